@@ -1,0 +1,1 @@
+"""What others copy into their CI: target descriptions, baselines, claims."""

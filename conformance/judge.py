@@ -1,0 +1,256 @@
+"""Plays one scenario and says what it came to. Knows no protocol: the dialect gives the fixture."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from harness.target import Target, TargetError
+
+from conformance.events import EventWriter, Judged, TargetRestarted
+from conformance.verdicts import Verdict
+from harness.context import Context, Patience
+from harness.dialect import dialect
+from harness.expect import ControlFailed, Inapplicable, Inconclusive, NotRun, OverBudget, Stop, Unmet
+from harness.journal import Event, Expected, Grade, Noted
+from harness.transport import Unreachable
+from scenarios.registry import Scenario, checks
+from spec.rules import Level, Rule
+
+MISSED = {Level.MUST: Verdict.FAIL, Level.SHOULD: Verdict.WARN, Level.MAY: Verdict.INFO}
+"""What it means that none of the legal outcomes came, by the rule's level."""
+
+ENDED = {
+    ControlFailed: Verdict.ERROR,
+    OverBudget: Verdict.ERROR,
+    Inapplicable: Verdict.INAPPLICABLE,
+    Inconclusive: Verdict.INCONCLUSIVE,
+    NotRun: Verdict.NOT_RUN,
+}
+"""What it means that a scenario ended without a judgement."""
+
+
+class TargetDied(Exception):
+    """The target no longer serves; the run cannot go on."""
+
+
+@dataclass
+class Findings:
+    """A journal that keeps what decides the verdict while everything goes to the evidence."""
+
+    writer: EventWriter
+    expected: list[Expected] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def write(self, event: Event) -> None:
+        """Keep the event, and expectations and notes here as well."""
+        if isinstance(event, Expected):
+            self.expected.append(event)
+        elif isinstance(event, Noted):
+            self.notes.append(event.text)
+        self.writer.write(event)
+
+
+def conclude(rule: Rule, test: str, findings: Findings, stop: BaseException | None, profile: str) -> Judged:
+    """The verdict on one test, from what was expected and how the scenario ended.
+
+    `profile` "vendor" takes the readings that the document tolerates for as good as the preferred one.
+    """
+    verdict = Verdict.PASS
+    decisive = findings.expected[-1] if findings.expected else None
+    detail = "; ".join(findings.notes)
+    cause = ""
+    if isinstance(stop, Unmet):
+        verdict = MISSED[rule.level]
+        detail = "; ".join(filter(None, [str(stop), detail]))
+        if stop.lost:
+            verdict = Verdict.INCONCLUSIVE
+            detail += " (twice; a frame before the reset may have been lost)"
+    elif isinstance(stop, Stop):
+        verdict = ENDED[type(stop)]
+        detail = str(stop)
+    elif stop is not None:
+        verdict, detail = Verdict.ERROR, f"the scenario broke: {type(stop).__name__}: {stop}"
+        cause = "".join(traceback.format_exception(stop))
+    elif decisive is None:
+        verdict, detail = Verdict.ERROR, "the scenario came to its end without expecting anything"
+    else:
+        graded = [each for each in findings.expected if each.grade is Grade.TOLERATED]
+        recorded = [each for each in findings.expected if each.grade is Grade.RECORDED]
+        if graded and profile != "vendor":
+            verdict, decisive = Verdict.WARN, graded[-1]
+        elif recorded or rule.level is Level.MAY:
+            verdict, decisive = Verdict.INFO, (recorded or [decisive])[-1]
+    return Judged(
+        test=test,
+        rule=rule.id,
+        verdict=verdict,
+        signature=_signature(verdict, decisive, stop),
+        expected=decisive.outcomes if decisive else (),
+        actual=decisive.actual if decisive else "",
+        detail=detail,
+        reading=(decisive.reading if decisive else "") or rule.reading,
+        connection=decisive.connection if decisive else None,
+        frame=decisive.frame if decisive else None,
+        level=rule.level,
+        cause=cause,
+    )
+
+
+def _signature(verdict: Verdict, decisive: Expected | None, stop: BaseException | None) -> str:
+    if verdict is Verdict.PASS:
+        return ""
+    if isinstance(stop, ControlFailed):
+        return f"{stop.actual} to the control {stop.what}"
+    if stop is not None and not isinstance(stop, Unmet):
+        return type(stop).__name__
+    assert decisive is not None
+    if decisive.actual == decisive.outcomes[0]:
+        return decisive.actual
+    return f"{decisive.actual} instead of {decisive.outcomes[0]}"
+
+
+@dataclass
+class _Play:
+    """A scenario under way; an exclusive one is advanced in pieces."""
+
+    rule: Rule
+    scenario: Scenario
+    findings: Findings
+    context: Context
+    session: AbstractContextManager[Any]
+    fixture: Any
+    stop: BaseException | None = None
+    steps: Iterator[Any] | None = None
+    seconds: float = 0.0
+
+
+@dataclass
+class Judge:
+    """Judges tests on one target.
+
+    `prefix` makes names unique to run and worker; `harmless` keeps disruptive scenarios from running.
+    """
+
+    target: Target
+    writer: EventWriter
+    prefix: str
+    profile: str = "document"
+    patience: Patience = field(default_factory=Patience)
+    harmless: bool = False
+    worker: str = "main"
+    _count: int = 0
+
+    def missing(self, scenario: Scenario) -> str:
+        """Why a scenario cannot be played on this target; empty when it can."""
+        lacks = scenario.needs - self.target.facilities
+        if scenario.exclusive and "restart" not in self.target.facilities:
+            lacks |= {"restart"}
+        if lacks:
+            return f"the target has no facility {', '.join(sorted(lacks))}"
+        if scenario.disruptive and self.harmless:
+            return "disruptive, and the target may be shared with others (--disruptive allows it)"
+        return ""
+
+    def judge(self, rule: Rule, scenario: Scenario) -> Judged:
+        """Play a scenario; a second time when a reset may have destroyed the deciding frame.
+
+        Raises TargetDied when the target no longer serves afterwards.
+        """
+        if why := self.missing(scenario):
+            return Judged(
+                test=scenario.test, rule=rule.id, verdict=Verdict.NOT_RUN, detail=why, level=rule.level
+            )
+        play = self._run(rule, scenario)
+        if isinstance(play.stop, Unmet | ControlFailed) and play.stop.lost:
+            play = self._run(rule, scenario)
+        return self._conclude(play)
+
+    def _run(self, rule: Rule, scenario: Scenario) -> _Play:
+        with self.writer.test(scenario.test, rule.id):
+            play = self._begin(rule, scenario)
+            try:
+                self._step(play, lambda: scenario.play(play.fixture))
+            finally:
+                self._leave(play)
+            self._still_serves(play)
+        return play
+
+    def exclusive(self, pairs: list[tuple[Rule, Scenario]]) -> list[Judged]:
+        """Advance every scenario to where it wants a restart, restart the target once, resume them all.
+
+        Raises TargetDied when the target does not come back.
+        """
+        plays = []
+        for rule, scenario in pairs:
+            with self.writer.test(scenario.test, rule.id):
+                play = self._begin(rule, scenario)
+                self._step(play, lambda p=play, s=scenario: self._advance(p, s))  # type: ignore[misc]
+                play.fixture.hang_up()
+                plays.append(play)
+        if any(play.steps for play in plays):
+            try:
+                self.target.use("restart")
+            except TargetError as failure:
+                raise TargetDied(f"the target did not come back after its restart: {failure}") from failure
+            self.writer.write(TargetRestarted())
+        for play in plays:
+            with self.writer.test(play.scenario.test, play.rule.id):
+                if play.steps and play.stop is None:
+                    self._step(play, lambda p=play: next(p.steps, None))  # type: ignore[misc]
+                self._leave(play)
+                self._still_serves(play)
+        return [self._conclude(play) for play in plays]
+
+    def _advance(self, play: _Play, scenario: Scenario) -> None:
+        play.steps = iter(scenario.play(play.fixture))
+        next(play.steps)
+
+    def _begin(self, rule: Rule, scenario: Scenario) -> _Play:
+        findings = Findings(self.writer)
+        self._count += 1
+        context = Context(
+            journal=findings,
+            prefix=f"{self.prefix}-{self._count}",
+            label=f"{self.worker}.{self._count}",
+            patience=self.patience,
+            profile=self.profile,
+            watchers=tuple(
+                (rule_id, each.look) for rule_id, looks in checks().watches.items() for each in looks
+            ),
+            facilities=self.target.facilities,
+            facility=lambda name: dict(self.target.use(name)),
+        )
+        session = dialect(rule.document).session(self.target, context)
+        return _Play(rule, scenario, findings, context, session, session.__enter__())
+
+    def _step(self, play: _Play, step: Callable[[], Any]) -> None:
+        began = time.monotonic()
+        try:
+            step()
+        except (Unreachable, TargetDied):
+            raise
+        except Exception as failure:
+            play.stop = failure
+        play.seconds += time.monotonic() - began
+
+    def _leave(self, play: _Play) -> None:
+        try:
+            play.session.__exit__(None, None, None)
+        except Stop as failure:
+            # What the scenario has found stands; a clean-up that failed only spoils a clean result.
+            play.stop = play.stop or failure
+
+    def _still_serves(self, play: _Play) -> None:
+        try:
+            dialect(play.rule.document).probe(self.target)
+        except Unreachable as failure:
+            raise TargetDied(f"after {play.scenario.test} {failure}") from failure
+
+    def _conclude(self, play: _Play) -> Judged:
+        judged = conclude(play.rule, play.scenario.test, play.findings, play.stop, self.profile)
+        return replace(judged, duration=play.seconds)

@@ -1,0 +1,320 @@
+"""One run: target started and probed, cases judged, evidence sealed. Used by the pytest plugin only.
+
+The controller owns the target and the run folder; each xdist worker attaches to both and writes its own
+stream of events.
+"""
+
+from __future__ import annotations
+
+import platform
+import secrets
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from harness.target import Target, TargetError, attach, target
+
+from conformance import baseline as baselines
+from conformance.capture import write_capture
+from conformance.cases import Case, cases
+from conformance.events import (
+    EventWriter,
+    Interrupted,
+    Judged,
+    Line,
+    RuleResult,
+    RunEnded,
+    RunInfo,
+    RunStarted,
+    merge,
+    read,
+    rule_results,
+    seal,
+    wall_clock,
+    write_run,
+)
+from conformance.gate import Exit, Gate, gate
+from conformance.judge import Judge, TargetDied
+from conformance.junit import write_junit
+from conformance.leftovers import remove_leftovers
+from conformance.passive import conclude_passive, give_occasion, occasions
+from harness.context import Patience
+from harness.dialect import Banner, dialect
+from harness.transport import Unreachable
+from scenarios.registry import Scenario, Watch, checks
+from spec.catalogue import catalogue
+from spec.rules import Level
+from spec.selection import select
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a run was asked to do; plain values, so that it can travel to a worker."""
+
+    target: str = "embedded"
+    selectors: tuple[str, ...] = ()
+    level: str = "must"
+    profile: str = "document"
+    baseline: str | None = None
+    output: str | None = None
+    shuffle: int | None = None
+    disruptive: bool = False
+    arguments: tuple[str, ...] = ()
+
+
+@dataclass
+class Run:
+    """A run as one process sees it; `controller` owns target and folder."""
+
+    options: Options
+    folder: Path
+    id: str
+    target: Target
+    writer: EventWriter
+    controller: bool
+    started: float
+    worker: str = "main"
+    banner: Banner | None = None
+    lost: str | None = None
+    cut: str | None = None
+    results: tuple[RuleResult, ...] = ()
+    lines: tuple[Line, ...] = ()
+    gate: Gate | None = None
+    _judge: Judge | None = None
+    _exclusive: dict[str, Judged] = field(default_factory=dict)
+
+    # -- beginning -------------------------------------------------------------------------------------
+
+    @classmethod
+    def begin(cls, options: Options) -> Run:
+        """Make the run folder, start the target and probe it.
+
+        Raises TargetError for a target that cannot exist here. One that cannot be reached is a run too:
+        `lost` says why, every case is not-run, and the folder shows it.
+        """
+        goal = target(options.target)
+        now = datetime.now(UTC)
+        run_id = secrets.token_hex(4)
+        folder = Path(options.output or f"runs/{now:%Y%m%d-%H%M%S}-{run_id}")
+        if folder.exists() and any(folder.iterdir()):
+            raise TargetError(f"{folder} is not empty; a run needs a folder of its own")
+        folder.mkdir(parents=True, exist_ok=True)
+        writer = EventWriter(folder, "main", wall_clock(now.timestamp()))
+        run = cls(options, folder, run_id, goal, writer, True, now.timestamp())
+        run._start_target()
+        run._describe(now)
+        return run
+
+    def _start_target(self) -> None:
+        try:
+            self.target.start()
+            self.banner = dialect(self._document).probe(self.target)
+        except (TargetError, Unreachable) as failure:
+            self.lost = str(failure)
+
+    @property
+    def _document(self) -> str:
+        return next(iter(self.selected), catalogue().rules[0]).document
+
+    @property
+    def selected(self) -> tuple[Any, ...]:
+        """The rules that were asked for."""
+        return select(catalogue().rules, self.options.selectors, catalogue().aliases)
+
+    def _describe(self, now: datetime) -> None:
+        banner = self.banner or Banner("", "", {}, 0.0)
+        told: dict[str, Any] = {
+            "run": self.id,
+            "suite": version("amqp-conformance"),
+            "target": self.target.name,
+            "product": banner.product,
+            "version": banner.version,
+            "banner": plain(banner.properties),
+            "documents": tuple(asdict(document) for document in catalogue().documents),
+            "environment": environment() | {"target": plain(self.target.describe())},
+            "profile": self.options.profile,
+            "arguments": self.options.arguments,
+        }
+        write_run(self.folder, RunInfo(**told, started=now.isoformat(), level=self.options.level))
+        ids = tuple(rule.id for rule in self.selected)
+        self.writer.write(
+            RunStarted(
+                **told, level=Level(self.options.level), selected=ids, catalogue=len(catalogue().rules)
+            )
+        )
+        if self.lost:
+            self.writer.write(Interrupted(self.lost))
+
+    def for_worker(self) -> dict[str, Any]:
+        """All a worker needs to attach, as plain values."""
+        return {
+            "options": asdict(self.options),
+            "folder": str(self.folder),
+            "id": self.id,
+            "target": self.target.attachment(),
+            "started": self.started,
+            "lost": self.lost or "",
+            "round_trip": self.banner.round_trip if self.banner else 0.0,
+        }
+
+    @classmethod
+    def attach(cls, given: Mapping[str, Any], worker: str) -> Run:
+        """The run as a worker sees it."""
+        plain_options: dict[str, Any] = given["options"]
+        lists = {name: tuple(each) for name, each in plain_options.items() if isinstance(each, list | tuple)}
+        options = Options(**(plain_options | lists))
+        folder = Path(given["folder"])
+        writer = EventWriter(folder, worker, wall_clock(given["started"]))
+        goal = attach(given["target"])
+        run = cls(options, folder, f"{given['id']}-{worker}", goal, writer, False, given["started"], worker)
+        run.lost = given["lost"] or None
+        run.banner = Banner("", "", {}, given["round_trip"])
+        return run
+
+    # -- judging ---------------------------------------------------------------------------------------
+
+    def cases(self) -> list[Case]:
+        """The cases of the selected rules, in the order they run."""
+        return cases(self.selected, checks(), self.options.shuffle)
+
+    @property
+    def judge(self) -> Judge:
+        """The judge of this process."""
+        if self._judge is None:
+            trip = self.banner.round_trip if self.banner else 0.0
+            self._judge = Judge(
+                self.target,
+                self.writer,
+                f"amqp-conformance-{self.id}",
+                self.options.profile,
+                Patience.calibrated(trip),
+                harmless=self.target.shared and not self.options.disruptive,
+                worker=self.worker,
+            )
+        return self._judge
+
+    def verdict(self, case: Case) -> Judged:
+        """Judge one case and keep the verdict."""
+        try:
+            judged = self._verdict(case)
+        except (TargetDied, Unreachable) as failure:
+            self.lost = str(failure)
+            self.writer.write(Interrupted(self.lost))
+            judged = case.not_run(f"the run ended in it: {self.lost}")
+        self.writer.write(judged)
+        return judged
+
+    def _verdict(self, case: Case) -> Judged:
+        if case.check is None:
+            return case.unchecked()
+        if isinstance(case.check, Watch):
+            if not self.lost and not occasions(case.rule.id, read(self.folder)):
+                give_occasion(case.check, self.judge)
+            return conclude_passive(case.rule, case.check, read(self.folder))
+        if self.lost:
+            return case.not_run(f"the target is gone: {self.lost}")
+        if case.check.exclusive:
+            return self._exclusive_verdict(case)
+        return self.judge.judge(case.rule, case.check)
+
+    def _exclusive_verdict(self, case: Case) -> Judged:
+        # The first exclusive case that is asked for advances all of them: the target restarts once.
+        if not self._exclusive:
+            pairs = [
+                (each.rule, each.check)
+                for each in self.cases()
+                if isinstance(each.check, Scenario) and each.check.exclusive
+            ]
+            playable = [pair for pair in pairs if not self.judge.missing(pair[1])]
+            self._exclusive = {judged.test: judged for judged in self.judge.exclusive(playable)}
+        assert isinstance(case.check, Scenario)
+        return self._exclusive.get(case.id) or case.not_run(self.judge.missing(case.check))
+
+    # -- ending ----------------------------------------------------------------------------------------
+
+    def leave(self) -> None:
+        """End a worker's part."""
+        self.target.stop()
+        self.writer.close()
+
+    def finish(self) -> Exit:
+        """Judge what was not reached as not-run, seal the evidence, hold the results against the gate."""
+        lines = read(self.folder)
+        judged = {line.event.test for line in lines if isinstance(line.event, Judged)}
+        for case in self.cases():
+            if case.id not in judged:
+                self.writer.write(
+                    case.not_run(f"the run ended before: {self.lost or self.cut or 'it broke'}")
+                )
+        if self.cut and not self.lost:
+            self.writer.write(Interrupted(self.cut))
+            remove_leftovers(self.target, lines, self.writer)
+        results = rule_results(read(self.folder))
+        self.gate = self._gate(results)
+        counts: dict[str, int] = {}
+        for result in results:
+            counts[result.verdict] = counts.get(result.verdict, 0) + 1
+        self.writer.write(RunEnded(counts, int(self.gate.exit_status)))
+        self.writer.close()
+        merge(self.folder, partial=bool(self.lost or self.cut))
+        self.target.stop()
+        self._render()
+        return self.gate.exit_status
+
+    def _gate(self, results: Sequence[RuleResult]) -> Gate:
+        rules = catalogue().rules
+        report = None
+        if self.options.baseline and self.banner:
+            report = baselines.apply(
+                results,
+                baselines.load(Path(self.options.baseline)),
+                self.banner.product,
+                self.banner.version,
+                datetime.now(UTC).date(),
+                [rule.id for rule in rules],
+            )
+        return gate(
+            results,
+            rules,
+            Level(self.options.level),
+            selected={rule.id for rule in self.selected},
+            baseline=report,
+            lost=self.lost,
+            cut=self.cut,
+        )
+
+    def _render(self) -> None:
+        self.lines = read(self.folder)
+        self.results = tuple(rule_results(self.lines))
+        write_junit(self.lines, catalogue().rules, self.folder / "junit.xml", self.folder.name)
+        write_capture(self.lines, self.folder / "capture.pcapng", self.started)
+        for name, text in self.target.logs().items():
+            (self.folder / name).write_bytes(text)
+        seal(self.folder)
+
+
+def environment() -> dict[str, Any]:
+    """What a run depended on besides the target."""
+    return {
+        "python": sys.version.split()[0],
+        "system": platform.system(),
+        "release": platform.release(),
+        "machine": platform.machine(),
+        "pytest": version("pytest"),
+        "lxml": version("lxml"),
+    }
+
+
+def plain(value: Any) -> Any:
+    """`value` in types that JSON has; what a peer said stays readable."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    return value if isinstance(value, str | int | float | bool | None) else str(value)

@@ -1,0 +1,200 @@
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from conformance.baseline import Baseline, BaselineError, BaselineReport, apply, load
+from conformance.kinds import Judged
+from conformance.tests.samples import RULE, judged, results_of
+from conformance.verdicts import Verdict
+
+OTHER = "x-1/basic.get.other"
+TODAY = date(2026, 6, 1)
+ENTRY = f"""
+[[accepted]]
+rule = "{RULE}"
+verdict = "fail"
+signature = "declare-ok for 405"
+sentence = "The server MUST refuse."
+reading = "as it stands"
+frame = "queue.declare-ok channel=1"
+reason = "Known since the beginning."
+product = "RabbitMQ"
+versions = ">=3.10,<3.11"
+"""
+FAILED = judged(Verdict.FAIL, signature="declare-ok for 405")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "baseline.toml"
+
+
+def loaded(file: Path, text: str = ENTRY) -> Baseline:
+    file.write_text(text)
+    return load(file)
+
+
+def held(
+    baseline: Baseline, *tests: Judged, product: str = "rabbitmq", version: str = "3.10.8"
+) -> BaselineReport:
+    return apply(results_of(*tests), baseline, product, version, TODAY, {RULE, OTHER})
+
+
+def clean(report: BaselineReport) -> bool:
+    return not (report.failures or report.passes or report.stale or report.unmatched)
+
+
+def test_a_file_is_loaded(file: Path) -> None:
+    (entry,) = loaded(file, ENTRY + 'ticket = "T-1"\nexpires = 2026-12-31\n').accepted
+    assert (entry.rule, entry.verdict, entry.ticket) == (RULE, Verdict.FAIL, "T-1")
+    assert entry.expires == date(2026, 12, 31)
+
+
+def test_an_empty_baseline_accepts_nothing(file: Path) -> None:
+    report = held(loaded(file, ""), FAILED)
+    assert [each.sentence for each in report.failures] == ["declare-ok for 405"]
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("[[accepted", "not valid TOML"),
+        (ENTRY + 'reason = "Twice."', "not valid TOML"),
+        ("accepted = 1", r"only \[\[accepted\]\] tables"),
+        ("[other]\n" + ENTRY, r"only \[\[accepted\]\] tables"),
+        ("accepted = [1]", "entry 1: not a table"),
+        (ENTRY + 'comment = "x"', "entry 1 .*: unknown key comment"),
+        (ENTRY.replace('frame = "queue.declare-ok channel=1"', ""), "frame missing"),
+        (ENTRY.replace("Known since the beginning.", "  "), "reason must be a text, and not an empty one"),
+        (ENTRY.replace("The server MUST refuse.", ""), "sentence must be a text"),
+        (ENTRY.replace('"declare-ok for 405"', "7"), "signature must be a text"),
+        (ENTRY.replace('"fail"', '"error"'), "verdict 'error' cannot be accepted"),
+        (ENTRY.replace('"fail"', '"bad"'), "verdict 'bad' cannot be accepted"),
+        (ENTRY.replace(">=3.10,<3.11", "3.10 or so"), "versions '3.10 or so' is not a range"),
+        (ENTRY + 'expires = "soon"', "expires 'soon' is not a date"),
+        (ENTRY + "expires = 2026-12-31T00:00:00", "is not a date"),
+        (ENTRY + "expires = 7", "expires 7 is not a date"),
+        (ENTRY + ENTRY.replace(RULE, OTHER), "entries 1 and 2 have the same reason"),
+        (
+            ENTRY + ENTRY.replace(RULE, OTHER).replace("Known since", "known  SINCE"),
+            "entries 1 and 2 have the same reason",
+        ),
+        (ENTRY + ENTRY.replace("Known", "Seen"), "entries 1 and 2 have the same finding"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_sentence_with_the_file(file: Path, text: str, wrong: str) -> None:
+    with pytest.raises(BaselineError, match=f"^{file}: .*{wrong}") as raised:
+        loaded(file, text)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_missing_file_and_one_that_is_not_text_are_named(file: Path) -> None:
+    with pytest.raises(BaselineError, match="cannot be read"):
+        load(file)
+    file.write_bytes(b"\xff")
+    with pytest.raises(BaselineError, match="not valid TOML"):
+        load(file)
+
+
+def test_the_accepted_finding_is_excused(file: Path) -> None:
+    report = held(loaded(file), FAILED)
+    assert clean(report)
+    assert list(report.excused) == [RULE]
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        judged(Verdict.FAIL, signature="something else"),
+        judged(Verdict.INCONCLUSIVE, signature="declare-ok for 405"),
+        judged(Verdict.ERROR, signature="declare-ok for 405"),
+        judged(Verdict.FAIL, OTHER, signature="declare-ok for 405"),
+    ],
+)
+def test_another_finding_is_not(file: Path, test: Judged) -> None:
+    report = held(loaded(file), test)
+    assert not report.excused
+    assert [each.rule for each in report.failures] == [test.rule]
+
+
+def test_a_failure_in_another_way_leaves_the_entry_unmatched(file: Path) -> None:
+    report = held(loaded(file), judged(Verdict.FAIL, signature="something else"))
+    assert [each.sentence for each in report.unmatched] == [
+        "accepted for another finding: declare-ok for 405"
+    ]
+
+
+@pytest.mark.parametrize("other", [Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.NOT_RUN, Verdict.ERROR])
+def test_one_accepted_part_does_not_excuse_the_others(file: Path, other: Verdict) -> None:
+    report = held(loaded(file), FAILED, judged(other, test="second", signature="b"))
+    assert not report.excused
+    assert [each.sentence for each in report.failures] == ["b"]
+
+
+def test_an_accepted_part_stays_excused_beside_one_that_passed(file: Path) -> None:
+    assert clean(held(loaded(file), FAILED, judged(Verdict.PASS, test="second")))
+
+
+def test_two_entries_excuse_two_parts(file: Path) -> None:
+    second = ENTRY.replace("declare-ok for 405", "b").replace("Known", "Another, known")
+    report = held(loaded(file, ENTRY + second), FAILED, judged(Verdict.FAIL, test="second", signature="b"))
+    assert clean(report)
+    assert len(report.excused[RULE]) == 2
+
+
+@pytest.mark.parametrize("now", [Verdict.PASS, Verdict.WARN, Verdict.INFO, Verdict.INAPPLICABLE])
+def test_a_rule_that_no_longer_fails_is_an_unexpected_pass(file: Path, now: Verdict) -> None:
+    report = held(loaded(file), judged(now))
+    assert [(each.rule, each.verdict) for each in report.passes] == [(RULE, now)]
+    assert not report.failures
+
+
+def test_a_warning_needs_no_entry_but_may_have_one(file: Path) -> None:
+    warned = judged(Verdict.WARN, signature="declare-ok for 405")
+    assert clean(held(loaded(file, ""), warned))
+    baseline = loaded(file, ENTRY.replace('"fail"', '"warn"'))
+    assert clean(held(baseline, warned))
+    assert held(baseline, judged(Verdict.PASS)).passes
+
+
+def test_an_entry_holds_through_its_last_day(file: Path) -> None:
+    assert clean(held(loaded(file, ENTRY + "expires = 2026-06-01"), FAILED))
+    report = held(loaded(file, ENTRY + "expires = 2026-05-31"), FAILED)
+    assert len(report.stale) == 1
+    assert [each.rule for each in report.failures] == [RULE]
+    assert not report.excused
+
+
+def test_an_entry_for_a_rule_of_no_document_is_unmatched(file: Path) -> None:
+    report = held(loaded(file, ENTRY.replace(RULE, "x-1/gone")))
+    assert [(each.rule, each.sentence) for each in report.unmatched] == [
+        ("x-1/gone", "no document has this rule")
+    ]
+
+
+def test_an_entry_for_a_rule_that_was_not_selected_is_silent(file: Path) -> None:
+    report = held(loaded(file), judged(Verdict.PASS, OTHER))
+    assert clean(report)
+    assert report.not_reached == 1
+
+
+@pytest.mark.parametrize(
+    ("product", "version", "applies"),
+    [
+        ("RabbitMQ", "3.10.0", True),
+        ("RABBITMQ", "3.10.8-1.1+deb12u1", True),
+        ("RabbitMQ", "3.11.0", False),
+        ("RabbitMQ", "3.9.99", False),
+        ("RabbitMQ", "", False),
+        ("RabbitMQ", "unknown", False),
+        ("garagemq", "3.10.0", False),
+    ],
+)
+def test_entries_are_about_one_product_and_range(
+    file: Path, product: str, version: str, applies: bool
+) -> None:
+    report = held(loaded(file), FAILED, product=product, version=version)
+    assert bool(report.excused) is applies
+    assert report.elsewhere == (0 if applies else 1)
+    assert bool(report.failures) is not applies

@@ -1,0 +1,1 @@
+"""How to talk and listen: wire, codecs, clients, reference peers, deviations, targets."""

@@ -1,0 +1,146 @@
+"""The fixture of the 0-9-1 scenarios: the broker under test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from harness.amqp0_9_1.client import Link
+from harness.amqp0_9_1.compiled import Method
+from harness.amqp0_9_1.connection import AmqpChannel, AmqpConnection
+from harness.amqp0_9_1.outcomes import Received, signature
+from harness.amqp0_9_1.vocabulary import NOT_FOUND, Channel, Exchange, Queue
+from harness.context import Context
+from harness.expect import ControlFailed, Inapplicable, NotRun
+from harness.target import Endpoint
+from harness.transport import Transport
+
+REMOVE: dict[str, Callable[[str], Method]] = {"queue": Queue.Delete, "exchange": Exchange.Delete}
+
+
+class Broker:
+    """The broker under test, for one scenario: opens connections, and leaves nothing behind."""
+
+    def __init__(
+        self, connect: Callable[[], Transport], endpoint: Endpoint, context: Context, protocol: str
+    ) -> None:
+        self.context = context
+        self.endpoint = endpoint
+        self._connect = connect
+        self._protocol = protocol
+        self._connections: list[AmqpConnection] = []
+        self._opened = 0
+
+    # -- connections -----------------------------------------------------------------------------------
+
+    def socket(self, **endpoint: Any) -> AmqpConnection:
+        """A connection on which nothing has been said yet; `endpoint` changes user, virtual host, …"""
+        self._opened += 1
+        link = Link(self._connect(), self.context, self._connection_name(), self._protocol)
+        connection = AmqpConnection(link, self.context, replace(self.endpoint, **endpoint))
+        self._connections.append(connection)
+        return connection
+
+    def started(self) -> AmqpConnection:
+        """A connection on which the server has sent Start."""
+        connection = self.socket()
+        connection.begin()
+        return connection
+
+    def tuned(self) -> AmqpConnection:
+        """A connection on which the server has sent Tune."""
+        connection = self.started()
+        connection.authenticate()
+        return connection
+
+    def connection(self, **endpoint: Any) -> AmqpConnection:
+        """A connection ready for use."""
+        connection = self.socket(**endpoint)
+        connection.begin()
+        connection.authenticate()
+        connection.open()
+        return connection
+
+    def channel(self, *, new_connection: bool = False) -> AmqpChannel:
+        """A channel, on the scenario's first usable connection or on a new one."""
+        usable = [each for each in self._connections if each.usable]
+        connection = self.connection() if new_connection or not usable else usable[0]
+        return connection.channel()
+
+    # -- surroundings ----------------------------------------------------------------------------------
+
+    def name(self, kind: str) -> str:
+        """A name of its own for a "queue" or an "exchange", to be removed when the scenario ends."""
+        return self.context.name(kind, self._connection_name(), self._now())
+
+    def note(self, text: str) -> None:
+        """Keep a fact worth reporting: a count reached, which of two readings was seen."""
+        self.context.note(text, self._connection_name(), self._now())
+
+    def judge(self, expected: str, otherwise: str, holds: bool) -> None:
+        """Judge a fact that was read out of an answer: `otherwise` says what it is when it does not hold.
+
+        Raises Unmet.
+        """
+        link = self._connections[-1].link
+        link.judged(expected, otherwise, holds)
+
+    def inapplicable(self, why: str) -> None:
+        """End the scenario: what was just probed shows that the rule's feature is absent."""
+        raise Inapplicable(why)
+
+    def facility(self, name: str) -> dict[str, str]:
+        """Use a facility of the target. Raises NotRun when it has none of that name."""
+        if name not in self.context.facilities:
+            raise NotRun(f"the target has no facility {name!r}")
+        return self.context.facility(name)
+
+    def _connection_name(self) -> str:
+        return f"{self.context.label}.{self._opened}"
+
+    def _now(self) -> float:
+        return self._connections[-1].link.now() if self._connections else 0.0
+
+    # -- leaving ---------------------------------------------------------------------------------------
+
+    def hang_up(self) -> None:
+        """Close all connections; entities stay."""
+        for connection in self._connections:
+            connection.close()
+        self._connections.clear()
+
+    def leave(self) -> None:
+        """Close all connections and remove every named entity."""
+        self.hang_up()
+        if self.context.declared:
+            connection = self.connection()
+            left = list(remove(connection, self.context.declared))
+            self.context.declared.clear()
+            connection.close()
+            self._connections.clear()
+            if left:
+                raise ControlFailed("removing what the scenario declared", "; ".join(left))
+
+
+def remove(connection: AmqpConnection, entities: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Delete entities by kind and name, newest first; yields a sentence for each that could not be removed.
+
+    One that is not there is no fault: names are kept before they are declared.
+    """
+    channel: AmqpChannel | None = None
+    for kind, name in reversed(list(entities)):
+        channel = channel or connection.channel()
+        channel.send(REMOVE[kind](name))
+        seen = connection.link.next(channel.number, connection.context.patience.answer)
+        match seen:
+            case Received(method=Queue.DeleteOk() | Exchange.DeleteOk()):
+                continue
+            case Received(method=Channel.Close() as close):
+                connection.link.acknowledge_close(seen)
+                channel = None
+                if close.reply_code != NOT_FOUND:
+                    yield f"{kind} {name}: {signature(seen)}"
+            case _:
+                yield f"{kind} {name}: {signature(seen)}"
+                return

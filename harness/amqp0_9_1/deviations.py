@@ -1,0 +1,248 @@
+"""Changes that make a 0-9-1 peer break a rule: interposers on the wire, faults in the state tables.
+
+Interposers are data: what of which method is rewritten, withheld, answered or repeated. They work before
+the reference peer in memory and, carried by a proxy, before a real broker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.amqp0_9_1.compiled import Method
+from harness.amqp0_9_1.frames import METHOD, Frame, FrameReader, Garbage, Header, method_frame
+from harness.amqp0_9_1.peer.rows import Tables
+from harness.amqp0_9_1.tables import DecodeError
+from harness.peer import PeerConnection, PeerServer
+
+Condition = Callable[[Any], bool]
+
+
+def always(_: Any) -> bool:
+    """Every method."""
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What an interposer does with one kind of method.
+
+    `method` is met on its way `from_server` or to it, when `condition` holds for it and `skip` such ones
+    have passed. `act` gives what takes its place: frames that go on, and frames that go back.
+    """
+
+    method: type[Method] | None
+    from_server: bool
+    act: Callable[[int, Any], tuple[list[Frame | bytes], list[Frame | bytes]]]
+    condition: Condition = always
+    skip: int = 0
+    content: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Interposer:
+    """Rewrites what passes between client and peer, by its rules in order; the first that fits acts."""
+
+    rules: tuple[Rule, ...]
+    last_words: bytes = b""
+    first_words: bytes | None = None
+
+    def before(self, server: PeerServer) -> PeerServer:
+        """A server whose connections pass through this interposer."""
+        return _InterposedServer(self, server)
+
+    def __add__(self, other: Interposer) -> Interposer:
+        """Both interposers at once."""
+        return Interposer(
+            self.rules + other.rules,
+            self.last_words or other.last_words,
+            self.first_words or other.first_words,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A change of the reference peer's state tables."""
+
+    change: Callable[[Tables], Tables]
+
+
+# -- interposers, as words -----------------------------------------------------------------------------
+
+
+def rewrites(method: type[Method], when: Condition = always, skip: int = 0, **values: Any) -> Interposer:
+    """Changes fields of a method the server sends; a value may be a function of the old one."""
+
+    def act(channel: int, sent: Any) -> tuple[list[Frame | bytes], list[Frame | bytes]]:
+        changes = {n: v(getattr(sent, n)) if callable(v) else v for n, v in values.items()}
+        return [method_frame(channel, sent.replace(**changes))], []
+
+    return Interposer((Rule(method, True, act, when, skip, content=False),))
+
+
+def replaces(method: type[Method], by: Method | bytes, when: Condition = always, skip: int = 0) -> Interposer:
+    """Sends another method (or octets) in place of one the server sends."""
+
+    def act(channel: int, _: Any) -> tuple[list[Frame | bytes], list[Frame | bytes]]:
+        return [by if isinstance(by, bytes) else method_frame(channel, by)], []
+
+    return Interposer((Rule(method, True, act, when, skip),))
+
+
+def withholds(method: type[Method], when: Condition = always, skip: int = 0) -> Interposer:
+    """Lets a method of the server disappear, with its content."""
+    return Interposer((Rule(method, True, lambda channel, sent: ([], []), when, skip),))
+
+
+def ignores(method: type[Method], when: Condition = always, skip: int = 0) -> Interposer:
+    """Lets a method of the client disappear, with its content."""
+    return Interposer((Rule(method, False, lambda channel, sent: ([], []), when, skip),))
+
+
+def answers(method: type[Method], by: Method, when: Condition = always, skip: int = 0) -> Interposer:
+    """Answers a method of the client itself; the server never sees it."""
+    return Interposer(
+        (Rule(method, False, lambda channel, sent: ([], [method_frame(channel, by)]), when, skip),)
+    )
+
+
+def forwards(method: type[Method], when: Condition = always, skip: int = 0, **values: Any) -> Interposer:
+    """Changes fields of a method the client sends before the server sees it."""
+
+    def act(channel: int, sent: Any) -> tuple[list[Frame | bytes], list[Frame | bytes]]:
+        changes = {n: v(getattr(sent, n)) if callable(v) else v for n, v in values.items()}
+        return [method_frame(channel, sent.replace(**changes))], []
+
+    return Interposer((Rule(method, False, act, when, skip, content=False),))
+
+
+def ends_with(last_words: bytes) -> Interposer:
+    """Says something before the server closes the socket."""
+    return Interposer((), last_words=last_words)
+
+
+def begins_with(first_words: bytes) -> Interposer:
+    """Answers the protocol header itself, in place of whatever the server would answer first."""
+    return Interposer((), first_words=first_words)
+
+
+# -- how they act --------------------------------------------------------------------------------------
+
+
+class _InterposedServer:
+    def __init__(self, interposer: Interposer, server: PeerServer) -> None:
+        self._interposer, self._server = interposer, server
+
+    def connect(self, now: float) -> PeerConnection:
+        return Interposed(self._interposer, self._server.connect(now))
+
+    def restart(self) -> None:
+        self._server.restart()
+
+
+@dataclass(slots=True)
+class _Way:
+    """One direction: the frames cut, and content that is being dropped with its method, by channel."""
+
+    reader: FrameReader = field(default_factory=lambda: FrameReader(limit=16 << 20))
+    dropping: set[int] = field(default_factory=set)
+    met: dict[int, int] = field(default_factory=dict)
+
+
+class Interposed:
+    """A peer's connection with an interposer before it."""
+
+    def __init__(self, interposer: Interposer, inner: PeerConnection) -> None:
+        self._interposer = interposer
+        self._inner = inner
+        self._to_server, self._to_client = _Way(), _Way()
+        self._back = b""
+        self._spoke = False
+
+    @property
+    def closed(self) -> str | None:
+        """As the inner connection, once all has been taken."""
+        return self._inner.closed
+
+    def receive(self, octets: bytes) -> None:
+        """Take the client's octets, pass on what the rules leave of them."""
+        for raw, unit in self._to_server.reader.feed(octets):
+            on, back = self._apply(self._to_server, False, raw, unit)
+            self._back += back
+            if on:
+                self._back += self._taken()
+                self._inner.receive(on)
+        if self._to_server.reader.broken and (rest := self._to_server.reader.rest()):
+            self._inner.receive(rest)
+
+    def hang_up(self) -> None:
+        """Tell the inner connection."""
+        self._inner.hang_up()
+
+    def take(self) -> bytes:
+        """What the rules leave of what the peer says."""
+        octets, self._back = self._back + self._taken(), b""
+        if not octets and self._inner.closed and self._interposer.last_words and not self._spoke:
+            self._spoke = True
+            return self._interposer.last_words
+        return octets
+
+    def _taken(self) -> bytes:
+        out = b""
+        for raw, unit in self._to_client.reader.feed(self._inner.take()):
+            on, back = self._apply(self._to_client, True, raw, unit)
+            out += on
+            if back:
+                self._inner.receive(back)
+        return out
+
+    def next_timer(self) -> float | None:
+        """As the inner connection."""
+        return self._inner.next_timer()
+
+    def tick(self, now: float) -> None:
+        """As the inner connection."""
+        self._inner.tick(now)
+
+    def _apply(
+        self, way: _Way, from_server: bool, raw: bytes, unit: Frame | Header | Garbage
+    ) -> tuple[bytes, bytes]:
+        if from_server and self._interposer.first_words is not None and not self._spoke:
+            self._spoke = True
+            return self._interposer.first_words, b""
+        if not isinstance(unit, Frame):
+            return raw, b""
+        if unit.type != METHOD:
+            return (b"" if unit.channel in way.dropping else raw), b""
+        way.dropping.discard(unit.channel)
+        for number, rule in enumerate(self._interposer.rules):
+            if (method := self._fits(way, rule, number, from_server, unit)) is not None:
+                on, back = rule.act(unit.channel, method)
+                if rule.content and method.spec.content:
+                    way.dropping.add(unit.channel)
+                return b"".join(map(_octets, on)), b"".join(map(_octets, back))
+        return raw, b""
+
+    def _fits(self, way: _Way, rule: Rule, number: int, from_server: bool, frame: Frame) -> Method | None:
+        if rule.from_server is not from_server:
+            return None
+        try:
+            method = frame.method()
+        except DecodeError:
+            return None
+        if rule.method is not None and not isinstance(method, rule.method):
+            return None
+        if not rule.condition(method):
+            return None
+        way.met[number] = way.met.get(number, 0) + 1
+        return method if way.met[number] > rule.skip else None
+
+
+def _octets(unit: Frame | bytes) -> bytes:
+    return unit if isinstance(unit, bytes) else unit.encode()
+
+
+def each(*interposers: Interposer) -> Iterator[Interposer]:
+    """The interposers one by one, for several deviations of one rule."""
+    yield from interposers

@@ -1,0 +1,211 @@
+"""Frames and the protocol header: octets in, frames out, without I/O (4.2.2, 4.2.3, 4.2.6)."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from harness.amqp0_9_1.compiled import Method, Properties
+from harness.amqp0_9_1.tables import DecodeError, EncodeError
+from harness.amqp0_9_1.vocabulary import CODEC, GRAMMAR
+
+METHOD = GRAMMAR.values["frame-method"]
+HEADER = GRAMMAR.values["frame-header"]
+BODY = GRAMMAR.values["frame-body"]
+HEARTBEAT = GRAMMAR.values["frame-heartbeat"]
+FRAME_END = GRAMMAR.values["frame-end"]
+FRAME_MIN_SIZE = GRAMMAR.values["frame-min-size"]
+OVERHEAD = 8
+"""Octets of a frame around its payload: type, channel, size and frame-end."""
+
+PROTOCOL_HEADER = b"AMQP" + bytes((0, GRAMMAR.major, GRAMMAR.minor, GRAMMAR.revision))
+_PREFIX = struct.Struct(">BHI")
+_CONTENT = struct.Struct(">HHQ")
+_END = bytes((FRAME_END,))
+_TYPES = frozenset((METHOD, HEADER, BODY, HEARTBEAT))
+
+
+# Not frozen, here and for content headers: that would double the time to make one. Nobody changes them.
+@dataclass(slots=True, unsafe_hash=True)
+class Frame:
+    """A well-formed frame."""
+
+    type: int
+    channel: int
+    payload: bytes
+
+    def encode(self) -> bytes:
+        """The frame's octets. Raises EncodeError."""
+        try:
+            return _PREFIX.pack(self.type, self.channel, len(self.payload)) + self.payload + _END
+        except (struct.error, TypeError) as failure:
+            raise EncodeError(f"a frame cannot be encoded: {failure}") from None
+
+    def method(self) -> Method:
+        """The method in this frame. Raises DecodeError."""
+        return CODEC.decode_method(self.payload)
+
+    def content_header(self) -> ContentHeader:
+        """The content header in this frame. Raises DecodeError."""
+        return ContentHeader.decode(self.payload)
+
+
+@dataclass(frozen=True, slots=True)
+class RawFrame:
+    """A frame as malformed as needed: every part of it may lie. `size` None tells the truth."""
+
+    type: int
+    channel: int
+    payload: bytes = b""
+    size: int | None = None
+    end: bytes = _END
+
+    def encode(self) -> bytes:
+        """The octets, whatever they are worth. Raises EncodeError for numbers too large for their place."""
+        try:
+            size = len(self.payload) if self.size is None else self.size
+            return _PREFIX.pack(self.type, self.channel, size) + self.payload + self.end
+        except (struct.error, TypeError) as failure:
+            raise EncodeError(f"a frame cannot be encoded: {failure}") from None
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class ContentHeader:
+    """A content header (4.2.6.1); `weight` must be zero."""
+
+    class_index: int
+    body_size: int
+    properties: Properties
+    weight: int = 0
+
+    def encode(self) -> bytes:
+        """The payload of a header frame. Raises EncodeError."""
+        try:
+            prefix = _CONTENT.pack(self.class_index, self.weight, self.body_size)
+        except struct.error as failure:
+            raise EncodeError(f"a content header cannot be encoded: {failure}") from None
+        return prefix + self.properties.encode()
+
+    @classmethod
+    def decode(cls, payload: bytes) -> ContentHeader:
+        """Read a header frame's payload, every property of it. Raises DecodeError."""
+        kind, weight, size = content_prefix(payload)
+        return cls(kind.class_index, size, kind.decode(payload, _CONTENT.size), weight)
+
+
+def content_prefix(payload: bytes) -> tuple[type[Properties], int, int]:
+    """Class, weight and body size of a content, which stand before the property flags. Raises DecodeError."""
+    if len(payload) < _CONTENT.size + 2:
+        raise DecodeError(len(payload), "the content header is cut short")
+    class_index, weight, size = _CONTENT.unpack_from(payload)
+    kind = CODEC.properties.get(class_index)
+    if kind is None:
+        raise DecodeError(0, f"no class {class_index} carries content")
+    return kind, weight, size
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """A protocol header as a peer sent it: 8 octets beginning with AMQP."""
+
+    octets: bytes
+
+    @property
+    def version(self) -> tuple[int, int, int]:
+        """Major, minor and revision; octet 4 is the constant zero (4.2.2)."""
+        return self.octets[5], self.octets[6], self.octets[7]
+
+
+@dataclass(frozen=True, slots=True)
+class Garbage:
+    """Octets that are no frame; `why` says what is wrong. Nothing behind them can be read."""
+
+    octets: bytes
+    why: str
+
+
+def method_frame(channel: int, method: Method) -> Frame:
+    """A method in a frame on `channel`. Raises EncodeError."""
+    return Frame(METHOD, channel, method.encode())
+
+
+def content_frames(
+    channel: int, method: Method, properties: Properties, body: bytes, frame_max: int
+) -> Iterator[Frame]:
+    """A method with its content; the body is cut so that no frame exceeds `frame_max` octets.
+
+    `frame_max` 0 stands for no limit. Raises EncodeError, also when no body fits into such a frame.
+    """
+    yield method_frame(channel, method)
+    header = ContentHeader(properties.class_index, len(body), properties)
+    yield Frame(HEADER, channel, header.encode())
+    room = (frame_max or FRAME_MIN_SIZE * 32) - OVERHEAD
+    if room < 1:
+        raise EncodeError(f"a frame of {frame_max} octets has no room for a body")
+    for start in range(0, len(body), room):
+        yield Frame(BODY, channel, body[start : start + room])
+
+
+@dataclass(slots=True)
+class FrameReader:
+    """Cuts a stream of octets into frames; after Garbage it reads nothing more.
+
+    `limit` bounds the size a frame may announce: a peer that announces 4 GiB costs no memory. Garbage holds
+    what has arrived when it is noticed; of what follows at most `limit` octets are kept, for `rest`.
+    """
+
+    limit: int = 1 << 20
+    pending: bytearray = field(default_factory=bytearray)
+    broken: bool = False
+
+    def feed(self, octets: bytes) -> Iterator[tuple[bytes, Frame | Header | Garbage]]:
+        """Take octets; yield each complete unit with the octets it was read from."""
+        self.pending += octets[: max(self.limit - len(self.pending), 0)] if self.broken else octets
+        return self._units()
+
+    def rest(self) -> bytes:
+        """What is left unread, at the end of the stream an incomplete frame."""
+        return bytes(self.pending)
+
+    def _units(self) -> Iterator[tuple[bytes, Frame | Header | Garbage]]:
+        while not self.broken and (unit := self._next()) is not None:
+            yield unit
+
+    def _next(self) -> tuple[bytes, Frame | Header | Garbage] | None:
+        pending = self.pending
+        if not pending:
+            return None
+        kind = pending[0]
+        if kind not in _TYPES:
+            return self._header()
+        if len(pending) < OVERHEAD - 1:
+            return None
+        _, channel, size = _PREFIX.unpack_from(pending)
+        whole = size + OVERHEAD
+        if whole > self.limit:
+            return self._garbage(f"a frame of {whole} octets is announced, the limit is {self.limit}")
+        if len(pending) < whole:
+            return None
+        octets = bytes(pending[:whole])
+        if octets[-1] != FRAME_END:
+            return self._garbage(f"the frame ends with {octets[-1]:#04x}, not {FRAME_END:#04x}")
+        del pending[:whole]
+        return octets, Frame(kind, channel, octets[7:-1])
+
+    def _header(self) -> tuple[bytes, Header | Garbage] | None:
+        begun = bytes(self.pending[:8])
+        if begun[0] != PROTOCOL_HEADER[0]:
+            return self._garbage(f"frame type {begun[0]} is not defined")
+        if not PROTOCOL_HEADER.startswith(begun[:4]):
+            return self._garbage("neither a frame nor a protocol header")
+        if len(begun) < 8:
+            return None
+        del self.pending[:8]
+        return begun, Header(begun)
+
+    def _garbage(self, why: str) -> tuple[bytes, Garbage]:
+        octets = bytes(self.pending)
+        self.pending.clear()
+        self.broken = True
+        return octets, Garbage(octets, why)

@@ -1,0 +1,138 @@
+"""The reference peer for AMQP 0-9-1: a strict measuring instrument, in process, without I/O.
+
+Its behaviour stands in tables of rows (`TABLES`); where the document leaves a choice, in `Policy`. It is
+not a broker for use: nothing is stored, and its limits are small.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from harness.amqp0_9_1.peer.basic_table import BASIC
+from harness.amqp0_9_1.peer.channel_table import CHANNEL, OTHERWISE
+from harness.amqp0_9_1.peer.connection_table import CONNECTION
+from harness.amqp0_9_1.peer.deliveries import serve
+from harness.amqp0_9_1.peer.entities import Store, VirtualHost
+from harness.amqp0_9_1.peer.events import Restarting, State, Thing
+from harness.amqp0_9_1.peer.exchange_table import EXCHANGE
+from harness.amqp0_9_1.peer.life import LIFE, tell
+from harness.amqp0_9_1.peer.policy import Policy
+from harness.amqp0_9_1.peer.queue_table import QUEUE
+from harness.amqp0_9_1.peer.rows import Row, Tables
+from harness.amqp0_9_1.peer.session import Connection
+from harness.amqp0_9_1.peer.turn import Turn
+from harness.amqp0_9_1.peer.tx_table import TX
+
+__all__ = ["TABLES", "Limits", "Peer", "Policy", "Row", "Tables"]
+
+TABLES = Tables((*CONNECTION, *CHANNEL, *EXCHANGE, *QUEUE, *BASIC, *TX, *OTHERWISE, *LIFE))
+"""The behaviour the document asks for."""
+
+DEFAULT = Policy()
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What keeps a hostile client from exhausting the machine."""
+
+    frame: int = 1 << 20
+    """Octets of a frame where no frame-max was agreed upon."""
+    content: int = 1 << 25
+    """Octets of one content."""
+    stored: int = 1 << 28
+    """Octets of all messages together."""
+    entities: int = 10_000
+    """Queues or exchanges of a virtual host, bindings of an exchange, consumers of a queue or channel."""
+
+
+GENEROUS = Limits()
+
+
+class Peer:
+    """A server whose connections share its virtual hosts; implements harness.peer.PeerServer.
+
+    `users` are names with passwords for PLAIN. `taken`, when given, collects the names of all rows taken.
+    """
+
+    def __init__(
+        self,
+        policy: Policy = DEFAULT,
+        rows: Tables = TABLES,
+        users: Mapping[str, str] | None = None,
+        limits: Limits = GENEROUS,
+        taken: set[str] | None = None,
+    ) -> None:
+        self.policy = policy
+        self.tables = rows
+        self.users: dict[str, str] = dict(users if users is not None else {"guest": "guest"})
+        self.permissions: dict[str, frozenset[str]] = {}
+        self.limits = limits
+        self.taken = taken
+        self.store = Store(limits.stored)
+        self.checks_names = policy.illegal_field_name != "accept"
+        self.virtual_hosts: dict[str, VirtualHost] = {}
+        self.nowhere = VirtualHost("")
+        """Where connections are before they open a virtual host."""
+        self._connections: weakref.WeakSet[Connection] = weakref.WeakSet()
+        self._accepted = 0
+        self._names = 0
+        self.add_virtual_host("/")
+
+    def add_virtual_host(self, name: str) -> None:
+        """Make a virtual host with the pre-declared exchanges."""
+        host = self.virtual_hosts.setdefault(name, VirtualHost(name))
+        host.predeclare(self.policy.predeclared_durable, self.policy.headers_instances)
+
+    def add_user(self, name: str, password: str, virtual_hosts: Iterable[str]) -> None:
+        """Make a user who may open only these virtual hosts."""
+        self.users[name] = password
+        self.permissions[name] = frozenset(virtual_hosts)
+
+    def connect(self, now: float) -> Connection:
+        """Accept a connection at time `now`, in seconds of the peer's clock."""
+        self._accepted += 1
+        connection = Connection(self, now, self._accepted)
+        self._connections.add(connection)
+        return connection
+
+    def restart(self) -> None:
+        """Go down and come up again: every connection ends, only what is durable stays."""
+        for connection in sorted(self._connections, key=lambda each: each.number):
+            if not connection.closed:
+                connection.restart()
+        for host in self.virtual_hosts.values():
+            manager = Connection(self, 0.0)
+            manager.host = host
+            turn = Turn(manager, None, None)
+            bindings = [each for exchange in host.exchanges.values() for each in exchange.bindings]
+            tell(turn, Thing.BINDING, Restarting(), bindings)
+            tell(
+                turn,
+                Thing.MESSAGE,
+                Restarting(),
+                [entry for queue in host.queues.values() for entry in queue],
+            )
+            tell(turn, Thing.QUEUE, Restarting(), host.queues.values())
+            tell(turn, Thing.EXCHANGE, Restarting(), host.exchanges.values())
+            serve(self, host)
+
+    def unique(self, prefix: str) -> str:
+        """A name never given before."""
+        self._names += 1
+        return f"{prefix}{self._names}"
+
+    def meet(self, state: State, turn: Turn) -> Row | None:
+        """Take the first row for `state` and the turn's event whose condition holds, and return it."""
+        for row in self.tables.candidates(state, type(turn.event)):
+            if row.condition(turn):
+                if self.taken is not None:
+                    self.taken.add(row.name)
+                turn.row = row
+                for effect in row.effects:
+                    effect(turn)
+                if row.answer is not None:
+                    turn.connection.answer(turn, row.answer(turn))
+                return row
+        return None

@@ -1,0 +1,182 @@
+"""Basic.Qos, Consume and Cancel: who gets messages, and how many in advance."""
+
+from __future__ import annotations
+
+from harness.amqp0_9_1.peer.deliveries import stir_queues_of
+from harness.amqp0_9_1.peer.entities import Consumer
+from harness.amqp0_9_1.peer.events import ChannelState
+from harness.amqp0_9_1.peer.life import cancel_consumer
+from harness.amqp0_9_1.peer.names import use_of_a_queue
+from harness.amqp0_9_1.peer.refusals import refuse
+from harness.amqp0_9_1.peer.rows import Row
+from harness.amqp0_9_1.peer.turn import Reply, Turn
+from harness.amqp0_9_1.vocabulary import ACCESS_REFUSED, NOT_ALLOWED, RESOURCE_ERROR, Basic
+
+OPEN = ChannelState.OPEN
+
+
+def is_for_the_connection(turn: Turn) -> bool:
+    """The global bit is set."""
+    return bool(turn.event.global_)
+
+
+def set_channel_window(turn: Turn) -> None:
+    """Limit what is sent in advance on this channel."""
+    turn.channel.window.count, turn.channel.window.size = turn.event.prefetch_count, turn.event.prefetch_size
+    stir_queues_of(turn.channel)
+
+
+def set_connection_window(turn: Turn) -> None:
+    """Limit what is sent in advance on all channels of the connection together."""
+    window = turn.connection.window
+    for channel in turn.connection.channels.values():
+        stir_queues_of(channel)
+    window.count, window.size = turn.event.prefetch_count, turn.event.prefetch_size
+
+
+def qos_ok(_: Turn) -> Reply:
+    """Basic.Qos-Ok."""
+    return Basic.QosOk()
+
+
+def tag_is_in_use(turn: Turn) -> bool:
+    """A consumer of this channel has the tag."""
+    return turn.event.consumer_tag in turn.channel.consumers
+
+
+def wants_to_be_alone_but_is_not(turn: Turn) -> bool:
+    """Exclusive access to a queue that has consumers (basic.consume.exclusive.01)."""
+    return bool(turn.event.exclusive and turn.queue.consumers)
+
+
+def someone_consumes_exclusively(turn: Turn) -> bool:
+    """Only that consumer can access the queue."""
+    return any(each.exclusive for each in turn.queue.consumers)
+
+
+def there_are_too_many(turn: Turn) -> bool:
+    """The queue or the channel has as many consumers as this peer admits."""
+    limit = turn.peer.limits.entities
+    return len(turn.queue.consumers) >= limit or len(turn.channel.consumers) >= limit
+
+
+def has_no_tag(turn: Turn) -> bool:
+    """The client leaves the tag to the server."""
+    return not turn.event.consumer_tag
+
+
+def generate_tag(turn: Turn) -> None:
+    """A blank tag stands for a new unique one."""
+    turn.event = turn.event.replace(consumer_tag=turn.peer.unique("amq.ctag-"))
+
+
+def start_consumer(turn: Turn) -> None:
+    """From Consume-Ok on the queue sends messages to this consumer."""
+    wanted, queue = turn.event, turn.queue
+    consumer = Consumer(
+        wanted.consumer_tag, turn.channel, queue, wanted.no_ack, wanted.no_local, wanted.exclusive
+    )
+    turn.channel.consumers[consumer.tag] = consumer
+    queue.consumers.append(consumer)
+    turn.host.stir(queue)
+
+
+def consume_ok(turn: Turn) -> Reply:
+    """Basic.Consume-Ok with the tag."""
+    return Basic.ConsumeOk(turn.event.consumer_tag)
+
+
+def tag_is_of_another_channel(turn: Turn) -> bool:
+    """The tag is not this channel's but another's, and the policy refuses that (A28)."""
+    tag, connection = turn.event.consumer_tag, turn.connection
+    return (
+        turn.policy.foreign_consumer_tag == "refuse"
+        and tag not in turn.channel.consumers
+        and any(tag in channel.consumers for channel in connection.channels.values())
+    )
+
+
+def tag_is_known(turn: Turn) -> bool:
+    """A consumer of this channel has the tag."""
+    return turn.event.consumer_tag in turn.channel.consumers
+
+
+def its_queue_is_gone_and_silence_is_due(turn: Turn) -> bool:
+    """The consumer's queue was deleted, and the policy ignores the Cancel to the letter (A27)."""
+    consumer = turn.channel.consumers.get(turn.event.consumer_tag)
+    return turn.policy.cancel_without_queue == "silence" and consumer is not None and not consumer.queue.alive
+
+
+def cancel_it(turn: Turn) -> None:
+    """End the consumer; messages already delivered are not affected."""
+    cancel_consumer(turn.about(turn.event, turn.channel.consumers[turn.event.consumer_tag]))
+
+
+def cancel_ok(turn: Turn) -> Reply:
+    """Basic.Cancel-Ok with the tag."""
+    return Basic.CancelOk(turn.event.consumer_tag)
+
+
+CONSUMERS = (
+    Row(
+        "basic.qos: for the connection",
+        OPEN,
+        Basic.Qos,
+        is_for_the_connection,
+        (set_connection_window,),
+        qos_ok,
+    ),
+    Row("basic.qos: for the channel", OPEN, Basic.Qos, effects=(set_channel_window,), answer=qos_ok),
+    *use_of_a_queue(Basic.Consume),
+    Row(
+        "basic.consume: refuses a tag in use", OPEN, Basic.Consume, tag_is_in_use, answer=refuse(NOT_ALLOWED)
+    ),
+    Row(
+        "basic.consume: refuses exclusive access to a queue with consumers",
+        OPEN,
+        Basic.Consume,
+        wants_to_be_alone_but_is_not,
+        answer=refuse(ACCESS_REFUSED),
+    ),
+    Row(
+        "basic.consume: refuses a queue with an exclusive consumer",
+        OPEN,
+        Basic.Consume,
+        someone_consumes_exclusively,
+        answer=refuse(ACCESS_REFUSED),
+    ),
+    Row(
+        "basic.consume: refuses when there are too many",
+        OPEN,
+        Basic.Consume,
+        there_are_too_many,
+        answer=refuse(RESOURCE_ERROR),
+    ),
+    Row(
+        "basic.consume: starts a consumer with a generated tag",
+        OPEN,
+        Basic.Consume,
+        has_no_tag,
+        (generate_tag, start_consumer),
+        consume_ok,
+    ),
+    Row(
+        "basic.consume: starts a consumer", OPEN, Basic.Consume, effects=(start_consumer,), answer=consume_ok
+    ),
+    Row(
+        "basic.cancel: refuses a tag of another channel",
+        OPEN,
+        Basic.Cancel,
+        tag_is_of_another_channel,
+        answer=refuse(NOT_ALLOWED),
+    ),
+    Row(
+        "basic.cancel: is ignored without the queue",
+        OPEN,
+        Basic.Cancel,
+        its_queue_is_gone_and_silence_is_due,
+        (cancel_it,),
+    ),
+    Row("basic.cancel: ends the consumer", OPEN, Basic.Cancel, tag_is_known, (cancel_it,), cancel_ok),
+    Row("basic.cancel: confirms what is no consumer", OPEN, Basic.Cancel, answer=cancel_ok),
+)

@@ -1,0 +1,129 @@
+"""Messages between queues and channels: enqueued, delivered, awaiting acknowledgement, settled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from harness.amqp0_9_1.peer.entities import Consumer, Delivery, Entry, Queue, VirtualHost
+from harness.amqp0_9_1.peer.events import Delivering, Lengthened, Shortened, Thing
+from harness.amqp0_9_1.peer.turn import Reply, Turn, WithContent
+from harness.amqp0_9_1.vocabulary import Basic
+
+if TYPE_CHECKING:
+    from harness.amqp0_9_1.peer import Peer
+    from harness.amqp0_9_1.peer.session import Channel
+
+
+def enqueue(turn: Turn, queue: Queue, message: Any) -> None:
+    """Add a message that has been routed to `queue`."""
+    entry = Entry(message, queue, queue.arrived)
+    queue.arrived += 1
+    put_on_queue(turn, entry)
+    turn.peer.meet(Thing.QUEUE, turn.about(Lengthened(), queue))
+
+
+def put_on_queue(turn: Turn, entry: Entry) -> None:
+    """Place an entry by its priority and its order of arrival."""
+    strategies = turn.strategies
+    level = strategies.level(turn.policy.priority_levels, entry.message.priority)
+    strategies.place(entry.queue, level, entry)
+    turn.host.stir(entry.queue)
+
+
+def take_from_queue(turn: Turn, entry: Entry, consumer: Consumer | None) -> Delivery:
+    """Remove an entry for delivery on the turn's channel and give it a tag."""
+    entry.queue.remove(entry)
+    entry.deliveries += 1
+    delivery = Delivery(turn.strategies.tag(turn.channel), entry, consumer)
+    turn.peer.meet(Thing.QUEUE, turn.about(Shortened(), entry.queue))
+    return delivery
+
+
+def await_acknowledgement(turn: Turn) -> None:
+    """The message stays the channel's until it is settled; it counts in the prefetch windows."""
+    delivery: Delivery = turn.subject
+    channel = turn.channel
+    channel.unacknowledged[delivery.tag] = delivery
+    delivery.entry.queue.unacknowledged += 1
+    if delivery.consumer is not None:
+        for window in (channel.window, channel.connection.window):
+            window.messages += 1
+            window.octets += len(delivery.entry.message.body)
+
+
+def forget(_: Turn) -> None:
+    """The server assumes that the delivery succeeds: nothing is kept (domain no-ack)."""
+
+
+def settle(turn: Turn, delivery: Delivery) -> None:
+    """The delivery is over: acknowledged, rejected or requeued."""
+    channel = turn.channel
+    channel.unacknowledged.pop(delivery.tag, None)
+    delivery.entry.queue.unacknowledged -= 1
+    if delivery.consumer is not None:
+        for window in (channel.window, channel.connection.window):
+            window.messages -= 1
+            window.octets -= len(delivery.entry.message.body)
+        stir_queues_of(channel)
+
+
+def stir_queues_of(channel: Channel) -> None:
+    """Something about the channel's consumers, or the connection's window, has changed."""
+    connection = channel.connection
+    for each in connection.channels.values() if connection.window.limited else (channel,):
+        for consumer in each.consumers.values():
+            connection.host.stir(consumer.queue)
+
+
+def consumer_needs_no_ack(turn: Turn) -> bool:
+    """The consumer was started with no-ack."""
+    return bool(turn.subject.consumer.no_ack)
+
+
+def deliver(turn: Turn) -> Reply:
+    """Basic.Deliver with the message."""
+    delivery: Delivery = turn.subject
+    message = delivery.entry.message
+    tag = delivery.consumer.tag if delivery.consumer else ""
+    flag = turn.strategies.redelivered(delivery.entry)
+    return WithContent(Basic.Deliver(tag, delivery.tag, flag, message.exchange, message.routing_key), message)
+
+
+def serve(peer: Peer, host: VirtualHost) -> None:
+    """Deliver whatever can be delivered now, queue by queue."""
+    while host.stirred:
+        queue = next(iter(host.stirred))
+        del host.stirred[queue]
+        while queue.alive and queue.consumers and _serve_one(peer, queue):
+            pass
+
+
+def _serve_one(peer: Peer, queue: Queue) -> bool:
+    strategies = peer.tables.strategies
+    ready = [each for each in queue.consumers if strategies.hears(each)]
+    for entry in queue:
+        if not ready:
+            return False
+        candidates = [each for each in ready if strategies.may_have(each.channel, each, entry)]
+        able = [each for each in candidates if strategies.window_allows(each, entry)]
+        consumer = strategies.choose(queue, entry, able) if able else None
+        if consumer is not None:
+            turn = Turn(consumer.channel.connection, consumer.channel, Delivering())
+            turn.subject = take_from_queue(turn, entry, consumer)
+            peer.meet(Thing.CONSUMER, turn)
+            return True
+        # Who must wait with this message must not overtake it with a later one (4.7).
+        ready = [each for each in ready if each not in candidates]
+    return False
+
+
+def someone_could_take(turn: Turn, queue: Queue, message: Any) -> bool:
+    """Whether a consumer of `queue` would get `message` at once, with nothing waiting before it."""
+    strategies = turn.strategies
+    entry = Entry(message, queue, queue.arrived)
+    return not len(queue) and any(
+        strategies.hears(each)
+        and strategies.may_have(each.channel, each, entry)
+        and strategies.window_allows(each, entry)
+        for each in queue.consumers
+    )

@@ -1,0 +1,230 @@
+"""The way to an open connection: protocol header, authentication, tuning, virtual host (2.2.4, 4.2.2)."""
+
+from __future__ import annotations
+
+import platform
+import socket
+from functools import cache
+
+from harness.amqp0_9_1.frames import FRAME_MIN_SIZE
+from harness.amqp0_9_1.peer.events import BadHeader, ConnectionState, GoodHeader
+from harness.amqp0_9_1.peer.refusals import close_in_silence, refuse_by
+from harness.amqp0_9_1.peer.rows import Row
+from harness.amqp0_9_1.peer.turn import Reply, Turn
+from harness.amqp0_9_1.tables import Table
+from harness.amqp0_9_1.vocabulary import Connection
+
+EXPECT_HEADER = ConnectionState.EXPECT_HEADER
+EXPECT_START_OK = ConnectionState.EXPECT_START_OK
+EXPECT_SECURE_OK = ConnectionState.EXPECT_SECURE_OK
+EXPECT_TUNE_OK = ConnectionState.EXPECT_TUNE_OK
+EXPECT_OPEN = ConnectionState.EXPECT_OPEN
+OPEN = ConnectionState.OPEN
+CLOSED = ConnectionState.CLOSED
+NEGOTIATING = (EXPECT_START_OK, EXPECT_SECURE_OK, EXPECT_TUNE_OK, EXPECT_OPEN)
+
+MECHANISMS = ("PLAIN",)
+LOCALES = ("en_US",)
+
+
+@cache
+def server_properties() -> Table:
+    """What connection.start.server-properties.required-fields asks for."""
+    return {
+        "host": socket.gethostname(),
+        "product": "AMQP conformance reference peer",
+        "version": "0.1.0",
+        "platform": platform.system() or "unknown",
+        "copyright": "Apache License 2.0",
+        "information": "A strict measuring instrument, not a broker for use",
+    }
+
+
+def start(_: Turn) -> Reply:
+    """Connection.Start with everything the document requires of it."""
+    return Connection.Start(0, 9, server_properties(), " ".join(MECHANISMS), " ".join(LOCALES))
+
+
+def say_our_header(turn: Turn) -> None:
+    """A valid protocol header, before the socket is closed."""
+    turn.connection.send_header()
+
+
+def not_offered(turn: Turn) -> bool:
+    """The client chose a mechanism or a locale that Start did not list."""
+    return turn.event.mechanism not in MECHANISMS or turn.event.locale not in LOCALES
+
+
+def credentials_must_be_asked_for(turn: Turn) -> bool:
+    """There is no initial response, or the policy never takes one."""
+    return turn.policy.sasl == "secure" or not turn.event.response
+
+
+def credentials_are_good(turn: Turn) -> bool:
+    """PLAIN: user and password are known together."""
+    _, user, password = _plain(turn)
+    return bool(user) and turn.peer.users.get(user) == password
+
+
+def _plain(turn: Turn) -> tuple[str, str, str]:
+    parts = bytes(turn.event.response).decode("utf-8", "surrogateescape").split("\0")
+    return (parts[0], parts[1], parts[2]) if len(parts) == 3 else ("", "", "")
+
+
+def log_in(turn: Turn) -> None:
+    """Remember who the client is."""
+    turn.connection.user = _plain(turn)[1]
+
+
+def ask_for_credentials(_: Turn) -> Reply:
+    """Connection.Secure; PLAIN has no challenge."""
+    return Connection.Secure(b"")
+
+
+def propose_limits(turn: Turn) -> Reply:
+    """Connection.Tune with the policy's offers."""
+    policy = turn.policy
+    return Connection.Tune(policy.channel_max, policy.frame_max, policy.heartbeat)
+
+
+def exceeds_the_offer(turn: Turn) -> bool:
+    """A limit higher than the one proposed; zero may count as higher (A21)."""
+    wanted, policy = turn.event, turn.policy
+    offers = ((wanted.channel_max, policy.channel_max), (wanted.frame_max, policy.frame_max))
+    zero_is_higher = policy.tune_zero == "refuse"
+    return any(bool(offer) and (value > offer or (not value and zero_is_higher)) for value, offer in offers)
+
+
+def is_below_the_minimum(turn: Turn) -> bool:
+    """A frame-max below frame-min-size."""
+    return 0 < turn.event.frame_max < FRAME_MIN_SIZE
+
+
+def take_limits(turn: Turn) -> None:
+    """The lower of both sides' limits; the heartbeat is the one the client wants."""
+    wanted, policy, connection = turn.event, turn.policy, turn.connection
+    connection.tune(
+        wanted.channel_max or policy.channel_max, wanted.frame_max or policy.frame_max, wanted.heartbeat
+    )
+
+
+def host_is_unknown(turn: Turn) -> bool:
+    """No virtual host has this name."""
+    return turn.event.virtual_host not in turn.peer.virtual_hosts
+
+
+def user_may_not_use_it(turn: Turn) -> bool:
+    """The user is restricted to other virtual hosts."""
+    allowed = turn.peer.permissions.get(turn.connection.user)
+    return allowed is not None and turn.event.virtual_host not in allowed
+
+
+def enter_the_host(turn: Turn) -> None:
+    """From here on the connection sees the entities of its virtual host."""
+    turn.connection.host = turn.peer.virtual_hosts[turn.event.virtual_host]
+    turn.connection.opened = True
+
+
+def open_ok(_: Turn) -> Reply:
+    """Connection.Open-Ok."""
+    return Connection.OpenOk()
+
+
+HANDSHAKE = (
+    Row(
+        "header: a good one is answered with Start",
+        EXPECT_HEADER,
+        GoodHeader,
+        answer=start,
+        next=EXPECT_START_OK,
+    ),
+    Row(
+        "header: another one is answered with ours and the end",
+        EXPECT_HEADER,
+        BadHeader,
+        effects=(say_our_header,),
+        next=CLOSED,
+    ),
+    Row(
+        "connection.start-ok: a mechanism or locale not offered ends in silence",
+        EXPECT_START_OK,
+        Connection.StartOk,
+        not_offered,
+        (close_in_silence,),
+    ),
+    Row(
+        "connection.start-ok: credentials are asked for",
+        EXPECT_START_OK,
+        Connection.StartOk,
+        credentials_must_be_asked_for,
+        answer=ask_for_credentials,
+        next=EXPECT_SECURE_OK,
+    ),
+    Row(
+        "connection.start-ok: good credentials are answered with Tune",
+        EXPECT_START_OK,
+        Connection.StartOk,
+        credentials_are_good,
+        (log_in,),
+        propose_limits,
+        EXPECT_TUNE_OK,
+    ),
+    Row(
+        "connection.secure-ok: good credentials are answered with Tune",
+        EXPECT_SECURE_OK,
+        Connection.SecureOk,
+        credentials_are_good,
+        (log_in,),
+        propose_limits,
+        EXPECT_TUNE_OK,
+    ),
+    Row(
+        "connection.start-ok: bad credentials end in silence",
+        (EXPECT_START_OK, EXPECT_SECURE_OK),
+        (Connection.StartOk, Connection.SecureOk),
+        effects=(close_in_silence,),
+    ),
+    Row(
+        "connection.tune-ok: more than offered ends in silence",
+        EXPECT_TUNE_OK,
+        Connection.TuneOk,
+        exceeds_the_offer,
+        (close_in_silence,),
+    ),
+    Row(
+        "connection.tune-ok: frames below the minimum end in silence",
+        EXPECT_TUNE_OK,
+        Connection.TuneOk,
+        is_below_the_minimum,
+        (close_in_silence,),
+    ),
+    Row(
+        "connection.tune-ok: is taken",
+        EXPECT_TUNE_OK,
+        Connection.TuneOk,
+        effects=(take_limits,),
+        next=EXPECT_OPEN,
+    ),
+    Row(
+        "connection.open: refuses an unknown virtual host",
+        EXPECT_OPEN,
+        Connection.Open,
+        host_is_unknown,
+        answer=refuse_by(lambda policy: policy.no_virtual_host),
+    ),
+    Row(
+        "connection.open: refuses a virtual host the user may not use",
+        EXPECT_OPEN,
+        Connection.Open,
+        user_may_not_use_it,
+        answer=refuse_by(lambda policy: policy.no_permission),
+    ),
+    Row(
+        "connection.open: is answered",
+        EXPECT_OPEN,
+        Connection.Open,
+        effects=(enter_the_host,),
+        answer=open_ok,
+        next=OPEN,
+    ),
+)

@@ -1,0 +1,319 @@
+"""What becomes of things when others end: connections, channels, consumers, queues, the server (4.5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness.amqp0_9_1.peer.deliveries import (
+    await_acknowledgement,
+    consumer_needs_no_ack,
+    deliver,
+    forget,
+    put_on_queue,
+    settle,
+)
+from harness.amqp0_9_1.peer.entities import Binding, Exchange, Queue
+from harness.amqp0_9_1.peer.events import (
+    ChannelEnded,
+    ChannelState,
+    ConnectionEnded,
+    ConsumerGone,
+    Delivering,
+    Discarded,
+    ExchangeDeleted,
+    Lengthened,
+    QueueDeleted,
+    Requeued,
+    Restarting,
+    Shortened,
+    Thing,
+)
+from harness.amqp0_9_1.peer.rows import Row
+from harness.amqp0_9_1.peer.turn import Reply, Turn
+from harness.amqp0_9_1.vocabulary import Channel
+
+
+def tell(turn: Turn, thing: Thing, event: Any, subjects: Any) -> None:
+    """Take the life table's row for `event` for each of `subjects`, which are `thing`s."""
+    for subject in list(subjects):
+        turn.peer.meet(thing, turn.about(event, subject))
+
+
+def end_connection(turn: Turn) -> None:
+    """A connection is over: its channels end, and what belongs to it goes. Only the first time counts."""
+    connection = turn.connection
+    if connection.ended:
+        return
+    connection.ended = True
+    if connection.opened:
+        tell(turn, Thing.CHANNEL, ConnectionEnded(), connection.channels.values())
+        tell(turn, Thing.QUEUE, ConnectionEnded(), connection.host.queues.values())
+
+
+def end_channel(turn: Turn) -> None:
+    """The turn's channel is over: transaction, consumers, deliveries."""
+    channel = turn.channel
+    channel.state = ChannelState.UNOPENED
+    channel.forget_content()
+    tell(turn, Thing.CHANNEL, ChannelEnded(), [channel])
+    tell(turn, Thing.CONSUMER, ChannelEnded(), channel.consumers.values())
+    tell(turn, Thing.DELIVERY, ChannelEnded(), channel.unacknowledged.values())
+    turn.host.paused.discard(channel)
+
+
+def end_the_channel(turn: Turn) -> None:
+    """End the channel this row is about."""
+    turn.channel = turn.subject
+    end_channel(turn)
+
+
+def abandon_transaction(turn: Turn) -> None:
+    """Publications are forgotten; acknowledgements are as if they had not been sent."""
+    channel = turn.channel
+    for item in channel.transaction:
+        if item in channel.withheld:
+            channel.unacknowledged[item.tag] = item
+    channel.unacknowledged = dict(sorted(channel.unacknowledged.items()))
+    channel.transaction.clear()
+    channel.withheld.clear()
+
+
+def cancel_consumer(turn: Turn) -> None:
+    """The consumer gets no more messages; its queue learns that it is gone."""
+    consumer = turn.subject
+    consumer.alive = False
+    consumer.channel.consumers.pop(consumer.tag, None)
+    if consumer in consumer.queue.consumers:
+        consumer.queue.consumers.remove(consumer)
+        consumer.channel.connection.host.stir(consumer.queue)
+        turn.peer.meet(Thing.QUEUE, turn.about(ConsumerGone(), consumer.queue))
+
+
+def orphan_consumer(turn: Turn) -> None:
+    """The consumer's queue is gone; its tag stays known to its channel until it is cancelled."""
+    turn.subject.queue.consumers.remove(turn.subject)
+
+
+def delete_queue(turn: Turn) -> None:
+    """Delete the queue this row is about, with its consumers, bindings and messages."""
+    queue: Queue = turn.subject
+    queue.alive = False
+    turn.host.queues.pop(queue.name, None)
+    tell(turn, Thing.CONSUMER, QueueDeleted(), queue.consumers)
+    bound = [each for exchange in turn.host.exchanges.values() for each in exchange.bindings]
+    tell(turn, Thing.BINDING, QueueDeleted(), [each for each in bound if each.queue is queue])
+    tell(turn, Thing.MESSAGE, QueueDeleted(), queue)
+
+
+def delete_exchange(turn: Turn) -> None:
+    """Delete the exchange this row is about, with its bindings."""
+    exchange: Exchange = turn.subject
+    turn.host.exchanges.pop(exchange.name, None)
+    tell(turn, Thing.BINDING, ExchangeDeleted(), exchange.bindings)
+
+
+def remove_binding(turn: Turn) -> None:
+    """The binding routes no more."""
+    binding: Binding = turn.subject
+    binding.exchange.bindings.remove(binding)
+
+
+def bury(turn: Turn) -> None:
+    """Move a message of a queue to the dead-letter area."""
+    entry = turn.subject
+    entry.queue.remove(entry)
+    turn.host.dead_letters.append(entry.message)
+
+
+def bury_delivery(turn: Turn) -> None:
+    """Move a delivered message to the dead-letter area."""
+    turn.host.dead_letters.append(turn.subject.entry.message)
+
+
+def lose(turn: Turn) -> None:
+    """A message that is not held on reliable storage."""
+    turn.subject.queue.remove(turn.subject)
+
+
+def requeue(turn: Turn) -> None:
+    """Settle the delivery and let the rows for requeued messages decide."""
+    settle(turn, turn.subject)
+    turn.peer.meet(Thing.DELIVERY, turn.about(Requeued(), turn.subject))
+
+
+def mark_redelivered(turn: Turn) -> None:
+    """The message has been delivered before (basic.recover.01)."""
+    turn.subject.entry.redelivered = True
+
+
+def prefer_original_client(turn: Turn) -> None:
+    """Redeliver to the same client if possible (domain redelivered, implementation)."""
+    turn.subject.entry.original = turn.connection
+
+
+def put_back(turn: Turn) -> None:
+    """Return the message to its old place on its queue."""
+    put_on_queue(turn, turn.subject.entry)
+
+
+def pause_publisher(turn: Turn) -> None:
+    """Ask the publishing channel to stop (basic.03)."""
+    turn.host.paused.add(turn.channel)
+    turn.channel.flow_asked += 1
+
+
+def resume_publishers(turn: Turn) -> None:
+    """Let all publishers go on."""
+    for channel in turn.host.paused:
+        channel.flow_asked += 1
+        channel.connection.send(channel.number, Channel.Flow(True))
+    turn.host.paused.clear()
+
+
+def flow_stopped(_: Turn) -> Reply:
+    """Channel.Flow that asks the client to stop."""
+    return Channel.Flow(False)
+
+
+def is_transacted(turn: Turn) -> bool:
+    """Tx.Select was used on the channel."""
+    return bool(turn.channel.transacted)
+
+
+def belongs_to_the_connection(turn: Turn) -> bool:
+    """An exclusive queue of the connection that ended."""
+    return turn.subject.owner is turn.connection
+
+
+def was_the_last_of_an_auto_delete_queue(turn: Turn) -> bool:
+    """The queue deletes itself and no consumer is left."""
+    return bool(turn.subject.auto_delete and turn.subject.alive and not turn.subject.consumers)
+
+
+def queue_is_gone(turn: Turn) -> bool:
+    """The delivered message has no queue to go back to."""
+    return not turn.subject.entry.queue.alive
+
+
+def redelivered_too_often(turn: Turn) -> bool:
+    """The redelivery limit is used up (basic.deliver.01)."""
+    return bool(turn.subject.entry.deliveries > turn.policy.redelivery_limit)
+
+
+def is_durable(turn: Turn) -> bool:
+    """An exchange or queue declared durable."""
+    return bool(turn.subject.durable)
+
+
+def joins_durable_ends(turn: Turn) -> bool:
+    """A binding of a durable queue to a durable exchange (queue.bind.durable-exchange)."""
+    return bool(turn.subject.exchange.durable and turn.subject.queue.durable)
+
+
+def is_predeclared(turn: Turn) -> bool:
+    """An exchange every virtual host has."""
+    return bool(turn.subject.predeclared)
+
+
+def is_persistent(turn: Turn) -> bool:
+    """A message with delivery-mode 2 on a durable queue."""
+    return bool(turn.subject.message.persistent and turn.subject.queue.durable)
+
+
+def queue_is_long(turn: Turn) -> bool:
+    """The policy throttles and the publisher was not asked to stop yet."""
+    limit = turn.policy.pause_publishers_at
+    return limit is not None and len(turn.subject) >= limit and turn.channel not in turn.host.paused
+
+
+def queue_is_short_again(turn: Turn) -> bool:
+    """Publishers are stopped and the queue has drained to half the limit."""
+    limit = turn.policy.pause_publishers_at
+    return limit is not None and bool(turn.host.paused) and len(turn.subject) * 2 <= limit
+
+
+_CONNECTION_ENDS = (
+    Row("connection end: ends its channels", Thing.CHANNEL, ConnectionEnded, effects=(end_the_channel,)),
+    Row(
+        "connection end: deletes its exclusive queues",
+        Thing.QUEUE,
+        ConnectionEnded,
+        belongs_to_the_connection,
+        (delete_queue,),
+    ),
+)
+_CHANNEL_ENDS = (
+    Row(
+        "channel end: abandons its transaction",
+        Thing.CHANNEL,
+        ChannelEnded,
+        is_transacted,
+        (abandon_transaction,),
+    ),
+    Row("channel end: cancels its consumers", Thing.CONSUMER, ChannelEnded, effects=(cancel_consumer,)),
+    Row("channel end: requeues what is not acknowledged", Thing.DELIVERY, ChannelEnded, effects=(requeue,)),
+    Row(
+        "consumer end: the last one deletes an auto-delete queue",
+        Thing.QUEUE,
+        ConsumerGone,
+        was_the_last_of_an_auto_delete_queue,
+        (delete_queue,),
+    ),
+)
+_DELETED = (
+    Row("queue end: cancels its consumers", Thing.CONSUMER, QueueDeleted, effects=(orphan_consumer,)),
+    Row("queue end: removes its bindings", Thing.BINDING, QueueDeleted, effects=(remove_binding,)),
+    Row("queue end: dead-letters its messages", Thing.MESSAGE, QueueDeleted, effects=(bury,)),
+    Row("exchange end: removes its bindings", Thing.BINDING, ExchangeDeleted, effects=(remove_binding,)),
+)
+_DELIVERIES = (
+    Row(
+        "delivery: of a no-ack consumer ends with sending",
+        Thing.CONSUMER,
+        Delivering,
+        consumer_needs_no_ack,
+        (forget,),
+        deliver,
+    ),
+    Row(
+        "delivery: awaits acknowledgement",
+        Thing.CONSUMER,
+        Delivering,
+        effects=(await_acknowledgement,),
+        answer=deliver,
+    ),
+    Row(
+        "requeue: to a deleted queue dead-letters", Thing.DELIVERY, Requeued, queue_is_gone, (bury_delivery,)
+    ),
+    Row("requeue: too often dead-letters", Thing.DELIVERY, Requeued, redelivered_too_often, (bury_delivery,)),
+    Row(
+        "requeue: puts the message back, marked redelivered",
+        Thing.DELIVERY,
+        Requeued,
+        effects=(mark_redelivered, prefer_original_client, put_back),
+    ),
+    Row("reject: without requeue dead-letters", Thing.DELIVERY, Discarded, effects=(bury_delivery,)),
+    Row(
+        "overflow: asks the publisher to pause",
+        Thing.QUEUE,
+        Lengthened,
+        queue_is_long,
+        (pause_publisher,),
+        flow_stopped,
+    ),
+    Row(
+        "overflow: lets publishers go on", Thing.QUEUE, Shortened, queue_is_short_again, (resume_publishers,)
+    ),
+)
+_RESTART = (
+    Row("restart: keeps durable queues", Thing.QUEUE, Restarting, is_durable),
+    Row("restart: drops transient queues", Thing.QUEUE, Restarting, effects=(delete_queue,)),
+    Row("restart: keeps pre-declared exchanges", Thing.EXCHANGE, Restarting, is_predeclared),
+    Row("restart: keeps durable exchanges", Thing.EXCHANGE, Restarting, is_durable),
+    Row("restart: drops transient exchanges", Thing.EXCHANGE, Restarting, effects=(delete_exchange,)),
+    Row("restart: keeps bindings between durable ends", Thing.BINDING, Restarting, joins_durable_ends),
+    Row("restart: drops other bindings", Thing.BINDING, Restarting, effects=(remove_binding,)),
+    Row("restart: keeps persistent messages", Thing.MESSAGE, Restarting, is_persistent),
+    Row("restart: loses other messages", Thing.MESSAGE, Restarting, effects=(lose,)),
+)
+LIFE = (*_CONNECTION_ENDS, *_CHANNEL_ENDS, *_DELETED, *_DELIVERIES, *_RESTART)

@@ -1,0 +1,90 @@
+"""Conditions on the names a method carries, shared by the tables of all classes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from harness.amqp0_9_1.compiled import Method
+from harness.amqp0_9_1.peer.events import ChannelState
+from harness.amqp0_9_1.peer.refusals import refuse, refuse_by
+from harness.amqp0_9_1.peer.rows import Answer, Row
+from harness.amqp0_9_1.peer.turn import Turn
+from harness.amqp0_9_1.vocabulary import NOT_FOUND, RESOURCE_LOCKED
+
+_NAME = re.compile(r"[a-zA-Z0-9\-_.:]*")
+
+
+def has_name_syntax(name: str, limit: int) -> bool:
+    """Letters, digits, hyphen, underscore, period, colon; `limit` octets at most (A39)."""
+    return len(name) <= limit and _NAME.fullmatch(name) is not None
+
+
+def is_reserved(name: str) -> bool:
+    """Reserved for pre-declared and standardised entities."""
+    return name.startswith("amq.")
+
+
+def exchange_is_missing(turn: Turn) -> bool:
+    """No exchange has the name the method gives."""
+    return turn.exchange is None
+
+
+def no_queue_is_named(turn: Turn) -> bool:
+    """The name is blank and no queue was declared on this channel."""
+    return not turn.queue_name
+
+
+def queue_is_missing(turn: Turn) -> bool:
+    """No queue has the name the method gives."""
+    return turn.queue is None
+
+
+def queue_is_locked(turn: Turn) -> bool:
+    """The queue is exclusive to another connection that is still open."""
+    queue = turn.queue
+    return queue is not None and queue.exclusive and queue.owner is not turn.connection
+
+
+def use_of_a_queue(
+    event: type[Method],
+    unknown: Answer | None = None,
+    missing: Answer | None = None,
+    locked: Answer | None = None,
+) -> tuple[Row, Row, Row]:
+    """The three refusals every method has that uses a queue by name."""
+    name = event.full_name
+    opened = ChannelState.OPEN
+    return (
+        Row(
+            f"{name}: refuses a blank name with no queue declared",
+            opened,
+            event,
+            no_queue_is_named,
+            answer=unknown or refuse_by(lambda policy: policy.current_queue_unknown),
+        ),
+        Row(
+            f"{name}: refuses a queue that does not exist",
+            opened,
+            event,
+            queue_is_missing,
+            answer=missing or refuse(NOT_FOUND),
+        ),
+        Row(
+            f"{name}: refuses a queue locked by another connection",
+            opened,
+            event,
+            queue_is_locked,
+            answer=locked or refuse(RESOURCE_LOCKED),
+        ),
+    )
+
+
+def both(one: Callable[[Turn], bool], other: Callable[[Turn], bool]) -> Callable[[Turn], bool]:
+    """The condition that two conditions hold."""
+
+    def holding(turn: Turn) -> bool:
+        return one(turn) and other(turn)
+
+    holding.__name__ = f"{one.__name__}_and_{other.__name__}"
+    return holding

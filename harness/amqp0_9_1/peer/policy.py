@@ -1,0 +1,205 @@
+"""Where the document allows several behaviours: one field per choice, with the reading it comes from.
+
+A1 and so on are the readings of the document's contradictions and gaps. Choices without a number are
+plain liberties (offers in Tune, a SHOULD, a way to close a socket) or places where the document is silent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any, Final, Literal
+
+from harness.amqp0_9_1.vocabulary import (
+    ACCESS_REFUSED,
+    CHANNEL_ERROR,
+    COMMAND_INVALID,
+    FRAME_ERROR,
+    GRAMMAR,
+    INVALID_PATH,
+    NOT_ALLOWED,
+    NOT_FOUND,
+    NOT_IMPLEMENTED,
+    PRECONDITION_FAILED,
+    SYNTAX_ERROR,
+    UNEXPECTED_FRAME,
+)
+
+_HARD = {each.value for each in GRAMMAR.constants if each.error_class == "hard-error"}
+NAMES: Final = {each.value: each.name.upper().replace("-", "_") for each in GRAMMAR.constants}
+
+
+class Level(Enum):
+    """What an exception closes (4.8.1)."""
+
+    CHANNEL = "channel"
+    CONNECTION = "connection"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A reply code and the level it is raised at; `level` None takes the constant's own class."""
+
+    code: int
+    at: Level | None = None
+
+    @property
+    def level(self) -> Level:
+        """The level: as given, else connection for a hard error and channel for a soft one."""
+        return self.at or (Level.CONNECTION if self.code in _HARD else Level.CHANNEL)
+
+
+Silent = Literal["silent"]
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """One legal way to serve AMQP 0-9-1. The default follows the letter where the letter decides."""
+
+    type_change: Refusal = Refusal(PRECONDITION_FAILED)
+    """A1. Redeclaring an exchange with another type: 406 on the channel, or 530."""
+    auto_delete_mismatch: Literal["ignore", "refuse"] = "ignore"
+    """A2. Redeclaring a queue with another auto-delete: not looked at, or 406."""
+    unbind_failure: Level = Level.CONNECTION
+    """A3. Where a failing Unbind raises its 404."""
+    missing_binding: Literal["ok", "refuse"] = "ok"
+    """A3. Unbinding what is not bound: Unbind-Ok, or 404."""
+    current_queue_unknown: Refusal = Refusal(NOT_FOUND)
+    """A5. A blank queue name before any Declare: 404, or 502 at either level."""
+    rejected: Literal["hold", "dead-letter", "redeliver"] = "hold"
+    """A7. A requeued message only the rejecting channel could take: held back, dead-lettered, redelivered."""
+    headers_instances: tuple[str, ...] = ("amq.headers", "amq.match")
+    """A10. Names of the pre-declared headers exchange."""
+    bad_content_header: int = FRAME_ERROR
+    """A11. A content header of another class, or not readable: 501 (4.2.6.1) or 505 (4.2.6)."""
+    heartbeat_on_channel: int = COMMAND_INVALID
+    """A12. A heartbeat on another channel than zero: 503 (4.2.3) or 501 (4.2.7)."""
+    framing_error: Refusal | Silent = "silent"
+    """A13. Undefined frame type or bad frame-end: closed in silence (4.2.3), or Close with 501 (2.3.7)."""
+    content_interrupted: Refusal | Literal["abort"] = Refusal(UNEXPECTED_FRAME)
+    """A14. A method amid a content: 505, or the content is dropped and the method served."""
+    illegal_field_name: Refusal | Literal["accept"] = Refusal(SYNTAX_ERROR)
+    """A17. A field name outside the syntax of 4.2.5.5: 502, 503, or not looked at (a SHOULD)."""
+    tune_zero: Literal["accept", "refuse"] = "accept"
+    """A21. Tune-Ok with zero against a limit: taken as our limit, or as higher than it."""
+    channel_max_is: Literal["highest number", "count"] = "highest number"
+    """A22. What channel-max limits."""
+    no_virtual_host: Refusal | Silent = Refusal(INVALID_PATH)
+    """A24. Open of an unknown virtual host: 402, 530, or closed in silence."""
+    no_permission: Refusal | Silent = Refusal(NOT_ALLOWED)
+    """A24. Open of a virtual host the user may not use: 530, or closed in silence."""
+    passive_no_wait: Literal["refuse", "silence"] = "refuse"
+    """A25. Passive Declare with no-wait of something missing: 404, or no effect at all."""
+    cancel_without_queue: Literal["answer", "silence"] = "answer"
+    """A27. Cancel after the queue was deleted: Cancel-Ok, or ignored to the letter."""
+    foreign_consumer_tag: Literal["refuse", "ignore"] = "refuse"
+    """A28. Cancel of a tag of another channel: 530, or Cancel-Ok without effect."""
+    recover_async: Literal["support", "refuse"] = "support"
+    """A29. Recover-Async, which a server MAY implement: supported, or 540."""
+    unroutable_code: int = 312
+    """A30. The reply code of a Return for mandatory, for which the document defines none."""
+    predeclared_durable: bool = True
+    """A35. Whether the pre-declared exchanges are marked durable."""
+    name_limit: int = 127
+    """A39. Longest name Declare accepts, in octets: 127 (assert) or 255 (short string)."""
+
+    heartbeat: int = 60
+    """Proposed in Tune, in seconds; zero for none."""
+    frame_max: int = 131072
+    """Proposed in Tune, in octets; zero for no limit."""
+    channel_max: int = 2047
+    """Proposed in Tune; zero for no limit."""
+    sasl: Literal["initial response", "secure"] = "initial response"
+    """PLAIN: taken from Start-Ok if there, or always asked for with Secure."""
+    priority_levels: Literal[2, 10] = 2
+    """basic.06 demands two, basic.07 allows ten."""
+    immediate: Literal["support", "refuse"] = "support"
+    """basic.publish.immediate.01 is a SHOULD: supported, or 540."""
+    redelivery_limit: int = 5
+    """basic.deliver.01 is a SHOULD with an example: redeliveries before a message is dead-lettered."""
+    pause_publishers_at: int | None = None
+    """basic.03 is a MAY: length of a queue at which a publisher is sent Channel.Flow, in messages."""
+    socket_close: Literal["fin", "rst"] = "fin"
+    """How the socket is closed, which the document leaves to TCP."""
+    silent_close_delay: float = 0.0
+    """4.10.2 advises a pause of several seconds before a refused negotiation is closed."""
+    linger: float = 0.0
+    """2.2.4 lets either side close the socket after Close-Ok: seconds we leave it to the client."""
+    restart_notice: Literal["silent", "close"] = "silent"
+    """A restart ends connections with the socket alone, or after a Close with 320."""
+    unknown_method: int = NOT_IMPLEMENTED
+    """Silent document: class and index of no method: 540, 503 or 501."""
+    undecodable: int = FRAME_ERROR
+    """501 is for frames that cannot be decoded, 502 for illegal values: the line is not drawn."""
+    channel_zero: int = CHANNEL_ERROR
+    """Silent document: a channel's method on channel zero: 504 (as 4.2.6.1 for content) or 503."""
+    beyond_channel_max: int = CHANNEL_ERROR
+    """2.3.3 says disconnect, without a code: 504 or 530."""
+    blank_exchange: int = ACCESS_REFUSED
+    """Declare of the blank exchange breaks default-access (403) and syntax (406)."""
+    unacknowledged_count_as_messages: bool = True
+    """Silent document: whether if-empty spares a queue all of whose messages await acknowledgement."""
+
+    @staticmethod
+    def variants() -> list[tuple[str, Policy]]:
+        """Every single departure from the default policy, with a name that says which."""
+        default = Policy()
+        return [
+            (f"{name} = {_says(value)}", replace(default, **{name: value}))
+            for name, values in _OTHERS.items()
+            for value in values
+        ]
+
+
+def _says(value: Any) -> str:
+    if isinstance(value, Refusal):
+        return f"{value.code} on the {value.level.value}"
+    if isinstance(value, Enum):
+        return str(value.value)
+    return " and ".join(value) if isinstance(value, tuple) else str(value)
+
+
+_OTHERS: Final[Mapping[str, Sequence[Any]]] = {
+    "type_change": [Refusal(NOT_ALLOWED)],
+    "auto_delete_mismatch": ["refuse"],
+    "unbind_failure": [Level.CHANNEL],
+    "missing_binding": ["refuse"],
+    "current_queue_unknown": [Refusal(SYNTAX_ERROR), Refusal(SYNTAX_ERROR, Level.CHANNEL)],
+    "rejected": ["dead-letter", "redeliver"],
+    "headers_instances": [("amq.headers",), ("amq.match",)],
+    "bad_content_header": [UNEXPECTED_FRAME],
+    "heartbeat_on_channel": [FRAME_ERROR],
+    "framing_error": [Refusal(FRAME_ERROR)],
+    "content_interrupted": ["abort"],
+    "illegal_field_name": [Refusal(COMMAND_INVALID), "accept"],
+    "tune_zero": ["refuse"],
+    "channel_max_is": ["count"],
+    "no_virtual_host": [Refusal(NOT_ALLOWED), "silent"],
+    "no_permission": ["silent"],
+    "passive_no_wait": ["silence"],
+    "cancel_without_queue": ["silence"],
+    "foreign_consumer_tag": ["ignore"],
+    "recover_async": ["refuse"],
+    "unroutable_code": [NOT_FOUND],
+    "predeclared_durable": [False],
+    "name_limit": [255],
+    "heartbeat": [0],
+    "frame_max": [0, 4096],
+    "channel_max": [0, 65535],
+    "sasl": ["secure"],
+    "priority_levels": [10],
+    "immediate": ["refuse"],
+    "redelivery_limit": [50],
+    "pause_publishers_at": [200],
+    "socket_close": ["rst"],
+    "silent_close_delay": [3.0],
+    "linger": [30.0],
+    "restart_notice": ["close"],
+    "unknown_method": [COMMAND_INVALID, FRAME_ERROR],
+    "undecodable": [SYNTAX_ERROR],
+    "channel_zero": [COMMAND_INVALID],
+    "beyond_channel_max": [NOT_ALLOWED],
+    "blank_exchange": [PRECONDITION_FAILED],
+    "unacknowledged_count_as_messages": [False],
+}

@@ -1,0 +1,63 @@
+"""Answers that are exceptions (4.8.1): a Close for the channel or the connection, or none at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from harness.amqp0_9_1.peer.events import ChannelState, ConnectionState
+from harness.amqp0_9_1.peer.life import end_channel, end_connection
+from harness.amqp0_9_1.peer.policy import NAMES, Level, Policy, Refusal
+from harness.amqp0_9_1.peer.turn import Reply, Turn
+from harness.amqp0_9_1.vocabulary import Channel, Connection
+
+CLOSE_TIMEOUT = 30.0
+"""Seconds a client may take to confirm our Close before the socket is closed."""
+
+
+def refuse(code: int, at: Level | None = None) -> Callable[[Turn], Reply]:
+    """An exception with `code`; `at` overrides the level its constant has."""
+    refusal = Refusal(code, at)
+
+    def refusing(turn: Turn) -> Reply:
+        return except_with(turn, refusal)
+
+    refusing.__name__ = f"refuse_{code}"
+    return refusing
+
+
+def refuse_by(choice: Callable[[Policy], object]) -> Callable[[Turn], Reply]:
+    """An exception the policy decides: a Refusal, a code, or "silent"."""
+
+    def refusing(turn: Turn) -> Reply:
+        chosen = choice(turn.policy)
+        if chosen == "silent":
+            close_in_silence(turn)
+            return None
+        return except_with(turn, chosen if isinstance(chosen, Refusal) else Refusal(int(str(chosen))))
+
+    refusing.__name__ = f"refuse_by_policy_{'_'.join(choice.__code__.co_names)}"
+    return refusing
+
+
+def except_with(turn: Turn, refusal: Refusal) -> Reply:
+    """End the channel or the connection and return the Close that says why."""
+    text = f"{NAMES[refusal.code]}: {turn.row.name if turn.row else ''}"[:255]
+    class_id, method_id = turn.failing
+    if refusal.level is Level.CHANNEL and turn.channel is not None:
+        end_channel(turn)
+        turn.channel.state = ChannelState.CLOSING
+        return Channel.Close(refusal.code, text, class_id, method_id)
+    end_connection(turn)
+    turn.connection.state = ConnectionState.CLOSING
+    turn.connection.wait(CLOSE_TIMEOUT)
+    return Connection.Close(refusal.code, text, class_id, method_id)
+
+
+def close_in_silence(turn: Turn) -> None:
+    """Say nothing more; close the socket now or after the policy's delay (2.2.4, 4.10.2)."""
+    end_connection(turn)
+    turn.connection.state = ConnectionState.CONDEMNED
+    if turn.policy.silent_close_delay:
+        turn.connection.wait(turn.policy.silent_close_delay)
+    else:
+        turn.connection.close()

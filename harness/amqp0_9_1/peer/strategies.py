@@ -1,0 +1,151 @@
+"""Choices that are algorithms rather than rows: which message, which consumer, which flag, which tag.
+
+Each is a named function in a field of `Strategies`, so that a fault can put another in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from harness.amqp0_9_1.peer.entities import Consumer, Delivery, Entry, Exchange, Message, Queue
+from harness.amqp0_9_1.peer.routing import ROUTING, Matching
+
+if TYPE_CHECKING:
+    from harness.amqp0_9_1.peer.session import Channel
+
+CHOKED = 1 << 24
+"""Octets a client may leave unread before its consumers get no more."""
+
+
+def two_levels(priority: int) -> int:
+    """Priorities 0 to 4 and 5 to 9 (basic.06)."""
+    return 1 if priority > 4 else 0
+
+
+def ten_levels(priority: int) -> int:
+    """Every priority its own level (basic.07)."""
+    return min(priority, 9)
+
+
+def by_levels(levels: int, priority: int) -> int:
+    """The level of a priority where the policy wants `levels` of them."""
+    return two_levels(priority) if levels == 2 else ten_levels(priority)
+
+
+def each_queue_once(exchange: Exchange, message: Message, matches: Matching) -> list[Queue]:
+    """Queues with a matching binding, none twice (queue.bind.unique)."""
+    return list({each.queue: None for each in exchange.bindings if matches(each, message)})
+
+
+def in_order_of_arrival(queue: Queue, level: int, entry: Entry) -> None:
+    """Put an entry where its serial number belongs: a new one last, a requeued one at its old place."""
+    entries = queue.levels[level]
+    if not entries or entries[-1].serial < entry.serial:
+        entries.append(entry)
+        return
+    for place, other in enumerate(entries):
+        if other.serial > entry.serial:
+            entries.insert(place, entry)
+            return
+
+
+def may_have(channel: Channel, consumer: Consumer | None, entry: Entry) -> bool:
+    """Whether a message is for this channel at all, windows aside.
+
+    No-local, the recipient of a recovery, the channel that rejected it; and a header frame that is
+    larger than the client accepts cannot be sent to it.
+    """
+    if entry.only is not None and entry.only is not consumer and entry.only.alive:
+        return False
+    if entry.avoid is channel:
+        return False
+    message = entry.message
+    if consumer is not None and consumer.no_local and message.publisher is channel.connection:
+        return False
+    limit = channel.connection.frame_max
+    return not limit or len(message.header) + 8 <= limit
+
+
+def window_allows(consumer: Consumer, entry: Entry) -> bool:
+    """Whether the prefetch windows of channel and connection admit one more message (basic.qos)."""
+    if consumer.no_ack:
+        return True
+    channel = consumer.channel
+    size = len(entry.message.body)
+    for window in (channel.window, channel.connection.window):
+        if window.count and window.messages >= window.count:
+            return False
+        # The size does not limit a single message, only what is sent in advance of it.
+        if window.size and window.messages and window.octets + size > window.size:
+            return False
+    return True
+
+
+def hears(consumer: Consumer) -> bool:
+    """Whether a consumer can be sent anything now: its channel is open and flowing, its client reads."""
+    channel = consumer.channel
+    return channel.delivers and channel.flowing and channel.connection.unread < CHOKED
+
+
+def in_turn(queue: Queue, entry: Entry, candidates: Iterable[Consumer]) -> Consumer | None:
+    """The original client if it is there (domain redelivered), else whose turn it is."""
+    chosen = None
+    for consumer in candidates:
+        if entry.original is None or consumer.channel.connection is entry.original:
+            chosen = consumer
+            break
+        chosen = chosen or consumer
+    if chosen is not None and queue.consumers[-1] is not chosen:
+        queue.consumers.remove(chosen)
+        queue.consumers.append(chosen)
+    return chosen
+
+
+def first_due(queue: Queue, channel: Channel) -> Entry | None:
+    """The first message of the highest priority that Get on this channel may have."""
+    return next((entry for entry in queue if may_have(channel, None, entry)), None)
+
+
+def delivered_before(entry: Entry) -> bool:
+    """The redelivered flag."""
+    return entry.redelivered
+
+
+def counting(channel: Channel) -> int:
+    """The next delivery tag of a channel: from one upwards, never zero (domain delivery-tag)."""
+    channel.last_tag += 1
+    return channel.last_tag
+
+
+def named_deliveries(unacknowledged: Mapping[int, Delivery], tag: int, multiple: bool) -> list[Delivery]:
+    """The deliveries an Ack or Reject names; zero with multiple is all of them (basic.ack)."""
+    if not multiple:
+        return [unacknowledged[tag]] if tag in unacknowledged else []
+    return [each for each in unacknowledged.values() if not tag or each.tag <= tag]
+
+
+def cut_to_frames(body: bytes, frame_max: int) -> list[bytes]:
+    """The payloads of the body frames: none larger than agreed, overhead included (4.2.3)."""
+    room = (frame_max or 131072) - 8
+    return [body[start : start + room] for start in range(0, len(body), room)]
+
+
+@dataclass(frozen=True, slots=True)
+class Strategies:
+    """The algorithms the peer uses."""
+
+    routing: Mapping[str, Matching] = field(default_factory=lambda: ROUTING)
+    queues_for: Callable[[Exchange, Message, Matching], list[Queue]] = each_queue_once
+    level: Callable[[int, int], int] = by_levels
+    place: Callable[[Queue, int, Entry], None] = in_order_of_arrival
+    may_have: Callable[[Channel, Consumer | None, Entry], bool] = may_have
+    window_allows: Callable[[Consumer, Entry], bool] = window_allows
+    hears: Callable[[Consumer], bool] = hears
+    choose: Callable[[Queue, Entry, Iterable[Consumer]], Consumer | None] = in_turn
+    due: Callable[[Queue, Channel], Entry | None] = first_due
+    redelivered: Callable[[Entry], bool] = delivered_before
+    tag: Callable[[Channel], int] = counting
+    named: Callable[[Mapping[int, Delivery], int, bool], list[Delivery]] = named_deliveries
+    cut: Callable[[bytes, int], list[bytes]] = cut_to_frames

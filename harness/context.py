@@ -1,0 +1,101 @@
+"""What a scenario is given besides a way to talk: names, patience, notes and the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from itertools import count
+from typing import Any
+
+from harness.expect import OverBudget
+from harness.journal import Declared, Event, Journal, Noted
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long to wait, in seconds. Nothing is waited for longer than needed: only silence costs.
+
+    `answer` for what is due at once; `close` for ends that peers delay on purpose (three seconds and more
+    after a bad log-in); `quiet` for "nothing more comes" where no fence exists; `budget` for one scenario.
+    """
+
+    answer: float = 3.0
+    close: float = 7.0
+    quiet: float = 0.3
+    budget: float = 45.0
+
+    @classmethod
+    def calibrated(cls, round_trip: float) -> Patience:
+        """Patience for a target whose round trip takes `round_trip` seconds."""
+        return cls(
+            answer=max(3.0, 100 * round_trip),
+            close=max(7.0, 100 * round_trip),
+            quiet=max(0.3, 20 * round_trip),
+            budget=max(45.0, 2000 * round_trip),
+        )
+
+
+class Restart(Enum):
+    """What a scenario yields where the target is to be restarted."""
+
+    RESTART = "restart"
+
+
+RESTART = Restart.RESTART
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """One occasion on which a passive rule applied: whether it held, and what was seen."""
+
+    held: bool
+    what: str
+
+
+Watcher = Callable[[Any], Iterable[Sighting]]
+"""A passive rule: a pure function over one finished connection's transcript (of its protocol)."""
+
+
+@dataclass
+class Context:
+    """One scenario's surroundings.
+
+    `prefix` makes names on the target unique to run, worker and test; `label` names connections, unique in
+    the run. `profile` is "document" or "vendor". `watchers` are the
+    passive rules by identity. `facility` runs one of the target's facilities and returns what it made;
+    `facilities` are those the target has.
+    """
+
+    journal: Journal
+    prefix: str
+    label: str = "probe"
+    patience: Patience = field(default_factory=Patience)
+    profile: str = "document"
+    watchers: tuple[tuple[str, Watcher], ...] = ()
+    facilities: frozenset[str] = frozenset()
+    facility: Callable[[str], dict[str, str]] = lambda name: {}
+    numbers: Iterator[int] = field(default_factory=lambda: count(1))
+    declared: list[tuple[str, str]] = field(default_factory=list)
+    spent: float = 0.0
+
+    def write(self, event: Event) -> None:
+        """Keep an event of the exchange."""
+        self.journal.write(event)
+
+    def name(self, kind: str, connection: str, at: float) -> str:
+        """A name nobody else uses, kept in the journal before it can exist on the target."""
+        name = f"{self.prefix}-{next(self.numbers)}"
+        self.write(Declared(at, connection, kind, name))
+        self.declared.append((kind, name))
+        return name
+
+    def note(self, text: str, connection: str = "", at: float = 0.0) -> None:
+        """Keep a fact that no expectation covers."""
+        self.write(Noted(at, connection, text))
+
+    def spend(self, seconds: float) -> None:
+        """Account for time spent waiting. Raises OverBudget when the scenario has had its share."""
+        self.spent += seconds
+        if self.spent > self.patience.budget:
+            raise OverBudget(f"the scenario waited more than its budget of {self.patience.budget:g} s")

@@ -1,0 +1,19 @@
+"""Deviations: faulty peers, each bound to the rule it breaks. They prove that checks can fail."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """What a faulty peer does wrong (`says`), and the `change` its protocol knows how to apply.
+
+    A change is either an interposer, which rewrites what passes between wire and peer and works before a
+    real broker too, or a fault in the reference peer's state tables.
+    """
+
+    rule: str
+    says: str
+    change: Any

@@ -1,0 +1,104 @@
+"""The embedded target: reference peers in this process, in memory on a virtual clock or over TCP."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import Any
+
+from harness.peer import PeerServer
+from harness.target import Endpoint, Kind, Known, Target, TargetError
+from harness.transport import MemoryTransport, TcpTransport, Transport, VirtualClock
+
+FACILITIES = frozenset({"restart"})
+
+
+class EmbeddedTarget(Target):
+    """Reference peers in memory, one per document; `change` makes them deviate (see harness.deviation)."""
+
+    name = "embedded"
+    facilities = FACILITIES
+    ephemeral = True
+    in_memory = True
+
+    def __init__(self, change: object = None, policy: object = None) -> None:
+        super().__init__()
+        self._clock = VirtualClock()
+        self._change, self._policy = change, policy
+        self._peers: dict[str, PeerServer] = {}
+
+    def peer(self, document: str) -> PeerServer:
+        """The reference peer of a document's protocol."""
+        if document not in self._peers:
+            from harness.dialect import dialect
+
+            self._peers[document] = dialect(document).reference_peer(self._change, self._policy)
+        return self._peers[document]
+
+    def endpoint(self) -> Endpoint:
+        """In memory: no port."""
+        return Endpoint("memory", 0)
+
+    def connect(self, document: str) -> Transport:
+        """A connection to the peer of that document."""
+        return MemoryTransport(self.peer(document), self._clock)
+
+    def use(self, facility: str) -> Mapping[str, str]:
+        """Use a facility of the peers. Raises TargetError for an unknown one."""
+        if facility != "restart":
+            return super().use(facility)
+        for peer in self._peers.values():
+            peer.restart()
+        return {}
+
+    def attachment(self) -> dict[str, Any]:
+        """Each process has peers of its own."""
+        return {"kind": "embedded", "rest": ""}
+
+
+class ServedTarget(EmbeddedTarget):
+    """The reference peers over TCP on loopback, each with `latency` seconds added both ways."""
+
+    name = "embedded:tcp"
+    in_memory = False
+
+    def __init__(self, change: object = None, policy: object = None, latency: float = 0.0) -> None:
+        super().__init__(change, policy)
+        self._latency = latency
+        self._stack = ExitStack()
+        self._ports: dict[str, int] = {}
+
+    def connect(self, document: str) -> Transport:
+        """A TCP connection to the peer of that document, which is served from the first one on."""
+        if document not in self._ports:
+            from harness.serve import TcpPeer
+
+            served = self._stack.enter_context(TcpPeer(self.peer(document), latency=self._latency))
+            self._ports[document] = served.port
+        return TcpTransport("127.0.0.1", self._ports[document], self._zero)
+
+    def attachment(self) -> dict[str, Any]:
+        """Each process serves peers of its own."""
+        return {"kind": "embedded", "rest": "tcp"}
+
+    def stop(self) -> None:
+        """Stop serving."""
+        self._stack.close()
+        self._ports.clear()
+
+
+def _make(rest: str) -> Target:
+    if rest not in MODES:
+        raise TargetError(f"there is no target 'embedded:{rest}'; there are embedded and embedded:tcp")
+    return MODES[rest]()
+
+
+MODES = {"": EmbeddedTarget, "tcp": ServedTarget}
+EMBEDDED = Kind(
+    make=_make,
+    attach=lambda given: _make(given["rest"]),
+    known=lambda: (
+        Known("embedded", True, "", "the reference peer, in memory on a virtual clock"),
+        Known("embedded:tcp", True, "", "the reference peer over TCP on loopback"),
+    ),
+)

@@ -1,0 +1,88 @@
+"""Expectations: every legal outcome named, which is preferred, and what came, as data.
+
+Protocol-neutral: an observation is anything the protocol's client yields; an outcome says whether it
+matches. What becomes of a mismatch (fail, warn, info) depends on the rule's level and is not decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from harness.journal import Grade
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One legal outcome: `says` it in words of the document, `matches` decides about an observation.
+
+    `waits_for_end` marks outcomes that a peer may delay for seconds (closing the socket in silence).
+    """
+
+    says: str
+    matches: Callable[[Any], bool]
+    grade: Grade = Grade.PREFERRED
+    reading: str = ""
+    waits_for_end: bool = False
+
+    def __or__(self, other: Outcome) -> Outcome:
+        """Either outcome, as good as the other."""
+        return Outcome(
+            f"{self.says} or {other.says}",
+            lambda seen: self.matches(seen) or other.matches(seen),
+            self.grade,
+            self.reading or other.reading,
+            self.waits_for_end or other.waits_for_end,
+        )
+
+    def under(self, reading: str) -> Outcome:
+        """Legal by this reading, but not what the rule prefers: it counts as `warn`."""
+        return replace(self, grade=Grade.TOLERATED, reading=reading)
+
+    def recorded(self, reading: str = "") -> Outcome:
+        """One of several equal outcomes, of which the document wants none: it counts as `info`."""
+        return replace(self, grade=Grade.RECORDED, reading=reading)
+
+
+class Stop(Exception):
+    """Ends a scenario with a finding; subclasses say which."""
+
+
+class Unmet(Stop):
+    """None of the legal outcomes came: `expected` in words, `actual` as a signature stable over runs.
+
+    `lost` is true when the peer reset the connection, so that a frame of its may have been destroyed.
+    """
+
+    def __init__(self, expected: tuple[str, ...], actual: str, lost: bool = False) -> None:
+        super().__init__(f"expected {' or else '.join(expected)}, but came {actual}")
+        self.expected = expected
+        self.actual = actual
+        self.lost = lost
+
+
+class ControlFailed(Stop):
+    """What must work for the rule to be judged at all did not: the same octets without the fault."""
+
+    def __init__(self, what: str, actual: str, lost: bool = False) -> None:
+        super().__init__(f"{what} was answered by {actual}")
+        self.what = what
+        self.actual = actual
+        self.lost = lost
+
+
+class Inapplicable(Stop):
+    """A probe has shown that the target lacks the feature the rule is about."""
+
+
+class NotRun(Stop):
+    """The scenario cannot be played on this target; the message says what is missing."""
+
+
+class Inconclusive(Stop):
+    """What was seen decides nothing; the message says why."""
+
+
+class OverBudget(Stop):
+    """The scenario outlived its budget."""

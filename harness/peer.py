@@ -1,0 +1,41 @@
+"""What a reference peer looks like from outside, whatever protocol it speaks: octets in, octets out.
+
+Peers are sans-I/O: no socket, no thread, and no clock but the one they are told. A transport carries
+their octets, in memory or over TCP.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class PeerConnection(Protocol):
+    """The peer's side of one connection."""
+
+    closed: str | None
+    """None while open; "fin" or "rst" once the peer has closed, after the octets still to be taken."""
+
+    def receive(self, octets: bytes) -> None:
+        """Take octets the client sent, in pieces of any size; answers are ready when it returns."""
+
+    def hang_up(self) -> None:
+        """The client's side of the socket is gone."""
+
+    def take(self) -> bytes:
+        """Remove and return what the peer has to say now."""
+
+    def next_timer(self) -> float | None:
+        """When the peer will act by itself, in seconds of its clock; None for never."""
+
+    def tick(self, now: float) -> None:
+        """Let everything that is due at `now` (seconds) happen."""
+
+
+class PeerServer(Protocol):
+    """A peer with its entities; several connections see the same ones."""
+
+    def connect(self, now: float) -> PeerConnection:
+        """Accept a connection at time `now`."""
+
+    def restart(self) -> None:
+        """Go down and come up again: every connection ends, only what is durable stays."""

@@ -1,0 +1,214 @@
+"""What is judged: a target, reachable and with its facilities, whatever protocol it speaks."""
+
+from __future__ import annotations
+
+import re
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+from urllib.parse import SplitResult, quote, unquote, urlsplit
+
+from harness.transport import TcpTransport, Transport
+
+PORTS = {"amqp": 5672, "amqps": 5671}
+
+
+class TargetError(Exception):
+    """A target cannot be had or used; the message is one clear sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where and how to connect; plain values, so that it can travel to a worker."""
+
+    host: str
+    port: int
+    user: str = "guest"
+    password: str = field(default="guest", repr=False)
+    virtual_host: str = "/"
+    tls: bool = False
+
+    def url(self, with_password: bool = False) -> str:
+        """The endpoint as a URL; without its password unless asked for."""
+        secret = f":{quote(self.password, safe='')}" if with_password else ""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        scheme = "amqps" if self.tls else "amqp"
+        path = quote(self.virtual_host, safe="")
+        return f"{scheme}://{quote(self.user, safe='')}{secret}@{host}:{self.port}/{path}"
+
+
+class Target(ABC):
+    """A broker to judge.
+
+    `name` is as the user gave it, without a password. `facilities` are what can be done to it beside
+    talking ("restart", "second-vhost", …). `shared` is true where others may use it too, `ephemeral`
+    where nothing of it outlives the run, `in_memory` where waiting costs no time.
+    """
+
+    name: str = ""
+    facilities: frozenset[str] = frozenset()
+    shared = False
+    ephemeral = False
+    in_memory = False
+
+    def __init__(self) -> None:
+        self._zero = time.monotonic()
+
+    @abstractmethod
+    def endpoint(self) -> Endpoint:
+        """Where to connect and as whom; port 0 for a peer in memory."""
+
+    @abstractmethod
+    def attachment(self) -> dict[str, Any]:
+        """What another process needs to `attach` to this started target, as plain values."""
+
+    def connect(self, document: str) -> Transport:
+        """Open a connection for the protocol of a document. Raises Unreachable."""
+        endpoint = self.endpoint()
+        return TcpTransport(endpoint.host, endpoint.port, self._zero)
+
+    def start(self) -> None:
+        """Start it, if that is ours to do. Raises TargetError."""
+
+    def stop(self) -> None:
+        """Stop what `start` started; may be called more than once."""
+
+    def use(self, facility: str) -> Mapping[str, str]:
+        """Use a facility and return what it made. Raises TargetError when there is none of that name."""
+        raise TargetError(f"{self.name} has no facility {facility!r}")
+
+    def logs(self) -> Mapping[str, bytes]:
+        """The broker's own logs by file name, if they are ours to read."""
+        return {}
+
+    def describe(self) -> Mapping[str, object]:
+        """Facts for the run's description, without credentials."""
+        return {"facilities": sorted(self.facilities)}
+
+
+class UrlTarget(Target):
+    """Anything that listens at a URL; others may use it, and nothing can be done to it beside talking."""
+
+    shared = True
+
+    def __init__(self, url: str) -> None:
+        super().__init__()
+        self._endpoint = endpoint_of(url)
+        self.name = self._endpoint.url()
+
+    def endpoint(self) -> Endpoint:
+        """As the URL says."""
+        return self._endpoint
+
+    def attachment(self) -> dict[str, Any]:
+        """The URL with its password: it goes to our own workers only."""
+        return {"kind": "url", "url": self._endpoint.url(with_password=True)}
+
+
+def endpoint_of(url: str) -> Endpoint:
+    """Read `amqp://user:password@host:port/vhost` strictly; all but scheme and host may be left out.
+
+    User and password default to guest, the port to 5672 (5671 with TLS), the virtual host to "/" (for a bare
+    trailing slash too). Raises TargetError saying what is wrong, without quoting what may be a password.
+    """
+    if not url.isprintable() or " " in url:
+        raise TargetError("the target's URL contains white space or control characters")
+    if re.search(r"%(?![0-9A-Fa-f]{2})", url):
+        raise TargetError("the target's URL has a % without two hexadecimal digits after it")
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname
+    except ValueError:
+        raise TargetError("the target's URL has a malformed host") from None
+    if parts.scheme not in PORTS:
+        raise TargetError(f"the scheme {parts.scheme!r} is none of {', '.join(PORTS)}")
+    if not host:
+        raise TargetError("the target's URL names no host")
+    if parts.query or parts.fragment:
+        raise TargetError("the target's URL has a query or fragment, which means nothing here")
+    path = parts.path[1:]
+    if "/" in path:
+        raise TargetError("the target's URL has more than one path segment: write / in a virtual host as %2F")
+    try:
+        user, password, virtual_host = (
+            unquote(text, errors="strict")
+            for text in (
+                parts.username or "guest",
+                "guest" if parts.password is None else parts.password,
+                path or "/",
+            )
+        )
+    except UnicodeDecodeError:
+        raise TargetError("the target's URL has percent-encoded octets that are not UTF-8") from None
+    return Endpoint(host, _port(parts), user, password, virtual_host, tls=parts.scheme == "amqps")
+
+
+def _port(parts: SplitResult) -> int:
+    try:
+        port = parts.port
+    except ValueError:
+        port = 0
+    if port == 0 or parts.netloc.endswith(":"):
+        raise TargetError("the port in the target's URL is not a number from 1 to 65535")
+    return port or PORTS[parts.scheme]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A target that can be named, and whether it can start here; `why` not, in one sentence."""
+
+    name: str
+    starts_here: bool
+    why: str
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of target: how to make one from what follows its name, and how to attach to a running one."""
+
+    make: Callable[[str], Target]
+    attach: Callable[[Mapping[str, Any]], Target]
+    known: Callable[[], tuple[Known, ...]]
+
+
+def kinds() -> Mapping[str, Kind]:
+    """The kinds of targets by their name before the colon."""
+    from harness.embedded import EMBEDDED
+    from harness.process import PROCESS
+
+    url = Kind(UrlTarget, lambda given: UrlTarget(given["url"]), _url_known)
+    return {"embedded": EMBEDDED, "process": PROCESS, "url": url}
+
+
+def _url_known() -> tuple[Known, ...]:
+    return (Known("amqp://user:password@host:port/vhost", True, "", "anything that listens"),)
+
+
+def target(named: str) -> Target:
+    """The target called `named`. Raises TargetError with the known ones when there is none."""
+    if "://" in named:
+        return UrlTarget(named)
+    kind, _, rest = named.partition(":")
+    found = kinds().get(kind)
+    if found is None:
+        known = ", ".join(each.name for each in known_targets())
+        raise TargetError(f"there is no target {named!r}; known are {known}")
+    return found.make(rest)
+
+
+def attach(given: Mapping[str, Any]) -> Target:
+    """A target that another process has started, from its `attachment`."""
+    return kinds()[given["kind"]].attach(given)
+
+
+def known_targets() -> tuple[Known, ...]:
+    """All targets that can be named, and whether each can start here."""
+    return tuple(known for kind in kinds().values() for known in kind.known())
+
+
+def plain_endpoint(endpoint: Endpoint) -> dict[str, Any]:
+    """An endpoint as plain values, its password included, for our own workers."""
+    return asdict(endpoint)

@@ -1,0 +1,272 @@
+import pytest
+
+from harness.amqp0_9_1.frames import BODY, HEADER, HEARTBEAT, METHOD, PROTOCOL_HEADER, Frame, Header, method_frame
+from harness.amqp0_9_1.peer.policy import Refusal
+from harness.amqp0_9_1.tables import As
+from harness.amqp0_9_1.vocabulary import (
+    COMMAND_INVALID,
+    FRAME_ERROR,
+    NOT_ALLOWED,
+    SYNTAX_ERROR,
+    Channel,
+    Connection,
+    Queue,
+)
+from harness.tests.peer_dialogue import START_OK, Client, peer, raw
+
+BEAT = Frame(HEARTBEAT, 0, b"")
+
+
+def test_the_server_presents_itself():
+    client = Client(peer(), opened=False)
+    start = client.ask(PROTOCOL_HEADER)
+    assert (start.version_major, start.version_minor) == (0, 9)
+    assert {"host", "product", "version", "platform", "copyright", "information"} <= set(start.server_properties)
+    assert b"PLAIN" in start.mechanisms.split()
+    assert b"en_US" in start.locales.split()
+
+
+def test_a_header_may_come_octet_by_octet_and_with_what_follows():
+    client = Client(peer(), opened=False)
+    for octet in PROTOCOL_HEADER[:-1]:
+        client.send(bytes([octet]))
+    start, tune = client.listen() or [], None
+    client.send(PROTOCOL_HEADER[-1:] + method_frame(0, START_OK).encode())
+    start, tune = client.listen()
+    assert isinstance(start, Connection.Start)
+    assert isinstance(tune, Connection.Tune)
+
+
+@pytest.mark.parametrize("octets", [b"HTTP", b"AMQP\x01", b"AMQP\0\x01\0\0", b"AMQP\0\0\x09\x02", b"\x01\0\0\0\0"])
+def test_another_header_is_answered_with_ours(octets):
+    client = Client(peer(), opened=False)
+    assert client.ask(octets) == Header(PROTOCOL_HEADER)
+    assert client.peer.closed == "fin"
+
+
+@pytest.mark.parametrize(
+    "start_ok",
+    [
+        START_OK.replace(mechanism="NONE"),
+        START_OK.replace(locale="xx_XX"),
+        START_OK.replace(response=b"\0guest\0wrong"),
+        START_OK.replace(response=b"\0nobody\0guest"),
+        START_OK.replace(response=b"guest"),
+        START_OK.replace(client_properties={"not legal": 1}),
+        Connection.TuneOk(0, 0, 0),
+        Connection.Open("/"),
+        Queue.Declare("q"),
+        raw(METHOD, 0, b"\0\x0a\0\x0b"),
+        raw(METHOD, 0, b"\0\x0a\0\xff"),
+        raw(9, 0),
+        raw(METHOD, 0, b"x" * 4089),
+        raw(HEARTBEAT, 1),
+        raw(METHOD, 0, b"", end=b"\0"),
+    ],
+)
+def test_what_is_wrong_before_open_ends_in_silence(start_ok):
+    client = Client(peer(), opened=False)
+    client.ask(PROTOCOL_HEADER)
+    assert client.is_silently_closed(start_ok)
+
+
+def test_silence_may_last_before_the_close():
+    client = Client(peer(silent_close_delay=3.0), opened=False)
+    client.ask(PROTOCOL_HEADER)
+    client.send(START_OK.replace(mechanism="NONE"), START_OK)
+    assert client.peer.closed is None
+    assert client.peer.next_timer() == 3.0
+    client.peer.tick(3.0)
+    assert client.peer.closed == "fin"
+    assert client.listen() == []
+
+
+def test_plain_with_and_without_initial_response():
+    for policy in ({}, {"sasl": "secure"}):
+        client = Client(peer(**policy), opened=False)
+        client.ask(PROTOCOL_HEADER)
+        assert client.ask(START_OK.replace(response=b"")) == Connection.Secure(b"")
+        assert isinstance(client.ask(Connection.SecureOk(b"\0guest\0guest")), Connection.Tune)
+        client = Client(peer(**policy), opened=False)
+        client.ask(PROTOCOL_HEADER)
+        client.ask(START_OK.replace(response=b""))
+        assert client.is_silently_closed(Connection.SecureOk(b"\0guest\0wrong"))
+
+
+def tuned(tune, **choices):
+    client = Client(peer(**choices), opened=False)
+    client.ask(PROTOCOL_HEADER)
+    client.ask(START_OK)
+    client.send(tune)
+    return client
+
+
+def test_limits_are_negotiated_downwards_only():
+    offer = Connection.Tune(2047, 131072, 60)
+    client = Client(peer(), opened=False)
+    client.ask(PROTOCOL_HEADER)
+    assert client.ask(START_OK) == offer
+    for tune in (
+        Connection.TuneOk(2048, 131072, 0),
+        Connection.TuneOk(2047, 131073, 0),
+        Connection.TuneOk(2047, 4095, 0),
+    ):
+        assert tuned(tune).peer.closed == "fin"
+    assert tuned(Connection.TuneOk(0, 0, 0)).peer.closed is None
+    assert tuned(Connection.TuneOk(0, 0, 0), tune_zero="refuse").peer.closed == "fin"
+    assert tuned(Connection.TuneOk(65535, 1 << 31, 0), frame_max=0, channel_max=0).peer.closed is None
+
+
+def test_virtual_hosts_and_who_may_use_them():
+    cases = [({}, 402, 530), ({"no_virtual_host": Refusal(NOT_ALLOWED)}, 530, 530)]
+    for choices, unknown, forbidden in cases:
+        server = peer(**choices)
+        server.add_virtual_host("other")
+        server.add_user("restricted", "secret", ["other"])
+        restricted = START_OK.replace(response=b"\0restricted\0secret")
+        Client(server, host="other", start_ok=restricted)
+        for host, start_ok, code in (("none", START_OK, unknown), ("/", restricted, forbidden)):
+            client = Client(server, opened=False)
+            client.ask(PROTOCOL_HEADER)
+            client.ask(start_ok)
+            client.send(Connection.TuneOk(0, 0, 0))
+            assert client.is_refused(Connection.Open(host)) == (code, "connection")
+    client = tuned(Connection.TuneOk(0, 0, 0), no_virtual_host="silent")
+    assert client.is_silently_closed(Connection.Open("none"))
+
+
+def test_virtual_hosts_are_separate():
+    server = peer()
+    server.add_virtual_host("other")
+    Client(server).declare("q")
+    assert Client(server, host="other").count("q") is None
+
+
+def test_close_is_answered_and_what_follows_it_is_not_served():
+    server = peer()
+    client = Client(server)
+    client.send(method_frame(0, Connection.Close()).encode() + method_frame(1, Queue.Declare("q")).encode())
+    assert client.hear() == Connection.CloseOk()
+    assert client.peer.closed == "fin"
+    assert Client(server).count("q") is None
+    client = tuned(Connection.TuneOk(0, 0, 0))
+    assert client.ask(Connection.Close()) == Connection.CloseOk()
+
+
+def test_the_socket_may_be_left_to_the_client():
+    client = Client(peer(linger=30.0))
+    assert client.ask(Connection.Close()) == Connection.CloseOk()
+    assert client.peer.closed is None
+    client.peer.tick(30.0)
+    assert client.peer.closed == "fin"
+    assert Client(peer(linger=30.0)).peer.closed is None
+
+
+def test_while_closing_only_close_and_close_ok_are_heard():
+    server = peer()
+    client = Client(server)
+    client.send(Connection.Open("/"))
+    assert client.hear().reply_code == COMMAND_INVALID
+    client.send(Queue.Declare("q"), BEAT, raw(HEARTBEAT, 5), raw(METHOD, 1, b"\0\0\0\0"), raw(HEADER, 0))
+    assert client.listen() == []
+    assert client.ask(Connection.Close()) == Connection.CloseOk()
+    assert client.peer.closed is None
+    client.send(Connection.CloseOk())
+    assert client.peer.closed == "fin"
+    assert Client(server).count("q") is None
+
+
+def test_while_closing_garbage_and_waiting_end_it():
+    client = Client(peer())
+    client.ask(Connection.Open("/"))
+    assert client.is_silently_closed(raw(9, 0))
+    client = Client(peer(socket_close="rst"))
+    client.ask(Connection.Open("/"))
+    client.peer.tick(30.0)
+    assert client.peer.closed == "rst"
+
+
+@pytest.mark.parametrize(
+    ("frame", "choices", "code"),
+    [
+        (raw(HEARTBEAT, 1), {}, 503),
+        (raw(HEARTBEAT, 1), {"heartbeat_on_channel": FRAME_ERROR}, 501),
+        (raw(HEARTBEAT, 0, b"x"), {}, 501),
+        (raw(METHOD, 1, b"x" * 131065), {}, 501),
+        (raw(9, 0), {"framing_error": Refusal(FRAME_ERROR)}, 501),
+        (raw(BODY, 1, b"x", end=b"\0"), {"framing_error": Refusal(FRAME_ERROR)}, 501),
+        (method_frame(1, Connection.Close()), {}, 503),
+        (method_frame(7, Connection.CloseOk()), {}, 503),
+        (method_frame(0, Channel.Open()), {}, 504),
+        (method_frame(0, Channel.Open()), {"channel_zero": COMMAND_INVALID}, 503),
+        (raw(HEADER, 0, b"\0\x3c"), {}, 504),
+        (raw(BODY, 0, b"x"), {}, 504),
+        (raw(METHOD, 0, b"\x03\xe7\0\x01"), {}, 540),
+        (raw(METHOD, 0, b"\0\x0a\x03\xe7"), {}, 540),
+        (raw(METHOD, 0, b""), {}, 540),
+        (raw(METHOD, 0, b"\0\x0a\x03\xe7"), {"unknown_method": COMMAND_INVALID}, 503),
+        (raw(METHOD, 0, Connection.Open("/").encode()[:-1]), {}, 501),
+        (raw(METHOD, 0, Connection.Open("/").encode()[:-1]), {"undecodable": SYNTAX_ERROR}, 502),
+        (method_frame(0, START_OK.replace(client_properties={"1st": 1})), {}, 502),
+        (method_frame(0, START_OK.replace(client_properties={"a": As("A", [{"1st": 1}])})), {}, 502),
+        (method_frame(0, START_OK.replace(client_properties={"1st": 1})), {"illegal_field_name": "accept"}, 503),
+        (method_frame(0, Connection.Open("/")), {}, 503),
+        (method_frame(0, Connection.StartOk()), {}, 503),
+    ],
+)
+def test_what_is_wrong_with_frames_is_refused(frame, choices, code):
+    client = Client(peer(**choices))
+    assert client.is_refused(frame) == (code, "connection")
+
+
+@pytest.mark.parametrize("frame", [raw(9, 0), raw(4, 0), raw(METHOD, 1, Queue.Declare("q").encode(), end=b"\0"), PROTOCOL_HEADER])
+def test_what_is_no_frame_ends_in_silence(frame):
+    server = peer()
+    assert Client(server).is_silently_closed(frame)
+    assert Client(server).count("q") is None
+
+
+def test_frames_before_tuning_may_have_the_minimum_size():
+    client = Client(peer(), opened=False)
+    client.ask(PROTOCOL_HEADER)
+    bare = len(method_frame(0, START_OK.replace(client_properties={"a": ""})).encode())
+    full = START_OK.replace(client_properties={"a": "x" * (4096 - bare)})
+    assert len(method_frame(0, full).encode()) == 4096
+    assert isinstance(client.ask(full), Connection.Tune)
+
+
+def test_heartbeats_are_sent_and_missed():
+    client = Client(peer(), tune=Connection.TuneOk(0, 0, 10))
+    assert client.peer.next_timer() == 5.0
+    client.peer.tick(5.0)
+    assert client.hear() == BEAT
+    client.send(BEAT)
+    client.peer.tick(10.0)
+    assert client.hear() == BEAT
+    for now in (15.0, 20.0, 25.0):
+        client.peer.tick(now)
+        assert client.hear() == BEAT
+    assert client.peer.next_timer() == 30.0
+    client.peer.tick(30.0)
+    assert client.listen() == []
+    assert client.peer.closed == "fin"
+
+
+def test_no_heartbeat_no_timer():
+    client = Client(peer())
+    assert client.peer.next_timer() is None
+    client.send(BEAT)
+    assert client.listen() == []
+    client.peer.tick(1000.0)
+    assert client.peer.closed is None
+
+
+def test_hanging_up_ends_everything():
+    server = peer()
+    client = Client(server)
+    client.declare(exclusive=True)
+    client.peer.hang_up()
+    client.peer.hang_up()
+    assert client.peer.closed
+    assert client.peer.next_timer() is None
+    assert Client(server).count() is None

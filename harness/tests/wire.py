@@ -1,0 +1,101 @@
+"""Hypothesis strategies for what travels on an AMQP 0-9-1 wire, and the settings its tests share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from harness.amqp0_9_1.compiled import Method, Properties
+from harness.amqp0_9_1.frames import BODY, HEADER, HEARTBEAT, METHOD, PROTOCOL_HEADER, ContentHeader, Frame
+from harness.amqp0_9_1.tables import DecodeError, Timestamp
+from harness.amqp0_9_1.vocabulary import CODEC, Basic
+
+thorough = settings(derandomize=True, deadline=None, max_examples=150, database=None)
+"""The same examples in every run."""
+brief = settings(thorough, max_examples=25)
+"""For tests that are repeated for every method."""
+
+numbers = {"octet": 8, "short": 16, "long": 32, "longlong": 64, "timestamp": 64}
+"""The elementary domains that are unsigned integers, with their size in bits."""
+
+
+def unsigned(bits: int) -> st.SearchStrategy[int]:
+    return st.integers(0, (1 << bits) - 1)
+
+
+short_text = st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=60)
+not_text = st.binary(max_size=8).map(lambda octets: octets + b"\xff")
+leaves = st.one_of(
+    st.booleans(),
+    st.integers(-(1 << 63), (1 << 63) - 1),
+    st.text(st.characters(codec="utf-8"), max_size=20),
+    not_text,
+    st.floats(allow_nan=False),
+    st.builds(lambda number, places: Decimal(number).scaleb(-places), unsigned(32), unsigned(8)),
+    st.builds(Timestamp, unsigned(64)),
+    st.none(),
+)
+values = st.recursive(
+    leaves,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(short_text, inner, max_size=4),
+    max_leaves=8,
+)
+tables = st.dictionaries(short_text, values, max_size=4)
+
+of_type: dict[str, st.SearchStrategy[Any]] = {
+    "bit": st.booleans(),
+    "shortstr": short_text,
+    "longstr": st.binary(max_size=40),
+    "table": tables,
+    **{name: unsigned(bits) for name, bits in numbers.items()},
+}
+
+
+def methods_of(kind: type[Method]) -> st.SearchStrategy[Method]:
+    given_fields = {name: of_type[field.type] for name, field in zip(kind.names, kind.fields, strict=True)}
+    return st.builds(kind, **given_fields)
+
+
+methods: st.SearchStrategy[Method] = st.sampled_from(sorted(CODEC.methods)).flatmap(
+    lambda name: methods_of(CODEC.methods[name])
+)
+properties: st.SearchStrategy[Properties] = st.builds(
+    Basic.Properties,
+    **{
+        name: st.none() | of_type[field.type]
+        for name, field in zip(Basic.Properties.names, Basic.Properties.fields, strict=True)
+    },
+)
+content_headers = st.builds(ContentHeader, st.just(60), unsigned(64), properties, unsigned(16))
+
+frames: st.SearchStrategy[Frame] = st.one_of(
+    st.builds(lambda channel, method: Frame(METHOD, channel, method.encode()), unsigned(16), methods),
+    st.builds(lambda channel, header: Frame(HEADER, channel, header.encode()), unsigned(16), content_headers),
+    st.builds(Frame, st.just(BODY), unsigned(16), st.binary(max_size=50)),
+    st.builds(Frame, st.just(HEARTBEAT), unsigned(16), st.binary(max_size=3)),
+)
+units: st.SearchStrategy[bytes] = frames.map(Frame.encode) | st.just(PROTOCOL_HEADER)
+
+
+@st.composite
+def damaged(draw: st.DrawFn, whole: st.SearchStrategy[bytes]) -> bytes:
+    """Valid octets with some octets changed, then perhaps cut or extended."""
+    octets = bytearray(draw(whole))
+    for _ in range(draw(st.integers(1, 3))):
+        if octets:
+            octets[draw(st.integers(0, len(octets) - 1))] = draw(unsigned(8))
+    cut = draw(st.integers(0, len(octets)) | st.just(len(octets)))
+    return bytes(octets[:cut]) + draw(st.just(b"") | st.binary(max_size=10))
+
+
+def refusal_of(read: Callable[..., object], *arguments: Any) -> DecodeError | None:
+    """How `read` refuses these arguments, None when it takes them. No other exception is let through."""
+    try:
+        read(*arguments)
+    except DecodeError as refusal:
+        return refusal
+    return None

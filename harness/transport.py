@@ -1,0 +1,143 @@
+"""Ways to carry octets: a TCP socket, and an in-memory pair on a virtual clock."""
+
+from __future__ import annotations
+
+import errno
+import socket
+import struct
+import time
+from enum import StrEnum
+from typing import Protocol
+
+from harness.peer import PeerConnection, PeerServer
+
+
+class Unreachable(Exception):
+    """No connection could be opened; the message is one sentence."""
+
+
+class End(StrEnum):
+    """How a peer ended its side of the connection."""
+
+    FIN = "fin"
+    RST = "rst"
+
+
+class Transport(Protocol):
+    """One connection. Times are seconds on this transport's own clock."""
+
+    endpoint: str
+
+    def now(self) -> float:
+        """The current time on this transport's clock."""
+
+    def send(self, octets: bytes) -> bool:
+        """Send all octets; False when the peer is gone (what it said before can still be received)."""
+
+    def receive(self, deadline: float) -> bytes | End | None:
+        """The next octets, how the peer ended, or None when `deadline` passes in silence."""
+
+    def close(self, reset: bool = False) -> None:
+        """Close our side; with `reset` so that the peer sees RST."""
+
+
+class TcpTransport:
+    """A TCP connection to `host` and `port`; `started` is the time.monotonic() that counts as zero."""
+
+    def __init__(self, host: str, port: int, started: float, timeout: float = 5.0) -> None:
+        self.endpoint = f"{host}:{port}"
+        self._started = started
+        self._end: End | None = None
+        try:
+            self._socket = socket.create_connection((host, port), timeout=timeout)
+        except OSError as failure:
+            raise Unreachable(f"{host}:{port} cannot be reached: {failure.strerror or failure}") from None
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def now(self) -> float:
+        """Seconds since the run began."""
+        return time.monotonic() - self._started
+
+    def send(self, octets: bytes) -> bool:
+        """Send all octets; a peer that stopped reading counts as gone after 10 s."""
+        try:
+            self._socket.settimeout(10.0)
+            self._socket.sendall(octets)
+        except OSError:
+            return False
+        return True
+
+    def receive(self, deadline: float) -> bytes | End | None:
+        """The next octets, how the peer ended, or None when `deadline` passes in silence."""
+        if self._end is not None:
+            return self._end
+        try:
+            # A deadline already passed still takes what has arrived.
+            self._socket.settimeout(max(deadline - self.now(), 0.000001))
+            octets = self._socket.recv(65536)
+        except (TimeoutError, BlockingIOError):
+            return None
+        except OSError as failure:
+            if failure.errno not in (errno.ECONNRESET, errno.EPIPE, errno.ETIMEDOUT, errno.ECONNABORTED):
+                raise
+            self._end = End.RST
+            return self._end
+        if not octets:
+            self._end = End.FIN
+            return self._end
+        return octets
+
+    def close(self, reset: bool = False) -> None:
+        """Close our side; with `reset` so that the peer sees RST."""
+        if reset:
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self._socket.close()
+
+
+class VirtualClock:
+    """Time that passes only when somebody waits."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+
+class MemoryTransport:
+    """A connection to a peer in this process. Silence is known at once: the clock jumps to the deadline."""
+
+    endpoint = "memory"
+
+    def __init__(self, server: PeerServer, clock: VirtualClock) -> None:
+        self._clock = clock
+        self._peer: PeerConnection = server.connect(clock.seconds)
+        self._open = True
+
+    def now(self) -> float:
+        """Seconds of virtual time."""
+        return self._clock.seconds
+
+    def send(self, octets: bytes) -> bool:
+        """Hand the octets to the peer; False when it has closed."""
+        if self._peer.closed:
+            return False
+        self._peer.receive(octets)
+        return True
+
+    def receive(self, deadline: float) -> bytes | End | None:
+        """What the peer has said, else what it says when the clock reaches its next timer before `deadline`."""
+        while True:
+            if octets := self._peer.take():
+                return octets
+            if self._peer.closed:
+                return End(self._peer.closed)
+            timer = self._peer.next_timer()
+            if timer is None or timer > deadline:
+                self._clock.seconds = max(self._clock.seconds, deadline)
+                return None
+            self._clock.seconds = max(self._clock.seconds, timer)
+            self._peer.tick(self._clock.seconds)
+
+    def close(self, reset: bool = False) -> None:
+        """Close our side. The peer learns that it is gone; FIN and RST are the same in memory."""
+        if self._open:
+            self._open = False
+            self._peer.hang_up()

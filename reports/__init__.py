@@ -1,0 +1,1 @@
+"""What verdicts mean over rules, targets, builds and time."""

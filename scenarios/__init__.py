@@ -1,0 +1,1 @@
+"""One executable scenario per rule, a folder per document, a module per section."""

@@ -1,0 +1,1 @@
+"""Scenarios of the AMQP 0-9-1 XML, a module per section."""

@@ -1,0 +1,50 @@
+"""connection.start: the version is negotiated, the server introduces itself."""
+
+from __future__ import annotations
+
+from harness.amqp0_9_1.broker import Broker
+from harness.amqp0_9_1.frames import PROTOCOL_HEADER
+from harness.amqp0_9_1.outcomes import closed_silently, header_answered
+from scenarios.registry import scenario
+
+REQUIRED_FIELDS = ("host", "product", "version", "platform", "information")
+
+
+@scenario("0-9-1/connection.start.protocol-name")
+def wrong_protocol_name_gets_a_valid_header_then_the_end(broker: Broker) -> None:
+    """A header that begins with AMQQ is answered by a valid protocol header, and the socket is closed."""
+    broker.started()
+    stranger = broker.socket()
+    stranger.send_octets(b"AMQQ" + PROTOCOL_HEADER[4:])
+    stranger.expect(header_answered())
+    stranger.expect(closed_silently())
+
+
+@scenario("0-9-1/connection.start.server-support")
+def version_beyond_all_gets_a_lower_one_offered(broker: Broker) -> None:
+    """A header that asks for version 9-9-9 is answered by one whose version is not above it."""
+    broker.started()
+    eager = broker.socket()
+    eager.send_octets(b"AMQP\x00\x09\x09\x09")
+    eager.expect(header_answered(at_most=(9, 9, 9)))
+    eager.expect(closed_silently())
+
+
+@scenario("0-9-1/connection.start.server-properties.required-fields")
+def server_properties_name_the_server(broker: Broker) -> None:
+    """Start carries at least host, product, version, platform and information.
+
+    The document lists `copyright` too, but only where appropriate.
+    """
+    start = broker.started().start
+    missing = [name for name in REQUIRED_FIELDS if name not in start.server_properties]
+    broker.judge(
+        "host, product, version, platform and information", f"without {', '.join(missing)}", not missing
+    )
+
+
+@scenario("0-9-1/connection.start.locales.required-support")
+def en_us_is_among_the_locales(broker: Broker) -> None:
+    """The locales of Start, delimited by spaces, contain en_US."""
+    locales = broker.started().start.locales.split(b" ")
+    broker.judge("the locale en_US", "locales without en_US", b"en_US" in locales)

@@ -1,0 +1,134 @@
+"""Scenarios, watchers and deviations register themselves under the rule they belong to."""
+
+from __future__ import annotations
+
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any, TypeVar
+
+import scenarios
+from harness.context import Sighting
+from harness.deviation import Deviation
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """An executable scenario: `play` takes the fixture of its document.
+
+    `needs` are facilities of the target; `slow` ones start first because their outcome takes seconds by
+    nature; `disruptive` ones may harm others on a shared broker. A generator function yields where it
+    wants the target restarted.
+    """
+
+    rule: str
+    name: str
+    play: Callable[[Any], Any]
+    needs: frozenset[str]
+    slow: bool
+    disruptive: bool
+
+    @property
+    def test(self) -> str:
+        """Identity of this test: the rule's, and the scenario's name."""
+        return f"{self.rule}[{self.name}]"
+
+    @property
+    def exclusive(self) -> bool:
+        """Whether it must run with no other connection open."""
+        return inspect.isgeneratorfunction(self.play)
+
+    @property
+    def does(self) -> str:
+        """What the check does, in one paragraph."""
+        return inspect.getdoc(self.play) or ""
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """A passive rule: a pure function over one finished connection's transcript.
+
+    `during` is a rule whose scenarios give an occasion; they are played when nothing else does.
+    """
+
+    rule: str
+    name: str
+    look: Callable[[Any], Iterable[Sighting]]
+    during: str
+
+    @property
+    def test(self) -> str:
+        """Identity of this test."""
+        return f"{self.rule}[{self.name}]"
+
+    @property
+    def does(self) -> str:
+        """What the check looks at, in one paragraph."""
+        return inspect.getdoc(self.look) or ""
+
+
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """All that has registered, by rule."""
+
+    scenarios: dict[str, list[Scenario]]
+    watches: dict[str, list[Watch]]
+    deviations: dict[str, list[Deviation]]
+
+    def of(self, rule: str) -> list[Scenario | Watch]:
+        """The checks of one rule."""
+        return [*self.scenarios.get(rule, ()), *self.watches.get(rule, ())]
+
+
+_CHECKS = Checks({}, {}, {})
+
+
+Play = TypeVar("Play", bound=Callable[..., Any])
+
+
+def scenario(
+    rule: str, *, needs: Iterable[str] = (), slow: bool = False, disruptive: bool = False
+) -> Callable[[Play], Play]:
+    """Register a function as a scenario of `rule` (its full identity)."""
+
+    def register(play: Play) -> Play:
+        entry = Scenario(rule, play.__name__, play, frozenset(needs), slow, disruptive)
+        _CHECKS.scenarios.setdefault(rule, []).append(entry)
+        return play
+
+    return register
+
+
+def watch(rule: str, *, during: str) -> Callable[[Play], Play]:
+    """Register a pure function over a connection's transcript as the check of a passive rule.
+
+    It sees every connection of the run; the scenarios of the rule `during` give an occasion.
+    """
+
+    def register(look: Play) -> Play:
+        _CHECKS.watches.setdefault(rule, []).append(Watch(rule, look.__name__, look, during))
+        return look
+
+    return register
+
+
+def deviation(rule: str, says: str, change: Any) -> None:
+    """Register a faulty peer that breaks `rule`: what it does wrong, and the change that makes it do so."""
+    _CHECKS.deviations.setdefault(rule, []).append(Deviation(rule, says, change))
+
+
+@cache
+def checks() -> Checks:
+    """Import every module of scenarios and return what they registered."""
+    for module in _modules():
+        import_module(module)
+    return _CHECKS
+
+
+def _modules() -> Iterator[str]:
+    for found in pkgutil.walk_packages(scenarios.__path__, "scenarios."):
+        if ".tests" not in found.name and found.name != __name__:
+            yield found.name

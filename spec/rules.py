@@ -1,0 +1,88 @@
+"""The envelope every rule comes in, whatever document and protocol it belongs to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Level(StrEnum):
+    """Strength of a rule after its reading (RFC 2119), strongest first."""
+
+    MUST = "must"
+    SHOULD = "should"
+    MAY = "may"
+
+    def covers(self, other: Level) -> bool:
+        """Whether judging at this level includes rules of level `other` (should covers must)."""
+        order = list(Level)
+        return order.index(other) <= order.index(self)
+
+
+class Party(StrEnum):
+    """Whom a sentence addresses, or whose reaction is observed."""
+
+    SERVER = "server"
+    CLIENT = "client"
+    PEER = "peer"
+    APPLICATION = "application"
+
+
+class Testability(StrEnum):
+    """How a rule can be judged from outside."""
+
+    __test__ = False
+    """For pytest, which takes the name for that of a class of tests."""
+
+    ACTIVE = "active"
+    """A scenario provokes the behaviour."""
+    PASSIVE = "passive"
+    """Every connection of the run is watched for it."""
+    CLIENT = "needs a client under test"
+    """Only a client's own behaviour shows it; a broker run cannot."""
+    UNTESTABLE = "untestable"
+    """Nothing on the wire tells obedience from neglect."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a rule stands: `path` of (element, name) from the root, e.g. (("class", "queue"), …).
+
+    `offset` counts characters from the start of the file: the 0-9-1 XML is one single line.
+    """
+
+    path: tuple[tuple[str, str], ...]
+    offset: int
+
+    def __str__(self) -> str:
+        steps = " / ".join(f"{kind} {name}" for kind, name in self.path)
+        return f"{steps} (character {self.offset})"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule of one document: what it says, whom it binds, and how it is judged.
+
+    `text`, `scenario` and `on_failure` are the document's (`scenario_is_ours` where the document has
+    none); everything from `level` on comes from the annotations beside the document.
+    """
+
+    id: str
+    document: str
+    name: str
+    section: str
+    place: Place
+    text: str
+    scenario: str
+    scenario_is_ours: bool
+    on_failure: str | None
+    level: Level
+    binds: Party
+    judged: Party
+    testability: Testability
+    reason: str
+    reading: str
+
+    def named(self, kind: str) -> str | None:
+        """The name of the element of this `kind` ("class", "method", …) around the rule, if any."""
+        return next((name for element, name in self.place.path if element == kind), None)

@@ -1,0 +1,78 @@
+import pytest
+
+from spec.catalogue import catalogue
+from spec.selection import SelectorError, select
+
+RULES = catalogue().rules
+
+
+@pytest.mark.parametrize(
+    ("selector", "count"),
+    [
+        ("0-9-1/queue.*", 36),
+        ("queue.*", 36),
+        ("class:queue", 36),
+        ("queue", 36),
+        ("queue.declare", 12),
+        ("section:queue.bind", 10),
+        ("section:queue.*", 36),
+        ("declare", 20),
+        ("method:declare", 20),
+        ("method:queue.declare", 12),
+        ("document:0-9-1", 115),
+        ("0-9-1", 115),
+        ("domain.*", 4),
+        ("0-9-1/basic.01", 1),
+        ("rule:basic.01", 1),
+    ],
+)
+def test_selector_means_so_many_rules(selector: str, count: int) -> None:
+    assert len(select(RULES, [selector])) == count
+
+
+@pytest.mark.parametrize("selector", ["must", "level:must"])
+def test_level_means_exactly_that_level(selector: str) -> None:
+    assert select(RULES, [selector]) == tuple(rule for rule in RULES if rule.level == "must")
+
+
+def test_no_selector_means_all() -> None:
+    assert select(RULES, []) == RULES
+
+
+def test_several_selectors_are_a_union_in_document_order() -> None:
+    chosen = select(RULES, ["0-9-1/queue.bind.*", "0-9-1/domain.*", "section:queue.bind"])
+    assert [rule.section for rule in chosen] == ["domain.delivery-tag"] * 2 + ["domain.redelivered"] * 2 + [
+        "queue.bind"
+    ] * 10
+
+
+@pytest.mark.parametrize("selector", ["class:queue,level:should", "queue & should"])
+def test_parts_must_all_match(selector: str) -> None:
+    chosen = select(RULES, [selector])
+    assert chosen == tuple(
+        rule for rule in RULES if rule.named("class") == "queue" and rule.level == "should"
+    )
+
+
+def test_retired_identity_stands_for_its_successor() -> None:
+    chosen = select(RULES, ["0-9-1/basic.one"], {"0-9-1/basic.one": "0-9-1/basic.01"})
+    assert [rule.id for rule in chosen] == ["0-9-1/basic.01"]
+
+
+@pytest.mark.parametrize(
+    ("selector", "complaint"),
+    [
+        ("queue.declar", "No rule matches the selector 'queue.declar'; near are queue.declare"),
+        ("level:shuold", "No rule matches the selector 'level:shuold'; near are should."),
+        ("zzz", "No rule matches the selector 'zzz'."),
+        ("must,zzz", "No rule matches the selector 'zzz'."),
+        ("class:queue,class:tx", "No rule matches all parts of the selector 'class:queue,class:tx' at once."),
+        ("colour:red", "'colour' in the selector 'colour:red' is none of rule, document, section, level"),
+        ("", "The selector '' has an empty part."),
+        ("must,", "The selector 'must,' has an empty part."),
+    ],
+)
+def test_selector_that_means_nothing_is_refused(selector: str, complaint: str) -> None:
+    with pytest.raises(SelectorError) as caught:
+        select(RULES, ["0-9-1/basic.01", selector])
+    assert str(caught.value).startswith(complaint)
