@@ -61,9 +61,20 @@ class Case:
 
 
 def cases(rules: Iterable[Rule], checks: Checks, shuffle: int | None = None) -> list[Case]:
-    """The cases of these rules in the order they run; `shuffle` seeds another order within each phase."""
+    """The cases of these rules in the order they run: slow ones early, each beside a quick one.
+
+    `shuffle` seeds another order within each phase.
+    """
     nothing: list[Scenario | Watch | None] = [None]
     found = [Case(rule, check) for rule in rules for check in checks.of(rule.id) or nothing]
     if shuffle is not None:
         random.Random(shuffle).shuffle(found)
-    return sorted(found, key=lambda case: case.order)
+    return _interleaved(sorted(found, key=lambda case: case.order))
+
+
+def _interleaved(found: list[Case]) -> list[Case]:
+    # xdist hands every worker two tests to begin with: a slow one must not wait behind another slow one.
+    slow = [case for case in found if case.order == 0]
+    others = found[len(slow) :]
+    pairs = [case for pair in zip(slow, others, strict=False) for case in pair]
+    return [*pairs, *slow[len(others) :], *others[len(slow) :]]

@@ -70,7 +70,8 @@ class Suite:
 
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Cases in their order; what must wait for everything else is left to the controller."""
-        items.sort(key=lambda item: case_of(item).order)
+        places = {case.id: place for place, case in enumerate(self.run.cases())}
+        items.sort(key=lambda item: places[case_of(item).id])
         if self._worker:
             late = [item for item in items if case_of(item).late]
             items[:] = [item for item in items if not case_of(item).late]
@@ -88,9 +89,14 @@ class Suite:
         if self.distributed:
             session.perform_collect()
             late = [item for item in session.items if case_of(item).late]
-            for item, following in zip(late, [*late[1:], None], strict=True):
+            for place, item in enumerate(late):
+                following = late[place + 1] if place + 1 < len(late) else None
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         return done
+
+    def pytest_internalerror(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Remember that the suite itself broke: such a run is partial and certifies nothing."""
+        self.run.cut = f"the suite broke: {excinfo.exconly()}"
 
     @pytest.hookimpl(trylast=True)
     def pytest_keyboard_interrupt(self) -> None:

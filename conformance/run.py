@@ -137,7 +137,10 @@ class Run:
             "documents": tuple(asdict(document) for document in catalogue().documents),
             "environment": environment() | {"target": plain(self.target.describe())},
             "profile": self.options.profile,
-            "arguments": self.options.arguments,
+            # The target's URL may carry a password; its name does not.
+            "arguments": tuple(
+                each.replace(self.options.target, self.target.name) for each in self.options.arguments
+            ),
         }
         write_run(self.folder, RunInfo(**told, started=now.isoformat(), level=self.options.level))
         ids = tuple(rule.id for rule in self.selected)
@@ -212,14 +215,19 @@ class Run:
         if case.check is None:
             return case.unchecked()
         if isinstance(case.check, Watch):
-            if not self.lost and not occasions(case.rule.id, read(self.folder)):
-                give_occasion(case.check, self.judge)
-            return conclude_passive(case.rule, case.check, read(self.folder))
+            return self._passive_verdict(case, case.check)
         if self.lost:
             return case.not_run(f"the target is gone: {self.lost}")
         if case.check.exclusive:
             return self._exclusive_verdict(case)
         return self.judge.judge(case.rule, case.check)
+
+    def _passive_verdict(self, case: Case, watch: Watch) -> Judged:
+        if not occasions(case.rule.id, read(self.folder)):
+            if self.lost:
+                return case.not_run(f"the target is gone: {self.lost}")
+            give_occasion(watch, self.judge)
+        return conclude_passive(case.rule, watch, read(self.folder))
 
     def _exclusive_verdict(self, case: Case) -> Judged:
         # The first exclusive case that is asked for advances all of them: the target restarts once.

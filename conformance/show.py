@@ -45,7 +45,8 @@ def _entry(rule: Rule) -> dict[str, object]:
 def rules_table(rules: Iterable[Rule]) -> Table:
     """The rules as a table for a terminal."""
     table = Table(box=None, pad_edge=False)
-    for column in ("rule", "level", "binds → judged", "testability", "checks"):
+    table.add_column("rule", no_wrap=True)
+    for column in ("level", "binds → judged", "testability", "checks"):
         table.add_column(column, overflow="fold")
     for rule in rules:
         names = ", ".join(check.name for check in checks().of(rule.id)) or "–"

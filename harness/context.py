@@ -74,7 +74,7 @@ class Context:
     profile: str = "document"
     watchers: tuple[tuple[str, Watcher], ...] = ()
     facilities: frozenset[str] = frozenset()
-    facility: Callable[[str], dict[str, str]] = lambda name: {}
+    facility: Callable[[str], dict[str, str]] = lambda _: {}
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
     declared: list[tuple[str, str]] = field(default_factory=list)
     spent: float = 0.0
@@ -83,9 +83,12 @@ class Context:
         """Keep an event of the exchange."""
         self.journal.write(event)
 
-    def name(self, kind: str, connection: str, at: float) -> str:
-        """A name nobody else uses, kept in the journal before it can exist on the target."""
-        name = f"{self.prefix}-{next(self.numbers)}"
+    def name(self, kind: str, connection: str, at: float, pattern: str = "{}") -> str:
+        """A name nobody else uses, kept in the journal before it can exist on the target.
+
+        `pattern` holds {} where the unique part goes: "amq.{}" makes a reserved name of it.
+        """
+        name = pattern.format(f"{self.prefix}-{next(self.numbers)}")
         self.write(Declared(at, connection, kind, name))
         self.declared.append((kind, name))
         return name

@@ -10,14 +10,12 @@ from harness.peer import PeerServer
 from harness.target import Endpoint, Kind, Known, Target, TargetError
 from harness.transport import MemoryTransport, TcpTransport, Transport, VirtualClock
 
-FACILITIES = frozenset({"restart"})
-
 
 class EmbeddedTarget(Target):
     """Reference peers in memory, one per document; `change` makes them deviate (see harness.deviation)."""
 
     name = "embedded"
-    facilities = FACILITIES
+    facilities = frozenset({"restart", "second-vhost", "restricted-user"})
     ephemeral = True
     in_memory = True
 
@@ -45,11 +43,15 @@ class EmbeddedTarget(Target):
 
     def use(self, facility: str) -> Mapping[str, str]:
         """Use a facility of the peers. Raises TargetError for an unknown one."""
-        if facility != "restart":
+        if facility not in self.facilities:
             return super().use(facility)
+        made: dict[str, str] = {}
         for peer in self._peers.values():
-            peer.restart()
-        return {}
+            if facility == "restart":
+                peer.restart()
+            else:
+                made |= peer.use(facility)
+        return made
 
     def attachment(self) -> dict[str, Any]:
         """Each process has peers of its own."""

@@ -12,8 +12,9 @@ from typing import Protocol
 class PeerConnection(Protocol):
     """The peer's side of one connection."""
 
-    closed: str | None
-    """None while open; "fin" or "rst" once the peer has closed, after the octets still to be taken."""
+    @property
+    def closed(self) -> str | None:
+        """None while open; "fin" or "rst" once the peer has closed, after the octets still to be taken."""
 
     def receive(self, octets: bytes) -> None:
         """Take octets the client sent, in pieces of any size; answers are ready when it returns."""
@@ -36,6 +37,9 @@ class PeerServer(Protocol):
 
     def connect(self, now: float) -> PeerConnection:
         """Accept a connection at time `now`."""
+
+    def use(self, facility: str) -> dict[str, str]:
+        """Use a facility (another virtual host, a user without rights) and return what it made."""
 
     def restart(self) -> None:
         """Go down and come up again: every connection ends, only what is durable stays."""

@@ -23,6 +23,8 @@ from harness.target import Endpoint, Kind, Known, Target, TargetError
 LOOPBACK = "127.0.0.1"
 POLL = 0.005  # seconds between two looks at a port
 VERSION_WITHIN = 10.0  # seconds
+HANDED_OVER: list[subprocess.Popen[bytes]] = []
+"""Children of this process that belong to another's target; their owner ends them."""
 EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
@@ -94,6 +96,7 @@ class ProcessTarget(Target):
     def attach(self, directory: Path, ports: Mapping[str, int]) -> Self:
         """Join a started target of the same name."""
         self._place, self._ports = directory, dict(ports)
+        self._children = HANDED_OVER
         return self
 
     def endpoint(self) -> Endpoint:
@@ -245,7 +248,7 @@ class ProcessTarget(Target):
         self._reap()
 
     def _reap(self) -> None:
-        self._children = [process for process in self._children if process.poll() is None]
+        self._children[:] = [process for process in self._children if process.poll() is None]
 
     def _await(self, port: str, ended: Callable[[], str] = str) -> None:
         """Return when `port` accepts a connection; raise when `ended` gives a reason or time is over."""

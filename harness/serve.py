@@ -115,8 +115,12 @@ class TcpPeer:
             return
         accepted.setblocking(False)
         accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        with self._lock:
-            line = _Line(accepted, self.server.connect(time.monotonic()))
+        try:
+            with self._lock:
+                line = _Line(accepted, self.server.connect(time.monotonic()))
+        except Exception:
+            accepted.close()
+            raise
         self._lines[accepted] = line
         self._selector.register(accepted, selectors.EVENT_READ)
 

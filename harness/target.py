@@ -7,7 +7,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Self
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from harness.transport import TcpTransport, Transport
@@ -68,6 +68,13 @@ class Target(ABC):
         """Open a connection for the protocol of a document. Raises Unreachable."""
         endpoint = self.endpoint()
         return TcpTransport(endpoint.host, endpoint.port, self._zero)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
     def start(self) -> None:
         """Start it, if that is ours to do. Raises TargetError."""

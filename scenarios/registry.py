@@ -97,6 +97,7 @@ def scenario(
     def register(play: Play) -> Play:
         entry = Scenario(rule, play.__name__, play, frozenset(needs), slow, disruptive)
         _CHECKS.scenarios.setdefault(rule, []).append(entry)
+        _keep_deviations(rule, play)
         return play
 
     return register
@@ -110,14 +111,26 @@ def watch(rule: str, *, during: str) -> Callable[[Play], Play]:
 
     def register(look: Play) -> Play:
         _CHECKS.watches.setdefault(rule, []).append(Watch(rule, look.__name__, look, during))
+        _keep_deviations(rule, look)
         return look
 
     return register
 
 
-def deviation(rule: str, says: str, change: Any) -> None:
-    """Register a faulty peer that breaks `rule`: what it does wrong, and the change that makes it do so."""
-    _CHECKS.deviations.setdefault(rule, []).append(Deviation(rule, says, change))
+def broken_by(says: str, change: Any) -> Callable[[Play], Play]:
+    """Beside a check: a faulty peer that breaks its rule; it `says` what it does wrong ("binds to nothing")."""
+
+    def register(check: Play) -> Play:
+        # Decorators apply from the bottom up: the one of the rule comes last and takes these.
+        check.__dict__.setdefault("broken_by", []).insert(0, (says, change))
+        return check
+
+    return register
+
+
+def _keep_deviations(rule: str, check: Callable[..., Any]) -> None:
+    for says, change in check.__dict__.get("broken_by", ()):
+        _CHECKS.deviations.setdefault(rule, []).append(Deviation(rule, says, change))
 
 
 @cache

@@ -9,7 +9,7 @@ from typing import Any
 from harness.amqp0_9_1.client import Link
 from harness.amqp0_9_1.compiled import Method
 from harness.amqp0_9_1.connection import AmqpChannel, AmqpConnection
-from harness.amqp0_9_1.outcomes import Received, signature
+from harness.amqp0_9_1.outcomes import Observation, Received, signature
 from harness.amqp0_9_1.vocabulary import NOT_FOUND, Channel, Exchange, Queue
 from harness.context import Context
 from harness.expect import ControlFailed, Inapplicable, NotRun
@@ -17,6 +17,11 @@ from harness.target import Endpoint
 from harness.transport import Transport
 
 REMOVE: dict[str, Callable[[str], Method]] = {"queue": Queue.Delete, "exchange": Exchange.Delete}
+LOOK: dict[str, Callable[[str], Method]] = {
+    "queue": lambda name: Queue.Declare(name, passive=True),
+    "exchange": lambda name: Exchange.Declare(name, passive=True),
+}
+DONE = (Queue.DeleteOk, Exchange.DeleteOk, Queue.DeclareOk, Exchange.DeclareOk)
 
 
 class Broker:
@@ -70,9 +75,12 @@ class Broker:
 
     # -- surroundings ----------------------------------------------------------------------------------
 
-    def name(self, kind: str) -> str:
-        """A name of its own for a "queue" or an "exchange", to be removed when the scenario ends."""
-        return self.context.name(kind, self._connection_name(), self._now())
+    def name(self, kind: str, pattern: str = "{}") -> str:
+        """A name of its own for a "queue" or an "exchange", to be removed when the scenario ends.
+
+        `pattern` holds {} where the unique part goes: "amq.{}" for a reserved name, "{}/" for an illegal one.
+        """
+        return self.context.name(kind, self._connection_name(), self._now(), pattern)
 
     def note(self, text: str) -> None:
         """Keep a fact worth reporting: a count reached, which of two readings was seen."""
@@ -114,33 +122,45 @@ class Broker:
         """Close all connections and remove every named entity."""
         self.hang_up()
         if self.context.declared:
-            connection = self.connection()
-            left = list(remove(connection, self.context.declared))
+            left = list(remove(self, self.context.declared))
             self.context.declared.clear()
-            connection.close()
-            self._connections.clear()
+            self.hang_up()
             if left:
                 raise ControlFailed("removing what the scenario declared", "; ".join(left))
 
 
-def remove(connection: AmqpConnection, entities: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Delete entities by kind and name, newest first; yields a sentence for each that could not be removed.
+def remove(broker: Broker, entities: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Delete entities by kind and name, newest first; yields a sentence for each that is still there.
 
-    One that is not there is no fault: names are kept before they are declared.
+    One that is not there is no fault: names are kept before they are declared. A server may refuse to
+    delete a reserved or illegal name with another code than 404, so what it refuses is looked for.
     """
     channel: AmqpChannel | None = None
     for kind, name in reversed(list(entities)):
-        channel = channel or connection.channel()
-        channel.send(REMOVE[kind](name))
-        seen = connection.link.next(channel.number, connection.context.patience.answer)
-        match seen:
-            case Received(method=Queue.DeleteOk() | Exchange.DeleteOk()):
-                continue
-            case Received(method=Channel.Close() as close):
-                connection.link.acknowledge_close(seen)
-                channel = None
-                if close.reply_code != NOT_FOUND:
-                    yield f"{kind} {name}: {signature(seen)}"
-            case _:
-                yield f"{kind} {name}: {signature(seen)}"
-                return
+        channel = channel or broker.channel()
+        refusal = _refusal(channel, REMOVE[kind](name))
+        if refusal is None:
+            continue
+        channel = None
+        if _is_not_found(refusal) or _refusal(broker.channel(), LOOK[kind](name)) is not None:
+            continue
+        yield f"{kind} {name}: {signature(refusal)}"
+
+
+def _refusal(channel: AmqpChannel, method: Method) -> Observation | None:
+    """Send a method; what came in place of its answer, or None. A Close is answered."""
+    link = channel.connection.link
+    channel.send(method)
+    seen = link.next(channel.number, channel.context.patience.answer)
+    if isinstance(seen, Received) and isinstance(seen.method, DONE):
+        return None
+    link.acknowledge_close(seen)
+    return seen
+
+
+def _is_not_found(seen: Observation) -> bool:
+    return (
+        isinstance(seen, Received)
+        and isinstance(seen.method, Channel.Close)
+        and seen.method.reply_code == NOT_FOUND
+    )

@@ -118,7 +118,8 @@ class Link:
 
     def _keep(self, direction: Direction, octets: bytes) -> None:
         self._kept += 1
-        kept = blank_credentials(octets) if direction is Direction.SENT else octets
+        # Both ways: a peer that echoes must not bring the password into the evidence.
+        kept = blank_credentials(octets)
         self.context.write(Octets(self.now(), self.name, direction, kept, says(kept)))
 
     # -- receiving -------------------------------------------------------------------------------------
@@ -158,7 +159,7 @@ class Link:
         return True
 
     def _rest(self) -> None:
-        if rest := self._reader.rest():
+        if not self._reader.broken and (rest := self._reader.rest()):
             self._keep(Direction.RECEIVED, rest)
             self._inboxes[0].append(Unreadable("the connection ended within a frame"))
 
@@ -271,7 +272,7 @@ class Link:
 
 
 def methods_received(transcript: Iterable[Passage]) -> Iterator[tuple[float, Method]]:
-    """The methods a peer sent on a connection, with their time in seconds; what cannot be read is left out."""
+    """The methods a peer sent on a connection, with their time in seconds; the unreadable is left out."""
     for passage in transcript:
         unit = passage.unit
         if passage.direction is Direction.RECEIVED and isinstance(unit, Frame) and unit.type == METHOD:

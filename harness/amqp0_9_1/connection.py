@@ -78,7 +78,7 @@ class AmqpConnection:
             response=f"\0{self.endpoint.user}\0{self.endpoint.password}",
             locale=LOCALE,
         )
-        return given.replace(**changes)  # type: ignore[no-any-return]
+        return given.replace(**changes)
 
     def authenticate(self, start_ok: Connection.StartOk | None = None) -> None:
         """Log in; the server answers with Tune, in one dialect of PLAIN only after a Secure."""
@@ -93,7 +93,7 @@ class AmqpConnection:
     def tune_ok(self, **changes: Any) -> Connection.TuneOk:
         """A Tune-Ok that accepts what the server proposed, without heartbeats, altered as given."""
         given = Connection.TuneOk(self.tune.channel_max, self.tune.frame_max, heartbeat=0)
-        return given.replace(**changes)  # type: ignore[no-any-return]
+        return given.replace(**changes)
 
     def open(self, tune_ok: Connection.TuneOk | None = None) -> None:
         """Send Tune-Ok and Open; the server answers with Open-Ok."""

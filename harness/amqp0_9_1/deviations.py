@@ -6,14 +6,23 @@ the reference peer in memory and, carried by a proxy, before a real broker.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from harness.amqp0_9_1.compiled import Method
-from harness.amqp0_9_1.frames import METHOD, Frame, FrameReader, Garbage, Header, method_frame
+from harness.amqp0_9_1.frames import (
+    METHOD,
+    PROTOCOL_HEADER,
+    Frame,
+    FrameReader,
+    Garbage,
+    Header,
+    method_frame,
+)
 from harness.amqp0_9_1.peer.rows import Tables
 from harness.amqp0_9_1.tables import DecodeError
+from harness.amqp0_9_1.vocabulary import Connection
 from harness.peer import PeerConnection, PeerServer
 
 Condition = Callable[[Any], bool]
@@ -44,9 +53,10 @@ class Rule:
 class Interposer:
     """Rewrites what passes between client and peer, by its rules in order; the first that fits acts."""
 
-    rules: tuple[Rule, ...]
+    rules: tuple[Rule, ...] = ()
     last_words: bytes = b""
-    first_words: bytes | None = None
+    header_from_server: bytes | None = None
+    header_to_server: bytes | None = None
 
     def before(self, server: PeerServer) -> PeerServer:
         """A server whose connections pass through this interposer."""
@@ -57,7 +67,8 @@ class Interposer:
         return Interposer(
             self.rules + other.rules,
             self.last_words or other.last_words,
-            self.first_words or other.first_words,
+            self.header_from_server or other.header_from_server,
+            self.header_to_server or other.header_to_server,
         )
 
 
@@ -66,6 +77,10 @@ class Fault:
     """A change of the reference peer's state tables."""
 
     change: Callable[[Tables], Tables]
+
+
+def _nothing(*_: Any) -> tuple[list[Frame | bytes], list[Frame | bytes]]:
+    return [], []
 
 
 # -- interposers, as words -----------------------------------------------------------------------------
@@ -78,7 +93,7 @@ def rewrites(method: type[Method], when: Condition = always, skip: int = 0, **va
         changes = {n: v(getattr(sent, n)) if callable(v) else v for n, v in values.items()}
         return [method_frame(channel, sent.replace(**changes))], []
 
-    return Interposer((Rule(method, True, act, when, skip, content=False),))
+    return Interposer(rules=(Rule(method, True, act, when, skip, content=False),))
 
 
 def replaces(method: type[Method], by: Method | bytes, when: Condition = always, skip: int = 0) -> Interposer:
@@ -87,24 +102,31 @@ def replaces(method: type[Method], by: Method | bytes, when: Condition = always,
     def act(channel: int, _: Any) -> tuple[list[Frame | bytes], list[Frame | bytes]]:
         return [by if isinstance(by, bytes) else method_frame(channel, by)], []
 
-    return Interposer((Rule(method, True, act, when, skip),))
+    return Interposer(rules=(Rule(method, True, act, when, skip),))
 
 
 def withholds(method: type[Method], when: Condition = always, skip: int = 0) -> Interposer:
     """Lets a method of the server disappear, with its content."""
-    return Interposer((Rule(method, True, lambda channel, sent: ([], []), when, skip),))
+    return Interposer(rules=(Rule(method, True, _nothing, when, skip),))
 
 
 def ignores(method: type[Method], when: Condition = always, skip: int = 0) -> Interposer:
     """Lets a method of the client disappear, with its content."""
-    return Interposer((Rule(method, False, lambda channel, sent: ([], []), when, skip),))
+    return Interposer(rules=(Rule(method, False, _nothing, when, skip),))
 
 
 def answers(method: type[Method], by: Method, when: Condition = always, skip: int = 0) -> Interposer:
     """Answers a method of the client itself; the server never sees it."""
     return Interposer(
-        (Rule(method, False, lambda channel, sent: ([], [method_frame(channel, by)]), when, skip),)
+        (Rule(method, False, lambda channel, _: ([], [method_frame(channel, by)]), when, skip),)
     )
+
+
+def rejects(method: type[Method], code: int, when: Condition = always, skip: int = 0) -> Interposer:
+    """Refuses a method of the client by a Close of the connection; the server never sees it."""
+    close = Connection.Close(code, "refused", method.spec.class_index, method.spec.index)
+
+    return Interposer(rules=(Rule(method, False, lambda *_: ([], [method_frame(0, close)]), when, skip),))
 
 
 def forwards(method: type[Method], when: Condition = always, skip: int = 0, **values: Any) -> Interposer:
@@ -114,17 +136,52 @@ def forwards(method: type[Method], when: Condition = always, skip: int = 0, **va
         changes = {n: v(getattr(sent, n)) if callable(v) else v for n, v in values.items()}
         return [method_frame(channel, sent.replace(**changes))], []
 
-    return Interposer((Rule(method, False, act, when, skip, content=False),))
+    return Interposer(rules=(Rule(method, False, act, when, skip, content=False),))
 
 
-def ends_with(last_words: bytes) -> Interposer:
-    """Says something before the server closes the socket."""
-    return Interposer((), last_words=last_words)
+def ends_with(*last_words: Method | bytes) -> Interposer:
+    """Says something on channel 0 before the server closes the socket without a word."""
+    octets = [each if isinstance(each, bytes) else method_frame(0, each).encode() for each in last_words]
+    return Interposer(last_words=b"".join(octets))
 
 
-def begins_with(first_words: bytes) -> Interposer:
-    """Answers the protocol header itself, in place of whatever the server would answer first."""
-    return Interposer((), first_words=first_words)
+def offers_header(octets: bytes) -> Interposer:
+    """Sends another protocol header (or anything) where the server answers with its own."""
+    return Interposer(header_from_server=octets)
+
+
+def takes_any_header() -> Interposer:
+    """Takes every protocol header for the right one."""
+    return Interposer(header_to_server=PROTOCOL_HEADER)
+
+
+# -- faults, as words ----------------------------------------------------------------------------------
+
+
+def drops(*rows: str) -> Fault:
+    """Lacks these rows of the state tables, so that a later row is taken or nothing happens."""
+
+    def change(tables: Tables) -> Tables:
+        for row in rows:
+            tables = tables.without(row)
+        return tables
+
+    return Fault(change)
+
+
+def changes(row: str, **columns: Any) -> Fault:
+    """Has other columns in a row of the state tables: condition, effects, answer or next state."""
+    return Fault(lambda tables: tables.replacing(row, **columns))
+
+
+def swaps(**strategies: Any) -> Fault:
+    """Follows other strategies (see the peer's `Strategies`)."""
+    return Fault(lambda tables: tables.swapping(**strategies))
+
+
+def routes(**types: Any) -> Fault:
+    """Routes otherwise in exchanges of these types."""
+    return Fault(lambda tables: tables.routing(**types))
 
 
 # -- how they act --------------------------------------------------------------------------------------
@@ -139,6 +196,9 @@ class _InterposedServer:
 
     def restart(self) -> None:
         self._server.restart()
+
+    def use(self, facility: str) -> dict[str, str]:
+        return self._server.use(facility)
 
 
 @dataclass(slots=True)
@@ -162,7 +222,7 @@ class Interposed:
 
     @property
     def closed(self) -> str | None:
-        """As the inner connection, once all has been taken."""
+        """As the inner connection."""
         return self._inner.closed
 
     def receive(self, octets: bytes) -> None:
@@ -208,11 +268,11 @@ class Interposed:
     def _apply(
         self, way: _Way, from_server: bool, raw: bytes, unit: Frame | Header | Garbage
     ) -> tuple[bytes, bytes]:
-        if from_server and self._interposer.first_words is not None and not self._spoke:
-            self._spoke = True
-            return self._interposer.first_words, b""
         if not isinstance(unit, Frame):
-            return raw, b""
+            changed = (
+                self._interposer.header_from_server if from_server else self._interposer.header_to_server
+            )
+            return raw if changed is None else changed, b""
         if unit.type != METHOD:
             return (b"" if unit.channel in way.dropping else raw), b""
         way.dropping.discard(unit.channel)
@@ -241,8 +301,3 @@ class Interposed:
 
 def _octets(unit: Frame | bytes) -> bytes:
     return unit if isinstance(unit, bytes) else unit.encode()
-
-
-def each(*interposers: Interposer) -> Iterator[Interposer]:
-    """The interposers one by one, for several deviations of one rule."""
-    yield from interposers

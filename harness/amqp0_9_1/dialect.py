@@ -64,7 +64,7 @@ class Amqp091:
         """Delete queues and exchanges by name, whoever declared them."""
         broker = self._broker(target, context)
         try:
-            return list(remove(broker.connection(), entities))
+            return list(remove(broker, entities))
         finally:
             broker.hang_up()
 

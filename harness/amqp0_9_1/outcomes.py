@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from harness.amqp0_9_1.compiled import Method, Properties
 from harness.amqp0_9_1.frames import Header
@@ -19,7 +20,7 @@ class Received:
     """A method on a channel, with its content where it carries one."""
 
     channel: int
-    method: Method
+    method: Any
     properties: Properties | None = None
     body: bytes = b""
 

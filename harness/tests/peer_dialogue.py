@@ -25,10 +25,11 @@ TAKEN: set[str] = set()
 """Names of the rows taken by every peer made here."""
 tables_under_test: list[Tables] = [TABLES]
 """The tables peers are made with; the last one counts."""
+LIMITS = Limits()
 START_OK = Connection.StartOk({}, "PLAIN", b"\0guest\0guest", "en_US")
 
 
-def peer(limits: Limits = Limits(), users: dict[str, str] | None = None, **choices: Any) -> Peer:
+def peer(limits: Limits = LIMITS, users: dict[str, str] | None = None, **choices: Any) -> Peer:
     """A peer that departs from the default policy in `choices`."""
     return Peer(replace(Policy(), **choices), tables_under_test[-1], users, limits, TAKEN)
 
@@ -43,7 +44,7 @@ class Message:
 
 
 class Client:
-    """One connection to a peer. With `opened`, the handshake is done and channels 1 to `channels` are open."""
+    """One connection to a peer; if `opened`, with the handshake done and channels 1 to `channels` open."""
 
     def __init__(
         self,
@@ -56,7 +57,7 @@ class Client:
         now: float = 0.0,
     ) -> None:
         self.peer = server.connect(now)
-        self.frames: list[Frame | Header] = []
+        self.frames: list[Any] = []
         self._reader = FrameReader(limit=1 << 30)
         if opened:
             self.shake_hands(tune or Connection.TuneOk(0, 131072, 0), host, start_ok)
@@ -83,7 +84,9 @@ class Client:
             else:
                 self.peer.receive(part if isinstance(part, bytes) else part.encode())
 
-    def publish(self, key: str = "q", body: bytes = b"x", exchange: str = "", channel: int = 1, **more: Any) -> None:
+    def publish(
+        self, key: str = "q", body: bytes = b"x", exchange: str = "", channel: int = 1, **more: Any
+    ) -> None:
         """Publish; `more` are flags of the method and properties of the content."""
         flags = {name: more.pop(name) for name in ("mandatory", "immediate") if name in more}
         method = Basic.Publish(exchange, key, **flags)
@@ -91,7 +94,9 @@ class Client:
 
     def listen(self) -> list[Any]:
         """All methods said since last time; those with content as Message."""
-        self.frames = [unit for _, unit in self._reader.feed(self.peer.take()) if isinstance(unit, (Frame, Header))]
+        self.frames = [
+            unit for _, unit in self._reader.feed(self.peer.take()) if isinstance(unit, (Frame, Header))
+        ]
         heard: list[Any] = []
         for frame in self.frames:
             if isinstance(frame, Header):
@@ -113,9 +118,9 @@ class Client:
         return heard[0]
 
     def ask(self, *parts: Any, channel: int = 1) -> Any:
-        """Send, and return the one answer."""
-        if len(parts) == 2 and isinstance(parts[1], int):
-            parts, channel = parts[:1], parts[1]
+        """Send, and return the one answer; a number at the end is the channel."""
+        if isinstance(parts[-1], int):
+            parts, channel = parts[:-1], parts[-1]
         self.send(*parts, channel=channel)
         return self.hear()
 
@@ -140,6 +145,10 @@ class Client:
         self.send(*parts)
         return self.listen() == [] and self.peer.closed is not None
 
+    def ended(self) -> str | None:
+        """How the peer closed, or None."""
+        return self.peer.closed
+
     def bodies(self) -> list[bytes]:
         """The bodies of all messages delivered since last time."""
         return [each.body for each in self.listen() if isinstance(each, Message)]
@@ -147,6 +156,7 @@ class Client:
     def get(self, queue: str = "q", channel: int = 1, no_ack: bool = False) -> Any:
         """Basic.Get: the message, or None when the queue is empty."""
         answer = self.ask(Basic.Get(queue, no_ack), channel)
+        assert isinstance(answer, (Message, Basic.GetEmpty)), answer
         return None if isinstance(answer, Basic.GetEmpty) else answer
 
     def declare(self, name: str = "q", **flags: Any) -> Any:
@@ -154,11 +164,12 @@ class Client:
         return self.ask(Queue.Declare(name, **flags))
 
     def count(self, name: str = "q") -> tuple[int, int] | None:
-        """Messages and consumers of a queue, by a passive Declare on a channel of its own; None without queue."""
+        """Messages and consumers of a queue, asked for on a channel of its own; None if there is no queue."""
         self.send(Channel.Open(), Queue.Declare(name, passive=True), channel=99)
         heard = [each for each in self.listen() if not isinstance(each, Message)]
         answer = heard[1]
         if isinstance(answer, Channel.Close):
+            assert answer.reply_code == 404
             self.send(Channel.CloseOk(), channel=99)
             return None
         assert self.ask(Channel.Close(), 99) == Channel.CloseOk()

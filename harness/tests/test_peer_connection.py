@@ -1,6 +1,17 @@
+from typing import Any
+
 import pytest
 
-from harness.amqp0_9_1.frames import BODY, HEADER, HEARTBEAT, METHOD, PROTOCOL_HEADER, Frame, Header, method_frame
+from harness.amqp0_9_1.frames import (
+    BODY,
+    HEADER,
+    HEARTBEAT,
+    METHOD,
+    PROTOCOL_HEADER,
+    Frame,
+    Header,
+    method_frame,
+)
 from harness.amqp0_9_1.peer.policy import Refusal
 from harness.amqp0_9_1.tables import As
 from harness.amqp0_9_1.vocabulary import (
@@ -17,16 +28,18 @@ from harness.tests.peer_dialogue import START_OK, Client, peer, raw
 BEAT = Frame(HEARTBEAT, 0, b"")
 
 
-def test_the_server_presents_itself():
+def test_the_server_presents_itself() -> None:
     client = Client(peer(), opened=False)
     start = client.ask(PROTOCOL_HEADER)
     assert (start.version_major, start.version_minor) == (0, 9)
-    assert {"host", "product", "version", "platform", "copyright", "information"} <= set(start.server_properties)
+    assert {"host", "product", "version", "platform", "copyright", "information"} <= set(
+        start.server_properties
+    )
     assert b"PLAIN" in start.mechanisms.split()
     assert b"en_US" in start.locales.split()
 
 
-def test_a_header_may_come_octet_by_octet_and_with_what_follows():
+def test_a_header_may_come_octet_by_octet_and_with_what_follows() -> None:
     client = Client(peer(), opened=False)
     for octet in PROTOCOL_HEADER[:-1]:
         client.send(bytes([octet]))
@@ -37,11 +50,13 @@ def test_a_header_may_come_octet_by_octet_and_with_what_follows():
     assert isinstance(tune, Connection.Tune)
 
 
-@pytest.mark.parametrize("octets", [b"HTTP", b"AMQP\x01", b"AMQP\0\x01\0\0", b"AMQP\0\0\x09\x02", b"\x01\0\0\0\0"])
-def test_another_header_is_answered_with_ours(octets):
+@pytest.mark.parametrize(
+    "octets", [b"HTTP", b"AMQP\x01", b"AMQP\0\x01\0\0", b"AMQP\0\0\x09\x02", b"\x01\0\0\0\0"]
+)
+def test_another_header_is_answered_with_ours(octets: Any) -> None:
     client = Client(peer(), opened=False)
     assert client.ask(octets) == Header(PROTOCOL_HEADER)
-    assert client.peer.closed == "fin"
+    assert client.ended() == "fin"
 
 
 @pytest.mark.parametrize(
@@ -64,36 +79,39 @@ def test_another_header_is_answered_with_ours(octets):
         raw(METHOD, 0, b"", end=b"\0"),
     ],
 )
-def test_what_is_wrong_before_open_ends_in_silence(start_ok):
+def test_what_is_wrong_before_open_ends_in_silence(start_ok: Any) -> None:
     client = Client(peer(), opened=False)
     client.ask(PROTOCOL_HEADER)
     assert client.is_silently_closed(start_ok)
 
 
-def test_silence_may_last_before_the_close():
+def test_silence_may_last_before_the_close() -> None:
     client = Client(peer(silent_close_delay=3.0), opened=False)
     client.ask(PROTOCOL_HEADER)
     client.send(START_OK.replace(mechanism="NONE"), START_OK)
-    assert client.peer.closed is None
+    assert client.ended() is None
     assert client.peer.next_timer() == 3.0
     client.peer.tick(3.0)
-    assert client.peer.closed == "fin"
+    assert client.ended() == "fin"
     assert client.listen() == []
 
 
-def test_plain_with_and_without_initial_response():
-    for policy in ({}, {"sasl": "secure"}):
+def test_plain_with_and_without_initial_response() -> None:
+    policies: list[dict[str, Any]] = [{}, {"sasl": "secure"}]
+    for policy in policies:
         client = Client(peer(**policy), opened=False)
         client.ask(PROTOCOL_HEADER)
         assert client.ask(START_OK.replace(response=b"")) == Connection.Secure(b"")
         assert isinstance(client.ask(Connection.SecureOk(b"\0guest\0guest")), Connection.Tune)
+        client.send(Connection.TuneOk(0, 0, 0), BEAT)
+        assert client.ask(Connection.Open("/")) == Connection.OpenOk()
         client = Client(peer(**policy), opened=False)
         client.ask(PROTOCOL_HEADER)
         client.ask(START_OK.replace(response=b""))
         assert client.is_silently_closed(Connection.SecureOk(b"\0guest\0wrong"))
 
 
-def tuned(tune, **choices):
+def tuned(tune: Any, **choices: Any) -> Any:
     client = Client(peer(**choices), opened=False)
     client.ask(PROTOCOL_HEADER)
     client.ask(START_OK)
@@ -101,7 +119,7 @@ def tuned(tune, **choices):
     return client
 
 
-def test_limits_are_negotiated_downwards_only():
+def test_limits_are_negotiated_downwards_only() -> None:
     offer = Connection.Tune(2047, 131072, 60)
     client = Client(peer(), opened=False)
     client.ask(PROTOCOL_HEADER)
@@ -117,14 +135,23 @@ def test_limits_are_negotiated_downwards_only():
     assert tuned(Connection.TuneOk(65535, 1 << 31, 0), frame_max=0, channel_max=0).peer.closed is None
 
 
-def test_virtual_hosts_and_who_may_use_them():
-    cases = [({}, 402, 530), ({"no_virtual_host": Refusal(NOT_ALLOWED)}, 530, 530)]
+def test_virtual_hosts_and_who_may_use_them() -> None:
+    cases: list[tuple[dict[str, Any], int, int]] = [
+        ({}, 402, 530),
+        ({"no_virtual_host": Refusal(NOT_ALLOWED)}, 530, 530),
+    ]
     for choices, unknown, forbidden in cases:
         server = peer(**choices)
         server.add_virtual_host("other")
         server.add_user("restricted", "secret", ["other"])
         restricted = START_OK.replace(response=b"\0restricted\0secret")
         Client(server, host="other", start_ok=restricted)
+        asked = Client(server, opened=False)
+        asked.ask(PROTOCOL_HEADER)
+        asked.ask(restricted.replace(response=b""))
+        asked.ask(Connection.SecureOk(restricted.response))
+        asked.send(Connection.TuneOk(0, 0, 0))
+        assert asked.is_refused(Connection.Open("/")) == (forbidden, "connection")
         for host, start_ok, code in (("none", START_OK, unknown), ("/", restricted, forbidden)):
             client = Client(server, opened=False)
             client.ask(PROTOCOL_HEADER)
@@ -135,34 +162,40 @@ def test_virtual_hosts_and_who_may_use_them():
     assert client.is_silently_closed(Connection.Open("none"))
 
 
-def test_virtual_hosts_are_separate():
+def test_virtual_hosts_are_separate() -> None:
     server = peer()
     server.add_virtual_host("other")
     Client(server).declare("q")
     assert Client(server, host="other").count("q") is None
 
 
-def test_close_is_answered_and_what_follows_it_is_not_served():
+def test_close_is_answered_and_what_follows_it_is_not_served() -> None:
     server = peer()
     client = Client(server)
     client.send(method_frame(0, Connection.Close()).encode() + method_frame(1, Queue.Declare("q")).encode())
     assert client.hear() == Connection.CloseOk()
-    assert client.peer.closed == "fin"
+    assert client.ended() == "fin"
     assert Client(server).count("q") is None
-    client = tuned(Connection.TuneOk(0, 0, 0))
-    assert client.ask(Connection.Close()) == Connection.CloseOk()
+    for client in (tuned(Connection.TuneOk(0, 0, 0)), Client(server)):
+        assert client.ask(Connection.Close()) == Connection.CloseOk()
+        assert client.ended() == "fin"
 
 
-def test_the_socket_may_be_left_to_the_client():
-    client = Client(peer(linger=30.0))
+def test_the_socket_may_be_left_to_the_client() -> None:
+    server = peer(linger=30.0)
+    client = Client(server, tune=Connection.TuneOk(0, 0, 40))
+    client.declare("mine", exclusive=True)
     assert client.ask(Connection.Close()) == Connection.CloseOk()
-    assert client.peer.closed is None
+    assert Client(server).count("mine") is None
+    client.send(Queue.Declare("q"), raw(9, 0))
+    client.peer.tick(20.0)
+    assert client.hear() == BEAT
+    assert client.ended() is None
     client.peer.tick(30.0)
-    assert client.peer.closed == "fin"
-    assert Client(peer(linger=30.0)).peer.closed is None
+    assert client.ended() == "fin"
 
 
-def test_while_closing_only_close_and_close_ok_are_heard():
+def test_while_closing_only_close_and_close_ok_are_heard() -> None:
     server = peer()
     client = Client(server)
     client.send(Connection.Open("/"))
@@ -170,20 +203,20 @@ def test_while_closing_only_close_and_close_ok_are_heard():
     client.send(Queue.Declare("q"), BEAT, raw(HEARTBEAT, 5), raw(METHOD, 1, b"\0\0\0\0"), raw(HEADER, 0))
     assert client.listen() == []
     assert client.ask(Connection.Close()) == Connection.CloseOk()
-    assert client.peer.closed is None
+    assert client.ended() is None
     client.send(Connection.CloseOk())
-    assert client.peer.closed == "fin"
+    assert client.ended() == "fin"
     assert Client(server).count("q") is None
 
 
-def test_while_closing_garbage_and_waiting_end_it():
+def test_while_closing_garbage_and_waiting_end_it() -> None:
     client = Client(peer())
     client.ask(Connection.Open("/"))
     assert client.is_silently_closed(raw(9, 0))
     client = Client(peer(socket_close="rst"))
     client.ask(Connection.Open("/"))
     client.peer.tick(30.0)
-    assert client.peer.closed == "rst"
+    assert client.ended() == "rst"
 
 
 @pytest.mark.parametrize(
@@ -209,24 +242,30 @@ def test_while_closing_garbage_and_waiting_end_it():
         (raw(METHOD, 0, Connection.Open("/").encode()[:-1]), {"undecodable": SYNTAX_ERROR}, 502),
         (method_frame(0, START_OK.replace(client_properties={"1st": 1})), {}, 502),
         (method_frame(0, START_OK.replace(client_properties={"a": As("A", [{"1st": 1}])})), {}, 502),
-        (method_frame(0, START_OK.replace(client_properties={"1st": 1})), {"illegal_field_name": "accept"}, 503),
+        (
+            method_frame(0, START_OK.replace(client_properties={"1st": 1})),
+            {"illegal_field_name": "accept"},
+            503,
+        ),
         (method_frame(0, Connection.Open("/")), {}, 503),
         (method_frame(0, Connection.StartOk()), {}, 503),
     ],
 )
-def test_what_is_wrong_with_frames_is_refused(frame, choices, code):
+def test_what_is_wrong_with_frames_is_refused(frame: Any, choices: Any, code: Any) -> None:
     client = Client(peer(**choices))
     assert client.is_refused(frame) == (code, "connection")
 
 
-@pytest.mark.parametrize("frame", [raw(9, 0), raw(4, 0), raw(METHOD, 1, Queue.Declare("q").encode(), end=b"\0"), PROTOCOL_HEADER])
-def test_what_is_no_frame_ends_in_silence(frame):
+@pytest.mark.parametrize(
+    "frame", [raw(9, 0), raw(4, 0), raw(METHOD, 1, Queue.Declare("q").encode(), end=b"\0"), PROTOCOL_HEADER]
+)
+def test_what_is_no_frame_ends_in_silence(frame: Any) -> None:
     server = peer()
     assert Client(server).is_silently_closed(frame)
     assert Client(server).count("q") is None
 
 
-def test_frames_before_tuning_may_have_the_minimum_size():
+def test_frames_before_tuning_may_have_the_minimum_size() -> None:
     client = Client(peer(), opened=False)
     client.ask(PROTOCOL_HEADER)
     bare = len(method_frame(0, START_OK.replace(client_properties={"a": ""})).encode())
@@ -235,8 +274,10 @@ def test_frames_before_tuning_may_have_the_minimum_size():
     assert isinstance(client.ask(full), Connection.Tune)
 
 
-def test_heartbeats_are_sent_and_missed():
-    client = Client(peer(), tune=Connection.TuneOk(0, 0, 10))
+def test_heartbeats_are_sent_and_missed() -> None:
+    server = peer()
+    client = Client(server, tune=Connection.TuneOk(0, 0, 10))
+    client.declare("mine", exclusive=True)
     assert client.peer.next_timer() == 5.0
     client.peer.tick(5.0)
     assert client.hear() == BEAT
@@ -249,24 +290,25 @@ def test_heartbeats_are_sent_and_missed():
     assert client.peer.next_timer() == 30.0
     client.peer.tick(30.0)
     assert client.listen() == []
-    assert client.peer.closed == "fin"
+    assert client.ended() == "fin"
+    assert Client(server).count("mine") is None
 
 
-def test_no_heartbeat_no_timer():
+def test_no_heartbeat_no_timer() -> None:
     client = Client(peer())
     assert client.peer.next_timer() is None
     client.send(BEAT)
     assert client.listen() == []
     client.peer.tick(1000.0)
-    assert client.peer.closed is None
+    assert client.ended() is None
 
 
-def test_hanging_up_ends_everything():
+def test_hanging_up_ends_everything() -> None:
     server = peer()
     client = Client(server)
     client.declare(exclusive=True)
     client.peer.hang_up()
     client.peer.hang_up()
-    assert client.peer.closed
+    assert client.ended()
     assert client.peer.next_timer() is None
     assert Client(server).count() is None

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from harness.amqp0_9_1.broker import Broker
+from harness.amqp0_9_1.deviations import changes, rewrites
 from harness.amqp0_9_1.outcomes import refused
-from harness.amqp0_9_1.vocabulary import CHANNEL_ERROR, Channel
-from scenarios.registry import scenario
+from harness.amqp0_9_1.peer.channel_table import open_ok
+from harness.amqp0_9_1.vocabulary import CHANNEL_ERROR, COMMAND_INVALID, Channel, Connection
+from scenarios.registry import broken_by, scenario
 
 
 @scenario("0-9-1/channel.open.state")
+@broken_by("opens a channel twice", changes("channel.open: refuses a channel already open", answer=open_ok))
+@broken_by("gives another code", rewrites(Connection.Close, reply_code=COMMAND_INVALID))
 def opening_an_open_channel_is_a_channel_error(broker: Broker) -> None:
     """Open on a channel that is open already raises connection exception 504."""
     channel = broker.channel()

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from harness.amqp0_9_1.broker import Broker
+from harness.amqp0_9_1.deviations import offers_header, rewrites, takes_any_header
 from harness.amqp0_9_1.frames import PROTOCOL_HEADER
 from harness.amqp0_9_1.outcomes import closed_silently, header_answered
-from scenarios.registry import scenario
+from harness.amqp0_9_1.tables import Table
+from harness.amqp0_9_1.vocabulary import Connection
+from scenarios.registry import broken_by, scenario
 
 REQUIRED_FIELDS = ("host", "product", "version", "platform", "information")
 
 
+def without_platform(properties: Table) -> Table:
+    """Server properties that lack one of the required fields."""
+    return {name: value for name, value in properties.items() if name != "platform"}
+
+
 @scenario("0-9-1/connection.start.protocol-name")
+@broken_by("closes without a header", offers_header(b""))
+@broken_by("answers with another name", offers_header(b"AMQQ\x00\x00\x09\x01"))
+@broken_by("goes on with Start", takes_any_header())
 def wrong_protocol_name_gets_a_valid_header_then_the_end(broker: Broker) -> None:
     """A header that begins with AMQQ is answered by a valid protocol header, and the socket is closed."""
     broker.started()
@@ -21,6 +32,8 @@ def wrong_protocol_name_gets_a_valid_header_then_the_end(broker: Broker) -> None
 
 
 @scenario("0-9-1/connection.start.server-support")
+@broken_by("offers a version above the one asked for", offers_header(b"AMQP\x00\x0a\x00\x00"))
+@broken_by("goes on with Start", takes_any_header())
 def version_beyond_all_gets_a_lower_one_offered(broker: Broker) -> None:
     """A header that asks for version 9-9-9 is answered by one whose version is not above it."""
     broker.started()
@@ -31,19 +44,19 @@ def version_beyond_all_gets_a_lower_one_offered(broker: Broker) -> None:
 
 
 @scenario("0-9-1/connection.start.server-properties.required-fields")
+@broken_by("does not name its platform", rewrites(Connection.Start, server_properties=without_platform))
 def server_properties_name_the_server(broker: Broker) -> None:
     """Start carries at least host, product, version, platform and information.
 
     The document lists `copyright` too, but only where appropriate.
     """
-    start = broker.started().start
-    missing = [name for name in REQUIRED_FIELDS if name not in start.server_properties]
-    broker.judge(
-        "host, product, version, platform and information", f"without {', '.join(missing)}", not missing
-    )
+    told = broker.started().start.server_properties
+    missing = [name for name in REQUIRED_FIELDS if name not in told]
+    broker.judge("host, product, version, platform and information", f"no {', '.join(missing)}", not missing)
 
 
 @scenario("0-9-1/connection.start.locales.required-support")
+@broken_by("speaks another locale only", rewrites(Connection.Start, locales=b"de_DE en_USA"))
 def en_us_is_among_the_locales(broker: Broker) -> None:
     """The locales of Start, delimited by spaces, contain en_US."""
     locales = broker.started().start.locales.split(b" ")

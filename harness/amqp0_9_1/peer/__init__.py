@@ -90,6 +90,20 @@ class Peer:
         self.users[name] = password
         self.permissions[name] = frozenset(virtual_hosts)
 
+    def use(self, facility: str) -> dict[str, str]:
+        """Use a facility: "second-vhost" or "restricted-user". Raises KeyError for another."""
+        return {"second-vhost": self._second_vhost, "restricted-user": self._restricted_user}[facility]()
+
+    def _second_vhost(self) -> dict[str, str]:
+        name = self.unique("vhost-")
+        self.add_virtual_host(name)
+        return {"virtual_host": name}
+
+    def _restricted_user(self) -> dict[str, str]:
+        name = self.unique("user-")
+        self.add_user(name, name, ())
+        return {"user": name, "password": name}
+
     def connect(self, now: float) -> Connection:
         """Accept a connection at time `now`, in seconds of the peer's clock."""
         self._accepted += 1
@@ -106,7 +120,7 @@ class Peer:
             manager = Connection(self, 0.0)
             manager.host = host
             turn = Turn(manager, None, None)
-            bindings = [each for exchange in host.exchanges.values() for each in exchange.bindings]
+            bindings = [each for bound in host.bindings.values() for each in bound]
             tell(turn, Thing.BINDING, Restarting(), bindings)
             tell(
                 turn,

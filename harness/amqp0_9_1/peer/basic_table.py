@@ -63,7 +63,8 @@ def route(turn: Turn, publication: object) -> None:
     if exchange is not None:
         strategies = turn.strategies
         matching = strategies.routing[exchange.type]
-        routing.targets = strategies.queues_for(exchange, message, matching)
+        names = strategies.queues_for(exchange, message, matching)
+        routing.targets = [turn.host.queues[name] for name in names if name in turn.host.queues]
     turn.peer.meet(Thing.CONTENT, routing)
 
 
@@ -286,7 +287,7 @@ def requeue_rejected(turn: Turn) -> None:
 def keep_off_this_channel(turn: Turn) -> None:
     """The message is not for this channel any more (basic.reject.requeue.01)."""
     for delivery in named(turn):
-        delivery.entry.avoid = turn.channel
+        delivery.entry.avoid += (turn.channel,)
 
 
 _ACKNOWLEDGE = (

@@ -51,10 +51,6 @@ def await_acknowledgement(turn: Turn) -> None:
             window.octets += len(delivery.entry.message.body)
 
 
-def forget(_: Turn) -> None:
-    """The server assumes that the delivery succeeds: nothing is kept (domain no-ack)."""
-
-
 def settle(turn: Turn, delivery: Delivery) -> None:
     """The delivery is over: acknowledged, rejected or requeued."""
     channel = turn.channel

@@ -78,8 +78,8 @@ class Entry:
     """Recover without requeue: nobody else may have it while this consumer lives."""
     original: Connection | None = None
     """The client it was delivered to before, which is preferred for redelivery."""
-    avoid: Channel | None = None
-    """The channel that rejected it."""
+    avoid: tuple[Channel, ...] = ()
+    """The channels that rejected it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -107,10 +107,10 @@ class Consumer:
 
 @dataclass(slots=True, eq=False)
 class Binding:
-    """A relation between an exchange and a queue; durable if both are (queue.bind.durable-exchange)."""
+    """A relation between an exchange and a queue, by their names."""
 
-    exchange: Exchange
-    queue: Queue
+    exchange: str
+    queue: str
     routing_key: str
     arguments: Table
 
@@ -122,9 +122,10 @@ class Exchange:
     name: str
     type: str
     durable: bool
-    arguments: Table = field(default_factory=dict)
+    arguments: Table
+    bindings: list[Binding]
+    """Kept by the virtual host under the exchange's name."""
     predeclared: bool = False
-    bindings: list[Binding] = field(default_factory=list)
 
 
 @dataclass(slots=True, eq=False)
@@ -176,11 +177,17 @@ class VirtualHost:
         self.name = name
         self.exchanges: dict[str, Exchange] = {}
         self.queues: dict[str, Queue] = {}
+        self.bindings: dict[str, list[Binding]] = {}
+        """By the name of the exchange."""
         self.dead_letters: deque[Message] = deque(maxlen=DEAD_LETTERS)
         self.stirred: dict[Queue, None] = {}
         """Queues where a delivery may have become possible, in the order it happened."""
         self.paused: set[Channel] = set()
         """Channels that were asked to stop publishing."""
+
+    def bound_to(self, exchange: str) -> list[Binding]:
+        """The bindings of an exchange, to be read and changed."""
+        return self.bindings.setdefault(exchange, [])
 
     def stir(self, queue: Queue) -> None:
         """Remember that `queue` has to be looked at."""
@@ -191,4 +198,6 @@ class VirtualHost:
         instances = {"": "direct", "amq.direct": "direct", "amq.fanout": "fanout", "amq.topic": "topic"}
         for name, kind in {**instances, **dict.fromkeys(headers, "headers")}.items():
             if name not in self.exchanges:
-                self.exchanges[name] = Exchange(name, kind, durable or not name, predeclared=True)
+                self.exchanges[name] = Exchange(
+                    name, kind, durable or not name, {}, self.bound_to(name), True
+                )

@@ -82,9 +82,8 @@ def there_are_too_many(turn: Turn) -> bool:
 def create_exchange(turn: Turn) -> None:
     """Make the exchange; the reserved bits have no meaning."""
     wanted = turn.event
-    turn.host.exchanges[wanted.exchange] = Entity(
-        wanted.exchange, wanted.type, wanted.durable, wanted.arguments
-    )
+    name, bindings = wanted.exchange, turn.host.bound_to(wanted.exchange)
+    turn.host.exchanges[name] = Entity(name, wanted.type, wanted.durable, wanted.arguments, bindings)
 
 
 def declare_ok(_: Turn) -> Reply:

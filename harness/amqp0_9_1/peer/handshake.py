@@ -97,7 +97,7 @@ def exceeds_the_offer(turn: Turn) -> bool:
 
 def is_below_the_minimum(turn: Turn) -> bool:
     """A frame-max below frame-min-size."""
-    return 0 < turn.event.frame_max < FRAME_MIN_SIZE
+    return bool(0 < turn.event.frame_max < FRAME_MIN_SIZE)
 
 
 def take_limits(turn: Turn) -> None:

@@ -8,7 +8,6 @@ from harness.amqp0_9_1.peer.deliveries import (
     await_acknowledgement,
     consumer_needs_no_ack,
     deliver,
-    forget,
     put_on_queue,
     settle,
 )
@@ -100,8 +99,8 @@ def delete_queue(turn: Turn) -> None:
     queue.alive = False
     turn.host.queues.pop(queue.name, None)
     tell(turn, Thing.CONSUMER, QueueDeleted(), queue.consumers)
-    bound = [each for exchange in turn.host.exchanges.values() for each in exchange.bindings]
-    tell(turn, Thing.BINDING, QueueDeleted(), [each for each in bound if each.queue is queue])
+    bound = [each for bindings in turn.host.bindings.values() for each in bindings]
+    tell(turn, Thing.BINDING, QueueDeleted(), [each for each in bound if each.queue == queue.name])
     tell(turn, Thing.MESSAGE, QueueDeleted(), queue)
 
 
@@ -109,13 +108,13 @@ def delete_exchange(turn: Turn) -> None:
     """Delete the exchange this row is about, with its bindings."""
     exchange: Exchange = turn.subject
     turn.host.exchanges.pop(exchange.name, None)
-    tell(turn, Thing.BINDING, ExchangeDeleted(), exchange.bindings)
+    tell(turn, Thing.BINDING, ExchangeDeleted(), turn.host.bound_to(exchange.name))
 
 
 def remove_binding(turn: Turn) -> None:
     """The binding routes no more."""
     binding: Binding = turn.subject
-    binding.exchange.bindings.remove(binding)
+    turn.host.bound_to(binding.exchange).remove(binding)
 
 
 def bury(turn: Turn) -> None:
@@ -207,7 +206,9 @@ def is_durable(turn: Turn) -> bool:
 
 def joins_durable_ends(turn: Turn) -> bool:
     """A binding of a durable queue to a durable exchange (queue.bind.durable-exchange)."""
-    return bool(turn.subject.exchange.durable and turn.subject.queue.durable)
+    exchange = turn.host.exchanges.get(turn.subject.exchange)
+    queue = turn.host.queues.get(turn.subject.queue)
+    return exchange is not None and queue is not None and exchange.durable and queue.durable
 
 
 def is_predeclared(turn: Turn) -> bool:
@@ -272,8 +273,7 @@ _DELIVERIES = (
         Thing.CONSUMER,
         Delivering,
         consumer_needs_no_ack,
-        (forget,),
-        deliver,
+        answer=deliver,
     ),
     Row(
         "delivery: awaits acknowledgement",

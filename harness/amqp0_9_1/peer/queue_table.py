@@ -114,9 +114,8 @@ def create_queue(turn: Turn) -> None:
 
 def bind_to_the_default_exchange(turn: Turn) -> None:
     """Bind the new queue to the default exchange by its name (queue.declare.default-binding)."""
-    exchange, queue = turn.host.exchanges[""], turn.host.queues.get(turn.event.queue)
-    if queue is not None:
-        exchange.bindings.append(Binding(exchange, queue, queue.name, {}))
+    name = turn.event.queue
+    turn.host.bound_to("").append(Binding("", name, name, {}))
 
 
 def becomes_current(turn: Turn) -> None:
@@ -232,9 +231,9 @@ def routing_key(turn: Turn) -> str:
 
 def find_binding(turn: Turn) -> Binding | None:
     """The binding with the method's exchange, queue, key and arguments."""
-    queue, key = turn.queue, routing_key(turn)
-    for each in turn.exchange.bindings if turn.exchange else ():
-        if each.queue is queue and each.routing_key == key and each.arguments == turn.event.arguments:
+    queue, key = turn.queue_name, routing_key(turn)
+    for each in turn.host.bound_to(turn.event.exchange):
+        if each.queue == queue and each.routing_key == key and each.arguments == turn.event.arguments:
             return each
     return None
 
@@ -246,14 +245,14 @@ def is_bound_already(turn: Turn) -> bool:
 
 def exchange_has_too_many_bindings(turn: Turn) -> bool:
     """The exchange holds as many bindings as this peer admits."""
-    return turn.exchange is not None and len(turn.exchange.bindings) >= turn.peer.limits.entities
+    return len(turn.host.bound_to(turn.event.exchange)) >= turn.peer.limits.entities
 
 
 def bind_queue(turn: Turn) -> None:
     """Make the binding."""
-    exchange = turn.exchange
-    if exchange is not None:
-        exchange.bindings.append(Binding(exchange, turn.queue, routing_key(turn), turn.event.arguments))
+    wanted = turn.event
+    binding = Binding(wanted.exchange, turn.queue_name, routing_key(turn), wanted.arguments)
+    turn.host.bound_to(wanted.exchange).append(binding)
 
 
 def bind_ok(_: Turn) -> Reply:
@@ -270,7 +269,7 @@ def unbind_queue(turn: Turn) -> None:
     """Remove the binding if there is one."""
     binding = find_binding(turn)
     if binding is not None:
-        binding.exchange.bindings.remove(binding)
+        turn.host.bound_to(binding.exchange).remove(binding)
 
 
 def unbind_ok(_: Turn) -> Reply:

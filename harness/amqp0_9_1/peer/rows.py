@@ -1,8 +1,9 @@
 """Rows and tables: the behaviour of the peer as immutable data.
 
 What may live in a row: a name, a state, an event, and references to small named functions. The first
-row for a state and an event whose condition holds is taken; where no row is, nothing happens. Faults
-and mutants are new tables made from these: a row dropped, inserted or changed, a strategy swapped.
+row for a state and an event whose condition holds is taken; where no row is, nothing happens (but the
+last rows of connection and channel refuse every method that is left). Faults and mutants are new tables
+made from these: a row dropped, inserted or changed, a strategy swapped.
 """
 
 from __future__ import annotations

@@ -34,9 +34,9 @@ def by_levels(levels: int, priority: int) -> int:
     return two_levels(priority) if levels == 2 else ten_levels(priority)
 
 
-def each_queue_once(exchange: Exchange, message: Message, matches: Matching) -> list[Queue]:
-    """Queues with a matching binding, none twice (queue.bind.unique)."""
-    return list({each.queue: None for each in exchange.bindings if matches(each, message)})
+def each_queue_once(exchange: Exchange, message: Message, matches: Matching) -> list[str]:
+    """Names of queues with a matching binding, none twice (queue.bind.unique)."""
+    return list(dict.fromkeys(each.queue for each in exchange.bindings if matches(each, message)))
 
 
 def in_order_of_arrival(queue: Queue, level: int, entry: Entry) -> None:
@@ -54,12 +54,12 @@ def in_order_of_arrival(queue: Queue, level: int, entry: Entry) -> None:
 def may_have(channel: Channel, consumer: Consumer | None, entry: Entry) -> bool:
     """Whether a message is for this channel at all, windows aside.
 
-    No-local, the recipient of a recovery, the channel that rejected it; and a header frame that is
+    No-local, the recipient of a recovery, the channels that rejected it; and a header frame that is
     larger than the client accepts cannot be sent to it.
     """
     if entry.only is not None and entry.only is not consumer and entry.only.alive:
         return False
-    if entry.avoid is channel:
+    if channel in entry.avoid:
         return False
     message = entry.message
     if consumer is not None and consumer.no_local and message.publisher is channel.connection:
@@ -137,7 +137,7 @@ class Strategies:
     """The algorithms the peer uses."""
 
     routing: Mapping[str, Matching] = field(default_factory=lambda: ROUTING)
-    queues_for: Callable[[Exchange, Message, Matching], list[Queue]] = each_queue_once
+    queues_for: Callable[[Exchange, Message, Matching], list[str]] = each_queue_once
     level: Callable[[int, int], int] = by_levels
     place: Callable[[Queue, int, Entry], None] = in_order_of_arrival
     may_have: Callable[[Channel, Consumer | None, Entry], bool] = may_have

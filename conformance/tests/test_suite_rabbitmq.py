@@ -1,0 +1,213 @@
+"""The whole way on a real RabbitMQ: verdicts, capture, and nothing left behind however a run ends."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conformance.events import State, read, read_run, verify
+from conformance.leftovers import declared
+from conformance.results import rule_results
+from conformance.tests.conftest import Command, command_line, environment
+from conformance.verdicts import Verdict
+from harness.amqp0_9_1.broker import Broker
+from harness.amqp0_9_1.outcomes import Received
+from harness.amqp0_9_1.vocabulary import Channel, Exchange, Queue
+from harness.context import Context
+from harness.journal import Event
+from harness.target import Target
+
+pytestmark = pytest.mark.broker("rabbitmq")
+
+
+class Unkept:
+    def write(self, event: Event) -> None:
+        pass
+
+
+def verdicts(run: Path) -> dict[str, tuple[Verdict, str]]:
+    return {result.rule: (result.verdict, result.signature) for result in rule_results(read(run))}
+
+
+def url(target: Target) -> str:
+    return target.endpoint().url(with_password=True)
+
+
+def broker_of(target: Target) -> Broker:
+    return Broker(lambda: target.connect("0-9-1"), target.endpoint(), Context(Unkept(), "look"), "0-9-1")
+
+
+def surviving(target: Target, run: Path) -> list[str]:
+    """Which of the names a run has kept exist on the target."""
+    broker = broker_of(target)
+    found = []
+    for kind, name in declared(read(run)).get("0-9-1", []):
+        channel = broker.channel()
+        channel.send(
+            Queue.Declare(name, passive=True) if kind == "queue" else Exchange.Declare(name, passive=True)
+        )
+        seen = channel.connection.link.next(channel.number, 5.0)
+        channel.connection.link.acknowledge_close(seen)
+        if not (isinstance(seen, Received) and isinstance(seen.method, Channel.Close)):
+            found.append(name)
+    broker.hang_up()
+    return found
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("rabbitmq") / "run"
+    subprocess.run(
+        command_line("run", "--target", "process:rabbitmq", "--level", "should", "--output", folder),
+        env=environment(),
+        capture_output=True,
+        check=False,
+    )
+    return folder
+
+
+def test_every_rule_has_a_verdict_and_none_is_an_error(run: Path) -> None:
+    found = verdicts(run)
+    assert len(found) == 115
+    assert {rule: each for rule, each in found.items() if each[0] is Verdict.ERROR} == {}
+    assert verify(run).state is State.OK
+    assert read_run(run).product == "RabbitMQ"
+
+
+def test_the_broker_was_restarted_once(run: Path) -> None:
+    assert [line.kind for line in read(run)].count("target-restarted") == 1
+    assert verdicts(run)["0-9-1/queue.declare.durable.persistence"][0] is Verdict.PASS
+
+
+@pytest.mark.parametrize(
+    "way", [["--parallel", "0", "--shuffle", "3"], ["--parallel", "3", "--shuffle", "5"]]
+)
+def test_another_order_gives_the_same_verdicts_and_leaves_nothing(
+    run: Path, rabbitmq: Target, amqp_conformance: Command, tmp_path: Path, way: list[str]
+) -> None:
+    amqp_conformance(
+        "run",
+        "--target",
+        url(rabbitmq),
+        "--level",
+        "should",
+        "--disruptive",
+        "--output",
+        tmp_path / "run",
+        *way,
+    )
+    # A URL has no facilities: what needs one is not-run, everything else is as before.
+    other = {
+        rule: each for rule, each in verdicts(tmp_path / "run").items() if each[0] is not Verdict.NOT_RUN
+    }
+    before = verdicts(run)
+    assert other == {rule: before[rule] for rule in other}
+    judged = [rule for rule, (verdict, _) in before.items() if verdict is not Verdict.NOT_RUN]
+    assert len(other) >= len(judged) - 10
+    assert surviving(rabbitmq, tmp_path / "run") == []
+
+
+def test_the_password_is_nowhere_in_the_run(
+    rabbitmq: Target, amqp_conformance: Command, tmp_path: Path
+) -> None:
+    made = rabbitmq.use("restricted-user")
+    endpoint = rabbitmq.endpoint()
+    secret = made["password"]
+    address = f"amqp://{made['user']}:{secret}@{endpoint.host}:{endpoint.port}"
+    amqp_conformance("run", "channel.open.state", "--target", address, "--output", tmp_path / "run")
+    forms = (secret.encode(), secret.encode().hex().encode())
+    user = made["user"].encode()
+    for path in (tmp_path / "run").iterdir():
+        content = path.read_bytes().replace(user, b"").replace(user.hex().encode(), b"")
+        assert not any(form in content for form in forms), path.name
+
+
+def test_wireshark_reads_every_packet(run: Path) -> None:
+    if shutil.which("tshark") is None:
+        if os.environ.get("AMQP_CONFORMANCE_REQUIRE_BROKERS"):
+            pytest.fail("tshark is not installed")
+        pytest.skip("tshark is not installed")
+    shown = subprocess.run(
+        [
+            "tshark", "-2", "-r", str(run / "capture.pcapng"), "-Y", "tcp.len > 0", "-T", "fields",
+            "-e", "_ws.col.Protocol", "-e", "_ws.malformed", "-e", "frame.comment",
+        ],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    packets = [line.split("\t") for line in shown.stdout.splitlines()]
+    assert len(packets) > 500
+    strangers = [comment for protocol, _, comment in packets if protocol != "AMQP"]
+    # Only what we malform on purpose is no AMQP: the header with a wrong protocol name.
+    assert all("protocol-name" in comment for comment in strangers), strangers
+    assert [comment for _, malformed, comment in packets if malformed] == []
+
+
+def started(target: Target, folder: Path, *more: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        command_line("run", "--target", url(target), "--output", folder, *more),
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+
+
+def until_declared(process: subprocess.Popen[bytes], folder: Path, count: int) -> None:
+    """Wait until the run has named `count` entities."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and process.poll() is None:
+        if sum(path.read_bytes().count(b'"event":"declared"') for path in folder.glob("events-*")) >= count:
+            return
+        time.sleep(0.005)
+    pytest.fail("the run ended before it was to be interrupted")
+
+
+@pytest.fixture
+def leftovers(rabbitmq: Target) -> Iterator[Broker]:
+    broker = broker_of(rabbitmq)
+    yield broker
+    broker.hang_up()
+
+
+@pytest.mark.parametrize(("workers", "count"), [("0", 4), ("0", 40), ("3", 10)])
+def test_after_ctrl_c_nothing_is_left(rabbitmq: Target, tmp_path: Path, workers: str, count: int) -> None:
+    process = started(rabbitmq, tmp_path / "run", "--parallel", workers)
+    until_declared(process, tmp_path / "run", count)
+    process.send_signal(signal.SIGINT)
+    told, _ = process.communicate(timeout=60)
+    assert process.returncode == 1, told.decode()
+    assert verify(tmp_path / "run").state is State.PARTIAL
+    assert surviving(rabbitmq, tmp_path / "run") == []
+
+
+@pytest.mark.parametrize("count", [2, 30])
+def test_after_kill_9_clean_leaves_nothing(
+    rabbitmq: Target, amqp_conformance: Command, leftovers: Broker, tmp_path: Path, count: int
+) -> None:
+    process = started(rabbitmq, tmp_path / "run", "--parallel", "2")
+    until_declared(process, tmp_path / "run", count)
+    process.kill()
+    process.communicate()
+    assert verify(tmp_path / "run").state is State.PARTIAL
+    time.sleep(1.0)  # the workers notice that their controller is gone
+    for kind, name in declared(read(tmp_path / "run"))["0-9-1"]:
+        # Whatever the run had come to, now everything it named is there.
+        leftovers.channel().ask(
+            Queue.Declare(name, durable=True)
+            if kind == "queue"
+            else Exchange.Declare(name, "direct", durable=True)
+        )
+    leftovers.hang_up()
+    assert surviving(rabbitmq, tmp_path / "run")
+    refused = amqp_conformance("clean", tmp_path / "run")
+    assert refused.returncode == 2
+    assert "AMQP_PASSWORD" in refused.stderr
+    cleaned = amqp_conformance("clean", tmp_path / "run", "--target", url(rabbitmq))
+    assert cleaned.returncode == 0, cleaned.stdout + cleaned.stderr
+    assert surviving(rabbitmq, tmp_path / "run") == []
