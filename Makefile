@@ -27,5 +27,8 @@ $(READY): pyproject.toml
 	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
+bench: $(READY)
+	@$(BIN)/python -m conformance.benchmark $(JSON)
+
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info

@@ -28,12 +28,12 @@ class Case:
 
     @property
     def order(self) -> int:
-        """When it runs: slow scenarios first, then the others; exclusive ones, then passive rules, last."""
+        """When it runs: slow scenarios first, the others, those that must be alone, passive rules last."""
         match self.check:
-            case Scenario(slow=True, exclusive=False):
-                return 0
-            case Scenario(exclusive=True):
+            case Scenario(exclusive=True) | Scenario(alone=True):
                 return 2
+            case Scenario(slow=True):
+                return 0
             case Watch():
                 return 3
             case _:

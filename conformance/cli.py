@@ -87,7 +87,9 @@ def explain(rule: str) -> None:
 @click.option("--level", type=LEVELS, default="must", show_default=True, help="the level of the gate")
 @click.option("--profile", type=click.Choice(["document", "vendor"]), default="document", show_default=True)
 @click.option("--baseline", type=click.Path(path_type=Path), help="accepted verdicts (TOML)")
-@click.option("--parallel", type=click.IntRange(min=0), help="workers (default: 0 embedded, 4 otherwise)")
+@click.option(
+    "--parallel", type=click.IntRange(min=0), help="workers (default: the target's own, 4 for a URL)"
+)
 @click.option(
     "--output", type=click.Path(path_type=Path), help="the run's folder (default: new, under runs/)"
 )
@@ -147,6 +149,19 @@ def clean(run: Path, target: str | None) -> None:
     from conformance.replaying import clean_up
 
     sys.exit(clean_up(run, target))
+
+
+@main.command()
+@click.argument("selectors", nargs=-1)
+@click.option("--latency", type=float, metavar="SECONDS", help="over TCP with this latency each way")
+def detect(selectors: tuple[str, ...], latency: float | None) -> None:
+    """Prove that the checks can fail: judge every rule on peers that break it.
+
+    Example: amqp-conformance detect class:queue
+    """
+    from conformance.detecting import detect_rules
+
+    sys.exit(detect_rules(selectors, latency, Console()))
 
 
 @main.command()

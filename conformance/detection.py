@@ -1,25 +1,36 @@
-"""Does a check fail when it should? Every rule's scenario is played against peers that break the rule."""
+"""Does a check fail when it should? Every rule is judged on peers that break it, and must notice.
+
+A deviation is killed when its own rule's check gives the expected verdict: not by a crash, not by a
+time-out. Which other rules it may touch is computed from what their checks use of a clean peer; of the
+rest a sample is judged as well, and must not change.
+"""
 
 from __future__ import annotations
 
-import tempfile
-import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+import random
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
+from typing import Any
 
 from conformance.cases import Case, cases
-from conformance.events import EventWriter, Judged, read
+from conformance.events import AnyEvent, Judged, Line
 from conformance.judge import MISSED, Judge, TargetDied
 from conformance.passive import conclude_passive, give_occasion
 from conformance.verdicts import Verdict, fold
 from harness.deviation import Deviation
+from harness.dialect import dialect
 from harness.embedded import EmbeddedTarget
+from harness.journal import Event
 from harness.target import Target
 from harness.transport import Unreachable
-from scenarios.registry import Checks, Scenario, Watch, checks
+from scenarios.registry import Scenario, Watch, checks
 from spec.rules import Level, Rule
+
+SAMPLE = 0.05
+"""Share of the rules a deviation cannot touch that are judged all the same."""
 
 
 class Fate(StrEnum):
@@ -27,94 +38,172 @@ class Fate(StrEnum):
 
     KILLED = "killed"
     """Its own rule's check gave the expected verdict."""
-    MISJUDGED = "misjudged"
-    """Its own rule's check changed, but not to the expected verdict."""
-    ERROR = "error"
+    ELSEWHERE = "by another only"
+    """Its own rule's check noticed nothing or gave another verdict, but another rule's did."""
+    ERROR = "by error"
     """It only broke the check's set-up, or the peer."""
     SURVIVED = "survived"
-    """Its own rule's check did not notice."""
+    """Nobody noticed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Detected:
-    """A deviation and what its own rule's checks made of it, beside what they say of the clean peer."""
+    """A deviation, what its rule came to `clean` and with it (`seen`), and who else changed.
+
+    `touched` are other rules that could and did turn worse; `too_wide` those that could not and still did.
+    """
 
     rule: Rule
     deviation: Deviation
     fate: Fate
     clean: Judged
     seen: Judged
+    touched: tuple[str, ...]
+    too_wide: tuple[str, ...]
+
+
+@dataclass
+class Memory:
+    """Evidence that is kept in memory, for judging that nobody will audit."""
+
+    lines: list[Line] = field(default_factory=list)
+    _test: str | None = None
+
+    def write(self, event: AnyEvent) -> None:
+        """Keep an event."""
+        self.lines.append(Line(0.0, "main", len(self.lines) + 1, self._test, event))
+
+    @contextmanager
+    def test(self, test: str, rule: str) -> Iterator[None]:
+        """Stamp what is written inside; `rule` is in the test's identity already."""
+        del rule
+        before, self._test = self._test, test
+        try:
+            yield
+        finally:
+            self._test = before
+
+    @property
+    def exchange(self) -> list[Event]:
+        """The events of the harness."""
+        return [line.event for line in self.lines]  # type: ignore[misc]
 
 
 Build = Callable[[object], Target]
+"""Makes a fresh target with a deviation's change (None: a clean one)."""
 
 
-def expected_verdict(rule: Rule) -> Verdict:
-    """What a broken rule must come to, by its level."""
-    return MISSED[rule.level]
-
-
-def judge_rule(rule: Rule, build: Build, change: object, known: Checks) -> Judged:
-    """The worst-standing judgement of a rule's checks on a fresh peer with `change` (None: a clean one)."""
-    with tempfile.TemporaryDirectory() as scratch:
-        began = time.monotonic()
-        with EventWriter(Path(scratch), "main", lambda: time.monotonic() - began) as writer:
-            goal = build(change)
-            try:
-                judged = [
-                    _judge(case, Judge(goal, writer, "detect"), Path(scratch)) for case in _cases(rule, known)
-                ]
-            finally:
-                goal.stop()
+def judge_rule(rule: Rule, goal: Target, evidence: Memory | None = None) -> Judged:
+    """Judge all checks of one rule on a target; the judgement that decides the rule's verdict."""
+    evidence = evidence or Memory()
+    with goal:
+        judge = Judge(goal, evidence, "detect")
+        judged = [_judge(case, judge, evidence) for case in cases([rule], checks())]
     worst = fold(each.verdict for each in judged)
     return next(each for each in judged if each.verdict is worst)
 
 
-def _cases(rule: Rule, known: Checks) -> list[Case]:
-    return cases([rule], known)
-
-
-def _judge(case: Case, judge: Judge, folder: Path) -> Judged:
+def _judge(case: Case, judge: Judge, evidence: Memory) -> Judged:
     try:
         match case.check:
             case None:
                 return case.unchecked()
             case Watch() as watch:
                 give_occasion(watch, judge)
-                return conclude_passive(case.rule, watch, read(folder))
+                return conclude_passive(case.rule, watch, evidence.lines)
             case Scenario(exclusive=True) as scenario:
+                if why := judge.missing(scenario):
+                    return case.not_run(why)
                 return judge.exclusive([(case.rule, scenario)])[0]
             case scenario:
                 return judge.judge(case.rule, scenario)
     except (TargetDied, Unreachable) as failure:
         return Judged(test=case.id, rule=case.rule.id, verdict=Verdict.ERROR, detail=str(failure))
+    except Exception as failure:
+        # A peer with a fault may break altogether, where no scenario's step is to blame.
+        cause = "".join(traceback.format_exception(failure))
+        return Judged(test=case.id, rule=case.rule.id, verdict=Verdict.ERROR, detail="broke", cause=cause)
 
 
-def in_memory(change: object) -> Target:
+def in_memory(change: object) -> EmbeddedTarget:
     """A fresh reference peer in memory."""
     return EmbeddedTarget(change)
 
 
-def detect(rules: Iterable[Rule], build: Build = in_memory) -> Iterator[Detected]:
-    """Play every rule against each of its deviations. Rules without a deviation yield nothing."""
-    known = checks()
-    for rule in rules:
-        broken = known.deviations.get(rule.id, [])
-        if not broken:
-            continue
-        clean = judge_rule(rule, build, None, known)
-        for deviation in broken:
-            seen = judge_rule(rule, build, deviation.change, known)
-            yield Detected(rule, deviation, fate(rule, clean, seen), clean, seen)
+@dataclass
+class Bench:
+    """The clean verdicts and footprints of all rules with a check, and the deviations to try.
+
+    `build` makes the peers that are judged; footprints are always taken in memory.
+    """
+
+    build: Build = in_memory
+    clean: dict[str, Judged] = field(default_factory=dict)
+    footprints: dict[str, Any] = field(default_factory=dict)
+    rules: dict[str, Rule] = field(default_factory=dict)
+
+    def prepare(self, rules: Iterable[Rule]) -> Iterator[Rule]:
+        """Judge each rule that has a check on a clean peer; yields them as it goes."""
+        for rule in rules:
+            if not checks().of(rule.id):
+                continue
+            goal, evidence = EmbeddedTarget(), Memory()
+            self.rules[rule.id] = rule
+            self.clean[rule.id] = judge_rule(rule, goal, evidence)
+            protocol = dialect(rule.document)
+            self.footprints[rule.id] = protocol.footprint(goal.peer(rule.document), evidence.exchange)
+            yield rule
+
+    def detect(self, deviation: Deviation, others: bool = True) -> Detected:
+        """Judge a deviation's own rule with it, and (with `others`) every rule it may touch."""
+        rule, clean = self.rules[deviation.rule], self.clean[deviation.rule]
+        seen = judge_rule(rule, self.build(deviation.change))
+        touched: list[str] = []
+        too_wide: list[str] = []
+        if others:
+            may, rest = self._split(deviation)
+            touched = [each for each in may if self._worse(each, deviation)]
+            too_wide = [each for each in rest if self._worse(each, deviation)]
+        found = fate(rule, clean, seen)
+        if found is Fate.SURVIVED and touched:
+            found = Fate.ELSEWHERE
+        return Detected(rule, deviation, found, clean, seen, tuple(touched), tuple(too_wide))
+
+    def _split(self, deviation: Deviation) -> tuple[list[str], list[str]]:
+        """The other rules of the document: those it may touch, and a sample of those it cannot."""
+        own = self.rules[deviation.rule]
+        protocol = dialect(own.document)
+        others = [rule for rule in self.rules.values() if rule.document == own.document and rule is not own]
+        may = [each.id for each in others if protocol.touches(deviation.change, self.footprints[each.id])]
+        rest = [each.id for each in others if each.id not in may]
+        # The same sample every time, another one for each deviation.
+        chance = random.Random(f"{deviation.rule} {deviation.says}")
+        return may, sorted(chance.sample(rest, round(len(rest) * SAMPLE)))
+
+    def _worse(self, identity: str, deviation: Deviation) -> bool:
+        clean = self.clean[identity]
+        seen = judge_rule(self.rules[identity], self.build(deviation.change))
+        return seen.verdict is not clean.verdict and fold([seen.verdict, clean.verdict]) is seen.verdict
 
 
 def fate(rule: Rule, clean: Judged, seen: Judged) -> Fate:
     """What became of a deviation, from its rule's verdict without and with it."""
     if seen.verdict is Verdict.ERROR:
         return Fate.ERROR
-    changed = (seen.verdict, seen.signature, seen.detail) != (clean.verdict, clean.signature, clean.detail)
-    if not changed:
+    told = [(each.verdict, each.signature, each.detail) for each in (clean, seen)]
+    if told[0] == told[1]:
         return Fate.SURVIVED
-    if rule.level is Level.MAY:
+    if rule.level is Level.MAY or seen.verdict is MISSED[rule.level]:
         return Fate.KILLED
-    return Fate.KILLED if seen.verdict is expected_verdict(rule) else Fate.MISJUDGED
+    return Fate.SURVIVED
+
+
+def deviations(rules: Iterable[Rule]) -> list[Deviation]:
+    """All deviations of these rules, in order."""
+    return [each for rule in rules for each in checks().deviations.get(rule.id, ())]
+
+
+def missing_deviations(rules: Sequence[Rule]) -> list[str]:
+    """Rules that have a check but nothing that proves it can fail."""
+    known = checks()
+    return [rule.id for rule in rules if known.of(rule.id) and not known.deviations.get(rule.id)]

@@ -7,16 +7,15 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
-from harness.target import Target, TargetError
-
-from conformance.events import EventWriter, Judged, TargetRestarted
+from conformance.events import AnyEvent, Judged, TargetRestarted
 from conformance.verdicts import Verdict
 from harness.context import Context, Patience
 from harness.dialect import dialect
 from harness.expect import ControlFailed, Inapplicable, Inconclusive, NotRun, OverBudget, Stop, Unmet
 from harness.journal import Event, Expected, Grade, Noted
+from harness.target import Target, TargetError
 from harness.transport import Unreachable
 from scenarios.registry import Scenario, checks
 from spec.rules import Level, Rule
@@ -34,6 +33,17 @@ ENDED = {
 """What it means that a scenario ended without a judgement."""
 
 
+class Evidence(Protocol):
+    """Takes the events of a run, stamped with the test they belong to."""
+
+    def write(self, event: AnyEvent) -> None:
+        """Keep an event."""
+
+    def test(self, test: str, rule: str) -> AbstractContextManager[None]:
+        """Everything written inside belongs to this test."""
+        ...
+
+
 class TargetDied(Exception):
     """The target no longer serves; the run cannot go on."""
 
@@ -42,7 +52,7 @@ class TargetDied(Exception):
 class Findings:
     """A journal that keeps what decides the verdict while everything goes to the evidence."""
 
-    writer: EventWriter
+    writer: Evidence
     expected: list[Expected] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -108,7 +118,8 @@ def _signature(verdict: Verdict, decisive: Expected | None, stop: BaseException 
         return f"{stop.actual} to the control {stop.what}"
     if stop is not None and not isinstance(stop, Unmet):
         return type(stop).__name__
-    assert decisive is not None
+    if decisive is None:
+        return "nothing was expected"
     if decisive.actual == decisive.outcomes[0]:
         return decisive.actual
     return f"{decisive.actual} instead of {decisive.outcomes[0]}"
@@ -126,6 +137,7 @@ class _Play:
     fixture: Any
     stop: BaseException | None = None
     steps: Iterator[Any] | None = None
+    stuck: str = ""
     seconds: float = 0.0
 
 
@@ -133,15 +145,17 @@ class _Play:
 class Judge:
     """Judges tests on one target.
 
-    `prefix` makes names unique to run and worker; `harmless` keeps disruptive scenarios from running.
+    `prefix` makes names unique to run and worker; `harmless` keeps disruptive scenarios from running; `alone`
+    says that no other process is judging the target at the same time.
     """
 
     target: Target
-    writer: EventWriter
+    writer: Evidence
     prefix: str
     profile: str = "document"
     patience: Patience = field(default_factory=Patience)
     harmless: bool = False
+    alone: bool = True
     worker: str = "main"
     _count: int = 0
 
@@ -193,11 +207,7 @@ class Judge:
                 play.fixture.hang_up()
                 plays.append(play)
         if any(play.steps for play in plays):
-            try:
-                self.target.use("restart")
-            except TargetError as failure:
-                raise TargetDied(f"the target did not come back after its restart: {failure}") from failure
-            self.writer.write(TargetRestarted())
+            self._restart()
         for play in plays:
             with self.writer.test(play.scenario.test, play.rule.id):
                 if play.steps and play.stop is None:
@@ -222,6 +232,7 @@ class Judge:
             watchers=tuple(
                 (rule_id, each.look) for rule_id, looks in checks().watches.items() for each in looks
             ),
+            tidy=not self.target.ephemeral,
             facilities=self.target.facilities,
             facility=lambda name: dict(self.target.use(name)),
         )
@@ -246,11 +257,33 @@ class Judge:
             play.stop = play.stop or failure
 
     def _still_serves(self, play: _Play) -> None:
+        """Revive a target that got stuck, where that is ours to do and nobody else is talking to it."""
+        protocol = dialect(play.rule.document)
         try:
-            dialect(play.rule.document).probe(self.target)
+            protocol.serves(self.target)
         except Unreachable as failure:
-            raise TargetDied(f"after {play.scenario.test} {failure}") from failure
+            play.stuck = str(failure)
+            if not (self.alone and "restart" in self.target.facilities):
+                raise TargetDied(f"after {play.scenario.test} {failure}") from failure
+            self._restart()
+            try:
+                protocol.serves(self.target)
+            except Unreachable as still:
+                raise TargetDied(f"after {play.scenario.test} and a restart {still}") from still
+
+    def _restart(self) -> None:
+        try:
+            self.target.use("restart")
+        except TargetError as failure:
+            raise TargetDied(f"the target did not come back after its restart: {failure}") from failure
+        self.writer.write(TargetRestarted())
 
     def _conclude(self, play: _Play) -> Judged:
         judged = conclude(play.rule, play.scenario.test, play.findings, play.stop, self.profile)
-        return replace(judged, duration=play.seconds)
+        judged = replace(judged, duration=play.seconds)
+        if play.stuck:
+            told = f"{judged.detail}; afterwards {play.stuck}, and it was restarted".removeprefix("; ")
+            judged = replace(judged, detail=told)
+            if judged.verdict in (Verdict.PASS, Verdict.INFO):
+                judged = replace(judged, verdict=Verdict.WARN, signature="no longer serves afterwards")
+        return judged

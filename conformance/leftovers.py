@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from harness.target import Target
-
 from conformance.events import Line
 from harness.context import Context
 from harness.dialect import dialect
 from harness.journal import Declared, Journal, Opened
+from harness.target import Target
 
 
 def declared(lines: Iterable[Line]) -> dict[str, list[tuple[str, str]]]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from harness.target import TargetError
 
 from conformance.cases import Case
 from conformance.events import Judged
 from conformance.run import Options, Run
 from conformance.verdicts import Outcome
+from harness.target import TargetError
 from scenarios.registry import checks
 from spec.rules import Level
 from spec.selection import SelectorError

@@ -16,8 +16,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from harness.target import Target, TargetError, attach, target
-
 from conformance import baseline as baselines
 from conformance.capture import write_capture
 from conformance.cases import Case, cases
@@ -44,6 +42,7 @@ from conformance.leftovers import remove_leftovers
 from conformance.passive import conclude_passive, give_occasion, occasions
 from harness.context import Patience
 from harness.dialect import Banner, dialect
+from harness.target import Target, TargetError, attach, target
 from harness.transport import Unreachable
 from scenarios.registry import Scenario, Watch, checks
 from spec.catalogue import catalogue
@@ -196,6 +195,7 @@ class Run:
                 self.options.profile,
                 Patience.calibrated(trip),
                 harmless=self.target.shared and not self.options.disruptive,
+                alone=self.controller,
                 worker=self.worker,
             )
         return self._judge

@@ -22,8 +22,6 @@ from spec.catalogue import catalogue
 from spec.selection import select
 
 SUITE = Path(__file__).parent / "suite"
-WORKERS = 4
-"""Workers for a target that is waited for: more than cores, because most of the time nobody computes."""
 
 
 class _Kept:
@@ -51,7 +49,7 @@ def run_suite(selectors: tuple[str, ...], console: Console, **chosen: Any) -> in
             raise TargetError(str(failure)) from None
     parallel = chosen.pop("parallel")
     if parallel is None:
-        parallel = 0 if goal.in_memory else WORKERS
+        parallel = goal.workers
     kept, total = _Kept(), len(cases(chosen_rules, checks()))
     pytest.main([str(SUITE), *_arguments(selectors, parallel, chosen)], plugins=[Quiet(console, total), kept])
     run = kept.run

@@ -62,9 +62,9 @@ class Context:
     """One scenario's surroundings.
 
     `prefix` makes names on the target unique to run, worker and test; `label` names connections, unique in
-    the run. `profile` is "document" or "vendor". `watchers` are the
-    passive rules by identity. `facility` runs one of the target's facilities and returns what it made;
-    `facilities` are those the target has.
+    the run. `profile` is "document" or "vendor". `watchers` are the passive rules by identity. `tidy` is
+    false where the target goes with the run, and all that is left there with it. `facility` runs one of the
+    target's facilities and returns what it made; `facilities` are those the target has.
     """
 
     journal: Journal
@@ -76,6 +76,7 @@ class Context:
     facilities: frozenset[str] = frozenset()
     facility: Callable[[str], dict[str, str]] = lambda _: {}
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
+    tidy: bool = True
     declared: list[tuple[str, str]] = field(default_factory=list)
     spent: float = 0.0
 

@@ -6,7 +6,7 @@ The files are data; a new broker needs one file and no code. Top level: `product
 - `package`: the Debian package that brings it; `requires`: executables that must be there;
 - `version`: a command that prints the version; `within`: seconds a start or a command may take; `patience`:
   seconds that a process has to end by itself when a facility stops it (SIGTERM, then SIGKILL);
-- `ports`: names for free ports on the loopback interface;
+- `workers`: how many processes judge it at once, 4 unless given; `ports`: names for free ports on the loopback interface;
 - `links`: `at` a directory, symbolic links `to` what these patterns match; `files`: written before the start;
 - `environment`: all that the commands get beside PATH and LANG;
 - `run`: the processes in the order of their start: `name`, `command`, `ready` (a port that accepts
@@ -82,6 +82,7 @@ class Description:
     requires: tuple[str, ...]
     version: tuple[str, ...]
     within: float
+    workers: int
     patience: float
     ports: tuple[str, ...]
     links: tuple[Links, ...]
@@ -141,6 +142,7 @@ def parse(text: str, source: str) -> Description:
         version=process.texts("version"),
         within=process.seconds("within"),
         patience=process.seconds("patience"),
+        workers=process.number("workers", 4),
         ports=process.texts("ports"),
         links=tuple(Links(entry.text("at"), entry.texts("to")) for entry in process.tables("links")),
         files=process.mapping("files"),
@@ -203,6 +205,13 @@ class Table:
         value = float(self._get(key, (int, float)))
         if not value > 0:
             raise self.wrong(f"{key} must be more than 0")
+        return value
+
+    def number(self, key: str, default: int) -> int:
+        """A whole number, not negative; `default` if it is not there."""
+        value = int(self._get(key, int, default))
+        if value < 0:
+            raise self.wrong(f"{key} must not be negative")
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:

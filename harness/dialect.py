@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from harness.context import Context
+from harness.journal import Event
 from harness.peer import PeerServer
 from harness.target import Target
 
@@ -41,6 +42,30 @@ class Field(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Figure:
+    """A measurement beside a peer's, in microseconds for one call."""
+
+    what: str
+    ours: float
+    peer: str
+    theirs: float
+
+
+class Mutant(Protocol):
+    """A mechanical mutant of the reference peer."""
+
+    @property
+    def name(self) -> str:
+        """Stable identity."""
+        ...
+
+    @property
+    def change(self) -> object:
+        """What makes the peer this mutant."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class Banner:
     """What a target says of itself: product and version as it names them, and all it told.
 
@@ -66,12 +91,36 @@ class Dialect(Protocol):
         """Open and close one connection; raises Unreachable with one sentence when that fails."""
         ...
 
+    def serves(self, target: Target) -> None:
+        """Make sure that a new client is served; raises Unreachable with one sentence when it is not."""
+        ...
+
     def remove(self, target: Target, context: Context, entities: Iterable[tuple[str, str]]) -> list[str]:
         """Delete entities by kind and name; returns a sentence for each that could not be removed."""
         ...
 
     def policies(self) -> Mapping[str, object]:
         """The legal variants of the reference peer by name: no scenario may fail on any of them."""
+        ...
+
+    def benchmarks(self) -> Iterator[Figure]:
+        """Our codec beside another one, measured now."""
+        ...
+
+    def fakes(self) -> Mapping[str, object]:
+        """Changes that put a peer which knows no rule in the reference peer's place, by what it does."""
+        ...
+
+    def mutants(self) -> Iterable[Mutant]:
+        """Mechanical mutants of the reference peer's tables."""
+        ...
+
+    def footprint(self, peer: PeerServer, events: Iterable[Event]) -> Any:
+        """What an exchange used of a clean reference peer."""
+        ...
+
+    def touches(self, change: object, footprint: Any) -> bool:
+        """Whether a deviation's change could show in an exchange with this footprint."""
         ...
 
     def annotate(self, octets: bytes) -> Iterator[Field]:
@@ -90,3 +139,8 @@ def dialect(document: str) -> Dialect:
     """The dialect of the rules of a document, by its prefix. Raises KeyError for an unknown one."""
     module = import_module(_DIALECTS[document])
     return module.DIALECT  # type: ignore[no-any-return]
+
+
+def documents() -> tuple[str, ...]:
+    """The prefixes of the documents whose protocol is spoken here."""
+    return tuple(_DIALECTS)

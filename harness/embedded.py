@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any
 
+from harness.dialect import dialect, documents
 from harness.peer import PeerServer
+from harness.serve import TcpPeer
 from harness.target import Endpoint, Kind, Known, Target, TargetError
 from harness.transport import MemoryTransport, TcpTransport, Transport, VirtualClock
 
@@ -15,9 +17,11 @@ class EmbeddedTarget(Target):
     """Reference peers in memory, one per document; `change` makes them deviate (see harness.deviation)."""
 
     name = "embedded"
-    facilities = frozenset({"restart", "second-vhost", "restricted-user"})
+    facilities = frozenset(
+        {"restart", "second-vhost", "restricted-user", "memory-alarm", "lift-memory-alarm"}
+    )
     ephemeral = True
-    in_memory = True
+    workers = 0
 
     def __init__(self, change: object = None, policy: object = None) -> None:
         super().__init__()
@@ -28,8 +32,6 @@ class EmbeddedTarget(Target):
     def peer(self, document: str) -> PeerServer:
         """The reference peer of a document's protocol."""
         if document not in self._peers:
-            from harness.dialect import dialect
-
             self._peers[document] = dialect(document).reference_peer(self._change, self._policy)
         return self._peers[document]
 
@@ -46,12 +48,15 @@ class EmbeddedTarget(Target):
         if facility not in self.facilities:
             return super().use(facility)
         made: dict[str, str] = {}
-        for peer in self._peers.values():
+        for peer in self._servers():
             if facility == "restart":
                 peer.restart()
             else:
                 made |= peer.use(facility)
         return made
+
+    def _servers(self) -> list[PeerServer | TcpPeer]:
+        return [self.peer(document) for document in documents()]
 
     def attachment(self) -> dict[str, Any]:
         """Each process has peers of its own."""
@@ -62,22 +67,27 @@ class ServedTarget(EmbeddedTarget):
     """The reference peers over TCP on loopback, each with `latency` seconds added both ways."""
 
     name = "embedded:tcp"
-    in_memory = False
+    workers = 4
 
     def __init__(self, change: object = None, policy: object = None, latency: float = 0.0) -> None:
         super().__init__(change, policy)
         self._latency = latency
         self._stack = ExitStack()
-        self._ports: dict[str, int] = {}
+        self._served: dict[str, TcpPeer] = {}
 
     def connect(self, document: str) -> Transport:
         """A TCP connection to the peer of that document, which is served from the first one on."""
-        if document not in self._ports:
-            from harness.serve import TcpPeer
+        return TcpTransport("127.0.0.1", self._serve(document).port, self._zero)
 
-            served = self._stack.enter_context(TcpPeer(self.peer(document), latency=self._latency))
-            self._ports[document] = served.port
-        return TcpTransport("127.0.0.1", self._ports[document], self._zero)
+    def _serve(self, document: str) -> TcpPeer:
+        if document not in self._served:
+            peer = TcpPeer(self.peer(document), latency=self._latency)
+            self._served[document] = self._stack.enter_context(peer)
+        return self._served[document]
+
+    def _servers(self) -> list[PeerServer | TcpPeer]:
+        # Through what serves them: they live in its thread.
+        return [self._serve(document) for document in documents()]
 
     def attachment(self) -> dict[str, Any]:
         """Each process serves peers of its own."""
@@ -86,7 +96,7 @@ class ServedTarget(EmbeddedTarget):
     def stop(self) -> None:
         """Stop serving."""
         self._stack.close()
-        self._ports.clear()
+        self._served.clear()
 
 
 def _make(rest: str) -> Target:

@@ -43,6 +43,7 @@ class ProcessTarget(Target):
         self.product = description.product
         self.protocols = description.protocols
         self.facilities = frozenset(description.facilities)
+        self.workers = description.workers
         self._key = name
         self._description = description
         self._custody: Custody | None = None

@@ -16,6 +16,10 @@ from harness.peer import PeerConnection, PeerServer
 _RESET = struct.pack("ii", 1, 0)
 
 
+BACKED_UP = 1 << 18
+"""Octets a socket has not taken, from which on the peer is left with what it says next."""
+
+
 @dataclass(slots=True, eq=False)
 class _Line:
     """One accepted socket: what is on its way in either direction, and what the socket did not take yet."""
@@ -72,6 +76,11 @@ class TcpPeer:
             each.close()
         if self._failure is not None:
             raise self._failure
+
+    def use(self, facility: str) -> dict[str, str]:
+        """Use a facility of the server behind the port; may be called from any thread."""
+        with self._lock:
+            return self.server.use(facility)
 
     def restart(self) -> None:
         """Restart the server behind the port; may be called from any thread."""
@@ -172,6 +181,8 @@ class TcpPeer:
             self._drop(line)
 
     def _collect(self, line: _Line) -> None:
+        if len(line.unsent) >= BACKED_UP:
+            return  # the client does not read: the peer must notice it
         octets = line.peer.take()
         if octets:
             self._schedule(line, False, octets)

@@ -44,14 +44,15 @@ class Target(ABC):
 
     `name` is as the user gave it, without a password. `facilities` are what can be done to it beside
     talking ("restart", "second-vhost", …). `shared` is true where others may use it too, `ephemeral`
-    where nothing of it outlives the run, `in_memory` where waiting costs no time.
+    where nothing of it outlives the run. `workers` is how many processes judge it at once by default:
+    more than cores, because most of the time nobody computes.
     """
 
     name: str = ""
     facilities: frozenset[str] = frozenset()
     shared = False
     ephemeral = False
-    in_memory = False
+    workers = 4
 
     def __init__(self) -> None:
         self._zero = time.monotonic()
@@ -64,7 +65,7 @@ class Target(ABC):
     def attachment(self) -> dict[str, Any]:
         """What another process needs to `attach` to this started target, as plain values."""
 
-    def connect(self, document: str) -> Transport:
+    def connect(self, document: str) -> Transport:  # noqa: ARG002 - over TCP every protocol has one port
         """Open a connection for the protocol of a document. Raises Unreachable."""
         endpoint = self.endpoint()
         return TcpTransport(endpoint.host, endpoint.port, self._zero)
@@ -76,10 +77,10 @@ class Target(ABC):
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def start(self) -> None:
+    def start(self) -> None:  # noqa: B027 - most targets are not ours to start
         """Start it, if that is ours to do. Raises TargetError."""
 
-    def stop(self) -> None:
+    def stop(self) -> None:  # noqa: B027
         """Stop what `start` started; may be called more than once."""
 
     def use(self, facility: str) -> Mapping[str, str]:

@@ -123,7 +123,7 @@ class MemoryTransport:
         return True
 
     def receive(self, deadline: float) -> bytes | End | None:
-        """What the peer has said, else what it says when the clock reaches its next timer before `deadline`."""
+        """What the peer has said, else what it says when its next timer comes before `deadline`."""
         while True:
             if octets := self._peer.take():
                 return octets
@@ -136,8 +136,8 @@ class MemoryTransport:
             self._clock.seconds = max(self._clock.seconds, timer)
             self._peer.tick(self._clock.seconds)
 
-    def close(self, reset: bool = False) -> None:
-        """Close our side. The peer learns that it is gone; FIN and RST are the same in memory."""
+    def close(self, reset: bool = False) -> None:  # noqa: ARG002 - in memory there is no RST
+        """Close our side. The peer learns that it is gone."""
         if self._open:
             self._open = False
             self._peer.hang_up()

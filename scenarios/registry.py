@@ -20,8 +20,8 @@ class Scenario:
     """An executable scenario: `play` takes the fixture of its document.
 
     `needs` are facilities of the target; `slow` ones start first because their outcome takes seconds by
-    nature; `disruptive` ones may harm others on a shared broker. A generator function yields where it
-    wants the target restarted.
+    nature; `disruptive` ones may harm others on a shared broker; `alone` ones run while no other does. A
+    generator function yields where it wants the target restarted.
     """
 
     rule: str
@@ -30,6 +30,7 @@ class Scenario:
     needs: frozenset[str]
     slow: bool
     disruptive: bool
+    alone: bool
 
     @property
     def test(self) -> str:
@@ -38,7 +39,7 @@ class Scenario:
 
     @property
     def exclusive(self) -> bool:
-        """Whether it must run with no other connection open."""
+        """Whether it is interrupted by a restart of the target, and so must run while no other does."""
         return inspect.isgeneratorfunction(self.play)
 
     @property
@@ -90,12 +91,17 @@ Play = TypeVar("Play", bound=Callable[..., Any])
 
 
 def scenario(
-    rule: str, *, needs: Iterable[str] = (), slow: bool = False, disruptive: bool = False
+    rule: str,
+    *,
+    needs: Iterable[str] = (),
+    slow: bool = False,
+    disruptive: bool = False,
+    alone: bool = False,
 ) -> Callable[[Play], Play]:
     """Register a function as a scenario of `rule` (its full identity)."""
 
     def register(play: Play) -> Play:
-        entry = Scenario(rule, play.__name__, play, frozenset(needs), slow, disruptive)
+        entry = Scenario(rule, play.__name__, play, frozenset(needs), slow, disruptive, alone)
         _CHECKS.scenarios.setdefault(rule, []).append(entry)
         _keep_deviations(rule, play)
         return play

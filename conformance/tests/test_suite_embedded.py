@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -67,7 +66,8 @@ def test_pytest_itself_runs_the_suite(tmp_path: Path) -> None:
     done = subprocess.run(
         [
             sys.executable, "-m", "pytest", "-q", str(suite), "-n", "2", "--rules", "section:queue.bind",
-            "--output", str(tmp_path / "run"), f"--junitxml={tmp_path / 'j.xml'}", f"--alluredir={tmp_path / 'a'}",
+            "--output", str(tmp_path / "run"),
+            f"--junitxml={tmp_path / 'j.xml'}", f"--alluredir={tmp_path / 'a'}",
         ],
         env=environment(), capture_output=True, text=True, check=False,
     )  # fmt: skip
@@ -129,7 +129,7 @@ def test_a_run_needs_a_folder_of_its_own(amqp_conformance: Command, tmp_path: Pa
     (tmp_path / "run" / "mine.txt").write_text("precious")
     done = amqp_conformance("run", "--output", tmp_path / "run")
     assert done.returncode == 2
-    assert os.listdir(tmp_path / "run") == ["mine.txt"]
+    assert [each.name for each in (tmp_path / "run").iterdir()] == ["mine.txt"]
 
 
 def test_rules_as_json(amqp_conformance: Command) -> None:

@@ -14,6 +14,7 @@ from harness.amqp0_9_1.frames import (
     FRAME_END,
     HEADER,
     METHOD,
+    OVERHEAD,
     Frame,
     FrameReader,
     Garbage,
@@ -29,6 +30,7 @@ SECRET_FIELDS = {"connection.start-ok": "response", "connection.secure-ok": "res
 
 _MARKS = tuple(CODEC.methods[name].key.to_bytes(4) for name in SECRET_FIELDS)
 _ANY_SIZE = 1 << 33
+_BODY_TYPE = bytes((BODY,))
 _LONGEST = 80
 
 
@@ -95,10 +97,9 @@ def _visible(character: str) -> str:
 
 def _unit(octets: bytes) -> Frame | Header | Garbage:
     reader = FrameReader(limit=_ANY_SIZE)
-    for _, unit in reader.feed(octets):
-        if not reader.pending:
-            return unit
-        break
+    units = list(reader.feed(octets))
+    if len(units) == 1 and not reader.pending:
+        return units[0][1]
     return Garbage(octets, "incomplete or more than one frame")
 
 
@@ -157,7 +158,11 @@ def blank_credentials(octets: bytes) -> bytes:
     `octets` may hold several units, whole or not. What is malformed may carry the response anywhere: there
     everything behind the numbers of such a method is blanked.
     """
-    if not any(mark in octets for mark in _MARKS):
+    # A whole body frame, the only large one, is not searched: its payload begins with a mark or is none.
+    if octets[:1] == _BODY_TYPE and int.from_bytes(octets[3:7]) + OVERHEAD == len(octets):
+        if octets[7:11] not in _MARKS:
+            return octets
+    elif not any(mark in octets for mark in _MARKS):
         return octets
     reader = FrameReader(limit=_ANY_SIZE)
     units = [_blank_unit(raw, unit) for raw, unit in reader.feed(octets)]

@@ -19,7 +19,7 @@ from harness.transport import Transport
 REMOVE: dict[str, Callable[[str], Method]] = {"queue": Queue.Delete, "exchange": Exchange.Delete}
 LOOK: dict[str, Callable[[str], Method]] = {
     "queue": lambda name: Queue.Declare(name, passive=True),
-    "exchange": lambda name: Exchange.Declare(name, passive=True),
+    "exchange": lambda name: Exchange.Declare(name, "direct", passive=True),
 }
 DONE = (Queue.DeleteOk, Exchange.DeleteOk, Queue.DeclareOk, Exchange.DeclareOk)
 
@@ -119,9 +119,9 @@ class Broker:
         self._connections.clear()
 
     def leave(self) -> None:
-        """Close all connections and remove every named entity."""
+        """Close all connections and remove every named entity, unless the target goes with the run."""
         self.hang_up()
-        if self.context.declared:
+        if self.context.declared and self.context.tidy:
             left = list(remove(self, self.context.declared))
             self.context.declared.clear()
             self.hang_up()
@@ -133,7 +133,8 @@ def remove(broker: Broker, entities: Iterable[tuple[str, str]]) -> Iterator[str]
     """Delete entities by kind and name, newest first; yields a sentence for each that is still there.
 
     One that is not there is no fault: names are kept before they are declared. A server may refuse to
-    delete a reserved or illegal name with another code than 404, so what it refuses is looked for.
+    delete a reserved or illegal name with another code than 404, so what it refuses is looked for. A server
+    that does not answer is not asked again.
     """
     channel: AmqpChannel | None = None
     for kind, name in reversed(list(entities)):
@@ -142,9 +143,11 @@ def remove(broker: Broker, entities: Iterable[tuple[str, str]]) -> Iterator[str]
         if refusal is None:
             continue
         channel = None
-        if _is_not_found(refusal) or _refusal(broker.channel(), LOOK[kind](name)) is not None:
+        if isinstance(refusal, Received) and _is_gone(refusal, broker, LOOK[kind](name)):
             continue
         yield f"{kind} {name}: {signature(refusal)}"
+        if not isinstance(refusal, Received):
+            return
 
 
 def _refusal(channel: AmqpChannel, method: Method) -> Observation | None:
@@ -158,9 +161,7 @@ def _refusal(channel: AmqpChannel, method: Method) -> Observation | None:
     return seen
 
 
-def _is_not_found(seen: Observation) -> bool:
-    return (
-        isinstance(seen, Received)
-        and isinstance(seen.method, Channel.Close)
-        and seen.method.reply_code == NOT_FOUND
-    )
+def _is_gone(refusal: Received, broker: Broker, look: Method) -> bool:
+    if isinstance(refusal.method, Channel.Close) and refusal.method.reply_code == NOT_FOUND:
+        return True
+    return isinstance(_refusal(broker.channel(), look), Received)

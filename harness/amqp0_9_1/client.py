@@ -77,6 +77,7 @@ class Link:
         self.ended: End | None = None
         self.frame_max = 0
         self.over = False
+        self._deaf = False
         self._finished = False
         self._kept = 0
         self._inboxes: dict[int, deque[Observation]] = defaultdict(deque)
@@ -96,7 +97,12 @@ class Link:
         for raw, unit in FrameReader(limit=len(octets)).feed(octets):
             del raw
             self.transcript.append(Passage(self.now(), Direction.SENT, unit))
-        self.transport.send(octets)
+        self._push(octets)
+
+    def _push(self, octets: bytes) -> None:
+        # A peer that no longer reads costs one time-out, not one for every frame.
+        if not self._deaf:
+            self._deaf = not self.transport.send(octets)
 
     def send_frames(self, frames: Sequence[Frame | RawFrame]) -> None:
         """Send frames in one piece."""
@@ -105,7 +111,7 @@ class Link:
             self._keep(Direction.SENT, octets)
             if isinstance(frame, Frame):
                 self.transcript.append(Passage(self.now(), Direction.SENT, frame))
-        self.transport.send(b"".join(pieces))
+        self._push(b"".join(pieces))
 
     def send(
         self, channel: int, method: Method, properties: Properties | None = None, body: bytes = b""
@@ -137,6 +143,22 @@ class Link:
             if self.now() - began > patience or not self._pump(began + patience):
                 self.context.spend(self.now() - began)
                 return Silence(self.now() - began)
+
+    def coming(self, channel: int, patience: float) -> Method | None:
+        """The method that comes next on `channel`, left where it is; its content may still be on the way.
+
+        None when nothing comes within `patience` seconds, or what comes is no method.
+        """
+        began = self.now()
+        while True:
+            if inbox := self._inboxes[channel]:
+                seen = inbox[0]
+                return seen.method if isinstance(seen, Received) else None
+            if channel in self._contents:
+                return self._contents[channel].method
+            if self._inboxes[0] or self.ended is not None or not self._pump(began + patience):
+                self.context.spend(self.now() - began)
+                return None
 
     def put_back(self, channel: int, seen: Sequence[Observation]) -> None:
         """Return observations that were taken out of turn, oldest first."""

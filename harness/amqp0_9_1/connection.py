@@ -13,7 +13,7 @@ from typing import Any
 from harness.amqp0_9_1.client import Link
 from harness.amqp0_9_1.compiled import Method
 from harness.amqp0_9_1.frames import PROTOCOL_HEADER, Frame, RawFrame
-from harness.amqp0_9_1.outcomes import Closed, Observation, Received, signature
+from harness.amqp0_9_1.outcomes import Closed, Observation, Received, Silence, signature
 from harness.amqp0_9_1.vocabulary import CODEC, REPLY_SUCCESS, Basic, Channel, Connection, Exchange, Queue
 from harness.context import Context
 from harness.expect import ControlFailed, Outcome
@@ -201,6 +201,14 @@ class AmqpChannel:
         """Take the next method, which must be one of these. Raises ControlFailed."""
         return self._control(what, methods).method
 
+    def coming(self, *methods: type[Method]) -> Any:
+        """The next method, which must be one of these; it stays to be taken when its content is complete.
+
+        Raises ControlFailed.
+        """
+        method = self._link.coming(self.number, self.context.patience.answer)
+        return method if isinstance(method, methods) else self.control("what came before", *methods)
+
     def _control(self, what: str, methods: Sequence[type[Method]]) -> Received:
         seen = self._link.next(self.number, self.context.patience.answer)
         if isinstance(seen, Received) and isinstance(seen.method, tuple(methods)):
@@ -222,6 +230,15 @@ class AmqpChannel:
     def fence(self) -> None:
         """Wait until everything sent on this channel so far has been processed."""
         self.ask(FENCE)
+
+    def settle(self) -> None:
+        """Leave the server a moment for what it does behind its answers, such as writing to disk.
+
+        Raises ControlFailed when something comes meanwhile.
+        """
+        seen = self._link.next(self.number, self.context.patience.quiet)
+        if not isinstance(seen, Silence):
+            raise ControlFailed("waiting", signature(seen), lost=seen == Closed(End.RST))
 
     def new_name(self, kind: str) -> str:
         """A name of its own for a "queue" or an "exchange"; it is removed when the scenario ends."""

@@ -26,6 +26,8 @@ from harness.amqp0_9_1.vocabulary import Connection
 from harness.peer import PeerConnection, PeerServer
 
 Condition = Callable[[Any], bool]
+Passed = tuple[list[Frame | bytes], list[Frame | bytes]]
+"""What takes a method's place: what goes on, and what goes back."""
 
 
 def always(_: Any) -> bool:
@@ -43,7 +45,7 @@ class Rule:
 
     method: type[Method] | None
     from_server: bool
-    act: Callable[[int, Any], tuple[list[Frame | bytes], list[Frame | bytes]]]
+    act: Callable[[int, Any], Passed]
     condition: Condition = always
     skip: int = 0
     content: bool = True
@@ -79,7 +81,7 @@ class Fault:
     change: Callable[[Tables], Tables]
 
 
-def _nothing(*_: Any) -> tuple[list[Frame | bytes], list[Frame | bytes]]:
+def _nothing(*_: Any) -> Passed:
     return [], []
 
 
@@ -89,7 +91,7 @@ def _nothing(*_: Any) -> tuple[list[Frame | bytes], list[Frame | bytes]]:
 def rewrites(method: type[Method], when: Condition = always, skip: int = 0, **values: Any) -> Interposer:
     """Changes fields of a method the server sends; a value may be a function of the old one."""
 
-    def act(channel: int, sent: Any) -> tuple[list[Frame | bytes], list[Frame | bytes]]:
+    def act(channel: int, sent: Any) -> Passed:
         changes = {n: v(getattr(sent, n)) if callable(v) else v for n, v in values.items()}
         return [method_frame(channel, sent.replace(**changes))], []
 
@@ -99,7 +101,7 @@ def rewrites(method: type[Method], when: Condition = always, skip: int = 0, **va
 def replaces(method: type[Method], by: Method | bytes, when: Condition = always, skip: int = 0) -> Interposer:
     """Sends another method (or octets) in place of one the server sends."""
 
-    def act(channel: int, _: Any) -> tuple[list[Frame | bytes], list[Frame | bytes]]:
+    def act(channel: int, _: Any) -> Passed:
         return [by if isinstance(by, bytes) else method_frame(channel, by)], []
 
     return Interposer(rules=(Rule(method, True, act, when, skip),))
@@ -117,22 +119,27 @@ def ignores(method: type[Method], when: Condition = always, skip: int = 0) -> In
 
 def answers(method: type[Method], by: Method, when: Condition = always, skip: int = 0) -> Interposer:
     """Answers a method of the client itself; the server never sees it."""
-    return Interposer(
-        (Rule(method, False, lambda channel, _: ([], [method_frame(channel, by)]), when, skip),)
-    )
+
+    def act(channel: int, _: Any) -> Passed:
+        return [], [method_frame(channel, by)]
+
+    return Interposer(rules=(Rule(method, False, act, when, skip),))
 
 
 def rejects(method: type[Method], code: int, when: Condition = always, skip: int = 0) -> Interposer:
     """Refuses a method of the client by a Close of the connection; the server never sees it."""
     close = Connection.Close(code, "refused", method.spec.class_index, method.spec.index)
 
-    return Interposer(rules=(Rule(method, False, lambda *_: ([], [method_frame(0, close)]), when, skip),))
+    def act(*_: Any) -> Passed:
+        return [], [method_frame(0, close)]
+
+    return Interposer(rules=(Rule(method, False, act, when, skip),))
 
 
 def forwards(method: type[Method], when: Condition = always, skip: int = 0, **values: Any) -> Interposer:
     """Changes fields of a method the client sends before the server sees it."""
 
-    def act(channel: int, sent: Any) -> tuple[list[Frame | bytes], list[Frame | bytes]]:
+    def act(channel: int, sent: Any) -> Passed:
         changes = {n: v(getattr(sent, n)) if callable(v) else v for n, v in values.items()}
         return [method_frame(channel, sent.replace(**changes))], []
 
@@ -229,10 +236,11 @@ class Interposed:
         """Take the client's octets, pass on what the rules leave of them."""
         for raw, unit in self._to_server.reader.feed(octets):
             on, back = self._apply(self._to_server, False, raw, unit)
-            self._back += back
             if on:
-                self._back += self._taken()
                 self._inner.receive(on)
+            if back:
+                # Our answer comes after what the server has said; else the server keeps it until it is asked.
+                self._back += self._taken() + back
         if self._to_server.reader.broken and (rest := self._to_server.reader.rest()):
             self._inner.receive(rest)
 

@@ -6,13 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from harness.amqp0_9_1.annotate import annotate
+from harness.amqp0_9_1.benchmark import figures
 from harness.amqp0_9_1.broker import Broker, remove
 from harness.amqp0_9_1.compiled import Span
 from harness.amqp0_9_1.deviations import Fault, Interposer
+from harness.amqp0_9_1.fakes import FAKES, Replacement
+from harness.amqp0_9_1.footprint import Footprint, footprint, touches
+from harness.amqp0_9_1.mutants import Mutant, mutants
 from harness.amqp0_9_1.peer import TABLES, Peer
 from harness.amqp0_9_1.peer.policy import Policy
+from harness.amqp0_9_1.vocabulary import Queue
 from harness.context import Context
-from harness.dialect import Banner
+from harness.dialect import Banner, Figure
 from harness.expect import Stop
 from harness.journal import Event
 from harness.peer import PeerServer
@@ -60,6 +65,15 @@ class Amqp091:
             raise Unreachable(f"{target.name} does not open an AMQP 0-9-1 connection: {failure}") from None
         return Banner(str(told.get("product", "")), str(told.get("version", "")), told, min(trips))
 
+    def serves(self, target: Target) -> None:
+        """Open a connection and a channel and declare a queue: a broker may open connections and be stuck."""
+        broker = self._broker(target, Context(_Unkept(), "probe"))
+        try:
+            broker.channel().ask(Queue.Declare(exclusive=True))
+            broker.hang_up()
+        except Stop as failure:
+            raise Unreachable(f"{target.name} no longer serves a new client: {failure}") from None
+
     def remove(self, target: Target, context: Context, entities: Iterable[tuple[str, str]]) -> list[str]:
         """Delete queues and exchanges by name, whoever declared them."""
         broker = self._broker(target, context)
@@ -78,9 +92,32 @@ class Amqp091:
 
     def reference_peer(self, change: object = None, policy: object = None) -> PeerServer:
         """The strict embedded peer, with a deviation's change and one of its legal variants."""
+        if isinstance(change, Replacement):
+            return change.make()
         tables = change.change(TABLES) if isinstance(change, Fault) else TABLES
-        peer = Peer(policy if isinstance(policy, Policy) else Policy(), tables)
+        peer = Peer(policy if isinstance(policy, Policy) else Policy(), tables, taken=set())
         return change.before(peer) if isinstance(change, Interposer) else peer
+
+    def benchmarks(self) -> Iterator[Figure]:
+        """Our codec beside pamqp."""
+        return figures()
+
+    def fakes(self) -> Mapping[str, object]:
+        """Peers that know no rule at all."""
+        return FAKES
+
+    def mutants(self) -> Iterable[Mutant]:
+        """Every row of the tables dropped, misled, and answering wrongly."""
+        return mutants()
+
+    def footprint(self, peer: PeerServer, events: Iterable[Event]) -> Footprint:
+        """What an exchange used of a clean reference peer."""
+        assert isinstance(peer, Peer)
+        return footprint(peer.taken or (), events)
+
+    def touches(self, change: object, footprint: Footprint) -> bool:
+        """Whether a deviation's change could show in an exchange with this footprint."""
+        return touches(change, footprint)
 
 
 DIALECT = Amqp091()

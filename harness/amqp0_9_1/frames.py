@@ -161,51 +161,68 @@ class FrameReader:
 
     def feed(self, octets: bytes) -> Iterator[tuple[bytes, Frame | Header | Garbage]]:
         """Take octets; yield each complete unit with the octets it was read from."""
-        self.pending += octets[: max(self.limit - len(self.pending), 0)] if self.broken else octets
-        return self._units()
+        if self.broken:
+            self.pending += octets[: max(self.limit - len(self.pending), 0)]
+            return iter(())
+        if self.pending:
+            self.pending += octets
+            if self._lacks_octets():
+                return iter(())
+            octets = bytes(self.pending)
+            self.pending.clear()
+        return iter(self._cut(octets))
 
     def rest(self) -> bytes:
         """What is left unread, at the end of the stream an incomplete frame."""
         return bytes(self.pending)
 
-    def _units(self) -> Iterator[tuple[bytes, Frame | Header | Garbage]]:
-        while not self.broken and (unit := self._next()) is not None:
-            yield unit
-
-    def _next(self) -> tuple[bytes, Frame | Header | Garbage] | None:
+    def _lacks_octets(self) -> bool:
+        # A large frame that comes in small pieces is copied once, not with every piece.
         pending = self.pending
-        if not pending:
-            return None
-        kind = pending[0]
-        if kind not in _TYPES:
-            return self._header()
+        if pending[0] not in _TYPES:
+            return False
         if len(pending) < OVERHEAD - 1:
-            return None
-        _, channel, size = _PREFIX.unpack_from(pending)
-        whole = size + OVERHEAD
-        if whole > self.limit:
-            return self._garbage(f"a frame of {whole} octets is announced, the limit is {self.limit}")
-        if len(pending) < whole:
-            return None
-        octets = bytes(pending[:whole])
-        if octets[-1] != FRAME_END:
-            return self._garbage(f"the frame ends with {octets[-1]:#04x}, not {FRAME_END:#04x}")
-        del pending[:whole]
-        return octets, Frame(kind, channel, octets[7:-1])
+            return True
+        whole = int.from_bytes(pending[3:7]) + OVERHEAD
+        return len(pending) < whole <= self.limit
 
-    def _header(self) -> tuple[bytes, Header | Garbage] | None:
-        begun = bytes(self.pending[:8])
-        if begun[0] != PROTOCOL_HEADER[0]:
-            return self._garbage(f"frame type {begun[0]} is not defined")
-        if not PROTOCOL_HEADER.startswith(begun[:4]):
-            return self._garbage("neither a frame nor a protocol header")
-        if len(begun) < 8:
-            return None
-        del self.pending[:8]
-        return begun, Header(begun)
+    def _cut(self, octets: bytes) -> list[tuple[bytes, Frame | Header | Garbage]]:
+        units: list[tuple[bytes, Frame | Header | Garbage]] = []
+        at, end, why = 0, len(octets), ""
+        while at < end and not why:
+            kind = octets[at]
+            if kind not in _TYPES:
+                begun = octets[at : at + 8]
+                if (why := _not_a_header(begun)) or len(begun) < 8:
+                    break
+                units.append((begun, Header(begun)))
+                at += 8
+                continue
+            if end - at < OVERHEAD - 1:
+                break
+            _, channel, size = _PREFIX.unpack_from(octets, at)
+            behind = at + size + OVERHEAD
+            if behind - at > self.limit:
+                why = f"a frame of {behind - at} octets is announced, the limit is {self.limit}"
+            elif behind > end:
+                break
+            elif octets[behind - 1] != FRAME_END:
+                why = f"the frame ends with {octets[behind - 1]:#04x}, not {FRAME_END:#04x}"
+            else:
+                units.append((octets[at:behind], Frame(kind, channel, octets[at + 7 : behind - 1])))
+                at = behind
+        if why:
+            self.broken = True
+            units.append((octets[at:], Garbage(octets[at:], why)))
+        elif at < end:
+            self.pending += octets[at:]
+        return units
 
-    def _garbage(self, why: str) -> tuple[bytes, Garbage]:
-        octets = bytes(self.pending)
-        self.pending.clear()
-        self.broken = True
-        return octets, Garbage(octets, why)
+
+def _not_a_header(begun: bytes) -> str:
+    """Why these octets do not begin a protocol header; empty while they may."""
+    if begun[0] != PROTOCOL_HEADER[0]:
+        return f"frame type {begun[0]} is not defined"
+    if not PROTOCOL_HEADER.startswith(begun[:4]):
+        return "neither a frame nor a protocol header"
+    return ""

@@ -62,7 +62,7 @@ def signature(seen: Observation) -> str:
         case Received(method=Channel.Close() | Connection.Close() as close):
             return f"{close.full_name} {code(close.reply_code)}"
         case Received(method=method):
-            return method.full_name
+            return str(method.full_name)
         case HeaderReceived(header=header):
             return f"protocol header {'-'.join(map(str, header.version))}"
         case Closed(how=how):

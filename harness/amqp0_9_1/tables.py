@@ -240,16 +240,29 @@ def _table(octets: bytes, offset: int, limit: int, depth: int) -> tuple[dict[str
         behind = offset + 1 + octets[offset]
         if behind >= end:
             raise DecodeError(offset, "a field name, with its tag, reaches beyond its table")
-        try:
-            name = octets[offset + 1 : behind].decode()
-        except UnicodeDecodeError:
-            raise DecodeError(offset, "a field name is not UTF-8") from None
-        if "\0" in name:
-            raise DecodeError(offset, f"the field name {name!r} contains a zero octet")
+        raw = octets[offset + 1 : behind]
+        name = _NAMES.get(raw) or _name(raw, offset)
         if name in table:
             raise DecodeError(offset, f"the field {name!r} occurs twice in its table")
         table[name], offset = _READERS[octets[behind]](octets, behind + 1, end, depth)
     return table, offset
+
+
+# Tables repeat the same few names; those met first are kept, so that a hostile peer cannot grow this.
+_NAMES: dict[bytes, str] = {}
+_NAMES_KEPT = 1024
+
+
+def _name(raw: bytes, offset: int) -> str:
+    try:
+        name = raw.decode()
+    except UnicodeDecodeError:
+        raise DecodeError(offset, "a field name is not UTF-8") from None
+    if "\0" in name:
+        raise DecodeError(offset, f"the field name {name!r} contains a zero octet")
+    if len(_NAMES) < _NAMES_KEPT:
+        _NAMES[raw] = name
+    return name
 
 
 def _array(octets: bytes, offset: int, limit: int, depth: int) -> tuple[list[Any], int]:

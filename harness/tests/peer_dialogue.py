@@ -179,3 +179,17 @@ class Client:
 def raw(kind: int, channel: int, payload: bytes = b"", **lies: Any) -> RawFrame:
     """A malformed frame."""
     return RawFrame(kind, channel, payload, **lies)
+
+
+def queue_with(*bodies: bytes, channels: int = 2, **choices: Any) -> Client:
+    """A client whose peer has a queue q with these messages."""
+    client = Client(peer(**choices), channels=channels)
+    client.declare()
+    for body in bodies:
+        client.publish(body=body)
+    return client
+
+
+def delivered(client: Client) -> list[tuple[str, bytes]]:
+    """Consumer tag and body of all messages delivered since last time."""
+    return [(each.method.consumer_tag, each.body) for each in client.listen() if isinstance(each, Message)]

@@ -10,6 +10,7 @@ from harness.tests import (
     test_peer_basic,
     test_peer_channel,
     test_peer_connection,
+    test_peer_consumers,
     test_peer_exchange,
     test_peer_life,
     test_peer_queue,
@@ -22,6 +23,7 @@ MODULES = (
     test_peer_exchange,
     test_peer_queue,
     test_peer_basic,
+    test_peer_consumers,
     test_peer_tx,
     test_peer_life,
 )

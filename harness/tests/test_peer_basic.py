@@ -3,24 +3,11 @@ from typing import Any
 import pytest
 
 from harness.amqp0_9_1.vocabulary import Basic, Channel, Connection, Queue
-from harness.tests.peer_dialogue import Client, Message, peer
-
-
-def client_with(*bodies: Any, channels: Any = 2, **choices: Any) -> Any:
-    client = Client(peer(**choices), channels=channels)
-    client.declare()
-    for body in bodies:
-        client.publish(body=body)
-    return client
-
-
-def delivered(client: Any) -> Any:
-    """Bodies by consumer tag."""
-    return [(each.method.consumer_tag, each.body) for each in client.listen() if isinstance(each, Message)]
+from harness.tests.peer_dialogue import Client, delivered, peer, queue_with
 
 
 def test_get_delivers_in_order_with_everything_that_was_published() -> None:
-    client = client_with()
+    client = queue_with()
     client.publish(body=b"1", content_type="text/plain", headers={"a": [1, {"b": True}]}, priority=3)
     client.publish(body=b"2")
     answer = client.get()
@@ -32,176 +19,14 @@ def test_get_delivers_in_order_with_everything_that_was_published() -> None:
 
 
 def test_get_without_acknowledgement() -> None:
-    client = client_with(b"1")
+    client = queue_with(b"1")
     assert client.get(no_ack=True).method.delivery_tag == 1
     assert client.is_refused(Basic.Ack(1)) == (406, "channel")
     assert client.get() is None
 
 
-def test_consumers_get_what_there_is_and_what_comes() -> None:
-    client = client_with(b"1")
-    client.send(Basic.Consume("q", "t"))
-    answer, delivery = client.listen()
-    assert answer == Basic.ConsumeOk("t")
-    assert delivery.method == Basic.Deliver("t", 1, False, "", "q")
-    client.publish(body=b"2")
-    assert client.hear().method.delivery_tag == 2
-    assert client.count() == (0, 1)
-
-
-def test_no_ack_consumers_need_no_acknowledgement() -> None:
-    client = client_with(b"1", b"2")
-    client.send(Basic.Qos(0, 1), Basic.Consume("q", "t", no_ack=True))
-    assert client.bodies() == [b"1", b"2"]
-    client.ask(Channel.Close())
-    assert client.count() == (0, 0)
-
-
-def test_no_wait_consumers_and_cancels() -> None:
-    client = client_with(b"1")
-    client.send(Basic.Consume("q", "t", no_wait=True))
-    assert client.hear().body == b"1"
-    client.send(Basic.Cancel("t", no_wait=True))
-    client.publish(body=b"2")
-    assert client.listen() == []
-
-
-def test_tags_are_generated_and_differ() -> None:
-    client = client_with()
-    tags = {client.ask(Basic.Consume("q")).consumer_tag for _ in range(3)}
-    assert len(tags) == 3
-    assert "" not in tags
-
-
-def test_tags_are_local_to_a_channel() -> None:
-    client = client_with()
-    assert client.ask(Basic.Consume("q", "t"), 1) == Basic.ConsumeOk("t")
-    assert client.ask(Basic.Consume("q", "t"), 2) == Basic.ConsumeOk("t")
-    assert client.is_refused(Basic.Consume("q", "t")) == (530, "connection")
-
-
-def test_cancel_of_a_tag_of_another_channel_by_policy() -> None:
-    client = client_with()
-    client.ask(Basic.Consume("q", "t"), 2)
-    assert client.is_refused(Basic.Cancel("t")) == (530, "connection")
-    client = client_with(foreign_consumer_tag="ignore")
-    client.ask(Basic.Consume("q", "t"), 2)
-    assert client.ask(Basic.Cancel("t")) == Basic.CancelOk("t")
-    assert client.count() == (0, 1)
-    assert client.ask(Basic.Cancel("none")) == Basic.CancelOk("none")
-
-
-def test_cancel_ends_deliveries_but_not_those_made() -> None:
-    client = client_with(b"1")
-    client.send(Basic.Consume("q", "t"))
-    client.listen()
-    assert client.ask(Basic.Cancel("t")) == Basic.CancelOk("t")
-    client.publish(body=b"2")
-    client.send(Basic.Ack(1))
-    assert client.listen() == []
-    assert client.count() == (1, 0)
-
-
-def test_cancel_after_the_queue_is_gone() -> None:
-    client = client_with()
-    client.ask(Basic.Consume("q", "t"))
-    client.ask(Queue.Delete("q"), 2)
-    assert client.ask(Basic.Cancel("t")) == Basic.CancelOk("t")
-    client = client_with(cancel_without_queue="silence")
-    client.ask(Basic.Consume("q", "t"))
-    client.ask(Queue.Delete("q"), 2)
-    client.send(Basic.Cancel("t"))
-    assert client.listen() == []
-    assert client.ask(Basic.Cancel("t")) == Basic.CancelOk("t")
-
-
-def test_exclusive_consumers() -> None:
-    client = client_with()
-    client.ask(Basic.Consume("q", "t"))
-    assert client.is_refused(Basic.Consume("q", "u", exclusive=True), channel=2) == (403, "channel")
-    client.ask(Basic.Cancel("t"))
-    assert client.ask(Basic.Consume("q", "t", exclusive=True)) == Basic.ConsumeOk("t")
-    assert client.is_refused(Basic.Consume("q", "u"), channel=2) == (403, "channel")
-    assert client.is_refused(Basic.Get("q"), channel=2) == (403, "channel")
-
-
-def test_no_local_consumers_leave_own_messages_to_others() -> None:
-    server = peer()
-    client, other = Client(server), Client(server)
-    client.declare()
-    client.ask(Basic.Consume("q", "t", no_local=True))
-    client.publish(body=b"own")
-    other.publish(body=b"other")
-    assert client.bodies() == [b"other"]
-    assert other.get().body == b"own"
-
-
-def test_consumers_take_turns() -> None:
-    client = client_with()
-    for tag in ("a", "b", "c"):
-        client.ask(Basic.Consume("q", tag))
-    for number in b"123456":
-        client.publish(body=bytes([number]))
-    assert delivered(client) == [(tag, bytes([n])) for tag, n in zip("abcabc", b"123456", strict=True)]
-
-
-def test_prefetch_count_of_a_channel() -> None:
-    client = client_with(b"1", b"2", b"3")
-    assert client.ask(Basic.Qos(0, 2)) == Basic.QosOk()
-    client.send(Basic.Consume("q", "t"))
-    assert client.bodies() == [b"1", b"2"]
-    client.send(Basic.Ack(1))
-    assert client.bodies() == [b"3"]
-    client.publish(body=b"4")
-    assert client.listen() == []
-    client.send(Basic.Qos(0, 0))
-    assert client.bodies() == [b"4"]
-
-
-def test_the_window_of_a_channel_is_its_own() -> None:
-    client = client_with(b"1", b"2", b"3")
-    client.ask(Basic.Qos(0, 1), 1)
-    client.send(Basic.Consume("q", "t"), channel=1)
-    client.send(Basic.Consume("q", "u"), channel=2)
-    assert delivered(client) == [("t", b"1"), ("u", b"2"), ("u", b"3")]
-
-
-def test_prefetch_count_of_the_connection() -> None:
-    client = client_with(b"1", b"2", b"3")
-    assert client.ask(Basic.Qos(0, 2, True)) == Basic.QosOk()
-    client.send(Basic.Consume("q", "t"), channel=1)
-    client.send(Basic.Consume("q", "u"), channel=2)
-    assert client.bodies() == [b"1", b"2"]
-    client.send(Basic.Ack(1))
-    assert client.bodies() == [b"3"]
-    client.publish(body=b"4")
-    client.send(Basic.Qos(0, 0, True))
-    assert client.bodies() == [b"4"]
-
-
-def test_prefetch_size_limits_only_what_is_sent_in_advance() -> None:
-    client = client_with(b"12345", b"6", b"7")
-    client.ask(Basic.Qos(3, 0))
-    client.send(Basic.Consume("q", "t"))
-    assert client.bodies() == [b"12345"]
-    client.send(Basic.Ack(1))
-    assert client.bodies() == [b"6", b"7"]
-    client.publish(body=b"890")
-    assert client.listen() == []
-    client.send(Basic.Reject(2, False), Basic.Ack(3))
-    assert client.bodies() == [b"890"]
-
-
-def test_get_does_not_fill_the_window() -> None:
-    client = client_with(b"1", b"2")
-    client.get()
-    client.ask(Basic.Qos(0, 1))
-    client.send(Basic.Consume("q", "t"))
-    assert client.bodies() == [b"2"]
-
-
 def test_acknowledging_one_several_and_all() -> None:
-    client = client_with(b"1", b"2", b"3", b"4", b"5")
+    client = queue_with(b"1", b"2", b"3", b"4", b"5")
     client.send(Basic.Qos(0, 5), Basic.Consume("q", "t"))
     client.listen()
     client.send(Basic.Ack(2), Basic.Ack(3, True), Basic.Ack(0, True), Basic.Ack(0, True))
@@ -211,7 +36,7 @@ def test_acknowledging_one_several_and_all() -> None:
 
 
 def test_several_spares_what_follows() -> None:
-    client = client_with(b"1", b"2", b"3")
+    client = queue_with(b"1", b"2", b"3")
     for _ in range(3):
         client.get()
     client.send(Basic.Ack(2, True))
@@ -224,13 +49,13 @@ def test_several_spares_what_follows() -> None:
     "method", [Basic.Ack(9), Basic.Ack(9, True), Basic.Ack(0), Basic.Reject(9, True), Basic.Reject(0)]
 )
 def test_unknown_tags_are_refused(method: Any) -> None:
-    client = client_with(b"1")
+    client = queue_with(b"1")
     client.get()
     assert client.is_refused(method) == (406, "channel")
 
 
 def test_tags_are_good_once_and_on_their_channel_only() -> None:
-    client = client_with(b"1")
+    client = queue_with(b"1")
     client.get()
     assert client.is_refused(Basic.Ack(1), channel=2) == (406, "channel")
     client.send(Basic.Ack(1))
@@ -239,7 +64,7 @@ def test_tags_are_good_once_and_on_their_channel_only() -> None:
 
 
 def test_a_rejected_message_goes_to_another_consumer() -> None:
-    client = client_with()
+    client = queue_with()
     client.ask(Basic.Consume("q", "t"), 1)
     client.ask(Basic.Consume("q", "u"), 2)
     client.publish(body=b"1")
@@ -250,7 +75,7 @@ def test_a_rejected_message_goes_to_another_consumer() -> None:
 
 
 def test_a_rejected_message_does_not_come_back_to_its_channel() -> None:
-    client = client_with(b"1", b"2")
+    client = queue_with(b"1", b"2")
     client.get()
     client.send(Basic.Reject(1, True))
     assert client.get().body == b"2"
@@ -263,18 +88,18 @@ def test_a_rejected_message_does_not_come_back_to_its_channel() -> None:
 
 
 def test_a_rejected_message_may_come_back_or_be_dead_lettered_by_policy() -> None:
-    client = client_with(b"1", rejected="redeliver")
+    client = queue_with(b"1", rejected="redeliver")
     client.get()
     client.send(Basic.Reject(1, True))
     assert client.get().method.redelivered
-    client = client_with(b"1", rejected="dead-letter")
+    client = queue_with(b"1", rejected="dead-letter")
     client.get()
     client.send(Basic.Reject(1, True))
     assert client.count() == (0, 0)
     assert [each.body for each in client.peer.host.dead_letters] == [b"1"]
     assert client.is_refused(Basic.Ack(1)) == (406, "channel")
     for policy in ("redeliver", "dead-letter"):
-        client = client_with(b"1", rejected=policy)
+        client = queue_with(b"1", rejected=policy)
         client.ask(Basic.Qos(0, 1), channel=1)
         client.send(Basic.Consume("q", "t"), channel=1)
         client.send(Basic.Consume("q", "u"), channel=2)
@@ -296,7 +121,7 @@ def test_rejecting_without_requeue_discards() -> None:
 
 
 def test_recover_with_requeue() -> None:
-    client = client_with(b"1", b"2", b"3")
+    client = queue_with(b"1", b"2", b"3")
     client.get()
     client.get()
     client.send(Basic.Ack(1))
@@ -306,7 +131,7 @@ def test_recover_with_requeue() -> None:
 
 
 def test_recover_redelivers_after_its_answer() -> None:
-    client = client_with(b"1")
+    client = queue_with(b"1")
     client.ask(Basic.Qos(0, 1))
     client.send(Basic.Consume("q", "t"), channel=1)
     client.listen()
@@ -318,7 +143,7 @@ def test_recover_redelivers_after_its_answer() -> None:
 
 
 def test_recover_without_requeue_is_for_the_original_consumer_only() -> None:
-    client = client_with(b"1")
+    client = queue_with(b"1")
     client.send(Basic.Consume("q", "t"), channel=1)
     client.listen()
     client.ask(Channel.Flow(False), channel=1)
@@ -330,7 +155,7 @@ def test_recover_without_requeue_is_for_the_original_consumer_only() -> None:
 
 
 def test_recover_with_requeue_may_go_to_another_consumer() -> None:
-    client = client_with(b"1")
+    client = queue_with(b"1")
     client.send(Basic.Consume("q", "t"), channel=1)
     client.listen()
     client.ask(Channel.Flow(False), channel=1)
@@ -343,7 +168,7 @@ def test_recover_with_requeue_may_go_to_another_consumer() -> None:
 
 @pytest.mark.parametrize("requeue", [True, False])
 def test_recover_async_has_no_answer(requeue: Any) -> None:
-    client = client_with(b"1")
+    client = queue_with(b"1")
     client.send(Basic.Consume("q", "t"))
     client.listen()
     client.send(Basic.RecoverAsync(requeue))
@@ -352,7 +177,7 @@ def test_recover_async_has_no_answer(requeue: Any) -> None:
 
 @pytest.mark.parametrize("requeue", [True, False])
 def test_recover_async_with_and_without_requeue(requeue: Any) -> None:
-    client = client_with(b"1")
+    client = queue_with(b"1")
     client.send(Basic.Consume("q", "t"), channel=1)
     client.listen()
     client.ask(Channel.Flow(False), channel=1)
@@ -362,7 +187,7 @@ def test_recover_async_with_and_without_requeue(requeue: Any) -> None:
 
 
 def test_recover_async_may_be_missing() -> None:
-    assert client_with(recover_async="refuse").is_refused(Basic.RecoverAsync(True)) == (540, "connection")
+    assert queue_with(recover_async="refuse").is_refused(Basic.RecoverAsync(True)) == (540, "connection")
 
 
 def test_the_original_client_is_preferred_for_redelivery() -> None:
@@ -379,7 +204,7 @@ def test_the_original_client_is_preferred_for_redelivery() -> None:
 
 
 def test_messages_redelivered_too_often_are_dead_lettered() -> None:
-    client = client_with(b"1", redelivery_limit=3)
+    client = queue_with(b"1", redelivery_limit=3)
     for _ in range(4):
         assert client.get()
         client.ask(Basic.Recover(True))
@@ -389,14 +214,14 @@ def test_messages_redelivered_too_often_are_dead_lettered() -> None:
 
 def test_priorities_in_two_levels_and_in_ten() -> None:
     for levels, order in ((2, [5, 9, 6, 0, 4, 1]), (10, [9, 6, 5, 4, 1, 0])):
-        client = client_with(priority_levels=levels)
+        client = queue_with(priority_levels=levels)
         for priority in (0, 5, 9, 4, 1, 6):
             client.publish(body=bytes([priority]), priority=priority)
         assert [client.get().body[0] for _ in range(6)] == order
 
 
 def test_order_is_kept_irrespective_of_persistence_and_after_requeue() -> None:
-    client = client_with()
+    client = queue_with()
     for number in range(6):
         client.publish(body=bytes([number]), delivery_mode=1 + number % 2)
     for _ in range(3):
@@ -407,7 +232,7 @@ def test_order_is_kept_irrespective_of_persistence_and_after_requeue() -> None:
 
 
 def test_mandatory_messages_without_queue_are_returned() -> None:
-    client = client_with()
+    client = queue_with()
     client.publish("none", body=b"1", mandatory=True, content_type="a")
     answer = client.hear()
     assert (answer.method.reply_code, answer.method.exchange, answer.method.routing_key) == (312, "", "none")
@@ -418,7 +243,7 @@ def test_mandatory_messages_without_queue_are_returned() -> None:
 
 
 def test_immediate_messages_without_ready_consumer_are_returned() -> None:
-    client = client_with()
+    client = queue_with()
     client.publish(immediate=True)
     assert client.hear().method.reply_code == 313
     client.ask(Basic.Qos(0, 1))
@@ -437,23 +262,10 @@ def test_immediate_messages_without_ready_consumer_are_returned() -> None:
 
 
 def test_immediate_may_be_missing() -> None:
-    assert client_with(immediate="refuse").is_refused(Basic.Publish("", "q", immediate=True)) == (
+    assert queue_with(immediate="refuse").is_refused(Basic.Publish("", "q", immediate=True)) == (
         540,
         "connection",
     )
-
-
-def test_a_client_that_does_not_read_gets_no_more_until_it_does() -> None:
-    server = peer()
-    client, slow = Client(server), Client(server)
-    client.declare()
-    slow.ask(Basic.Consume("q", "t", no_ack=True))
-    for _ in range(20):
-        client.publish(body=bytes(1 << 20))
-    waiting, _ = client.count() or (0, 0)
-    assert 0 < waiting < 20
-    assert len(slow.bodies()) == 20 - waiting
-    assert len(slow.bodies()) == waiting
 
 
 def test_the_client_that_hangs_up_leaves_its_messages_to_others() -> None:

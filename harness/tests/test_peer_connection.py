@@ -162,6 +162,19 @@ def test_virtual_hosts_and_who_may_use_them() -> None:
     assert client.is_silently_closed(Connection.Open("none"))
 
 
+def test_facilities_make_virtual_hosts_and_users() -> None:
+    server = peer()
+    host, user = server.use("second-vhost")["virtual_host"], server.use("restricted-user")
+    Client(server, host=host).declare("q")
+    client = Client(server, opened=False)
+    client.ask(PROTOCOL_HEADER)
+    client.ask(START_OK.replace(response=f"\0{user['user']}\0{user['password']}".encode()))
+    client.send(Connection.TuneOk(0, 0, 0))
+    assert client.is_refused(Connection.Open(host)) == (530, "connection")
+    with pytest.raises(KeyError):
+        server.use("no such facility")
+
+
 def test_virtual_hosts_are_separate() -> None:
     server = peer()
     server.add_virtual_host("other")

@@ -95,7 +95,7 @@ class Watched:
 
 
 @given(STEPS)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120, deadline=None, derandomize=True)
 def test_any_sequence_of_methods_is_served(steps: Any) -> None:
     server = Peer(limits=LIMITS)
     clients = [Watched(server), Watched(server)]
@@ -134,7 +134,7 @@ OCTETS = st.one_of(st.binary(max_size=60), FRAMES.map(lambda frame: frame.encode
 
 
 @given(st.lists(OCTETS, max_size=12), st.sampled_from(["before", "negotiating", "open"]))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300, deadline=None, derandomize=True)
 def test_any_octets_are_answered_or_refused(octets: Any, stage: Any) -> None:
     server = Peer(limits=LIMITS)
     client = Client(server, opened=stage == "open", channels=1 if stage == "open" else 0)
@@ -153,7 +153,7 @@ def test_any_octets_are_answered_or_refused(octets: Any, stage: Any) -> None:
 
 
 @given(st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100, deadline=None, derandomize=True)
 def test_a_stream_may_be_cut_anywhere(data: Any) -> None:
     stream = b"".join(
         [

@@ -4,18 +4,84 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.client import Passage, methods_received
-from harness.amqp0_9_1.deviations import rewrites
-from harness.amqp0_9_1.vocabulary import Basic
+from harness.amqp0_9_1.deviations import changes, ignores, rewrites, swaps
+from harness.amqp0_9_1.faults import (
+    always_redelivered,
+    never_redelivered,
+    settle_on_any_channel,
+    tags_from_zero,
+)
+from harness.amqp0_9_1.outcomes import channel_closed, message
+from harness.amqp0_9_1.vocabulary import PRECONDITION_FAILED, Basic
 from harness.context import Sighting
-from scenarios.registry import broken_by, watch
+from scenarios.registry import broken_by, scenario, watch
+
+
+@scenario("0-9-1/domain.delivery-tag.channel-local")
+@broken_by(
+    "takes acknowledgements on any channel",
+    changes(
+        "basic.ack: refuses a tag of no delivered message", effects=(settle_on_any_channel,), answer=None
+    ),
+)
+@broken_by(
+    "refuses and acknowledges all the same",
+    changes("basic.ack: refuses a tag of no delivered message", effects=(settle_on_any_channel,)),
+)
+@broken_by("passes over unknown tags", ignores(Basic.Ack, when=lambda ack: ack.delivery_tag == 2))
+def tag_is_unknown_on_another_channel(broker: Broker) -> None:
+    """An Ack for a message of another channel is refused, and the message stays unacknowledged.
+
+    The first of two messages is acknowledged where it was received, the second on a channel that has
+    received nothing. When the first channel is closed, the second message comes again.
+    """
+    holder, stranger = broker.channel(), broker.channel()
+    queue = holder.declare_queue()
+    holder.publish(b"acknowledged", key=queue)
+    holder.publish(b"held", key=queue)
+    holder.consume(queue)
+    first, second = (each.method.delivery_tag for each in holder.deliveries(2))
+    holder.send(Basic.Ack(first))
+    holder.fence()
+    stranger.send(Basic.Ack(second))
+    stranger.expect(
+        channel_closed(PRECONDITION_FAILED),
+        channel_closed().under("basic.ack.multiple.exists: the server raises a channel exception"),
+    )
+    holder.close()
+    heir = broker.channel()
+    heir.consume(queue, no_ack=True)
+    heir.expect(message(Basic.Deliver, b"held"))
 
 
 @watch("0-9-1/domain.delivery-tag.non-zero", during="0-9-1/basic.10")
-@broken_by("counts deliveries from zero", rewrites(Basic.Deliver, delivery_tag=lambda tag: tag - 1))
+@broken_by("counts deliveries from zero", swaps(tag=tags_from_zero))
+@broken_by("says one less than it counts", rewrites(Basic.Deliver, delivery_tag=lambda tag: tag - 1))
 def no_delivery_tag_is_zero(transcript: Iterable[Passage]) -> Iterator[Sighting]:
     """Every Deliver and Get-Ok of the run carries a delivery-tag other than zero."""
     for at, method in methods_received(transcript):
         if isinstance(method, Basic.Deliver | Basic.GetOk):
             tag = method.delivery_tag
             yield Sighting(tag != 0, f"{method.full_name} with delivery-tag {tag} at {at:.4f} s")
+
+
+@scenario("0-9-1/domain.redelivered.implementation")
+@broken_by("clears the redelivered flag", rewrites(Basic.Deliver, redelivered=False))
+@broken_by("does not remember what it has delivered", swaps(redelivered=never_redelivered))
+@broken_by("takes every delivery for another one", swaps(redelivered=always_redelivered))
+def message_that_comes_again_says_so(broker: Broker) -> None:
+    """A message that was not acknowledged comes again after a reconnect, with the redelivered flag.
+
+    The first time it comes without: a flag that is always set signals nothing.
+    """
+    channel = broker.channel()
+    queue = channel.declare_queue()
+    channel.publish(b"twice", key=queue)
+    channel.consume(queue)
+    channel.expect(message(Basic.Deliver, b"twice", redelivered=False))
+    channel.connection.close()
+    channel = broker.channel()
+    channel.consume(queue)
+    channel.expect(message(Basic.Deliver, b"twice", redelivered=True))

@@ -3,10 +3,152 @@
 from __future__ import annotations
 
 from harness.amqp0_9_1.broker import Broker
-from harness.amqp0_9_1.deviations import answers, drops, rewrites
-from harness.amqp0_9_1.outcomes import channel_closed, connection_closed
-from harness.amqp0_9_1.vocabulary import NOT_ALLOWED, NOT_FOUND, PRECONDITION_FAILED, Channel, Exchange
+from harness.amqp0_9_1.deviations import answers, changes, drops, rejects, rewrites, swaps
+from harness.amqp0_9_1.faults import create_while_there_is_room, only_from_durable, only_from_transient
+from harness.amqp0_9_1.outcomes import answered, channel_closed, connection_closed, message, refused
+from harness.amqp0_9_1.peer.exchange_table import create_exchange
+from harness.amqp0_9_1.peer.refusals import refuse
+from harness.amqp0_9_1.vocabulary import (
+    ACCESS_REFUSED,
+    COMMAND_INVALID,
+    NOT_ALLOWED,
+    NOT_FOUND,
+    NOT_IMPLEMENTED,
+    PRECONDITION_FAILED,
+    RESOURCE_ERROR,
+    SYNTAX_ERROR,
+    Basic,
+    Channel,
+    Connection,
+    Exchange,
+)
 from scenarios.registry import broken_by, scenario
+
+MANY = 16
+
+ILLEGAL = ("{}/", "{} and more", "{}#", "{}*", "{}!")
+"""Patterns of names with one character outside the list of the document."""
+
+REFUSED = channel_closed() | connection_closed()
+
+
+@scenario("0-9-1/exchange.declare.minimum")
+@broken_by("has room for 15 exchanges", rejects(Exchange.Declare, RESOURCE_ERROR, skip=MANY - 1))
+@broken_by(
+    "confirms more than it keeps",
+    changes("exchange.declare: creates it", effects=(create_while_there_is_room,)),
+)
+def at_least_16_exchanges_are_possible(broker: Broker) -> None:
+    """16 exchanges can be declared, and then all of them are there."""
+    channel = broker.channel()
+    exchanges = [broker.name("exchange") for _ in range(MANY)]
+    for passive in (False, True):
+        for exchange in exchanges:
+            channel.send(Exchange.Declare(exchange, "direct", passive=passive))
+            channel.expect(Exchange.DeclareOk)
+
+
+RESERVED = "exchange.declare: refuses a reserved name"
+
+
+@scenario("0-9-1/exchange.declare.exchange.reserved")
+@broken_by("takes reserved names", drops(RESERVED))
+@broken_by("refuses and creates all the same", changes(RESERVED, effects=(create_exchange,)))
+@broken_by("gives another code", rewrites(Channel.Close, reply_code=PRECONDITION_FAILED))
+def new_name_that_begins_with_amq_is_refused(broker: Broker) -> None:
+    """A passive Declare of amq.direct is answered; a new name that begins so is refused, and not made."""
+    channel = broker.channel()
+    channel.ask(Exchange.Declare("amq.direct", "direct", passive=True))
+    exchange = broker.name("exchange", "amq.{}")
+    channel.send(Exchange.Declare(exchange, "direct"))
+    channel.expect(*refused(ACCESS_REFUSED))
+    channel = broker.channel()
+    channel.send(Exchange.Declare(exchange, "direct", passive=True))
+    channel.expect(REFUSED)
+
+
+SYNTAX = "exchange.declare: refuses an illegal name"
+
+
+@scenario("0-9-1/exchange.declare.exchange.syntax")
+@broken_by("takes any name", drops(SYNTAX))
+@broken_by("refuses and creates all the same", changes(SYNTAX, effects=(create_exchange,)))
+@broken_by("gives another code", rewrites(Channel.Close, reply_code=ACCESS_REFUSED))
+@broken_by(
+    "wants a name without colon", rejects(Exchange.Declare, SYNTAX_ERROR, when=lambda it: ":" in it.exchange)
+)
+@broken_by(
+    "takes a blank name", answers(Exchange.Declare, Exchange.DeclareOk(), when=lambda it: not it.exchange)
+)
+def name_with_other_characters_is_refused(broker: Broker) -> None:
+    """A name of all the characters listed is taken; one with another character, or with none, is refused.
+
+    For a blank name 403 is as good: 0-9-1/exchange.default-access is about it too.
+    """
+    channel = broker.channel()
+    channel.declare_exchange()
+    channel.send(Exchange.Declare(broker.name("exchange", "{}-Az09_.:"), "direct"))
+    channel.expect(Exchange.DeclareOk)
+    legal = (
+        *refused(PRECONDITION_FAILED),
+        (channel_closed(SYNTAX_ERROR) | connection_closed(SYNTAX_ERROR)).under(
+            "2.3.6, and 502 by definition"
+        ),
+    )
+    for exchange in [broker.name("exchange", pattern) for pattern in ILLEGAL]:
+        channel = broker.channel()
+        channel.send(Exchange.Declare(exchange, "direct"))
+        channel.expect(*legal)
+        channel = broker.channel()
+        channel.send(Exchange.Declare(exchange, "direct", passive=True))
+        channel.expect(REFUSED)
+    channel = broker.channel()
+    channel.send(Exchange.Declare("", "direct"))
+    channel.expect(channel_closed(PRECONDITION_FAILED, ACCESS_REFUSED), *legal)
+
+
+TYPE = "exchange.declare: refuses another type"
+OTHERWISE = "exchange.declare: refuses another durable or other arguments"
+
+
+@scenario("0-9-1/exchange.declare.type.typed")
+@broken_by("lets the type change", drops(TYPE, OTHERWISE))
+@broken_by("refuses and changes the type", changes(TYPE, effects=(create_exchange,)))
+@broken_by(
+    "gives another code", rejects(Exchange.Declare, NOT_IMPLEMENTED, when=lambda it: it.type == "direct")
+)
+def type_of_an_exchange_cannot_change(broker: Broker) -> None:
+    """Declaring an exchange again is fine with its type, and refused with another one; it keeps its type.
+
+    530 is what this rule names; by `equivalent` of the same method any channel exception is right too.
+    """
+    channel = broker.channel()
+    exchange = channel.declare_exchange("fanout")
+    channel.ask(Exchange.Declare(exchange, "fanout"))
+    channel.send(Exchange.Declare(exchange, "direct"))
+    channel.expect(connection_closed(NOT_ALLOWED) | channel_closed())
+    channel = broker.channel(new_connection=True)
+    channel.send(Exchange.Declare(exchange, "fanout"))
+    channel.expect(Exchange.DeclareOk)
+
+
+UNSUPPORTED = "exchange.declare: refuses a type that is not supported"
+
+
+@scenario("0-9-1/exchange.declare.type.support")
+@broken_by("takes any type", answers(Exchange.Declare, Exchange.DeclareOk(), skip=1))
+@broken_by("refuses and creates all the same", changes(UNSUPPORTED, effects=(create_exchange,)))
+@broken_by("gives another code", rewrites(Connection.Close, reply_code=NOT_IMPLEMENTED))
+def type_that_is_not_supported_is_refused(broker: Broker) -> None:
+    """An exchange of a type that cannot exist is refused with 503, and not made."""
+    channel = broker.channel(new_connection=True)
+    channel.declare_exchange()
+    exchange = broker.name("exchange")
+    channel.send(Exchange.Declare(exchange, f"x-{exchange}"))
+    channel.expect(*refused(COMMAND_INVALID))
+    channel = broker.channel(new_connection=True)
+    channel.send(Exchange.Declare(exchange, "direct", passive=True))
+    channel.expect(channel_closed(NOT_FOUND))
 
 
 @scenario("0-9-1/exchange.declare.passive.not-found")
@@ -20,6 +162,10 @@ from scenarios.registry import broken_by, scenario
         "exchange.declare: passive refuses one that does not exist",
         "exchange.declare: passive confirms one that exists",
     ),
+)
+@broken_by(
+    "refuses and creates all the same",
+    changes("exchange.declare: passive refuses one that does not exist", effects=(create_exchange,)),
 )
 @broken_by("gives another code", rewrites(Channel.Close, reply_code=PRECONDITION_FAILED))
 def passive_declare_of_a_missing_exchange_is_not_found(broker: Broker) -> None:
@@ -37,21 +183,53 @@ def passive_declare_of_a_missing_exchange_is_not_found(broker: Broker) -> None:
         channel.expect(channel_closed(NOT_FOUND))
 
 
-@scenario("0-9-1/exchange.declare.type.typed")
-@broken_by(
-    "lets the type change",
-    drops(
-        "exchange.declare: refuses another type",
-        "exchange.declare: refuses another durable or other arguments",
-    ),
-)
-def type_of_an_exchange_cannot_change(broker: Broker) -> None:
-    """Declaring an exchange again is fine with its type, and refused with another one.
+@scenario("0-9-1/exchange.declare.passive.equivalent")
+@broken_by("compares names only", drops(TYPE, OTHERWISE))
+@broken_by("does not compare durable", drops(OTHERWISE))
+@broken_by("refuses and changes durable", changes(OTHERWISE, effects=(create_exchange,)))
+@broken_by("closes the connection", changes(OTHERWISE, answer=refuse(NOT_ALLOWED)))
+@broken_by("refuses the same again", rejects(Exchange.Declare, NOT_ALLOWED, skip=1))
+def declare_that_differs_is_refused(broker: Broker) -> None:
+    """The same Declare is answered again; with another type, durable or arguments it is refused.
 
-    530 is what this rule names; by `equivalent` of the same method any channel exception is right too.
+    After each refusal the exchange still is what it was: the first Declare is answered once more.
     """
+    same = Exchange.Declare(broker.channel().declare_exchange("fanout"), "fanout")
+    meaningless = answered(Exchange.DeclareOk).recorded("arguments count by what they mean to the server")
+    for other, legal in (
+        (same.replace(type="direct"), [channel_closed() | connection_closed(NOT_ALLOWED)]),
+        (same.replace(durable=True), [channel_closed()]),
+        (same.replace(arguments={"x-conformance": "other"}), [channel_closed(), meaningless]),
+    ):
+        is_answered(broker, same)
+        channel = broker.channel()
+        channel.send(other)
+        channel.expect(*legal)
+    is_answered(broker, same)
+
+
+def is_answered(broker: Broker, declare: Exchange.Declare) -> None:
+    """A Declare that matches the exchange gets Declare-Ok."""
     channel = broker.channel()
-    exchange = channel.declare_exchange("fanout")
-    channel.ask(Exchange.Declare(exchange, "fanout"))
-    channel.send(Exchange.Declare(exchange, "direct"))
-    channel.expect(connection_closed(NOT_ALLOWED) | channel_closed())
+    channel.send(declare)
+    channel.expect(Exchange.DeclareOk)
+
+
+@scenario("0-9-1/exchange.declare.durable.support")
+@broken_by("has no durable ones", rejects(Exchange.Declare, NOT_IMPLEMENTED, when=lambda it: it.durable))
+@broken_by(
+    "has durable ones only", rejects(Exchange.Declare, NOT_IMPLEMENTED, when=lambda it: not it.durable)
+)
+@broken_by("routes from durable ones only", swaps(queues_for=only_from_durable))
+@broken_by("routes from transient ones only", swaps(queues_for=only_from_transient))
+def durable_and_transient_exchanges_carry_messages(broker: Broker) -> None:
+    """A durable and a transient exchange can be declared, and a message goes through each."""
+    for durable in (True, False):
+        channel = broker.channel()
+        queue, exchange = channel.declare_queue(), broker.name("exchange")
+        channel.send(Exchange.Declare(exchange, "direct", durable=durable))
+        channel.expect(Exchange.DeclareOk)
+        channel.bind(queue, exchange, "key")
+        channel.consume(queue, no_ack=True)
+        channel.publish(b"through", exchange=exchange, key="key")
+        channel.expect(message(Basic.Deliver, b"through"))

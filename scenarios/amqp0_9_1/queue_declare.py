@@ -3,82 +3,264 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from harness.amqp0_9_1.broker import Broker
-from harness.amqp0_9_1.deviations import drops, rejects, rewrites
-from harness.amqp0_9_1.outcomes import channel_closed, connection_closed, message, refused
+from harness.amqp0_9_1.connection import AmqpChannel
+from harness.amqp0_9_1.deviations import (
+    Fault,
+    answers,
+    changes,
+    drops,
+    forwards,
+    rejects,
+    rewrites,
+    routes,
+)
+from harness.amqp0_9_1.faults import (
+    forget_the_oldest_of_many,
+    keep_transient_queues,
+    queue_is_shared,
+    take_over_auto_delete,
+)
+from harness.amqp0_9_1.outcomes import (
+    answered,
+    channel_closed,
+    code,
+    connection_closed,
+    message,
+    refused,
+    silence,
+)
+from harness.amqp0_9_1.peer.names import both
+from harness.amqp0_9_1.peer.queue_table import (
+    becomes_current,
+    bind_queue,
+    create_queue,
+    delete_it,
+    exists_otherwise,
+    generate_name,
+    named_queue_exists,
+    purge_queue,
+    unbind_queue,
+)
+from harness.amqp0_9_1.peer.refusals import refuse
+from harness.amqp0_9_1.peer.routing import fanout
 from harness.amqp0_9_1.vocabulary import (
     ACCESS_REFUSED,
+    COMMAND_INVALID,
+    NOT_ALLOWED,
+    NOT_FOUND,
+    NOT_IMPLEMENTED,
+    PRECONDITION_FAILED,
     RESOURCE_ERROR,
     RESOURCE_LOCKED,
+    SYNTAX_ERROR,
     Basic,
     Channel,
     Queue,
 )
 from harness.context import RESTART, Restart
+from harness.expect import Outcome
 from scenarios.registry import broken_by, scenario
 
 MANY = 256
+PERSISTENT = 2
+CREATES = "queue.declare: creates it"
+AGAIN = "queue.declare: confirms the same again"
+OTHERWISE = "queue.declare: refuses another durable or exclusive or other arguments"
+RESERVED = "queue.declare: refuses a reserved name"
+
+
+@scenario("0-9-1/queue.declare.default-binding")
+@broken_by("does not bind it", changes(CREATES, effects=(create_queue,)))
+@broken_by("passes it all messages", routes(direct=fanout))
+@broken_by(
+    "uses the name in capitals", forwards(Basic.Publish, routing_key=str.upper, when=lambda p: not p.exchange)
+)
+def new_queue_is_bound_to_the_default_exchange(broker: Broker) -> None:
+    """A message to the blank exchange goes to the queue its key names, one with another key does not."""
+    channel = broker.channel()
+    queue = channel.declare_queue(durable=True)
+    channel.publish(b"other", key=f"{queue}.other")
+    channel.publish(b"bound", key=queue)
+    channel.consume(queue, no_ack=True)
+    channel.expect(message(Basic.Deliver, b"bound"))
+
+
+@scenario("0-9-1/queue.declare.minimum-queues")
+@broken_by("has room for 255 queues", rejects(Queue.Declare, RESOURCE_ERROR, skip=255))
+@broken_by("forgets the first of 256", changes(CREATES, effects=(create_queue, forget_the_oldest_of_many)))
+def at_least_256_queues_are_possible(broker: Broker) -> None:
+    """256 queues can be declared and are all there; they are exclusive and go with their connection."""
+    channel = broker.channel()
+    queues = [broker.name("queue") for _ in range(MANY)]
+    for passive in (False, True):
+        for queue in queues:
+            channel.send(Queue.Declare(queue, passive=passive, exclusive=True))
+            channel.expect(Queue.DeclareOk)
 
 
 @scenario("0-9-1/queue.declare.queue.default-name")
 @broken_by("gives one name to all", rewrites(Queue.DeclareOk, queue="amq.gen"))
 @broken_by("gives no name", rewrites(Queue.DeclareOk, queue=""))
+@broken_by("wants a name", rejects(Queue.Declare, SYNTAX_ERROR, when=lambda declare: not declare.queue))
+@broken_by(
+    "makes a name and no queue",
+    changes("queue.declare: creates one with a generated name", effects=(generate_name,)),
+)
 def empty_name_makes_a_new_queue_each_time(broker: Broker) -> None:
-    """Three declares with an empty name: the names that come back are not empty and all different."""
+    """Three declares with an empty name give three names, none of them blank, of queues that exist."""
     channel = broker.channel()
-    names = [channel.ask(Queue.Declare(exclusive=True)).queue for _ in range(3)]
-    broker.judge(
-        "three different names", f"{len(set(filter(None, names)))} different names", len(set(names)) == 3
-    )
-
-
-@scenario("0-9-1/queue.declare.minimum-queues")
-@broken_by("has room for 255 queues", rejects(Queue.Declare, RESOURCE_ERROR, skip=255))
-def at_least_256_queues_are_possible(broker: Broker) -> None:
-    """256 queues can be declared; they are exclusive, so that they go with their connection."""
-    channel = broker.channel()
-    for _ in range(MANY):
-        channel.send(Queue.Declare(broker.name("queue"), exclusive=True))
+    names = []
+    for _ in range(3):
+        channel.send(Queue.Declare(exclusive=True))
+        names.append(channel.expect(Queue.DeclareOk).queue)
+    different = len(set(filter(None, names)))
+    broker.judge("three different names", f"{different} different names", different == 3)
+    for name in names:
+        channel.send(Queue.Declare(name, passive=True))
         channel.expect(Queue.DeclareOk)
 
 
-@scenario("0-9-1/queue.declare.exclusive.exclusive")
-@broken_by("lets others declare it", drops("queue.declare: refuses a queue locked by another connection"))
-@broken_by("lets others bind it", drops("queue.bind: refuses a queue locked by another connection"))
-@broken_by("lets others unbind it", drops("queue.unbind: refuses a queue locked by another connection"))
-@broken_by("lets others purge it", drops("queue.purge: refuses a queue locked by another connection"))
-@broken_by("lets others get from it", drops("basic.get: refuses a queue locked by another connection"))
+@scenario("0-9-1/queue.declare.queue.reserved")
+@broken_by("makes it", drops(RESERVED))
+@broken_by("refuses it, and makes it all the same", changes(RESERVED, effects=(create_queue,)))
+@broken_by("gives another code", rewrites(Channel.Close, reply_code=COMMAND_INVALID))
 @broken_by(
-    "lets others consume from it", drops("basic.consume: refuses a queue locked by another connection")
+    "may not even be asked for it",
+    rejects(Queue.Declare, ACCESS_REFUSED, when=lambda d: d.passive and d.queue.startswith("amq.")),
 )
-@broken_by("lets others delete it", drops("queue.delete: refuses a queue locked by another connection"))
+def new_name_that_begins_with_amq_is_refused(broker: Broker) -> None:
+    """An ordinary name is taken, one that begins with "amq." refused with 403; before and after it is 404.
+
+    To ask with the passive option is allowed, so the answer is that of any name that is not there.
+    """
+    broker.channel().declare_queue(exclusive=True)
+    reserved = broker.name("queue", "amq.{}")
+    asked = Queue.Declare(reserved, passive=True), refused(NOT_FOUND)
+    for declare, legal in (asked, (Queue.Declare(reserved, exclusive=True), refused(ACCESS_REFUSED)), asked):
+        channel = broker.channel()
+        channel.send(declare)
+        channel.expect(*legal)
+
+
+@scenario("0-9-1/queue.declare.queue.syntax")
+@broken_by("takes any name", drops("queue.declare: refuses an illegal name"))
+@broken_by("takes no colon", rejects(Queue.Declare, SYNTAX_ERROR, when=lambda d: ":" in d.queue))
 @broken_by("gives another code", rewrites(Channel.Close, reply_code=ACCESS_REFUSED))
-def exclusive_queue_is_locked_to_its_connection(broker: Broker) -> None:
-    """The owner may use its queue; each use of it from a second connection is refused with 405."""
-    owner = broker.channel()
-    queue = owner.declare_queue(exclusive=True)
-    owner.bind(queue, "amq.direct", queue)
-    # 0-9-1/queue.unbind.01 wants a connection exception from every Unbind that fails.
-    refusals = {Queue.Unbind: (channel_closed(RESOURCE_LOCKED) | connection_closed(RESOURCE_LOCKED),)}
-    for use in (
-        Queue.Declare(queue, exclusive=True),
-        Queue.Declare(queue, passive=True),
-        Queue.Bind(queue, "amq.direct", queue),
-        Queue.Unbind(queue, "amq.direct", queue),
-        Queue.Purge(queue),
-        Basic.Get(queue, no_ack=True),
-        Basic.Consume(queue),
-        Queue.Delete(queue),
-    ):
-        stranger = broker.channel(new_connection=True)
-        stranger.send(use)
-        stranger.expect(*refusals.get(type(use), refused(RESOURCE_LOCKED)))
-        owner.ask(use)
+def name_with_other_characters_is_refused(broker: Broker) -> None:
+    """Letters, digits, hyphen, underscore, period and colon make a name; each other character is refused."""
+    channel = broker.channel()
+    channel.send(Queue.Declare(broker.name("queue", "{}-_.:aZ09"), exclusive=True))
+    channel.expect(Queue.DeclareOk)
+    syntax_error = channel_closed(SYNTAX_ERROR) | connection_closed(SYNTAX_ERROR)
+    for illegal in ("{} ", "{}/", "{}#", "{}\u00e9"):
+        channel = broker.channel()
+        channel.send(Queue.Declare(broker.name("queue", illegal), exclusive=True))
+        channel.expect(
+            *refused(PRECONDITION_FAILED),
+            syntax_error.under("502 is the code for illegal values of a field"),
+        )
+
+
+@scenario("0-9-1/queue.declare.passive.passive")
+@broken_by(
+    "does not know passive", forwards(Queue.Declare, passive=False, durable=True, when=lambda d: d.passive)
+)
+@broken_by("looks at the other fields", drops("queue.declare: passive confirms one that exists"))
+@broken_by("confirms what is not there", answers(Queue.Declare, Queue.DeclareOk("queue"), skip=2))
+@broken_by(
+    "reports it, and makes it",
+    changes("queue.declare: passive refuses one that does not exist", effects=(create_queue,)),
+)
+@broken_by("gives another code", rewrites(Channel.Close, reply_code=ACCESS_REFUSED))
+def passive_declare_of_a_missing_queue_is_not_found(broker: Broker) -> None:
+    """A passive declare confirms a queue that exists, whatever its other fields say, and else is 404.
+
+    The second time it is 404 again: asking has created nothing.
+    """
+    channel = broker.channel()
+    queue, missing = channel.declare_queue(exclusive=True), broker.name("queue")
+    channel.send(Queue.Declare(queue, passive=True, durable=True, auto_delete=True))
+    channel.expect(Queue.DeclareOk)
+    for _ in range(2):
+        channel = broker.channel()
+        channel.send(Queue.Declare(missing, passive=True))
+        channel.expect(*refused(NOT_FOUND))
+
+
+@scenario("0-9-1/queue.declare.passive.equivalent")
+@broken_by("does not compare", drops(OTHERWISE))
+@broken_by("makes every queue transient", forwards(Queue.Declare, durable=False))
+@broken_by("closes the connection", changes(OTHERWISE, answer=refuse(NOT_ALLOWED)))
+@broken_by("refuses, and makes it anew", changes(OTHERWISE, effects=(create_queue,)))
+@broken_by("confirms, and makes it anew", drops(AGAIN))
+@broken_by("takes no second Declare", changes(OTHERWISE, condition=named_queue_exists))
+def shared_queue_cannot_become_transient_or_exclusive(broker: Broker) -> None:
+    """A durable shared queue is confirmed when it is declared again unchanged, and refused otherwise.
+
+    The queue stays as it was, with its message.
+    """
+    for other in ({"durable": False}, {"exclusive": True}):
+        stays_as_declared(broker, {"durable": True}, other)
+
+
+@scenario("0-9-1/queue.declare.passive.equivalent")
+@broken_by(
+    "compares only what is shared", changes(OTHERWISE, condition=both(exists_otherwise, queue_is_shared))
+)
+def exclusive_queue_cannot_become_shared(broker: Broker) -> None:
+    """So is an exclusive queue, which the same connection declares again."""
+    stays_as_declared(broker, {"exclusive": True}, {"exclusive": False})
+
+
+@scenario("0-9-1/queue.declare.passive.equivalent")
+def durable_may_mean_nothing_for_an_exclusive_queue(broker: Broker) -> None:
+    """An exclusive queue declared again as durable: refused, or confirmed where durable means nothing."""
+    channel = broker.channel()
+    queue = channel.declare_queue(exclusive=True)
+    channel.send(Queue.Declare(queue, exclusive=True, durable=True))
+    meaningless = "a queue that goes with its connection outlives no restart, durable or not"
+    channel.expect(channel_closed(), answered(Queue.DeclareOk).recorded(meaningless))
+
+
+def stays_as_declared(broker: Broker, first: dict[str, Any], other: dict[str, Any]) -> None:
+    """Judge that a queue can be declared again as at first, not otherwise, and keeps its message."""
+    channel = broker.channel()
+    queue = channel.declare_queue(**first)
+    channel.publish(b"kept", key=queue)
+    again = Queue.Declare(queue).replace(**first)
+    channel.send(again)
+    channel.expect(Queue.DeclareOk)
+    channel.send(again.replace(**other))
+    close = channel.expect(channel_closed())
+    broker.note(f"{first} declared again with {other}: {code(close.reply_code)}")
+    channel = broker.channel()
+    channel.send(again)
+    channel.expect(Queue.DeclareOk)
+    channel.send(Basic.Get(queue, no_ack=True))
+    channel.expect(message(Basic.GetOk, b"kept"))
+
+
+@scenario("0-9-1/queue.declare.passive.equivalent")
+@broken_by("closes the connection for them", changes(OTHERWISE, answer=refuse(NOT_ALLOWED)))
+def other_arguments_are_a_channel_exception_or_mean_nothing(broker: Broker) -> None:
+    """Declared again with an argument more a queue is refused, or confirmed if the server knows none such."""
+    channel = broker.channel()
+    queue = channel.declare_queue(exclusive=True)
+    channel.send(Queue.Declare(queue, exclusive=True, arguments={"x-message-ttl": 60_000}))
+    channel.expect(
+        channel_closed(),
+        answered(Queue.DeclareOk).recorded(
+            "what arguments mean, and so whether they differ, is the server's"
+        ),
+    )
 
 
 @scenario("0-9-1/queue.declare.durable.persistence")
 @broken_by("forgets durable queues", drops("restart: keeps durable queues"))
+@broken_by("makes every queue transient", forwards(Queue.Declare, durable=False))
 def durable_queue_is_there_after_a_restart(broker: Broker) -> Iterator[Restart]:
     """A durable queue declared before the restart still takes and gives a message after it."""
     queue = broker.channel().declare_queue(durable=True)
@@ -86,5 +268,141 @@ def durable_queue_is_there_after_a_restart(broker: Broker) -> Iterator[Restart]:
     channel = broker.channel()
     channel.publish(b"after the restart", key=queue)
     channel.send(Basic.Consume(queue, no_ack=True))
-    channel.expect(Basic.ConsumeOk)
+    channel.expect_answer(Basic.ConsumeOk)
     channel.expect(message(Basic.Deliver, b"after the restart"))
+
+
+@scenario("0-9-1/queue.declare.durable.types")
+@broken_by("has no transient queues", rejects(Queue.Declare, NOT_IMPLEMENTED, when=lambda d: not d.durable))
+@broken_by("has no durable queues", rejects(Queue.Declare, NOT_IMPLEMENTED, when=lambda d: d.durable))
+@broken_by("makes every queue durable", forwards(Queue.Declare, durable=True))
+@broken_by("makes every queue transient", forwards(Queue.Declare, durable=False))
+@broken_by("keeps transient queues", Fault(keep_transient_queues))
+def durable_and_transient_queues_differ_after_a_restart(broker: Broker) -> Iterator[Restart]:
+    """A durable and a transient queue can be declared; after the restart only the durable one is there.
+
+    The transient one may also be there and empty: the document says that it is purged.
+    """
+    channel = broker.channel()
+    durable, transient = broker.name("queue"), broker.name("queue")
+    for declare in (Queue.Declare(durable, durable=True), Queue.Declare(transient, durable=False)):
+        channel.send(declare)
+        channel.expect(Queue.DeclareOk)
+        channel.publish(b"kept", key=declare.queue, delivery_mode=PERSISTENT)
+    channel.fence()
+    yield RESTART
+    channel = broker.channel()
+    channel.send(Queue.Declare(durable, passive=True))
+    channel.expect(Queue.DeclareOk)
+    channel.send(Basic.Get(transient, no_ack=True))
+    channel.expect(channel_closed(NOT_FOUND) | answered(Basic.GetEmpty))
+
+
+@scenario("0-9-1/queue.declare.exclusive.types")
+@broken_by("has no exclusive queues", rejects(Queue.Declare, NOT_IMPLEMENTED, when=lambda d: d.exclusive))
+@broken_by("has no shared queues", rejects(Queue.Declare, NOT_IMPLEMENTED, when=lambda d: not d.exclusive))
+@broken_by("shares every queue", forwards(Queue.Declare, exclusive=False))
+@broken_by("shares no queue", forwards(Queue.Declare, exclusive=True))
+@broken_by("locks nothing", drops("queue.declare: refuses a queue locked by another connection"))
+def exclusive_and_shared_queues_differ_for_a_second_connection(broker: Broker) -> None:
+    """An exclusive and a shared queue can be declared; a second connection may use the shared one only."""
+    channel = broker.channel()
+    private, shared = broker.name("queue"), broker.name("queue")
+    for declare in (Queue.Declare(private, exclusive=True), Queue.Declare(shared, durable=True)):
+        channel.send(declare)
+        channel.expect(Queue.DeclareOk)
+    other = broker.channel(new_connection=True)
+    other.send(Queue.Declare(shared, passive=True))
+    other.expect(Queue.DeclareOk)
+    other.send(Queue.Declare(private, passive=True))
+    other.expect(channel_closed() | connection_closed())
+
+
+def refused_to_strangers(use: object) -> tuple[Outcome, ...]:
+    """How the use of another connection's exclusive queue is refused."""
+    if isinstance(use, Queue.Unbind):
+        # 0-9-1/queue.unbind.01 wants a connection exception from every Unbind that fails.
+        return (channel_closed(RESOURCE_LOCKED) | connection_closed(RESOURCE_LOCKED),)
+    return refused(RESOURCE_LOCKED)
+
+
+LOCKED = "refuses a queue locked by another connection"
+
+
+@scenario("0-9-1/queue.declare.exclusive.exclusive")
+@broken_by("lets others declare it", drops(f"queue.declare: {LOCKED}"))
+@broken_by("lets others bind it", drops(f"queue.bind: {LOCKED}"))
+@broken_by("lets others unbind it", drops(f"queue.unbind: {LOCKED}"))
+@broken_by("lets others purge it", drops(f"queue.purge: {LOCKED}"))
+@broken_by("lets others get from it", drops(f"basic.get: {LOCKED}"))
+@broken_by("lets others consume from it", drops(f"basic.consume: {LOCKED}"))
+@broken_by("lets others delete it", drops(f"queue.delete: {LOCKED}"))
+@broken_by("refuses, and binds all the same", changes(f"queue.bind: {LOCKED}", effects=(bind_queue,)))
+@broken_by("refuses, and unbinds all the same", changes(f"queue.unbind: {LOCKED}", effects=(unbind_queue,)))
+@broken_by("refuses, and purges all the same", changes(f"queue.purge: {LOCKED}", effects=(purge_queue,)))
+@broken_by("refuses, and deletes all the same", changes(f"queue.delete: {LOCKED}", effects=(delete_it,)))
+@broken_by("gives another code", rewrites(Channel.Close, reply_code=ACCESS_REFUSED))
+def exclusive_queue_is_locked_to_its_connection(broker: Broker) -> None:
+    """Each use from a second connection is refused with 405 and changes nothing; the owner may do it all."""
+    owner = broker.channel()
+    queue = owner.declare_queue(exclusive=True)
+    owner.bind(queue, "amq.direct", queue)
+    owner.publish(b"kept", key=queue)
+    uses = (
+        Queue.Declare(queue, exclusive=True),
+        Queue.Declare(queue, passive=True),
+        Queue.Bind(queue, "amq.direct", f"{queue}.new"),
+        Queue.Unbind(queue, "amq.direct", queue),
+        Queue.Purge(queue),
+        Basic.Get(queue, no_ack=True),
+        Basic.Consume(queue),
+        Queue.Delete(queue),
+    )
+    for use in uses:
+        stranger = broker.channel(new_connection=True)
+        stranger.send(use)
+        stranger.expect(*refused_to_strangers(use))
+    owner.publish(b"not bound", exchange="amq.direct", key=f"{queue}.new")
+    owner.publish(b"still bound", exchange="amq.direct", key=queue)
+    owner.send(Basic.Consume(queue, "watch", no_ack=True))
+    owner.expect_answer(Basic.ConsumeOk)
+    owner.expect(message(Basic.Deliver, b"kept"))
+    owner.expect(message(Basic.Deliver, b"still bound"))
+    for use in uses:
+        owner.ask(use)
+
+
+@scenario("0-9-1/queue.declare.auto-delete.pre-existence")
+@broken_by("takes over the new flag", changes(AGAIN, effects=(take_over_auto_delete, becomes_current)))
+@broken_by("keeps it for ever", drops("consumer end: the last one deletes an auto-delete queue"))
+@broken_by("closes the connection", rejects(Queue.Declare, PRECONDITION_FAILED, when=lambda d: d.auto_delete))
+def auto_delete_stays_as_it_was_declared_first(broker: Broker) -> None:
+    """Declared again with the other auto-delete, a queue still goes, or stays, by its first declaration.
+
+    It is seen when the only consumer is cancelled. Whether the second Declare is confirmed is recorded.
+    """
+    for auto_delete in (False, True):
+        channel = broker.channel()
+        queue = channel.declare_queue(durable=True, auto_delete=auto_delete)
+        channel.send(Queue.Declare(queue, durable=True, auto_delete=not auto_delete))
+        channel.expect(
+            answered(Queue.DeclareOk).recorded("auto-delete is ignored where the queue exists"),
+            channel_closed().recorded("by passive.equivalent another auto-delete is refused"),
+        )
+        channel = broker.channel()
+        channel.ask(Basic.Cancel(channel.consume(queue)))
+        if auto_delete:
+            queue_goes(channel, queue)
+        else:
+            channel.send(Queue.Declare(queue, passive=True))
+            channel.expect(Queue.DeclareOk)
+
+
+def queue_goes(channel: AmqpChannel, queue: str) -> None:
+    """Judge that the queue is not there, at once or a while later: the document says not how soon."""
+    channel.send(Queue.Declare(queue, passive=True))
+    gone = channel_closed(NOT_FOUND)
+    if isinstance(channel.expect(gone | answered(Queue.DeclareOk)), Queue.DeclareOk):
+        channel.expect(silence())
+        channel.send(Queue.Declare(queue, passive=True))
+        channel.expect(gone)

@@ -15,7 +15,7 @@ from harness.amqp0_9_1.peer.channel_table import CHANNEL, OTHERWISE
 from harness.amqp0_9_1.peer.connection_table import CONNECTION
 from harness.amqp0_9_1.peer.deliveries import serve
 from harness.amqp0_9_1.peer.entities import Store, VirtualHost
-from harness.amqp0_9_1.peer.events import Restarting, State, Thing
+from harness.amqp0_9_1.peer.events import Restarting, Shortened, State, Thing
 from harness.amqp0_9_1.peer.exchange_table import EXCHANGE
 from harness.amqp0_9_1.peer.life import LIFE, tell
 from harness.amqp0_9_1.peer.policy import Policy
@@ -72,6 +72,8 @@ class Peer:
         self.taken = taken
         self.store = Store(limits.stored)
         self.checks_names = policy.illegal_field_name != "accept"
+        self.alarm = False
+        """Whether memory counts as exhausted, so that every queue is over its limit."""
         self.virtual_hosts: dict[str, VirtualHost] = {}
         self.nowhere = VirtualHost("")
         """Where connections are before they open a virtual host."""
@@ -91,8 +93,14 @@ class Peer:
         self.permissions[name] = frozenset(virtual_hosts)
 
     def use(self, facility: str) -> dict[str, str]:
-        """Use a facility: "second-vhost" or "restricted-user". Raises KeyError for another."""
-        return {"second-vhost": self._second_vhost, "restricted-user": self._restricted_user}[facility]()
+        """Use a facility, one of those below. Raises KeyError for another."""
+        facilities = {
+            "second-vhost": self._second_vhost,
+            "restricted-user": self._restricted_user,
+            "memory-alarm": self._raise_alarm,
+            "lift-memory-alarm": self._lift_alarm,
+        }
+        return facilities[facility]()
 
     def _second_vhost(self) -> dict[str, str]:
         name = self.unique("vhost-")
@@ -103,6 +111,22 @@ class Peer:
         name = self.unique("user-")
         self.add_user(name, name, ())
         return {"user": name, "password": name}
+
+    def _raise_alarm(self) -> dict[str, str]:
+        self.alarm = True
+        return {}
+
+    def _lift_alarm(self) -> dict[str, str]:
+        self.alarm = False
+        for host in self.virtual_hosts.values():
+            tell(self._turn_in(host), Thing.QUEUE, Shortened(), host.queues.values())
+        return {}
+
+    def _turn_in(self, host: VirtualHost) -> Turn:
+        """A turn for what no client has caused."""
+        manager = Connection(self, 0.0)
+        manager.host = host
+        return Turn(manager, None, None)
 
     def connect(self, now: float) -> Connection:
         """Accept a connection at time `now`, in seconds of the peer's clock."""
@@ -117,9 +141,7 @@ class Peer:
             if not connection.closed:
                 connection.restart()
         for host in self.virtual_hosts.values():
-            manager = Connection(self, 0.0)
-            manager.host = host
-            turn = Turn(manager, None, None)
+            turn = self._turn_in(host)
             bindings = [each for bound in host.bindings.values() for each in bound]
             tell(turn, Thing.BINDING, Restarting(), bindings)
             tell(

@@ -222,15 +222,19 @@ def is_persistent(turn: Turn) -> bool:
 
 
 def queue_is_long(turn: Turn) -> bool:
-    """The policy throttles and the publisher was not asked to stop yet."""
+    """The policy throttles and the publisher was not asked to stop yet; in an alarm any queue is long."""
     limit = turn.policy.pause_publishers_at
-    return limit is not None and len(turn.subject) >= limit and turn.channel not in turn.host.paused
+    if limit is None or turn.channel in turn.host.paused:
+        return False
+    return turn.peer.alarm or len(turn.subject) >= limit
 
 
 def queue_is_short_again(turn: Turn) -> bool:
     """Publishers are stopped and the queue has drained to half the limit."""
     limit = turn.policy.pause_publishers_at
-    return limit is not None and bool(turn.host.paused) and len(turn.subject) * 2 <= limit
+    if limit is None or turn.peer.alarm:
+        return False
+    return bool(turn.host.paused) and len(turn.subject) * 2 <= limit
 
 
 _CONNECTION_ENDS = (

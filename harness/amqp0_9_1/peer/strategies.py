@@ -15,7 +15,7 @@ from harness.amqp0_9_1.peer.routing import ROUTING, Matching
 if TYPE_CHECKING:
     from harness.amqp0_9_1.peer.session import Channel
 
-CHOKED = 1 << 24
+CHOKED = 1 << 20
 """Octets a client may leave unread before its consumers get no more."""
 
 

@@ -1,0 +1,217 @@
+"""Conditions, effects and strategies that are wrong about messages, for the reference peer's tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from harness.amqp0_9_1.peer.basic_table import named, requeue_rejected, tag_is_not_of_a_delivered_message
+from harness.amqp0_9_1.peer.entities import Consumer, Delivery, Entry, Queue
+from harness.amqp0_9_1.peer.life import cancel_consumer, is_persistent, requeue
+from harness.amqp0_9_1.peer.session import Channel
+from harness.amqp0_9_1.peer.strategies import in_turn, may_have
+from harness.amqp0_9_1.peer.turn import Reply, Turn, WithContent
+from harness.amqp0_9_1.vocabulary import Basic
+
+# -- persistence and overflow --------------------------------------------------------------------------
+
+
+def is_the_first_persistent(turn: Turn) -> bool:
+    """Only the oldest message of a queue is held on storage."""
+    return is_persistent(turn) and turn.subject.serial == 0
+
+
+def memory_is_exhausted(turn: Turn) -> bool:
+    """Every queue counts as overflowing."""
+    return turn.peer.alarm
+
+
+def memory_was_exhausted(turn: Turn) -> bool:
+    """Every queue counts as overflowing, and more than a few messages are on this one."""
+    return turn.peer.alarm and len(turn.subject) > 1
+
+
+def drop_the_newest(turn: Turn) -> None:
+    """Discards the message that came last."""
+    turn.subject.remove(list(turn.subject)[-1])
+
+
+def drop_the_oldest(turn: Turn) -> None:
+    """Discards the message that would be due next."""
+    turn.subject.remove(next(iter(turn.subject)))
+
+
+# -- priorities ----------------------------------------------------------------------------------------
+
+
+def one_level(_: int, __: int) -> int:
+    """Treats all priorities alike."""
+    return 0
+
+
+def five_is_low(_: int, priority: int) -> int:
+    """Draws the line between 5 and 6."""
+    return int(priority > 5)
+
+
+def four_is_high(_: int, priority: int) -> int:
+    """Draws the line between 3 and 4."""
+    return int(priority > 3)
+
+
+def low_before_high(_: int, priority: int) -> int:
+    """Delivers low priorities first."""
+    return int(priority < 5)
+
+
+def last_come_first(queue: Queue, level: int, entry: Entry) -> None:
+    """Puts each message before those that came earlier."""
+    queue.levels[level].appendleft(entry)
+
+
+def transient_first(queue: Queue, level: int, entry: Entry) -> None:
+    """Puts transient messages before persistent ones of the same priority."""
+    entries = queue.levels[level]
+    if entry.message.persistent:
+        entries.append(entry)
+    else:
+        entries.insert(0, entry)
+
+
+# -- windows and consumers -----------------------------------------------------------------------------
+
+
+def size_limits_single_messages(consumer: Consumer, entry: Entry) -> bool:
+    """Holds back a message that alone exceeds prefetch-size."""
+    window = consumer.channel.window
+    return not window.size or window.octets + len(entry.message.body) <= window.size
+
+
+def no_window(_: Consumer, __: Entry) -> bool:
+    """Sends everything in advance."""
+    return True
+
+
+def one_more_than_allowed(consumer: Consumer, _: Entry) -> bool:
+    """Sends one message beyond prefetch-count."""
+    channel = consumer.channel
+    windows = [each for each in (channel.window, channel.connection.window) if each.count]
+    return all(window.messages <= window.count for window in windows)
+
+
+def window_for_each_consumer(consumer: Consumer, _: Entry) -> bool:
+    """Counts for every consumer what the window of its channel allows to all of them."""
+    count = consumer.channel.window.count
+    out = [each for each in consumer.channel.unacknowledged.values() if each.consumer is consumer]
+    return not count or len(out) < count
+
+
+def set_window_of_this_channel(turn: Turn) -> None:
+    """Takes a limit for the connection as one for the channel."""
+    turn.channel.window.count = turn.event.prefetch_count
+
+
+def never_the_sixteenth(queue: Queue, entry: Entry, candidates: Iterable[Consumer]) -> Consumer | None:
+    """Leaves out the consumer that its client calls the sixteenth."""
+    return in_turn(queue, entry, [each for each in candidates if not each.tag.endswith("16")])
+
+
+def tag_is_in_use_anywhere(turn: Turn) -> bool:
+    """A consumer on some channel of the connection has the tag."""
+    return any(turn.event.consumer_tag in each.consumers for each in turn.connection.channels.values())
+
+
+def cancel_anywhere(turn: Turn) -> None:
+    """Ends the consumer with this tag on whichever channel it is."""
+    for channel in turn.connection.channels.values():
+        consumer = channel.consumers.get(turn.event.consumer_tag)
+        if consumer is not None:
+            cancel_consumer(Turn(turn.connection, channel, turn.event, consumer))
+
+
+def queue_of_the_consumer_is_gone(turn: Turn) -> bool:
+    """The consumer's queue was deleted."""
+    consumer = turn.channel.consumers.get(turn.event.consumer_tag)
+    return consumer is not None and not consumer.queue.alive
+
+
+def take_over(turn: Turn) -> None:
+    """Ends the consumers that are there, so that the new one is alone."""
+    for consumer in list(turn.queue.consumers):
+        cancel_consumer(turn.about(turn.event, consumer))
+
+
+# -- publishing ----------------------------------------------------------------------------------------
+
+
+def exchange_is_named(turn: Turn) -> bool:
+    """Any exchange but the default one."""
+    return bool(turn.event.exchange)
+
+
+def exchange_is_of_type_topic(turn: Turn) -> bool:
+    """A topic exchange of its own, not one of those pre-declared."""
+    exchange = turn.exchange
+    return exchange is not None and exchange.type == "topic" and not exchange.predeclared
+
+
+def return_nothing_but_the_method(turn: Turn) -> Reply:
+    """A Return whose content is that of another message."""
+    method, message = turn.subject.method, turn.subject.message
+    message.body, message.store.octets = b"lost", message.store.octets - len(message.body) + len(b"lost")
+    message.header = message.header[:4] + len(message.body).to_bytes(8) + message.header[12:]
+    return WithContent(Basic.Return(312, "NO_ROUTE", method.exchange, method.routing_key), message)
+
+
+# -- acknowledgement, rejection, recovery --------------------------------------------------------------
+
+
+def all_that_are_out(unacknowledged: Mapping[int, Delivery], _: int, __: bool) -> list[Delivery]:
+    """Takes every acknowledgement for one of all messages."""
+    return list(unacknowledged.values())
+
+
+def tag_was_never_given(turn: Turn) -> bool:
+    """Remembers the highest tag alone, so that a second acknowledgement passes."""
+    return bool(turn.event.delivery_tag > turn.channel.last_tag)
+
+
+def is_unknown_and_not_transacted(turn: Turn) -> bool:
+    """Leaves tags on a transacted channel to the commit."""
+    return not turn.channel.transacted and tag_is_not_of_a_delivered_message(turn)
+
+
+def is_unknown_and_single(turn: Turn) -> bool:
+    """Looks at tags only where they stand for one message."""
+    return not turn.event.multiple and tag_is_not_of_a_delivered_message(turn)
+
+
+def requeue_to_the_front_door(turn: Turn) -> None:
+    """Puts rejected messages back without remembering who rejected them, nor who had them."""
+    requeue_rejected(turn)
+    for queue in turn.host.queues.values():
+        for entry in queue:
+            entry.original = None
+
+
+def recipient_may_have(channel: Channel, consumer: Consumer | None, entry: Entry) -> bool:
+    """Whoever rejected a message may have it again."""
+    entry.avoid = ()
+    return may_have(channel, consumer, entry)
+
+
+def hold_what_is_rejected(turn: Turn) -> None:
+    """Goes on as if the message were still being processed."""
+    for delivery in named(turn):
+        delivery.entry.avoid = ()
+
+
+def resend_unmarked(turn: Turn) -> None:
+    """Returns every message to its recipient as if it were new."""
+    for delivery in list(turn.channel.unacknowledged.values()):
+        requeue(turn.about(turn.event, delivery))
+        delivery.entry.redelivered = False
+
+
+def nobody_is_transacted(turn: Turn) -> bool:
+    """Takes a transaction for one of the whole connection."""
+    return not any(each.transacted for each in turn.connection.channels.values())

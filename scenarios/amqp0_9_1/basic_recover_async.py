@@ -1,0 +1,34 @@
+"""basic.recover-async: unacknowledged messages are resent, without an answer."""
+
+from __future__ import annotations
+
+from harness.amqp0_9_1.basic_faults import resend_unmarked
+from harness.amqp0_9_1.broker import Broker
+from harness.amqp0_9_1.deviations import changes, rewrites, swaps
+from harness.amqp0_9_1.faults import never_redelivered
+from harness.amqp0_9_1.outcomes import Silence, channel_closed, connection_closed, silence
+from harness.amqp0_9_1.vocabulary import NOT_IMPLEMENTED, Basic
+from harness.expect import Inconclusive
+from scenarios.amqp0_9_1.basic_recover import RESENT, THREE, three_taken
+from scenarios.registry import broken_by, scenario
+
+
+@scenario("0-9-1/basic.recover-async.01")
+@broken_by("never sets the flag", swaps(redelivered=never_redelivered))
+@broken_by(
+    "does not mark what it resends", changes("basic.recover-async: requeues", effects=(resend_unmarked,))
+)
+@broken_by("clears the flag", rewrites(Basic.Deliver, redelivered=False))
+@broken_by("sets the flag once", rewrites(Basic.Deliver, redelivered=False, skip=THREE + 1))
+def what_recover_async_resends_is_marked(broker: Broker) -> None:
+    """Three messages are taken; each that Recover-Async with requeue set resends has redelivered=1."""
+    channel = three_taken(broker)
+    channel.send(Basic.RecoverAsync(requeue=True))
+    absent = channel_closed(NOT_IMPLEMENTED) | connection_closed(NOT_IMPLEMENTED)
+    first = channel.expect(RESENT | absent | silence())
+    if isinstance(first, Silence):
+        raise Inconclusive("no message was resent")
+    if not isinstance(first, Basic.Deliver):
+        broker.inapplicable("the server answers Recover-Async with 540")
+    for _ in range(THREE - 1):
+        channel.expect(RESENT | silence())

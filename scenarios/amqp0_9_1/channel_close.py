@@ -1,0 +1,41 @@
+"""channel.close."""
+
+from __future__ import annotations
+
+from harness.amqp0_9_1.broker import Broker
+from harness.amqp0_9_1.deviations import answers, changes, drops
+from harness.amqp0_9_1.outcomes import answered, channel_closed
+from harness.amqp0_9_1.peer.queue_table import create_queue, declare_ok
+from harness.amqp0_9_1.vocabulary import NOT_FOUND, REPLY_SUCCESS, Channel, Queue
+from scenarios.registry import broken_by, scenario
+
+CLOSING = "channel: closing hears only Close and Close-Ok"
+
+
+@scenario("0-9-1/channel.close.stability")
+@broken_by("serves methods after its Close", changes(CLOSING, effects=(create_queue,), answer=declare_ok))
+@broken_by("obeys in silence", changes(CLOSING, effects=(create_queue,)))
+@broken_by("never frees the channel", drops("channel.close-ok: frees the channel"))
+@broken_by(
+    "answers what it discards",
+    answers(Queue.Declare, Queue.DeclareOk("discarded"), when=lambda declare: not declare.passive),
+)
+def what_follows_the_servers_close_is_discarded(broker: Broker) -> None:
+    """After the server's Close a Declare has no answer and no effect; a Close is answered with Close-Ok.
+
+    A passive Declare of what is not there makes the server send Close. Open, which follows our Close-Ok,
+    shows that nothing else came, and that the channel is free again.
+    """
+    channel, witness = broker.channel(), broker.channel()
+    queue = channel.new_name("queue")
+    channel.send(Queue.Declare(queue, passive=True))
+    channel.control("a passive Declare of what is not there", Channel.Close)
+    channel.send(Queue.Declare(queue))
+    channel.send(Channel.Close(REPLY_SUCCESS, "crossing"))
+    channel.send(Channel.CloseOk())
+    channel.send(Channel.Open())
+    not_confirmed = answered(Channel.OpenOk).under("Close-Ok for a crossing Close is a must in lower case")
+    if isinstance(channel.expect(Channel.CloseOk, not_confirmed), Channel.CloseOk):
+        channel.expect(Channel.OpenOk)
+    witness.send(Queue.Declare(queue, passive=True))
+    witness.expect(channel_closed(NOT_FOUND))

@@ -1,0 +1,109 @@
+"""queue.delete."""
+
+from __future__ import annotations
+
+from harness.amqp0_9_1.broker import Broker
+from harness.amqp0_9_1.deviations import answers, changes, drops, forwards, rejects, rewrites
+from harness.amqp0_9_1.faults import current_everywhere, first_stays_current
+from harness.amqp0_9_1.outcomes import channel_closed, message, refused
+from harness.amqp0_9_1.peer.queue_table import (
+    bind_to_the_default_exchange,
+    create_queue,
+    delete_it,
+    purge_queue,
+)
+from harness.amqp0_9_1.vocabulary import ACCESS_REFUSED, NOT_FOUND, Basic, Channel, Queue
+from scenarios.amqp0_9_1.queue import spared, unknown_queue
+from scenarios.registry import broken_by, scenario
+
+IN_USE = "queue.delete: if-unused refuses one with consumers"
+AGAIN = "queue.declare: confirms the same again"
+NOT_EMPTY = "queue.delete: if-empty refuses one with messages"
+
+
+def has_no_name(delete: Queue.Delete) -> bool:
+    """A Delete of the current queue."""
+    return not delete.queue
+
+
+@scenario("0-9-1/queue.delete.queue.queue-known")
+@broken_by(
+    "confirms and does nothing",
+    answers(Queue.Delete, Queue.DeleteOk(0), when=has_no_name, skip=1),
+)
+@broken_by("finds nothing to delete", answers(Queue.Delete, Queue.DeleteOk(0), when=has_no_name))
+@broken_by("deletes the one declared first", changes(AGAIN, effects=(first_stays_current,)))
+@broken_by("always wants a name", rejects(Queue.Delete, NOT_FOUND, when=has_no_name))
+@broken_by(
+    "takes a queue of another channel",
+    changes(
+        "queue.declare: creates it", effects=(create_queue, bind_to_the_default_exchange, current_everywhere)
+    ),
+)
+@broken_by("gives another code", rewrites(Channel.Close, reply_code=ACCESS_REFUSED))
+def delete_without_a_name_needs_a_declared_queue(broker: Broker) -> None:
+    """Without a name the queue declared last on the channel is deleted; where none was it is 404."""
+    channel, stranger = broker.channel(), broker.channel()
+    first, last = (channel.declare_queue(exclusive=True) for _ in range(2))
+    stranger.send(Queue.Delete(""))
+    stranger.expect(*unknown_queue())
+    channel = broker.channel()
+    for queue in (first, last):
+        channel.ask(Queue.Declare(queue, exclusive=True))
+    channel.send(Queue.Delete(""))
+    channel.expect(Queue.DeleteOk)
+    channel.send(Queue.Declare(first, passive=True))
+    channel.expect(Queue.DeclareOk)
+    channel.send(Queue.Declare(last, passive=True))
+    channel.expect(channel_closed(NOT_FOUND))
+
+
+@scenario("0-9-1/queue.delete.queue.must-exist")
+@broken_by("finds nothing to delete", answers(Queue.Delete, Queue.DeleteOk(0), skip=1))
+@broken_by("gives another code", rewrites(Channel.Close, reply_code=ACCESS_REFUSED))
+def delete_of_a_missing_queue_is_not_found(broker: Broker) -> None:
+    """A queue that exists can be deleted; one that is gone or never was is refused with 404."""
+    channel = broker.channel()
+    queue = channel.declare_queue(exclusive=True)
+    channel.ask(Queue.Delete(queue))
+    for missing in (queue, broker.name("queue")):
+        channel = broker.channel()
+        channel.send(Queue.Delete(missing))
+        channel.expect(*refused(NOT_FOUND))
+
+
+@scenario("0-9-1/queue.delete.if-unused.in-use")
+@broken_by("does not know if-unused", forwards(Queue.Delete, if_unused=False))
+@broken_by("does not look for consumers", drops(IN_USE))
+@broken_by("refuses, and deletes all the same", changes(IN_USE, effects=(delete_it,)))
+def queue_with_a_consumer_is_not_deleted(broker: Broker) -> None:
+    """If-unused deletes a queue without consumers; with one it is refused with 406, and the queue stays."""
+    channel = broker.channel()
+    channel.ask(Queue.Delete(channel.declare_queue(durable=True), if_unused=True))
+    queue = channel.declare_queue(durable=True)
+    broker.channel().consume(queue)
+    channel.send(Queue.Delete(queue, if_unused=True))
+    channel.expect(*spared())
+    channel = broker.channel()
+    channel.send(Queue.Declare(queue, passive=True))
+    channel.expect(Queue.DeclareOk)
+
+
+@scenario("0-9-1/queue.delete.if-empty.not-empty")
+@broken_by("does not know if-empty", forwards(Queue.Delete, if_empty=False))
+@broken_by("does not look for messages", drops(NOT_EMPTY))
+@broken_by("refuses, and deletes all the same", changes(NOT_EMPTY, effects=(delete_it,)))
+@broken_by("refuses, and empties it", changes(NOT_EMPTY, effects=(purge_queue,)))
+def queue_with_a_message_is_not_deleted(broker: Broker) -> None:
+    """If-empty deletes a queue without messages; with one it is refused with 406, and the message stays."""
+    channel = broker.channel()
+    channel.ask(Queue.Delete(channel.declare_queue(durable=True), if_empty=True))
+    queue = channel.declare_queue(durable=True)
+    channel.publish(b"kept", key=queue)
+    channel.fence()
+    channel.send(Queue.Delete(queue, if_empty=True))
+    channel.expect(*spared())
+    channel = broker.channel()
+    channel.send(Basic.Consume(queue, no_ack=True))
+    channel.expect_answer(Basic.ConsumeOk)
+    channel.expect(message(Basic.Deliver, b"kept"))
