@@ -7,6 +7,7 @@ rest a sample is judged as well, and must not change.
 
 from __future__ import annotations
 
+import multiprocessing
 import random
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -97,7 +98,7 @@ def judge_rule(rule: Rule, goal: Target, evidence: Memory | None = None) -> Judg
     """Judge all checks of one rule on a target; the judgement that decides the rule's verdict."""
     evidence = evidence or Memory()
     with goal:
-        judge = Judge(goal, evidence, "detect")
+        judge = Judge(goal, evidence, "detect", lively=False)
         judged = [_judge(case, judge, evidence) for case in cases([rule], checks())]
     worst = fold(each.verdict for each in judged)
     return next(each for each in judged if each.verdict is worst)
@@ -169,6 +170,20 @@ class Bench:
             found = Fate.ELSEWHERE
         return Detected(rule, deviation, found, clean, seen, tuple(touched), tuple(too_wide))
 
+    def detect_all(self, wanted: Sequence[Deviation], others: bool, processes: int) -> Iterator[Detected]:
+        """Detect each deviation in order, in that many processes at once (1: in this one)."""
+        if processes == 1 or "fork" not in multiprocessing.get_all_start_methods():
+            yield from (self.detect(deviation, others) for deviation in wanted)
+            return
+        # Forked children have clean verdicts and deviations already; only what they found comes back.
+        context = multiprocessing.get_context("fork")
+        _INHERITED[:] = [self, wanted, others]
+        with context.Pool(processes) as pool:
+            found = pool.imap(_detect_number, range(len(wanted)), chunksize=4)
+            for deviation, (fate_, seen, touched, too_wide) in zip(wanted, found, strict=True):
+                rule = self.rules[deviation.rule]
+                yield Detected(rule, deviation, fate_, self.clean[rule.id], seen, touched, too_wide)
+
     def _split(self, deviation: Deviation) -> tuple[list[str], list[str]]:
         """The other rules of the document: those it may touch, and a sample of those it cannot."""
         own = self.rules[deviation.rule]
@@ -184,6 +199,15 @@ class Bench:
         clean = self.clean[identity]
         seen = judge_rule(self.rules[identity], self.build(deviation.change))
         return seen.verdict is not clean.verdict and fold([seen.verdict, clean.verdict]) is seen.verdict
+
+
+_INHERITED: list[Any] = []
+
+
+def _detect_number(number: int) -> tuple[Fate, Judged, tuple[str, ...], tuple[str, ...]]:
+    bench, wanted, others = _INHERITED
+    found = bench.detect(wanted[number], others)
+    return found.fate, found.seen, found.touched, found.too_wide
 
 
 def fate(rule: Rule, clean: Judged, seen: Judged) -> Fate:

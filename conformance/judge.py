@@ -146,7 +146,8 @@ class Judge:
     """Judges tests on one target.
 
     `prefix` makes names unique to run and worker; `harmless` keeps disruptive scenarios from running; `alone`
-    says that no other process is judging the target at the same time.
+    says that no other process is judging the target at the same time, `lively` that the target must still
+    serve after every scenario.
     """
 
     target: Target
@@ -156,6 +157,7 @@ class Judge:
     patience: Patience = field(default_factory=Patience)
     harmless: bool = False
     alone: bool = True
+    lively: bool = True
     worker: str = "main"
     _count: int = 0
 
@@ -258,6 +260,8 @@ class Judge:
 
     def _still_serves(self, play: _Play) -> None:
         """Revive a target that got stuck, where that is ours to do and nobody else is talking to it."""
+        if not self.lively:
+            return
         protocol = dialect(play.rule.document)
         try:
             protocol.serves(self.target)

@@ -6,7 +6,7 @@ The files are data; a new broker needs one file and no code. Top level: `product
 - `package`: the Debian package that brings it; `requires`: executables that must be there;
 - `version`: a command that prints the version; `within`: seconds a start or a command may take; `patience`:
   seconds that a process has to end by itself when a facility stops it (SIGTERM, then SIGKILL);
-- `workers`: how many processes judge it at once, 4 unless given; `ports`: names for free ports on the loopback interface;
+- `workers`: how many processes judge it at once, 4 unless given; `ports`: names for free loopback ports;
 - `links`: `at` a directory, symbolic links `to` what these patterns match; `files`: written before the start;
 - `environment`: all that the commands get beside PATH and LANG;
 - `run`: the processes in the order of their start: `name`, `command`, `ready` (a port that accepts

@@ -124,7 +124,7 @@ def watch(rule: str, *, during: str) -> Callable[[Play], Play]:
 
 
 def broken_by(says: str, change: Any) -> Callable[[Play], Play]:
-    """Beside a check: a faulty peer that breaks its rule; it `says` what it does wrong ("binds to nothing")."""
+    """Beside a check: a faulty peer that breaks its rule, and what it does wrong ("binds to nothing")."""
 
     def register(check: Play) -> Play:
         # Decorators apply from the bottom up: the one of the rule comes last and takes these.

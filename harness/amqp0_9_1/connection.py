@@ -244,6 +244,19 @@ class AmqpChannel:
         """A name of its own for a "queue" or an "exchange"; it is removed when the scenario ends."""
         return self.context.name(kind, self._link.name, self._link.now())
 
+    def misses(self, kind: str) -> None:
+        """Make sure that a "queue" or "exchange" nobody declared is not found, on a channel of its own.
+
+        The control for "it is there": a server that finds everything would pass that as well.
+        """
+        asked: dict[str, Method] = {
+            "queue": Queue.Declare(self.new_name(kind), passive=True),
+            "exchange": Exchange.Declare(self.new_name(kind), "direct", passive=True),
+        }
+        channel = self.connection.channel()
+        channel.ask(asked[kind], Channel.Close)
+        channel.send(Channel.CloseOk())
+
     def declare_queue(self, name: str | None = None, **flags: Any) -> str:
         """Declare a queue under a name of its own and return the name."""
         queue = self.new_name("queue") if name is None else name

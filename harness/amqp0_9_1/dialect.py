@@ -15,7 +15,7 @@ from harness.amqp0_9_1.footprint import Footprint, footprint, touches
 from harness.amqp0_9_1.mutants import Mutant, mutants
 from harness.amqp0_9_1.peer import TABLES, Peer
 from harness.amqp0_9_1.peer.policy import Policy
-from harness.amqp0_9_1.vocabulary import Queue
+from harness.amqp0_9_1.vocabulary import Channel, Queue
 from harness.context import Context
 from harness.dialect import Banner, Figure
 from harness.expect import Stop
@@ -66,10 +66,15 @@ class Amqp091:
         return Banner(str(told.get("product", "")), str(told.get("version", "")), told, min(trips))
 
     def serves(self, target: Target) -> None:
-        """Open a connection and a channel and declare a queue: a broker may open connections and be stuck."""
+        """Open a channel and ask for a queue; any answer will do.
+
+        A broker may go on opening connections while it is stuck behind them.
+        """
         broker = self._broker(target, Context(_Unkept(), "probe"))
         try:
-            broker.channel().ask(Queue.Declare(exclusive=True))
+            broker.channel().ask(
+                Queue.Declare("amqp-conformance", passive=True), Queue.DeclareOk, Channel.Close
+            )
             broker.hang_up()
         except Stop as failure:
             raise Unreachable(f"{target.name} no longer serves a new client: {failure}") from None

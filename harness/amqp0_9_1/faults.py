@@ -69,7 +69,7 @@ def stop_flow(turn: Turn) -> None:
 
 
 def _is_long(turn: Turn) -> bool:
-    return len(turn.subject) >= 500 and turn.channel not in turn.host.paused
+    return len(turn.subject) >= 100 and turn.channel not in turn.host.paused
 
 
 def _goes_on(turn: Turn) -> bool:

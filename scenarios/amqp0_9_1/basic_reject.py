@@ -18,7 +18,7 @@ from harness.expect import Outcome
 from scenarios.registry import broken_by, scenario
 
 FRAME = 8192
-MANY = 20
+MANY = 100
 """Rejected messages: a server that takes turns, or chance, sends some of so many to the wrong place."""
 
 LONG = bytes(1 << 19)

@@ -106,6 +106,7 @@ def knows(broker: Broker, kind: str) -> bool:
 def has_instance(host: AmqpConnection, exchange: str, unless: str = "") -> bool:
     """Bind a temporary queue to the exchange; it may be missing where another name is legal too."""
     channel = host.channel()
+    channel.misses("exchange")
     queue = channel.declare_queue(exclusive=True)
     channel.send(Queue.Bind(queue, exchange, queue, arguments=NAMED["headers"] if unless else {}))
     missing = channel_closed(NOT_FOUND).under(f"3.1.3.4 calls it {unless}")

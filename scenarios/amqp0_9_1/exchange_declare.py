@@ -41,6 +41,7 @@ REFUSED = channel_closed() | connection_closed()
 def at_least_16_exchanges_are_possible(broker: Broker) -> None:
     """16 exchanges can be declared, and then all of them are there."""
     channel = broker.channel()
+    channel.misses("exchange")
     exchanges = [broker.name("exchange") for _ in range(MANY)]
     for passive in (False, True):
         for exchange in exchanges:

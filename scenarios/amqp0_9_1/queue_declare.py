@@ -94,6 +94,7 @@ def new_queue_is_bound_to_the_default_exchange(broker: Broker) -> None:
 def at_least_256_queues_are_possible(broker: Broker) -> None:
     """256 queues can be declared and are all there; they are exclusive and go with their connection."""
     channel = broker.channel()
+    channel.misses("queue")
     queues = [broker.name("queue") for _ in range(MANY)]
     for passive in (False, True):
         for queue in queues:
@@ -273,7 +274,10 @@ def durable_queue_is_there_after_a_restart(broker: Broker) -> Iterator[Restart]:
 
 
 @scenario("0-9-1/queue.declare.durable.types")
-@broken_by("has no transient queues", rejects(Queue.Declare, NOT_IMPLEMENTED, when=lambda d: not d.durable))
+@broken_by(
+    "has no transient queues",
+    rejects(Queue.Declare, NOT_IMPLEMENTED, when=lambda d: not d.durable and not d.passive),
+)
 @broken_by("has no durable queues", rejects(Queue.Declare, NOT_IMPLEMENTED, when=lambda d: d.durable))
 @broken_by("makes every queue durable", forwards(Queue.Declare, durable=True))
 @broken_by("makes every queue transient", forwards(Queue.Declare, durable=False))
@@ -284,6 +288,7 @@ def durable_and_transient_queues_differ_after_a_restart(broker: Broker) -> Itera
     The transient one may also be there and empty: the document says that it is purged.
     """
     channel = broker.channel()
+    channel.misses("queue")
     durable, transient = broker.name("queue"), broker.name("queue")
     for declare in (Queue.Declare(durable, durable=True), Queue.Declare(transient, durable=False)):
         channel.send(declare)
