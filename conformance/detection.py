@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import multiprocessing
 import random
+import secrets
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -98,7 +99,8 @@ def judge_rule(rule: Rule, goal: Target, evidence: Memory | None = None) -> Judg
     """Judge all checks of one rule on a target; the judgement that decides the rule's verdict."""
     evidence = evidence or Memory()
     with goal:
-        judge = Judge(goal, evidence, "detect", lively=False)
+        # Names of its own each time: several judgements may share a real broker.
+        judge = Judge(goal, evidence, f"detect-{secrets.token_hex(4)}", lively=False)
         judged = [_judge(case, judge, evidence) for case in cases([rule], checks())]
     worst = fold(each.verdict for each in judged)
     return next(each for each in judged if each.verdict is worst)

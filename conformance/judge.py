@@ -14,7 +14,7 @@ from conformance.verdicts import Verdict
 from harness.context import Context, Patience
 from harness.dialect import dialect
 from harness.expect import ControlFailed, Inapplicable, Inconclusive, NotRun, OverBudget, Stop, Unmet
-from harness.journal import Event, Expected, Grade, Noted
+from harness.journal import Declared, Event, Expected, Grade, Noted
 from harness.target import Target, TargetError
 from harness.transport import Unreachable
 from scenarios.registry import Scenario, checks
@@ -55,6 +55,7 @@ class Findings:
     writer: Evidence
     expected: list[Expected] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
 
     def write(self, event: Event) -> None:
         """Keep the event, and expectations and notes here as well."""
@@ -62,6 +63,8 @@ class Findings:
             self.expected.append(event)
         elif isinstance(event, Noted):
             self.notes.append(event.text)
+        elif isinstance(event, Declared):
+            self.names.append(event.name)
         self.writer.write(event)
 
 
@@ -99,7 +102,7 @@ def conclude(rule: Rule, test: str, findings: Findings, stop: BaseException | No
         test=test,
         rule=rule.id,
         verdict=verdict,
-        signature=_signature(verdict, decisive, stop),
+        signature=_nameless(_signature(verdict, decisive, stop), findings.names),
         expected=decisive.outcomes if decisive else (),
         actual=decisive.actual if decisive else "",
         detail=detail,
@@ -123,6 +126,13 @@ def _signature(verdict: Verdict, decisive: Expected | None, stop: BaseException 
     if decisive.actual == decisive.outcomes[0]:
         return decisive.actual
     return f"{decisive.actual} instead of {decisive.outcomes[0]}"
+
+
+def _nameless(signature: str, names: list[str]) -> str:
+    # Names differ from run to run; what a baseline recognises must not.
+    for name in sorted(names, key=len, reverse=True):
+        signature = signature.replace(name, "NAME")
+    return signature
 
 
 @dataclass

@@ -31,6 +31,14 @@ def test_over_tcp_with_latency_the_table_is_the_same() -> None:
     assert alive == []
 
 
+TOLD_BY_A_RESET = {
+    ("0-9-1/connection.start.protocol-name", "closes without a header"),
+    ("0-9-1/connection.start.server-support", "says nothing"),
+}
+"""RabbitMQ resets the connection behind its header. Without the header a reset is all that comes, and a frame
+before it may have been lost: inconclusive is the right verdict there."""
+
+
 def quick(rule: Rule) -> bool:
     """Whether a rule's scenarios neither wait for seconds nor need the broker to themselves."""
     return all(
@@ -59,7 +67,9 @@ def test_deviations_before_rabbitmq_are_killed(rabbitmq: Target) -> None:
         for _, says, change in (each for each in interposed() if each[0] is rule):
             tried += 1
             seen = judge_rule(rule, ProxiedTarget(rabbitmq, change))
-            if fate(rule, clean, seen) is not Fate.KILLED:
+            if (rule.id, says) in TOLD_BY_A_RESET:
+                assert seen.verdict is Verdict.INCONCLUSIVE
+            elif fate(rule, clean, seen) is not Fate.KILLED:
                 alive.append(f"{rule.id}: {says}: {seen}")
     assert tried >= 30
     assert alive == []

@@ -15,6 +15,7 @@ import pytest
 from conformance.events import State, read, read_run, verify
 from conformance.leftovers import declared
 from conformance.results import rule_results
+from conformance.tests.baselines import admitted, unevidenced, unexpected
 from conformance.tests.conftest import Command, command_line, environment
 from conformance.verdicts import Verdict
 from harness.amqp0_9_1.broker import Broker
@@ -79,6 +80,11 @@ def test_every_rule_has_a_verdict_and_none_is_an_error(run: Path) -> None:
     assert {rule: each for rule, each in found.items() if each[0] is Verdict.ERROR} == {}
     assert verify(run).state is State.OK
     assert read_run(run).product == "RabbitMQ"
+
+
+def test_every_finding_is_in_the_baseline(run: Path) -> None:
+    assert unexpected(run, "rabbitmq-3.10") == []
+    assert unevidenced(run) == admitted("process-rabbitmq")
 
 
 def test_the_broker_was_restarted_once(run: Path) -> None:

@@ -147,7 +147,11 @@ def default_exchange_cannot_be_declared_or_deleted(broker: Broker) -> None:
 
     For Declare 406 is as good as 403: `syntax` of exchange.declare names it for a blank name.
     """
-    queue = broker.channel().declare_queue()
+    channel = broker.channel()
+    named = channel.declare_exchange("direct")
+    channel.ask(Exchange.Declare(named, "direct", passive=True))
+    channel.ask(Exchange.Delete(named))
+    queue = channel.declare_queue()
     refused_by_name = channel_closed(ACCESS_REFUSED, PRECONDITION_FAILED)
     any_other = REFUSED.under("the rule names no code: every exception obeys it")
     for access, preferred in (

@@ -1,0 +1,38 @@
+"""What the committed lists say about the known targets, for the tests that run them."""
+
+from __future__ import annotations
+
+import tomllib
+from datetime import date
+from pathlib import Path
+
+from conformance import baseline
+from conformance.events import read, read_run
+from conformance.results import rule_results
+from conformance.verdicts import Verdict
+from spec.catalogue import catalogue
+
+BASELINES = Path(__file__).parents[2] / "ci" / "baselines"
+NO_EVIDENCE = (Verdict.ERROR, Verdict.NOT_RUN, Verdict.INCONCLUSIVE, Verdict.INAPPLICABLE)
+
+
+def unexpected(run: Path, name: str) -> list[str]:
+    """What a run found beyond the baseline called `name`, errors aside."""
+    results = rule_results(read(run))
+    told = read_run(run)
+    rules = {rule.id for rule in catalogue().rules}
+    accepted = baseline.load(BASELINES / f"{name}.toml")
+    report = baseline.apply(results, accepted, told.product, told.version, date.today(), rules)
+    found = [each for each in report.failures if each.verdict not in NO_EVIDENCE]
+    return [str(each) for each in (*found, *report.passes, *report.unmatched, *report.stale)]
+
+
+def unevidenced(run: Path) -> dict[str, str]:
+    """The rules a run could not evidence, with the verdict that says so."""
+    return {each.rule: str(each.verdict) for each in rule_results(read(run)) if each.verdict in NO_EVIDENCE}
+
+
+def admitted(target: str) -> dict[str, str]:
+    """The rules a target is known not to evidence, with the verdict their reason begins with."""
+    listed = tomllib.loads((BASELINES / "unevidenced.toml").read_text())[target]
+    return {rule: reason.partition(":")[0] for rule, reason in listed.items()}
