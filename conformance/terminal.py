@@ -105,9 +105,10 @@ def _section(rules: Iterable[Rule], results: Mapping[str, RuleResult], console: 
         table.add_column("finding", ratio=1, overflow="fold")
     for rule in rules:
         result = results[rule.id]
-        name, finding = Text(printable(rule.id)), Text(_finding(result), style="dim")
+        name: RenderableType = Text(printable(rule.id))
+        finding = Text(_finding(result), style="dim")
         if not wide and finding:
-            name = Text.assemble(name, "\n  ", finding)
+            name = Group(name, Padding(finding, (0, 0, 0, 2)))
         cells = [name, Text(rule.level), Text(_parties(rule, console)), _word(result.verdict, console)]
         table.add_row(*cells, *([finding] if wide else []))
     return table
