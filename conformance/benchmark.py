@@ -21,7 +21,7 @@ from rich.table import Table
 from conformance.detection import judge_rule
 from harness.dialect import Figure, dialect
 from harness.embedded import EmbeddedTarget
-from harness.target import known_targets, target
+from harness.targets import known_targets, target
 from scenarios.registry import checks
 from spec.catalogue import catalogue
 

@@ -19,7 +19,8 @@ from conformance.printable import printable
 from conformance.results import rule_results
 from conformance.run import Options, Run
 from harness.journal import Direction, Ended, Event, Octets, Opened
-from harness.target import Target, TargetError, target
+from harness.target import Target, TargetError
+from harness.targets import target
 from spec.catalogue import catalogue
 
 

@@ -42,7 +42,8 @@ from conformance.leftovers import remove_leftovers
 from conformance.passive import conclude_passive, give_occasion, occasions
 from harness.context import Patience
 from harness.dialect import Banner, dialect
-from harness.target import Target, TargetError, attach, target
+from harness.target import Target, TargetError
+from harness.targets import attach, target
 from harness.transport import Unreachable
 from scenarios.registry import Scenario, Watch, checks
 from spec.catalogue import catalogue

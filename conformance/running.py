@@ -16,7 +16,8 @@ from conformance.progress import Quiet
 from conformance.run import Run
 from conformance.terminal import report
 from harness.dialect import dialect
-from harness.target import TargetError, target
+from harness.target import TargetError
+from harness.targets import target
 from scenarios.registry import checks
 from spec.catalogue import catalogue
 from spec.selection import select

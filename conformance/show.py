@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harness.target import known_targets
+from harness.targets import known_targets
 from scenarios.registry import Scenario, Watch, checks
 from spec.catalogue import catalogue
 from spec.rules import Rule

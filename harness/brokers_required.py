@@ -10,7 +10,7 @@ import os
 
 import pytest
 
-from harness.target import known_targets
+from harness.targets import known_targets
 
 REQUIRED = "AMQP_CONFORMANCE_REQUIRE_BROKERS"
 

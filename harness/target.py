@@ -6,7 +6,7 @@ import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Self
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 
@@ -180,43 +180,3 @@ class Kind:
     make: Callable[[str], Target]
     attach: Callable[[Mapping[str, Any]], Target]
     known: Callable[[], tuple[Known, ...]]
-
-
-def kinds() -> Mapping[str, Kind]:
-    """The kinds of targets by their name before the colon."""
-    from harness.embedded import EMBEDDED
-    from harness.process import PROCESS
-
-    url = Kind(UrlTarget, lambda given: UrlTarget(given["url"]), _url_known)
-    return {"embedded": EMBEDDED, "process": PROCESS, "url": url}
-
-
-def _url_known() -> tuple[Known, ...]:
-    return (Known("amqp://user:password@host:port/vhost", True, "", "anything that listens"),)
-
-
-def target(named: str) -> Target:
-    """The target called `named`. Raises TargetError with the known ones when there is none."""
-    if "://" in named:
-        return UrlTarget(named)
-    kind, _, rest = named.partition(":")
-    found = kinds().get(kind)
-    if found is None:
-        known = ", ".join(each.name for each in known_targets())
-        raise TargetError(f"there is no target {named!r}; known are {known}")
-    return found.make(rest)
-
-
-def attach(given: Mapping[str, Any]) -> Target:
-    """A target that another process has started, from its `attachment`."""
-    return kinds()[given["kind"]].attach(given)
-
-
-def known_targets() -> tuple[Known, ...]:
-    """All targets that can be named, and whether each can start here."""
-    return tuple(known for kind in kinds().values() for known in kind.known())
-
-
-def plain_endpoint(endpoint: Endpoint) -> dict[str, Any]:
-    """An endpoint as plain values, its password included, for our own workers."""
-    return asdict(endpoint)

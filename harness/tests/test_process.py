@@ -18,7 +18,8 @@ from harness import custody
 from harness.custody import bearers, born, marks, sweep
 from harness.description import descriptions, fill, parse
 from harness.process import ProcessTarget, accepts, free_ports
-from harness.target import TargetError, attach, target
+from harness.target import TargetError
+from harness.targets import attach, target
 
 HEADER = b"AMQP\x00\x00\x09\x01"
 START = b"\x01\x00\x00"  # a method frame on channel 0

@@ -7,7 +7,8 @@ import pytest
 
 from harness import brokers_required
 from harness.brokers_required import REQUIRED, absence, pytest_runtest_setup
-from harness.target import Endpoint, Known, TargetError, endpoint_of, known_targets, target
+from harness.target import Endpoint, Known, TargetError, endpoint_of
+from harness.targets import known_targets, target
 
 
 @pytest.mark.parametrize(

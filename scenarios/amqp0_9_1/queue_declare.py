@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.connection import AmqpChannel
 from harness.amqp0_9_1.deviations import (
     Fault,
-    answers,
     changes,
     drops,
     forwards,
@@ -20,36 +18,29 @@ from harness.amqp0_9_1.deviations import (
 from harness.amqp0_9_1.faults import (
     forget_the_oldest_of_many,
     keep_transient_queues,
-    queue_is_shared,
     take_over_auto_delete,
 )
 from harness.amqp0_9_1.outcomes import (
     answered,
     channel_closed,
-    code,
     connection_closed,
     message,
     refused,
     silence,
 )
-from harness.amqp0_9_1.peer.names import both
 from harness.amqp0_9_1.peer.queue_table import (
     becomes_current,
     bind_queue,
     create_queue,
     delete_it,
-    exists_otherwise,
     generate_name,
-    named_queue_exists,
     purge_queue,
     unbind_queue,
 )
-from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.peer.routing import fanout
 from harness.amqp0_9_1.vocabulary import (
     ACCESS_REFUSED,
     COMMAND_INVALID,
-    NOT_ALLOWED,
     NOT_FOUND,
     NOT_IMPLEMENTED,
     PRECONDITION_FAILED,
@@ -68,7 +59,6 @@ MANY = 256
 PERSISTENT = 2
 CREATES = "queue.declare: creates it"
 AGAIN = "queue.declare: confirms the same again"
-OTHERWISE = "queue.declare: refuses another durable or exclusive or other arguments"
 RESERVED = "queue.declare: refuses a reserved name"
 
 
@@ -163,100 +153,6 @@ def name_with_other_characters_is_refused(broker: Broker) -> None:
             *refused(PRECONDITION_FAILED),
             syntax_error.under("502 is the code for illegal values of a field"),
         )
-
-
-@scenario("0-9-1/queue.declare.passive.passive")
-@broken_by(
-    "does not know passive", forwards(Queue.Declare, passive=False, durable=True, when=lambda d: d.passive)
-)
-@broken_by("looks at the other fields", drops("queue.declare: passive confirms one that exists"))
-@broken_by("confirms what is not there", answers(Queue.Declare, Queue.DeclareOk("queue"), skip=2))
-@broken_by(
-    "reports it, and makes it",
-    changes("queue.declare: passive refuses one that does not exist", effects=(create_queue,)),
-)
-@broken_by("gives another code", rewrites(Channel.Close, reply_code=ACCESS_REFUSED))
-def passive_declare_of_a_missing_queue_is_not_found(broker: Broker) -> None:
-    """A passive declare confirms a queue that exists, whatever its other fields say, and else is 404.
-
-    The second time it is 404 again: asking has created nothing.
-    """
-    channel = broker.channel()
-    queue, missing = channel.declare_queue(exclusive=True), broker.name("queue")
-    channel.send(Queue.Declare(queue, passive=True, durable=True, auto_delete=True))
-    channel.expect(Queue.DeclareOk)
-    for _ in range(2):
-        channel = broker.channel()
-        channel.send(Queue.Declare(missing, passive=True))
-        channel.expect(*refused(NOT_FOUND))
-
-
-@scenario("0-9-1/queue.declare.passive.equivalent")
-@broken_by("does not compare", drops(OTHERWISE))
-@broken_by("makes every queue transient", forwards(Queue.Declare, durable=False))
-@broken_by("closes the connection", changes(OTHERWISE, answer=refuse(NOT_ALLOWED)))
-@broken_by("refuses, and makes it anew", changes(OTHERWISE, effects=(create_queue,)))
-@broken_by("confirms, and makes it anew", drops(AGAIN))
-@broken_by("takes no second Declare", changes(OTHERWISE, condition=named_queue_exists))
-def shared_queue_cannot_become_transient_or_exclusive(broker: Broker) -> None:
-    """A durable shared queue is confirmed when it is declared again unchanged, and refused otherwise.
-
-    The queue stays as it was, with its message.
-    """
-    for other in ({"durable": False}, {"exclusive": True}):
-        stays_as_declared(broker, {"durable": True}, other)
-
-
-@scenario("0-9-1/queue.declare.passive.equivalent")
-@broken_by(
-    "compares only what is shared", changes(OTHERWISE, condition=both(exists_otherwise, queue_is_shared))
-)
-def exclusive_queue_cannot_become_shared(broker: Broker) -> None:
-    """So is an exclusive queue, which the same connection declares again."""
-    stays_as_declared(broker, {"exclusive": True}, {"exclusive": False})
-
-
-@scenario("0-9-1/queue.declare.passive.equivalent")
-def durable_may_mean_nothing_for_an_exclusive_queue(broker: Broker) -> None:
-    """An exclusive queue declared again as durable: refused, or confirmed where durable means nothing."""
-    channel = broker.channel()
-    queue = channel.declare_queue(exclusive=True)
-    channel.send(Queue.Declare(queue, exclusive=True, durable=True))
-    meaningless = "a queue that goes with its connection outlives no restart, durable or not"
-    channel.expect(channel_closed(), answered(Queue.DeclareOk).recorded(meaningless))
-
-
-def stays_as_declared(broker: Broker, first: dict[str, Any], other: dict[str, Any]) -> None:
-    """Judge that a queue can be declared again as at first, not otherwise, and keeps its message."""
-    channel = broker.channel()
-    queue = channel.declare_queue(**first)
-    channel.publish(b"kept", key=queue)
-    again = Queue.Declare(queue).replace(**first)
-    channel.send(again)
-    channel.expect(Queue.DeclareOk)
-    channel.send(again.replace(**other))
-    close = channel.expect(channel_closed())
-    broker.note(f"{first} declared again with {other}: {code(close.reply_code)}")
-    channel = broker.channel()
-    channel.send(again)
-    channel.expect(Queue.DeclareOk)
-    channel.send(Basic.Get(queue, no_ack=True))
-    channel.expect(message(Basic.GetOk, b"kept"))
-
-
-@scenario("0-9-1/queue.declare.passive.equivalent")
-@broken_by("closes the connection for them", changes(OTHERWISE, answer=refuse(NOT_ALLOWED)))
-def other_arguments_are_a_channel_exception_or_mean_nothing(broker: Broker) -> None:
-    """Declared again with an argument more a queue is refused, or confirmed if the server knows none such."""
-    channel = broker.channel()
-    queue = channel.declare_queue(exclusive=True)
-    channel.send(Queue.Declare(queue, exclusive=True, arguments={"x-message-ttl": 60_000}))
-    channel.expect(
-        channel_closed(),
-        answered(Queue.DeclareOk).recorded(
-            "what arguments mean, and so whether they differ, is the server's"
-        ),
-    )
 
 
 @scenario("0-9-1/queue.declare.durable.persistence")
