@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
@@ -38,14 +39,7 @@ def detect_rules(selectors: tuple[str, ...], latency: float | None, console: Con
     build: Build = in_memory if latency is None else lambda change: ServedTarget(change, latency=latency)
     found = list(_with_progress(chosen, build, latency is None, console))
     console.print(detection_table(found))
-    for each in found:
-        if each.touched:
-            console.print(
-                Text(
-                    f"{each.rule.id}: a peer that {each.deviation.says} also turns {', '.join(each.touched)}"
-                ),
-                style="dim",
-            )
+    _explain_touched(found, console)
     bare = missing_deviations(chosen)
     for identity in bare:
         console.print(f"{identity} has a check and no deviation that proves it", style="bold red")
@@ -59,6 +53,16 @@ def detect_rules(selectors: tuple[str, ...], latency: float | None, console: Con
     if not found:
         return int(Exit.NOTHING)
     return int(Exit.NOT_MET if bad or bare or any(each.too_wide for each in found) else Exit.MET)
+
+
+def _explain_touched(found: Sequence[Detected], console: Console) -> None:
+    """Which other rules turned worse: theirs use what the deviation breaks, as computed from a clean peer."""
+    touched = [each for each in found if each.touched]
+    if touched:
+        console.print("\nalso turned, by rules whose checks use what is broken:", style="bold")
+    for each in touched:
+        others = ", ".join(identity.partition("/")[2] for identity in each.touched)
+        console.print(Text(f"{each.rule.id}, {each.deviation.says}: {others}", style="dim"))
 
 
 def _with_progress(rules: Sequence[Rule], build: Build, others: bool, console: Console) -> Iterator[Detected]:
@@ -78,18 +82,19 @@ def _with_progress(rules: Sequence[Rule], build: Build, others: bool, console: C
             bar.advance(task)
 
 
-def detection_table(found: Sequence[Detected]) -> Table:
-    """One row for each deviation: its rule, what the peer does wrong, its fate and the verdict it got."""
-    table = Table(box=None, pad_edge=False)
-    table.add_column("rule", no_wrap=True)
-    for column in ("a peer that", "fate", "verdict", "also turns"):
-        table.add_column(column, overflow="fold")
-    for each in found:
-        table.add_row(
-            each.rule.id,
-            Text(each.deviation.says),
-            Text(str(each.fate), style=STYLES[each.fate]),
-            Text(printable(f"{each.seen.verdict} {each.seen.signature}")[:100]),
-            str(len(each.touched)),
-        )
-    return table
+def detection_table(found: Sequence[Detected]) -> Group:
+    """Rule by rule: what the peer does wrong, what became of it, the verdict it got, and who else noticed."""
+    parts: list[RenderableType] = []
+    for rule, members in groupby(found, key=lambda each: each.rule.id):
+        table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 1), expand=True)
+        table.add_column("fate", width=15, no_wrap=True)
+        table.add_column("a peer that", ratio=2, overflow="fold")
+        table.add_column("verdict", ratio=3, overflow="fold")
+        for each in members:
+            also = f" (and {len(each.touched)} other rules)" if each.touched else ""
+            came = printable(f"{each.seen.verdict} {each.seen.signature}")[:120]
+            table.add_row(
+                Text(str(each.fate), style=STYLES[each.fate]), Text(each.deviation.says), Text(came + also)
+            )
+        parts += [Text(f"\n{rule}", style="bold"), table]
+    return Group(*parts)
