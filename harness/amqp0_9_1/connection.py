@@ -184,6 +184,15 @@ class AmqpChannel:
         self.send(FENCE)
         self.expect(Exchange.DeclareOk)
 
+    def got_nothing(self) -> None:
+        """Judge that nothing has come on this channel up to now, where no fence can be sent any more.
+
+        Raises Unmet. Something else must have made sure that what was due has arrived.
+        """
+        seen = self._link.next(self.number, 0.0)
+        came = not isinstance(seen, Silence | Closed)
+        self._link.judged("nothing more on the channel", signature(seen), not came)
+
     # -- controls --------------------------------------------------------------------------------------
 
     def ask(self, method: Method, *answers: type[Method]) -> Any:

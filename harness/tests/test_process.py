@@ -324,8 +324,10 @@ def test_the_next_start_sweeps_what_a_dead_owner_left(temporary: Path) -> None:
     for directory in (left, mine, foreign):
         directory.mkdir()
     process = subprocess.Popen(["sleep", "600"], env=os.environ | marks(left, "broker"))
+    while not bearers(left):
+        os.sched_yield()  # for a moment after its start a process shows no environment yet
     sweep()
-    assert process.wait() == -signal.SIGKILL
+    assert process.wait(20) == -signal.SIGKILL
     assert not left.exists()
     assert mine.exists()
     assert foreign.exists()

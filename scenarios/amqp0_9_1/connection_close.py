@@ -29,10 +29,11 @@ def what_follows_the_servers_close_is_discarded(broker: Broker) -> None:
     connection.control("a second Open of the channel", Connection.Close)
     channel.send(Queue.Declare(queue))
     connection.send(Connection.Close(REPLY_SUCCESS, "crossing"))
-    channel.expect(
+    connection.expect(
         Connection.CloseOk, closed_silently().under("Close-Ok for a crossing Close is a must in lower case")
     )
     connection.send(Connection.CloseOk())
     witness = broker.channel(new_connection=True)
     witness.send(Queue.Declare(queue, passive=True))
     witness.expect(channel_closed(NOT_FOUND))
+    channel.got_nothing()
