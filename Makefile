@@ -6,8 +6,9 @@ READY  := $(VENV)/.ready
 
 TARGET ?= embedded
 LEVEL  ?= should
+SECONDS ?= 60
 
-.PHONY: certify test lint bench clean
+.PHONY: certify test lint bench fuzz clean
 
 certify: $(READY)
 	@$(BIN)/amqp-conformance run --target '$(TARGET)' --level '$(LEVEL)'
@@ -26,6 +27,11 @@ $(READY): pyproject.toml
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
+
+fuzz: $(READY)
+	@$(BIN)/python -c 'import atheris' 2>/dev/null || $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[fuzz]'
+	@$(BIN)/python -m harness.amqp0_9_1.fuzz --seconds $$(($(SECONDS) * 3 / 5))
+	@$(BIN)/python -m conformance.fuzz --seconds $$(($(SECONDS) * 2 / 5))
 
 bench: $(READY)
 	@$(BIN)/python -m conformance.benchmark $(JSON)

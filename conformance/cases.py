@@ -53,10 +53,15 @@ class Case:
             verdict, why = Verdict.NOT_RUN, "no scenario yet"
         return Judged(test=self.id, rule=rule.id, verdict=verdict, detail=why, level=rule.level)
 
-    def not_run(self, why: str) -> Judged:
-        """The verdict when the run did not come to this case."""
+    def not_run(self, why: str, signature: str = "") -> Judged:
+        """The verdict when the run did not come to this case; with a `signature` where that recurs."""
         return Judged(
-            test=self.id, rule=self.rule.id, verdict=Verdict.NOT_RUN, detail=why, level=self.rule.level
+            test=self.id,
+            rule=self.rule.id,
+            verdict=Verdict.NOT_RUN,
+            signature=signature,
+            detail=why,
+            level=self.rule.level,
         )
 
 

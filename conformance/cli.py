@@ -3,21 +3,53 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 from rich.console import Console
 
+from conformance.baseline import BaselineError
 from conformance.gate import Exit
 from conformance.kinds import EvidenceError
+from harness.sasl import MECHANISMS, PLAIN
 from harness.target import TargetError
+from harness.tls import Security
 from harness.transport import Unreachable
 from spec.rules import Level
 from spec.selection import SelectorError
 from spec.xml import DocumentError
 
+EXPECTED = (SelectorError, DocumentError, EvidenceError, BaselineError, TargetError, KeyError)
+"""What a user can do wrong."""
+REPORTS = ("terminal", "junit", "allure", "github", "gitlab", "tap", "badge")
 LEVELS = click.Choice([str(level) for level in Level])
+
+
+def security_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options that say how a target is reached: `tls_…` and `mechanism`."""
+    options = (
+        click.option("--tls-ca", default="", metavar="FILE", help="trust these authorities (PEM)"),
+        click.option("--tls-cert", default="", metavar="FILE", help="the client's certificate (PEM)"),
+        click.option("--tls-key", default="", metavar="FILE", help="its key, if it stands in another file"),
+        click.option("--tls-insecure", is_flag=True, help="trust any certificate; the run says so"),
+        click.option(
+            "--mechanism",
+            default=PLAIN,
+            metavar="NAME",
+            show_default=True,
+            help=f"SASL: {', '.join(MECHANISMS)}",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def security(tls_ca: str, tls_cert: str, tls_key: str, tls_insecure: bool, mechanism: str) -> Security:
+    """What the options mean."""
+    return Security(tls_ca, tls_cert, tls_key, tls_insecure, mechanism)
 
 
 class Sentence(click.Group):
@@ -27,7 +59,7 @@ class Sentence(click.Group):
         """Run the command; wrong usage exits 2, an unreachable target 3."""
         try:
             return super().invoke(context)
-        except (SelectorError, DocumentError, EvidenceError, TargetError, KeyError) as failure:
+        except EXPECTED as failure:
             end(str(failure), Exit.NOTHING)
         except Unreachable as failure:
             end(str(failure), Exit.UNREACHABLE)
@@ -95,11 +127,36 @@ def explain(rule: str) -> None:
 )
 @click.option("--shuffle", type=int, metavar="SEED", help="another order, to show that none matters")
 @click.option("--disruptive", is_flag=True, help="allow what may harm others on a shared target")
-def run(selectors: tuple[str, ...], **chosen: Any) -> None:
+@click.option(
+    "--budget",
+    type=click.FloatRange(min=0, min_open=True),
+    default=600.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="judge no longer than this; the rest is not-run",
+)
+@click.option(
+    "--verify",
+    "times",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="judge N times in other orders; exit 1 if runs differ",
+)
+@click.option("--list", "dry", is_flag=True, help="say what would be judged and declared, and touch nothing")
+@security_options
+def run(selectors: tuple[str, ...], times: int | None, dry: bool, **chosen: Any) -> None:
     """Judge a target, write the run's folder, exit by the gate.
 
     Example: amqp-conformance run --target amqp://guest:guest@localhost:5672 --level must
     """
+    if dry:
+        from conformance.listing import list_suite
+
+        sys.exit(list_suite(selectors, Console(), **chosen))
+    if times:
+        from conformance.verifying import verify_suite
+
+        sys.exit(verify_suite(selectors, Console(), times, **chosen))
     from conformance.running import run_suite
 
     sys.exit(run_suite(selectors, Console(), **chosen))
@@ -109,7 +166,8 @@ def run(selectors: tuple[str, ...], **chosen: Any) -> None:
 @click.argument("run", type=click.Path(path_type=Path))
 @click.argument("rule")
 @click.option("--target", help="judge here instead (the run's own target by default)")
-def replay(run: Path, rule: str, target: str | None) -> None:
+@security_options
+def replay(run: Path, rule: str, target: str | None, **reached: Any) -> None:
     """Judge RULE of RUN again and print both exchanges side by side.
 
     The password comes from --target or from AMQP_PASSWORD, never from the run.
@@ -118,7 +176,23 @@ def replay(run: Path, rule: str, target: str | None) -> None:
     """
     from conformance.replaying import replay_rule
 
-    sys.exit(replay_rule(run, rule, target, Console()))
+    sys.exit(replay_rule(run, rule, target, Console(), security(**reached)))
+
+
+@main.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--format", "form", type=click.Choice(REPORTS), help="only this report, on standard output")
+@click.option("--output", type=click.Path(path_type=Path), help="where the files go (default: into RUN)")
+def render(run: Path, form: str | None, output: Path | None) -> None:
+    """Write the reports of RUN, a finished or a broken-off one, from its events.
+
+    Without --format all files are written; allure is always a folder of files. Nothing is judged anew.
+
+    Example: amqp-conformance render runs/20261120-101500-1a2b3c4d --format github
+    """
+    from conformance.rendering import render_run
+
+    render_run(run, form, output, Console())
 
 
 @main.command()
@@ -139,7 +213,8 @@ def verify(run: Path) -> None:
 @main.command()
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--target", help="clean here (the run's own target by default)")
-def clean(run: Path, target: str | None) -> None:
+@security_options
+def clean(run: Path, target: str | None, **reached: Any) -> None:
     """Remove from its target what a crashed RUN left there.
 
     The password comes from --target or from AMQP_PASSWORD, never from the run.
@@ -148,7 +223,31 @@ def clean(run: Path, target: str | None) -> None:
     """
     from conformance.replaying import clean_up
 
-    sys.exit(clean_up(run, target))
+    sys.exit(clean_up(run, target, security(**reached)))
+
+
+@main.group()
+def baseline() -> None:
+    """Keep the list of verdicts that are accepted.
+
+    Example: amqp-conformance baseline update runs/20261120-101500-1a2b3c4d --baseline accepted.toml
+    """
+
+
+@baseline.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--baseline", "file", type=click.Path(path_type=Path), required=True, metavar="FILE")
+@click.option("--dry-run", is_flag=True, help="print what would change, and change nothing")
+def update(run: Path, file: Path, dry_run: bool) -> None:
+    """Bring FILE up to date with RUN: add what is new, remove what RUN has shown to be gone.
+
+    New entries have an empty sentence and reason: no gate takes the file before somebody fills them in.
+
+    Example: amqp-conformance baseline update runs/20261120-101500-1a2b3c4d --baseline accepted.toml
+    """
+    from conformance.baseline_update import update_baseline
+
+    sys.exit(update_baseline(run, file, dry_run, Console()))
 
 
 @main.command()

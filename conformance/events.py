@@ -172,18 +172,18 @@ def merge(run_dir: Path, partial: bool = False) -> Path:
     return stream
 
 
-def read(run_dir: Path) -> tuple[Line, ...]:
-    """All events of the run in `run_dir` in order of time, footer apart.
+def read(run_dir: Path, kind: str = "") -> tuple[Line, ...]:
+    """All events of the run in `run_dir` in order of time, footer apart; with `kind` only those.
 
     A run that crashed before it was merged is read from its workers' files; a torn last line is left
     out. Whether the run is complete, `verify` says. Raises EvidenceError for a damaged line.
     """
     stream = run_dir / STREAM
     if stream.exists():
-        return tuple(_lines(stream))
+        return tuple(_lines(stream, kind))
     workers = _worker_files(run_dir)
     _require(workers, run_dir)
-    return tuple(heapq.merge(*map(_lines, workers), key=_order))
+    return tuple(heapq.merge(*(_lines(worker, kind) for worker in workers), key=_order))
 
 
 class State(StrEnum):
@@ -269,12 +269,15 @@ def _is_torn(path: Path) -> bool:
     return bool(content) and not content.endswith(b"\n")
 
 
-def _lines(path: Path) -> Iterator[Line]:
-    """The events in the file at `path`, without the footer and without a torn last line."""
+def _lines(path: Path, kind: str = "") -> Iterator[Line]:
+    """The events in the file at `path` (of one `kind`), without the footer and without a torn last line."""
+    begins = f'{{"event":"{kind}"'.encode() if kind else b""
     with path.open("rb") as file:
         for number, text in enumerate(file, 1):
             if not text.endswith(b"\n") or _footer(text) is not None:
                 return
+            if not text.startswith(begins):
+                continue
             try:
                 yield decode(text)
             except EvidenceError as failure:
@@ -286,7 +289,7 @@ def _footer(text: bytes) -> dict[str, object] | None:
         return None
     try:
         data: dict[str, object] = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return data
 

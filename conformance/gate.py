@@ -42,7 +42,8 @@ class Gate:
     `certified` is about the whole catalogue at the level, `met` about what was asked: certification,
     no blocking verdict among the selected rules, or (with a baseline) no unexpected verdict. `reasons`
     say why not certified, `unexpected` what a baseline does not cover. `apart` are the rules this kind
-    of run cannot judge, `judged` counts those it was about, `sentence` sums up in plain words.
+    of run cannot judge, `judged` counts those it was about, `sentence` sums up in plain words. `flaky` are
+    the findings on rules that a baseline lists as alternating.
     """
 
     certified: bool
@@ -53,6 +54,7 @@ class Gate:
     judged: int
     exit_status: Exit
     sentence: str
+    flaky: tuple[Reason, ...] = ()
 
 
 def gate(
@@ -98,6 +100,7 @@ def gate(
         judged=len(scope),
         exit_status=exit_status,
         sentence="; ".join(_sentences(certified, level, role, reasons, unexpected, scope, baseline)),
+        flaky=_flaky(by_rule, baseline),
     )
 
 
@@ -140,10 +143,21 @@ def _strangers(rules: Iterable[Rule], results: Mapping[str, RuleResult]) -> list
 
 
 def _unexpected(blocking: Iterable[Reason], baseline: BaselineReport) -> list[Reason]:
-    left = [reason for reason in blocking if reason.rule not in baseline.excused]
+    known = {*baseline.excused, *baseline.flaky}
+    left = [reason for reason in blocking if reason.rule not in known]
     findings = [Reason(each.rule, each.sentence) for each in (*baseline.passes, *baseline.unmatched)]
     stale = [Reason(each.rule, f"the accepted verdict expired on {each.expires}") for each in baseline.stale]
     return left + findings + stale
+
+
+def _flaky(results: Mapping[str, RuleResult], baseline: BaselineReport | None) -> tuple[Reason, ...]:
+    entries = baseline.flaky if baseline else {}
+    return tuple(
+        Reason(
+            rule, f"{results[rule].verdict} this time, known to alternate between {', '.join(each.verdicts)}"
+        )
+        for rule, each in entries.items()
+    )
 
 
 def _exit(lost: str | None, scope: Sequence[Rule], unexpected: Sequence[Reason]) -> Exit:
@@ -180,3 +194,5 @@ def _sentences(
         yield (
             f"{count} unexpected against the baseline" if count else "nothing unexpected against the baseline"
         )
+        if baseline.flaky:
+            yield f"{len(baseline.flaky)} flaky, reported apart"

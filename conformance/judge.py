@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from conformance.events import AnyEvent, Judged, TargetRestarted
+from conformance.results import RuleResult
 from conformance.verdicts import Verdict
-from harness.context import Context, Patience
+from harness.context import Context, Deadline, Patience
 from harness.dialect import dialect
 from harness.expect import ControlFailed, Inapplicable, Inconclusive, NotRun, OverBudget, Stop, Unmet
 from harness.journal import Declared, Event, Expected, Grade, Noted
@@ -22,6 +23,23 @@ from spec.rules import Level, Rule
 
 MISSED = {Level.MUST: Verdict.FAIL, Level.SHOULD: Verdict.WARN, Level.MAY: Verdict.INFO}
 """What it means that none of the legal outcomes came, by the rule's level."""
+
+SPARED = "disruptive, and the target may be shared with others (--disruptive allows it)"
+"""Why a scenario that might harm others is not played."""
+
+
+def spared(results: Iterable[RuleResult]) -> str:
+    """One sentence on the tests that were left out because the target may be shared; empty without any."""
+    left = [
+        test.rule + (f" ({other})" if (other := test.signature.removesuffix(SPARED).rstrip("; ")) else "")
+        for result in results
+        for test in result.tests
+        if test.verdict is Verdict.NOT_RUN and test.signature.endswith(SPARED)
+    ]
+    tests = "1 disruptive test was" if len(left) == 1 else f"{len(left)} disruptive tests were"
+    why = "left out, because others may use the target (--disruptive allows it)"
+    return f"{tests} {why}: {', '.join(left)}" if left else ""
+
 
 ENDED = {
     ControlFailed: Verdict.ERROR,
@@ -44,6 +62,10 @@ class Evidence(Protocol):
         ...
 
 
+ROOM = 60_000
+"""Events a run may keep; one of all rules keeps less than 15 000 with an honest target."""
+
+
 class TargetDied(Exception):
     """The target no longer serves; the run cannot go on."""
 
@@ -56,6 +78,7 @@ class Findings:
     expected: list[Expected] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
+    events: int = 0
 
     def write(self, event: Event) -> None:
         """Keep the event, and expectations and notes here as well."""
@@ -65,6 +88,7 @@ class Findings:
             self.notes.append(event.text)
         elif isinstance(event, Declared):
             self.names.append(event.name)
+        self.events += 1
         self.writer.write(event)
 
 
@@ -157,7 +181,8 @@ class Judge:
 
     `prefix` makes names unique to run and worker; `harmless` keeps disruptive scenarios from running; `alone`
     says that no other process is judging the target at the same time, `lively` that the target must still
-    serve after every scenario.
+    serve after every scenario. Nothing goes on beyond the `deadline`, which is the run's, and no more than
+    `room` events are kept.
     """
 
     target: Target
@@ -169,6 +194,8 @@ class Judge:
     alone: bool = True
     lively: bool = True
     worker: str = "main"
+    deadline: Deadline = field(default_factory=Deadline)
+    room: int = ROOM
     _count: int = 0
 
     def missing(self, scenario: Scenario) -> str:
@@ -176,20 +203,24 @@ class Judge:
         lacks = scenario.needs - self.target.facilities
         if scenario.exclusive and "restart" not in self.target.facilities:
             lacks |= {"restart"}
-        if lacks:
-            return f"the target has no facility {', '.join(sorted(lacks))}"
+        why = [f"the target has no facility {', '.join(sorted(lacks))}"] if lacks else []
         if scenario.disruptive and self.harmless:
-            return "disruptive, and the target may be shared with others (--disruptive allows it)"
-        return ""
+            why.append(SPARED)
+        return "; ".join(why)
 
     def judge(self, rule: Rule, scenario: Scenario) -> Judged:
         """Play a scenario; a second time when a reset may have destroyed the deciding frame.
 
-        Raises TargetDied when the target no longer serves afterwards.
+        Raises TargetDied when the target no longer serves afterwards, OverBudget when the deadline came.
         """
         if why := self.missing(scenario):
             return Judged(
-                test=scenario.test, rule=rule.id, verdict=Verdict.NOT_RUN, detail=why, level=rule.level
+                test=scenario.test,
+                rule=rule.id,
+                verdict=Verdict.NOT_RUN,
+                signature=why,  # the same for every run on such a target, so a baseline may name it
+                detail=why,
+                level=rule.level,
             )
         play = self._run(rule, scenario)
         if isinstance(play.stop, Unmet | ControlFailed) and play.stop.lost:
@@ -203,29 +234,30 @@ class Judge:
                 self._step(play, lambda: scenario.play(play.fixture))
             finally:
                 self._leave(play)
-            self._still_serves(play)
+            self._look_after(play)
         return play
 
     def exclusive(self, pairs: list[tuple[Rule, Scenario]]) -> list[Judged]:
         """Advance every scenario to where it wants a restart, restart the target once, resume them all.
 
-        Raises TargetDied when the target does not come back.
+        Raises TargetDied when the target does not come back, OverBudget when the deadline came.
         """
-        plays = []
+        plays: list[_Play] = []
         for rule, scenario in pairs:
             with self.writer.test(scenario.test, rule.id):
                 play = self._begin(rule, scenario)
                 self._step(play, lambda p=play, s=scenario: self._advance(p, s))  # type: ignore[misc]
-                play.fixture.hang_up()
+                self._hang_up(play)
                 plays.append(play)
         if any(play.steps for play in plays):
             self._restart()
         for play in plays:
             with self.writer.test(play.scenario.test, play.rule.id):
                 if play.steps and play.stop is None:
+                    play.context.renew(self._deadline())
                     self._step(play, lambda p=play: next(p.steps, None))  # type: ignore[misc]
                 self._leave(play)
-                self._still_serves(play)
+                self._look_after(play)
         return [self._conclude(play) for play in plays]
 
     def _advance(self, play: _Play, scenario: Scenario) -> None:
@@ -247,6 +279,7 @@ class Judge:
             tidy=not self.target.ephemeral,
             facilities=self.target.facilities,
             facility=lambda name: dict(self.target.use(name)),
+            deadline=self._deadline(),
         )
         session = dialect(rule.document).session(self.target, context)
         return _Play(rule, scenario, findings, context, session, session.__enter__())
@@ -261,12 +294,41 @@ class Judge:
             play.stop = failure
         play.seconds += time.monotonic() - began
 
+    def _deadline(self) -> Deadline:
+        """That of a scenario which begins now."""
+        budget = self.patience.budget
+        own = Deadline.after(budget, f"the scenario took more than its budget of {budget:g} s")
+        return min(own, self.deadline, key=lambda each: each.at)
+
     def _leave(self, play: _Play) -> None:
+        self._clear_up(play, lambda: play.session.__exit__(None, None, None))
+
+    def _hang_up(self, play: _Play) -> None:
+        self._clear_up(play, lambda: play.fixture.hang_up())
+
+    def _clear_up(self, play: _Play, leave: Callable[[], Any]) -> None:
+        # It has time of its own: a scenario that was stopped must still leave nothing behind.
+        within = min(self.patience.leave, max(self.deadline.left, self.patience.answer))
+        play.context.renew(Deadline.after(within, f"clearing up took more than {within:.3g} s"))
         try:
-            play.session.__exit__(None, None, None)
+            leave()
         except Stop as failure:
             # What the scenario has found stands; a clean-up that failed only spoils a clean result.
             play.stop = play.stop or failure
+
+    def _look_after(self, play: _Play) -> None:
+        """Whether the run can go on after a scenario; when its time is up, only what was found counts."""
+        if not self.deadline.left:
+            if isinstance(play.stop, OverBudget):
+                raise OverBudget(self.deadline.says)
+            return
+        self._still_serves(play)
+        self.room -= play.findings.events
+        if self.room < 0:
+            raise TargetDied(
+                f"after {play.scenario.test} {self.target.name} had said more than a run keeps: "
+                "it talks without end"
+            )
 
     def _still_serves(self, play: _Play) -> None:
         """Revive a target that got stuck, where that is ours to do and nobody else is talking to it."""

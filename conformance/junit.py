@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
 
 from lxml import etree
 
 from conformance.explanation import as_text, explain
 from conformance.kinds import Judged, Line
 from conformance.printable import printable
+from conformance.report import Report
 from conformance.results import RuleResult
 from conformance.verdicts import Element
 from spec.rules import Rule
@@ -17,10 +17,18 @@ from spec.rules import Rule
 _COUNTED = {Element.FAILURE: "failures", Element.ERROR: "errors", Element.SKIPPED: "skipped"}
 
 
-def write_junit(lines: Sequence[Line], rules: Iterable[Rule], path: Path, run: str = "RUN") -> None:
-    """Write the verdicts in `lines` to `path` as JUnit XML.
+def junit(report: Report) -> str:
+    """The report as JUnit XML."""
+    return junit_xml(report.lines, report.rules.values(), report.name, report.summary())
 
-    `rules` is the catalogue the verdicts are about, `run` the run's folder as a user would type it.
+
+def junit_xml(
+    lines: Sequence[Line], rules: Iterable[Rule], run: str = "RUN", about: Mapping[str, str] | None = None
+) -> str:
+    """The verdicts in `lines` as JUnit XML.
+
+    `rules` is the catalogue the verdicts are about, `run` the run's folder as a user would type it. `about`
+    becomes properties of every suite: JUnit has none for the whole.
     """
     catalogue = {rule.id: rule for rule in rules}
     judged = [line.event for line in lines if isinstance(line.event, Judged)]
@@ -30,9 +38,10 @@ def write_junit(lines: Sequence[Line], rules: Iterable[Rule], path: Path, run: s
     root = etree.Element("testsuites", {"name": "amqp-conformance"} | _totals(judged))
     for section, tests in suites.items():
         suite = etree.SubElement(root, "testsuite", {"name": section} | _totals(tests))
+        _add_properties(suite, (about or {}).items())
         for each in tests:
             _add_case(suite, each, catalogue.get(each.rule), lines, run)
-    etree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True, pretty_print=True)
+    return etree.tostring(root, encoding="utf-8", xml_declaration=True, pretty_print=True).decode()
 
 
 def _section(rule: Rule | None) -> str:
@@ -55,9 +64,7 @@ def _add_case(
         name=printable(test.rule),
         time=f"{test.duration:.4f}",
     )
-    properties = etree.SubElement(case, "properties")
-    for name, value in _properties(test, rule):
-        etree.SubElement(properties, "property", name=name, value=printable(value))
+    _add_properties(case, _properties(test, rule))
     kind = test.verdict.row.junit
     if kind is Element.NONE:
         return
@@ -66,6 +73,12 @@ def _add_case(
     if kind is not Element.SKIPPED:
         element.set("type", str(test.verdict))
         element.text = _text(test, rule, lines, run)
+
+
+def _add_properties(element: etree._Element, named: Iterable[tuple[str, str]]) -> None:
+    properties = etree.SubElement(element, "properties")
+    for name, value in named:
+        etree.SubElement(properties, "property", name=name, value=printable(value))
 
 
 def _properties(test: Judged, rule: Rule | None) -> Iterable[tuple[str, str]]:

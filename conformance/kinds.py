@@ -8,6 +8,7 @@ Octets are lower-case hex.
 from __future__ import annotations
 
 import json
+import math
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
@@ -104,10 +105,17 @@ class Interrupted:
 
 @dataclass(frozen=True, slots=True)
 class RunEnded:
-    """The run came to its end: how many rules have which verdict, and the exit status."""
+    """The run came to its end: how many rules have which verdict, the exit status, and the gate's words.
+
+    `unexpected` and `flaky` are mappings with rule and sentence: what the baseline of the run did not
+    cover, and what it knows to alternate.
+    """
 
     verdicts: Mapping[str, int]
     exit_status: int
+    sentence: str = ""
+    unexpected: tuple[Mapping[str, Any], ...] = ()
+    flaky: tuple[Mapping[str, Any], ...] = ()
 
 
 RunEvent = RunStarted | TestStarted | Judged | TargetRestarted | Interrupted | RunEnded
@@ -167,8 +175,8 @@ def encode(line: Line) -> bytes:
 def decode(text: bytes) -> Line:
     """The line that `text` stands for. Raises EvidenceError saying what is wrong with it."""
     try:
-        data = json.loads(text)
-    except ValueError:
+        data = _JSON.decode(str(text, "utf-8"))
+    except (ValueError, RecursionError):
         raise EvidenceError("not JSON") from None
     if not isinstance(data, dict):
         raise EvidenceError("not a JSON object")
@@ -177,8 +185,18 @@ def decode(text: bytes) -> Line:
         raise EvidenceError(f"unknown kind of event {kind!r}")
     try:
         return _line(CappedOctets if kind == "octets" and "length" in data else KINDS[kind], data)
-    except (TypeError, ValueError, KeyError) as failure:
+    except (TypeError, ValueError, KeyError, OverflowError) as failure:
         raise EvidenceError(f"not a valid {kind} event ({failure})") from None
+
+
+def _finite(text: str) -> float:
+    """A number as JSON has it: Python would take NaN and infinities too, and could not write them again."""
+    if not math.isfinite(number := float(text)):
+        raise ValueError(f"{text} is not a number")
+    return number
+
+
+_JSON = json.JSONDecoder(parse_float=_finite, parse_constant=_finite)
 
 
 def _line(cls: type[Any], data: dict[str, Any]) -> Line:
@@ -238,9 +256,10 @@ def _float(value: Any) -> float:
     return float(value)
 
 
-def _readers(cls: type[Any]) -> Mapping[str, Reader]:
+def readers(cls: type[Any]) -> Mapping[str, Reader]:
+    """For each field of a dataclass the function that reads it from JSON and raises ValueError otherwise."""
     hints = get_type_hints(cls)
     return {each.name: _reader(hints[each.name]) for each in fields(cls)}
 
 
-_READERS = {cls: _readers(cls) for cls in (*KINDS.values(), CappedOctets)}
+_READERS = {cls: readers(cls) for cls in (*KINDS.values(), CappedOctets)}

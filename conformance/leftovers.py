@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from conformance.events import Line
-from harness.context import Context
+from harness.context import Context, Deadline
 from harness.dialect import dialect
 from harness.journal import Declared, Journal, Opened
 from harness.target import Target
@@ -29,12 +29,15 @@ def declared(lines: Iterable[Line]) -> dict[str, list[tuple[str, str]]]:
     return found
 
 
-def remove_leftovers(target: Target, lines: Iterable[Line], journal: Journal) -> list[str]:
+def remove_leftovers(
+    target: Target, lines: Iterable[Line], journal: Journal, within: float = 300.0
+) -> list[str]:
     """Delete everything a run may have left; returns a sentence for each that could not be removed.
 
-    Raises Unreachable when the target does not answer.
+    Raises Unreachable when the target does not answer, OverBudget when `within` seconds are not enough.
     """
+    deadline = Deadline.after(within, f"removing took more than {within:g} s")
     left: list[str] = []
     for document, entities in declared(lines).items():
-        left += dialect(document).remove(target, Context(journal, "clean"), entities)
+        left += dialect(document).remove(target, Context(journal, "clean", deadline=deadline), entities)
     return left

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from conformance.alluredir import follow_verdicts, told_to_allure
 from conformance.cases import Case
 from conformance.events import Judged
 from conformance.run import Options, Run
@@ -33,6 +34,14 @@ def add_options(parser: pytest.Parser) -> None:
     group.addoption("--output", metavar="DIR", help="the run's folder (default: a new one under runs/)")
     group.addoption("--shuffle", type=int, metavar="SEED", help="another order, to show that none matters")
     group.addoption("--disruptive", action="store_true", help="allow what may harm others on a shared target")
+    group.addoption(
+        "--budget", type=float, default=600.0, metavar="SECONDS", help="judge no longer than this"
+    )
+    group.addoption("--tls-ca", default="", metavar="FILE", help="trust these authorities (PEM)")
+    group.addoption("--tls-cert", default="", metavar="FILE", help="the client's certificate (PEM)")
+    group.addoption("--tls-key", default="", metavar="FILE", help="its key, if it stands in another file")
+    group.addoption("--tls-insecure", action="store_true", help="trust any certificate; the run says so")
+    group.addoption("--mechanism", default="PLAIN", metavar="NAME", help="the SASL mechanism")
 
 
 def options(config: pytest.Config) -> Options:
@@ -47,6 +56,12 @@ def options(config: pytest.Config) -> Options:
         output=get("--output"),
         shuffle=get("--shuffle"),
         disruptive=get("--disruptive"),
+        budget=get("--budget"),
+        tls_ca=get("--tls-ca"),
+        tls_cert=get("--tls-cert"),
+        tls_key=get("--tls-key"),
+        tls_insecure=get("--tls-insecure"),
+        mechanism=get("--mechanism"),
         arguments=tuple(str(each) for each in config.invocation_params.args),
     )
 
@@ -57,6 +72,7 @@ class Suite:
     def __init__(self, run: Run, distributed: bool) -> None:
         self.run = run
         self.distributed = distributed
+        self.died: str | None = None
 
     @property
     def _worker(self) -> bool:
@@ -82,11 +98,18 @@ class Suite:
         """Tell a worker which run it belongs to (xdist)."""
         node.workerinput["amqp_conformance"] = self.run.for_worker()
 
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: object | None) -> None:
+        """Remember that a worker died: what it was judging is lost, though another one takes its place."""
+        if error is not None:
+            self.died = f"worker {node.gateway.id} died: {str(error).splitlines()[0]}"
+
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Any:
         """After the workers have ended, play the late cases in the controller."""
         done = yield
         if self.distributed:
+            self.run.hear()
             session.perform_collect()
             late = [item for item in session.items if case_of(item).late]
             for place, item in enumerate(late):
@@ -109,6 +132,7 @@ class Suite:
         if self._worker:
             self.run.leave()
             return
+        self.run.cut = self.run.cut or self.died
         session.exitstatus = int(self.run.finish())
 
 
@@ -134,6 +158,7 @@ def configure(config: pytest.Config) -> None:
     except (SelectorError, TargetError) as failure:
         raise pytest.UsageError(str(failure)) from None
     config.stash[RUN] = run
+    follow_verdicts(config)
     distributed = given is None and bool(
         config.getoption("tx", None) or config.getoption("numprocesses", None)
     )
@@ -141,11 +166,12 @@ def configure(config: pytest.Config) -> None:
 
 
 def _attach(given: dict[str, Any]) -> Run:
-    return Run.attach(given["amqp_conformance"], given["workerid"])
+    return Run.attach(given["amqp_conformance"], given["workerid"], given["workercount"])
 
 
 def show(judged: Judged, record: Any) -> None:
     """Let pytest show a verdict as the table of verdicts says."""
+    told_to_allure(judged)
     record("verdict", str(judged.verdict))
     record("rule", judged.rule)
     record("level", str(judged.level))

@@ -21,6 +21,7 @@ from conformance.run import Options, Run
 from harness.journal import Direction, Ended, Event, Octets, Opened
 from harness.target import Target, TargetError
 from harness.targets import target
+from harness.tls import Security
 from spec.catalogue import catalogue
 
 
@@ -41,14 +42,18 @@ def target_of(run_dir: Path, override: str | None) -> str:
     )
 
 
-def replay_rule(run_dir: Path, identity: str, override: str | None, console: Console) -> int:
+def replay_rule(
+    run_dir: Path, identity: str, override: str | None, console: Console, security: Security | None = None
+) -> int:
     """Judge a rule again and print recorded and new exchange side by side; 0 when the verdicts agree."""
     rule = catalogue()[identity]
     recorded = read(run_dir)
     if not any(result.rule == rule.id for result in rule_results(recorded)):
         raise TargetError(f"{run_dir} has no verdict on {rule.id}")
     with tempfile.TemporaryDirectory() as scratch:
-        chosen = Options(target=target_of(run_dir, override), selectors=(rule.id,), output=f"{scratch}/run")
+        chosen = Options(
+            target=target_of(run_dir, override), selectors=(rule.id,), output=f"{scratch}/run"
+        ).reached(security or Security())
         run = Run.begin(chosen)
         for case in run.cases():
             run.verdict(case)
@@ -88,9 +93,9 @@ def _words(event: Event | object) -> list[str]:
     return []
 
 
-def clean_up(run_dir: Path, override: str | None) -> int:
+def clean_up(run_dir: Path, override: str | None, security: Security | None = None) -> int:
     """Remove what a run may have left on its target; 1 when something could not be removed."""
-    goal: Target = target(target_of(run_dir, override))
+    goal: Target = target(target_of(run_dir, override), security)
     if goal.ephemeral:
         Console().print(f"{goal.name} keeps nothing after a run; there is nothing to clean", highlight=False)
         return int(Exit.MET)

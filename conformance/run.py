@@ -6,12 +6,12 @@ stream of events.
 
 from __future__ import annotations
 
-import platform
 import secrets
-import sys
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,6 @@ from conformance.events import (
     Judged,
     Line,
     RuleResult,
-    RunEnded,
     RunInfo,
     RunStarted,
     merge,
@@ -36,26 +35,36 @@ from conformance.events import (
     write_run,
 )
 from conformance.gate import Exit, Gate, gate
-from conformance.judge import Judge, TargetDied
-from conformance.junit import write_junit
+from conformance.judge import ROOM, Judge, TargetDied, spared
 from conformance.leftovers import remove_leftovers
 from conformance.passive import conclude_passive, give_occasion, occasions
-from harness.context import Patience
+from conformance.rendering import named, render_files
+from conformance.report import ended_event, report_of
+from conformance.surroundings import environment, plain
+from harness.context import Deadline, Patience
 from harness.dialect import Banner, dialect
+from harness.expect import OverBudget, Stop
+from harness.journal import Noted
 from harness.target import Target, TargetError
 from harness.targets import attach, target
+from harness.tls import Security
 from harness.transport import Unreachable
 from scenarios.registry import Scenario, Watch, checks
 from spec.catalogue import catalogue
 from spec.rules import Level
 from spec.selection import select
 
+PROBE = 30.0
+"""Seconds the target has to open a first connection."""
+CLEAR_UP = 5.0
+"""Seconds for removing what a run that was cut short left behind."""
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """What a run was asked to do; plain values, so that it can travel to a worker."""
 
-    target: str = "embedded"
+    target: str = field(default="embedded", repr=False)  # a URL has a password in it
     selectors: tuple[str, ...] = ()
     level: str = "must"
     profile: str = "document"
@@ -63,12 +72,37 @@ class Options:
     output: str | None = None
     shuffle: int | None = None
     disruptive: bool = False
+    budget: float = 600.0
+    tls_ca: str = ""
+    tls_cert: str = ""
+    tls_key: str = ""
+    tls_insecure: bool = False
+    mechanism: str = "PLAIN"
     arguments: tuple[str, ...] = ()
+
+    @property
+    def security(self) -> Security:
+        """How the target is to be reached."""
+        return Security(self.tls_ca, self.tls_cert, self.tls_key, self.tls_insecure, self.mechanism)
+
+    def reached(self, security: Security) -> Options:
+        """The same, with the target reached in another way."""
+        return replace(
+            self,
+            tls_ca=security.ca,
+            tls_cert=security.certificate,
+            tls_key=security.key,
+            tls_insecure=security.insecure,
+            mechanism=security.mechanism,
+        )
 
 
 @dataclass
 class Run:
-    """A run as one process sees it; `controller` owns target and folder."""
+    """A run as one process sees it; `controller` owns target and folder, `share` counts who judge at once.
+
+    `lost` says why the target is gone, `cut` why the run ends before its end.
+    """
 
     options: Options
     folder: Path
@@ -84,6 +118,7 @@ class Run:
     results: tuple[RuleResult, ...] = ()
     lines: tuple[Line, ...] = ()
     gate: Gate | None = None
+    share: int = 1
     _judge: Judge | None = None
     _exclusive: dict[str, Judged] = field(default_factory=dict)
 
@@ -96,7 +131,7 @@ class Run:
         Raises TargetError for a target that cannot exist here. One that cannot be reached is a run too:
         `lost` says why, every case is not-run, and the folder shows it.
         """
-        goal = target(options.target)
+        goal = target(options.target, options.security)
         now = datetime.now(UTC)
         run_id = secrets.token_hex(4)
         folder = Path(options.output or f"runs/{now:%Y%m%d-%H%M%S}-{run_id}")
@@ -112,9 +147,15 @@ class Run:
     def _start_target(self) -> None:
         try:
             self.target.start()
-            self.banner = dialect(self._document).probe(self.target)
+            self.banner = dialect(self._document).probe(self.target, min(PROBE, self.deadline.left))
         except (TargetError, Unreachable) as failure:
             self.lost = str(failure)
+
+    @cached_property
+    def deadline(self) -> Deadline:
+        """When the budget of the run is spent, the same in all processes."""
+        left = self.started + self.options.budget - time.time()
+        return Deadline.after(left, f"the run's budget of {self.options.budget:g} s is spent")
 
     @property
     def _document(self) -> str:
@@ -135,7 +176,11 @@ class Run:
             "version": banner.version,
             "banner": plain(banner.properties),
             "documents": tuple(asdict(document) for document in catalogue().documents),
-            "environment": environment() | {"target": plain(self.target.describe())},
+            "environment": environment()
+            | {
+                "target": plain(self.target.describe()),
+                "security": plain(self.target.security.describe(self.target.tls)),
+            },
             "profile": self.options.profile,
             # The target's URL may carry a password; its name does not.
             "arguments": tuple(
@@ -165,16 +210,16 @@ class Run:
         }
 
     @classmethod
-    def attach(cls, given: Mapping[str, Any], worker: str) -> Run:
-        """The run as a worker sees it."""
+    def attach(cls, given: Mapping[str, Any], worker: str, share: int = 1) -> Run:
+        """The run as one of `share` workers sees it."""
         plain_options: dict[str, Any] = given["options"]
         lists = {name: tuple(each) for name, each in plain_options.items() if isinstance(each, list | tuple)}
         options = Options(**(plain_options | lists))
         folder = Path(given["folder"])
         writer = EventWriter(folder, worker, wall_clock(given["started"]))
-        goal = attach(given["target"])
+        goal = attach(given["target"], options.security)
         run = cls(options, folder, f"{given['id']}-{worker}", goal, writer, False, given["started"], worker)
-        run.lost = given["lost"] or None
+        run.lost, run.share = given["lost"] or None, share
         run.banner = Banner("", "", {}, given["round_trip"])
         return run
 
@@ -198,6 +243,8 @@ class Run:
                 harmless=self.target.shared and not self.options.disruptive,
                 alone=self.controller,
                 worker=self.worker,
+                deadline=self.deadline,
+                room=ROOM // self.share,
             )
         return self._judge
 
@@ -209,6 +256,9 @@ class Run:
             self.lost = str(failure)
             self.writer.write(Interrupted(self.lost))
             judged = case.not_run(f"the run ended in it: {self.lost}")
+        except OverBudget as failure:
+            self._cut(str(failure))
+            judged = case.not_run(f"the run ended in it: {self.cut}")
         self.writer.write(judged)
         return judged
 
@@ -217,18 +267,41 @@ class Run:
             return case.unchecked()
         if isinstance(case.check, Watch):
             return self._passive_verdict(case, case.check)
-        if self.lost:
-            return case.not_run(f"the target is gone: {self.lost}")
+        if why := self._over:
+            return case.not_run(why)
         if case.check.exclusive:
             return self._exclusive_verdict(case)
         return self.judge.judge(case.rule, case.check)
 
     def _passive_verdict(self, case: Case, watch: Watch) -> Judged:
-        if not occasions(case.rule.id, read(self.folder)):
-            if self.lost:
-                return case.not_run(f"the target is gone: {self.lost}")
+        if not occasions(case.rule.id, read(self.folder, "seen")):
+            if why := self._over:
+                return case.not_run(why)
             give_occasion(watch, self.judge)
-        return conclude_passive(case.rule, watch, read(self.folder))
+        return conclude_passive(case.rule, watch, read(self.folder, "seen"))
+
+    @property
+    def _over(self) -> str:
+        """Why nothing more is judged; empty while something is."""
+        if self.lost:
+            return f"the target is gone: {self.lost}"
+        if not self.deadline.left:
+            self._cut(self.deadline.says)
+        return f"the run ended before: {self.cut}" if self.cut else ""
+
+    def _cut(self, why: str) -> None:
+        if not self.cut:
+            self.cut = why
+            self.writer.write(Interrupted(why))
+
+    def hear(self) -> None:
+        """Take over from the workers why they ended early."""
+        for line in read(self.folder, "interrupted"):
+            if isinstance(line.event, Interrupted) and line.worker != self.worker:
+                if line.event.reason == self.deadline.says:
+                    self.cut = self.cut or line.event.reason
+                else:
+                    self.lost = self.lost or line.event.reason
 
     def _exclusive_verdict(self, case: Case) -> Judged:
         # The first exclusive case that is asked for advances all of them: the target restarts once.
@@ -241,7 +314,8 @@ class Run:
             playable = [pair for pair in pairs if not self.judge.missing(pair[1])]
             self._exclusive = {judged.test: judged for judged in self.judge.exclusive(playable)}
         assert isinstance(case.check, Scenario)
-        return self._exclusive.get(case.id) or case.not_run(self.judge.missing(case.check))
+        why = self.judge.missing(case.check)
+        return self._exclusive.get(case.id) or case.not_run(why, signature=why)
 
     # -- ending ----------------------------------------------------------------------------------------
 
@@ -252,27 +326,33 @@ class Run:
 
     def finish(self) -> Exit:
         """Judge what was not reached as not-run, seal the evidence, hold the results against the gate."""
-        lines = read(self.folder)
-        judged = {line.event.test for line in lines if isinstance(line.event, Judged)}
+        self.hear()
+        judged = {line.event.test for line in read(self.folder, "judged") if isinstance(line.event, Judged)}
         for case in self.cases():
             if case.id not in judged:
                 self.writer.write(
                     case.not_run(f"the run ended before: {self.lost or self.cut or 'it broke'}")
                 )
         if self.cut and not self.lost:
-            self.writer.write(Interrupted(self.cut))
-            remove_leftovers(self.target, lines, self.writer)
-        results = rule_results(read(self.folder))
+            if Interrupted(self.cut) not in [line.event for line in read(self.folder, "interrupted")]:
+                self.writer.write(Interrupted(self.cut))
+            self._clear_up()
+        results = rule_results(read(self.folder, "judged"))
+        if left := spared(results):
+            self.writer.write(Noted(datetime.now(UTC).timestamp() - self.started, "", left))
         self.gate = self._gate(results)
-        counts: dict[str, int] = {}
-        for result in results:
-            counts[result.verdict] = counts.get(result.verdict, 0) + 1
-        self.writer.write(RunEnded(counts, int(self.gate.exit_status)))
+        self.writer.write(ended_event(results, self.gate))
         self.writer.close()
         merge(self.folder, partial=bool(self.lost or self.cut))
         self.target.stop()
         self._render()
         return self.gate.exit_status
+
+    def _clear_up(self) -> None:
+        try:
+            remove_leftovers(self.target, read(self.folder), self.writer, CLEAR_UP)
+        except (Unreachable, Stop) as failure:
+            self.cut = f"{self.cut}, and what it left could not be removed ({failure})"
 
     def _gate(self, results: Sequence[RuleResult]) -> Gate:
         rules = catalogue().rules
@@ -299,31 +379,10 @@ class Run:
     def _render(self) -> None:
         self.lines = read(self.folder)
         self.results = tuple(rule_results(self.lines))
-        write_junit(self.lines, catalogue().rules, self.folder / "junit.xml", self.folder.name)
+        render_files(
+            report_of(self.lines, catalogue().rules, str(self.folder), self.started, named), self.folder
+        )
         write_capture(self.lines, self.folder / "capture.pcapng", self.started)
         for name, text in self.target.logs().items():
             (self.folder / name).write_bytes(text)
         seal(self.folder)
-
-
-def environment() -> dict[str, Any]:
-    """What a run depended on besides the target."""
-    return {
-        "python": sys.version.split()[0],
-        "system": platform.system(),
-        "release": platform.release(),
-        "machine": platform.machine(),
-        "pytest": version("pytest"),
-        "lxml": version("lxml"),
-    }
-
-
-def plain(value: Any) -> Any:
-    """`value` in types that JSON has; what a peer said stays readable."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "backslashreplace")
-    return value if isinstance(value, str | int | float | bool | None) else str(value)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from conformance.kinds import EvidenceError
+from conformance.kinds import EvidenceError, readers
 
 RUN_FILE = "run.json"
 
@@ -37,6 +37,9 @@ class RunInfo:
     files: Mapping[str, str] = field(default_factory=dict)
 
 
+_READERS = readers(RunInfo)
+
+
 def write_run(run_dir: Path, info: RunInfo) -> None:
     """Write `info` as run.json into `run_dir`, replacing the one that is there at once."""
     unfinished = run_dir / f"{RUN_FILE}.unfinished"
@@ -49,14 +52,12 @@ def read_run(run_dir: Path) -> RunInfo:
     path = run_dir / RUN_FILE
     try:
         data = json.loads(path.read_bytes())
-        names = {each.name for each in fields(RunInfo)}
-        if superfluous := data.keys() - names:
+        if superfluous := data.keys() - _READERS.keys():
             raise ValueError(f"superfluous: {', '.join(sorted(superfluous))}")
-        lists = {name: tuple(data[name]) for name in ("documents", "arguments") if name in data}
-        return RunInfo(**(data | lists))
+        return RunInfo(**{name: read(data[name]) for name, read in _READERS.items() if name in data})
     except OSError as failure:
         raise EvidenceError(f"{path}: cannot be read ({failure.strerror})") from None
-    except (ValueError, TypeError, AttributeError) as failure:
+    except (ValueError, TypeError, AttributeError, RecursionError) as failure:
         raise EvidenceError(f"{path}: not the description of a run ({failure})") from None
 
 
@@ -65,6 +66,19 @@ def seal(run_dir: Path) -> None:
     others = (path for path in run_dir.rglob("*") if path.is_file() and path != run_dir / RUN_FILE)
     files = {path.relative_to(run_dir).as_posix(): _sha256(path) for path in sorted(others)}
     write_run(run_dir, replace(read_run(run_dir), files=files))
+
+
+def relist(run_dir: Path, written: Iterable[Path]) -> None:
+    """Bring the hashes of files `written` anew in a sealed folder up to date, and no others.
+
+    A folder that was never sealed lists nothing, and stays so.
+    """
+    info = read_run(run_dir)
+    if not info.files:
+        return
+    inside = [path for path in written if path.is_relative_to(run_dir)]
+    files = {path.relative_to(run_dir).as_posix(): _sha256(path) for path in inside}
+    write_run(run_dir, replace(info, files=dict(sorted({**info.files, **files}.items()))))
 
 
 def changed_files(run_dir: Path) -> list[str]:
@@ -78,7 +92,10 @@ def changed_files(run_dir: Path) -> list[str]:
 
 
 def _differs(run_dir: Path, name: str, listed: str) -> bool:
-    path = (run_dir / name).resolve()
+    try:
+        path = (run_dir / name).resolve()
+    except ValueError:  # no file can have that name
+        return True
     inside = path.is_relative_to(run_dir.resolve())  # a list may not send us elsewhere
     return not inside or not path.is_file() or _sha256(path) != listed
 

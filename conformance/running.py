@@ -10,14 +10,15 @@ from rich.console import Console
 
 from conformance.baseline import BaselineError, load
 from conformance.cases import cases
-from conformance.gate import Exit
+from conformance.gate import Gate
 from conformance.plugin import RUN
 from conformance.progress import Quiet
+from conformance.rendering import named
 from conformance.run import Run
 from conformance.terminal import report
-from harness.dialect import dialect
 from harness.target import TargetError
 from harness.targets import target
+from harness.tls import Security
 from scenarios.registry import checks
 from spec.catalogue import catalogue
 from spec.selection import select
@@ -41,7 +42,22 @@ def run_suite(selectors: tuple[str, ...], console: Console, **chosen: Any) -> in
 
     Raises SelectorError, TargetError or BaselineError before anything is started.
     """
-    goal = target(chosen["target"])
+    run, gate = play_suite(selectors, console, **chosen)
+    report(
+        run.results, catalogue().rules, run.lines, gate, console,
+        annotate=named,
+        run=str(run.folder),
+    )  # fmt: skip
+    console.print(f"\nrun: {run.folder}", highlight=False)
+    return int(gate.exit_status)
+
+
+def play_suite(selectors: tuple[str, ...], console: Console, **chosen: Any) -> tuple[Run, Gate]:
+    """Judge a target without a report; the finished run and what it comes to.
+
+    Raises SelectorError, TargetError or BaselineError before anything is started.
+    """
+    goal = target(chosen["target"], _security(chosen))
     chosen_rules = select(catalogue().rules, selectors, catalogue().aliases)
     if chosen["baseline"]:
         try:
@@ -56,15 +72,13 @@ def run_suite(selectors: tuple[str, ...], console: Console, **chosen: Any) -> in
     run = kept.run
     if run is None or run.gate is None:
         raise TargetError("the run broke before it could be judged")
-    report(
-        run.results, catalogue().rules, run.lines, run.gate, console,
-        annotate=lambda protocol, octets: [
-            (each.offset, each.length, each.name, each.value) for each in dialect(protocol).annotate(octets)
-        ],
-        run=str(run.folder),
-    )  # fmt: skip
-    console.print(f"\nrun: {run.folder}", highlight=False)
-    return int(run.gate.exit_status if run.gate else Exit.NOT_MET)
+    return run, run.gate
+
+
+def _security(chosen: dict[str, Any]) -> Security:
+    return Security(
+        chosen["tls_ca"], chosen["tls_cert"], chosen["tls_key"], chosen["tls_insecure"], chosen["mechanism"]
+    )
 
 
 def _arguments(selectors: tuple[str, ...], parallel: int, chosen: dict[str, Any]) -> list[str]:
@@ -74,10 +88,11 @@ def _arguments(selectors: tuple[str, ...], parallel: int, chosen: dict[str, Any]
     for selector in selectors:
         arguments += ["--rules", selector]
     for name, value in chosen.items():
+        option = f"--{name.replace('_', '-')}"
         if value is True:
-            arguments.append(f"--{name}")
-        elif value not in (None, False):
-            arguments.append(f"--{name}={value}")
+            arguments.append(option)
+        elif value not in (None, False, ""):
+            arguments.append(f"{option}={value}")
     if parallel:
         arguments += ["-n", str(parallel), "--maxschedchunk=1"]
     else:

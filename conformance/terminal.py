@@ -17,6 +17,7 @@ from rich.text import Text
 
 from conformance.explanation import Annotate, Explanation, Shown, explain, heading
 from conformance.gate import Exit, Gate
+from conformance.judge import spared
 from conformance.kinds import Line
 from conformance.printable import printable
 from conformance.results import RuleResult
@@ -51,6 +52,8 @@ def report(
         if wanted and result.rule in catalogue:
             console.print(explanation(result, catalogue[result.rule], lines, annotate, run))
     console.print(gate_text(gate))
+    if left := spared(results):
+        console.print(Text(f"  {printable(left)}"))
 
 
 def matrix(results: Iterable[RuleResult], rules: Sequence[Rule], console: Console) -> None:
@@ -84,6 +87,7 @@ def gate_text(gate: Gate) -> RenderableType:
     """The gate's line, with every reason that is not about a judged rule's own verdict below it."""
     style = "bold green" if gate.exit_status is Exit.MET else "bold red"
     below = [Text(f"  unexpected: {printable(str(reason))}") for reason in gate.unexpected]
+    below += [Text(f"  flaky: {printable(str(reason))}", style="dim") for reason in gate.flaky]
     if gate.apart:
         below.append(Text(f"  {len(gate.apart)} rules cannot be judged by this kind of run", style="dim"))
     return Group(Text(""), Text(printable(gate.sentence), style=style), *below)

@@ -65,6 +65,14 @@ class Row:
     style: str
     symbol: str
 
+    @property
+    def tap(self) -> str:
+        """How a TAP test point says it."""
+        return _TAP[self.pytest]
+
+
+_TAP = {Outcome.PASSED: "ok", Outcome.FAILED: "not ok", Outcome.SKIPPED: "ok # SKIP"}
+
 
 # The order is the fold: of several tests of one rule the verdict that stands first here wins. All that
 # blocks certification comes before all that does not, so that no part left open hides behind a pass.
@@ -132,7 +140,7 @@ def fold(verdicts: Iterable[Verdict]) -> Verdict:
 
 def markdown() -> str:
     """The table as Markdown, in fold order."""
-    head = ("rank", "verdict", "meaning", "blocks certification", "pytest", "JUnit", "Allure")
+    head = "rank verdict meaning blocks_certification pytest JUnit Allure TAP Markdown"
     rows = [
         (
             str(rank),
@@ -142,10 +150,13 @@ def markdown() -> str:
             row.pytest,
             row.junit,
             row.allure,
+            row.tap,
+            f"{row.symbol} {row.verdict}",
         )
         for rank, row in enumerate(TABLE, 1)
     ]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in [head, ["---"] * len(head), *rows])
+    names = [name.replace("_", " ") for name in head.split()]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in [names, ["---"] * len(names), *rows])
 
 
 if __name__ == "__main__":

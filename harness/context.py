@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
@@ -17,13 +19,15 @@ class Patience:
     """How long to wait, in seconds. Nothing is waited for longer than needed: only silence costs.
 
     `answer` for what is due at once; `close` for ends that peers delay on purpose (three seconds and more
-    after a bad log-in); `quiet` for "nothing more comes" where no fence exists; `budget` for one scenario.
+    after a bad log-in); `quiet` for "nothing more comes" where no fence exists; `budget` for one scenario,
+    waited or in real time; `leave` for closing connections and removing entities behind it, in real time.
     """
 
     answer: float = 3.0
     close: float = 7.0
     quiet: float = 0.3
     budget: float = 45.0
+    leave: float = 10.0
 
     @classmethod
     def calibrated(cls, round_trip: float) -> Patience:
@@ -33,7 +37,34 @@ class Patience:
             close=max(7.0, 100 * round_trip),
             quiet=max(0.3, 20 * round_trip),
             budget=max(45.0, 2000 * round_trip),
+            leave=max(10.0, 400 * round_trip),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """A moment in real time: a peer that keeps us busy gets no further than that.
+
+    `at` is on the clock of time.monotonic(), `says` the sentence for whoever is stopped.
+    """
+
+    at: float = math.inf
+    says: str = "the time is up"
+
+    @classmethod
+    def after(cls, seconds: float, says: str) -> Deadline:
+        """So many seconds from now."""
+        return cls(time.monotonic() + seconds, says)
+
+    @property
+    def left(self) -> float:
+        """Seconds left, zero when it has passed."""
+        return max(self.at - time.monotonic(), 0.0)
+
+    def check(self) -> None:
+        """Raises OverBudget when it has passed."""
+        if not self.left:
+            raise OverBudget(self.says)
 
 
 class Restart(Enum):
@@ -64,7 +95,8 @@ class Context:
     `prefix` makes names on the target unique to run, worker and test; `label` names connections, unique in
     the run. `profile` is "document" or "vendor". `watchers` are the passive rules by identity. `tidy` is
     false where the target goes with the run, and all that is left there with it. `facility` runs one of the
-    target's facilities and returns what it made; `facilities` are those the target has.
+    target's facilities and returns what it made; `facilities` are those the target has. Nothing is waited for
+    beyond the `deadline`. `units` and `octets` count what has been received on all connections.
     """
 
     journal: Journal
@@ -79,6 +111,9 @@ class Context:
     tidy: bool = True
     declared: list[tuple[str, str]] = field(default_factory=list)
     spent: float = 0.0
+    deadline: Deadline = field(default_factory=Deadline)
+    units: int = 0
+    octets: int = 0
 
     def write(self, event: Event) -> None:
         """Keep an event of the exchange."""
@@ -103,3 +138,9 @@ class Context:
         self.spent += seconds
         if self.spent > self.patience.budget:
             raise OverBudget(f"the scenario waited more than its budget of {self.patience.budget:g} s")
+
+    def renew(self, deadline: Deadline) -> None:
+        """Begin anew with time and with what may be received, for what comes after the scenario."""
+        self.deadline = deadline
+        self.spent = 0.0
+        self.units = self.octets = 0

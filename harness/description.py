@@ -1,13 +1,15 @@
 """Descriptions of targets: a TOML file says how a broker is started, reached and asked for facilities.
 
 The files are data; a new broker needs one file and no code. Top level: `product`, `about`, `protocols`.
-`[endpoint]`: `port` (one of the named ports), `user`, `password`, `virtual_host`. `[process]`:
+`[endpoint]`: `port` (one of the named ports), `user`, `password`, `virtual_host`; where that port speaks TLS,
+`[endpoint.tls]` with the PEM files that a client needs: `ca`, `certificate`, `key`. `[process]`:
 
 - `package`: the Debian package that brings it; `requires`: executables that must be there;
 - `version`: a command that prints the version; `within`: seconds a start or a command may take; `patience`:
   seconds that a process has to end by itself when a facility stops it (SIGTERM, then SIGKILL);
 - `workers`: how many processes judge it at once, 4 unless given; `ports`: names for free loopback ports;
 - `links`: `at` a directory, symbolic links `to` what these patterns match; `files`: written before the start;
+- `before`: commands, each a list of words, that prepare the directory after that;
 - `environment`: all that the commands get beside PATH and LANG;
 - `run`: the processes in the order of their start: `name`, `command`, `ready` (a port that accepts
   connections).
@@ -32,6 +34,8 @@ from typing import Any, cast
 from harness.target import TargetError
 
 PLACEHOLDER = re.compile(r"\{([a-z][a-z_.-]*)\}")
+LONGEST = 24 * 60 * 60
+"""Seconds; what is longer is a slip of the pen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,7 @@ class Description:
     about: str
     protocols: frozenset[str]
     login: Login
+    tls: Mapping[str, str]
     package: str
     requires: tuple[str, ...]
     version: tuple[str, ...]
@@ -87,6 +92,7 @@ class Description:
     ports: tuple[str, ...]
     links: tuple[Links, ...]
     files: Mapping[str, str]
+    before: tuple[tuple[str, ...], ...]
     environment: Mapping[str, str]
     programs: tuple[Program, ...]
     facilities: Mapping[str, Facility]
@@ -116,7 +122,8 @@ def descriptions() -> dict[str, Description]:
     """The descriptions that come with the suite, by name, in alphabetical order."""
     folder = importlib.resources.files("ci") / "targets"
     files = sorted(
-        (entry for entry in folder.iterdir() if entry.name.endswith(".toml")), key=lambda f: f.name
+        (entry for entry in folder.iterdir() if entry.name.endswith(".toml")),
+        key=lambda file: file.name.removesuffix(".toml"),
     )
     return {
         entry.name.removesuffix(".toml"): parse(entry.read_text(encoding="utf-8"), entry.name)
@@ -128,8 +135,10 @@ def parse(text: str, source: str) -> Description:
     """Read one description; `source` names it in errors. Raises `TargetError` for what is wrong with it."""
     try:
         top = Table(tomllib.loads(text), source)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # TOML's own errors, and numbers of too many digits
         raise TargetError(f"{source}: {error}.") from None
+    except RecursionError:
+        raise TargetError(f"{source}: it is nested too deeply.") from None
     login = top.table("endpoint")
     process = top.table("process")
     described = Description(
@@ -137,6 +146,7 @@ def parse(text: str, source: str) -> Description:
         about=top.text("about"),
         protocols=frozenset(top.texts("protocols")),
         login=Login(*(login.text(name.name) for name in fields(Login))),
+        tls=_tls(login),
         package=process.text("package"),
         requires=process.texts("requires"),
         version=process.texts("version"),
@@ -146,6 +156,7 @@ def parse(text: str, source: str) -> Description:
         ports=process.texts("ports"),
         links=tuple(Links(entry.text("at"), entry.texts("to")) for entry in process.tables("links")),
         files=process.mapping("files"),
+        before=process.commands("before"),
         environment=process.mapping("environment"),
         programs=tuple(_program(entry) for entry in process.tables("run")),
         facilities=top.each("facilities", _facility),
@@ -153,6 +164,13 @@ def parse(text: str, source: str) -> Description:
     top.finish()
     _check_names(described, source)
     return described
+
+
+def _tls(login: Table) -> dict[str, str]:
+    files = login.mapping("tls")
+    if unknown := set(files) - {"ca", "certificate", "key"}:
+        raise login.wrong(f"tls: {', '.join(sorted(unknown))} is not a key that is known here")
+    return files
 
 
 def _program(table: Table) -> Program:
@@ -201,11 +219,11 @@ class Table:
         return cast("str", self._get(key, str))
 
     def seconds(self, key: str) -> float:
-        """A positive number that must be there."""
-        value = float(self._get(key, (int, float)))
-        if not value > 0:
-            raise self.wrong(f"{key} must be more than 0")
-        return value
+        """A positive number that must be there, and that one can wait for."""
+        value = self._get(key, (int, float))
+        if not 0 < value <= LONGEST:
+            raise self.wrong(f"{key} must be more than 0 and at most {LONGEST} (a day)")
+        return float(value)
 
     def number(self, key: str, default: int) -> int:
         """A whole number, not negative; `default` if it is not there."""
@@ -220,6 +238,14 @@ class Table:
         if not values or not all(isinstance(value, str) for value in values):
             raise self.wrong(f"{key} must be a list of strings")
         return tuple(values)
+
+    def commands(self, key: str) -> tuple[tuple[str, ...], ...]:
+        """A list of commands, each a list of strings; empty if it is not there."""
+        values = self._get(key, list, [])
+        for words in values:
+            if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
+                raise self.wrong(f"{key} must be a list of lists of strings")
+        return tuple(tuple(words) for words in values)
 
     def mapping(self, key: str) -> dict[str, str]:
         """A table of strings; empty if it is not there."""

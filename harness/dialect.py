@@ -87,12 +87,12 @@ class Dialect(Protocol):
         """The fixture handed to a scenario of this document; on exit nothing of it is left on the target."""
         ...
 
-    def probe(self, target: Target) -> Banner:
-        """Open and close one connection; raises Unreachable with one sentence when that fails."""
+    def probe(self, target: Target, within: float = 30.0) -> Banner:
+        """Open and close one connection in `within` seconds; Unreachable with one sentence otherwise."""
         ...
 
-    def serves(self, target: Target) -> None:
-        """Make sure that a new client is served; raises Unreachable with one sentence when it is not."""
+    def serves(self, target: Target, within: float = 15.0) -> None:
+        """Make sure that a new client is served in `within` seconds; Unreachable with one sentence if not."""
         ...
 
     def remove(self, target: Target, context: Context, entities: Iterable[tuple[str, str]]) -> list[str]:

@@ -37,7 +37,7 @@ class EmbeddedTarget(Target):
 
     def endpoint(self) -> Endpoint:
         """In memory: no port."""
-        return Endpoint("memory", 0)
+        return Endpoint("memory", 0, mechanism=self.security.mechanism)
 
     def connect(self, document: str) -> Transport:
         """A connection to the peer of that document."""

@@ -13,12 +13,14 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
 from harness.custody import Custody, end, marks
 from harness.description import Description, Facility, Program, descriptions, fill
 from harness.target import Endpoint, Kind, Known, Target, TargetError
+from harness.tls import Security
 
 LOOPBACK = "127.0.0.1"
 POLL = 0.005  # seconds between two looks at a port
@@ -44,6 +46,7 @@ class ProcessTarget(Target):
         self.protocols = description.protocols
         self.facilities = frozenset(description.facilities)
         self.workers = description.workers
+        self.tls = bool(description.tls)
         self._key = name
         self._description = description
         self._custody: Custody | None = None
@@ -58,11 +61,14 @@ class ProcessTarget(Target):
             return
         if missing := self._description.missing():
             raise TargetError(f"{self.name} cannot start here: {missing}")
+        self._context = None  # each start has files of its own
         self._custody = Custody()
         self._place = self._custody.directory
         try:
             self._ports = free_ports(self._description.ports)
             self._furnish()
+            for command in self._description.before:
+                self._command(tuple(fill(word, self._values()) for word in command))
             for program in self._description.programs:
                 self._start(program)
         except BaseException:
@@ -104,7 +110,27 @@ class ProcessTarget(Target):
         """The loopback endpoint with the described user. Raises TargetError before `start`."""
         self._directory()
         login = self._description.login
-        return Endpoint(LOOPBACK, self._ports[login.port], login.user, login.password, login.virtual_host)
+        port, how = self._ports[login.port], self.security.mechanism
+        return Endpoint(LOOPBACK, port, login.user, login.password, login.virtual_host, self.tls, how)
+
+    @property
+    def security(self) -> Security:
+        """As asked for; the files that the description names stand in for those that were not given."""
+        asked = super().security
+        if self._place is None or not self.tls:
+            return asked
+        described = {name: fill(file, self._values()) for name, file in self._description.tls.items()}
+        if asked.insecure:
+            described.pop("ca", None)
+        if asked.certificate:
+            described.pop("certificate", None)
+            described.pop("key", None)
+        return replace(
+            asked,
+            ca=asked.ca or described.get("ca", ""),
+            certificate=asked.certificate or described.get("certificate", ""),
+            key=asked.key or described.get("key", ""),
+        )
 
     def use(self, facility: str, *arguments: str) -> Mapping[str, str]:
         """Run the steps of a facility; `arguments` replace its defaults in order. Raises TargetError."""

@@ -34,16 +34,19 @@ class _Line:
 
 
 class TcpPeer:
-    """Serves `server` on 127.0.0.1 in a thread of its own, from `with` to its end.
+    """Serves `server` on a loopback address in a thread of its own, from `with` to its end.
 
     `latency` delays octets in both directions, in seconds. `port` is chosen by the system unless given.
     The peer's clock is time.monotonic().
     """
 
-    def __init__(self, server: PeerServer, latency: float = 0.0, port: int = 0) -> None:
+    def __init__(
+        self, server: PeerServer, latency: float = 0.0, port: int = 0, host: str = "127.0.0.1"
+    ) -> None:
         self.server = server
         self.latency = latency
-        self._listener = socket.create_server(("127.0.0.1", port), backlog=256)
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self._listener = socket.create_server((host, port), family=family, backlog=256)
         self._listener.setblocking(False)
         self.port: int = self._listener.getsockname()[1]
         self._wake, self._waker = socket.socketpair()
@@ -160,13 +163,17 @@ class TcpPeer:
             timer = line.peer.next_timer()
             if timer is not None and timer <= now:
                 line.peer.tick(now)
+        self._deliver(now)
+        # Timers only once: a peer that always has one due must not keep the others from being served.
+        while not self.latency and self._due:
+            self._deliver(time.monotonic())
+
+    def _deliver(self, now: float) -> None:
         while self._due and self._due[0][0] <= now:
             _, _, line, inwards, octets = heapq.heappop(self._due)
             self._arrive(line, inwards, octets)
         for line in list(self._lines.values()):
             self._collect(line)
-        if not self.latency and self._due:
-            self._let_time_pass()
 
     def _arrive(self, line: _Line, inwards: bool, octets: bytes) -> None:
         if line.socket not in self._lines:

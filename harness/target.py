@@ -6,11 +6,14 @@ import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from ssl import SSLContext
 from typing import Any, Self
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 
-from harness.transport import TcpTransport, Transport
+from harness.sasl import UnknownMechanism, mechanism
+from harness.tls import BadSecurity, Security, TlsTransport, client_context, speaks_tls
+from harness.transport import TcpTransport, Transport, Unreachable
 
 PORTS = {"amqp": 5672, "amqps": 5671}
 
@@ -29,6 +32,7 @@ class Endpoint:
     password: str = field(default="guest", repr=False)
     virtual_host: str = "/"
     tls: bool = False
+    mechanism: str = "PLAIN"
 
     def url(self, with_password: bool = False) -> str:
         """The endpoint as a URL; without its password unless asked for."""
@@ -45,7 +49,7 @@ class Target(ABC):
     `name` is as the user gave it, without a password. `facilities` are what can be done to it beside
     talking ("restart", "second-vhost", …). `shared` is true where others may use it too, `ephemeral`
     where nothing of it outlives the run. `workers` is how many processes judge it at once by default:
-    more than cores, because most of the time nobody computes.
+    more than cores, because most of the time nobody computes. `tls` is true where it is reached by TLS.
     """
 
     name: str = ""
@@ -53,9 +57,30 @@ class Target(ABC):
     shared = False
     ephemeral = False
     workers = 4
+    tls = False
 
     def __init__(self) -> None:
         self._zero = time.monotonic()
+        self._security = Security()
+        self._context: SSLContext | None = None
+
+    @property
+    def security(self) -> Security:
+        """How it is reached: whom we trust, what we show, how we log in."""
+        return self._security
+
+    def secure(self, security: Security) -> None:
+        """Reach it in this way. Raises TargetError when that cannot be, or means nothing here."""
+        try:
+            mechanism(security.mechanism)
+        except UnknownMechanism as failure:
+            raise TargetError(str(failure)) from None
+        if security.tls_options and not self.tls:
+            options = ", ".join(security.tls_options)
+            raise TargetError(
+                f"{options} means nothing for {self.name}, which is not reached by TLS (amqps://)"
+            )
+        self._security, self._context = security, None
 
     @abstractmethod
     def endpoint(self) -> Endpoint:
@@ -68,7 +93,26 @@ class Target(ABC):
     def connect(self, document: str) -> Transport:  # noqa: ARG002 - over TCP every protocol has one port
         """Open a connection for the protocol of a document. Raises Unreachable."""
         endpoint = self.endpoint()
-        return TcpTransport(endpoint.host, endpoint.port, self._zero)
+        transport = TcpTransport(endpoint.host, endpoint.port, self._zero)
+        return TlsTransport(transport, self._trust(), endpoint.host) if self.tls else transport
+
+    def answers_tls(self) -> bool:
+        """Whether something on a port thought to be plain answers in TLS; False where we speak it already."""
+        endpoint = self.endpoint()
+        if self.tls or not endpoint.port:
+            return False
+        try:
+            return speaks_tls(TcpTransport(endpoint.host, endpoint.port, self._zero), within=2.0)
+        except Unreachable:
+            return False
+
+    def _trust(self) -> SSLContext:
+        if self._context is None:
+            try:
+                self._context = client_context(self.security)
+            except BadSecurity as failure:
+                raise TargetError(str(failure)) from None
+        return self._context
 
     def __enter__(self) -> Self:
         self.start()
@@ -105,10 +149,17 @@ class UrlTarget(Target):
         super().__init__()
         self._endpoint = endpoint_of(url)
         self.name = self._endpoint.url()
+        self.tls = self._endpoint.tls
+
+    def secure(self, security: Security) -> None:
+        """As for any target; what the files hold is looked at now."""
+        super().secure(security)
+        if self.tls:
+            self._trust()
 
     def endpoint(self) -> Endpoint:
-        """As the URL says."""
-        return self._endpoint
+        """As the URL says, with the mechanism that was asked for."""
+        return replace(self._endpoint, mechanism=self.security.mechanism)
 
     def attachment(self) -> dict[str, Any]:
         """The URL with its password: it goes to our own workers only."""

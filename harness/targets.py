@@ -8,27 +8,47 @@ from typing import Any
 from harness.embedded import EMBEDDED
 from harness.process import PROCESS
 from harness.target import Kind, Known, Target, TargetError, UrlTarget
+from harness.tls import Security
 
-ANYTHING = Known("amqp://user:password@host:port/vhost", True, "", "anything that listens")
+ANYTHING = Known(
+    "amqp://user:password@host:port/vhost",
+    True,
+    "",
+    "anything that listens; amqps:// for TLS, [::1] for IPv6",
+)
 URL = Kind(UrlTarget, lambda given: UrlTarget(given["url"]), lambda: (ANYTHING,))
 KINDS: Mapping[str, Kind] = {"embedded": EMBEDDED, "process": PROCESS, "url": URL}
 """The kinds of targets, by what stands before the colon of their name."""
 
 
-def target(named: str) -> Target:
-    """The target called `named`. Raises TargetError with the known ones when there is none."""
+def target(named: str, security: Security | None = None) -> Target:
+    """The target called `named`, reached as `security` says.
+
+    Raises TargetError with the known ones when there is none of that name, and for options it has no use for.
+    """
+    found = _target(named)
+    if security is not None:
+        found.secure(security)
+    return found
+
+
+def _target(named: str) -> Target:
     if "://" in named:
         return UrlTarget(named)
     kind, _, rest = named.partition(":")
     if kind not in KINDS or kind == "url":
         known = ", ".join(each.name for each in known_targets())
-        raise TargetError(f"there is no target {named!r}; known are {known}")
+        # What stands behind the colon may be a password: a URL without its scheme.
+        raise TargetError(f"there is no target {kind!r}; known are {known}")
     return KINDS[kind].make(rest)
 
 
-def attach(given: Mapping[str, Any]) -> Target:
-    """A target that another process has started, from its `attachment`."""
-    return KINDS[given["kind"]].attach(given)
+def attach(given: Mapping[str, Any], security: Security | None = None) -> Target:
+    """A target that another process has started, from its `attachment`, reached in the same way."""
+    found = KINDS[given["kind"]].attach(given)
+    if security is not None:
+        found.secure(security)
+    return found
 
 
 def known_targets() -> tuple[Known, ...]:

@@ -45,13 +45,13 @@ class TcpTransport:
     """A TCP connection to `host` and `port`; `started` is the time.monotonic() that counts as zero."""
 
     def __init__(self, host: str, port: int, started: float, timeout: float = 5.0) -> None:
-        self.endpoint = f"{host}:{port}"
+        self.endpoint = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         self._started = started
         self._end: End | None = None
         try:
             self._socket = socket.create_connection((host, port), timeout=timeout)
         except OSError as failure:
-            raise Unreachable(f"{host}:{port} cannot be reached: {failure.strerror or failure}") from None
+            raise Unreachable(f"{self.endpoint} cannot be reached: {failure.strerror or failure}") from None
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def now(self) -> float:

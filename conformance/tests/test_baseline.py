@@ -61,13 +61,13 @@ def test_an_empty_baseline_accepts_nothing(file: Path) -> None:
     [
         ("[[accepted", "not valid TOML"),
         (ENTRY + 'reason = "Twice."', "not valid TOML"),
-        ("accepted = 1", r"only \[\[accepted\]\] tables"),
-        ("[other]\n" + ENTRY, r"only \[\[accepted\]\] tables"),
+        ("accepted = 1", r"only \[\[accepted\]\] and \[\[flaky\]\] tables"),
+        ("[other]\n" + ENTRY, r"only \[\[accepted\]\] and \[\[flaky\]\] tables"),
         ("accepted = [1]", "entry 1: not a table"),
         (ENTRY + 'comment = "x"', "entry 1 .*: unknown key comment"),
         (ENTRY.replace('frame = "queue.declare-ok channel=1"', ""), "frame missing"),
-        (ENTRY.replace("Known since the beginning.", "  "), "reason must be a text, and not an empty one"),
-        (ENTRY.replace("The server MUST refuse.", ""), "sentence must be a text"),
+        (ENTRY.replace("Known since the beginning.", "  "), "reason is empty: somebody has to fill that in"),
+        (ENTRY.replace("The server MUST refuse.", ""), "sentence is empty"),
         (ENTRY.replace('"declare-ok for 405"', "7"), "signature must be a text"),
         (ENTRY.replace('"fail"', '"error"'), "verdict 'error' cannot be accepted"),
         (ENTRY.replace('"fail"', '"bad"'), "verdict 'bad' cannot be accepted"),
@@ -198,3 +198,72 @@ def test_entries_are_about_one_product_and_range(
     assert bool(report.excused) is applies
     assert report.elsewhere == (0 if applies else 1)
     assert bool(report.failures) is not applies
+
+
+# -- flaky -----------------------------------------------------------------------------------------------
+
+FLAKY = f"""
+[[flaky]]
+rule = "{RULE}"
+verdicts = ["pass", "fail", "inconclusive"]
+sentence = "The server MUST refuse."
+reason = "Two threads race for it."
+product = "RabbitMQ"
+versions = ">=3.10,<3.11"
+"""
+
+
+@pytest.mark.parametrize("verdict", [Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE])
+def test_a_flaky_rule_may_alternate_and_is_reported_apart(file: Path, verdict: Verdict) -> None:
+    report = held(loaded(file, FLAKY), judged(verdict, signature="whatever"))
+    assert clean(report)
+    assert list(report.flaky) == [RULE]
+    assert not report.excused
+
+
+@pytest.mark.parametrize("verdict", [Verdict.ERROR, Verdict.NOT_RUN])
+def test_a_flaky_rule_may_not_come_to_anything_else(file: Path, verdict: Verdict) -> None:
+    report = held(loaded(file, FLAKY), judged(verdict, signature="why"))
+    assert [each.sentence for each in report.failures] == ["why"]
+    assert not report.flaky
+
+
+def test_every_part_of_a_flaky_rule_must_stay_in_the_list(file: Path) -> None:
+    report = held(loaded(file, FLAKY), judged(Verdict.FAIL), judged(Verdict.ERROR, test="second"))
+    assert [each.rule for each in report.failures] == [RULE]
+
+
+def test_flaky_entries_are_about_one_product_and_range(file: Path) -> None:
+    report = held(loaded(file, FLAKY), FAILED, version="3.11.0")
+    assert (len(report.failures), dict(report.flaky)) == (1, {})
+
+
+def test_a_flaky_entry_for_a_rule_of_no_document_is_unmatched(file: Path) -> None:
+    report = held(loaded(file, FLAKY.replace(RULE, "x-1/gone")))
+    assert [each.rule for each in report.unmatched] == ["x-1/gone"]
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        (ENTRY + FLAKY, r"entry 1 and flaky entry 1 are about the same rule and versions \(x-1/"),
+        (FLAKY + FLAKY, "flaky entry 1 and flaky entry 2 are about the same rule"),
+        (ENTRY + FLAKY.replace(">=3.10,<3.11", ">3.9"), "about the same rule"),
+        (ENTRY.replace(">=3.10,<3.11", "==3.10.*") + FLAKY.replace(">=3.10,<3.11", "<=3.10"), "same rule"),
+        (FLAKY.replace(', "fail", "inconclusive"', ""), "verdicts must be two or more"),
+        (FLAKY.replace('"fail", "inconclusive"', '"info"'), "one of them a blocking one"),
+        (FLAKY.replace('"pass"', '"error"'), "verdicts must be a list of"),
+        (FLAKY.replace('["pass", "fail", "inconclusive"]', '"fail"'), "verdicts must be a list of"),
+        (FLAKY.replace("Two threads race for it.", ""), "flaky entry 1 .*: reason is empty"),
+        (FLAKY + 'signature = "s"', "unknown key signature"),
+    ],
+)
+def test_what_is_wrong_with_a_flaky_entry_is_said(file: Path, text: str, wrong: str) -> None:
+    with pytest.raises(BaselineError, match=f"^{file}: .*{wrong}"):
+        loaded(file, text)
+
+
+@pytest.mark.parametrize("other", [">=3.11", "<3.10", "==3.9.*", ">=3.9,<3.10"])
+def test_a_rule_may_be_flaky_in_other_versions_than_it_is_accepted_in(file: Path, other: str) -> None:
+    baseline = loaded(file, ENTRY + FLAKY.replace(">=3.10,<3.11", other))
+    assert (len(baseline.accepted), len(baseline.flaky)) == (1, 1)

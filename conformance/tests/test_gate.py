@@ -188,3 +188,25 @@ def test_with_a_baseline_an_unexpected_pass_is_still_certified(tmp_path: Path) -
 def test_a_rule_never_judged_is_not_covered_by_a_baseline(tmp_path: Path) -> None:
     tests = [judged(Verdict.PASS, "peer")]
     assert not at(Level.MUST, tests, baseline=held(tmp_path, tests)).met
+
+
+def test_a_flaky_rule_stands_apart(tmp_path: Path) -> None:
+    file = tmp_path / "baseline.toml"
+    file.write_text(
+        """
+        [[flaky]]
+        rule = "must"
+        verdicts = ["pass", "fail"]
+        sentence = "It MUST."
+        reason = "Two threads race for it."
+        product = "RabbitMQ"
+        versions = ">=3"
+        """
+    )
+    tests = with_(judged(Verdict.FAIL, "must", signature="why"))
+    rules = [each.id for each in RULES]
+    report = apply(results_of(*tests), load(file), "RabbitMQ", "3.10", date(2026, 6, 1), rules)
+    it = at(Level.MUST, tests, baseline=report)
+    assert (it.certified, it.met, it.unexpected) == (False, True, ())
+    assert [str(each) for each in it.flaky] == ["must: fail this time, known to alternate between pass, fail"]
+    assert it.sentence.endswith("nothing unexpected against the baseline; 1 flaky, reported apart")

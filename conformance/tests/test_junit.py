@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from conformance.junit import write_junit
+from conformance.junit import junit_xml
 from conformance.kinds import AnyEvent
 from conformance.tests.samples import RULE, exchange, judged, lines_of, rule
 from conformance.verdicts import Verdict
@@ -13,7 +13,7 @@ RULES = [rule(), rule("x-1/basic.get", section="basic.get", level=Level.SHOULD)]
 
 
 def written(path: Path, events: list[AnyEvent]) -> etree._Element:
-    write_junit(lines_of(events), RULES, path / "junit.xml", run="runs/1")
+    (path / "junit.xml").write_text(junit_xml(lines_of(events), RULES, run="runs/1"), encoding="utf-8")
     return etree.parse(path / "junit.xml").getroot()
 
 

@@ -25,6 +25,8 @@ def any_event(cls: type[Any]) -> st.SearchStrategy[Any]:
         "banner": PLAIN,
         "environment": PLAIN,
         "documents": st.lists(PLAIN, max_size=2).map(tuple),
+        "unexpected": st.lists(PLAIN, max_size=2).map(tuple),
+        "flaky": st.lists(PLAIN, max_size=2).map(tuple),
         "verdicts": st.dictionaries(st.text(), st.integers()),
     }
     return st.builds(

@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -56,3 +57,15 @@ def test_module_prints_the_table() -> None:
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert printed == markdown() + "\n"
     assert printed.count("\n") == len(TABLE) + 2
+
+
+def test_the_readme_quotes_the_table() -> None:
+    assert markdown() in (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+
+
+def test_tap_says_as_much_as_pytest() -> None:
+    assert {(row.pytest, row.tap) for row in TABLE} == {
+        (Outcome.PASSED, "ok"),
+        (Outcome.FAILED, "not ok"),
+        (Outcome.SKIPPED, "ok # SKIP"),
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from harness.amqp0_9_1.outcomes import Observation, Received, signature
 from harness.amqp0_9_1.vocabulary import NOT_FOUND, Channel, Exchange, Queue
 from harness.context import Context
 from harness.expect import ControlFailed, Inapplicable, NotRun
+from harness.sasl import PLAIN, mechanism
 from harness.target import Endpoint
 from harness.transport import Transport
 
@@ -42,6 +44,8 @@ class Broker:
     def socket(self, **endpoint: Any) -> AmqpConnection:
         """A connection on which nothing has been said yet; `endpoint` changes user, virtual host, …"""
         self._opened += 1
+        if "user" in endpoint and not mechanism(self.endpoint.mechanism).by_password:
+            endpoint = {"mechanism": PLAIN} | endpoint
         link = Link(self._connect(), self.context, self._connection_name(), self._protocol)
         connection = AmqpConnection(link, self.context, replace(self.endpoint, **endpoint))
         self._connections.append(connection)
@@ -113,18 +117,27 @@ class Broker:
     # -- leaving ---------------------------------------------------------------------------------------
 
     def hang_up(self) -> None:
-        """Close all connections; entities stay."""
+        """Close all connections, whatever one of them comes to; entities stay."""
+        with ExitStack() as every:
+            every.callback(self._connections.clear)
+            for connection in reversed(self._connections):
+                every.callback(connection.close)
+
+    def drop(self) -> None:
+        """Close all sockets without a word."""
         for connection in self._connections:
-            connection.close()
+            connection.drop()
         self._connections.clear()
 
     def leave(self) -> None:
         """Close all connections and remove every named entity, unless the target goes with the run."""
         self.hang_up()
         if self.context.declared and self.context.tidy:
-            left = list(remove(self, self.context.declared))
-            self.context.declared.clear()
-            self.hang_up()
+            try:
+                left = list(remove(self, self.context.declared))
+                self.context.declared.clear()
+            finally:
+                self.hang_up()
             if left:
                 raise ControlFailed("removing what the scenario declared", "; ".join(left))
 

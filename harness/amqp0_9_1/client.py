@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from harness.amqp0_9_1.annotate import blank_credentials, says
 from harness.amqp0_9_1.compiled import Method, Properties
@@ -40,9 +40,14 @@ from harness.amqp0_9_1.outcomes import (
 from harness.amqp0_9_1.tables import DecodeError
 from harness.amqp0_9_1.vocabulary import Channel, Connection
 from harness.context import Context
-from harness.expect import Outcome, Unmet
+from harness.expect import Outcome, OverBudget, Unmet
 from harness.journal import Direction, Ended, Expected, Grade, Octets, Opened, Seen
 from harness.transport import End, Transport
+
+MOST_UNITS = 10_000
+"""Frames a peer may send in one scenario; an honest one sends less than a thousand."""
+MOST_OCTETS = 32 << 20
+"""Octets a peer may send in one scenario; an honest one sends less than 12 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +65,14 @@ class _Content:
 
     method: Method
     header: ContentHeader | None = None
-    body: bytes = b""
+    body: bytearray = field(default_factory=bytearray)
 
 
 class Link:
     """One connection to the target, seen frame by frame.
 
-    `over` is true once the closing handshake has been done: nothing more can be asked on it.
+    `over` is true once the closing handshake has been done: nothing more can be asked on it. Of a peer that
+    talks without end no more than `MOST_UNITS` and `MOST_OCTETS` are taken: who waits then gets OverBudget.
     """
 
     def __init__(self, transport: Transport, context: Context, name: str, protocol: str) -> None:
@@ -139,8 +145,7 @@ class Link:
                     return inbox.popleft()
             if self.ended is not None:
                 return Closed(self.ended)
-            # A peer that keeps talking about something else must not hold us beyond our patience.
-            if self.now() - began > patience or not self._pump(began + patience):
+            if not self._wait(began + patience):
                 self.context.spend(self.now() - began)
                 return Silence(self.now() - began)
 
@@ -156,7 +161,7 @@ class Link:
                 return seen.method if isinstance(seen, Received) else None
             if channel in self._contents:
                 return self._contents[channel].method
-            if self._inboxes[0] or self.ended is not None or not self._pump(began + patience):
+            if self._inboxes[0] or self.ended is not None or not self._wait(began + patience):
                 self.context.spend(self.now() - began)
                 return None
 
@@ -164,7 +169,24 @@ class Link:
         """Return observations that were taken out of turn, oldest first."""
         self._inboxes[channel].extendleft(reversed(seen))
 
+    def _wait(self, deadline: float) -> bool:
+        """Take what comes; False when `deadline` has passed, on this connection's clock.
+
+        A peer that keeps talking about something else does not hold us beyond it, nor beyond the scenario's
+        own deadline in real time. Raises OverBudget.
+        """
+        limit, now = self.context.deadline, self.now()
+        limit.check()
+        if now > deadline:
+            return False
+        until = min(deadline, now + limit.left)
+        return self._pump(until) or until < deadline
+
     def _pump(self, deadline: float) -> bool:
+        if self.context.octets > MOST_OCTETS or self.context.units > MOST_UNITS:
+            raise OverBudget(
+                f"the peer talks without end: more than {MOST_UNITS} frames or {MOST_OCTETS >> 20} MiB"
+            )
         octets = self.transport.receive(deadline)
         if octets is None:
             return False
@@ -174,7 +196,9 @@ class Link:
             self._kept += 1
             self.context.write(Ended(self.now(), self.name, "target", octets.value))
             return True
+        self.context.octets += len(octets)
         for raw, unit in self._reader.feed(octets):
+            self.context.units += 1
             self._keep(Direction.RECEIVED, raw)
             self.transcript.append(Passage(self.now(), Direction.RECEIVED, unit))
             self._dispatch(unit)
@@ -207,7 +231,7 @@ class Link:
             if method.spec.content:
                 self._contents[frame.channel] = _Content(method)
             else:
-                inbox.append(Received(frame.channel, method))
+                inbox.append(Received(frame.channel, method, frame=self._kept))
         elif content is None or (frame.type == BODY) != (content.header is not None):
             inbox.append(Unreadable("a content frame out of place"))
         else:
@@ -226,7 +250,9 @@ class Link:
             if missing < 0:
                 inbox.append(Unreadable("a content longer than its header says"))
             else:
-                inbox.append(Received(frame.channel, content.method, content.header.properties, content.body))
+                body = bytes(content.body)
+                properties = content.header.properties
+                inbox.append(Received(frame.channel, content.method, properties, body, self._kept))
 
     # -- expecting -------------------------------------------------------------------------------------
 
@@ -255,8 +281,10 @@ class Link:
         """Keep what an expectation came to."""
         outcomes = tuple(outcome.says for outcome in legal)
         now = self.now()
+        # What decided may have come in one read with frames behind it.
+        place = seen.frame if isinstance(seen, Received) else self._kept
         self.context.write(
-            Expected(now, self.name, outcomes, signature(seen), grade, reading, self._kept, now - began)
+            Expected(now, self.name, outcomes, signature(seen), grade, reading, place, now - began)
         )
 
     def judged(self, expected: str, otherwise: str, holds: bool) -> None:

@@ -17,6 +17,7 @@ from harness.amqp0_9_1.outcomes import Closed, Observation, Received, Silence, s
 from harness.amqp0_9_1.vocabulary import CODEC, REPLY_SUCCESS, Basic, Channel, Connection, Exchange, Queue
 from harness.context import Context
 from harness.expect import ControlFailed, Outcome
+from harness.sasl import mechanism
 from harness.target import Endpoint
 from harness.transport import End
 
@@ -74,14 +75,17 @@ class AmqpConnection:
         """A Start-Ok with good credentials, altered as given."""
         given = Connection.StartOk(
             client_properties={"product": "amqp-conformance", "information": "conformance test"},
-            mechanism="PLAIN",
-            response=f"\0{self.endpoint.user}\0{self.endpoint.password}",
+            mechanism=self.endpoint.mechanism,
+            response=mechanism(self.endpoint.mechanism).response(self.endpoint.user, self.endpoint.password),
             locale=LOCALE,
         )
         return given.replace(**changes)
 
     def authenticate(self, start_ok: Connection.StartOk | None = None) -> None:
-        """Log in; the server answers with Tune, in one dialect of PLAIN only after a Secure."""
+        """Log in; the server answers with Tune, in one dialect of PLAIN only after a Secure.
+
+        The mechanisms spoken here say all they have to say at once, so a challenge gets the same again.
+        """
         method = start_ok or self.start_ok()
         self.send(method)
         answer = self.control("connection.start-ok", Connection.Tune, Connection.Secure)
@@ -120,15 +124,18 @@ class AmqpConnection:
 
     def close(self) -> None:
         """End the connection by the handshake if it is open, in any case close the socket."""
-        if self.usable:
-            self.opened = False
-            self.send(Connection.Close(REPLY_SUCCESS, "done"))
-            self._drain()
-        self.link.finish()
+        try:
+            if self.usable:
+                self.opened = False
+                self.send(Connection.Close(REPLY_SUCCESS, "done"))
+                self._drain()
+        finally:
+            self.link.finish()
 
     def _drain(self) -> None:
-        while True:
-            seen = self.link.next(0, self.context.patience.answer)
+        until = self.link.now() + self.context.patience.answer
+        while (left := until - self.link.now()) > 0:
+            seen = self.link.next(0, left)
             if isinstance(seen, Received) and isinstance(seen.method, Connection.Close):
                 self.link.acknowledge_close(seen)
             if not isinstance(seen, Received) or isinstance(

@@ -216,6 +216,12 @@ class _Way:
     dropping: set[int] = field(default_factory=set)
     met: dict[int, int] = field(default_factory=dict)
 
+    def unread(self) -> bytes:
+        """What has come behind octets that are no frame: passed on as it is, and once."""
+        rest = self.reader.rest()
+        self.reader.pending.clear()
+        return rest
+
 
 class Interposed:
     """A peer's connection with an interposer before it."""
@@ -241,7 +247,7 @@ class Interposed:
             if back:
                 # Our answer comes after what the server has said; else the server keeps it until it is asked.
                 self._back += self._taken() + back
-        if self._to_server.reader.broken and (rest := self._to_server.reader.rest()):
+        if self._to_server.reader.broken and (rest := self._to_server.unread()):
             self._inner.receive(rest)
 
     def hang_up(self) -> None:
@@ -263,7 +269,7 @@ class Interposed:
             out += on
             if back:
                 self._inner.receive(back)
-        return out
+        return out + (self._to_client.unread() if self._to_client.reader.broken else b"")
 
     def next_timer(self) -> float | None:
         """As the inner connection."""

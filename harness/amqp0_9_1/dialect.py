@@ -15,14 +15,16 @@ from harness.amqp0_9_1.footprint import Footprint, footprint, touches
 from harness.amqp0_9_1.mutants import Mutant, mutants
 from harness.amqp0_9_1.peer import TABLES, Peer
 from harness.amqp0_9_1.peer.policy import Policy
-from harness.amqp0_9_1.vocabulary import Channel, Queue
-from harness.context import Context
+from harness.amqp0_9_1.vocabulary import Channel, Connection, Queue
+from harness.context import Context, Deadline
 from harness.dialect import Banner, Figure
-from harness.expect import Stop
+from harness.expect import ControlFailed, Stop
 from harness.journal import Event
 from harness.peer import PeerServer
-from harness.target import Target
+from harness.target import Endpoint, Target
 from harness.transport import Unreachable
+
+LOG_IN = ("connection.start-ok", "connection.secure-ok")
 
 
 class _Unkept:
@@ -49,33 +51,47 @@ class Amqp091:
     def _broker(self, target: Target, context: Context) -> Broker:
         return Broker(lambda: target.connect(self.document), target.endpoint(), context, self.document)
 
-    def probe(self, target: Target) -> Banner:
-        """Handshake three times, keep the shortest round trip of a Channel.Open."""
-        broker = self._broker(target, Context(_Unkept(), "probe"))
+    @contextmanager
+    def _visit(self, target: Target, within: float) -> Iterator[Broker]:
+        """A broker to look at for `within` seconds, with all its sockets closed afterwards."""
+        deadline = Deadline.after(within, f"it took more than {within:.3g} s")
+        broker = self._broker(target, Context(_Unkept(), "probe", deadline=deadline))
         try:
-            connection = broker.connection()
-            trips = []
-            for _ in range(3):
-                began = connection.link.now()
-                connection.channel()
-                trips.append(connection.link.now() - began)
-            told = connection.start.server_properties
+            yield broker
             broker.hang_up()
+        finally:
+            broker.drop()
+
+    def probe(self, target: Target, within: float = 30.0) -> Banner:
+        """Handshake three times, keep the shortest round trip of a Channel.Open."""
+        try:
+            with self._visit(target, within) as broker:
+                connection = broker.started()
+                _offered(connection.start, connection.endpoint, target)
+                connection.authenticate()
+                connection.open()
+                trips = []
+                for _ in range(3):
+                    began = connection.link.now()
+                    connection.channel()
+                    trips.append(connection.link.now() - began)
+                told = connection.start.server_properties
         except Stop as failure:
-            raise Unreachable(f"{target.name} does not open an AMQP 0-9-1 connection: {failure}") from None
+            hint = "; it speaks TLS (amqps://)" if target.answers_tls() else _hint(failure)
+            raise Unreachable(
+                f"{target.name} does not open an AMQP 0-9-1 connection: {failure}{hint}"
+            ) from None
         return Banner(str(told.get("product", "")), str(told.get("version", "")), told, min(trips))
 
-    def serves(self, target: Target) -> None:
+    def serves(self, target: Target, within: float = 15.0) -> None:
         """Open a channel and ask for a queue; any answer will do.
 
         A broker may go on opening connections while it is stuck behind them.
         """
-        broker = self._broker(target, Context(_Unkept(), "probe"))
+        look = Queue.Declare("amqp-conformance", passive=True)
         try:
-            broker.channel().ask(
-                Queue.Declare("amqp-conformance", passive=True), Queue.DeclareOk, Channel.Close
-            )
-            broker.hang_up()
+            with self._visit(target, within) as broker:
+                broker.channel().ask(look, Queue.DeclareOk, Channel.Close)
         except Stop as failure:
             raise Unreachable(f"{target.name} no longer serves a new client: {failure}") from None
 
@@ -123,6 +139,22 @@ class Amqp091:
     def touches(self, change: object, footprint: Footprint) -> bool:
         """Whether a deviation's change could show in an exchange with this footprint."""
         return touches(change, footprint)
+
+
+def _hint(failure: Stop) -> str:
+    """What a user may have got wrong: a server ends a connection whose log-in it does not accept."""
+    logging_in = isinstance(failure, ControlFailed) and failure.what in LOG_IN
+    ended = logging_in and failure.actual.startswith(("socket closed", "connection.close"))  # type: ignore[attr-defined]
+    return "; are user and password right?" if ended else ""
+
+
+def _offered(start: Connection.Start, endpoint: Endpoint, target: Target) -> None:
+    """Make sure that our mechanism is one the server lists. Raises Unreachable."""
+    offered = bytes(start.mechanisms).decode("utf-8", "backslashreplace")
+    if endpoint.mechanism not in offered.split():
+        raise Unreachable(
+            f"{target.name} does not offer the SASL mechanism {endpoint.mechanism}, only {offered}"
+        )
 
 
 DIALECT = Amqp091()

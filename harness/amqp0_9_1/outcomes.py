@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from harness.amqp0_9_1.compiled import Method, Properties
@@ -17,12 +17,16 @@ CODES = {constant.value: constant.name for constant in GRAMMAR.constants if cons
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A method on a channel, with its content where it carries one."""
+    """A method on a channel, with its content where it carries one.
+
+    `frame` is the number of the unit on its connection that completed it.
+    """
 
     channel: int
     method: Any
     properties: Properties | None = None
     body: bytes = b""
+    frame: int = field(default=0, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -192,7 +192,10 @@ _WRITERS: Final[Mapping[str, _Writer]] = {
 
 
 def _integer(value: int) -> bytes:
-    return _WRITERS["I" if -(1 << 31) <= value < 1 << 31 else "L"](value)
+    if -(1 << 31) <= value < 1 << 31:
+        return _WRITERS["I"](value)
+    # What is read from the unsigned type must have a place to be sent in.
+    return _WRITERS["L" if value < 1 << 63 else "l"](value)
 
 
 # A subclass takes the first that fits: bool must stand before int.

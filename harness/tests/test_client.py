@@ -232,3 +232,12 @@ def test_raw_frames_go_out_as_they_are() -> None:
     client, _, script = link()
     client.send_frames([RawFrame(1, 0, b"abc", size=99, end=b"!"), Frame(8, 0, b"")])
     assert script.sent == [b"\x01\x00\x00\x00\x00\x00\x63abc!" + b"\x08\x00\x00\x00\x00\x00\x00\xce"]
+
+
+def test_the_deciding_frame_is_its_own_and_not_the_last_of_its_read() -> None:
+    client, kept, _ = link(
+        octets(1, Queue.PurgeOk(1)) + octets(2, Queue.BindOk()) + octets(2, Queue.BindOk())
+    )
+    client.expect(1, Queue.PurgeOk)
+    (decided,) = [event for event in kept.events if isinstance(event, Expected)]
+    assert decided.frame == 1

@@ -143,7 +143,8 @@ def asked(one: ProcessTarget, request: frame.FrameTypes) -> str:
 
 def test_descriptions_come_with_the_suite() -> None:
     known = descriptions()
-    assert list(known) == ["garagemq", "rabbitmq"]
+    assert list(known) == ["garagemq", "rabbitmq", "rabbitmq-tls"]
+    assert known["rabbitmq-tls"].facilities == known["rabbitmq"].facilities
     assert set(known["garagemq"].facilities) == {"restart"}
     assert set(known["rabbitmq"].facilities) == {
         "restart",
@@ -160,6 +161,9 @@ def test_descriptions_come_with_the_suite() -> None:
         ('user = "ann"', "", "endpoint: user is missing"),
         ('user = "ann"', "user = 1", "endpoint: user has the wrong type"),
         ('user = "ann"', 'user = "ann"\ncolour = "red"', "endpoint: colour is not a key"),
+        ('user = "ann"', 'user = "ann"\ntls = { colour = "x" }', "endpoint: tls: colour is not a key"),
+        ("within = 20", 'within = 20\nbefore = ["x"]', "before must be a list of lists of strings"),
+        ("within = 20", "within = 20\nbefore = [[]]", "before must be a list of lists of strings"),
         ("within = 20", "within = 0", "within must be more than 0"),
         ("within = 20", "within = true", "within has the wrong type"),
         ('requires = ["sh"]', "requires = [1]", "requires must be a list of strings"),

@@ -236,7 +236,7 @@ def itself() -> dict[str, Any]:
     [
         frozenset(),
         {1, 2},
-        1 << 63,
+        1 << 64,
         As("x", b"octets"),
         As("", 1),
         As("b", 128),

@@ -45,6 +45,8 @@ class Limits:
     """Octets of all messages together."""
     entities: int = 10_000
     """Queues or exchanges of a virtual host, bindings of an exchange, consumers of a queue or channel."""
+    unread: int = 1 << 27
+    """Octets said that a client leaves unread, beyond which it counts as gone."""
 
 
 GENEROUS = Limits()
@@ -53,7 +55,8 @@ GENEROUS = Limits()
 class Peer:
     """A server whose connections share its virtual hosts; implements harness.peer.PeerServer.
 
-    `users` are names with passwords for PLAIN. `taken`, when given, collects the names of all rows taken.
+    `users` are names with passwords; `external` is who EXTERNAL finds the client to be. `taken`, when given,
+    collects the names of all rows taken.
     """
 
     def __init__(
@@ -63,6 +66,7 @@ class Peer:
         users: Mapping[str, str] | None = None,
         limits: Limits = GENEROUS,
         taken: set[str] | None = None,
+        external: str = "guest",
     ) -> None:
         self.policy = policy
         self.tables = rows
@@ -70,6 +74,7 @@ class Peer:
         self.permissions: dict[str, frozenset[str]] = {}
         self.limits = limits
         self.taken = taken
+        self.external: str = external
         self.store = Store(limits.stored)
         self.checks_names = policy.illegal_field_name != "accept"
         self.alarm = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import socket
+from collections.abc import Callable, Mapping
 from functools import cache
 
 from harness.amqp0_9_1.frames import FRAME_MIN_SIZE
@@ -11,7 +12,7 @@ from harness.amqp0_9_1.peer.events import BadHeader, ConnectionState, GoodHeader
 from harness.amqp0_9_1.peer.refusals import close_in_silence, refuse_by
 from harness.amqp0_9_1.peer.rows import Row
 from harness.amqp0_9_1.peer.turn import Reply, Turn
-from harness.amqp0_9_1.tables import Table
+from harness.amqp0_9_1.tables import DecodeError, Table, decode_table
 from harness.amqp0_9_1.vocabulary import Connection
 
 EXPECT_HEADER = ConnectionState.EXPECT_HEADER
@@ -23,7 +24,6 @@ OPEN = ConnectionState.OPEN
 CLOSED = ConnectionState.CLOSED
 NEGOTIATING = (EXPECT_START_OK, EXPECT_SECURE_OK, EXPECT_TUNE_OK, EXPECT_OPEN)
 
-MECHANISMS = ("PLAIN",)
 LOCALES = ("en_US",)
 
 
@@ -40,9 +40,10 @@ def server_properties() -> Table:
     }
 
 
-def start(_: Turn) -> Reply:
+def start(turn: Turn) -> Reply:
     """Connection.Start with everything the document requires of it."""
-    return Connection.Start(0, 9, server_properties(), " ".join(MECHANISMS), " ".join(LOCALES))
+    mechanisms = " ".join(turn.policy.mechanisms)
+    return Connection.Start(0, 9, server_properties(), mechanisms, " ".join(LOCALES))
 
 
 def say_our_header(turn: Turn) -> None:
@@ -52,32 +53,62 @@ def say_our_header(turn: Turn) -> None:
 
 def not_offered(turn: Turn) -> bool:
     """The client chose a mechanism or a locale that Start did not list."""
-    return turn.event.mechanism not in MECHANISMS or turn.event.locale not in LOCALES
+    return turn.event.mechanism not in turn.policy.mechanisms or turn.event.locale not in LOCALES
 
 
 def credentials_must_be_asked_for(turn: Turn) -> bool:
-    """There is no initial response, or the policy never takes one."""
-    return turn.policy.sasl == "secure" or not turn.event.response
+    """There is no initial response where one is needed, or the policy never takes one."""
+    return turn.policy.sasl == "secure" or (not turn.event.response and turn.event.mechanism != "EXTERNAL")
 
 
 def credentials_are_good(turn: Turn) -> bool:
-    """PLAIN: user and password are known together."""
-    _, user, password = _plain(turn)
-    return bool(user) and turn.peer.users.get(user) == password
+    """The mechanism finds out who the client is."""
+    return bool(_user(turn))
 
 
-def _plain(turn: Turn) -> tuple[str, str, str]:
-    parts = bytes(turn.event.response).decode("utf-8", "surrogateescape").split("\0")
-    return (parts[0], parts[1], parts[2]) if len(parts) == 3 else ("", "", "")
+def _user(turn: Turn) -> str:
+    """Who the client is by its mechanism; empty when its credentials are bad."""
+    named = turn.event.mechanism if isinstance(turn.event, Connection.StartOk) else turn.connection.mechanism
+    return _READERS[named](turn, bytes(turn.event.response))
+
+
+def _plain(turn: Turn, response: bytes) -> str:
+    parts = response.decode("utf-8", "surrogateescape").split("\0")
+    return _known(turn, parts[1], parts[2]) if len(parts) == 3 else ""
+
+
+def _amqplain(turn: Turn, response: bytes) -> str:
+    try:
+        table, _ = decode_table(len(response).to_bytes(4) + response, 0)
+    except DecodeError:
+        return ""
+    user, password = table.get("LOGIN"), table.get("PASSWORD")
+    return _known(turn, user, password) if isinstance(user, str) and isinstance(password, str) else ""
+
+
+def _known(turn: Turn, user: str, password: str) -> str:
+    return user if turn.peer.users.get(user) == password else ""
+
+
+_READERS: Mapping[str, Callable[[Turn, bytes], str]] = {
+    "PLAIN": _plain,
+    "AMQPLAIN": _amqplain,
+    "ANONYMOUS": lambda _turn, _trace: "anonymous",
+    "EXTERNAL": lambda turn, wanted: (
+        turn.peer.external if wanted in (b"", turn.peer.external.encode()) else ""
+    ),
+}
+"""How each mechanism finds out who the client is; the mechanisms are those of harness.sasl."""
 
 
 def log_in(turn: Turn) -> None:
     """Remember who the client is."""
-    turn.connection.user = _plain(turn)[1]
+    turn.connection.user = _user(turn)
 
 
-def ask_for_credentials(_: Turn) -> Reply:
-    """Connection.Secure; PLAIN has no challenge."""
+def ask_for_credentials(turn: Turn) -> Reply:
+    """Connection.Secure; no mechanism here has a challenge. Secure-Ok will not name the mechanism again."""
+    turn.connection.mechanism = turn.event.mechanism
     return Connection.Secure(b"")
 
 

@@ -111,7 +111,9 @@ class Policy:
     channel_max: int = 2047
     """Proposed in Tune; zero for no limit."""
     sasl: Literal["initial response", "secure"] = "initial response"
-    """PLAIN: taken from Start-Ok if there, or always asked for with Secure."""
+    """What the client says is taken from Start-Ok if there, or always asked for with Secure."""
+    mechanisms: tuple[str, ...] = ("PLAIN",)
+    """The SASL mechanisms offered in Start; PLAIN must be among them for our own clients."""
     priority_levels: Literal[2, 10] = 2
     """basic.06 demands two, basic.07 allows ten."""
     immediate: Literal["support", "refuse"] = "support"
@@ -188,6 +190,7 @@ _OTHERS: Final[Mapping[str, Sequence[Any]]] = {
     "frame_max": [0, 4096],
     "channel_max": [0, 65535],
     "sasl": ["secure"],
+    "mechanisms": [("EXTERNAL", "ANONYMOUS", "AMQPLAIN", "PLAIN")],
     "priority_levels": [10],
     "immediate": ["refuse"],
     "redelivery_limit": [50],

@@ -99,6 +99,7 @@ class Connection:
         self.ended = False
         self.opened = False
         self.user = ""
+        self.mechanism = ""
         self.host: VirtualHost = peer.nowhere
         self.channels: dict[int, Channel] = {}
         self.window = Window()
@@ -290,6 +291,10 @@ class Connection:
     def _read_frames(self, octets: bytes) -> bytes:
         """Meet the frames in `octets`; returns what follows one that could not be read."""
         for _, unit in self._reader.feed(octets):
+            if self.unread > self.peer.limits.unread:
+                # It goes on asking and never reads the answers.
+                self.hang_up()
+                break
             self._meet_unit(unit)
             serve(self.peer, self.host)
             if isinstance(unit, Garbage):

@@ -1,0 +1,35 @@
+"""What a run depended on besides its target, and what a peer said of itself, as plain values."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Mapping
+from importlib.metadata import version
+from math import isfinite
+from typing import Any
+
+
+def environment() -> dict[str, Any]:
+    """What a run depended on besides the target."""
+    return {
+        "python": sys.version.split()[0],
+        "system": platform.system(),
+        "release": platform.release(),
+        "machine": platform.machine(),
+        "pytest": version("pytest"),
+        "lxml": version("lxml"),
+    }
+
+
+def plain(value: Any) -> Any:
+    """`value` in types that JSON has; what a peer said stays readable."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    if isinstance(value, float):
+        return value if isfinite(value) else str(value)
+    return value if isinstance(value, str | int | None) else str(value)

@@ -1,0 +1,124 @@
+"""The client in the hands of a hostile server: only typed observations come, and only typed exceptions."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import get_args
+
+from harness.amqp0_9_1 import odd
+from harness.amqp0_9_1.broker import Broker
+from harness.amqp0_9_1.client import MOST_OCTETS, MOST_UNITS, Link
+from harness.amqp0_9_1.connection import AmqpChannel
+from harness.amqp0_9_1.hostile import HostileTransport
+from harness.amqp0_9_1.outcomes import (
+    Observation,
+    channel_closed,
+    closed_silently,
+    header_answered,
+    signature,
+)
+from harness.amqp0_9_1.vocabulary import Basic, Queue
+from harness.context import Context, Patience
+from harness.expect import Stop
+from harness.fuzz import Draws
+from harness.journal import Direction, Event, Octets
+from harness.target import Endpoint
+
+PATIENCE = Patience(answer=1.0, close=2.0, quiet=0.25, budget=8.0)
+SPARE = 1000
+"""Pieces taken while waiting within patience, on one connection of a dozen steps."""
+
+
+@dataclass
+class Kept:
+    """A journal in memory."""
+
+    events: list[Event] = field(default_factory=list)
+
+    def write(self, event: Event) -> None:
+        """Keep the event."""
+        self.events.append(event)
+
+
+def link(data: bytes) -> None:
+    """What any octets in any pieces come to is one of the observations, and at most one for each frame."""
+    draws = Draws(data)
+    transport = HostileTransport(draws)
+    kept = Kept()
+    seen = Link(transport, Context(kept, "fuzz", patience=PATIENCE), "c", "0-9-1")
+    with suppress(Stop):
+        while draws:
+            seen.send_octets(odd.unit(draws))
+            for number in (odd.channel(draws), 1):
+                came = seen.next(number, PATIENCE.answer)
+                assert isinstance(came, get_args(Observation))
+                assert signature(came).isprintable()
+                seen.acknowledge_close(came)
+            seen.coming(odd.channel(draws), PATIENCE.answer)
+    seen.finish()
+    _is_bounded(transport, data)
+    heard = [
+        each for each in kept.events if isinstance(each, Octets) and each.direction is Direction.RECEIVED
+    ]
+    assert len([each for each in seen.transcript if each.direction is Direction.RECEIVED]) <= len(heard)
+    assert sum(len(each.octets) for each in heard) <= transport.said
+
+
+def client(data: bytes) -> None:
+    """A scenario of any steps ends by itself or by a Stop, in bounded time, whatever the server does."""
+    draws = Draws(data)
+    transports: list[HostileTransport] = []
+
+    def connect() -> HostileTransport:
+        transports.append(HostileTransport(draws))
+        return transports[-1]
+
+    context = Context(Kept(), "fuzz", patience=PATIENCE)
+    broker = Broker(connect, Endpoint("hostile", 0), context, "0-9-1")
+    try:
+        with suppress(Stop):
+            channel = broker.channel()
+            for _ in range(12):
+                _step(draws, broker, channel)
+    finally:
+        with suppress(Stop):
+            broker.leave()
+    for each in transports:
+        _is_bounded(each, data)
+        assert each.closed
+
+
+def _is_bounded(transport: HostileTransport, data: bytes) -> None:
+    """No more is taken than the client's own caps allow, beside what these octets make the server say."""
+    assert transport.pieces <= MOST_UNITS + 16 * len(data) + SPARE
+    assert transport.said <= MOST_OCTETS + 16 * len(data) + 65536
+
+
+def _step(draws: Draws, broker: Broker, channel: AmqpChannel) -> None:
+    choice = draws.number() % 12
+    if choice == 0:
+        channel.declare_queue(exclusive=draws.flag())
+    elif choice == 1:
+        channel.publish(b"body" * draws.number(), key="q")
+    elif choice == 2:
+        channel.get("q")
+    elif choice == 3:
+        channel.consume("q")
+    elif choice == 4:
+        channel.deliveries(draws.number() % 3)
+    elif choice == 5:
+        channel.stays_quiet()
+    elif choice == 6:
+        channel.coming(Basic.Deliver, Basic.GetOk)
+    elif choice == 7:
+        broker.channel(new_connection=draws.flag())
+    elif choice == 8:
+        channel.send(Queue.Purge("q"))
+        channel.expect_answer(Queue.PurgeOk, channel_closed().under("any"), closed_silently().recorded())
+    elif choice == 9:
+        broker.socket().expect(header_answered((0, 9, 1)))
+    elif choice == 10:
+        channel.misses(draws.one_of(("queue", "exchange")))
+    else:
+        channel.settle()
