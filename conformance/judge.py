@@ -255,7 +255,7 @@ class Judge:
             with self.writer.test(play.scenario.test, play.rule.id):
                 if play.steps and play.stop is None:
                     play.context.renew(self._deadline())
-                    self._step(play, lambda p=play: next(p.steps, None))  # type: ignore[misc]
+                    self._step(play, lambda p=play: self._resume(p))  # type: ignore[misc]
                 self._leave(play)
                 self._look_after(play)
         return [self._conclude(play) for play in plays]
@@ -263,6 +263,11 @@ class Judge:
     def _advance(self, play: _Play, scenario: Scenario) -> None:
         play.steps = iter(scenario.play(play.fixture))
         next(play.steps)
+
+    def _resume(self, play: _Play) -> None:
+        assert play.steps is not None
+        if next(play.steps, None) is not None:
+            raise RuntimeError("a scenario is interrupted by one restart only; what follows was not played")
 
     def _begin(self, rule: Rule, scenario: Scenario) -> _Play:
         findings = Findings(self.writer)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from conformance.detection import Memory
 from conformance.events import EventWriter
-from conformance.judge import Findings, conclude
+from conformance.judge import Findings, Judge, conclude
 from conformance.verdicts import Verdict
+from harness.embedded import EmbeddedTarget
 from harness.expect import ControlFailed, Inapplicable, Inconclusive, NotRun, OverBudget, Unmet
 from harness.journal import Expected, Grade
+from scenarios.registry import Scenario
 from spec.catalogue import catalogue
 from spec.rules import Level, Rule
 
@@ -87,3 +92,18 @@ def test_the_least_preferred_step_decides(
 def test_a_may_is_only_recorded(findings: Findings) -> None:
     findings.write(expectation(Grade.PREFERRED))
     assert conclude(MAY, "t", findings, None, "document").verdict is Verdict.INFO
+
+
+def test_a_scenario_that_wants_a_second_restart_is_an_error_and_never_half_played() -> None:
+    def twice(broker: Any) -> Iterator[str]:
+        broker.channel()
+        yield "restart"
+        broker.channel().stays_quiet()
+        yield "restart"
+        raise AssertionError("not reached")
+
+    scenario = Scenario(MUST.id, "twice", twice, frozenset(), slow=False, disruptive=False, alone=False)
+    with EmbeddedTarget() as goal:
+        (judged,) = Judge(goal, Memory(), "test").exclusive([(MUST, scenario)])
+    assert judged.verdict is Verdict.ERROR
+    assert "one restart only" in judged.detail
