@@ -58,6 +58,8 @@ def broker_runs(name: str) -> Iterator[tuple[str, float]]:
     whole = seconds(lambda: command("run", "--target", name, "--level", "should"))
     yield f"run on {name}, its start included", whole
     with target(name) as started:
+        if started.endpoint().tls:
+            return  # its authority is made at its start, and a URL alone does not carry it
         url = started.endpoint().url(with_password=True)
         arguments = ("run", "--target", url, "--level", "should", "--disruptive")
         yield f"run on {name}, already started, without a restart", seconds(lambda: command(*arguments))
