@@ -176,6 +176,16 @@ def until_declared(process: subprocess.Popen[bytes], folder: Path, count: int) -
     pytest.fail("the run ended before it was to be interrupted")
 
 
+def until_quiet(folder: Path) -> None:
+    """Wait until the workers, whose controller is gone, have written nothing more for half a second."""
+    deadline, size, since = time.monotonic() + 30, -1, time.monotonic()
+    while time.monotonic() < min(deadline, since + 0.5):
+        now = sum(path.stat().st_size for path in folder.glob("events-*"))
+        if now != size:
+            size, since = now, time.monotonic()
+        time.sleep(0.02)
+
+
 @pytest.fixture
 def leftovers(rabbitmq: Target) -> Iterator[Broker]:
     broker = broker_of(rabbitmq)
@@ -203,7 +213,7 @@ def test_after_kill_9_clean_leaves_nothing(
     process.kill()
     process.communicate()
     assert verify(tmp_path / "run").state is State.PARTIAL
-    time.sleep(1.0)  # the workers notice that their controller is gone
+    until_quiet(tmp_path / "run")
     for kind, name in declared(read(tmp_path / "run"))["0-9-1"]:
         # Whatever the run had come to, now everything it named is there.
         leftovers.channel().ask(
