@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from xml.sax.saxutils import escape
 
-from conformance.report import Report, Standing
+from conformance.gate import Standing
+from conformance.report import Report
 
 COLOURS = {
     Standing.CERTIFIED: "#1a7f37",

@@ -58,6 +58,7 @@ __all__ = [
     "TargetRestarted",
     "TestStarted",
     "Verification",
+    "load",
     "merge",
     "read",
     "read_run",
@@ -207,48 +208,59 @@ def verify(run_dir: Path) -> Verification:
 
     Never raises for what stands in the folder: a folder that holds no evidence is partial.
     """
-    stream = run_dir / STREAM
     try:
         changed = changed_files(run_dir)
-        if not stream.exists():
-            count = len(read(run_dir))
-            return Verification(
-                State.PARTIAL, f"The run was never completed: {count} events in its workers' files."
-            )
-        verification = _verify_stream(stream)
-    except (EvidenceError, OSError) as failure:
-        nothing = not stream.exists() and not _worker_files(run_dir)
-        return Verification(State.PARTIAL if nothing else State.TAMPERED, f"{failure}.")
+    except EvidenceError as failure:
+        return _unreadable(run_dir, failure)
+    verification, _ = load(run_dir)
     if changed and verification.state is not State.TAMPERED:
         return Verification(State.TAMPERED, f"Not as {RUN_FILE} lists it: {', '.join(changed)}.")
     return verification
 
 
-def _verify_stream(stream: Path) -> Verification:
+def load(run_dir: Path) -> tuple[Verification, tuple[Line, ...]]:
+    """The events in `run_dir` and whether they are whole, read once; other files are not looked at.
+
+    Of a stream that is not as the run wrote it no events are given. Never raises for what stands there.
+    """
+    stream = run_dir / STREAM
+    try:
+        if stream.exists():
+            return _load_stream(stream)
+        lines = read(run_dir)
+    except (EvidenceError, OSError) as failure:
+        return _unreadable(run_dir, failure), ()
+    told = f"The run was never completed: {len(lines)} events in its workers' files."
+    return Verification(State.PARTIAL, told), lines
+
+
+def _unreadable(run_dir: Path, failure: Exception) -> Verification:
+    nothing = not (run_dir / STREAM).exists() and not _worker_files(run_dir)
+    return Verification(State.PARTIAL if nothing else State.TAMPERED, f"{failure}.")
+
+
+def _load_stream(stream: Path) -> tuple[Verification, tuple[Line, ...]]:
     content = stream.read_bytes()
     *before, last = content.splitlines(keepends=True) or [b""]
     if any(_footer(text) is not None for text in before):
-        return Verification(
-            State.TAMPERED, f"{STREAM} was changed after the run: it goes on after its footer."
-        )
+        told = f"{STREAM} was changed after the run: it goes on after its footer."
+        return Verification(State.TAMPERED, told), ()
     footer = _footer(last)
     if footer is None or not last.endswith(b"\n"):
-        return Verification(State.PARTIAL, f"{STREAM} has no footer: the end of the run is missing.")
+        told = f"{STREAM} has no footer: the end of the run is missing."
+        return Verification(State.PARTIAL, told), tuple(_lines(stream))
     start = len(content) - len(last)
     if footer.get("sha256") != hashlib.sha256(content[:start]).hexdigest():
-        return Verification(
-            State.TAMPERED, f"{STREAM} was changed after the run: its hash is not the footer's."
-        )
+        told = f"{STREAM} was changed after the run: its hash is not the footer's."
+        return Verification(State.TAMPERED, told), ()
     lines = tuple(_lines(stream))
     if (footer.get("events"), footer.get("counts")) != (len(lines), _counts(lines)):
-        return Verification(
-            State.TAMPERED, f"The footer of {STREAM} was changed: its counts are not those of the events."
-        )
+        told = f"The footer of {STREAM} was changed: its counts are not those of the events."
+        return Verification(State.TAMPERED, told), ()
     if footer.get("partial") is not False:
-        return Verification(
-            State.PARTIAL, f"The run was cut short; the {len(lines)} events up to then are whole."
-        )
-    return Verification(State.OK, f"{len(lines)} events, as the run wrote them.")
+        told = f"The run was cut short; the {len(lines)} events up to then are whole."
+        return Verification(State.PARTIAL, told), lines
+    return Verification(State.OK, f"{len(lines)} events, as the run wrote them."), lines
 
 
 def _worker_files(run_dir: Path) -> list[Path]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 
 from conformance.baseline import BaselineReport
 from conformance.results import RuleResult
@@ -22,6 +22,15 @@ class Exit(IntEnum):
     """Wrong usage, or nothing was selected."""
     UNREACHABLE = 3
     """The target could not be reached or died."""
+
+
+class Standing(StrEnum):
+    """What a run says of its target as a whole; each report shows one of these words."""
+
+    CERTIFIED = "certified"
+    NOT_CERTIFIED = "not certified"
+    PARTIAL = "partial"
+    """The run was cut short, or was about some of the rules only: it can certify nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +64,40 @@ class Gate:
     exit_status: Exit
     sentence: str
     flaky: tuple[Reason, ...] = ()
+
+    @property
+    def standing(self) -> Standing:
+        """Certified, not certified, or neither because the run is only a part."""
+        if self.certified:
+            return Standing.CERTIFIED
+        partial = any(reason.rule is None for reason in self.reasons) or not self.judged
+        return Standing.PARTIAL if partial else Standing.NOT_CERTIFIED
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How a run stands at one level: of `judged` rules at or above it, `against` block certification."""
+
+    level: Level
+    judged: int
+    against: int
+    standing: Standing
+
+
+def scores(
+    results: Sequence[RuleResult],
+    rules: Sequence[Rule],
+    selected: Collection[str] | None = None,
+    lost: str | None = None,
+    cut: str | None = None,
+) -> tuple[Score, ...]:
+    """The score at every level, strongest first; the arguments are those of `gate`."""
+    gates = [(each, gate(results, rules, each, selected=selected, lost=lost, cut=cut)) for each in Level]
+    return tuple(Score(level, at.judged, _against(at.reasons), at.standing) for level, at in gates)
+
+
+def _against(reasons: Iterable[Reason]) -> int:
+    return sum(reason.rule is not None for reason in reasons)
 
 
 def gate(
@@ -179,7 +222,7 @@ def _sentences(
 ) -> Iterable[str]:
     """The gate in plain words, the answer first."""
     general = [reason.sentence for reason in reasons if reason.rule is None]
-    blocked = sum(reason.rule is not None for reason in reasons)
+    blocked = _against(reasons)
     if certified:
         yield f"certified as {role} at level {level}: all {len(scope)} rules"
     elif not scope:

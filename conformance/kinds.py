@@ -19,6 +19,9 @@ from conformance.verdicts import Verdict
 from harness import journal
 from spec.rules import Level
 
+SCHEMA = 1
+"""The version of run.json and of the events, in every run's description; another one is not read."""
+
 
 class EvidenceError(Exception):
     """A run folder cannot be read as evidence; the message names file, line and what is wrong."""
@@ -108,7 +111,8 @@ class RunEnded:
     """The run came to its end: how many rules have which verdict, the exit status, and the gate's words.
 
     `unexpected` and `flaky` are mappings with rule and sentence: what the baseline of the run did not
-    cover, and what it knows to alternate.
+    cover, and what it knows to alternate. `standing` is what the run says of its target as a whole,
+    `scores` are mappings with level, judged, against and standing, strongest level first.
     """
 
     verdicts: Mapping[str, int]
@@ -116,6 +120,8 @@ class RunEnded:
     sentence: str = ""
     unexpected: tuple[Mapping[str, Any], ...] = ()
     flaky: tuple[Mapping[str, Any], ...] = ()
+    standing: str = ""
+    scores: tuple[Mapping[str, Any], ...] = ()
 
 
 RunEvent = RunStarted | TestStarted | Judged | TargetRestarted | Interrupted | RunEnded

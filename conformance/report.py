@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from enum import StrEnum
 from typing import Any
 
 from conformance.cases import cases
 from conformance.explanation import Annotate, Explanation, explain
-from conformance.gate import Exit, Gate, Reason, gate
+from conformance.gate import Exit, Gate, Reason, Score, Standing, gate
 from conformance.kinds import EvidenceError, Interrupted, Judged, Line, RunEnded, RunStarted
 from conformance.printable import printable
 from conformance.results import RuleResult, rule_results
@@ -19,15 +18,6 @@ from spec.rules import Rule
 
 Render = Callable[["Report"], str]
 """A report that is one text."""
-
-
-class Standing(StrEnum):
-    """What a run says of its target as a whole; each report shows one of these words."""
-
-    CERTIFIED = "certified"
-    NOT_CERTIFIED = "not certified"
-    PARTIAL = "partial"
-    """The run was cut short, or was about some of the rules only: it can certify nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +42,7 @@ class Report:
     @property
     def standing(self) -> Standing:
         """Certified, not certified, or neither because the run is only a part."""
-        if self.gate.certified:
-            return Standing.CERTIFIED
-        partial = any(reason.rule is None for reason in self.gate.reasons) or not self.gate.judged
-        return Standing.PARTIAL if partial else Standing.NOT_CERTIFIED
+        return self.gate.standing
 
     @property
     def subject(self) -> str:
@@ -165,8 +152,8 @@ def _gate(
     )
 
 
-def ended_event(results: Iterable[RuleResult], decided: Gate) -> RunEnded:
-    """The last event of a run: its counts, and all that its reports cannot work out without the baseline."""
+def ended_event(results: Iterable[RuleResult], decided: Gate, reached: Iterable[Score] = ()) -> RunEnded:
+    """The last event of a run: its counts, its scores at every level, and what only the baseline told it."""
     counts: dict[str, int] = {}
     for result in results:
         counts[result.verdict] = counts.get(result.verdict, 0) + 1
@@ -176,6 +163,8 @@ def ended_event(results: Iterable[RuleResult], decided: Gate) -> RunEnded:
         decided.sentence,
         tuple(asdict(reason) for reason in decided.unexpected),
         tuple(asdict(reason) for reason in decided.flaky),
+        str(decided.standing),
+        tuple(asdict(score) for score in reached),
     )
 
 

@@ -34,7 +34,7 @@ from conformance.events import (
     wall_clock,
     write_run,
 )
-from conformance.gate import Exit, Gate, gate
+from conformance.gate import Exit, Gate, gate, scores
 from conformance.judge import ROOM, Judge, TargetDied, spared
 from conformance.leftovers import remove_leftovers
 from conformance.passive import conclude_passive, give_occasion, occasions
@@ -341,7 +341,8 @@ class Run:
         if left := spared(results):
             self.writer.write(Noted(datetime.now(UTC).timestamp() - self.started, "", left))
         self.gate = self._gate(results)
-        self.writer.write(ended_event(results, self.gate))
+        reached = scores(results, catalogue().rules, {rule.id for rule in self.selected}, self.lost, self.cut)
+        self.writer.write(ended_event(results, self.gate, reached))
         self.writer.close()
         merge(self.folder, partial=bool(self.lost or self.cut))
         self.target.stop()

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from conformance.kinds import EvidenceError, readers
+from conformance.kinds import SCHEMA, EvidenceError, readers
 
 RUN_FILE = "run.json"
 
@@ -35,6 +35,7 @@ class RunInfo:
     profile: str = "document"
     arguments: tuple[str, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
+    schema: int = SCHEMA
 
 
 _READERS = readers(RunInfo)
@@ -52,11 +53,15 @@ def read_run(run_dir: Path) -> RunInfo:
     path = run_dir / RUN_FILE
     try:
         data = json.loads(path.read_bytes())
+        if data["schema"] != SCHEMA:
+            raise ValueError(f"its schema is {data['schema']!r}, and this suite reads {SCHEMA}")
         if superfluous := data.keys() - _READERS.keys():
             raise ValueError(f"superfluous: {', '.join(sorted(superfluous))}")
         return RunInfo(**{name: read(data[name]) for name, read in _READERS.items() if name in data})
     except OSError as failure:
         raise EvidenceError(f"{path}: cannot be read ({failure.strerror})") from None
+    except KeyError:
+        raise EvidenceError(f"{path}: it names no schema, and this suite reads {SCHEMA}") from None
     except (ValueError, TypeError, AttributeError, RecursionError) as failure:
         raise EvidenceError(f"{path}: not the description of a run ({failure})") from None
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from html import escape
 
 from conformance.explanation import as_text
+from conformance.gate import Standing
 from conformance.printable import printable
-from conformance.report import Report, Standing
+from conformance.report import Report
 from conformance.results import RuleResult
 from conformance.verdicts import TABLE, Verdict
 

@@ -34,6 +34,11 @@ class Verdict(StrEnum):
         """Whether a rule with this verdict stands against certification."""
         return self.row.blocks
 
+    @property
+    def severity(self) -> int:
+        """What it says against the target: 2 blocks certification, 1 is a missed SHOULD, 0 is nothing."""
+        return 2 if self.blocks else int(self is Verdict.WARN)
+
 
 class Outcome(StrEnum):
     """How pytest shows a verdict."""

@@ -15,10 +15,10 @@ from allure_commons import model2
 from lxml import etree
 
 from conformance.alluredir import Followed
-from conformance.gate import Exit
+from conformance.gate import Exit, Standing
 from conformance.kinds import AnyEvent, EvidenceError, Interrupted, Line, RunEnded, RunStarted
 from conformance.rendering import render_files
-from conformance.report import Report, Standing, ended_event, report_of
+from conformance.report import Report, ended_event, report_of
 from conformance.summary import GITHUB, Site, summary
 from conformance.tests.reports import allure_results, page, told_by_all
 from conformance.tests.samples import RULE, judged, lines_of, rule
