@@ -210,7 +210,7 @@ def verify(run_dir: Path) -> Verification:
     """
     try:
         changed = changed_files(run_dir)
-    except EvidenceError as failure:
+    except (EvidenceError, OSError) as failure:
         return _unreadable(run_dir, failure)
     verification, _ = load(run_dir)
     if changed and verification.state is not State.TAMPERED:
