@@ -55,11 +55,13 @@ def security(tls_ca: str, tls_cert: str, tls_key: str, tls_insecure: bool, mecha
 class Sentence(click.Group):
     """A group whose expected errors are one sentence on standard error and an exit status."""
 
+    expected: tuple[type[Exception], ...] = EXPECTED
+
     def invoke(self, context: click.Context) -> Any:
         """Run the command; wrong usage exits 2, an unreachable target 3."""
         try:
             return super().invoke(context)
-        except EXPECTED as failure:
+        except self.expected as failure:
             end(str(failure), Exit.NOTHING)
         except Unreachable as failure:
             end(str(failure), Exit.UNREACHABLE)
@@ -253,14 +255,17 @@ def update(run: Path, file: Path, dry_run: bool) -> None:
 @main.command()
 @click.argument("selectors", nargs=-1)
 @click.option("--latency", type=float, metavar="SECONDS", help="over TCP with this latency each way")
-def detect(selectors: tuple[str, ...], latency: float | None) -> None:
+@click.option(
+    "--output", type=click.Path(path_type=Path), metavar="FILE", help="also as JSON, for `report --detection`"
+)
+def detect(selectors: tuple[str, ...], latency: float | None, output: Path | None) -> None:
     """Prove that the checks can fail: judge every rule on peers that break it.
 
     Example: amqp-conformance detect class:queue
     """
     from conformance.detecting import detect_rules
 
-    sys.exit(detect_rules(selectors, latency, Console()))
+    sys.exit(detect_rules(selectors, latency, Console(), output))
 
 
 @main.command()

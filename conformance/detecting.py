@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from pathlib import Path
 
 from rich.console import Console, Group, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -29,15 +31,20 @@ STYLES = {
 }
 
 
-def detect_rules(selectors: tuple[str, ...], latency: float | None, console: Console) -> int:
+def detect_rules(
+    selectors: tuple[str, ...], latency: float | None, console: Console, output: Path | None = None
+) -> int:
     """Judge every deviation of the selected rules and print what became of it; 0 when all are killed.
 
     With `latency` (seconds each way) the deviating peers are served over TCP, and only the deviation's
-    own rule is judged: the other rules cannot see another peer there than in memory.
+    own rule is judged: the other rules cannot see another peer there than in memory. `output` is a file
+    for what became of each deviation, for the site of the reports.
     """
     chosen = select(catalogue().rules, selectors, catalogue().aliases)
     build: Build = in_memory if latency is None else lambda change: ServedTarget(change, latency=latency)
     found = list(_with_progress(chosen, build, latency is None, console))
+    if output is not None:
+        output.write_text(detection_json(found), encoding="ascii")
     console.print(detection_table(found))
     _explain_touched(found, console)
     bare = missing_deviations(chosen)
@@ -80,6 +87,21 @@ def _with_progress(rules: Sequence[Rule], build: Build, others: bool, console: C
         for found in bench.detect_all(broken, others, processes):
             yield found
             bar.advance(task)
+
+
+def detection_json(found: Sequence[Detected]) -> str:
+    """What became of each deviation, as a list of objects."""
+    told = [
+        {
+            "rule": each.rule.id,
+            "deviation": each.deviation.says,
+            "fate": each.fate,
+            "killed": each.fate is Fate.KILLED,
+            "verdict": each.seen.verdict,
+        }
+        for each in found
+    ]
+    return json.dumps(told, indent=1) + "\n"
 
 
 def detection_table(found: Sequence[Detected]) -> Group:

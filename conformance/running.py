@@ -38,10 +38,13 @@ class _Kept:
 
 
 def run_suite(selectors: tuple[str, ...], console: Console, **chosen: Any) -> int:
-    """Judge a target and print the report; returns the exit status.
+    """Judge a target and print the report; returns the exit status. Raises as `play_suite` does."""
+    _, gate = told_suite(selectors, console, **chosen)
+    return int(gate.exit_status)
 
-    Raises SelectorError, TargetError or BaselineError before anything is started.
-    """
+
+def told_suite(selectors: tuple[str, ...], console: Console, **chosen: Any) -> tuple[Run, Gate]:
+    """Judge a target and print the report. Raises as `play_suite` does."""
     run, gate = play_suite(selectors, console, **chosen)
     report(
         run.results, catalogue().rules, run.lines, gate, console,
@@ -49,7 +52,7 @@ def run_suite(selectors: tuple[str, ...], console: Console, **chosen: Any) -> in
         run=str(run.folder),
     )  # fmt: skip
     console.print(f"\nrun: {run.folder}", highlight=False)
-    return int(gate.exit_status)
+    return run, gate
 
 
 def play_suite(selectors: tuple[str, ...], console: Console, **chosen: Any) -> tuple[Run, Gate]:
