@@ -1,0 +1,94 @@
+"""The tables of the warehouse: their columns, once, for the Arrow rows written and the Parquet read.
+
+One row of `runs` is a run folder, one of `verdicts` what a rule came to in a run, one of `frames` what
+happened on a connection: it opened, a unit went by, it ended. `quarantine` names the folders that were left
+out. No column says where or when something was ingested: the same runs make the same rows.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+_SCORE = pa.struct(
+    [("level", pa.string()), ("judged", pa.int32()), ("against", pa.int32()), ("standing", pa.string())]
+)
+_DOCUMENT = pa.struct([(name, pa.string()) for name in ("prefix", "title", "revision", "sha256")])
+
+RUNS = pa.schema(
+    [
+        ("run", pa.string()),
+        ("digest", pa.string()),  # SHA-256 of the evidence: two folders with the same one are the same run
+        ("folder", pa.string()),  # its last name only
+        ("started", pa.string()),  # UTC, always 2026-11-20T12:00:00.000000Z, so that text sorts as time
+        ("suite", pa.string()),
+        ("target", pa.string()),
+        ("product", pa.string()),
+        ("version", pa.string()),
+        ("level", pa.string()),
+        ("profile", pa.string()),
+        ("partial", pa.bool_()),  # cut short or never finished; `why` says so in a sentence
+        ("why", pa.string()),
+        ("whole", pa.bool_()),  # all rules of its catalogue were selected
+        ("standing", pa.string()),
+        ("sentence", pa.string()),
+        ("exit_status", pa.int32()),
+        ("scores", pa.list_(_SCORE)),
+        ("documents", pa.list_(_DOCUMENT)),
+        ("banner", pa.string()),  # JSON with sorted keys, as is the environment
+        ("environment", pa.string()),
+    ]
+)
+
+VERDICTS = pa.schema(
+    [
+        ("run", pa.string()),
+        ("document", pa.string()),
+        ("rule", pa.string()),
+        ("verdict", pa.string()),
+        ("signature", pa.string()),
+        ("detail", pa.string()),
+        ("reading", pa.string()),
+        ("expected", pa.list_(pa.string())),
+        ("actual", pa.string()),
+        ("level", pa.string()),
+        ("test", pa.string()),  # the deciding one
+        ("tests", pa.int32()),  # how many there were
+        ("cause", pa.string()),
+        ("duration", pa.float64()),
+        ("connection", pa.string()),
+        ("frame", pa.int32()),
+        ("decided_at", pa.float64()),  # on the connection's clock, with `waited`, in seconds
+        ("waited", pa.float64()),
+        ("exchange", pa.string()),  # the rule under which the deciding connection stands in `frames`
+    ]
+)
+
+FRAMES = pa.schema(
+    [
+        ("rule", pa.string()),  # during whose test the connection was opened: the table is sorted by it
+        ("run", pa.string()),
+        ("connection", pa.string()),
+        ("number", pa.int32()),  # units and the end from 1; 0 is the opening
+        ("test", pa.string()),
+        ("worker", pa.string()),
+        ("wall", pa.float64()),
+        ("at", pa.float64()),
+        ("kind", pa.string()),  # opened, sent, received or ended
+        ("says", pa.string()),  # of an opening the endpoint, of an end "target fin"
+        ("protocol", pa.string()),  # of an opening
+        ("octets", pa.binary()),
+        ("length", pa.int32()),  # of the whole unit
+        ("sha256", pa.string()),  # of the whole unit, when only its first octets are kept
+    ]
+)
+
+QUARANTINE = pa.schema([("folder", pa.string()), ("digest", pa.string()), ("reason", pa.string())])
+
+TABLES = {"runs": RUNS, "verdicts": VERDICTS, "frames": FRAMES, "quarantine": QUARANTINE}
+ORDER = {
+    "runs": ["started", "run"],
+    "verdicts": ["rule", "run"],
+    "frames": ["rule", "run", "connection", "number"],
+    "quarantine": ["folder", "digest"],
+}
+"""How each table is sorted within its files: what is asked for together stands together."""
