@@ -94,7 +94,8 @@ def _rows(folder: str, info: RunInfo, run_dir: Path, evidence: str) -> Rows:
     ended = next((line.event for line in lines if isinstance(line.event, RunEnded)), None)
     why = "" if checked.state is State.OK else _why(lines, ended, checked.sentence)
     results = rule_results(lines)
-    run = _run_row(info, started, ended, why) | {"digest": evidence, "folder": Path(folder).name}
+    run = _run_row(info, started, ended, why)
+    run |= {"digest": evidence, "folder": Path(folder).name, "events": len(lines)}
     rule_of = {line.event.test: line.event.rule for line in lines if isinstance(line.event, TestStarted)}
     home = _homes(lines, rule_of)
     decided = _decided(lines)
@@ -151,26 +152,31 @@ def _homes(lines: Iterable[Line], rule_of: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _decided(lines: Iterable[Line]) -> dict[tuple[str, int], Expected]:
-    """The last expectation decided at each frame of each connection."""
+_Expectation = tuple[str | None, int | None, tuple[str, ...], str]
+"""Connection, frame, legal outcomes and what came: several may be decided at one frame."""
+
+
+def _decided(lines: Iterable[Line]) -> dict[_Expectation, Expected]:
+    """The expectations by what a verdict tells of the one that decided it."""
     found = [line.event for line in lines if isinstance(line.event, Expected)]
-    return {(each.connection, each.frame): each for each in found}
+    return {(each.connection, each.frame, each.outcomes, each.actual): each for each in found}
 
 
 def _verdict_row(
     run: str,
     result: RuleResult,
     home: Mapping[str, str],
-    decided: Mapping[tuple[str, int], Expected],
+    decided: Mapping[_Expectation, Expected],
 ) -> Row:
     judged = result.deciding
-    last = decided.get((judged.connection or "", -1 if judged.frame is None else judged.frame))
+    last = decided.get((judged.connection, judged.frame, judged.expected, judged.actual))
     return _told(run, judged) | {
         "verdict": str(result.verdict),
         "tests": len(result.tests),
         "duration": sum(test.duration for test in result.tests),
         "decided_at": last.at if last else None,
         "waited": last.waited if last else None,
+        "grade": str(last.grade) if last else "",
         "exchange": home.get(judged.connection or ""),
     }
 

@@ -33,7 +33,8 @@ class Finding:
 
     It is that of the newest run which came to its end, or else of the newest at all; `seen` are the
     verdicts of all runs of this build in the table's order, `runs` their number. `exchange` is the rule
-    under which the deciding `connection` stands in the table of frames.
+    under which the deciding `connection` stands in the table of frames, `grade` that of the expectation
+    which decided (harness.journal.Grade): it tells a tolerated outcome from a miss, both being `warn`.
     """
 
     rule: str
@@ -53,6 +54,7 @@ class Finding:
     decided_at: float | None = None
     waited: float | None = None
     exchange: str | None = None
+    grade: str = ""
     seen: tuple[Verdict, ...] = ()
     runs: int = 1
 

@@ -30,7 +30,7 @@ def finding_of(row: Row, folder: str) -> Finding:
         name: row[name]
         for name in (
             "rule", "signature", "detail", "reading", "level", "actual", "test", "cause",
-            "run", "connection", "frame", "decided_at", "waited", "exchange",
+            "run", "connection", "frame", "decided_at", "waited", "exchange", "grade",
         )
     }  # fmt: skip
     return Finding(

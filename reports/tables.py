@@ -26,6 +26,7 @@ RUNS = pa.schema(
         ("version", pa.string()),
         ("level", pa.string()),
         ("profile", pa.string()),
+        ("events", pa.int64()),  # how many its evidence holds: of two parts of a run the larger one counts
         ("partial", pa.bool_()),  # cut short or never finished; `why` says so in a sentence
         ("why", pa.string()),
         ("whole", pa.bool_()),  # all rules of its catalogue were selected
@@ -54,6 +55,7 @@ VERDICTS = pa.schema(
         ("test", pa.string()),  # the deciding one
         ("tests", pa.int32()),  # how many there were
         ("cause", pa.string()),
+        ("grade", pa.string()),  # of the deciding expectation; empty without one
         ("duration", pa.float64()),
         ("connection", pa.string()),
         ("frame", pa.int32()),
@@ -82,13 +84,20 @@ FRAMES = pa.schema(
     ]
 )
 
-QUARANTINE = pa.schema([("folder", pa.string()), ("digest", pa.string()), ("reason", pa.string())])
+QUARANTINE = pa.schema(
+    [
+        ("folder", pa.string()),  # its last name only
+        ("run", pa.string()),  # as far as its description can be read, else empty
+        ("digest", pa.string()),
+        ("reason", pa.string()),
+    ]
+)
 
 TABLES = {"runs": RUNS, "verdicts": VERDICTS, "frames": FRAMES, "quarantine": QUARANTINE}
 ORDER = {
     "runs": ["started", "run"],
     "verdicts": ["rule", "run"],
     "frames": ["rule", "run", "connection", "number"],
-    "quarantine": ["folder", "digest"],
+    "quarantine": ["folder", "run", "digest"],
 }
 """How each table is sorted within its files: what is asked for together stands together."""

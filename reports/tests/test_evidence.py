@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from conformance.events import STREAM, read
-from conformance.kinds import EvidenceError, Judged
+from conformance.kinds import AnyEvent, EvidenceError, Judged
 from conformance.results import rule_results
 from conformance.run_folder import RUN_FILE
 from conformance.verdicts import Verdict
@@ -78,7 +78,7 @@ def test_every_unit_is_a_row_with_its_number(rows: Rows) -> None:
 
 def test_a_rule_broken_during_another_points_to_the_exchange_of_that_one(tmp_path: Path) -> None:
     at = "main.1.1"
-    events = [
+    events: list[AnyEvent] = [
         Opened(0.0, at, "127.0.0.1:5673", "x-1"),
         Octets(0.1, at, Direction.RECEIVED, b"\0", "basic.deliver delivery-tag=0"),
         Judged(test="x-1/passive[look]", rule="x-1/passive", verdict=Verdict.FAIL, connection=at, frame=1),
