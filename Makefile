@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+# Judging needs neither Spark nor Java: its tests run where there is neither.
+PLAIN  := .venv-plain
+JUDGING := spec harness scenarios conformance
 
 TARGET ?= embedded
 LEVEL  ?= should
@@ -11,10 +14,11 @@ SECONDS ?= 60
 .PHONY: certify test lint bench fuzz clean
 
 certify: $(READY)
-	@$(BIN)/amqp-conformance run --target '$(TARGET)' --level '$(LEVEL)'
+	@$(BIN)/amqp-conformance certify --target '$(TARGET)' --level '$(LEVEL)'
 
-test: $(READY) lint
-	$(BIN)/pytest -q -n 2 --dist=loadfile
+test: $(READY) $(PLAIN)/.ready lint
+	PATH="$(CURDIR)/$(PLAIN)/bin:$$PATH" JAVA_HOME= $(PLAIN)/bin/pytest -q -n 2 --dist=loadfile $(JUDGING)
+	$(BIN)/pytest -q -n 2 --dist=loadfile reports
 
 lint: $(READY)
 	$(BIN)/ruff format --check .
@@ -25,7 +29,16 @@ $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed: set PYTHON=…") if sys.version_info < (3, 11) else None'
 	@echo "setting up $(VENV) …"
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,spark]'
+	@touch $@
+
+$(PLAIN)/.ready: pyproject.toml
+	@echo "setting up $(PLAIN), without Spark and Java …"
+	@$(PYTHON) -m venv $(PLAIN)
+	@$(PLAIN)/bin/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@printf '#!/bin/sh\necho "Java is not to be needed here" >&2\nexit 1\n' > $(PLAIN)/bin/java
+	@chmod +x $(PLAIN)/bin/java
+	@if $(PLAIN)/bin/python -c 'import pyspark' 2>/dev/null; then echo "$(PLAIN) has PySpark" >&2; exit 1; fi
 	@touch $@
 
 fuzz: $(READY)
@@ -37,4 +50,4 @@ bench: $(READY)
 	@$(BIN)/python -m conformance.benchmark $(JSON)
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
+	rm -rf $(VENV) $(PLAIN) .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info

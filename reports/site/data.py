@@ -1,0 +1,35 @@
+"""What the site is made from. Nothing in it needs Spark: the warehouse, or one run folder, fills it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from reports.exchanges import Frames, Row, Wanted
+from reports.findings import Column
+from reports.matrix import Detection
+from scenarios.registry import Checks
+from spec.catalogue import Catalogue
+from spec.ledger import Ledger
+
+
+def no_frames(wanted: Collection[Wanted]) -> Mapping[Wanted, Sequence[Row]]:
+    """For a site without exchanges."""
+    del wanted
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class SiteData:
+    """All that the site shows.
+
+    `columns` stand in the order of `reports.findings.columns_in_order`, `frames` is asked for a bounded
+    number of connections at a time, `detection` is None when the deviations were not run here.
+    """
+
+    catalogue: Catalogue
+    checks: Checks
+    columns: Sequence[Column]
+    ledgers: Sequence[Ledger]
+    frames: Frames = no_frames
+    detection: Detection | None = None

@@ -1,0 +1,134 @@
+"""The findings of one rule for its page: equal ones together, with the one exchange that shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from conformance.explanation import Explanation
+from conformance.verdicts import TABLE, Verdict
+from reports.exchanges import Captured, Row, Wanted, capture, explained, lines_of, wanted
+from reports.findings import Column, Finding
+from reports.matrix import Row as Rule
+from reports.site.names import rule_name
+from reports.site.press import Press
+
+_RANK = {row.verdict: rank for rank, row in enumerate(TABLE)}
+_SAME = ("verdict", "signature", "reading")
+"""What findings share to be alike: the rest names what was made for one run only."""
+_ABOVE = {"rule", "level", "sentence", "place", "on failure"}
+"""Facts that the page tells once for all findings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One build's line on the page of a rule; `before` is the verdict of the build before it, if another."""
+
+    column: Column
+    finding: Finding | None
+    before: Verdict | None
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """Builds on which a rule came to the same; `shown` is the one whose exchange stands for all."""
+
+    shown: Finding
+    of: Column
+    members: tuple[tuple[Column, Finding], ...]
+
+    @property
+    def key(self) -> Wanted | None:
+        """Where the rows of its exchange stand."""
+        return wanted(self.shown)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Findings alike, laid out; `file` is the capture's, relative to the site."""
+
+    alike: Alike
+    explanation: Explanation | None
+    facts: tuple[tuple[str, str], ...]
+    file: str
+    captured: Captured | None
+
+
+def lines(row: Rule, columns: Sequence[Column]) -> Iterator[Line]:
+    """A line per build, each beside what came before it on the same product and target."""
+    previous: dict[tuple[str, str], Verdict] = {}
+    for column, finding in zip(columns, row.findings, strict=True):
+        lineage = (column.build.product, column.build.target)
+        before = previous.get(lineage)
+        if finding is None:
+            yield Line(column, None, None)
+            continue
+        previous[lineage] = finding.verdict
+        yield Line(column, finding, before if before is not finding.verdict else None)
+
+
+def alike(row: Rule, columns: Sequence[Column]) -> list[Alike]:
+    """The findings of a rule, equal ones together, worst first."""
+    found: dict[object, list[tuple[Column, Finding]]] = {}
+    for column, each in zip(columns, row.findings, strict=True):
+        if each is not None:
+            same = (
+                each.verdict,
+                each.signature,
+                each.detail,
+                each.reading,
+                each.expected,
+                each.actual,
+                each.cause,
+            )
+            found.setdefault(same, []).append((column, each))
+    groups = []
+    for members in found.values():
+        of, shown = next((each for each in members if wanted(each[1])), members[0])
+        groups.append(Alike(shown, of, tuple(members)))
+    return sorted(groups, key=lambda each: _RANK[each.shown.verdict])
+
+
+def told(
+    row: Rule, groups: Iterable[Alike], rows: Mapping[Wanted, Sequence[Row]], press: Press
+) -> list[Told]:
+    """The findings of a rule laid out; writes the capture of each exchange."""
+    nowhere: Wanted = ("", "", "")
+    numbered = enumerate(groups, 1)
+    return [_told(row, each, rows.get(each.key or nowhere, ()), press, number) for number, each in numbered]
+
+
+def _told(row: Rule, group: Alike, rows: Sequence[Row], press: Press, number: int) -> Told:
+    if row.rule is None:
+        return Told(group, None, (), "", None)
+    exchange = lines_of(rows)
+    explanation = explained(group.shown, row.rule, exchange)
+    facts = tuple(fact for fact in explanation.facts if fact[0] not in _ABOVE)
+    name, captured = f"captures/{rule_name(row.identity)}-{number}.pcapng", None
+    if exchange:
+        path = press.room(name)
+        captured = capture(group.shown, exchange, path, _began(group))
+        if captured:
+            press.written.append(path)
+    return Told(group, explanation, facts, name if captured else "", captured)
+
+
+def _began(group: Alike) -> float:
+    """When the run of the shown finding began; 0 when the build's column speaks of another run."""
+    if group.shown.run != group.of.run or not group.of.started:
+        return 0.0
+    return datetime.fromisoformat(group.of.started).timestamp()
+
+
+def lineages(columns: Sequence[Column]) -> Mapping[tuple[str, str], list[Column]]:
+    """The builds of each product on each target, in their order."""
+    found: dict[tuple[str, str], list[Column]] = {}
+    for column in columns:
+        found.setdefault((column.build.product, column.build.target), []).append(column)
+    return found
+
+
+def neighbours(columns: Sequence[Column]) -> Iterator[tuple[Column | None, Column]]:
+    """Each build of one lineage with the one before it."""
+    yield from zip((None, *columns), columns, strict=False)

@@ -1,0 +1,90 @@
+"""A site is written beside the old one and takes its place when it is whole: a killed render changes nothing.
+
+Only a directory that carries our mark, or an empty one, is ever replaced.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+MARK = ".amqp-conformance-site"
+"""The file by which a directory is known as a site of ours."""
+
+
+class SiteError(Exception):
+    """The site cannot be written there; the message is one sentence."""
+
+
+@contextmanager
+def fresh(output: Path) -> Iterator[Path]:
+    """A new directory that becomes `output` when the block ends well, and vanishes when it does not.
+
+    Raises SiteError when `output` is something else than a site of ours, or cannot be written, or when
+    another process is at it.
+    """
+    goal = output.resolve()
+    scratch = goal.with_name(f".{goal.name}.unfinished")
+    old = goal.with_name(f".{goal.name}.replaced")
+    try:
+        goal.parent.mkdir(parents=True, exist_ok=True)
+        lock = _claim(scratch, output)
+    except OSError as failure:
+        raise SiteError(f"{output}: cannot be written ({failure.strerror})") from None
+    try:
+        _restore(goal, old)
+        _require_ours(goal, output)
+        _empty(scratch)
+        (scratch / MARK).write_text("A site of amqp-conformance: rendering replaces all of it.\n", "ascii")
+        yield scratch
+        shutil.rmtree(old, ignore_errors=True)  # of a render that was killed right after its last rename
+        if goal.exists():
+            goal.rename(old)
+        scratch.rename(goal)
+    except OSError as failure:
+        raise SiteError(f"{output}: cannot be written ({failure.strerror}: {failure.filename})") from None
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+        if goal.exists():
+            shutil.rmtree(old, ignore_errors=True)
+        os.close(lock)
+
+
+def _claim(scratch: Path, output: Path) -> int:
+    """The lock on the scratch directory; the system lets go of it when its holder is killed."""
+    scratch.mkdir(exist_ok=True)
+    lock = os.open(scratch, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        raise SiteError(f"{output}: another process is rendering it") from None
+    return lock
+
+
+def _restore(goal: Path, old: Path) -> None:
+    """Undo a replacement that was cut short between its two renames."""
+    if old.exists() and not goal.exists():
+        old.rename(goal)
+
+
+def _require_ours(goal: Path, output: Path) -> None:
+    if not goal.exists():
+        return
+    if not goal.is_dir():
+        raise SiteError(f"{output}: is not a directory")
+    if not (goal / MARK).is_file() and any(goal.iterdir()):
+        raise SiteError(f"{output}: holds something else than a site of ours, and is not replaced")
+
+
+def _empty(folder: Path) -> None:
+    for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            with suppress(FileNotFoundError):
+                path.unlink()

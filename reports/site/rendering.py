@@ -1,0 +1,116 @@
+"""Renders the site, page by page; the same data gives the same octets."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from conformance.verdicts import TABLE, Verdict
+from reports.coverage import coverage
+from reports.findings import Column
+from reports.matrix import Matrix, Row, as_csv, as_json, matrix
+from reports.site import findings as rule_findings
+from reports.site.data import SiteData
+from reports.site.names import build_name, rule_name
+from reports.site.press import Press
+from reports.site.publishing import fresh
+from reports.site.targets import target
+from scenarios.registry import Checks
+from spec.rules import Level
+
+BATCH = 256
+"""Connections whose frames are looked up, and held, at a time."""
+DENSE = 6
+"""Builds up to which a cell of the matrix has room for a word beside its symbol."""
+
+
+def render(output: Path, site: SiteData) -> list[Path]:
+    """Render `site` into the directory `output`, replacing the site that is there; gives the files.
+
+    Raises SiteError when `output` holds something else, or cannot be written.
+    """
+    with fresh(output) as folder:
+        table = matrix(site.catalogue, site.checks, site.columns, site.detection)
+        press = Press(
+            folder,
+            rule_page=lambda identity: f"rules/{rule_name(identity)}.html",
+            build_name=build_name,
+            rules=site.catalogue.by_identity,
+            documents=site.catalogue.documents,
+            columns=site.columns,
+            detected=site.detection is not None,
+        )
+        press.assets()
+        _index(press, table)
+        _rules(press, table, site)
+        for column in site.columns:
+            page = f"targets/{build_name(column.build)}.html"
+            press.page(page, "target.html.j2", **target(column, table, site))
+        covered = coverage(site.ledgers, site.catalogue, site.checks)
+        press.page("coverage.html", "coverage.html.j2", coverage=covered)
+        press.text("matrix.json", as_json(table))
+        press.text("matrix.csv", [as_csv(table)])
+        return [output / path.relative_to(folder) for path in press.written]
+
+
+def _index(press: Press, table: Matrix) -> None:
+    seen = {finding.verdict for row in table.rows for finding in row.findings if finding}
+    press.page(
+        "index.html",
+        "index.html.j2",
+        matrix=table,
+        total=sum(1 for _ in table.rows),
+        dense=len(table.columns) > DENSE,
+        levels=tuple(Level),
+        seen=[row for row in TABLE if row.verdict in seen],
+        blocking=" ".join(verdict for verdict in Verdict if verdict.blocks and verdict in seen),
+        flaky=any(finding.flaky for row in table.rows for finding in row.findings if finding),
+    )
+
+
+def _rules(press: Press, table: Matrix, site: SiteData) -> None:
+    for batch in _batches(table.rows, site.columns):
+        keys = {group.key for _, groups in batch for group in groups if group.key}
+        rows = site.frames(sorted(keys)) if keys else {}
+        for row, groups in batch:
+            document = row.rule.document if row.rule else ""
+            press.page(
+                f"rules/{rule_name(row.identity)}.html",
+                "rule.html.j2",
+                row=row,
+                rule=row.rule,
+                document=next((each for each in site.catalogue.documents if each.prefix == document), None),
+                checks=_checks(site.checks, row.identity),
+                deviations=site.checks.deviations.get(row.identity, ()),
+                proofs={proof.deviation: proof for proof in row.proofs or ()},
+                lines=list(rule_findings.lines(row, site.columns)),
+                told=rule_findings.told(row, groups, rows, press),
+            )
+
+
+Batch = list[tuple[Row, list[rule_findings.Alike]]]
+
+
+def _batches(rows: Iterable[Row], columns: Sequence[Column]) -> Iterator[Batch]:
+    """The rules with their findings, so many at a time that their exchanges stay few."""
+    batch: Batch = []
+    count = 0
+    for row in rows:
+        groups = rule_findings.alike(row, columns)
+        if batch and count + len(groups) > BATCH:
+            yield batch
+            batch, count = [], 0
+        batch.append((row, groups))
+        count += len(groups)
+    if batch:
+        yield batch
+
+
+def _checks(checks: Checks, identity: str) -> list[tuple[str, list[str]]]:
+    """The checks of a rule with the paragraphs that say what they do."""
+    return [(check.name, _paragraphs(check.does)) for check in checks.of(identity)]
+
+
+def _paragraphs(text: str) -> list[str]:
+    return [" ".join(each.split()) for each in inspect.cleandoc(text).split("\n\n") if each.strip()]

@@ -1,0 +1,89 @@
+"""What the page of one build shows: its standing and why, its history, its findings, the worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.verdicts import TABLE, Verdict
+from reports.comparison import Comparison, compare
+from reports.findings import Column, Finding
+from reports.matrix import Matrix, Row
+from reports.site.data import SiteData
+from reports.site.findings import lineages, neighbours
+
+_RANK = {row.verdict: rank for rank, row in enumerate(TABLE)}
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """One build of a history, beside the one before it."""
+
+    column: Column
+    comparison: Comparison | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A verdict's stretch of the bar that shows how the rules divide, in hundredths of its length."""
+
+    verdict: Verdict
+    count: int
+    start: float
+    length: float
+
+
+def target(column: Column, table: Matrix, site: SiteData) -> Mapping[str, Any]:
+    """The values for the page of `column`."""
+    place = next(number for number, each in enumerate(table.columns) if each is column)
+    found = [(row, row.findings[place]) for row in table.rows]
+    judged = [(row, finding) for row, finding in found if finding is not None]
+    history = list(_history(column, site))
+    ranked = sorted(judged, key=lambda each: (_RANK[each[1].verdict], _weight(each[0])))
+    return {
+        "column": column,
+        "against": [each for each in ranked if each[1].verdict.severity == 2],
+        "missed": [each for each in ranked if each[1].verdict.severity == 1],
+        "flaky": [each for each in judged if each[1].flaky],
+        "everything": _grouped(table, place),
+        "absent": len(found) - len(judged),
+        "stretches": list(_stretches([finding for _, finding in judged])),
+        "history": history,
+        "since": next(past.comparison for past in history if past.column is column),
+    }
+
+
+def _weight(row: Row) -> int:
+    """Stronger rules first; the order is the catalogue's otherwise."""
+    levels = ("must", "should", "may")
+    return levels.index(str(row.rule.level)) if row.rule else len(levels)
+
+
+def _grouped(table: Matrix, place: int) -> list[tuple[str, list[tuple[Row, Finding]]]]:
+    """All findings under the headings of the matrix, those without any left out."""
+    headed: list[tuple[str, list[tuple[Row, Finding]]]] = []
+    for chapter in table.chapters:
+        for group in chapter.groups:
+            rows = [row for section in group.sections for row in section.rows]
+            told = [(row, finding) for row in rows if (finding := row.findings[place]) is not None]
+            if told:
+                headed.append((group.heading or "in no document of this suite", told))
+    return headed
+
+
+def _stretches(found: Sequence[Finding]) -> Iterator[Stretch]:
+    start = 0.0
+    for row in TABLE:
+        count = sum(finding.verdict is row.verdict for finding in found)
+        if count:
+            length = round(100 * count / len(found), 3)
+            yield Stretch(row.verdict, count, round(start, 3), length)
+            start += length
+
+
+def _history(column: Column, site: SiteData) -> Iterator[Past]:
+    """The builds of the same product on the same target, the newest first."""
+    lineage = lineages(site.columns)[column.build.product, column.build.target]
+    compared = [Past(newer, compare(older, newer) if older else None) for older, newer in neighbours(lineage)]
+    yield from reversed(compared)

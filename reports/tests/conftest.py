@@ -1,0 +1,20 @@
+"""One Spark for all tests of a process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """This machine's Spark, in which each test makes the tables it needs."""
+    from reports.session import session
+
+    with session("local[2]") as running:
+        yield running

@@ -1,0 +1,144 @@
+"""The same runs make the same tables, wherever Spark runs, in any order, whoever is killed or in the way."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from conformance.verdicts import Verdict
+from reports.ingest import ingest
+from reports.manifest import Batch
+from reports.reconciling import Outcome
+from reports.store import LocalStore
+from reports.tests.cluster import standalone
+from reports.tests.contents import digests
+from reports.tests.samples import EMPTY, LOCKED, make_run, make_runs
+from reports.tests.writer import finished, start
+from reports.warehouse import Warehouse
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Whole ones, one that is a part of another, and one that is none; the whole comes before its part."""
+    place = tmp_path_factory.mktemp("runs")
+    verdicts = {LOCKED: Verdict.FAIL, EMPTY: Verdict.PASS}
+    whole = make_runs(place, 5, verdicts=verdicts, frames=20)
+    part = make_run(place / "part", run="r0002", verdicts=verdicts, partial=True)
+    (place / "broken").mkdir()
+    return [*whole, part, place / "broken"]
+
+
+@pytest.fixture(scope="module")
+def expected(spark: SparkSession, runs: Sequence[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The warehouse that comes of the runs, on `local[2]`, in one piece."""
+    path = tmp_path_factory.mktemp("expected")
+    done = ingest(spark, runs, Warehouse(str(path)))
+    assert len(done.of(Outcome.ADDED)) == 5
+    return path
+
+
+def test_one_core_and_a_cluster_make_the_same_tables_in_any_order(
+    runs: Sequence[Path], expected: Path, tmp_path: Path
+) -> None:
+    alone, together = tmp_path / "alone", tmp_path / "together"
+    finished(start("local[1]", alone, reversed(runs)))
+    with standalone(tmp_path) as master:
+        finished(start(master, together, [*runs[3:], *runs[:3]]))
+        executors = [path.name for path in tmp_path.glob("worker-*/app-*/*") if path.is_dir()]
+    assert sorted(executors) == ["0", "1"]  # both workers had one
+    assert list(tmp_path.glob("worker-*/app-*/*/amqp_conformance.zip"))  # which had our packages from us
+    assert digests(alone) == digests(together) == digests(expected)
+
+
+def test_killed_in_a_commit_and_run_again_it_comes_to_the_same(
+    runs: Sequence[Path], expected: Path, tmp_path: Path
+) -> None:
+    process = start("local[1]", tmp_path, runs[::-1], killed=2)
+    process.communicate(timeout=400)
+    assert process.returncode == -signal.SIGKILL
+    assert Warehouse(str(tmp_path)).snapshot().version == 1
+    finished(start("local[2]", tmp_path, runs[::-1]))
+    assert digests(tmp_path) == digests(expected)
+
+
+def test_two_at_once_put_each_run_in_once(runs: Sequence[Path], expected: Path, tmp_path: Path) -> None:
+    both = [start("local[1]", tmp_path, order) for order in (runs, runs[::-1])]
+    told = [finished(process) for process in both]
+    assert digests(tmp_path) == digests(expected)
+    assert sum(each.count("added") for each in told) == 5
+
+
+class Killed(BaseException):
+    """Stands for the end of the process: nothing catches it, and what would clean up does not run."""
+
+
+class Steps:
+    """Lets so many steps that change files happen, and not one more."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def __call__(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise Killed
+
+
+class CountedStore(LocalStore):
+    def __init__(self, root: Path, step: Steps) -> None:
+        super().__init__(root)
+        self._step = step
+
+    def create(self, name: str, content: bytes) -> bool:
+        self._step()
+        return super().create(name, content)
+
+    def remove(self, name: str) -> None:
+        self._step()
+        super().remove(name)
+
+
+class CountedWarehouse(Warehouse):
+    """A batch is written table by table, so that a process may end after each."""
+
+    def __init__(self, root: Path, left: int) -> None:
+        self.step = Steps(left)
+        super().__init__(str(root), CountedStore(root, self.step))
+
+    def write(self, tables: dict[str, tuple[DataFrame, int]]) -> Batch:  # type: ignore[override]
+        written: dict[str, tuple[DataFrame, int]] = {}
+        for name, table in tables.items():
+            self.step()
+            written[name] = table
+            batch = super().write(written)
+        return batch
+
+
+def test_killed_after_any_step_and_run_again_it_comes_to_the_same(
+    spark: SparkSession, runs: Sequence[Path], tmp_path: Path
+) -> None:
+    """What is handed in second replaces a part and comes out of the quarantine: all there is to write."""
+    whole, other, part, broken = runs[1], runs[2], runs[5], make_run(tmp_path / "mended", run="mended")
+    stream = (broken / "events.jsonl").read_bytes()
+    (broken / "events.jsonl").write_bytes(stream[200:])
+    before = tmp_path / "before"
+    assert len(ingest(spark, [part, broken], Warehouse(str(before))).of(Outcome.QUARANTINED)) == 1
+    (broken / "events.jsonl").write_bytes(stream)
+    found = set()
+    for left in range(100):
+        shutil.copytree(before, tmp_path / f"{left}")
+        try:
+            ingest(spark, [whole, other, broken], CountedWarehouse(tmp_path / f"{left}", left))
+        except Killed:
+            ingest(spark, [whole, other, broken], Warehouse(str(tmp_path / f"{left}")))
+            found.add(str(digests(tmp_path / f"{left}")))
+        else:
+            break
+    found.add(str(digests(tmp_path / f"{left}")))
+    assert left > 5
+    assert len(found) == 1

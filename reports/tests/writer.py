@@ -1,0 +1,74 @@
+"""A process that ingests, for the tests of several at once and of one that is killed.
+
+MASTER WAREHOUSE KILLED RUN…: KILLED is the commit (from 1) in the middle of which it kills itself, or 0.
+Prints the outcomes as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from reports import intake
+from reports.ingest import ingest
+from reports.session import session
+from reports.tests.cluster import ENVIRONMENT
+from reports.warehouse import Warehouse
+
+PORTION = 3
+"""So many runs of these small ones at a time, so that there is more than one commit."""
+
+
+def start(master: str, warehouse: Path, runs: Iterable[Path], killed: int = 0) -> subprocess.Popen[str]:
+    """This module as a process of its own."""
+    arguments = [master, str(warehouse), str(killed), *map(str, runs)]
+    return subprocess.Popen(
+        [sys.executable, "-m", "reports.tests.writer", *arguments],
+        env=os.environ | ENVIRONMENT,
+        cwd=Path(__file__).parents[2],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finished(process: subprocess.Popen[str]) -> list[str]:
+    """The outcomes it printed, and it printed nothing else."""
+    out, err = process.communicate(timeout=400)
+    assert (process.returncode, err) == (0, "")
+    told: list[str] = json.loads(out)
+    return told
+
+
+def _kill_at(commit: int) -> None:
+    """Kill this process between the writing of a manifest and the giving of its name."""
+    left = commit
+    link = os.link
+
+    def killing(*arguments: Any) -> None:
+        nonlocal left
+        left -= 1
+        if not left:
+            os.kill(os.getpid(), signal.SIGKILL)
+        link(*arguments)
+
+    os.link = killing  # type: ignore[assignment]
+
+
+def _main(master: str, path: str, killed: str, *runs: str) -> None:
+    intake.PORTION_RUNS = PORTION
+    if int(killed):
+        _kill_at(int(killed))
+    with session(master) as spark:
+        done = ingest(spark, [Path(run) for run in runs], Warehouse(path))
+        json.dump([each.outcome for each in done.taken], sys.stdout)
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])
