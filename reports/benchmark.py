@@ -25,7 +25,7 @@ from rich.table import Table
 
 from reports import audit_text, claims, comparison_text
 from reports.audit import audit
-from reports.benchmark_runs import CONNECTIONS, Generator, identity
+from reports.benchmark_runs import CONNECTIONS, TARGETS, Generator, identity
 from reports.comparison import compare
 from reports.findings import Build
 from reports.matrix import as_json, matrix
@@ -43,20 +43,30 @@ RESULTS = ("matrix", "comparison", "flakiness", "audit")
 EVERY = 0.05
 """Seconds between two looks at the memory in use."""
 PAGE = os.sysconf("SC_PAGE_SIZE")
+TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(slots=True)
 class Cost:
-    """What a stage took: seconds, the most memory of all our processes at once, and octets read from files.
+    """What a stage took: seconds by the clock and of processors, the most memory at once, and octets read.
 
-    Both are in octets; what Spark's processes say to each other counts as read as well. `notes` is what
-    else there is to tell.
+    All our processes count together. Memory is in octets; what they say to each other counts as read as
+    well. Seconds of processors tell what it costs on a machine that others use too. `notes` is what else
+    there is to tell.
     """
 
     seconds: float = 0.0
+    processors: float = 0.0
     memory: int = 0
     read: int = 0
     notes: dict[str, float] = field(default_factory=dict)
+
+    def add(self, later: Cost) -> None:
+        """Count a `later` part of the same stage in."""
+        self.seconds += later.seconds
+        self.processors += later.processors
+        self.read += later.read
+        self.memory = max(self.memory, later.memory)
 
 
 @contextmanager
@@ -70,12 +80,12 @@ def cost() -> Iterator[Cost]:
 
     watching = threading.Thread(target=watch, daemon=True)
     watching.start()
-    read, began = _read(), time.perf_counter()
+    read, processors, began = _read(), _processors(), time.perf_counter()
     try:
         yield taken
     finally:
         taken.seconds = time.perf_counter() - began
-        taken.read = _read() - read
+        taken.read, taken.processors = _read() - read, _processors() - processors
         over.set()
         watching.join()
 
@@ -103,6 +113,12 @@ def _read() -> int:
     """Octets that our processes have read so far."""
     counts = (told for each in _family() if (told := _told(each / "io")))
     return sum(int(told.split()[1]) for told in counts)
+
+
+def _processors() -> float:
+    """Seconds of processors used so far, by those as well that have ended and were waited for."""
+    ticks = (told.rpartition(")")[2].split()[11:15] for each in _family() if (told := _told(each / "stat")))
+    return sum(int(tick) for four in ticks for tick in four) / TICKS_PER_SECOND
 
 
 def _told(path: Path) -> str:
@@ -138,9 +154,7 @@ class Bench:
             if len(done.of(Outcome.ADDED)) != len(folders):
                 raise click.ClickException(f"not all runs from {start} on were taken in: {done.taken}")
             shutil.rmtree(self.scratch / "runs")
-            total = Cost(
-                total.seconds + taken.seconds, max(total.memory, taken.memory), total.read + taken.read
-            )
+            total.add(taken)
             console.print(f"  {start + len(folders)} runs, {taken.seconds:.1f} s", highlight=False)
         total.notes["runs per second"] = (end - begin) / total.seconds
         return total
@@ -172,7 +186,7 @@ class Bench:
         """Two versions of one product."""
         from reports.jobs import columns
 
-        pair = [Build("Broker 0", f"3.{version}.0", "process:broker-0") for version in (3, 4)]
+        pair = [Build("Broker 0", f"3.{version}.0", "process:broker-0") for version in (0, 1)]
         runs, verdicts = self._tables("runs", "verdicts")
         old, new = columns(runs, verdicts, builds=pair)
         found = compare(old, new)
@@ -312,7 +326,7 @@ def stages(told: Mapping[str, Any]) -> Table:
     halves = [told[share] for share in _SHARES]
     table = Table("stage", box=None)
     for half in halves:
-        for heading in (f"{half['runs']} runs, s", "MiB in use", "MiB read"):
+        for heading in (f"{half['runs']} runs, s", "s of cores", "MiB in use", "MiB read"):
             table.add_column(heading, justify="right")
     table.add_column("factor", justify="right")
     table.add_column("what")
@@ -321,12 +335,17 @@ def stages(told: Mapping[str, Any]) -> Table:
         cells = [
             cell
             for each in taken
-            for cell in (f"{each['seconds']:.2f}", _mebibytes(each["memory"]), _mebibytes(each["read"]))
+            for cell in (
+                f"{each['seconds']:.2f}",
+                f"{each['processors']:.2f}",
+                _mebibytes(each["memory"]),
+                _mebibytes(each["read"]),
+            )
         ]
         notes = ", ".join(f"{key} {value:,.10g}" for key, value in taken[1]["notes"].items())
         table.add_row(name, *cells, f"{taken[1]['seconds'] / taken[0]['seconds']:.2f}", notes)
     together = told["results together"]
-    ends = [cell for share in _SHARES for cell in (f"{together[share]:.2f}", "", "")]
+    ends = [cell for share in _SHARES for cell in (f"{together[share]:.2f}", "", "", "")]
     table.add_row(f"{', '.join(RESULTS)} together", *ends, f"{together['factor']:.2f}", "", style="bold")
     return table
 
@@ -344,7 +363,7 @@ def _mebibytes(octets: int) -> str:
 
 
 @click.command()
-@click.option("--runs", type=click.IntRange(min=2), default=10_000, show_default=True, metavar="N")
+@click.option("--runs", type=click.IntRange(min=4 * TARGETS), default=10_000, show_default=True, metavar="N")
 @click.option("--rules", type=click.IntRange(min=100), default=600, show_default=True, help="judged per run")
 @click.option("--chunk", type=click.IntRange(min=1), default=500, show_default=True, help="runs per ingest")
 @click.option("--master", metavar="URL", help="the Spark cluster (default: this machine, all cores)")

@@ -14,7 +14,8 @@ from typing import Any
 import click
 from rich.console import Console
 
-from conformance.cli import Sentence, end, main
+from conformance.cli import Sentence, end
+from conformance.cli import main as main
 from conformance.cli import run as run_command
 from conformance.gate import Exit
 from reports.claims import ClaimsError

@@ -26,8 +26,7 @@ from reports.findings import Build, Column
 from reports.matrix import Detection, read_detection
 from reports.session import session
 from reports.single import column_of
-from spec.catalogue import DOCUMENTS, catalogue, index
-from spec.ledger import load as ledger
+from spec.catalogue import catalogue
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -121,7 +120,9 @@ def render_site(
     Raises SiteError when `output` holds something else.
     """
     from reports import jobs
-    from reports.site import SiteData, render
+    from reports.coverage import ledgers
+    from reports.site.data import SiteData
+    from reports.site.rendering import render
     from scenarios.registry import checks
 
     runs, verdicts, frames = (snapshot.table(spark, name) for name in ("runs", "verdicts", "frames"))
@@ -136,7 +137,7 @@ def render_site(
         catalogue=catalogue(),
         checks=checks(),
         columns=jobs.columns(runs, verdicts, newest=builds),
-        ledgers=[ledger(DOCUMENTS / entry["ledger"]) for entry in index().values()],
+        ledgers=ledgers(),
         frames=look_up,
         detection=detection,
     )

@@ -162,7 +162,7 @@ class Comparison:
         """The answer in plain words."""
         count = len(self.regressions)
         answer = f"{count} regression{'s' if count > 1 else ''}" if count else "no regression"
-        return f"{answer}; {len(self.changes)} rules changed, {self.same} did not"
+        return f"{answer}; rules changed: {len(self.changes)}, unchanged: {self.same}"
 
 
 def compare(old: Column, new: Column) -> Comparison:

@@ -35,6 +35,7 @@ class Finding:
     verdicts of all runs of this build in the table's order, `runs` their number. `exchange` is the rule
     under which the deciding `connection` stands in the table of frames, `grade` that of the expectation
     which decided (harness.journal.Grade): it tells a tolerated outcome from a miss, both being `warn`.
+    `started` is when its run did.
     """
 
     rule: str
@@ -49,6 +50,7 @@ class Finding:
     cause: str = ""
     run: str = ""
     folder: str = ""
+    started: str = ""
     connection: str | None = None
     frame: int | None = None
     decided_at: float | None = None

@@ -87,7 +87,7 @@ def columns(
     """
     chosen = of_builds(runs, builds, newest)
     by_build: dict[tuple[str, ...], dict[str, Finding]] = {}
-    for row in _collected(findings(chosen, verdicts).drop("started"), "rule"):
+    for row in _collected(findings(chosen, verdicts), "rule"):
         build = tuple(row.pop(name) for name in BUILD)
         by_build.setdefault(build, {})[row["rule"]] = _finding(row)
     facts = _collected(_facts(chosen), *BUILD)

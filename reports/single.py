@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from conformance.gate import Score, Standing
@@ -19,7 +20,7 @@ def rows_in(folder: Path) -> Rows:
 def column_of(folder: Path) -> Column:
     """What the run in `folder` says of its build. Raises EvidenceError as `rows_in` does."""
     rows = rows_in(folder)
-    found = (finding_of(row, str(folder)) for row in rows.verdicts)
+    found = (replace(finding_of(row, str(folder)), started=rows.run["started"]) for row in rows.verdicts)
     return column(rows.run, {each.rule: each for each in found}, str(folder))
 
 

@@ -115,10 +115,9 @@ def _told(row: Rule, group: Alike, rows: Sequence[Row], press: Press, number: in
 
 
 def _began(group: Alike) -> float:
-    """When the run of the shown finding began; 0 when the build's column speaks of another run."""
-    if group.shown.run != group.of.run or not group.of.started:
-        return 0.0
-    return datetime.fromisoformat(group.of.started).timestamp()
+    """When the run of the shown finding began, in seconds since the epoch; 0 when nobody knows."""
+    started = group.shown.started
+    return datetime.fromisoformat(started).timestamp() if started else 0.0
 
 
 def lineages(columns: Sequence[Column]) -> Mapping[tuple[str, str], list[Column]]:

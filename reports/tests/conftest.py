@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 def spark() -> Iterator[SparkSession]:
     """This machine's Spark, in which each test makes the tables it needs."""
     from reports.session import session
+    from reports.tests.cluster import BRIEF
 
-    with session("local[2]") as running:
-        yield running
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("JAVA_TOOL_OPTIONS", BRIEF)
+        with session("local[2]") as running:
+            yield running

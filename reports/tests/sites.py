@@ -14,7 +14,7 @@ from reports.exchanges import Row, Wanted
 from reports.findings import columns_in_order
 from reports.matrix import Detection
 from reports.single import column, finding_of, rows_in
-from reports.site import SiteData
+from reports.site.data import SiteData
 from reports.tests.samples import make_run
 from scenarios.registry import checks
 from spec.catalogue import catalogue

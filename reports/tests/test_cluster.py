@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from conformance.verdicts import Verdict
+from reports import intake
 from reports.ingest import ingest
 from reports.manifest import Batch
 from reports.reconciling import Outcome
@@ -18,7 +19,7 @@ from reports.store import LocalStore
 from reports.tests.cluster import standalone
 from reports.tests.contents import digests
 from reports.tests.samples import EMPTY, LOCKED, make_run, make_runs
-from reports.tests.writer import finished, start
+from reports.tests.writer import PORTION, TIMEOUT, finished, go, start
 from reports.warehouse import Warehouse
 
 
@@ -46,9 +47,12 @@ def test_one_core_and_a_cluster_make_the_same_tables_in_any_order(
     runs: Sequence[Path], expected: Path, tmp_path: Path
 ) -> None:
     alone, together = tmp_path / "alone", tmp_path / "together"
-    finished(start("local[1]", alone, reversed(runs)))
+    one = start("local[1]", alone, runs[::-1])
     with standalone(tmp_path) as master:
-        finished(start(master, together, [*runs[3:], *runs[:3]]))
+        two = start(master, together, [*runs[3:], *runs[:3]])
+        for process in (one, two):
+            go(process)
+            finished(process)
         executors = [path.name for path in tmp_path.glob("worker-*/app-*/*") if path.is_dir()]
     assert sorted(executors) == ["0", "1"]  # both workers had one
     assert list(tmp_path.glob("worker-*/app-*/*/amqp_conformance.zip"))  # which had our packages from us
@@ -56,21 +60,26 @@ def test_one_core_and_a_cluster_make_the_same_tables_in_any_order(
 
 
 def test_killed_in_a_commit_and_run_again_it_comes_to_the_same(
-    runs: Sequence[Path], expected: Path, tmp_path: Path
+    spark: SparkSession, runs: Sequence[Path], expected: Path, tmp_path: Path
 ) -> None:
     process = start("local[1]", tmp_path, runs[::-1], killed=2)
-    process.communicate(timeout=400)
+    go(process)
+    process.communicate(timeout=TIMEOUT)
     assert process.returncode == -signal.SIGKILL
     assert Warehouse(str(tmp_path)).snapshot().version == 1
-    finished(start("local[2]", tmp_path, runs[::-1]))
+    ingest(spark, runs[::-1], Warehouse(str(tmp_path)))
     assert digests(tmp_path) == digests(expected)
 
 
-def test_two_at_once_put_each_run_in_once(runs: Sequence[Path], expected: Path, tmp_path: Path) -> None:
-    both = [start("local[1]", tmp_path, order) for order in (runs, runs[::-1])]
-    told = [finished(process) for process in both]
+def test_two_at_once_put_each_run_in_once(
+    spark: SparkSession, runs: Sequence[Path], expected: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(intake, "PORTION_RUNS", PORTION)
+    other = start("local[1]", tmp_path, runs[::-1])
+    go(other)
+    mine = [each.outcome for each in ingest(spark, runs, Warehouse(str(tmp_path))).taken]
+    assert (mine + [Outcome(each) for each in finished(other)]).count(Outcome.ADDED) == 5
     assert digests(tmp_path) == digests(expected)
-    assert sum(each.count("added") for each in told) == 5
 
 
 class Killed(BaseException):

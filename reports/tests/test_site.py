@@ -16,9 +16,11 @@ from conformance.gate import Standing
 from conformance.verdicts import Verdict
 from reports.findings import Build, columns_in_order
 from reports.matrix import Proof
-from reports.site import SiteData, render, rendering
+from reports.site import rendering
+from reports.site.data import SiteData
 from reports.site.names import LONGEST, build_name, rule_name
 from reports.site.publishing import MARK
+from reports.site.rendering import render
 from reports.tests.samples import make_run
 from reports.tests.sites import EXCLUSIVE, NOT_FOUND, TAG, Frames, contents, real_run, site_of, two_builds
 from spec.catalogue import catalogue

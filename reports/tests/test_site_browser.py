@@ -17,8 +17,8 @@ import pytest
 from conformance.verdicts import Verdict
 from harness.brokers_required import REQUIRED
 from reports.matrix import Proof
-from reports.site import render
 from reports.site.names import build_name
+from reports.site.rendering import render
 from reports.tests.samples import make_run
 from reports.tests.sites import EXCLUSIVE, NOT_FOUND, TAG, real_run, site_of, two_builds
 

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from reports.exchanges import Row, Wanted
-from reports.site import SiteData, SiteError, render
+from reports.site.data import SiteData
+from reports.site.publishing import SiteError
+from reports.site.rendering import render
 from reports.tests.sites import contents, two_builds
 
 

@@ -1,7 +1,7 @@
 """A process that ingests, for the tests of several at once and of one that is killed.
 
 MASTER WAREHOUSE KILLED RUN…: KILLED is the commit (from 1) in the middle of which it kills itself, or 0.
-Prints the outcomes as JSON.
+Says that Spark has started, waits for a line, and prints the outcomes as JSON.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from reports.warehouse import Warehouse
 
 PORTION = 3
 """So many runs of these small ones at a time, so that there is more than one commit."""
+STARTED = "started\n"
+TIMEOUT = 400
 
 
 def start(master: str, warehouse: Path, runs: Iterable[Path], killed: int = 0) -> subprocess.Popen[str]:
@@ -32,15 +34,25 @@ def start(master: str, warehouse: Path, runs: Iterable[Path], killed: int = 0) -
         [sys.executable, "-m", "reports.tests.writer", *arguments],
         env=os.environ | ENVIRONMENT,
         cwd=Path(__file__).parents[2],
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
 
 
+def go(process: subprocess.Popen[str]) -> None:
+    """Let it begin, once its Spark has started."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stdout.readline() == STARTED
+    process.stdin.write("\n")
+    process.stdin.flush()
+
+
 def finished(process: subprocess.Popen[str]) -> list[str]:
     """The outcomes it printed, and it printed nothing else."""
-    out, err = process.communicate(timeout=400)
+    out, err = process.communicate(timeout=TIMEOUT)
     assert (process.returncode, err) == (0, "")
     told: list[str] = json.loads(out)
     return told
@@ -66,6 +78,9 @@ def _main(master: str, path: str, killed: str, *runs: str) -> None:
     if int(killed):
         _kill_at(int(killed))
     with session(master) as spark:
+        sys.stdout.write(STARTED)
+        sys.stdout.flush()
+        sys.stdin.readline()
         done = ingest(spark, [Path(run) for run in runs], Warehouse(path))
         json.dump([each.outcome for each in done.taken], sys.stdout)
 
