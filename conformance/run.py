@@ -133,7 +133,7 @@ class Run:
         """
         goal = target(options.target, options.security)
         now = datetime.now(UTC)
-        run_id = secrets.token_hex(4)
+        run_id = secrets.token_hex(6)
         folder = Path(options.output or f"runs/{now:%Y%m%d-%H%M%S}-{run_id}")
         if folder.exists() and any(folder.iterdir()):
             raise TargetError(f"{folder} is not empty; a run needs a folder of its own")

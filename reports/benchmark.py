@@ -329,7 +329,6 @@ def stages(told: Mapping[str, Any]) -> Table:
         for heading in (f"{half['runs']} runs, s", "s of cores", "MiB in use", "MiB read"):
             table.add_column(heading, justify="right")
     table.add_column("factor", justify="right")
-    table.add_column("what")
     for name in halves[0]["stages"]:
         taken = [half["stages"][name] for half in halves]
         cells = [
@@ -342,11 +341,10 @@ def stages(told: Mapping[str, Any]) -> Table:
                 _mebibytes(each["read"]),
             )
         ]
-        notes = ", ".join(f"{key} {value:,.10g}" for key, value in taken[1]["notes"].items())
-        table.add_row(name, *cells, f"{taken[1]['seconds'] / taken[0]['seconds']:.2f}", notes)
+        table.add_row(name, *cells, f"{taken[1]['seconds'] / taken[0]['seconds']:.2f}")
     together = told["results together"]
     ends = [cell for share in _SHARES for cell in (f"{together[share]:.2f}", "", "", "")]
-    table.add_row(f"{', '.join(RESULTS)} together", *ends, f"{together['factor']:.2f}", "", style="bold")
+    table.add_row("results together", *ends, f"{together['factor']:.2f}", style="bold")
     return table
 
 
@@ -378,6 +376,9 @@ def main(
     with scratch as folder, session(master, memory=memory) as spark:
         told = measure(spark, Path(folder), runs, rules, chunk, console)
     console.print(sizes(told), stages(told))
+    for name, taken in told["all"]["stages"].items():
+        notes = ", ".join(f"{key} {value:,.10g}" for key, value in taken["notes"].items())
+        console.print(f"{name}: {notes}", highlight=False)
     if path is not None:
         path.write_text(json.dumps(told, indent=1) + "\n")
 

@@ -132,7 +132,8 @@ def test_columns_carry_every_field_of_the_rows(spark: SparkSession) -> None:
     assert (column.scores[0].judged, column.documents[0]["title"]) == (2, "X")
     assert list(column.findings) == [A, B]
     assert column.findings[A] == Finding(
-        rule=A, verdict=FAIL, **told, level="must", expected=("405", "504"), run="one", folder="folder-one", started="2026-11-20T12:01:00.000000Z",
+        rule=A, verdict=FAIL, **told, level="must", expected=("405", "504"), run="one", folder="folder-one",
+        started="2026-11-20T12:01:00.000000Z",
         connection="main.1.1", frame=3, decided_at=None, waited=0.25, exchange=A, seen=(FAIL,), runs=1,
     )  # fmt: skip
     assert not column.findings[A].flaky
