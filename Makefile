@@ -11,7 +11,7 @@ TARGET ?= embedded
 LEVEL  ?= should
 SECONDS ?= 60
 
-.PHONY: certify test lint bench fuzz clean
+.PHONY: certify test lint bench bench-judging bench-warehouse fuzz clean
 
 certify: $(READY)
 	@$(BIN)/amqp-conformance certify --target '$(TARGET)' --level '$(LEVEL)'
@@ -46,8 +46,13 @@ fuzz: $(READY)
 	@$(BIN)/python -m harness.amqp0_9_1.fuzz --seconds $$(($(SECONDS) * 3 / 5))
 	@$(BIN)/python -m conformance.fuzz --seconds $$(($(SECONDS) * 2 / 5))
 
-bench: $(READY)
+bench: bench-judging bench-warehouse
+
+bench-judging: $(READY)
 	@$(BIN)/python -m conformance.benchmark $(JSON)
+
+bench-warehouse: $(READY)
+	@$(BIN)/python -m reports.benchmark $(if $(RUNS),--runs $(RUNS))
 
 clean:
 	rm -rf $(VENV) $(PLAIN) .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
