@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 # Judging needs neither Spark nor Java: its tests run where there is neither.
 PLAIN  := .venv-plain
-JUDGING := spec harness scenarios conformance
+JUDGING := spec/tests harness/tests scenarios/tests conformance/tests
 
 TARGET ?= embedded
 LEVEL  ?= should
@@ -18,7 +18,7 @@ certify: $(READY)
 
 test: $(READY) $(PLAIN)/.ready lint
 	PATH="$(CURDIR)/$(PLAIN)/bin:$$PATH" JAVA_HOME= $(PLAIN)/bin/pytest -q -n 2 --dist=loadfile $(JUDGING)
-	$(BIN)/pytest -q -n 2 --dist=loadfile reports
+	$(BIN)/pytest -q -n 2 --dist=loadfile reports/tests
 
 lint: $(READY)
 	$(BIN)/ruff format --check .

@@ -280,11 +280,11 @@ def test_a_peer_that_dies_half_way_leaves_the_verdicts_so_far(parallel: str, tmp
 def test_a_budget_that_is_spent_makes_the_run_partial_and_the_gate_decides(
     parallel: str, tmp_path: Path
 ) -> None:
-    with served(lambda honest: honest, latency=0.2) as url:
-        done = run(url, tmp_path, "--parallel", parallel, "--budget", "8", rules=())
+    with served(lambda honest: honest, latency=0.3) as url:
+        done = run(url, tmp_path, "--parallel", parallel, "--budget", "15", rules=())
     assert verify(done.folder).state is State.PARTIAL
     assert done.status == 1
-    assert "the run's budget of 8 s is spent" in done.stdout
+    assert "the run's budget of 15 s is spent" in done.stdout
     assert {Verdict.PASS, Verdict.NOT_RUN} <= set(done.verdicts.values())
     assert len(done.verdicts) == len(catalogue().rules)
 

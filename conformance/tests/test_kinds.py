@@ -27,6 +27,7 @@ def any_event(cls: type[Any]) -> st.SearchStrategy[Any]:
         "documents": st.lists(PLAIN, max_size=2).map(tuple),
         "unexpected": st.lists(PLAIN, max_size=2).map(tuple),
         "flaky": st.lists(PLAIN, max_size=2).map(tuple),
+        "scores": st.lists(PLAIN, max_size=2).map(tuple),
         "verdicts": st.dictionaries(st.text(), st.integers()),
     }
     return st.builds(
