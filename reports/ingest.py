@@ -7,18 +7,18 @@ another writer has been faster.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from reports import held
+from reports import held, parsing
 from reports.compaction import compact
 from reports.intake import Folder, groups, portions
 from reports.manifest import Batch
-from reports.parsing import PARSED, given, parsed
+from reports.parsing import PARSED, given, parsed, unpacked
 from reports.reconciling import Evidence, Left, Offered, Outcome, Plan, plan
 from reports.tables import QUARANTINE
 from reports.warehouse import Snapshot, Warehouse
@@ -100,12 +100,13 @@ class _Portion:
             for at, each in enumerate(self._folders)
             if not each.reason and each.digest not in known
         ]
-        rows = self._rows(new).persist()
+        if not new:
+            return self._settle(self._offered(known, None), None)
+        rows, staged = self._warehouse.stage(self._spark, self._rows(new))
         try:
-            offered = self._offered(known, rows, bool(new))
-            return self._settle(offered, rows)
+            return self._settle(self._offered(known, rows), rows)
         finally:
-            rows.unpersist()
+            self._warehouse.store.remove(staged)
 
     def _known(self, snapshot: Snapshot) -> dict[str, Evidence]:
         """By digest the evidence that the warehouse has already: it need not be parsed again."""
@@ -115,16 +116,13 @@ class _Portion:
     def _rows(self, folders: Sequence[tuple[int, Folder]]) -> DataFrame:
         from pyspark.sql.pandas.types import from_arrow_schema
 
-        schema = from_arrow_schema(PARSED)
-        if not folders:
-            return self._spark.createDataFrame([], schema)
         position = {id(folder): at for at, folder in folders}
         tasks = groups((folder for _, folder in folders), TASK_OCTETS)
         table = given([(position[id(folder)], folder) for folder in group] for group in tasks)
-        return self._spark.createDataFrame(table).mapInArrow(parsed, schema)
+        return self._spark.createDataFrame(table).mapInArrow(parsed, from_arrow_schema(PARSED))
 
-    def _offered(self, known: Mapping[str, Evidence], rows: DataFrame, parse: bool) -> list[Offered]:
-        heads = rows.where("told is not null").select("position", "told.*").collect() if parse else []
+    def _offered(self, known: Mapping[str, Evidence], rows: DataFrame | None) -> list[Offered]:
+        heads = [] if rows is None else rows.where("table = ''").drop("rows").collect()
         told = {row.position: row for row in heads}
         offered = []
         for at, folder in enumerate(self._folders):
@@ -138,7 +136,7 @@ class _Portion:
             offered.append(Offered(folder.name, run, folder.digest, evidence, reason))
         return offered
 
-    def _settle(self, offered: Sequence[Offered], rows: DataFrame) -> list[Taken]:
+    def _settle(self, offered: Sequence[Offered], rows: DataFrame | None) -> list[Taken]:
         """Decide, write and commit, until no other writer comes in between."""
         written: dict[tuple[frozenset[int], tuple[Left, ...]], Batch] = {}
         while True:
@@ -168,21 +166,28 @@ class _Portion:
             held.left(self._spark, snapshot, {each.folder for each in offered}, runs),
         )
 
-    def _write(self, rows: DataFrame, decided: Plan) -> Batch:
+    def _write(self, rows: DataFrame | None, decided: Plan) -> Batch:
         """The rows of the folders to keep, and of those to leave out, as a batch nobody knows of yet."""
-        from pyspark.sql import functions as f
-
-        kept = rows.where(f.col("position").isin(sorted(decided.keep)))
-        tables = {
-            name: (
-                kept.where(f.col(name).isNotNull()).select(f"{name}.*"),
-                sum(self._counts[at][name] for at in decided.keep),
-            )
-            for name in held.OF_A_RUN
-        }
-        leave = pa.Table.from_pylist([asdict(row) for row in decided.leave], schema=QUARANTINE)
-        tables["quarantine"] = self._spark.createDataFrame(leave), len(decided.leave)
+        tables = {} if rows is None else self._kept(rows, decided.keep)
+        if decided.leave:
+            leave = pa.Table.from_pylist([asdict(row) for row in decided.leave], schema=QUARANTINE)
+            tables["quarantine"] = self._spark.createDataFrame(leave), len(decided.leave)
         return self._warehouse.write(tables)
+
+    def _kept(self, rows: DataFrame, keep: Collection[int]) -> dict[str, tuple[DataFrame, int]]:
+        from pyspark.sql import functions as f
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        kept = rows.where(f.col("position").isin(sorted(keep)))
+        return {
+            name: (
+                kept.where(f.col("table") == name)
+                .select("rows")
+                .mapInArrow(unpacked, from_arrow_schema(schema)),
+                sum(self._counts[at][name] for at in keep),
+            )
+            for name, schema in parsing.TABLES.items()
+        }
 
     def _taken(self, offered: Sequence[Offered], decided: Plan) -> list[Taken]:
         return [

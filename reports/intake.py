@@ -12,8 +12,8 @@ from conformance.printable import printable
 from conformance.run_folder import RUN_FILE
 from reports.evidence import digest, evidence_files
 
-RUN_OCTETS = 256 * 1024 * 1024
-"""More evidence than this is not that of a run: the longest so far has a twentieth of it."""
+RUN_OCTETS = 128 * 1024 * 1024
+"""More evidence than this is not that of a run: the longest so far has a thirteenth of it."""
 PORTION_OCTETS = 96 * 1024 * 1024
 PORTION_RUNS = 512
 

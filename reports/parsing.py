@@ -20,24 +20,23 @@ GIVEN = pa.schema(
         ("files", pa.map_(pa.string(), pa.binary())),
     ]
 )
-TOLD = pa.schema(
+PARSED = pa.schema(
     [
+        ("position", pa.int32()),
+        ("table", pa.string()),  # whose rows these are; empty for the row that tells of the run
+        ("rows", pa.binary()),  # an Arrow stream: Spark need not look into it until it is written
         ("run", pa.string()),
         ("digest", pa.string()),
         ("partial", pa.bool_()),
         ("events", pa.int64()),
         ("verdicts", pa.int64()),  # how many rows
         ("frames", pa.int64()),
-        ("reason", pa.string()),  # why there is nothing else, then alone
+        ("reason", pa.string()),  # why there is nothing else
     ]
 )
-TABLES: Mapping[str, pa.Schema] = {"told": TOLD, "runs": RUNS, "verdicts": VERDICTS, "frames": FRAMES}
-PARSED = pa.schema(
-    [("position", pa.int32()), *((name, pa.struct(list(schema))) for name, schema in TABLES.items())]
-)
-"""A row belongs to one table, and has that table's column alone."""
+TABLES: Mapping[str, pa.Schema] = {"runs": RUNS, "verdicts": VERDICTS, "frames": FRAMES}
 AT_ONCE = 10_000
-"""Rows of one batch that goes back to Spark."""
+"""Rows of one stream."""
 
 
 def given(groups: Iterable[Iterable[tuple[int, Folder]]]) -> pa.Table:
@@ -60,21 +59,29 @@ def parsed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield from _parsed(position, folder, dict(files))
 
 
+def unpacked(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """From batches with the streams of one table alone to that table's batches."""
+    for batch in batches:
+        for stream in batch.column(0):
+            with pa.ipc.open_stream(stream.as_buffer()) as reader:
+                yield from reader
+
+
 def _parsed(position: int, folder: str, files: Mapping[str, bytes]) -> Iterator[pa.RecordBatch]:
+    packed: list[Row] = []
     try:
         rows = rows_of(folder, files)
         tables = {"runs": [rows.run], "verdicts": rows.verdicts, "frames": rows.frames}
-        arrays = {name: _structs(TABLES[name], table) for name, table in tables.items()}
+        for name, table in tables.items():
+            packed += ({"table": name, "rows": stream} for stream in _packed(TABLES[name], table))
         head = _head(rows)
     except EvidenceError as failure:
-        arrays, head = {}, {"reason": told(folder, str(failure))}
+        packed, head = [], {"reason": told(folder, str(failure))}
     except Exception as failure:  # nobody foresaw what stands there; the other folders must not suffer
         reason = f"{folder}: not the evidence of a run ({type(failure).__name__}: {failure})"
-        arrays, head = {}, {"reason": told(folder, reason)}
-    yield _batch(position, "told", _structs(TOLD, [head]))
-    for name, array in arrays.items():
-        for start in range(0, len(array), AT_ONCE):
-            yield _batch(position, name, array.slice(start, AT_ONCE))
+        packed, head = [], {"reason": told(folder, reason)}
+    found = [{"table": ""} | head, *packed]
+    yield _batch(PARSED, [row | {"position": position} for row in found])
 
 
 def _head(rows: Rows) -> Row:
@@ -82,17 +89,26 @@ def _head(rows: Rows) -> Row:
     return facts | {"verdicts": len(rows.verdicts), "frames": len(rows.frames), "reason": ""}
 
 
-def _structs(schema: pa.Schema, rows: list[Row]) -> pa.Array:
-    """The `rows` as one array of structs. Text that is none (half a surrogate pair) becomes visible."""
+def _packed(schema: pa.Schema, rows: list[Row]) -> Iterator[bytes]:
+    batch = _batch(schema, rows)
+    for start in range(0, len(rows), AT_ONCE):
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
+            writer.write_batch(batch.slice(start, AT_ONCE))
+        yield sink.getvalue().to_pybytes()
+
+
+def _batch(schema: pa.Schema, rows: list[Row]) -> pa.RecordBatch:
+    """The `rows` under `schema`. Text that is none (half a surrogate pair) becomes visible."""
     try:
         return _columns(schema, rows)
     except UnicodeEncodeError:
         return _columns(schema, [_visible(row) for row in rows])
 
 
-def _columns(schema: pa.Schema, rows: list[Row]) -> pa.Array:
+def _columns(schema: pa.Schema, rows: list[Row]) -> pa.RecordBatch:
     columns = [pa.array([row.get(each.name) for row in rows], each.type) for each in schema]
-    return pa.StructArray.from_arrays(columns, fields=list(schema))
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _visible(value: Any) -> Any:
@@ -109,9 +125,3 @@ def _encodable(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _batch(position: int, name: str, structs: pa.Array) -> pa.RecordBatch:
-    count = len(structs)
-    columns = [structs if each.name == name else pa.nulls(count, each.type) for each in list(PARSED)[1:]]
-    return pa.RecordBatch.from_arrays([pa.array([position] * count, pa.int32()), *columns], schema=PARSED)

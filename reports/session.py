@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 import sys
 import tempfile
 import zipfile
@@ -63,12 +64,14 @@ def session(master: str | None = None, *, memory: str | None = None) -> Iterator
     """A Spark session on `master`, ended afterwards with its virtual machine.
 
     None is this machine with all its cores. `memory` ("4g") is for the driver, and on a cluster for each
-    executor as well; None leaves it to Spark. On a cluster our packages are sent along; what they need
-    (packaging, pyarrow) its Python must have. Raises NoSpark when PySpark or Java is missing or Spark
-    does not start.
+    executor as well; None is 2g, and for an executor what Spark takes. On a cluster our packages are sent
+    along; what they need (packaging, pyarrow) its Python must have. Raises NoSpark when PySpark or Java
+    is missing, Spark does not start, or it ends before its work is done.
     """
     _require()
+    from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
     from pyspark import SparkContext
+    from pyspark.errors import PySparkException
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
@@ -83,6 +86,13 @@ def session(master: str | None = None, *, memory: str | None = None) -> Iterator
                 if not _local(conf.get("spark.master", "")):
                     spark.sparkContext.addPyFile(str(_shipped(Path(scratch))))
                 yield spark
+            except (PySparkException, Py4JJavaError) as failure:
+                failure.add_note(str(failure))  # the virtual machine tells it, and will soon be gone
+                raise
+            except (Py4JError, ConnectionError) as failure:
+                if not _ended(gateway):
+                    raise
+                raise NoSpark(f"Spark ended before its work was done: {_last(said)}") from failure
             finally:
                 _stop(gateway)
 
@@ -103,19 +113,37 @@ def _require() -> None:
 
 def _started(start: Any, said: Path) -> Any:
     """What `start` gives. Raises NoSpark with the last thing Spark said."""
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     try:
         return start()
     except (PySparkException, Py4JError, OSError) as failure:
-        lines = [line for line in said.read_text("utf-8", "replace").splitlines() if line.strip()]
-        errors = [error[1] for error in map(_ERROR.match, lines) if error]
-        told = (errors or lines or str(failure).splitlines())[-1].strip()
+        told = _last(said) or str(failure).splitlines()[0]
         raise NoSpark(f"Spark did not start: {told}") from None
 
 
-_ERROR = re.compile(r"(?:[\d/ :]+ ERROR \w+|[\w.$]+(?:Exception|Error)): (.+)")
+def _last(said: Path) -> str:
+    """The last complaint in what Spark `said`, or else the last line."""
+    lines = [line for line in said.read_text("utf-8", "replace").splitlines() if line.strip()]
+    errors = [error[1] for error in map(_ERROR.match, lines) if error]
+    return (errors or lines or [""])[-1].strip()
+
+
+_ERROR = re.compile(
+    r"(?:[\d/ :]+ ERROR \w+: "
+    r'|(?:Exception in thread "\w+" )?[\w.$]+(?:Exception|Error): '
+    r"|(?=Terminating due to))(.+)"
+)
+
+
+def _ended(gateway: Any) -> bool:
+    """Whether the virtual machine is gone, or is just about to."""
+    try:
+        gateway.proc.wait(timeout=5)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
 
 
 def _conf(master: str, memory: str | None, scratch: Path) -> SparkConf:
@@ -135,6 +163,9 @@ def _conf(master: str, memory: str | None, scratch: Path) -> SparkConf:
 
 
 SETTINGS: dict[str, str] = {
+    # Out of memory, a virtual machine that lives on only hangs.
+    "spark.driver.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError",
+    "spark.driver.memory": "2g",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.catalogImplementation": "in-memory",
@@ -173,12 +204,16 @@ def _stop(gateway: Any) -> None:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    running = SparkSession.getActiveSession()
-    if running is not None:
-        running.stop()
-    elif SparkContext._active_spark_context is not None:
-        SparkContext._active_spark_context.stop()
-    gateway.shutdown()
-    gateway.proc.stdin.close()
-    gateway.proc.wait()
+    if gateway.proc.poll() is None:
+        running = SparkSession.getActiveSession()
+        if running is not None:
+            running.stop()
+        elif SparkContext._active_spark_context is not None:
+            SparkContext._active_spark_context.stop()
+        gateway.shutdown()
+        gateway.proc.stdin.close()
+        gateway.proc.wait()
+    else:  # there is nobody left to be told
+        SparkSession._instantiatedSession = None
+        SparkContext._active_spark_context = None
     SparkContext._gateway = SparkContext._jvm = None

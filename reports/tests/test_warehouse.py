@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
 
 from reports import manifest, warehouse
 from reports.compaction import compact
 from reports.manifest import FAN, FINAL, Batch, Manifest, Part, WarehouseError, rows, to_merge
-from reports.session import NoSpark, java_home, session
 from reports.store import HadoopStore, LocalStore, Store, StoreError, store_at
 from reports.tables import FRAMES, RUNS
 from reports.warehouse import DATA, GRACE, KEPT, Snapshot, Warehouse
@@ -301,36 +301,39 @@ def test_the_digest_is_that_of_the_rows_and_of_each(spark: SparkSession, tmp_pat
     assert one.digests(spark)["verdicts"] == two.digests(spark)["verdicts"]
 
 
-def without_java(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("JAVA_HOME", raising=False)
+def test_an_exchange_is_read_without_the_rest(spark: SparkSession, tmp_path: Path) -> None:
+    """Rows as they come, run by run, and as good as incompressible."""
+    count, per_run, rules = 100_000, 5_000, 50
+    number = f.col("id")
+    rows = spark.range(count).select(
+        f.format_string("x/%02d", (number % rules).cast("int")).alias("rule"),
+        f.format_string("r%02d", (number / per_run).cast("int")).alias("run"),
+        *(f.lit(None).cast(each).alias(name) for name, each in (("connection", "string"), ("number", "int"))),
+        f.unhex(f.sha2(number.cast("string"), 512)).alias("octets"),
+    )
+    mine = Warehouse(str(tmp_path))
+    snapshot = mine.commit(mine.latest(), added=[mine.write({"frames": (rows, count)})])
+    assert snapshot is not None
+    size = sum(path.stat().st_size for path in tmp_path.rglob("*.parquet"))
+    assert size > 5_000_000
+    frames = snapshot.table(spark, "frames")
+    assert octets_read(spark, frames) > size * 0.9
+    one = frames.where("rule = 'x/07' and run = 'r13'")
+    assert one.count() == per_run // rules
+    assert octets_read(spark, one) < size * 0.1
 
 
-def with_an_old_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    java(path, "11.0.2")
-    monkeypatch.setenv("JAVA_HOME", str(path))
+def octets_read(spark: SparkSession, rows: DataFrame) -> int:
+    """How much of the files is read for `rows`, as Hadoop counts it; it counts no vectored reads."""
+    jvm: Any = spark.sparkContext._jvm
+    settings = spark.sparkContext._jsc.hadoopConfiguration()
 
+    def total() -> int:
+        every = jvm.org.apache.hadoop.fs.FileSystem.getAllStatistics()
+        return sum(each.getBytesRead() for each in every if each.getScheme() == "file")
 
-def java(home: Path, version: str) -> None:
-    (home / "bin").mkdir(parents=True)
-    (home / "bin" / "java").touch(mode=0o755)
-    (home / "release").write_text(f'IMPLEMENTOR="x"\nJAVA_VERSION="{version}"\n')
-
-
-@pytest.mark.parametrize("given", [without_java, with_an_old_one])
-def test_without_java_one_sentence_says_so(
-    given: Callable[[Path, pytest.MonkeyPatch], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given(tmp_path, monkeypatch)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("sys.prefix", str(tmp_path / "nowhere"))
-    with pytest.raises(NoSpark, match="no Java 17 or later was found"), session():
-        pass
-
-
-def test_a_java_that_was_fetched_for_the_environment_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    java(tmp_path / "java" / "jdk-21.0.4+7", "21.0.4")
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "gone"))
-    monkeypatch.setattr("sys.prefix", str(tmp_path))
-    assert java_home() == tmp_path / "java" / "jdk-21.0.4+7"
+    settings.set("parquet.hadoop.vectored.io.enabled", "false")
+    before = total()
+    rows.agg(f.max("octets"), f.max("run")).collect()
+    settings.unset("parquet.hadoop.vectored.io.enabled")
+    return total() - before
