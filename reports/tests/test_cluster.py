@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from conformance.verdicts import Verdict
 from reports import intake
+from reports.commands import render_site
 from reports.ingest import ingest
 from reports.manifest import Batch
 from reports.reconciling import Outcome
@@ -19,7 +20,7 @@ from reports.store import LocalStore
 from reports.tests.cluster import standalone
 from reports.tests.contents import digests
 from reports.tests.samples import EMPTY, LOCKED, make_run, make_runs
-from reports.tests.writer import PORTION, TIMEOUT, finished, go, start
+from reports.tests.writer import PORTION, TIMEOUT, finished, go, site_of, start
 from reports.warehouse import Warehouse
 
 
@@ -36,14 +37,21 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @pytest.fixture(scope="module")
 def expected(spark: SparkSession, runs: Sequence[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The warehouse that comes of the runs, on `local[2]`, in one piece."""
+    """The warehouse that comes of the runs, on `local[2]`, in one piece, and its site."""
     path = tmp_path_factory.mktemp("expected")
     done = ingest(spark, runs, Warehouse(str(path)))
     assert len(done.of(Outcome.ADDED)) == 5
+    render_site(spark, Warehouse(str(path)).snapshot(), site_of(path))
     return path
 
 
-def test_one_core_and_a_cluster_make_the_same_tables_in_any_order(
+def octets_of(site: Path) -> dict[str, bytes]:
+    found = {str(path.relative_to(site)): path.read_bytes() for path in site.rglob("*") if path.is_file()}
+    assert {"index.html", "matrix.json", "matrix.csv"} <= found.keys()
+    return found
+
+
+def test_one_core_and_a_cluster_make_the_same_tables_and_site_in_any_order(
     runs: Sequence[Path], expected: Path, tmp_path: Path
 ) -> None:
     alone, together = tmp_path / "alone", tmp_path / "together"
@@ -57,6 +65,9 @@ def test_one_core_and_a_cluster_make_the_same_tables_in_any_order(
     assert sorted(executors) == ["0", "1"]  # both workers had one
     assert list(tmp_path.glob("worker-*/app-*/*/amqp_conformance.zip"))  # which had our packages from us
     assert digests(alone) == digests(together) == digests(expected)
+    site = octets_of(site_of(expected))
+    assert octets_of(site_of(alone)) == site
+    assert octets_of(site_of(together)) == site
 
 
 def test_killed_in_a_commit_and_run_again_it_comes_to_the_same(

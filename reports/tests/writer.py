@@ -1,7 +1,8 @@
 """A process that ingests, for the tests of several at once and of one that is killed.
 
 MASTER WAREHOUSE KILLED RUN…: KILLED is the commit (from 1) in the middle of which it kills itself, or 0.
-Says that Spark has started, waits for a line, and prints the outcomes as JSON.
+Says that Spark has started, waits for a line, prints the outcomes as JSON, and writes the site beside the
+warehouse.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from reports import intake
+from reports.commands import render_site
 from reports.ingest import ingest
 from reports.session import session
 from reports.tests.cluster import ENVIRONMENT
@@ -58,6 +60,11 @@ def finished(process: subprocess.Popen[str]) -> list[str]:
     return told
 
 
+def site_of(warehouse: Path) -> Path:
+    """Where the site of a warehouse goes."""
+    return warehouse.with_name(f"{warehouse.name}-site")
+
+
 def _kill_at(commit: int) -> None:
     """Kill this process between the writing of a manifest and the giving of its name."""
     left = commit
@@ -83,6 +90,7 @@ def _main(master: str, path: str, killed: str, *runs: str) -> None:
         sys.stdin.readline()
         done = ingest(spark, [Path(run) for run in runs], Warehouse(path))
         json.dump([each.outcome for each in done.taken], sys.stdout)
+        render_site(spark, Warehouse(path).snapshot(), site_of(Path(path)))
 
 
 if __name__ == "__main__":
