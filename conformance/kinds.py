@@ -206,14 +206,11 @@ _JSON = json.JSONDecoder(parse_float=_finite, parse_constant=_finite)
 
 
 def _line(cls: type[Any], data: dict[str, Any]) -> Line:
-    readers = _READERS[cls]
-    superfluous = data.keys() - readers.keys() - set(ENVELOPE)
-    if superfluous:
-        raise ValueError(f"superfluous: {', '.join(sorted(superfluous))}")
-    event = cls(**{name: read(data[name]) for name, read in readers.items() if name in data})
-    wall, worker, seq, test = (data[name] for name in ENVELOPE[1:])
+    event = cls(**{name: read(data[name]) for name, read in _PAIRS[cls] if name in data})
+    if not data.keys() <= _NAMES[cls]:
+        raise ValueError(f"superfluous: {', '.join(sorted(data.keys() - _NAMES[cls]))}")
     return Line(
-        _float(wall), _exactly(str)(worker), _exactly(int)(seq), _optional(_exactly(str))(test), event
+        _float(data["wall"]), _text(data["worker"]), _whole(data["seq"]), _maybe(data["test"]), event
     )
 
 
@@ -268,4 +265,9 @@ def readers(cls: type[Any]) -> Mapping[str, Reader]:
     return {each.name: _reader(hints[each.name]) for each in fields(cls)}
 
 
+_text, _whole = _exactly(str), _exactly(int)
+_maybe = _optional(_text)
+# A run has many thousand lines: what each kind needs is looked up once.
 _READERS = {cls: readers(cls) for cls in (*KINDS.values(), CappedOctets)}
+_PAIRS = {cls: tuple(found.items()) for cls, found in _READERS.items()}
+_NAMES = {cls: frozenset((*found, *ENVELOPE)) for cls, found in _READERS.items()}
