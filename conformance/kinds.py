@@ -209,9 +209,7 @@ def _line(cls: type[Any], data: dict[str, Any]) -> Line:
     event = cls(**{name: read(data[name]) for name, read in _PAIRS[cls] if name in data})
     if not data.keys() <= _NAMES[cls]:
         raise ValueError(f"superfluous: {', '.join(sorted(data.keys() - _NAMES[cls]))}")
-    return Line(
-        _float(data["wall"]), _text(data["worker"]), _whole(data["seq"]), _maybe(data["test"]), event
-    )
+    return Line(_float(data["wall"]), _text(data["worker"]), _whole(data["seq"]), _maybe(data["test"]), event)
 
 
 def _plain(value: object) -> object:
