@@ -13,7 +13,10 @@ from rich.console import Console
 from rich.text import Text
 
 from conformance.running import told_suite
+from reports.manifest import WarehouseError
 from reports.session import NoSpark, java_home, java_place
+from reports.site.publishing import SiteError
+from reports.store import StoreError
 
 SITE = "site"
 JAVA = "17"
@@ -30,7 +33,7 @@ def certify_target(selectors: tuple[str, ...], console: Console, **chosen: Any) 
         _fetch_java(console)
         _write(run.folder, site, console)
         console.print(Text(f"site: {site / 'index.html'}"))
-    except NoSpark as failure:
+    except (NoSpark, SiteError, StoreError, WarehouseError) as failure:
         again = (
             f"amqp-conformance ingest {run.folder} --warehouse warehouse, then report --warehouse warehouse"
         )
@@ -44,7 +47,9 @@ def _write(folder: Path, site: Path, console: Console) -> None:
 
     with starting(None, console) as spark, tempfile.TemporaryDirectory() as scratch:
         warehouse = f"{scratch}/warehouse"
-        ingested(spark, [folder], warehouse, console)
+        (taken,) = ingested(spark, [folder], warehouse, console).taken
+        if taken.reason:
+            raise SiteError(taken.reason)  # else it would be a site of nothing
         with console.status("writing the site …"):
             render_site(spark, Warehouse(warehouse).snapshot(), site)
 

@@ -6,7 +6,7 @@ Spark is started by those that touch a warehouse, once.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -187,13 +187,10 @@ def _some(names: Sequence[str], most: int = 5) -> str:
 @contextmanager
 def starting(master: str | None, console: Console) -> Iterator[SparkSession]:
     """A Spark session, with a word while it starts: it takes seconds."""
-    started = session(master)
-    with console.status("starting Spark …"):
-        spark = started.__enter__()
-    try:
+    with ExitStack() as stack:
+        with console.status("starting Spark …"):
+            spark = stack.enter_context(session(master))
         yield spark
-    finally:
-        started.__exit__(None, None, None)
 
 
 @contextmanager

@@ -16,7 +16,9 @@ from rich.console import Console
 from conformance.verdicts import Verdict
 from reports import certify
 from reports.cli import main
+from reports.manifest import WarehouseError
 from reports.session import NoSpark
+from reports.site.publishing import SiteError
 from reports.tests.samples import EMPTY, LOCKED, make_run
 
 BLOCKED = """
@@ -141,7 +143,8 @@ def test_where_no_java_can_be_had_the_verdicts_stand(tmp_path: Path, monkeypatch
     done = CliRunner().invoke(main, arguments)
     told = " ".join(done.output.split())
     assert "no site: there is no Java, and none could be fetched (OSError: no network)" in told
-    assert "amqp-conformance ingest" not in told or "report --warehouse" in told
+    assert "amqp-conformance ingest" in told
+    assert "report --warehouse" in told
     assert not (tmp_path / "run" / "site").exists()
     assert (tmp_path / "run" / "junit.xml").exists()
     assert done.exit_code == 0
@@ -163,12 +166,15 @@ def test_a_java_that_is_there_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     certify._fetch_java(Console())
 
 
-def test_spark_that_does_not_start_costs_no_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("trouble", [NoSpark, SiteError, WarehouseError])
+def test_a_site_that_cannot_be_written_costs_no_verdict(
+    trouble: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(*_: Any) -> None:
-        raise NoSpark("Spark did not start: no room")
+        raise trouble("there is no room")
 
     monkeypatch.setattr(certify, "_write", broken)
     arguments = ["certify", "0-9-1/tx.commit.transacted", "--output", str(tmp_path / "run")]
     done = CliRunner().invoke(main, arguments)
     assert done.exit_code == 0
-    assert "no site: Spark did not start: no room" in " ".join(done.output.split())
+    assert "no site: there is no room" in " ".join(done.output.split())
