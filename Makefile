@@ -6,6 +6,8 @@ READY  := $(VENV)/.ready
 # Judging needs neither Spark nor Java: its tests run where there is neither.
 PLAIN  := .venv-plain
 JUDGING := spec/tests harness/tests scenarios/tests conformance/tests
+# A file's tests share what they start. Files begin in the order of the tests, those that take minutes first.
+WHOLE_FILES := --dist=loadfile --no-loadscope-reorder
 
 TARGET ?= embedded
 LEVEL  ?= should
@@ -17,8 +19,8 @@ certify: $(READY)
 	@$(BIN)/amqp-conformance certify --target '$(TARGET)' --level '$(LEVEL)'
 
 test: $(READY) $(PLAIN)/.ready lint
-	PATH="$(CURDIR)/$(PLAIN)/bin:$$PATH" JAVA_HOME= $(PLAIN)/bin/pytest -q -n 2 --dist=loadfile $(JUDGING)
-	$(BIN)/pytest -q -n 2 --dist=loadfile reports/tests
+	PATH="$(CURDIR)/$(PLAIN)/bin:$$PATH" JAVA_HOME= $(PLAIN)/bin/pytest -q -rs -n 2 $(WHOLE_FILES) $(JUDGING)
+	$(BIN)/pytest -q -rs -n 2 $(WHOLE_FILES) reports/tests
 
 lint: $(READY)
 	$(BIN)/ruff format --check .
@@ -43,8 +45,9 @@ $(PLAIN)/.ready: pyproject.toml
 
 fuzz: $(READY)
 	@$(BIN)/python -c 'import atheris' 2>/dev/null || $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[fuzz]'
-	@$(BIN)/python -m harness.amqp0_9_1.fuzz --seconds $$(($(SECONDS) * 3 / 5))
-	@$(BIN)/python -m conformance.fuzz --seconds $$(($(SECONDS) * 2 / 5))
+	@$(BIN)/python -m harness.amqp0_9_1.fuzz --seconds $$(($(SECONDS) * 2 / 5))
+	@$(BIN)/python -m harness.amqp1_0.fuzz --seconds $$(($(SECONDS) * 2 / 5))
+	@$(BIN)/python -m conformance.fuzz --seconds $$(($(SECONDS) / 5))
 
 bench: bench-judging bench-warehouse
 

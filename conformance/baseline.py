@@ -1,31 +1,24 @@
 """Accepted verdicts: what is known of one product, argued for, and checked to be still so.
 
-A baseline is a TOML file of `[[accepted]]` tables. An entry excuses exactly one finding of one rule; it
-never hides the verdict. An entry whose rule now passes, whose date is past, or that fits nothing is
-itself a finding, so that the list cannot rot. `[[flaky]]` tables name rules whose verdict alternates; they
-are reported apart, and no rule may be both for the same version.
+An entry excuses exactly one finding of one rule; it never hides the verdict. An entry whose rule now passes,
+whose date is past, or that fits nothing is itself a finding, so that the list cannot rot. Rules whose verdict
+alternates are reported apart.
 """
 
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import MISSING, dataclass, field, fields
-from datetime import date, datetime
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
-from typing import Any
 
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from conformance.kinds import Judged
 from conformance.results import RuleResult
 from conformance.verdicts import Verdict
-
-
-class BaselineError(Exception):
-    """A baseline cannot be used; the message names the file, the entry and what is wrong."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +27,8 @@ class Accepted:
 
     `signature` is the finding's, `sentence` the sentence of the document that decides, `reading` how it
     was read, `frame` an excerpt of the deciding frame. It holds for the `versions` (">=3.10,<3.11") of
-    `product`, through the day `expires`.
+    `product`, through the day `expires`. `entry` counts the tables of the file; one for
+    several rules gives it to each.
     """
 
     rule: str
@@ -48,6 +42,7 @@ class Accepted:
     versions: SpecifierSet
     ticket: str | None = None
     expires: date | None = None
+    entry: int = 0
 
     def fits(self, test: Judged) -> bool:
         """Whether `test` is the finding this entry is about."""
@@ -68,6 +63,7 @@ class Flaky:
     reason: str
     product: str
     versions: SpecifierSet
+    entry: int = 0
 
     def covers(self, result: RuleResult) -> bool:
         """Whether `result` is about this rule and every test of it came to one of the verdicts."""
@@ -78,6 +74,18 @@ class Flaky:
         return _concerns(self, product, version)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """Versions of a product that somebody has read: what is not accepted of them is unexpected."""
+
+    product: str
+    versions: SpecifierSet
+
+    def concerns(self, product: str, version: str) -> bool:
+        """Whether this is about `version` of `product`."""
+        return _concerns(self, product, version)
+
+
 def number_of(version: str) -> str:
     """The number a version begins with; what a package or a build adds is not ordered. Empty without one."""
     # A peer may call anything its version, thousands of digits too: that is no number.
@@ -85,7 +93,7 @@ def number_of(version: str) -> str:
     return number[0] if number else ""
 
 
-def _concerns(entry: Accepted | Flaky, product: str, version: str) -> bool:
+def _concerns(entry: Accepted | Flaky | Read, product: str, version: str) -> bool:
     number = number_of(version)
     if not number or product.casefold() != entry.product.casefold():
         return False
@@ -94,11 +102,17 @@ def _concerns(entry: Accepted | Flaky, product: str, version: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """The accepted verdicts of one file, and the rules whose verdict alternates."""
+    """The accepted verdicts of one file, the rules whose verdict alternates, and what was read beside."""
 
     path: Path
     accepted: tuple[Accepted, ...]
     flaky: tuple[Flaky, ...] = ()
+    read: tuple[Read, ...] = ()
+
+    @property
+    def keys(self) -> tuple[Accepted | Flaky | Read, ...]:
+        """All that says which products and versions it is about."""
+        return (*self.accepted, *self.flaky, *self.read)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,45 +143,6 @@ class BaselineReport:
     elsewhere: int
     not_reached: int
     flaky: Mapping[str, Flaky] = field(default_factory=dict)
-
-
-PERSONAL = ("sentence", "reason")
-"""What only a person can say: `baseline update` leaves it empty, and a gate refuses it so."""
-
-
-def load(path: Path, unfinished: bool = False) -> Baseline:
-    """Read the baseline at `path`; `unfinished` accepts entries that a person has not filled in yet.
-
-    Raises BaselineError with one sentence for whatever is wrong, naming file and entry.
-    """
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as failure:
-        raise BaselineError(f"{path}: cannot be read ({failure.strerror})") from None
-    except RecursionError:
-        raise BaselineError(f"{path}: not valid TOML: nested too deeply") from None
-    except ValueError as failure:  # TOML's own errors, duplicate keys among them, and not UTF-8
-        raise BaselineError(f"{path}: not valid TOML: {failure}") from None
-    if data.keys() - {"accepted", "flaky"} or not all(isinstance(each, list) for each in data.values()):
-        raise BaselineError(f"{path}: only [[accepted]] and [[flaky]] tables belong into a baseline")
-    accepted = tuple(
-        Accepted(**_entry(Accepted, table, f"{path}: entry {number}", unfinished))
-        for number, table in enumerate(data.get("accepted", []), 1)
-    )
-    flaky = tuple(
-        Flaky(**_entry(Flaky, table, f"{path}: flaky entry {number}", unfinished))
-        for number, table in enumerate(data.get("flaky", []), 1)
-    )
-    explained = [each for each in accepted if each.reason]
-    _refuse_same(path, explained, "reason", lambda each: each.reason.casefold().split())
-    _refuse_same(
-        path,
-        accepted,
-        "finding",
-        lambda each: (each.rule, each.verdict, each.signature, each.product.casefold(), each.versions),
-    )
-    _refuse_both(path, accepted, flaky)
-    return Baseline(path, accepted, flaky)
 
 
 def apply(
@@ -235,105 +210,3 @@ def _cover(result: RuleResult, entries: Iterable[Accepted]) -> tuple[Accepted, .
 def _uncovered(result: RuleResult, entries: Collection[Accepted]) -> str:
     left = [t for t in result.tests if t.verdict.blocks and not any(each.fits(t) for each in entries)]
     return "; ".join(dict.fromkeys(test.signature or test.detail or str(test.verdict) for test in left))
-
-
-def _entry(cls: type[Any], table: object, where: str, unfinished: bool) -> dict[str, Any]:
-    """The values of an entry of this class, read from its table."""
-    if not isinstance(table, dict):
-        raise BaselineError(f"{where}: not a table")
-    where = f"{where} ({table.get('rule', 'no rule')})"
-    names = {each.name: each.default is MISSING for each in fields(cls)}
-    if unknown := sorted(table.keys() - names.keys()):
-        raise BaselineError(f"{where}: unknown key {', '.join(unknown)}")
-    if missing := [name for name, required in names.items() if required and name not in table]:
-        raise BaselineError(f"{where}: {', '.join(missing)} missing")
-    empty = [name for name, value in table.items() if isinstance(value, str) and not value.strip()]
-    if unfinished:
-        empty = [name for name in empty if name not in PERSONAL]
-    if empty:
-        verb = "is" if len(empty) == 1 else "are"
-        raise BaselineError(f"{where}: {' and '.join(empty)} {verb} empty: somebody has to fill that in")
-    return {name: _READ.get(name, _text)(value, f"{where}: {name}") for name, value in table.items()}
-
-
-_ACCEPTABLE = (Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.NOT_RUN, Verdict.WARN)
-_ALTERNATING = (*_ACCEPTABLE, Verdict.PASS, Verdict.INFO, Verdict.INAPPLICABLE)
-
-
-def _text(value: object, where: str) -> str:
-    if not isinstance(value, str):
-        raise BaselineError(f"{where} must be a text")
-    return value
-
-
-def _verdict(value: object, where: str) -> Verdict:
-    if not isinstance(value, str) or value not in _ACCEPTABLE:
-        raise BaselineError(f"{where} {value!r} cannot be accepted, only {', '.join(_ACCEPTABLE)}")
-    return Verdict(value)
-
-
-def _verdicts(value: object, where: str) -> tuple[Verdict, ...]:
-    if not isinstance(value, list) or any(each not in _ALTERNATING for each in value):
-        raise BaselineError(f"{where} must be a list of {', '.join(_ALTERNATING)}")
-    found = tuple(dict.fromkeys(map(Verdict, value)))
-    if len(found) < 2 or not any(each.blocks for each in found):
-        raise BaselineError(f"{where} must be two or more, and one of them a blocking one")
-    return found
-
-
-def _range(value: object, where: str) -> SpecifierSet:
-    try:
-        versions = SpecifierSet(_text(value, where))
-        for each in versions:
-            each.contains("0")  # only now are its numbers read
-        return versions
-    except (InvalidSpecifier, ValueError):
-        raise BaselineError(f'{where} {value!r} is not a range like ">=3.10,<3.11"') from None
-
-
-def _day(value: object, where: str) -> date:
-    try:
-        day = date.fromisoformat(value) if isinstance(value, str) else value
-    except ValueError:
-        day = None
-    if not isinstance(day, date) or isinstance(day, datetime):
-        raise BaselineError(f"{where} {value!r} is not a date like 2026-12-31")
-    return day
-
-
-_READ: Mapping[str, Callable[[object, str], Any]] = {
-    "verdict": _verdict,
-    "verdicts": _verdicts,
-    "versions": _range,
-    "expires": _day,
-}
-
-
-def _refuse_same(path: Path, accepted: Iterable[Accepted], what: str, key: Any) -> None:
-    seen: dict[str, int] = {}
-    for number, each in enumerate(accepted, 1):
-        first = seen.setdefault(repr(key(each)), number)
-        if first != number:
-            raise BaselineError(f"{path}: entries {first} and {number} have the same {what} ({each.rule})")
-
-
-def _refuse_both(path: Path, accepted: Iterable[Accepted], flaky: Iterable[Flaky]) -> None:
-    for number, one in enumerate(flaky, 1):
-        others = [("entry", place, each) for place, each in enumerate(accepted, 1)]
-        others += [("flaky entry", place, each) for place, each in enumerate(flaky, 1) if place < number]  # type: ignore[misc]
-        for what, place, other in others:
-            same = (one.rule, one.product.casefold()) == (other.rule, other.product.casefold())
-            if same and _overlap(one.versions, other.versions):
-                raise BaselineError(
-                    f"{path}: {what} {place} and flaky entry {number} are about the same rule and versions "
-                    f"({one.rule})"
-                )
-
-
-def _overlap(one: SpecifierSet, other: SpecifierSet) -> bool:
-    """Whether some version is in both: if any is, then one at, or just above, a bound of either."""
-    bounds = {"0", *(number_of(each.version) for each in (*one, *other))} - {""}
-    near = [Version(text) for bound in bounds for text in (bound, f"{bound}.0.0.1")]
-    return any(
-        one.contains(each, prereleases=True) and other.contains(each, prereleases=True) for each in near
-    )

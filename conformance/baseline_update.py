@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -20,7 +20,8 @@ from rich.console import Console
 from rich.text import Text
 from tomlkit.items import AoT, Comment, Table, Whitespace
 
-from conformance.baseline import Accepted, Baseline, BaselineError, apply, load, number_of
+from conformance.baseline import Accepted, Baseline, apply, number_of
+from conformance.baseline_file import BaselineError, load
 from conformance.events import RunStarted, State, read, rule_results, verify
 from conformance.explanation import explain
 from conformance.gate import Exit, gate
@@ -89,8 +90,7 @@ def update(run_dir: Path, path: Path, rules: Sequence[Rule]) -> Update:
     fresh, refused = _new((each for each in results if each.rule in asked), valid)
     gone = [each for each in valid if _no_longer_applies(each, results)]
     tables = [_table(by_id[test.rule], test, lines, started) for test in fresh]
-    places = [place for place, each in enumerate(old.accepted) if any(each is other for other in gone)]
-    after = _changed(path, before, places, tables)
+    after = _changed(path, before, gone, tables)
     return Update(
         path=path,
         before=before,
@@ -175,8 +175,8 @@ def _series(version: str) -> str:
 # -- the file --------------------------------------------------------------------------------------------
 
 
-def _changed(path: Path, before: str, gone: Sequence[int], tables: Sequence[Table]) -> str:
-    """The file's text without the entries at these places and with the new ones behind the others."""
+def _changed(path: Path, before: str, gone: Sequence[Accepted], tables: Sequence[Table]) -> str:
+    """The file's text without what is gone, and with new entries behind the others."""
     if not gone and not tables:
         return before
     text = before if before.endswith("\n") or not before else f"{before}\n"
@@ -190,19 +190,42 @@ def _changed(path: Path, before: str, gone: Sequence[int], tables: Sequence[Tabl
     entries = document.item("accepted")
     if not isinstance(entries, AoT):
         raise BaselineError(f"{path}: accepted must be written as [[accepted]] tables to be updated")
+    lost: dict[int, set[str]] = {}
+    for each in gone:
+        lost.setdefault(each.entry, set()).add(each.rule)
     wanted = _plain(document)
-    wanted["accepted"] = [each for place, each in enumerate(wanted["accepted"]) if place not in gone]
-    wanted["accepted"] += [_plain(table) for table in tables]
+    left = (_without(table, lost.get(entry, set())) for entry, table in enumerate(wanted["accepted"], 1))
+    wanted["accepted"] = [table for table in left if table] + [_plain(table) for table in tables]
     for table in tables:
         _append(document, entries, table)
-    for place in reversed(gone):
-        _drop(document, entries, place)
+    for entry in sorted(lost, reverse=True):
+        if _without(_plain(entries[entry - 1]), lost[entry]):
+            _thin(entries[entry - 1], lost[entry])
+        else:
+            _drop(document, entries, entry - 1)
     if not len(entries):
         del document.body[_place(document, entries)]
     after = document.as_string()
     if {"accepted": [], **tomllib.loads(after)} != wanted:
         raise BaselineError(f"{path}: cannot be updated without changing more than it should")
     return after
+
+
+def _without(table: dict[str, Any], lost: Collection[str]) -> dict[str, Any]:
+    """An entry without these of its rules; empty when none is left."""
+    if "rules" not in table:
+        return {} if lost else table
+    rules = table["rules"]
+    kept = [rule for rule in rules if rule not in lost]
+    left = {rule: rules[rule] for rule in kept} if isinstance(rules, dict) else kept
+    return table | {"rules": left} if left else {}
+
+
+def _thin(table: Table, lost: Collection[str]) -> None:
+    """Take these rules out of an entry that keeps others."""
+    rules: Any = table["rules"]
+    for rule in lost:
+        rules.remove(rule)  # the name of it in a list, and its key in a table
 
 
 def _plain(container: Any) -> dict[str, Any]:
@@ -214,7 +237,7 @@ def _append(document: tomlkit.TOMLDocument, entries: AoT, table: Table) -> None:
     """Put an entry behind the last one; a comment above what follows the entries stays there."""
     below: list[Any] = []
     if len(entries):
-        body = entries[-1].value.body
+        body = _end(entries[-1])
         if document.body[-1][1] is not entries:
             start = _comments(body, len(body))
             below, body[start:] = body[start:], []
@@ -231,16 +254,24 @@ def _drop(document: tomlkit.TOMLDocument, entries: AoT, place: int) -> None:
 
     What stands between two entries belongs to the first one in the eyes of the parser; it is kept.
     """
-    body = entries[place].value.body
+    body = _end(entries[place])
     end = max(at for at, (key, _) in enumerate(body, 1) if key is not None)
     between = body[end:]
-    above = entries[place - 1].value.body if place else document.body
+    above = _end(entries[place - 1]) if place else document.body
     at = len(above) if place else _place(document, entries)
     start = _comments(above, at) or at  # what the file begins with is about the file
     if between and isinstance(between[0][1], Whitespace) and (not start or _blank(above[start - 1])):
         between = between[1:]
     above[start:at] = between
     del entries[place]
+
+
+def _end(entry: Table) -> Any:
+    """The lines that an entry ends in: its own, or those of its table of rules if that stands last."""
+    body = entry.value.body
+    while body and isinstance(body[-1][1], Table):
+        body = body[-1][1].value.body
+    return body
 
 
 def _place(document: tomlkit.TOMLDocument, entries: AoT) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 
 from conformance.events import Judged
@@ -16,10 +16,11 @@ OUT_OF_REACH = (Testability.UNTESTABLE, Testability.CLIENT)
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A rule with one of its checks, or with none."""
+    """A rule with one of its checks, or with none; `apart` where the target may not survive it."""
 
     rule: Rule
     check: Scenario | Watch | None
+    apart: bool = False
 
     @property
     def id(self) -> str:
@@ -28,14 +29,16 @@ class Case:
 
     @property
     def order(self) -> int:
-        """When it runs: slow scenarios first, the others, those that must be alone, passive rules last."""
+        """When it runs: slow ones first, the others, those that must be alone, those apart, passive rules."""
         match self.check:
+            case Scenario() if self.apart:
+                return 3
             case Scenario(exclusive=True) | Scenario(alone=True):
                 return 2
             case Scenario(slow=True):
                 return 0
             case Watch():
-                return 3
+                return 4
             case _:
                 return 1
 
@@ -65,21 +68,15 @@ class Case:
         )
 
 
-def cases(rules: Iterable[Rule], checks: Checks, shuffle: int | None = None) -> list[Case]:
-    """The cases of these rules in the order they run: slow ones early, each beside a quick one.
+def cases(
+    rules: Iterable[Rule], checks: Checks, shuffle: int | None = None, apart: Set[str] = frozenset()
+) -> list[Case]:
+    """The cases of these rules in the order they run; `shuffle` seeds another order within each phase.
 
-    `shuffle` seeds another order within each phase.
+    `apart` are the identities of rules that the target may not survive.
     """
     nothing: list[Scenario | Watch | None] = [None]
-    found = [Case(rule, check) for rule in rules for check in checks.of(rule.id) or nothing]
+    found = [Case(rule, check, rule.id in apart) for rule in rules for check in checks.of(rule.id) or nothing]
     if shuffle is not None:
         random.Random(shuffle).shuffle(found)
-    return _interleaved(sorted(found, key=lambda case: case.order))
-
-
-def _interleaved(found: list[Case]) -> list[Case]:
-    # xdist hands every worker two tests to begin with: a slow one must not wait behind another slow one.
-    slow = [case for case in found if case.order == 0]
-    others = found[len(slow) :]
-    pairs = [case for pair in zip(slow, others, strict=False) for case in pair]
-    return [*pairs, *slow[len(others) :], *others[len(slow) :]]
+    return sorted(found, key=lambda case: case.order)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 from rich.console import Console
 
-from conformance.baseline import BaselineError
+from conformance.baseline_file import BaselineError
 from conformance.gate import Exit
 from conformance.kinds import EvidenceError
-from harness.sasl import MECHANISMS, PLAIN
+from conformance.options import security, security_options, targets_option
+from conformance.target_commands import targets as targets_group
 from harness.target import TargetError
-from harness.tls import Security
 from harness.transport import Unreachable
 from spec.rules import Level
 from spec.selection import SelectorError
@@ -25,31 +24,6 @@ EXPECTED = (SelectorError, DocumentError, EvidenceError, BaselineError, TargetEr
 """What a user can do wrong."""
 REPORTS = ("terminal", "junit", "allure", "github", "gitlab", "tap", "badge")
 LEVELS = click.Choice([str(level) for level in Level])
-
-
-def security_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options that say how a target is reached: `tls_…` and `mechanism`."""
-    options = (
-        click.option("--tls-ca", default="", metavar="FILE", help="trust these authorities (PEM)"),
-        click.option("--tls-cert", default="", metavar="FILE", help="the client's certificate (PEM)"),
-        click.option("--tls-key", default="", metavar="FILE", help="its key, if it stands in another file"),
-        click.option("--tls-insecure", is_flag=True, help="trust any certificate; the run says so"),
-        click.option(
-            "--mechanism",
-            default=PLAIN,
-            metavar="NAME",
-            show_default=True,
-            help=f"SASL: {', '.join(MECHANISMS)}",
-        ),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def security(tls_ca: str, tls_cert: str, tls_key: str, tls_insecure: bool, mechanism: str) -> Security:
-    """What the options mean."""
-    return Security(tls_ca, tls_cert, tls_key, tls_insecure, mechanism)
 
 
 class Sentence(click.Group):
@@ -117,15 +91,32 @@ def explain(rule: str) -> None:
 
 @main.command()
 @click.argument("selectors", nargs=-1)
-@click.option("--target", default="embedded", show_default=True, help="embedded, amqp://…, process:NAME")
+@click.option(
+    "--target",
+    "targets",
+    multiple=True,
+    default=("embedded",),
+    show_default="embedded",
+    help="embedded, amqp://…, process:NAME, docker:IMAGE; several are judged at once",
+)
+@targets_option
 @click.option("--level", type=LEVELS, default="must", show_default=True, help="the level of the gate")
 @click.option("--profile", type=click.Choice(["document", "vendor"]), default="document", show_default=True)
-@click.option("--baseline", type=click.Path(path_type=Path), help="accepted verdicts (TOML)")
 @click.option(
-    "--parallel", type=click.IntRange(min=0), help="workers (default: the target's own, 4 for a URL)"
+    "--baseline",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="accepted verdicts (TOML); of several those about this product and version count",
 )
 @click.option(
-    "--output", type=click.Path(path_type=Path), help="the run's folder (default: new, under runs/)"
+    "--parallel",
+    type=click.IntRange(min=0),
+    help="judge so many cases at once (default: the target's own number, 4 for a URL)",
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    help="the run's folder (default: new, under runs/); of several targets each has one in it",
 )
 @click.option("--shuffle", type=int, metavar="SEED", help="another order, to show that none matters")
 @click.option("--disruptive", is_flag=True, help="allow what may harm others on a shared target")
@@ -146,11 +137,27 @@ def explain(rule: str) -> None:
 )
 @click.option("--list", "dry", is_flag=True, help="say what would be judged and declared, and touch nothing")
 @security_options
-def run(selectors: tuple[str, ...], times: int | None, dry: bool, **chosen: Any) -> None:
+def run(
+    selectors: tuple[str, ...], targets: tuple[str, ...], times: int | None, dry: bool, **chosen: Any
+) -> None:
     """Judge a target, write the run's folder, exit by the gate.
+
+    Several targets are judged at once, each in a process and a folder of its own, and compared at the end;
+    all other options count for each of them. Exit status: 3 if one could not be judged, else 1 if one misses
+    its gate, else 2 if nothing that was selected fits one, else 0.
+
+    With baselines of which none is about this version of a product that they know, nobody has read it yet:
+    its findings are reported and do not gate.
 
     Example: amqp-conformance run --target amqp://guest:guest@localhost:5672 --level must
     """
+    if len(targets) > 1:
+        if times or dry:
+            end("--verify and --list are for one target", Exit.NOTHING)
+        from conformance.several import run_several
+
+        sys.exit(int(run_several(selectors, Console(), targets, **chosen).status))
+    chosen["target"] = targets[0]
     if dry:
         from conformance.listing import list_suite
 
@@ -168,6 +175,7 @@ def run(selectors: tuple[str, ...], times: int | None, dry: bool, **chosen: Any)
 @click.argument("run", type=click.Path(path_type=Path))
 @click.argument("rule")
 @click.option("--target", help="judge here instead (the run's own target by default)")
+@targets_option
 @security_options
 def replay(run: Path, rule: str, target: str | None, **reached: Any) -> None:
     """Judge RULE of RUN again and print both exchanges side by side.
@@ -215,6 +223,7 @@ def verify(run: Path) -> None:
 @main.command()
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--target", help="clean here (the run's own target by default)")
+@targets_option
 @security_options
 def clean(run: Path, target: str | None, **reached: Any) -> None:
     """Remove from its target what a crashed RUN left there.
@@ -268,15 +277,7 @@ def detect(selectors: tuple[str, ...], latency: float | None, output: Path | Non
     sys.exit(detect_rules(selectors, latency, Console(), output))
 
 
-@main.command()
-def targets() -> None:
-    """List the known targets, whether each can start here, and why not.
-
-    Example: amqp-conformance targets
-    """
-    from conformance.show import targets_table
-
-    Console().print(targets_table())
+main.add_command(targets_group)
 
 
 if __name__ == "__main__":

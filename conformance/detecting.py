@@ -13,7 +13,16 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from conformance.detection import Bench, Build, Detected, Fate, deviations, in_memory, missing_deviations
+from conformance.detection import (
+    MANY,
+    Bench,
+    Build,
+    Detected,
+    Fate,
+    deviations,
+    in_memory,
+    missing_deviations,
+)
 from conformance.gate import Exit
 from conformance.printable import printable
 from harness.embedded import ServedTarget
@@ -113,7 +122,8 @@ def detection_table(found: Sequence[Detected]) -> Group:
         table.add_column("a peer that", ratio=2, overflow="fold")
         table.add_column("verdict", ratio=3, overflow="fold")
         for each in members:
-            also = f" (and {len(each.touched)} other rules)" if each.touched else ""
+            tried = f" of {MANY} tried, of {each.touchable} that use it" if each.sampled else ""
+            also = f" (and {len(each.touched)} other rules{tried})" if each.touched else ""
             came = printable(f"{each.seen.verdict} {each.seen.signature}")[:120]
             table.add_row(
                 Text(str(each.fate), style=STYLES[each.fate]), Text(each.deviation.says), Text(came + also)

@@ -20,10 +20,10 @@ from typing import Any
 from conformance.cases import Case, cases
 from conformance.events import AnyEvent, Judged, Line
 from conformance.judge import MISSED, Judge, TargetDied
-from conformance.passive import conclude_passive, give_occasion
+from conformance.passive import conclude_passive, give_occasion, sighted
 from conformance.verdicts import Verdict, fold
 from harness.deviation import Deviation
-from harness.dialect import dialect
+from harness.dialect import dialect, protocol
 from harness.embedded import EmbeddedTarget
 from harness.journal import Event
 from harness.target import Target
@@ -33,6 +33,9 @@ from spec.rules import Level, Rule
 
 SAMPLE = 0.05
 """Share of the rules a deviation cannot touch that are judged all the same."""
+MANY = 40
+"""Of more rules than that which a deviation may touch (nearly all, if it breaks the log-in) so many are
+judged once its own check has noticed it: they decide nothing then, and only tell what else it shows in."""
 
 
 class Fate(StrEnum):
@@ -52,7 +55,8 @@ class Fate(StrEnum):
 class Detected:
     """A deviation, what its rule came to `clean` and with it (`seen`), and who else changed.
 
-    `touched` are other rules that could and did turn worse; `too_wide` those that could not and still did.
+    `touched` are other rules that could and did turn worse (see MANY), of `touchable` that could; `too_wide`
+    those that could not and still did.
     """
 
     rule: Rule
@@ -60,8 +64,14 @@ class Detected:
     fate: Fate
     clean: Judged
     seen: Judged
-    touched: tuple[str, ...]
-    too_wide: tuple[str, ...]
+    touched: tuple[str, ...] = ()
+    touchable: int = 0
+    too_wide: tuple[str, ...] = ()
+
+    @property
+    def sampled(self) -> bool:
+        """Whether only some of the rules that it could touch were judged."""
+        return self.touchable > MANY and self.fate not in (Fate.SURVIVED, Fate.ELSEWHERE)
 
 
 @dataclass
@@ -95,12 +105,16 @@ Build = Callable[[object], Target]
 """Makes a fresh target with a deviation's change (None: a clean one)."""
 
 
-def judge_rule(rule: Rule, goal: Target, evidence: Memory | None = None) -> Judged:
-    """Judge all checks of one rule on a target; the judgement that decides the rule's verdict."""
+def judge_rule(rule: Rule, goal: Target, evidence: Memory | None = None, bare: bool = False) -> Judged:
+    """Judge all checks of one rule on a target; the judgement that decides the rule's verdict.
+
+    A `bare` judgement leaves out what only those need who read the evidence.
+    """
     evidence = evidence or Memory()
     with goal:
         # Names of its own each time: several judgements may share a real broker.
-        judge = Judge(goal, evidence, f"detect-{secrets.token_hex(4)}", lively=False)
+        prefix = f"detect-{secrets.token_hex(4)}"
+        judge = Judge(goal, evidence, prefix, lively=False, only=rule.id if bare else "")
         judged = [_judge(case, judge, evidence) for case in cases([rule], checks())]
     worst = fold(each.verdict for each in judged)
     return next(each for each in judged if each.verdict is worst)
@@ -113,7 +127,7 @@ def _judge(case: Case, judge: Judge, evidence: Memory) -> Judged:
                 return case.unchecked()
             case Watch() as watch:
                 give_occasion(watch, judge)
-                return conclude_passive(case.rule, watch, evidence.lines)
+                return conclude_passive(case.rule, watch, sighted(evidence.lines).get(case.rule.id, ()))
             case Scenario(exclusive=True) as scenario:
                 if why := judge.missing(scenario):
                     return case.not_run(why)
@@ -153,24 +167,27 @@ class Bench:
             goal, evidence = EmbeddedTarget(), Memory()
             self.rules[rule.id] = rule
             self.clean[rule.id] = judge_rule(rule, goal, evidence)
-            protocol = dialect(rule.document)
-            self.footprints[rule.id] = protocol.footprint(goal.peer(rule.document), evidence.exchange)
+            spoken = dialect(rule.document)
+            self.footprints[rule.id] = spoken.footprint(goal.peer(rule.document), evidence.exchange)
             yield rule
 
     def detect(self, deviation: Deviation, others: bool = True) -> Detected:
         """Judge a deviation's own rule with it, and (with `others`) every rule it may touch."""
         rule, clean = self.rules[deviation.rule], self.clean[deviation.rule]
         seen = judge_rule(rule, self.build(deviation.change))
-        touched: list[str] = []
-        too_wide: list[str] = []
-        if others:
-            may, rest = self._split(deviation)
-            touched = [each for each in may if self._worse(each, deviation)]
-            too_wide = [each for each in rest if self._worse(each, deviation)]
         found = fate(rule, clean, seen)
+        if not others:
+            return Detected(rule, deviation, found, clean, seen)
+        # The same samples every time, others for each deviation.
+        chance = random.Random(f"{deviation.rule} {deviation.says}")
+        may, rest = self._split(deviation)
+        some = may if found is Fate.SURVIVED else chance.sample(may, min(len(may), MANY))
+        touched = tuple(each for each in sorted(some) if self._worse(each, deviation))
+        control = chance.sample(rest, round(len(rest) * SAMPLE))
+        too_wide = tuple(each for each in sorted(control) if self._worse(each, deviation))
         if found is Fate.SURVIVED and touched:
             found = Fate.ELSEWHERE
-        return Detected(rule, deviation, found, clean, seen, tuple(touched), tuple(too_wide))
+        return Detected(rule, deviation, found, clean, seen, touched, len(may), too_wide)
 
     def detect_all(self, wanted: Sequence[Deviation], others: bool, processes: int) -> Iterator[Detected]:
         """Detect each deviation in order, in that many processes at once (1: in this one)."""
@@ -181,35 +198,38 @@ class Bench:
         context = multiprocessing.get_context("fork")
         _INHERITED[:] = [self, wanted, others]
         with context.Pool(processes) as pool:
-            found = pool.imap(_detect_number, range(len(wanted)), chunksize=4)
-            for deviation, (fate_, seen, touched, too_wide) in zip(wanted, found, strict=True):
+            # One by one: the few that take long in real time stand together.
+            found = pool.imap(_detect_number, range(len(wanted)))
+            for deviation, (fate_, seen, touched, touchable, too_wide) in zip(wanted, found, strict=True):
                 rule = self.rules[deviation.rule]
-                yield Detected(rule, deviation, fate_, self.clean[rule.id], seen, touched, too_wide)
+                clean = self.clean[rule.id]
+                yield Detected(rule, deviation, fate_, clean, seen, touched, touchable, too_wide)
 
     def _split(self, deviation: Deviation) -> tuple[list[str], list[str]]:
-        """The other rules of the document: those it may touch, and a sample of those it cannot."""
+        """The other rules of the protocol: those it may touch, and those it cannot."""
         own = self.rules[deviation.rule]
-        protocol = dialect(own.document)
-        others = [rule for rule in self.rules.values() if rule.document == own.document and rule is not own]
-        may = [each.id for each in others if protocol.touches(deviation.change, self.footprints[each.id])]
-        rest = [each.id for each in others if each.id not in may]
-        # The same sample every time, another one for each deviation.
-        chance = random.Random(f"{deviation.rule} {deviation.says}")
-        return may, sorted(chance.sample(rest, round(len(rest) * SAMPLE)))
+        spoken, name = dialect(own.document), protocol(own.document)
+        others = [each for each in self.rules.values() if protocol(each.document) == name and each is not own]
+        may: list[str] = []
+        rest: list[str] = []
+        for each in others:
+            met = spoken.touches(deviation.change, self.footprints[each.id])
+            (may if met else rest).append(each.id)
+        return may, rest
 
     def _worse(self, identity: str, deviation: Deviation) -> bool:
         clean = self.clean[identity]
-        seen = judge_rule(self.rules[identity], self.build(deviation.change))
+        seen = judge_rule(self.rules[identity], self.build(deviation.change), bare=True)
         return seen.verdict is not clean.verdict and fold([seen.verdict, clean.verdict]) is seen.verdict
 
 
 _INHERITED: list[Any] = []
 
 
-def _detect_number(number: int) -> tuple[Fate, Judged, tuple[str, ...], tuple[str, ...]]:
+def _detect_number(number: int) -> tuple[Fate, Judged, tuple[str, ...], int, tuple[str, ...]]:
     bench, wanted, others = _INHERITED
     found = bench.detect(wanted[number], others)
-    return found.fate, found.seen, found.touched, found.too_wide
+    return found.fate, found.seen, found.touched, found.touchable, found.too_wide
 
 
 def fate(rule: Rule, clean: Judged, seen: Judged) -> Fate:

@@ -167,7 +167,8 @@ def merge(run_dir: Path, partial: bool = False) -> Path:
     if not stream.exists():  # it appears whole, by a rename; what is left beside it is already in it
         _require(workers, run_dir)
         torn = any(_is_torn(path) for path in workers)
-        _write_whole(stream, heapq.merge(*map(_lines, workers), key=_order), partial or torn)
+        found = heapq.merge(*map(_texts, workers), key=lambda each: _order(each[0]))
+        _write_whole(stream, found, partial or torn)
     for path in workers:
         path.unlink()
     return stream
@@ -283,6 +284,11 @@ def _is_torn(path: Path) -> bool:
 
 def _lines(path: Path, kind: str = "") -> Iterator[Line]:
     """The events in the file at `path` (of one `kind`), without the footer and without a torn last line."""
+    return (line for line, _ in _texts(path, kind))
+
+
+def _texts(path: Path, kind: str = "") -> Iterator[tuple[Line, bytes]]:
+    """As `_lines`, each with the octets it stands in."""
     begins = f'{{"event":"{kind}"'.encode() if kind else b""
     with path.open("rb") as file:
         for number, text in enumerate(file, 1):
@@ -291,7 +297,7 @@ def _lines(path: Path, kind: str = "") -> Iterator[Line]:
             if not text.startswith(begins):
                 continue
             try:
-                yield decode(text)
+                yield decode(text), text
             except EvidenceError as failure:
                 raise EvidenceError(f"{path}:{number}: {failure}") from None
 
@@ -310,13 +316,12 @@ def _counts(lines: Iterable[Line]) -> dict[str, int]:
     return dict(sorted(Counter(line.kind for line in lines).items()))
 
 
-def _write_whole(stream: Path, lines: Iterable[Line], partial: bool) -> None:
+def _write_whole(stream: Path, lines: Iterable[tuple[Line, bytes]], partial: bool) -> None:
     """Write `lines` and the footer beside `stream`, then give it its name: it is there whole or not."""
     unfinished = stream.with_suffix(".unfinished")
     digest, counts = hashlib.sha256(), Counter[str]()
     with unfinished.open("wb") as file:
-        for line in lines:
-            text = encode(line)
+        for line, text in lines:
             digest.update(text)
             counts[line.kind] += 1
             file.write(text)

@@ -14,7 +14,7 @@ from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
-from conformance.baseline import BaselineError, load
+from conformance.baseline_file import BaselineError, load
 from conformance.events import EventWriter, merge, read, verify
 from conformance.kinds import EvidenceError, Line, TestStarted, decode, encode
 from conformance.run_folder import RUN_FILE, RunInfo, read_run

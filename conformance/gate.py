@@ -24,6 +24,15 @@ class Exit(IntEnum):
     """The target could not be reached or died."""
 
 
+GRAVEST = (Exit.UNREACHABLE, Exit.NOT_MET, Exit.NOTHING, Exit.MET)
+
+
+def gravest(statuses: Iterable[Exit]) -> Exit:
+    """What several runs come to together: the gravest of their statuses, NOTHING when there is none."""
+    found = set(statuses) or {Exit.NOTHING}
+    return next(each for each in GRAVEST if each in found)
+
+
 class Standing(StrEnum):
     """What a run says of its target as a whole; each report shows one of these words."""
 
@@ -52,7 +61,8 @@ class Gate:
     no blocking verdict among the selected rules, or (with a baseline) no unexpected verdict. `reasons`
     say why not certified, `unexpected` what a baseline does not cover. `apart` are the rules this kind
     of run cannot judge, `judged` counts those it was about, `sentence` sums up in plain words. `flaky` are
-    the findings on rules that a baseline lists as alternating.
+    the findings on rules that a baseline lists as alternating. `notes` are sentences on the baselines that
+    were not applied.
     """
 
     certified: bool
@@ -64,6 +74,7 @@ class Gate:
     exit_status: Exit
     sentence: str
     flaky: tuple[Reason, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def standing(self) -> Standing:
@@ -109,12 +120,14 @@ def gate(
     baseline: BaselineReport | None = None,
     lost: str | None = None,
     cut: str | None = None,
+    unread: str = "",
 ) -> Gate:
     """Judge `results` at `level` for a target in the `role`.
 
     `rules` is the whole catalogue the certification is about, `selected` the identities that were asked
     for (None: all), `baseline` what the accepted verdicts cover, `lost` why the target could not be
-    reached or when it died, `cut` why the run ended before its end (an interrupt, the total budget).
+    reached or when it died, `cut` why the run ended before its end (an interrupt, the total budget). With
+    `unread`, the sentence that nobody has read this version yet, findings are reported and do not gate.
     """
     by_rule = {result.rule: result for result in results}
     concerned = [rule for rule in rules if level.covers(rule.level)]
@@ -130,7 +143,7 @@ def gate(
         else []
     )
     ended = [Reason(None, why) for why in (lost, cut) if why is not None]
-    unexpected = [*ended, *unexpected]
+    unexpected = ended if unread else [*ended, *unexpected]
     reasons = (*ended, *partial, *blocking)
     certified = bool(scope) and not reasons
     exit_status = _exit(lost, scope, unexpected)
@@ -142,7 +155,9 @@ def gate(
         apart=tuple(rule for rule in concerned if _is_apart(rule, by_rule.get(rule.id), role)),
         judged=len(scope),
         exit_status=exit_status,
-        sentence="; ".join(_sentences(certified, level, role, reasons, unexpected, scope, baseline)),
+        sentence="; ".join(
+            filter(None, (*_sentences(certified, level, role, reasons, unexpected, scope, baseline), unread))
+        ),
         flaky=_flaky(by_rule, baseline),
     )
 

@@ -62,8 +62,24 @@ class Evidence(Protocol):
         ...
 
 
-ROOM = 60_000
-"""Events a run may keep; one of all rules keeps less than 15 000 with an honest target."""
+ROOM = 240_000
+"""Events a run may keep; one of all rules of a protocol keeps about 50 000 with an honest target."""
+
+
+LEAST = 30_000
+"""Events that one of many processes may keep: chance may give it most of what makes many."""
+
+
+@dataclass
+class Room:
+    """How many events may still be kept; the judges of one process share it."""
+
+    left: int = ROOM
+
+    @classmethod
+    def among(cls, processes: int) -> Room:
+        """What one of so many processes has."""
+        return cls(max(ROOM // processes, LEAST))
 
 
 class TargetDied(Exception):
@@ -108,7 +124,7 @@ def conclude(rule: Rule, test: str, findings: Findings, stop: BaseException | No
             verdict = Verdict.INCONCLUSIVE
             detail += " (twice; a frame before the reset may have been lost)"
     elif isinstance(stop, Stop):
-        verdict = ENDED[type(stop)]
+        verdict = next(ended for kind, ended in ENDED.items() if isinstance(stop, kind))
         detail = str(stop)
     elif stop is not None:
         verdict, detail = Verdict.ERROR, f"the scenario broke: {type(stop).__name__}: {stop}"
@@ -179,10 +195,12 @@ class _Play:
 class Judge:
     """Judges tests on one target.
 
-    `prefix` makes names unique to run and worker; `harmless` keeps disruptive scenarios from running; `alone`
-    says that no other process is judging the target at the same time, `lively` that the target must still
-    serve after every scenario. Nothing goes on beyond the `deadline`, which is the run's, and no more than
-    `room` events are kept.
+    `prefix` makes names unique to run and worker; `harmless` keeps disruptive scenarios from running;
+    `alone` says that no other process is judging the target at the same time, `lively` that the target
+    must still serve after every scenario. Nothing goes on beyond the `deadline`, which is the run's, and
+    no more events are kept than there is `room` for. With `only`, the identity of a rule, nobody reads
+    the evidence: no other passive rule looks at the connections, and octets are kept without a line about
+    them.
     """
 
     target: Target
@@ -195,7 +213,8 @@ class Judge:
     lively: bool = True
     worker: str = "main"
     deadline: Deadline = field(default_factory=Deadline)
-    room: int = ROOM
+    room: Room = field(default_factory=Room)
+    only: str = ""
     _count: int = 0
 
     def missing(self, scenario: Scenario) -> str:
@@ -279,8 +298,12 @@ class Judge:
             patience=self.patience,
             profile=self.profile,
             watchers=tuple(
-                (rule_id, each.look) for rule_id, looks in checks().watches.items() for each in looks
+                (rule_id, each.look)
+                for rule_id, looks in checks().watches.items()
+                for each in looks
+                if self.only in ("", rule_id)
             ),
+            described=not self.only,
             tidy=not self.target.ephemeral,
             facilities=self.target.facilities,
             facility=lambda name: dict(self.target.use(name)),
@@ -328,8 +351,8 @@ class Judge:
                 raise OverBudget(self.deadline.says)
             return
         self._still_serves(play)
-        self.room -= play.findings.events
-        if self.room < 0:
+        self.room.left -= play.findings.events
+        if self.room.left < 0:
             raise TargetDied(
                 f"after {play.scenario.test} {self.target.name} had said more than a run keeps: "
                 "it talks without end"

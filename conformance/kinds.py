@@ -40,7 +40,8 @@ class RunStarted:
     """The run began: what is judged, on whom, and from which documents.
 
     `documents` are mappings with title, revision and sha256; `selected` the identities of the chosen
-    rules; `target` is without its password; `catalogue` how many rules there were to choose from.
+    rules; `target` is without its password; `catalogue` how many rules there were to choose from;
+    `unspoken` are protocols that were left out, each with the sentence why.
     """
 
     run: str
@@ -53,6 +54,7 @@ class RunStarted:
     environment: Mapping[str, Any] = field(default_factory=dict)
     level: Level = Level.MUST
     profile: str = "document"
+    unspoken: Mapping[str, str] = field(default_factory=dict)
     selected: tuple[str, ...] = ()
     catalogue: int | None = None
     arguments: tuple[str, ...] = ()

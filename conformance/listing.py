@@ -20,7 +20,8 @@ from conformance.cases import Case, cases
 from conformance.gate import Exit
 from conformance.judge import Judge
 from conformance.kinds import AnyEvent, Line
-from conformance.passive import give_occasion, occasions
+from conformance.passive import give_occasion, occasions, sighted
+from conformance.scope import apart_of
 from harness.embedded import EmbeddedTarget
 from harness.journal import Declared
 from harness.target import Target
@@ -81,7 +82,7 @@ def _listed(case: Case, declares: Mapping[str, int], there: Judge) -> Listed:
     match case.check:
         case Scenario() as scenario:
             why = there.missing(scenario)
-            return Listed(case.id, declares, _needs(scenario), not why, why)
+            return Listed(case.id, declares, _needs(scenario, case.apart), not why, why)
         case Watch() as watch:
             return Listed(
                 case.id, declares, (f"a look at every connection, such as those of {watch.during}",), True, ""
@@ -90,11 +91,12 @@ def _listed(case: Case, declares: Mapping[str, int], there: Judge) -> Listed:
     return Listed(case.id, {}, (), False, f"{judged.verdict}: {judged.detail}")
 
 
-def _needs(scenario: Scenario) -> tuple[str, ...]:
+def _needs(scenario: Scenario, apart: bool) -> tuple[str, ...]:
     marks = {
         "restart": scenario.exclusive,
         "disruptive": scenario.disruptive,
         "alone": scenario.alone,
+        "apart": apart,
     }
     return (*sorted(scenario.needs), *(word for word, applies in marks.items() if applies))
 
@@ -123,7 +125,7 @@ def declared_by(found: Sequence[Case]) -> dict[str, Counter[str]]:
 
 def _declared_for(watch: Watch, kept: _Kept, judge: Judge) -> Counter[str]:
     """What is declared only to give a passive rule its occasion: nothing where other tests give one."""
-    if occasions(watch.rule, kept.lines):
+    if occasions(sighted(kept.lines).get(watch.rule, ())):
         return Counter()
     before = len(kept.lines)
     give_occasion(watch, judge)
@@ -139,7 +141,7 @@ def list_suite(selectors: tuple[str, ...], console: Console, **chosen: Any) -> i
     )
     goal = target(chosen["target"], security)
     rules = select(catalogue().rules, selectors, catalogue().aliases)
-    entries = listing(cases(rules, checks(), chosen["shuffle"]), goal, chosen["disruptive"])
+    entries = listing(cases(rules, checks(), chosen["shuffle"], apart_of(goal)), goal, chosen["disruptive"])
     for entry in entries:
         _show(entry, console)
     played = [each for each in entries if each.runs]

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from conformance.detection import Bench, in_memory, judge_rule
 from conformance.events import Judged
 from conformance.verdicts import Verdict, fold
-from harness.dialect import Mutant, dialect
+from harness.deviation import Mutant
+from harness.dialect import dialect, protocol
 from spec.rules import Rule
 
 
@@ -16,7 +17,7 @@ from spec.rules import Rule
 class Mutated:
     """A mutant and the rule whose check noticed it first (None: it survived), with what that came to."""
 
-    mutant: Mutant
+    mutant: Mutant[object]
     noticed: str | None
     seen: Judged | None
 
@@ -27,20 +28,21 @@ def mutate(document: str, bench: Bench) -> Iterator[Mutated]:
     `bench` must be prepared. A mutant is noticed when some rule's verdict gets worse, set-up errors aside:
     those only count when nothing better notices it.
     """
-    protocol = dialect(document)
-    for mutant in protocol.mutants():
+    spoken = dialect(document)
+    for mutant in spoken.mutants():
         using = [
             rule
             for rule in bench.rules.values()
-            if rule.document == document and protocol.touches(mutant.change, bench.footprints[rule.id])
+            if protocol(rule.document) == document
+            and spoken.touches(mutant.change, bench.footprints[rule.id])
         ]
         yield _first_to_notice(mutant, using, bench)
 
 
-def _first_to_notice(mutant: Mutant, rules: Iterable[Rule], bench: Bench) -> Mutated:
+def _first_to_notice(mutant: Mutant[object], rules: Iterable[Rule], bench: Bench) -> Mutated:
     by_error: Mutated | None = None
     for rule in rules:
-        clean, seen = bench.clean[rule.id], judge_rule(rule, in_memory(mutant.change))
+        clean, seen = bench.clean[rule.id], judge_rule(rule, in_memory(mutant.change), bare=True)
         if seen.verdict is clean.verdict or fold([seen.verdict, clean.verdict]) is not seen.verdict:
             continue
         if seen.verdict is not Verdict.ERROR:
@@ -54,5 +56,5 @@ def passes_on_fakes(document: str, rules: Iterable[Rule]) -> Iterator[tuple[str,
     chosen = list(rules)
     for name, change in dialect(document).fakes().items():
         for rule in chosen:
-            if judge_rule(rule, in_memory(change)).verdict is Verdict.PASS:
+            if judge_rule(rule, in_memory(change), bare=True).verdict is Verdict.PASS:
                 yield name, rule.id

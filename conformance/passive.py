@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 
 from conformance.events import Judged, Line
 from conformance.judge import MISSED, Judge
@@ -20,32 +21,40 @@ def give_occasion(watch: Watch, judge: Judge) -> None:
             judge.judge(catalogue()[watch.during], scenario)
 
 
-def occasions(rule: str, lines: Iterable[Line]) -> int:
+Sighted = tuple[Line, Seen]
+"""What a passive rule saw on one connection, and where that stands in the evidence."""
+
+
+def sighted(lines: Iterable[Line]) -> Mapping[str, Sequence[Sighted]]:
+    """What each passive rule saw, in order of time."""
+    found = defaultdict[str, list[Sighted]](list)
+    for line in lines:
+        if isinstance(line.event, Seen):
+            found[line.event.rule].append((line, line.event))
+    return found
+
+
+def occasions(seen: Iterable[Sighted]) -> int:
     """How often a passive rule has had an occasion."""
-    return sum(
-        line.event.occasions for line in lines if isinstance(line.event, Seen) and line.event.rule == rule
-    )
+    return sum(event.occasions for _, event in seen)
 
 
-def conclude_passive(rule: Rule, watch: Watch, lines: Iterable[Line]) -> Judged:
-    """The verdict of a passive rule from all `seen` events: nothing seen is inconclusive, never pass."""
-    seen = [
-        (line, line.event) for line in lines if isinstance(line.event, Seen) and line.event.rule == rule.id
-    ]
-    occasions = sum(event.occasions for _, event in seen)
+def conclude_passive(rule: Rule, watch: Watch, seen: Sequence[Sighted]) -> Judged:
+    """The verdict of a passive rule from all that it saw: nothing seen is inconclusive, never pass."""
+    count = occasions(seen)
     broken = [(line, event) for line, event in seen if event.violations]
     verdict, signature, detail, connection = Verdict.PASS, "", "", None
-    if not occasions:
+    if not count:
         verdict, signature = Verdict.INCONCLUSIVE, "no occasion"
         detail = "no connection of this run gave an occasion to see it"
     elif broken:
         line, event = broken[0]
         verdict, signature, connection = MISSED[rule.level], "violated", event.connection
-        count = sum(len(each.violations) for _, each in broken)
-        detail = f"{count} of {occasions} occasions broke it, first in {line.test}: {event.violations[0]}"
+        wrong = sum(len(each.violations) for _, each in broken)
+        detail = f"{wrong} of {count} occasions broke it, first in {line.test}: {event.violations[0]}"
     else:
         verdict = Verdict.INFO if rule.level is Level.MAY else Verdict.PASS
-        detail = f"seen {occasions} times on {len(seen)} connections"
+        detail = f"seen {count} times on {len(seen)} connections"
     return Judged(
         test=watch.test,
         rule=rule.id,

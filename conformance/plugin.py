@@ -1,18 +1,25 @@
 """The pytest side of a run: options, generated items, the late phase, the gate's exit status.
 
+Where several processes judge, each takes its part of the cases, and may judge several of them at once.
 Loaded by `conformance/suite/conftest.py` alone; no pytest entry point is registered.
 """
 
 from __future__ import annotations
 
+import signal
+import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from conformance.alluredir import follow_verdicts, told_to_allure
 from conformance.cases import Case
-from conformance.events import Judged
-from conformance.run import Options, Run
+from conformance.events import Judged, read
+from conformance.judge import Room
+from conformance.panel import Panel
+from conformance.run import STARTING, Run
+from conformance.run_options import Options
 from conformance.verdicts import Outcome
 from harness.target import TargetError
 from scenarios.registry import checks
@@ -20,6 +27,8 @@ from spec.rules import Level
 from spec.selection import SelectorError
 
 RUN = pytest.StashKey[Run]()
+VERDICT = pytest.StashKey[Callable[[Case], Judged]]()
+"""Says what a case comes to."""
 SHOW = "amqp-conformance-report"
 
 
@@ -30,8 +39,9 @@ def add_options(parser: pytest.Parser) -> None:
     group.addoption("--rules", action="append", default=[], metavar="SELECTOR", help="judge only these rules")
     group.addoption("--level", default="must", choices=[str(level) for level in Level])
     group.addoption("--profile", default="document", choices=["document", "vendor"])
-    group.addoption("--baseline", metavar="FILE", help="accepted verdicts")
+    group.addoption("--baseline", action="append", default=[], metavar="FILE", help="accepted verdicts")
     group.addoption("--output", metavar="DIR", help="the run's folder (default: a new one under runs/)")
+    group.addoption("--at-once", type=int, default=1, metavar="N", help="judge so many in each process")
     group.addoption("--shuffle", type=int, metavar="SEED", help="another order, to show that none matters")
     group.addoption("--disruptive", action="store_true", help="allow what may harm others on a shared target")
     group.addoption(
@@ -52,7 +62,7 @@ def options(config: pytest.Config) -> Options:
         selectors=tuple(get("--rules")),
         level=get("--level"),
         profile=get("--profile"),
-        baseline=get("--baseline"),
+        baseline=tuple(get("--baseline")),
         output=get("--output"),
         shuffle=get("--shuffle"),
         disruptive=get("--disruptive"),
@@ -66,43 +76,55 @@ def options(config: pytest.Config) -> Options:
     )
 
 
+def heed_interrupts(run: Run) -> Callable[[], None]:
+    """Let the run end at Ctrl-C also where Python loses it: in a destructor, or a callback of an import.
+
+    What is returned undoes it. Where Ctrl-C means something else already, it is left so.
+    """
+
+    def interrupted(number: int, frame: object) -> None:  # noqa: ARG001 - a handler's arguments
+        run.cut = run.cut or "interrupted"
+        raise KeyboardInterrupt
+
+    def undo() -> None:
+        if signal.getsignal(signal.SIGINT) is interrupted:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    main = threading.current_thread() is threading.main_thread()
+    if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, interrupted)
+    return undo
+
+
 class Suite:
-    """Hooks of one process, controller or worker, registered when the suite is about to run."""
+    """Hooks of the controller, or of the only process, registered when the suite is about to run."""
 
     def __init__(self, run: Run, distributed: bool) -> None:
         self.run = run
         self.distributed = distributed
         self.died: str | None = None
-
-    @property
-    def _worker(self) -> bool:
-        return not self.run.controller
+        self._parts: dict[str, int] = {}
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """One item per case."""
-        if "case" in metafunc.fixturenames:
-            found = self.run.cases()
-            metafunc.parametrize("case", found, ids=[case.id for case in found])
-
-    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """Cases in their order; what must wait for everything else is left to the controller."""
-        places = {case.id: place for place, case in enumerate(self.run.cases())}
-        items.sort(key=lambda item: places[case_of(item).id])
-        if self._worker:
-            late = [item for item in items if case_of(item).late]
-            items[:] = [item for item in items if not case_of(item).late]
-            config.hook.pytest_deselected(items=late)
+        _generate(metafunc, self.run.cases())
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Tell a worker which run it belongs to (xdist)."""
-        node.workerinput["amqp_conformance"] = self.run.for_worker()
+        """Tell a worker which run it belongs to, and which part of the cases is its own (xdist)."""
+        free = set(range(node.workerinput["workercount"])) - set(self._parts.values())
+        self._parts[node.gateway.id] = min(free)
+        node.workerinput["amqp_conformance"] = self.run.for_worker() | {
+            "part": min(free),
+            "at_once": node.config.getoption("--at-once"),
+        }
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object | None) -> None:
         """Remember that a worker died: what it was judging is lost, though another one takes its place."""
         if error is not None:
             self.died = f"worker {node.gateway.id} died: {str(error).splitlines()[0]}"
+            del self._parts[node.gateway.id]
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Any:
@@ -129,11 +151,54 @@ class Suite:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Close the run; the gate decides the exit status."""
-        if self._worker:
-            self.run.leave()
-            return
         self.run.cut = self.run.cut or self.died
         session.exitstatus = int(self.run.finish())
+
+
+class Worker:
+    """Hooks of one worker, which judges its part of the cases and leaves the late ones to the controller."""
+
+    def __init__(self, given: dict[str, Any], worker: str, workers: int) -> None:
+        run, at_once = given["amqp_conformance"], given["amqp_conformance"]["at_once"]
+        names = [worker] if at_once == 1 else [f"{worker}-{number}" for number in range(at_once)]
+        room = Room.among(workers)
+        self.runs = [Run.attach(run, name, room) for name in names]
+        early = [case for case in self.runs[0].cases() if not case.late]
+        self.cases = early[run["part"] :: workers]
+        self._panel: Panel | None = None
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """One item per case; slow ones are begun first, and asked for last."""
+        _generate(metafunc, self.cases[::-1])
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Without cases there is no item, where pytest makes one that is skipped."""
+        if not self.cases:
+            items.clear()
+
+    def verdict(self, case: Case) -> Judged:
+        """The verdict on one of its cases; all of them are begun with the first."""
+        if self._panel is None:
+            self._panel = Panel(self.runs, self.cases, self._known())
+        return self._panel.verdict(case)
+
+    def _known(self) -> list[Judged]:
+        lines = read(self.runs[0].folder, "judged")
+        return [line.event for line in lines if isinstance(line.event, Judged)]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """End its part, also where none of it was begun."""
+        if self._panel is not None:
+            self._panel.leave()
+            return
+        for run in self.runs:
+            run.leave()
+
+
+def _generate(metafunc: pytest.Metafunc, found: list[Case]) -> None:
+    if "case" in metafunc.fixturenames:
+        metafunc.parametrize("case", found, ids=[case.id for case in found])
 
 
 def case_of(item: pytest.Item) -> Case:
@@ -147,26 +212,35 @@ def case_of(item: pytest.Item) -> Case:
 def configure(config: pytest.Config) -> None:
     """Begin the run, or attach to it in a worker.
 
-    Raises pytest.UsageError for a selector that means nothing and a target that cannot exist here.
+    Raises pytest.UsageError for a selector that means nothing and a target that cannot exist here. A run that
+    is interrupted before it can judge is closed here, and ends pytest.
     """
     if config.option.collectonly or config.option.help:
         return
     given = getattr(config, "workerinput", None)
+    checks()
+    if given is not None:
+        worker = Worker(given, given["workerid"], given["workercount"])
+        _settle(config, worker.runs[0], worker.verdict, worker)
+        return
+    distributed = bool(config.getoption("tx", None) or config.getoption("numprocesses", None))
+    if distributed:
+        config.option.dist = "each"  # a process that knows its part from the start can judge ahead in it
     try:
-        checks()
-        run = Run.begin(options(config)) if given is None else _attach(given)
+        run = Run.begin(options(config))
     except (SelectorError, TargetError) as failure:
         raise pytest.UsageError(str(failure)) from None
-    config.stash[RUN] = run
+    config.add_cleanup(heed_interrupts(run))
+    _settle(config, run, run.verdict, Suite(run, distributed))
+    if run.lost == STARTING:  # who wants it to end does not wait for workers
+        run.finish()
+        pytest.exit(STARTING)
+
+
+def _settle(config: pytest.Config, run: Run, verdict: Callable[[Case], Judged], hooks: object) -> None:
+    config.stash[RUN], config.stash[VERDICT] = run, verdict
     follow_verdicts(config)
-    distributed = given is None and bool(
-        config.getoption("tx", None) or config.getoption("numprocesses", None)
-    )
-    config.pluginmanager.register(Suite(run, distributed), SHOW)
-
-
-def _attach(given: dict[str, Any]) -> Run:
-    return Run.attach(given["amqp_conformance"], given["workerid"], given["workercount"])
+    config.pluginmanager.register(hooks, SHOW)
 
 
 def show(judged: Judged, record: Any) -> None:

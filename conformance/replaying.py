@@ -17,7 +17,8 @@ from conformance.gate import Exit
 from conformance.leftovers import remove_leftovers
 from conformance.printable import printable
 from conformance.results import rule_results
-from conformance.run import Options, Run
+from conformance.run import Run
+from conformance.run_options import Options
 from harness.journal import Direction, Ended, Event, Octets, Opened
 from harness.target import Target, TargetError
 from harness.targets import target

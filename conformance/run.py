@@ -16,7 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from conformance import baseline as baselines
+from conformance.applying import applied, load_all
 from conformance.capture import write_capture
 from conformance.cases import Case, cases
 from conformance.events import (
@@ -35,71 +35,37 @@ from conformance.events import (
     write_run,
 )
 from conformance.gate import Exit, Gate, gate, scores
-from conformance.judge import ROOM, Judge, TargetDied, spared
+from conformance.judge import Judge, Room, TargetDied, spared
 from conformance.leftovers import remove_leftovers
-from conformance.passive import conclude_passive, give_occasion, occasions
+from conformance.passive import Sighted, conclude_passive, give_occasion, occasions, sighted
 from conformance.rendering import named, render_files
 from conformance.report import ended_event, report_of
+from conformance.run_options import Options
+from conformance.scope import Scope, apart_of, scope
 from conformance.surroundings import environment, plain
 from harness.context import Deadline, Patience
-from harness.dialect import Banner, dialect
+from harness.dialect import Banner
 from harness.expect import OverBudget, Stop
 from harness.journal import Noted
 from harness.target import Target, TargetError
 from harness.targets import attach, target
-from harness.tls import Security
 from harness.transport import Unreachable
 from scenarios.registry import Scenario, Watch, checks
 from spec.catalogue import catalogue
-from spec.rules import Level
+from spec.rules import Level, Rule
 from spec.selection import select
 
 PROBE = 30.0
 """Seconds the target has to open a first connection."""
+STARTING = "interrupted while the target was starting"
+"""What a run comes to that ends by Ctrl-C before it can judge anything."""
 CLEAR_UP = 5.0
 """Seconds for removing what a run that was cut short left behind."""
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What a run was asked to do; plain values, so that it can travel to a worker."""
-
-    target: str = field(default="embedded", repr=False)  # a URL has a password in it
-    selectors: tuple[str, ...] = ()
-    level: str = "must"
-    profile: str = "document"
-    baseline: str | None = None
-    output: str | None = None
-    shuffle: int | None = None
-    disruptive: bool = False
-    budget: float = 600.0
-    tls_ca: str = ""
-    tls_cert: str = ""
-    tls_key: str = ""
-    tls_insecure: bool = False
-    mechanism: str = "PLAIN"
-    arguments: tuple[str, ...] = ()
-
-    @property
-    def security(self) -> Security:
-        """How the target is to be reached."""
-        return Security(self.tls_ca, self.tls_cert, self.tls_key, self.tls_insecure, self.mechanism)
-
-    def reached(self, security: Security) -> Options:
-        """The same, with the target reached in another way."""
-        return replace(
-            self,
-            tls_ca=security.ca,
-            tls_cert=security.certificate,
-            tls_key=security.key,
-            tls_insecure=security.insecure,
-            mechanism=security.mechanism,
-        )
-
-
 @dataclass
 class Run:
-    """A run as one process sees it; `controller` owns target and folder, `share` counts who judge at once.
+    """A run as one judge sees it; `controller` owns target and folder, `room` is that of its process.
 
     `lost` says why the target is gone, `cut` why the run ends before its end.
     """
@@ -112,13 +78,13 @@ class Run:
     controller: bool
     started: float
     worker: str = "main"
-    banner: Banner | None = None
+    scope: Scope = field(default_factory=Scope)
     lost: str | None = None
     cut: str | None = None
     results: tuple[RuleResult, ...] = ()
     lines: tuple[Line, ...] = ()
     gate: Gate | None = None
-    share: int = 1
+    room: Room = field(default_factory=Room)
     _judge: Judge | None = None
     _exclusive: dict[str, Judged] = field(default_factory=dict)
 
@@ -147,9 +113,9 @@ class Run:
     def _start_target(self) -> None:
         try:
             self.target.start()
-            self.banner = dialect(self._document).probe(self.target, min(PROBE, self.deadline.left))
-        except (TargetError, Unreachable) as failure:
-            self.lost = str(failure)
+            self.scope = scope(self.target, self._asked, min(PROBE, self.deadline.left))
+        except (TargetError, Unreachable, KeyboardInterrupt) as failure:
+            self.lost = str(failure) or STARTING
 
     @cached_property
     def deadline(self) -> Deadline:
@@ -157,17 +123,22 @@ class Run:
         left = self.started + self.options.budget - time.time()
         return Deadline.after(left, f"the run's budget of {self.options.budget:g} s is spent")
 
-    @property
-    def _document(self) -> str:
-        return next(iter(self.selected), catalogue().rules[0]).document
-
-    @property
-    def selected(self) -> tuple[Any, ...]:
-        """The rules that were asked for."""
+    @cached_property
+    def _asked(self) -> tuple[Rule, ...]:
         return select(catalogue().rules, self.options.selectors, catalogue().aliases)
 
+    @property
+    def selected(self) -> tuple[Rule, ...]:
+        """The rules that were asked for, of the protocols that the target speaks."""
+        return self.scope.rules(self._asked)
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """All rules of the protocols that the target speaks: what a certification is about."""
+        return self.scope.rules(catalogue().rules)
+
     def _describe(self, now: datetime) -> None:
-        banner = self.banner or Banner("", "", {}, 0.0)
+        banner = self.scope.banner or Banner("", "", {}, 0.0)
         told: dict[str, Any] = {
             "run": self.id,
             "suite": version("amqp-conformance"),
@@ -175,7 +146,10 @@ class Run:
             "product": banner.product,
             "version": banner.version,
             "banner": plain(banner.properties),
-            "documents": tuple(asdict(document) for document in catalogue().documents),
+            "documents": tuple(
+                asdict(document) for document in catalogue().documents if self.scope.covers(document.prefix)
+            ),
+            "unspoken": dict(self.scope.unspoken),
             "environment": environment()
             | {
                 "target": plain(self.target.describe()),
@@ -190,9 +164,7 @@ class Run:
         write_run(self.folder, RunInfo(**told, started=now.isoformat(), level=self.options.level))
         ids = tuple(rule.id for rule in self.selected)
         self.writer.write(
-            RunStarted(
-                **told, level=Level(self.options.level), selected=ids, catalogue=len(catalogue().rules)
-            )
+            RunStarted(**told, level=Level(self.options.level), selected=ids, catalogue=len(self.rules))
         )
         if self.lost:
             self.writer.write(Interrupted(self.lost))
@@ -206,12 +178,12 @@ class Run:
             "target": self.target.attachment(),
             "started": self.started,
             "lost": self.lost or "",
-            "round_trip": self.banner.round_trip if self.banner else 0.0,
+            "scope": self.scope.plain(),
         }
 
     @classmethod
-    def attach(cls, given: Mapping[str, Any], worker: str, share: int = 1) -> Run:
-        """The run as one of `share` workers sees it."""
+    def attach(cls, given: Mapping[str, Any], worker: str, room: Room) -> Run:
+        """The run as a worker sees it."""
         plain_options: dict[str, Any] = given["options"]
         lists = {name: tuple(each) for name, each in plain_options.items() if isinstance(each, list | tuple)}
         options = Options(**(plain_options | lists))
@@ -219,32 +191,33 @@ class Run:
         writer = EventWriter(folder, worker, wall_clock(given["started"]))
         goal = attach(given["target"], options.security)
         run = cls(options, folder, f"{given['id']}-{worker}", goal, writer, False, given["started"], worker)
-        run.lost, run.share = given["lost"] or None, share
-        run.banner = Banner("", "", {}, given["round_trip"])
+        run.lost, run.room = given["lost"] or None, room
+        found = given["scope"]
+        told = Banner("", "", {}, found["round_trip"])
+        run.scope = Scope({"": told}, found["unspoken"], found["failed"])
         return run
 
     # -- judging ---------------------------------------------------------------------------------------
 
     def cases(self) -> list[Case]:
         """The cases of the selected rules, in the order they run."""
-        return cases(self.selected, checks(), self.options.shuffle)
+        return cases(self.selected, checks(), self.options.shuffle, apart_of(self.target))
 
     @property
     def judge(self) -> Judge:
         """The judge of this process."""
         if self._judge is None:
-            trip = self.banner.round_trip if self.banner else 0.0
             self._judge = Judge(
                 self.target,
                 self.writer,
                 f"amqp-conformance-{self.id}",
                 self.options.profile,
-                Patience.calibrated(trip),
+                Patience.calibrated(self.scope.round_trip),
                 harmless=self.target.shared and not self.options.disruptive,
                 alone=self.controller,
                 worker=self.worker,
                 deadline=self.deadline,
-                room=ROOM // self.share,
+                room=self.room,
             )
         return self._judge
 
@@ -267,18 +240,24 @@ class Run:
             return case.unchecked()
         if isinstance(case.check, Watch):
             return self._passive_verdict(case, case.check)
-        if why := self._over:
+        if why := self._over or self.scope.why_not(case.rule):
             return case.not_run(why)
         if case.check.exclusive:
             return self._exclusive_verdict(case)
         return self.judge.judge(case.rule, case.check)
 
     def _passive_verdict(self, case: Case, watch: Watch) -> Judged:
-        if not occasions(case.rule.id, read(self.folder, "seen")):
-            if why := self._over:
+        if not occasions(self._seen.get(case.rule.id, ())):
+            if why := self._over or self.scope.why_not(case.rule):
                 return case.not_run(why)
             give_occasion(watch, self.judge)
-        return conclude_passive(case.rule, watch, read(self.folder, "seen"))
+            del self._seen  # every passive rule has looked on
+        return conclude_passive(case.rule, watch, self._seen.get(case.rule.id, ()))
+
+    @cached_property
+    def _seen(self) -> Mapping[str, Sequence[Sighted]]:
+        """What the passive rules have seen until now; they are folded when all else has been played."""
+        return sighted(read(self.folder, "seen"))
 
     @property
     def _over(self) -> str:
@@ -338,10 +317,10 @@ class Run:
                 self.writer.write(Interrupted(self.cut))
             self._clear_up()
         results = rule_results(read(self.folder, "judged"))
-        if left := spared(results):
-            self.writer.write(Noted(datetime.now(UTC).timestamp() - self.started, "", left))
         self.gate = self._gate(results)
-        reached = scores(results, catalogue().rules, {rule.id for rule in self.selected}, self.lost, self.cut)
+        for told in filter(None, (spared(results), *self.gate.notes)):
+            self.writer.write(Noted(datetime.now(UTC).timestamp() - self.started, "", told))
+        reached = scores(results, self.rules, {rule.id for rule in self.selected}, self.lost, self.cut)
         self.writer.write(ended_event(results, self.gate, reached))
         self.writer.close()
         merge(self.folder, partial=bool(self.lost or self.cut))
@@ -356,33 +335,32 @@ class Run:
             self.cut = f"{self.cut}, and what it left could not be removed ({failure})"
 
     def _gate(self, results: Sequence[RuleResult]) -> Gate:
-        rules = catalogue().rules
-        report = None
-        if self.options.baseline and self.banner:
-            report = baselines.apply(
-                results,
-                baselines.load(Path(self.options.baseline)),
-                self.banner.product,
-                self.banner.version,
-                datetime.now(UTC).date(),
-                [rule.id for rule in rules],
-            )
-        return gate(
+        banner = self.scope.banner or Banner("", "", {}, 0.0)
+        held = applied(
             results,
-            rules,
+            load_all(map(Path, self.options.baseline)) if self.scope.banner else (),
+            banner.product,
+            banner.version,
+            datetime.now(UTC).date(),
+            [rule.id for rule in self.rules],
+        )
+        decided = gate(
+            results,
+            self.rules,
             Level(self.options.level),
             selected={rule.id for rule in self.selected},
-            baseline=report,
+            baseline=held.report,
             lost=self.lost,
             cut=self.cut,
+            unread=held.unread,
         )
+        return replace(decided, notes=held.notes)
 
     def _render(self) -> None:
         self.lines = read(self.folder)
-        self.results = tuple(rule_results(self.lines))
-        render_files(
-            report_of(self.lines, catalogue().rules, str(self.folder), self.started, named), self.folder
-        )
+        report = report_of(self.lines, catalogue().rules, str(self.folder), self.started, named)
+        self.results = report.results
+        render_files(report, self.folder)
         write_capture(self.lines, self.folder / "capture.pcapng", self.started)
         for name, text in self.target.logs().items():
             (self.folder / name).write_bytes(text)

@@ -20,6 +20,7 @@ class RunInfo:
 
     `started` is UTC in ISO 8601, `target` without its password, `documents` mappings with title,
     revision and sha256. `files` are name and SHA-256 of the folder's other files once it is sealed.
+    `unspoken` are protocols that were left out, each with the sentence why.
     """
 
     run: str
@@ -33,6 +34,7 @@ class RunInfo:
     environment: Mapping[str, Any] = field(default_factory=dict)
     level: str = "must"
     profile: str = "document"
+    unspoken: Mapping[str, str] = field(default_factory=dict)
     arguments: tuple[str, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     schema: int = SCHEMA

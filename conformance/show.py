@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from rich.console import Group, RenderableType
@@ -15,6 +15,9 @@ from harness.targets import known_targets
 from scenarios.registry import Scenario, Watch, checks
 from spec.catalogue import catalogue
 from spec.rules import Rule
+
+SHOWN = 8
+"""Related rules of one document that are listed; the grammar can have one for every method."""
 
 
 def rules_json(rules: Iterable[Rule]) -> str:
@@ -37,6 +40,7 @@ def _entry(rule: Rule) -> dict[str, object]:
         "testability": rule.testability,
         "reason": rule.reason,
         "reading": rule.reading,
+        "related": [each.id for each in catalogue().related(rule)],
         "checks": [check.name for check in checks().of(rule.id)],
         "deviations": [each.says for each in checks().deviations.get(rule.id, ())],
     }
@@ -55,7 +59,7 @@ def rules_table(rules: Iterable[Rule]) -> Table:
 
 
 def rule_page(rule: Rule) -> RenderableType:
-    """Everything about one rule: the sentence, its place, its reading, and what the check does."""
+    """Everything about one rule: the sentence, its place, its reading, its relatives, and its checks."""
     document = next(each for each in catalogue().documents if each.prefix == rule.document)
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="bold", no_wrap=True)
@@ -64,7 +68,7 @@ def rule_page(rule: Rule) -> RenderableType:
     for name, value in (
         ("document", f"{document.title}, {document.revision}"),
         ("stands in", f"{document.file}: {rule.place}"),
-        ("sentence", rule.text),
+        ("asks" if rule.claims else "sentence", rule.text),
         (whose, rule.scenario),
         ("on failure", rule.on_failure or ""),
         ("level", rule.level),
@@ -75,6 +79,8 @@ def rule_page(rule: Rule) -> RenderableType:
     ):
         if value:
             facts.add_row(name, Text(value))
+    for label, told in _related(rule):
+        facts.add_row(label, Text(told))
     for check in checks().of(rule.id):
         facts.add_row("check", Text(f"{check.name} ({_source(check)})\n{check.does}"))
     for deviation in checks().deviations.get(rule.id, ()):
@@ -84,8 +90,21 @@ def rule_page(rule: Rule) -> RenderableType:
     return Group(Text(rule.id, style="bold underline"), facts)
 
 
+def _related(rule: Rule) -> Iterator[tuple[str, str]]:
+    """What else the documents say about the same thing, a document at a time, each with its first words."""
+    related = catalogue().related(rule)
+    for document in catalogue().documents:
+        own = [each for each in related if each.document == document.prefix]
+        lines = [f"{each.id} ({each.level})\n  {each.gist}" for each in own[:SHOWN]]
+        if len(own) > SHOWN:
+            lines.append(f"and {len(own) - SHOWN} more")
+        if lines:
+            yield f"see in {document.prefix}", "\n".join(lines)
+
+
 def _source(check: Scenario | Watch) -> str:
-    function = check.play if isinstance(check, Scenario) else check.look
+    # A family of rules shares one function, wrapped for each of them.
+    function = inspect.unwrap(check.play if isinstance(check, Scenario) else check.look)
     path = Path(inspect.getsourcefile(function) or "?")
     return f"{'/'.join(path.parts[-3:])}:{inspect.getsourcelines(function)[1]}"
 
@@ -93,8 +112,8 @@ def _source(check: Scenario | Watch) -> str:
 def targets_table() -> Table:
     """The known targets, and whether each can start here."""
     table = Table(box=None, pad_edge=False)
-    for column in ("target", "starts here", "about"):
-        table.add_column(column, overflow="fold")
+    for column, width in (("target", 28), ("starts here", 26), ("about", None)):
+        table.add_column(column, overflow="fold", max_width=width)
     for known in known_targets():
         table.add_row(known.name, "yes" if known.starts_here else Text(f"no: {known.why}"), Text(known.about))
     return table

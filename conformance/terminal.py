@@ -18,7 +18,7 @@ from rich.text import Text
 from conformance.explanation import Annotate, Explanation, Shown, explain, heading
 from conformance.gate import Exit, Gate
 from conformance.judge import spared
-from conformance.kinds import Line
+from conformance.kinds import Line, RunStarted
 from conformance.printable import printable
 from conformance.results import RuleResult
 from conformance.verdicts import TABLE, Verdict
@@ -28,6 +28,7 @@ WIDE = 120
 """From this many columns on a finding has a column of its own; below it stands under its rule."""
 _SHORT = 160
 _EXPLAINED = (Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.ERROR)
+_UNTRIED = (Verdict.NOT_RUN, Verdict.UNTESTABLE)
 
 
 def report(
@@ -41,10 +42,15 @@ def report(
 ) -> None:
     """Print the whole report of a run: matrix, totals, explanations, gate.
 
+    Of a target that was never reached there are the totals and the reason, not the reason for each rule.
+
     `rules` is the catalogue, `lines` the run's stream, `annotate` names the fields of octets, `run` is the
     run's folder as a user would type it.
     """
-    matrix(results, rules, console)
+    if gate.exit_status is Exit.UNREACHABLE and all(result.verdict in _UNTRIED for result in results):
+        console.print(_totals(results, rules, console))
+    else:
+        matrix(results, rules, console)
     catalogue = {rule.id: rule for rule in rules}
     unexpected = {reason.rule for reason in gate.unexpected}
     for result in results:
@@ -52,6 +58,10 @@ def report(
         if wanted and result.rule in catalogue:
             console.print(explanation(result, catalogue[result.rule], lines, annotate, run))
     console.print(gate_text(gate))
+    for line in lines:
+        if isinstance(line.event, RunStarted):
+            for protocol, why in line.event.unspoken.items():
+                console.print(Text(f"  {protocol} is left out: {printable(why)}", style="dim"))
     if left := spared(results):
         console.print(Text(f"  {printable(left)}"))
 
@@ -88,6 +98,7 @@ def gate_text(gate: Gate) -> RenderableType:
     style = "bold green" if gate.exit_status is Exit.MET else "bold red"
     below = [Text(f"  unexpected: {printable(str(reason))}") for reason in gate.unexpected]
     below += [Text(f"  flaky: {printable(str(reason))}", style="dim") for reason in gate.flaky]
+    below += [Text(f"  {printable(note)}", style="dim") for note in gate.notes]
     if gate.apart:
         below.append(Text(f"  {len(gate.apart)} rules cannot be judged by this kind of run", style="dim"))
     return Group(Text(""), Text(printable(gate.sentence), style=style), *below)

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from conformance.baseline import Flaky, load
-from conformance.gate import Exit, Gate
+from conformance.baseline import Flaky
+from conformance.baseline_file import load
+from conformance.gate import Exit, Gate, gravest
 from conformance.printable import printable
 from conformance.results import RuleResult
 from conformance.run import Run
-from conformance.running import play_suite
-from harness.target import TargetError
+from conformance.running import place_for_runs, play_suite
 
 FIRST_ORDER = 1
 """Seed of the first run's order where none is given; the others count on from it."""
@@ -39,7 +37,7 @@ def verify_suite(selectors: tuple[str, ...], console: Console, times: int, **cho
     afresh for each; one at a URL is taken as it is. A run that is cut short ends the repetition. Raises
     TargetError for an output folder that is not empty, and what `play_suite` raises.
     """
-    place = _place(chosen.pop("output"))
+    place = place_for_runs(chosen.pop("output"))
     first = FIRST_ORDER if chosen["shuffle"] is None else chosen["shuffle"]
     played: list[tuple[Run, Gate]] = []
     for number in range(times):
@@ -50,21 +48,10 @@ def verify_suite(selectors: tuple[str, ...], console: Console, times: int, **cho
         if run.lost or run.cut:
             break
     runs = [run for run, _ in played]
-    flaky = load(chosen["baseline"]).flaky if chosen["baseline"] else ()
+    flaky = [each for file in chosen["baseline"] for each in load(Path(file)).flaky]
     differing = _tell(runs, flaky, console)
     console.print(f"\nruns: {place}", highlight=False, soft_wrap=True)
-    statuses = {gate.exit_status for _, gate in played} | ({Exit.NOT_MET} if differing else set())
-    return int(next(each for each in GRAVEST if each in statuses))
-
-
-GRAVEST = (Exit.UNREACHABLE, Exit.NOT_MET, Exit.NOTHING, Exit.MET)
-
-
-def _place(output: Path | None) -> Path:
-    place = output or Path(f"runs/{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(4)}")
-    if place.exists() and any(place.iterdir()):
-        raise TargetError(f"{place} is not empty; runs need a folder of their own")
-    return place
+    return int(gravest([*(gate.exit_status for _, gate in played), *([Exit.NOT_MET] if differing else [])]))
 
 
 def _tell(runs: Sequence[Run], flaky: Sequence[Flaky], console: Console) -> bool:
@@ -124,7 +111,7 @@ def _is_known(rule: str, runs: Sequence[Run], flaky: Sequence[Flaky]) -> bool:
     """Whether a flaky entry of the baseline covers what the rule came to in every run."""
     for run in runs:
         results: Mapping[str, RuleResult] = {each.rule: each for each in run.results}
-        banner = run.banner
+        banner = run.scope.banner
         covered = banner is not None and any(
             each.concerns(banner.product, banner.version) and rule in results and each.covers(results[rule])
             for each in flaky

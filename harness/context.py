@@ -96,7 +96,8 @@ class Context:
     the run. `profile` is "document" or "vendor". `watchers` are the passive rules by identity. `tidy` is
     false where the target goes with the run, and all that is left there with it. `facility` runs one of the
     target's facilities and returns what it made; `facilities` are those the target has. Nothing is waited for
-    beyond the `deadline`. `units` and `octets` count what has been received on all connections.
+    beyond the `deadline`. With `described` octets are kept with a line about them. `units` and `octets` count
+    what has been received on all connections.
     """
 
     journal: Journal
@@ -112,8 +113,13 @@ class Context:
     declared: list[tuple[str, str]] = field(default_factory=list)
     spent: float = 0.0
     deadline: Deadline = field(default_factory=Deadline)
+    described: bool = True
     units: int = 0
     octets: int = 0
+
+    def watch_only(self, document: str) -> None:
+        """Leave out the passive rules of other documents: a watcher reads the units of its own protocol."""
+        self.watchers = tuple(each for each in self.watchers if each[0].startswith(f"{document}/"))
 
     def write(self, event: Event) -> None:
         """Keep an event of the exchange."""

@@ -21,6 +21,8 @@ from pathlib import Path
 PREFIX = "amqp-conformance"
 DIRECTORY, PROGRAM = "AMQP_CONFORMANCE_DIRECTORY", "AMQP_CONFORMANCE_PROGRAM"
 PROC = Path("/proc")
+LINGERING = 5.0
+"""Seconds that the kernel has to take a killed process apart."""
 
 
 class Custody:
@@ -79,7 +81,11 @@ def bearers(directory: Path, program: str | None = None) -> list[int]:
 
 
 def end(directory: Path, program: str | None, number: signal.Signals, patience: float) -> None:
-    """Send the signal to the bearers of these marks, and SIGKILL to those alive after `patience` seconds."""
+    """Send the signal to the bearers of these marks, and SIGKILL to those alive after `patience` seconds.
+
+    Returns when they are gone with their files and ports; a killed one that the kernel keeps is not waited
+    for beyond `LINGERING`.
+    """
     deadline = time.monotonic() + patience
     told: set[int] = set()
     while pids := bearers(directory, program):
@@ -89,6 +95,23 @@ def end(directory: Path, program: str | None, number: signal.Signals, patience: 
                 os.kill(pid, signal.SIGKILL if late else number)
         told.update(pids)
         time.sleep(0.005)
+    # What dies loses its marks first, its files and ports last.
+    deadline = time.monotonic() + LINGERING
+    while any(map(_dying, told)) and time.monotonic() < deadline:
+        time.sleep(0.005)
+
+
+def _dying(pid: int) -> bool:
+    """Whether a thread of it has not come to its end; a zombie holds nothing any more."""
+    try:
+        threads = list((PROC / str(pid) / "task").iterdir())
+    except OSError:
+        return False
+    for thread in threads:
+        with contextlib.suppress(OSError):  # it has ended since it was listed
+            if (thread / "stat").read_text().rpartition(")")[2].split()[0] not in "ZX":
+                return True
+    return False
 
 
 def clear(directory: Path) -> None:
@@ -98,8 +121,12 @@ def clear(directory: Path) -> None:
         shutil.rmtree(directory)
 
 
-def sweep() -> None:
-    """Clear the directories whose owner is gone: left by a suite that was killed together with its guard."""
+def sweep() -> list[str]:
+    """Clear the directories whose owner is gone: left by a suite that was killed together with its guard.
+
+    Gives a sentence for each.
+    """
+    swept = []
     for directory in Path(tempfile.gettempdir()).resolve().glob(f"{PREFIX}-*-*-*"):
         owner, started = directory.name.removeprefix(f"{PREFIX}-").split("-")[:2]
         if not owner.isdecimal() or born(int(owner)) == started:
@@ -108,6 +135,8 @@ def sweep() -> None:
         with contextlib.suppress(FileNotFoundError):
             if directory.lstat().st_uid == os.getuid() and not directory.is_symlink():
                 clear(directory)
+                swept.append(f"{directory} and its processes")
+    return swept
 
 
 if __name__ == "__main__":

@@ -5,40 +5,19 @@ Nothing above `harness/` knows a protocol; it asks the registry for the dialect 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
+from harness.annotation import Span
 from harness.context import Context
+from harness.deviation import Mutant
+from harness.expect import Stop
 from harness.journal import Event
 from harness.peer import PeerServer
 from harness.target import Target
-
-
-class Field(Protocol):
-    """A field of a unit on the wire, with the octets it stands in."""
-
-    @property
-    def offset(self) -> int:
-        """First octet."""
-        ...
-
-    @property
-    def length(self) -> int:
-        """Number of octets."""
-        ...
-
-    @property
-    def name(self) -> str:
-        """The document's name of the field."""
-        ...
-
-    @property
-    def value(self) -> Any:
-        """Its value."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,20 +28,6 @@ class Figure:
     ours: float
     peer: str
     theirs: float
-
-
-class Mutant(Protocol):
-    """A mechanical mutant of the reference peer."""
-
-    @property
-    def name(self) -> str:
-        """Stable identity."""
-        ...
-
-    @property
-    def change(self) -> object:
-        """What makes the peer this mutant."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +41,20 @@ class Banner:
     version: str
     properties: Mapping[str, Any]
     round_trip: float
+
+
+Visitor = TypeVar("Visitor")
+
+
+class Broken(Exception):
+    """A facility of a target is not what its description promises; the message is one sentence."""
+
+
+Look = Callable[[Target, Mapping[str, str], float], str]
+"""Uses what a facility of a started target gave, within so many seconds, and says what was seen.
+
+Raises Broken, or Unreachable when the target does not answer at all.
+"""
 
 
 class Dialect(Protocol):
@@ -99,6 +78,10 @@ class Dialect(Protocol):
         """Delete entities by kind and name; returns a sentence for each that could not be removed."""
         ...
 
+    def promises(self) -> Mapping[str, Look]:
+        """By facility, how this protocol sees whether it does what it is for; without those it cannot see."""
+        ...
+
     def policies(self) -> Mapping[str, object]:
         """The legal variants of the reference peer by name: no scenario may fail on any of them."""
         ...
@@ -111,7 +94,7 @@ class Dialect(Protocol):
         """Changes that put a peer which knows no rule in the reference peer's place, by what it does."""
         ...
 
-    def mutants(self) -> Iterable[Mutant]:
+    def mutants(self) -> Iterable[Mutant[object]]:
         """Mechanical mutants of the reference peer's tables."""
         ...
 
@@ -120,10 +103,10 @@ class Dialect(Protocol):
         ...
 
     def touches(self, change: object, footprint: Any) -> bool:
-        """Whether a deviation's change could show in an exchange with this footprint."""
+        """Whether a deviation's change, or one of `policies`, could show in an exchange of this footprint."""
         ...
 
-    def annotate(self, octets: bytes) -> Iterator[Field]:
+    def annotate(self, octets: bytes) -> Iterator[Span]:
         """The fields of one unit on the wire."""
         ...
 
@@ -132,12 +115,35 @@ class Dialect(Protocol):
         ...
 
 
-_DIALECTS = {"0-9-1": "harness.amqp0_9_1.dialect"}
+def tried(
+    visit: Callable[[Target, float], AbstractContextManager[Visitor]],
+    look: Callable[[Visitor, Mapping[str, str]], str],
+) -> Look:
+    """A look at what a facility gave, by one who `visit`s the target for it."""
+
+    def tries(target: Target, given: Mapping[str, str], within: float) -> str:
+        try:
+            with visit(target, within) as visitor:
+                return look(visitor, given)
+        except Stop as failure:
+            raise Broken(str(failure)) from None
+        except KeyError as failure:
+            raise Broken(f"it returns no {failure.args[0]}, which checks need") from None
+
+    return tries
+
+
+_DIALECTS = {"0-9-1": "harness.amqp0_9_1.dialect", "1-0": "harness.amqp1_0.dialect"}
+
+
+def protocol(document: str) -> str:
+    """The prefix of the document that defines the protocol: `0-9-1/grammar` is about that of `0-9-1`."""
+    return document.partition("/")[0]
 
 
 def dialect(document: str) -> Dialect:
     """The dialect of the rules of a document, by its prefix. Raises KeyError for an unknown one."""
-    module = import_module(_DIALECTS[document])
+    module = import_module(_DIALECTS[protocol(document)])
     return module.DIALECT  # type: ignore[no-any-return]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any
 
-from harness.dialect import dialect, documents
+from harness.dialect import dialect, documents, protocol
 from harness.peer import PeerServer
 from harness.serve import TcpPeer
 from harness.target import Endpoint, Kind, Known, Target, TargetError
@@ -18,7 +18,15 @@ class EmbeddedTarget(Target):
 
     name = "embedded"
     facilities = frozenset(
-        {"restart", "second-vhost", "restricted-user", "memory-alarm", "lift-memory-alarm"}
+        {
+            "restart",
+            "second-vhost",
+            "restricted-user",
+            "memory-alarm",
+            "lift-memory-alarm",
+            "address",
+            "idle-timeout",
+        }
     )
     ephemeral = True
     workers = 0
@@ -31,9 +39,10 @@ class EmbeddedTarget(Target):
 
     def peer(self, document: str) -> PeerServer:
         """The reference peer of a document's protocol."""
-        if document not in self._peers:
-            self._peers[document] = dialect(document).reference_peer(self._change, self._policy)
-        return self._peers[document]
+        name = protocol(document)
+        if name not in self._peers:
+            self._peers[name] = dialect(name).reference_peer(self._change, self._policy)
+        return self._peers[name]
 
     def endpoint(self) -> Endpoint:
         """In memory: no port."""
@@ -52,7 +61,7 @@ class EmbeddedTarget(Target):
             if facility == "restart":
                 peer.restart()
             else:
-                made |= peer.use(facility)
+                made |= _use(peer, facility)
         return made
 
     def _servers(self) -> list[PeerServer | TcpPeer]:
@@ -97,6 +106,16 @@ class ServedTarget(EmbeddedTarget):
         """Stop serving."""
         self._stack.close()
         self._served.clear()
+
+
+def _use(peer: PeerServer | TcpPeer, facility: str) -> dict[str, str]:
+    """What a peer makes of a facility; nothing where its protocol has none of that name."""
+    try:
+        return peer.use(facility)
+    except KeyError as failure:
+        if failure.args != (facility,):
+            raise
+        return {}
 
 
 def _make(rest: str) -> Target:

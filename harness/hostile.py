@@ -11,6 +11,7 @@ import ssl
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import repeat
+from typing import Protocol
 
 from harness.amqp0_9_1.frames import BODY, HEARTBEAT, METHOD, ContentHeader, Frame, RawFrame, method_frame
 from harness.amqp0_9_1.frames import HEADER as CONTENT_HEADER
@@ -42,11 +43,20 @@ class Died(Exception):
     """The peer is dead, listener and all."""
 
 
-def _once(*pieces: bytes) -> Callable[[], Iterator[bytes]]:
+class Encoded(Protocol):
+    """A frame of any protocol."""
+
+    def encode(self) -> bytes:
+        """Its octets."""
+
+
+def once(*pieces: bytes) -> Callable[[], Iterator[bytes]]:
+    """Says these pieces, and no more."""
     return lambda: iter(pieces)
 
 
-def _for_ever(*frames: Frame | RawFrame) -> Callable[[], Iterator[bytes]]:
+def for_ever(*frames: Encoded) -> Callable[[], Iterator[bytes]]:
+    """Says these frames again and again."""
     octets = b"".join(frame.encode() for frame in frames)
     return lambda: repeat(octets * (PIECE // len(octets) + 1))
 
@@ -94,26 +104,26 @@ _DELIVERY = (
 
 HOSTILE: Mapping[str, Hostile] = {
     "http": Hostile(
-        "speaks HTTP", _once(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"), ends="fin"
+        "speaks HTTP", once(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"), ends="fin"
     ),
-    "amqp-1-0": Hostile("speaks AMQP 1.0 only", _once(b"AMQP\x00\x01\x00\x00"), ends="fin"),
-    "silent": Hostile("accepts and never answers", _once()),
+    "amqp-1-0": Hostile("speaks AMQP 1.0 only", once(b"AMQP\x00\x01\x00\x00"), ends="fin"),
+    "silent": Hostile("accepts and never answers", once()),
     "drip": Hostile("says one octet per second", _drip, pace=1.0),
     "garbage": Hostile("says random octets for ever", _garbage),
-    "closes": Hostile("closes at once", _once(), ends="fin"),
-    "resets": Hostile("resets at once", _once(), ends="rst"),
-    "heartbeats": Hostile("sends heartbeats for ever", _for_ever(Frame(HEARTBEAT, 0, b""))),
+    "closes": Hostile("closes at once", once(), ends="fin"),
+    "resets": Hostile("resets at once", once(), ends="rst"),
+    "heartbeats": Hostile("sends heartbeats for ever", for_ever(Frame(HEARTBEAT, 0, b""))),
     "channel-0": Hostile(
-        "sends methods on channel 0 for ever", _for_ever(method_frame(0, Connection.Secure(b"x"))),
+        "sends methods on channel 0 for ever", for_ever(method_frame(0, Connection.Secure(b"x"))),
     ),
     "other-channels": Hostile(
         "sends methods on other channels for ever",
-        _for_ever(*(method_frame(number, Queue.BindOk()) for number in range(2000, 2100))),
+        for_ever(*(method_frame(number, Queue.BindOk()) for number in range(2000, 2100))),
     ),
-    "deliveries": Hostile("sends messages nobody asked for, for ever", _for_ever(*_DELIVERY)),
+    "deliveries": Hostile("sends messages nobody asked for, for ever", for_ever(*_DELIVERY)),
     "endless-body": Hostile("sends one message without end", _endless_body),
     "4-gib": Hostile("announces a frame of 4 GiB and begins it", _huge),
-    "nested": Hostile("nests tables 20000 deep", _once(_nested(20_000))),
+    "nested": Hostile("nests tables 20000 deep", once(_nested(20_000))),
 }  # fmt: skip
 """The hostile peers by name; one that speaks TLS is `Tls`, one that dies `Dying`, one that cuts `Cutting`."""
 

@@ -6,7 +6,7 @@ their octets, in memory or over TCP.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 
 class PeerConnection(Protocol):
@@ -32,6 +32,19 @@ class PeerConnection(Protocol):
         """Let everything that is due at `now` (seconds) happen."""
 
 
+@runtime_checkable
+class HalfClosing(Protocol):
+    """What a `PeerConnection` may be as well: one that knows the two directions of a stream apart.
+
+    Having ended its own stream (`closed` is "fin") it is still given what the client sends, and turns to
+    "rst" where it does not read on. Without this method such octets are dropped, and the end of the client's
+    stream is the end of the connection.
+    """
+
+    def end_of_stream(self) -> None:
+        """The client sends nothing more, but still reads: what is left can be said, before `closed`."""
+
+
 class PeerServer(Protocol):
     """A peer with its entities; several connections see the same ones."""
 
@@ -39,7 +52,10 @@ class PeerServer(Protocol):
         """Accept a connection at time `now`."""
 
     def use(self, facility: str) -> dict[str, str]:
-        """Use a facility (another virtual host, a user without rights) and return what it made."""
+        """Use a facility (another virtual host, a user without rights) and return what it made.
+
+        Raises KeyError with its name where the protocol has no such facility.
+        """
 
     def restart(self) -> None:
         """Go down and come up again: every connection ends, only what is durable stays."""

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from harness.custody import Custody, end, marks
-from harness.description import Description, Facility, Program, descriptions, fill
+from harness.described import DescribedTarget, said
+from harness.description import Description, Program, descriptions, fill
 from harness.target import Endpoint, Kind, Known, Target, TargetError
 from harness.tls import Security
 
@@ -30,22 +31,15 @@ HANDED_OVER: list[subprocess.Popen[bytes]] = []
 EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
-class ProcessTarget(Target):
+class ProcessTarget(DescribedTarget):
     """A broker started from its description.
 
     The one that calls `start` owns it; others `attach` to the same directory and ports, use facilities, and
     leave the end to the owner.
     """
 
-    ephemeral = True
-
     def __init__(self, name: str, description: Description) -> None:
-        super().__init__()
-        self.name = f"process:{name}"
-        self.product = description.product
-        self.protocols = description.protocols
-        self.facilities = frozenset(description.facilities)
-        self.workers = description.workers
+        super().__init__(f"process:{name}", description)
         self.tls = bool(description.tls)
         self._key = name
         self._description = description
@@ -53,6 +47,7 @@ class ProcessTarget(Target):
         self._place: Path | None = None
         self._ports: dict[str, int] = {}
         self._children: list[subprocess.Popen[bytes]] = []
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._kept_logs: Mapping[str, bytes] = {}
 
     def start(self) -> None:
@@ -92,11 +87,11 @@ class ProcessTarget(Target):
             self._reap()
 
     def attachment(self) -> dict[str, Any]:
-        """Directory and ports: all that another process on this machine needs."""
+        """Directory and ports: what another process on this machine needs; no directory before `start`."""
         return {
             "kind": "process",
             "rest": self._key,
-            "directory": str(self._directory()),
+            "directory": str(self._place or ""),
             "ports": self._ports,
         }
 
@@ -132,19 +127,6 @@ class ProcessTarget(Target):
             key=asked.key or described.get("key", ""),
         )
 
-    def use(self, facility: str, *arguments: str) -> Mapping[str, str]:
-        """Run the steps of a facility; `arguments` replace its defaults in order. Raises TargetError."""
-        described = self._description.facilities.get(facility)
-        if described is None:
-            return super().use(facility)
-        values = self._values() | self._arguments(facility, described, arguments)
-        for action, operands in described.steps:
-            try:
-                self._step(action, tuple(fill(operand, values) for operand in operands))
-            except TargetError as error:
-                raise TargetError(f"{self.name}: the facility {facility!r} failed: {error}") from None
-        return {key: fill(text, values) for key, text in described.returns.items()}
-
     def logs(self) -> Mapping[str, bytes]:
         """What the processes wrote, by file name; after `stop` as it was then."""
         if self._place is None:
@@ -158,7 +140,7 @@ class ProcessTarget(Target):
             "kind": "process",
             "product": self.product,
             "version": self._version(),
-            "protocols": sorted(self.protocols),
+            "protocols": sorted(self.protocols or ()),
             "facilities": sorted(self.facilities),
             "endpoint": self.endpoint().url() if self._place else "",
         }
@@ -173,21 +155,16 @@ class ProcessTarget(Target):
         return {
             "directory": str(self._directory()),
             "logs": str(self._directory() / "logs"),
+            **self._fetched(),
             "user": login.user,
             "password": login.password,
             "virtual_host": login.virtual_host,
             **{f"port.{name}": str(port) for name, port in self._ports.items()},
         }
 
-    def _arguments(self, facility: str, described: Facility, given: tuple[str, ...]) -> dict[str, str]:
-        if len(given) > len(described.arguments):
-            names = ", ".join(described.arguments) or "none"
-            raise TargetError(f"{self.name}: the facility {facility!r} takes fewer arguments: {names}.")
-        values = {
-            name: fill(default, {"unique": secrets.token_hex(6)})
-            for name, default in described.arguments.items()
-        }
-        return values | dict(zip(described.arguments, given, strict=False))
+    def _fetched(self) -> dict[str, str]:
+        fetched = self._description.fetched
+        return {"fetched": str(fetched.directory())} if fetched.name else {}
 
     def _furnish(self) -> None:
         """Make the links, files and directories that the description asks for."""
@@ -199,6 +176,7 @@ class ProcessTarget(Target):
                 for found in sorted(Path("/").glob(pattern.removeprefix("/"))):
                     (directory / links.at / found.name).symlink_to(found)
         for name, text in self._description.files.items():
+            (directory / name).parent.mkdir(parents=True, exist_ok=True)
             (directory / name).write_text(fill(text, values), encoding="utf-8")
 
     def _environment(self, program: str) -> dict[str, str]:
@@ -246,6 +224,7 @@ class ProcessTarget(Target):
         values = self._values()
         log = self._directory() / "logs" / f"{program.name}.log"
         with log.open("ab") as output:
+            before = output.tell()
             try:
                 process = subprocess.Popen(
                     [fill(word, values) for word in program.command],
@@ -259,19 +238,28 @@ class ProcessTarget(Target):
             except OSError as error:
                 raise TargetError(f"{program.name} could not be run: {error.strerror}.") from None
         self._children.append(process)
+        self._running[program.name] = process
+
+        def written() -> str:
+            return log.read_bytes()[before:].decode(errors="replace")
 
         def ended() -> str:
             if process.poll() is None:
                 return ""
-            written = log.read_text(encoding="utf-8", errors="replace")
-            return (
-                f"{program.name} ended with status {process.returncode} before it listened: {said(written)}"
-            )
+            status = process.returncode
+            return f"{program.name} ended with status {status} before it was ready: {said(written())}"
 
         self._await(program.ready, ended)
+        self._until(lambda: program.says in written(), ended, f"{program.name} did not say {program.says!r}")
 
     def _stop(self, name: str) -> None:
         end(self._directory(), name, signal.SIGTERM, self._description.patience)
+        if process := self._running.pop(name, None):
+            # What dies loses its marks first, its files and ports last: its successor would find them taken.
+            try:
+                process.wait(self._description.within)
+            except subprocess.TimeoutExpired:
+                raise TargetError(f"{name} did not end within {self._description.within:g} s.") from None
         self._reap()
 
     def _reap(self) -> None:
@@ -279,30 +267,29 @@ class ProcessTarget(Target):
 
     def _await(self, port: str, ended: Callable[[], str] = str) -> None:
         """Return when `port` accepts a connection; raise when `ended` gives a reason or time is over."""
+        self._until(lambda: accepts(self._ports[port]), ended, f"nothing listened on port {port!r}")
+
+    def _until(self, reached: Callable[[], bool], ended: Callable[[], str], failure: str) -> None:
+        """Return when `reached`; raise when `ended` gives a reason, or `failure` when time is over."""
         within = self._description.within
         deadline = time.monotonic() + within
-        while not accepts(self._ports[port]):
+        while not reached():
             if reason := ended():
                 raise TargetError(f"{self.name}: {reason}")
             if time.monotonic() > deadline:
-                raise TargetError(f"{self.name}: nothing listened on port {port!r} within {within:g} s.")
+                raise TargetError(f"{self.name}: {failure} within {within:g} s.")
             time.sleep(POLL)
 
     def _version(self) -> str:
         """What the version command prints; empty where it is not to be had, as for one's own build."""
+        command = [fill(word, self._fetched()) for word in self._description.version]
         try:
             done = subprocess.run(
-                self._description.version, capture_output=True, text=True, timeout=VERSION_WITHIN, check=False
+                command, capture_output=True, text=True, timeout=VERSION_WITHIN, check=False
             )
         except (OSError, subprocess.TimeoutExpired):
             return ""
         return done.stdout.strip() if done.returncode == 0 else ""
-
-
-def said(output: str) -> str:
-    """The last line of a program's output that says something, shortened."""
-    lines = [line.strip() for line in output.splitlines() if any(map(str.isalnum, line))]
-    return lines[-1][:300] if lines else "it printed nothing"
 
 
 def accepts(port: int) -> bool:
@@ -346,7 +333,8 @@ def process_target(name: str) -> ProcessTarget:
 
 
 def _attach(given: Mapping[str, Any]) -> Target:
-    return process_target(given["rest"]).attach(Path(given["directory"]), given["ports"])
+    found = process_target(given["rest"])
+    return found.attach(Path(given["directory"]), given["ports"]) if given["directory"] else found
 
 
 def _known() -> tuple[Known, ...]:

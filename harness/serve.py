@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass, field
 from types import TracebackType
 
-from harness.peer import PeerConnection, PeerServer
+from harness.peer import HalfClosing, PeerConnection, PeerServer
 
 _RESET = struct.pack("ii", 1, 0)
 
@@ -31,6 +31,8 @@ class _Line:
     """The peer has closed and everything it said is scheduled."""
     finished: bool = False
     """Everything the peer said has left, and our side is shut."""
+    heard: bool = False
+    """The client has ended its stream."""
 
 
 class TcpPeer:
@@ -183,6 +185,11 @@ class TcpPeer:
             self._write(line)
         elif octets:
             line.peer.receive(octets)
+            if line.finished and line.peer.closed == "rst":
+                self._reset(line)
+        elif isinstance(line.peer, HalfClosing) and not line.said:
+            line.heard = True
+            line.peer.end_of_stream()
         else:
             line.peer.hang_up()
             self._drop(line)
@@ -216,7 +223,9 @@ class TcpPeer:
             return
         line.finished = True
         if line.peer.closed == "rst":
-            line.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+            self._reset(line)
+            return
+        if line.heard:
             self._drop(line)
             return
         # Shut, but go on reading: closing with octets unread sends RST, which may cost the client the end.
@@ -224,6 +233,10 @@ class TcpPeer:
             line.socket.shutdown(socket.SHUT_WR)
         except OSError:
             self._drop(line)
+
+    def _reset(self, line: _Line) -> None:
+        line.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+        self._drop(line)
 
     def _watch(self, line: _Line, reading: bool | None = None, writing: bool | None = None) -> None:
         try:

@@ -48,15 +48,19 @@ class Target(ABC):
 
     `name` is as the user gave it, without a password. `facilities` are what can be done to it beside
     talking ("restart", "second-vhost", …). `shared` is true where others may use it too, `ephemeral`
-    where nothing of it outlives the run. `workers` is how many processes judge it at once by default:
-    more than cores, because most of the time nobody computes. `tls` is true where it is reached by TLS.
+    where nothing of it outlives the run. `workers` is how many cases are judged at once by default: more
+    than there are cores, because most of the time nobody computes. `apart` selects rules that are judged
+    behind all others, one by one, when a target that ends can be started again. `tls` is true where it is
+    reached by TLS. `protocols` are those it is said to speak, None where nobody says.
     """
 
     name: str = ""
     facilities: frozenset[str] = frozenset()
+    protocols: frozenset[str] | None = None
     shared = False
     ephemeral = False
     workers = 4
+    apart: tuple[str, ...] = ()
     tls = False
 
     def __init__(self) -> None:

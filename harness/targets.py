@@ -1,10 +1,11 @@
-"""The targets that can be named: `embedded`, `process:NAME`, and anything at a URL."""
+"""The targets that can be named: `embedded`, `process:NAME`, `docker:IMAGE`, and anything at a URL."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from harness import custody
 from harness.embedded import EMBEDDED
 from harness.process import PROCESS
 from harness.target import Kind, Known, Target, TargetError, UrlTarget
@@ -17,7 +18,35 @@ ANYTHING = Known(
     "anything that listens; amqps:// for TLS, [::1] for IPv6",
 )
 URL = Kind(UrlTarget, lambda given: UrlTarget(given["url"]), lambda: (ANYTHING,))
-KINDS: Mapping[str, Kind] = {"embedded": EMBEDDED, "process": PROCESS, "url": URL}
+
+
+def _docker(named: str) -> Target:
+    # The engine's client takes its time to import, and most commands do without.
+    from harness.container import container_target
+
+    return container_target(named)
+
+
+def _attach_docker(given: Mapping[str, Any]) -> Target:
+    from harness.container import attach_container
+
+    return attach_container(given)
+
+
+def _known_docker() -> tuple[Known, ...]:
+    from harness.container import known_containers
+
+    return known_containers()
+
+
+def _clean_docker() -> Iterable[str]:
+    from harness.container_custody import clean_up
+
+    return clean_up()
+
+
+DOCKER = Kind(make=_docker, attach=_attach_docker, known=_known_docker)
+KINDS: Mapping[str, Kind] = {"embedded": EMBEDDED, "process": PROCESS, "docker": DOCKER, "url": URL}
 """The kinds of targets, by what stands before the colon of their name."""
 
 
@@ -54,3 +83,15 @@ def attach(given: Mapping[str, Any], security: Security | None = None) -> Target
 def known_targets() -> tuple[Known, ...]:
     """All targets that can be named, and whether each can start here."""
     return tuple(known for kind in KINDS.values() for known in kind.known())
+
+
+CLEANERS: tuple[Callable[[], Iterable[str]], ...] = (_clean_docker, custody.sweep)
+"""What removes leftovers of one kind; gives a sentence for each. First come those that may have to refuse."""
+
+
+def clean() -> list[str]:
+    """Remove what runs that were killed left on this machine; a sentence for each leftover.
+
+    Nothing that belongs to a living run is touched. Raises TargetError where it cannot be looked for.
+    """
+    return [sentence for cleaner in CLEANERS for sentence in cleaner()]

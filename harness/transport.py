@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import errno
+import select
 import socket
 import struct
 import time
 from enum import StrEnum
-from typing import Protocol
+from ipaddress import ip_address
+from typing import Protocol, runtime_checkable
 
+from harness import peer
 from harness.peer import PeerConnection, PeerServer
 
 
 class Unreachable(Exception):
     """No connection could be opened; the message is one sentence."""
+
+
+class NotSpoken(Unreachable):
+    """Something answers, in another protocol than the one that was asked for."""
 
 
 class End(StrEnum):
@@ -41,6 +48,29 @@ class Transport(Protocol):
         """Close our side; with `reset` so that the peer sees RST."""
 
 
+@runtime_checkable
+class HalfClosing(Protocol):
+    """What a `Transport` may be as well: one whose two directions end apart."""
+
+    def shut(self) -> None:
+        """End our stream; what the peer still says can be received."""
+
+    def met_reset(self, deadline: float) -> bool:
+        """Whether, by `deadline`, the peer has reset what was sent behind the end of its own stream."""
+
+
+@runtime_checkable
+class Locatable(Protocol):
+    """What a `Transport` may be as well: one that knows whether its peer is on this machine."""
+
+    @property
+    def local(self) -> bool:
+        """Whether it runs over the loopback interface, where no segment is lost or late."""
+
+
+_RESETS = (errno.ECONNRESET, errno.EPIPE)
+
+
 class TcpTransport:
     """A TCP connection to `host` and `port`; `started` is the time.monotonic() that counts as zero."""
 
@@ -53,6 +83,12 @@ class TcpTransport:
         except OSError as failure:
             raise Unreachable(f"{self.endpoint} cannot be reached: {failure.strerror or failure}") from None
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._local = ip_address(self._socket.getpeername()[0].partition("%")[0]).is_loopback
+
+    @property
+    def local(self) -> bool:
+        """Whether it runs over the loopback interface, where no segment is lost or late."""
+        return self._local
 
     def now(self) -> float:
         """Seconds since the run began."""
@@ -87,6 +123,24 @@ class TcpTransport:
             return self._end
         return octets
 
+    def shut(self) -> None:
+        """End our stream; what the peer still says can be received."""
+        try:
+            self._socket.shutdown(socket.SHUT_WR)
+        except OSError as failure:
+            if failure.errno not in (*_RESETS, errno.ENOTCONN):
+                raise
+
+    def met_reset(self, deadline: float) -> bool:
+        """Whether, by `deadline`, the peer has reset what was sent behind the end of its own stream."""
+        if self._end is End.RST:
+            return True
+        # Behind the peer's FIN nothing can be read any more: a reset shows as an error of the socket alone.
+        poll = select.poll()
+        poll.register(self._socket, 0)
+        poll.poll(max(deadline - self.now(), 0.0) * 1000)
+        return self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) in _RESETS
+
     def close(self, reset: bool = False) -> None:
         """Close our side; with `reset` so that the peer sees RST."""
         if reset:
@@ -116,11 +170,26 @@ class MemoryTransport:
         return self._clock.seconds
 
     def send(self, octets: bytes) -> bool:
-        """Hand the octets to the peer; False when it has closed."""
-        if self._peer.closed:
+        """Hand the octets to the peer; False when it has closed and does not read on."""
+        if self._peer.closed and not (
+            self._peer.closed == "fin" and isinstance(self._peer, peer.HalfClosing)
+        ):
             return False
         self._peer.receive(octets)
         return True
+
+    def shut(self) -> None:
+        """End our stream; what the peer still says can be received."""
+        if isinstance(self._peer, peer.HalfClosing):
+            self._peer.end_of_stream()
+        else:
+            self._peer.hang_up()
+
+    def met_reset(self, deadline: float) -> bool:
+        """Whether the peer does not read on behind the end of its own stream; time passes if it does."""
+        if self._peer.closed != "rst":
+            self._clock.seconds = max(self._clock.seconds, deadline)
+        return self._peer.closed == "rst"
 
     def receive(self, deadline: float) -> bytes | End | None:
         """What the peer has said, else what it says when its next timer comes before `deadline`."""

@@ -13,6 +13,7 @@ import shutil
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -42,6 +43,8 @@ RESULTS = ("matrix", "comparison", "flakiness", "audit")
 """The four that `report`, `compare` and `audit` give."""
 EVERY = 0.05
 """Seconds between two looks at the memory in use."""
+WIDTH = 120
+"""Columns that the table needs."""
 PAGE = os.sysconf("SC_PAGE_SIZE")
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
@@ -72,22 +75,30 @@ class Cost:
 @contextmanager
 def cost() -> Iterator[Cost]:
     """Measure what is done inside."""
-    taken, over = Cost(memory=_memory()), threading.Event()
+    before = _used()
+    taken, latest, over = Cost(memory=_memory()), dict(before), threading.Event()
+
+    def look() -> None:
+        taken.memory = max(taken.memory, _memory())
+        latest.update(_used())  # a process that has ended stays as it was last seen
 
     def watch() -> None:
         while not over.wait(EVERY):
-            taken.memory = max(taken.memory, _memory())
+            look()
 
     watching = threading.Thread(target=watch, daemon=True)
     watching.start()
-    read, processors, began = _read(), _processors(), time.perf_counter()
+    began = time.perf_counter()
     try:
         yield taken
     finally:
         taken.seconds = time.perf_counter() - began
-        taken.read, taken.processors = _read() - read, _processors() - processors
         over.set()
         watching.join()
+        look()
+        grown = [latest[each] - before.get(each, Counter()) for each in latest]
+        taken.read = sum(each["read"] for each in grown)
+        taken.processors = sum(each["ticks"] for each in grown) / TICKS_PER_SECOND
 
 
 def _family() -> Iterator[Path]:
@@ -109,16 +120,15 @@ def _memory() -> int:
     return sum(int(told.split()[1]) * PAGE for each in _family() if (told := _told(each / "statm")))
 
 
-def _read() -> int:
-    """Octets that our processes have read so far."""
-    counts = (told for each in _family() if (told := _told(each / "io")))
-    return sum(int(told.split()[1]) for told in counts)
-
-
-def _processors() -> float:
-    """Seconds of processors used so far, by those as well that have ended and were waited for."""
-    ticks = (told.rpartition(")")[2].split()[11:15] for each in _family() if (told := _told(each / "stat")))
-    return sum(int(tick) for four in ticks for tick in four) / TICKS_PER_SECOND
+def _used() -> dict[str, Counter[str]]:
+    """By process: octets that it has read and ticks of processors that it has used so far."""
+    found = {}
+    for each in _family():
+        stat, io = _told(each / "stat"), _told(each / "io")
+        if stat and io:
+            ticks = sum(int(tick) for tick in stat.rpartition(")")[2].split()[11:13])
+            found[each.name] = Counter(read=int(io.split()[1]), ticks=ticks)
+    return found
 
 
 def _told(path: Path) -> str:
@@ -371,7 +381,7 @@ def main(
     runs: int, rules: int, chunk: int, master: str | None, memory: str | None, path: Path | None
 ) -> None:
     """Build a warehouse of N runs and ask it what the commands ask."""
-    console = Console()
+    console = Console(width=max(WIDTH, Console().width))
     scratch = tempfile.TemporaryDirectory(prefix="amqp-conformance-bench-")
     with scratch as folder, session(master, memory=memory) as spark:
         told = measure(spark, Path(folder), runs, rules, chunk, console)

@@ -1,4 +1,4 @@
-"""`amqp-conformance certify`: judge a target, then write the site of that run into its folder.
+"""`amqp-conformance certify`: judge a target, or several at once, then write the site of what was found.
 
 The verdicts never depend on the site: where it cannot be written, one sentence says how to get it.
 """
@@ -6,6 +6,7 @@ The verdicts never depend on the site: where it cannot be written, one sentence 
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from conformance.running import told_suite
+from conformance.several import run_several
 from reports.manifest import WarehouseError
 from reports.session import NoSpark, java_home, java_place
 from reports.site.publishing import SiteError
@@ -28,28 +30,44 @@ def certify_target(selectors: tuple[str, ...], console: Console, **chosen: Any) 
     Raises what `conformance.running.play_suite` raises, before anything is started.
     """
     run, gate = told_suite(selectors, console, **chosen)
-    site = run.folder / SITE
-    try:
-        _fetch_java(console)
-        _write(run.folder, site, console)
-        console.print(Text(f"site: {site / 'index.html'}"))
-    except (NoSpark, SiteError, StoreError, WarehouseError) as failure:
-        again = (
-            f"amqp-conformance ingest {run.folder} --warehouse warehouse, then report --warehouse warehouse"
-        )
-        console.print(Text(f"no site: {failure}; then {again} --output site", style="yellow"))
+    _try_site([run.folder], run.folder / SITE, console)
     return int(gate.exit_status)
 
 
-def _write(folder: Path, site: Path, console: Console) -> None:
+def certify_targets(
+    selectors: tuple[str, ...], console: Console, targets: Sequence[str], **chosen: Any
+) -> int:
+    """Judge several targets at once, and write one site of all their runs; gives the status of the run.
+
+    Raises what `conformance.several.run_several` raises, before anything is started.
+    """
+    sides = run_several(selectors, console, targets, **chosen)
+    if sides.folders:
+        _try_site(sides.folders, sides.place / SITE, console)
+    return int(sides.status)
+
+
+def _try_site(folders: Sequence[Path], site: Path, console: Console) -> None:
+    """Write the site, or say how to get it."""
+    try:
+        _fetch_java(console)
+        _write(folders, site, console)
+        console.print(Text(f"site: {site / 'index.html'}"))
+    except (NoSpark, SiteError, StoreError, WarehouseError) as failure:
+        runs = " ".join(map(str, folders))
+        again = f"amqp-conformance ingest {runs} --warehouse warehouse, then report --warehouse warehouse"
+        console.print(Text(f"no site: {failure}; then {again} --output site", style="yellow"))
+
+
+def _write(folders: Sequence[Path], site: Path, console: Console) -> None:
     from reports.commands import ingested, render_site, starting
     from reports.warehouse import Warehouse
 
     with starting(None, console) as spark, tempfile.TemporaryDirectory() as scratch:
         warehouse = f"{scratch}/warehouse"
-        (taken,) = ingested(spark, [folder], warehouse, console).taken
-        if taken.reason:
-            raise SiteError(taken.reason)  # else it would be a site of nothing
+        for taken in ingested(spark, folders, warehouse, console).taken:
+            if taken.reason:
+                raise SiteError(taken.reason)  # else it would be a site without that run
         with console.status("writing the site …"):
             render_site(spark, Warehouse(warehouse).snapshot(), site)
 

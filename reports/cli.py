@@ -13,11 +13,13 @@ from typing import Any
 
 import click
 from rich.console import Console
+from rich.text import Text
 
 from conformance.cli import Sentence, end
 from conformance.cli import main as main
 from conformance.cli import run as run_command
 from conformance.gate import Exit
+from conformance.sides import ENDINGS, Sides
 from reports.claims import ClaimsError
 from reports.manifest import WarehouseError
 from reports.matrix import DetectionError
@@ -126,18 +128,34 @@ def audit(
     sys.exit(audit_claims(runs, claims, form, strict, warehouse, master, Console()))
 
 
-def certify(selectors: tuple[str, ...], times: int | None, dry: bool, **chosen: Any) -> None:
+def certify(
+    selectors: tuple[str, ...], targets: tuple[str, ...], times: int | None, dry: bool, **chosen: Any
+) -> None:
     """Judge a target as `run` does, and write the site of that run into its folder.
+
+    Of several targets one site is written, with all of them in one matrix.
 
     Example: amqp-conformance certify --target amqp://guest:guest@localhost:5672 --level must
     """
     if times or dry:
         end("certify judges once; --verify and --list are options of run", Exit.NOTHING)
-    from reports.certify import certify_target
+    from reports.certify import certify_target, certify_targets
 
-    sys.exit(certify_target(selectors, Console(), **chosen))
+    if len(targets) > 1:
+        sys.exit(certify_targets(selectors, Console(), targets, **chosen))
+    sys.exit(certify_target(selectors, Console(), target=targets[0], **chosen))
 
 
+def _matrix(sides: Sides, console: Console) -> None:
+    """What `run` of several targets writes beside their folders."""
+    from reports.together import write_matrix
+
+    if sides.folders:
+        files = write_matrix(sides.folders, sides.place)
+        console.print(Text(f"\nmatrix: {' '.join(map(str, files))}"), soft_wrap=True)
+
+
+ENDINGS.append(_matrix)
 main.add_command(click.Command("certify", params=run_command.params, callback=certify, help=certify.__doc__))
 
 

@@ -1,4 +1,4 @@
-"""The compliance matrix: every rule of every document against every build, once for page, JSON and CSV.
+"""The compliance matrix: every rule of the documents judged against every build, once for page, JSON and CSV.
 
 `matrix.json` is one object: `schema` (1), `documents` (prefix, title, revision, sha256), `builds` (what a
 column says of its build, with `counts` of rules by verdict) and `rules` in the catalogue's order, those of
@@ -133,7 +133,10 @@ def read_detection(path: Path) -> Detection:
 def matrix(
     catalogue: Catalogue, checks: Checks, columns: Sequence[Column], detection: Detection | None = None
 ) -> Matrix:
-    """The matrix of `columns`, which stand as they are given."""
+    """The matrix of `columns`, which stand as they are given.
+
+    A document that no run was about, as no target spoke its protocol, has no chapter.
+    """
 
     def row(identity: str) -> Row:
         return Row(
@@ -145,17 +148,21 @@ def matrix(
             findings=tuple(column.findings.get(identity) for column in columns),
         )
 
-    chapters = [
-        Chapter(
-            document, _groups([rule for rule in catalogue.rules if rule.document == document.prefix], row)
-        )
-        for document in catalogue.documents
-    ]
     judged = {identity for column in columns for identity in column.findings}
+    rules = {document: _rules_of(document, catalogue) for document in catalogue.documents}
+    chapters = [
+        Chapter(document, _groups(own, row))
+        for document, own in rules.items()
+        if not columns or any(rule.id in judged for rule in own)
+    ]
     strangers = sorted(judged - catalogue.by_identity.keys())
     if strangers:
         chapters.append(Chapter(None, (Group("", (Section("", tuple(map(row, strangers))),)),)))
     return Matrix(tuple(columns), tuple(chapters))
+
+
+def _rules_of(document: Document, catalogue: Catalogue) -> list[Rule]:
+    return [rule for rule in catalogue.rules if rule.document == document.prefix]
 
 
 def _groups(rules: Iterable[Rule], row: Any) -> tuple[Group, ...]:

@@ -155,6 +155,9 @@ def _conf(master: str, memory: str | None, scratch: Path) -> SparkConf:
     }
     if _local(master):
         settings |= LOOPBACK | {"spark.executorEnv.PYTHONPATH": str(_ROOT)}
+        os.environ.setdefault(
+            "SPARK_LOCAL_IP", "127.0.0.1"
+        )  # else it looks its own name up, and may not find it
     if memory is not None:
         settings |= {"spark.driver.memory": memory, "spark.executor.memory": memory}
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

@@ -6,7 +6,7 @@ import inspect
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, wraps
 from importlib import import_module
 from typing import Any, TypeVar
 
@@ -121,6 +121,51 @@ def watch(rule: str, *, during: str) -> Callable[[Play], Play]:
         return look
 
     return register
+
+
+def scenarios_for(subjects: Iterable[tuple[str, Any]], **how: Any) -> Callable[[Play], Play]:
+    """Register one function for a family of rules: it takes the fixture and what its rule is about.
+
+    `subjects` are the rules' identities with what each is about; `how` is as for `scenario`, or a function of
+    the subject. So may be the change of a deviation; where it returns None that rule has no such deviation.
+    """
+
+    def register(play: Play) -> Play:
+        for rule, subject in subjects:
+            of_this = {name: each(subject) if callable(each) else each for name, each in how.items()}
+            scenario(rule, **of_this)(_about(play, subject))
+        return play
+
+    return register
+
+
+def watches_for(
+    subjects: Iterable[tuple[str, Any]], *, during: Callable[[Any], str]
+) -> Callable[[Play], Play]:
+    """Register one function for a family of passive rules: it takes the transcript and its rule's subject.
+
+    `during` gives, for a subject, the rule whose scenarios give an occasion.
+    """
+
+    def register(look: Play) -> Play:
+        for rule, subject in subjects:
+            watch(rule, during=during(subject))(_about(look, subject))
+        return look
+
+    return register
+
+
+def _about(check: Callable[..., Any], subject: Any) -> Callable[[Any], Any]:
+    """The check of one rule of a family, with its deviations."""
+
+    @wraps(check)
+    def of_this_rule(seen: Any) -> Any:
+        return check(seen, subject)
+
+    broken = check.__dict__.get("broken_by", ())
+    made = [(says, change(subject) if callable(change) else change) for says, change in broken]
+    of_this_rule.__dict__["broken_by"] = [(says, change) for says, change in made if change is not None]
+    return of_this_rule
 
 
 def broken_by(says: str, change: Any) -> Callable[[Play], Play]:

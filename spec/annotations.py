@@ -113,8 +113,8 @@ def _check(path: Path, rule: Rule, brings_scenario: bool, known: Mapping[str, Pr
 
 
 def cited(text: str, prefix: str) -> list[str]:
-    """The identities of the document `prefix` that `text` names."""
-    return re.findall(rf"\b{re.escape(prefix)}/[a-z0-9.\-]*[a-z0-9]", text)
+    """The identities of the document `prefix` that `text` names; those of `prefix`/… are another's."""
+    return re.findall(rf"\b{re.escape(prefix)}/[a-z0-9.\-]*[a-z0-9](?![a-z0-9.\-]*/)", text)
 
 
 def needs_reason(rule: Rule) -> str | None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from spec.annotations import annotate
+from spec.annotations import annotate, cited
+from spec.envelope import envelope
+from spec.grammar_rules import derived
 from spec.provisions import provisions
 from spec.rules import Rule
 from spec.xml import DocumentError
@@ -21,7 +23,10 @@ DOCUMENTS = Path(__file__).parent / "documents"
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document whose rules are judged: `prefix` opens their identities, `sha256` is of its file."""
+    """A document whose rules are judged: `prefix` opens their identities.
+
+    `file` and `sha256` are of the document itself, whether or not it is among our files.
+    """
 
     prefix: str
     title: str
@@ -53,22 +58,69 @@ class Catalogue:
     def __getitem__(self, identity: str) -> Rule:
         """The rule called `identity` now or formerly. Raises UnknownRule."""
         try:
-            return self.by_identity[self.aliases.get(identity, identity)]
+            return self.by_identity[self._living(identity)]
         except KeyError:
             near = get_close_matches(identity, self.by_identity, n=3, cutoff=0.6)
             hint = f"; near are {', '.join(near)}" if near else ""
             raise UnknownRule(f"There is no rule {identity!r}{hint}.") from None
 
+    def related(self, rule: Rule) -> tuple[Rule, ...]:
+        """The rules about the same thing: those that `rule` names and those that name it, in their order.
 
-def _annotated(folder: Path, prefix: str, entry: Mapping[str, str]) -> tuple[Rule, ...]:
-    if "annotations" not in entry:
-        raise DocumentError(f"{folder / 'index.toml'}: [{prefix}] lacks the key 'annotations'.")
-    return annotate(provisions(folder / entry["file"], prefix), folder / entry["annotations"])
+        A rule names those under `related`, and those its reading or its reason refers to.
+        """
+        found = self._relations.get(rule.id, frozenset())
+        return tuple(each for each in self.rules if each.id in found)
+
+    @cached_property
+    def _relations(self) -> Mapping[str, frozenset[str]]:
+        """For each identity those it is related to, in both directions."""
+        found: dict[str, set[str]] = {}
+        for rule in self.rules:
+            for name in map(self._living, self.named_by(rule)):
+                if name != rule.id:
+                    found.setdefault(rule.id, set()).add(name)
+                    found.setdefault(name, set()).add(rule.id)
+        return {identity: frozenset(names) for identity, names in found.items()}
+
+    def named_by(self, rule: Rule) -> tuple[str, ...]:
+        """The identities that `rule` names: under `related`, in its reason and in its reading."""
+        said = f"{rule.reason} {rule.reading}"
+        told = [name for document in self.documents for name in cited(said, document.prefix)]
+        return tuple(dict.fromkeys((*rule.related, *told)))
+
+    def _living(self, identity: str) -> str:
+        return self.aliases.get(identity, identity)
 
 
-# A document whose envelope differs enters with a reader here and its name in index.toml.
-READERS: Mapping[str, Callable[[Path, str, Mapping[str, str]], tuple[Rule, ...]]] = {
+def _annotated(folder: Path, prefix: str, entry: Mapping[str, str]) -> tuple[Document, tuple[Rule, ...]]:
+    _demand(folder, prefix, entry, ("title", "revision", "annotations"))
+    path = folder / entry["file"]
+    rules = annotate(provisions(path, prefix), folder / entry["annotations"])
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return Document(prefix, entry["title"], entry["revision"], entry["file"], digest), rules
+
+
+def _enveloped(folder: Path, prefix: str, entry: Mapping[str, str]) -> tuple[Document, tuple[Rule, ...]]:
+    read = envelope(folder / entry["file"], prefix)
+    return Document(prefix, read.title, read.revision, read.text, read.sha256), read.rules
+
+
+def _derived(folder: Path, prefix: str, entry: Mapping[str, str]) -> tuple[Document, tuple[Rule, ...]]:
+    _demand(folder, prefix, entry, ("title", "revision"))
+    path = folder / entry["file"]
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    document = Document(prefix, entry["title"], entry["revision"], entry["file"], digest)
+    return document, tuple(each.rule for each in derived(path, prefix))
+
+
+# A document whose envelope differs enters with a reader here and its name in index.toml; how its sentences
+# are read for the ledger stands in spec/statements.py under the same name.
+READERS: Mapping[str, Callable[[Path, str, Mapping[str, str]], tuple[Document, tuple[Rule, ...]]]] = {
     "amqp xml with annotations": _annotated,
+    "envelope": _enveloped,
+    "envelope of pages": _enveloped,
+    "amqp grammar": _derived,
 }
 
 
@@ -82,8 +134,9 @@ def catalogue(folder: Path = DOCUMENTS) -> Catalogue:
     documents: list[Document] = []
     rules: list[Rule] = []
     for prefix, entry in index(folder).items():
-        documents.append(_document(folder, prefix, entry))
-        rules += READERS[entry["reader"]](folder, prefix, entry)
+        document, found = READERS[entry["reader"]](folder, prefix, entry)
+        documents.append(document)
+        rules += found
     aliases = _aliases(folder / "aliases.toml", {rule.id for rule in rules})
     return Catalogue(tuple(documents), tuple(rules), aliases)
 
@@ -93,9 +146,7 @@ def index(folder: Path = DOCUMENTS) -> Mapping[str, Mapping[str, str]]:
     path = folder / "index.toml"
     entries: dict[str, dict[str, str]] = _toml(path)
     for prefix, entry in entries.items():
-        for key in ("title", "revision", "file", "reader", "identities", "ledger"):
-            if key not in entry:
-                raise DocumentError(f"{path}: [{prefix}] lacks the key {key!r}.")
+        _demand(folder, prefix, entry, ("file", "reader", "identities", "ledger"))
         if entry["reader"] not in READERS:
             raise DocumentError(f"{path}: [{prefix}] has the unknown reader {entry['reader']!r}.")
     return entries
@@ -120,13 +171,20 @@ def identity_faults(catalogue: Catalogue, folder: Path = DOCUMENTS) -> tuple[str
     return tuple(wrong)
 
 
-def _document(folder: Path, prefix: str, entry: Mapping[str, str]) -> Document:
-    path = folder / entry["file"]
-    try:
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError as failure:
-        raise DocumentError(f"{path}: cannot be read ({failure})") from failure
-    return Document(prefix, entry["title"], entry["revision"], entry["file"], digest)
+def relation_faults(catalogue: Catalogue) -> tuple[str, ...]:
+    """What is wrong with how rules name one another, within their document and across, one sentence each."""
+    wrong = []
+    for rule in catalogue.rules:
+        for identity in catalogue.named_by(rule):
+            if catalogue.aliases.get(identity, identity) not in catalogue.by_identity:
+                wrong.append(f"{rule.id} refers to {identity}, which is no rule.")
+    return tuple(wrong)
+
+
+def _demand(folder: Path, prefix: str, entry: Mapping[str, str], keys: Iterable[str]) -> None:
+    for key in keys:
+        if key not in entry:
+            raise DocumentError(f"{folder / 'index.toml'}: [{prefix}] lacks the key {key!r}.")
 
 
 def _aliases(path: Path, living: set[str]) -> Mapping[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -53,6 +54,11 @@ def strongest(text: str) -> Level | None:
 def keywords(sentence: str) -> tuple[str, ...]:
     """Every keyword of `sentence` in its order, in capitals or, for must, shall and should, not."""
     return tuple(" ".join(word.split()) for word in _ANY.findall(sentence))
+
+
+def fingerprint(sentence: str) -> str:
+    """The start of the SHA-256 of a sentence, white space folded: it ties a rule to words not copied."""
+    return hashlib.sha256(sentence.encode()).hexdigest()[:16]
 
 
 def sentences(text: str) -> Iterator[Sentence]:

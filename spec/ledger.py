@@ -1,30 +1,32 @@
 """Every sentence of a document that has a keyword: the rule that claims it, or why none does.
 
-`python -m spec.ledger` rebuilds the committed ledgers, keeps the reasons written by hand, and lists the
-sentences that still need one. The file is tied to its document by title, revision and SHA-256; a sentence
-by section, line, character offset and a hash of its text with white space folded. Attributes are no
-sentences: what `chassis`, `response` and `assert` oblige to is read from the grammar.
+`python -m spec.ledger` rebuilds the committed ledgers, keeps what was written by hand (the reasons, and the
+rules of other documents that claim a sentence), and lists the sentences that still need one. The file is
+tied to its document by title, revision and SHA-256; a sentence by section, line, character offset and a hash
+of its text with white space folded.
+
+Of a document that is not among our files no sentence is copied. Its ledger can be rebuilt where its text is
+at hand: in the folder that the environment variable AMQP_SPEC_DOCUMENTS names.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-import re
+import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import cast
-
-from lxml import etree
+from types import MappingProxyType
 
 from spec.annotations import cited
 from spec.catalogue import DOCUMENTS, Catalogue, Document, catalogue, index
-from spec.keywords import keywords, sentences, strongest
-from spec.provisions import elements, path_of, section_of
-from spec.rules import Rule
-from spec.xml import DocumentError, parse
+from spec.keywords import keywords, strongest
+from spec.rules import Claim, Rule
+from spec.statements import STATEMENTS, Statement, verified
+from spec.xml import DocumentError
+
+TEXTS = "AMQP_SPEC_DOCUMENTS"
 
 REASONS = (
     "licence",
@@ -41,7 +43,9 @@ REASONS = (
 class Entry:
     """One sentence with a keyword: `sha256` is the start of its hash, `line` and `offset` count from 1 and 0.
 
-    Exactly one of `claimed_by` (an identity) and `reason` is not empty once somebody has looked at it.
+    Exactly one of `claimed_by` (an identity) and `reason` is not empty once somebody has looked at it. Where
+    rules name the sentences they rest upon, a sentence may have no keyword, and stands once for each rule.
+    What a rule of another document already asks is claimed by that one, written by hand like a reason.
     """
 
     section: str
@@ -60,37 +64,34 @@ class Ledger:
     document: Document
     entries: tuple[Entry, ...]
 
-
-@dataclass(frozen=True, slots=True)
-class _Passage:
-    """A stretch of running text in the file, and the rule it belongs to by its offset (-1: none)."""
-
-    text: str
-    offset: int
-    section: str
-    rule: int
+    def entries_of(self, identity: str) -> tuple[Entry, ...]:
+        """The sentences that the rule `identity` claims."""
+        return tuple(each for each in self.entries if each.claimed_by == identity)
 
 
-def build(path: Path, document: Document, rules: Iterable[Rule], reasons: Mapping[str, str]) -> Ledger:
-    """The ledger of the 0-9-1 XML at `path`.
+def build(
+    document: Document,
+    said: Iterable[Statement],
+    reasons: Mapping[str, str],
+    elsewhere: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> Ledger:
+    """The ledger of `document` out of its sentences; `reasons` has, by `key`, why a sentence has no rule.
 
-    `rules` claim the sentences inside their own elements; `reasons` has, by `key`, the reason for others.
-    Raises DocumentError when the file cannot be read.
+    `elsewhere` has, by `key`, the rules of other documents that claim it. Listed is each sentence with a
+    keyword, and without one what a rule claims or somebody has given a reason.
     """
-    owners = {rule.place.offset: rule.id for rule in rules if rule.document == document.prefix}
-    source = path.read_text(encoding="utf-8")
-    entries = []
-    for passage in sorted(_passages(path, source), key=lambda each: each.offset):
-        for sentence in sentences(passage.text):
-            found = keywords(sentence.text)
-            if not found:
-                continue
-            offset = passage.offset + sentence.start
-            digest = hashlib.sha256(sentence.text.encode()).hexdigest()[:16]
-            owner = owners.get(passage.rule, "")
-            reason = "" if owner else reasons.get(key(passage.section, digest), "")
-            line = source.count("\n", 0, offset) + 1
-            entries.append(Entry(passage.section, line, offset, digest, found, owner, reason))
+    entries: list[Entry] = []
+    met: set[int] = set()
+    for each in said:
+        found, name = keywords(each.text), key(each.section, each.sha256)
+        owners = [each.rule] if each.rule else []
+        # A sentence comes once for each rule of its own document; those of others claim it once.
+        owners += () if each.offset in met else elsewhere.get(name, ())
+        met.add(each.offset)
+        reason = "" if owners else reasons.get(name, "")
+        if found or owners or reason:
+            place = (each.section, each.line, each.offset, each.sha256)
+            entries += [Entry(*place, found, owner, reason) for owner in owners or [""]]
     return Ledger(document, tuple(entries))
 
 
@@ -99,50 +100,45 @@ def key(section: str, sha256: str) -> str:
     return f"{section} {sha256}"
 
 
-def _passages(path: Path, source: str) -> Iterator[_Passage]:
-    """The `<doc>` elements and the comments: a comment, too, can say that something must be zero."""
-    root = parse(path)
-    for doc, place in zip(root.iter("doc"), elements(source, "doc"), strict=True):
-        text = re.sub(
-            "<!--.*?-->", lambda each: " " * len(each[0]), source[place.inner : place.end], flags=re.S
-        )
-        if "<" in text or "&" in text:
-            raise DocumentError(f"{path}:1: <doc> at character {place.start} holds more than text.")
-        yield _passage(doc, source, text, place.inner)
-    found = cast("list[etree._Element]", root.xpath("//comment()"))
-    for comment, match in zip(found, re.finditer("<!--(.*?)-->", source, re.S), strict=True):
-        yield _passage(comment, source, match[1], match.start(1))
-
-
-def _passage(node: etree._Element, source: str, text: str, offset: int) -> _Passage:
-    around = next(node.iterancestors(), None)
-    if around is None:
-        return _Passage(text, offset, "amqp", -1)
-    in_rule = any(each.tag == "rule" for each in node.iterancestors())
-    rule = source.rindex("<rule", 0, offset) if in_rule else -1
-    return _Passage(text, offset, section_of(path_of(around)), rule)
-
-
 def faults(ledger: Ledger, rules: Iterable[Rule]) -> tuple[str, ...]:
     """What is wrong between `ledger` and `rules`, one sentence each: for this the document is not needed."""
-    own = {rule.id: rule for rule in rules if rule.document == ledger.document.prefix}
+    known = {rule.id: rule for rule in rules}
+    own = {name: rule for name, rule in known.items() if rule.document == ledger.document.prefix}
+    prefixes = {ledger.document.prefix} | {rule.document for rule in known.values()}
     claimed = {entry.claimed_by for entry in ledger.entries}
     wrong = []
     for entry in ledger.entries:
         where = f"The sentence {entry.sha256} in {entry.section} at character {entry.offset}"
-        if entry.claimed_by and entry.claimed_by not in own:
+        if entry.claimed_by and entry.claimed_by not in known:
             wrong.append(f"{where} is claimed by {entry.claimed_by}, which is no rule.")
         if bool(entry.claimed_by) == bool(entry.reason):
             wrong.append(f"{where} needs either a rule or a reason why it has none.")
         if entry.reason and not entry.reason.startswith(tuple(f"{each}: " for each in REASONS)):
             wrong.append(f"{where} has a reason that begins with none of: {', '.join(REASONS)}.")
-        for identity in cited(entry.reason, ledger.document.prefix):
-            if identity not in own:
+        for identity in (name for prefix in prefixes for name in cited(entry.reason, prefix)):
+            if identity not in known:
                 wrong.append(f"{where} has a reason that refers to {identity}, which is no rule.")
     for rule in own.values():
-        if strongest(rule.text) and rule.id not in claimed:
+        if rule.claims:
+            wrong += _claim_faults(ledger, rule)
+        elif strongest(rule.text) and rule.id not in claimed:
             wrong.append(f"The rule {rule.id} has a keyword and claims no sentence.")
     return tuple(wrong)
+
+
+def _claim_faults(ledger: Ledger, rule: Rule) -> Iterator[str]:
+    """What is wrong with a rule in our words: its sentences must be there, and its level be theirs."""
+    name = f"The rule {rule.id}"
+    entries = {Claim(each.section, each.line, each.sha256): each for each in ledger.entries_of(rule.id)}
+    for claim in rule.claims:
+        if claim not in entries:
+            yield f"{name} claims {claim.sha256} on line {claim.line}; the ledger does not say so."
+    for claim in entries:
+        if claim not in rule.claims:
+            yield f"{name} does not claim {claim.sha256} on line {claim.line}; the ledger says so."
+    levels = {strongest(word) for entry in entries.values() for word in entry.keywords} - {None}
+    if rule.level not in levels and not rule.reason:
+        yield f"{name} needs a reason: no keyword of its sentences is of level {rule.level}."
 
 
 def load(path: Path) -> Ledger:
@@ -164,22 +160,55 @@ def dump(ledger: Ledger) -> str:
     return f'{{\n "document": {head},\n "sentences": [\n{lines}\n ]\n}}\n'
 
 
-def rebuild(folder: Path, rules: Catalogue) -> Iterator[tuple[Path, Ledger]]:
-    """Each document's ledger made anew from the document and the reasons in the committed file."""
+def texts() -> Path | None:
+    """The folder with the documents that are not among our files; None where they are not at hand."""
+    named = os.environ.get(TEXTS)
+    return Path(named) if named else None
+
+
+def rebuild(folder: Path, rules: Catalogue, elsewhere: Path | None = None) -> Iterator[tuple[Path, Ledger]]:
+    """Each document's ledger made anew from the document and the reasons in the committed file.
+
+    A document that is not in `folder` is looked for in `elsewhere`, and left out where that is None. Raises
+    DocumentError when it is not there, or is another revision than the one its rules were read from.
+    """
     for document in rules.documents:
-        committed = folder / index(folder)[document.prefix]["ledger"]
+        entry = index(folder)[document.prefix]
+        home = folder if (folder / document.file).exists() else elsewhere
+        if home is None:
+            continue
+        committed = folder / entry["ledger"]
         kept = load(committed).entries if committed.exists() else ()
         reasons = {key(each.section, each.sha256): each.reason for each in kept if each.reason}
-        yield committed, build(folder / document.file, document, rules.rules, reasons)
+        own = [rule for rule in rules.rules if rule.document == document.prefix]
+        path = verified(home / document.file, document.sha256)
+        said = STATEMENTS[entry["reader"]](path, own)
+        yield committed, build(document, said, reasons, _elsewhere(kept, document.prefix, rules))
+
+
+def _elsewhere(kept: Iterable[Entry], prefix: str, rules: Catalogue) -> Mapping[str, Sequence[str]]:
+    """By `key`, the identities in the committed file that are of other documents than `prefix`."""
+    prefixes = sorted((each.prefix for each in rules.documents), key=len, reverse=True)
+    found: dict[str, dict[str, None]] = {}
+    for each in kept:
+        of = next((name for name in prefixes if each.claimed_by.startswith(f"{name}/")), prefix)
+        if of != prefix:
+            found.setdefault(key(each.section, each.sha256), {})[each.claimed_by] = None
+    return {name: tuple(identities) for name, identities in found.items()}
 
 
 def main() -> int:
-    """Rebuild the committed ledgers; 1 when a sentence has neither a rule nor a reason."""
+    """Rebuild the committed ledgers; 1 when a sentence has neither a rule nor a reason.
+
+    A ledger whose document is not at hand is left as it is, and checked against the rules all the same.
+    """
     rules = catalogue()
-    wrong: list[str] = []
-    for path, ledger in rebuild(DOCUMENTS, rules):
+    for path, ledger in rebuild(DOCUMENTS, rules, texts()):
         path.write_text(dump(ledger), encoding="utf-8")
-        wrong += [f"{path.name}: {fault}" for fault in faults(ledger, rules.rules)]
+    wrong: list[str] = []
+    for entry in index(DOCUMENTS).values():
+        path = DOCUMENTS / entry["ledger"]
+        wrong += [f"{path.name}: {fault}" for fault in faults(load(path), rules.rules)]
     sys.stdout.writelines(f"{line}\n" for line in wrong)
     return 1 if wrong else 0
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from textwrap import shorten
+
+GIST = 110
+"""Characters of a rule's text that tell it from others in a list."""
 
 
 class Level(StrEnum):
@@ -48,15 +52,28 @@ class Testability(StrEnum):
 class Place:
     """Where a rule stands: `path` of (element, name) from the root, e.g. (("class", "queue"), …).
 
-    `offset` counts characters from the start of the file: the 0-9-1 XML is one single line.
+    `offset` counts characters from the start of the file: the 0-9-1 XML is one single line. In a text that
+    has lines, `line` counts them from 1, and the offset is 0. What follows from the document as a whole and
+    from no element of its own has neither.
     """
 
     path: tuple[tuple[str, str], ...]
     offset: int
+    line: int = 0
 
     def __str__(self) -> str:
         steps = " / ".join(f"{kind} {name}" for kind, name in self.path)
-        return f"{steps} (character {self.offset})"
+        where = f"line {self.line}" if self.line else f"character {self.offset}" if self.offset else ""
+        return f"{steps} ({where})" if where else steps
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A sentence a rule rests upon, where the document is not copied: its line and the hash of its words."""
+
+    section: str
+    line: int
+    sha256: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +81,9 @@ class Rule:
     """One rule of one document: what it says, whom it binds, and how it is judged.
 
     `text`, `scenario` and `on_failure` are the document's (`scenario_is_ours` where the document has
-    none); everything from `level` on comes from the annotations beside the document.
+    none); everything from `level` on comes from the annotations beside the document. Where the document
+    is not copied all of it is ours, and `claims` lead to the sentences; else there are none. `related` are
+    rules about the same thing, of this document or another, by their identities.
     """
 
     id: str
@@ -82,6 +101,13 @@ class Rule:
     testability: Testability
     reason: str
     reading: str
+    claims: tuple[Claim, ...] = ()
+    related: tuple[str, ...] = ()
+
+    @property
+    def gist(self) -> str:
+        """The first words of what it asks, on one line, for lists."""
+        return shorten(self.text, GIST, placeholder=" …")
 
     def named(self, kind: str) -> str | None:
         """The name of the element of this `kind` ("class", "method", …) around the rule, if any."""

@@ -64,11 +64,11 @@ def _meant(rules: Sequence[Rule], selector: str, aliases: Mapping[str, str]) -> 
     parts = [aliases.get(part.strip(), part.strip()) for part in re.split("[,&]", selector)]
     if not all(parts):
         raise SelectorError(f"The selector {selector!r} has an empty part.")
-    per_part = [tuple(rule for rule in rules if _matches(rule, part)) for part in parts]
+    per_part = [{rule.id for rule in rules if _matches(rule, part)} for part in parts]
     for part, matched in zip(parts, per_part, strict=True):
         if not matched:
             raise SelectorError(f"No rule matches the selector {part!r}{_hint(rules, part)}.")
-    both = tuple(rule for rule in rules if all(rule in matched for matched in per_part))
+    both = tuple(rule for rule in rules if all(rule.id in matched for matched in per_part))
     if not both:
         raise SelectorError(f"No rule matches all parts of the selector {selector!r} at once.")
     return both

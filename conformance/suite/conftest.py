@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from conformance import plugin
+from conformance.cases import Case
 from conformance.events import Judged
-from conformance.run import Run
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -20,9 +20,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture
-def run(request: pytest.FixtureRequest) -> Run:
-    """The run under way."""
-    return request.config.stash[plugin.RUN]
+def verdict(request: pytest.FixtureRequest) -> Callable[[Case], Judged]:
+    """Says what a case comes to in the run under way."""
+    return request.config.stash[plugin.VERDICT]
 
 
 @pytest.fixture

@@ -4,9 +4,8 @@ from collections.abc import Callable
 
 from conformance.cases import Case
 from conformance.events import Judged
-from conformance.run import Run
 
 
-def test_rule(case: Case, run: Run, show: Callable[[Judged], None]) -> None:
+def test_rule(case: Case, verdict: Callable[[Case], Judged], show: Callable[[Judged], None]) -> None:
     """Judge one rule by one of its checks."""
-    show(run.verdict(case))
+    show(verdict(case))

@@ -6,7 +6,8 @@ import tomllib
 from datetime import date
 from pathlib import Path
 
-from conformance import baseline
+from conformance.baseline import Accepted, Unexpected, apply
+from conformance.baseline_file import load
 from conformance.events import read, read_run
 from conformance.results import rule_results
 from conformance.verdicts import Verdict
@@ -16,15 +17,25 @@ BASELINES = Path(__file__).parents[2] / "ci" / "baselines"
 NO_EVIDENCE = (Verdict.ERROR, Verdict.NOT_RUN, Verdict.INCONCLUSIVE, Verdict.INAPPLICABLE)
 
 
-def unexpected(run: Path, name: str) -> list[str]:
+def path_of(name: str) -> Path:
+    """The baseline called `name`."""
+    return BASELINES / f"{name}.toml"
+
+
+def rules_of(*protocols: str) -> set[str]:
+    """All rules of these protocols, of whichever document."""
+    return {rule.id for rule in catalogue().rules if rule.id.partition("/")[0] in protocols}
+
+
+def unexpected(run: Path, name: str) -> list[Unexpected | Accepted]:
     """What a run found beyond the baseline called `name`, errors aside."""
     results = rule_results(read(run))
     told = read_run(run)
     rules = {rule.id for rule in catalogue().rules}
-    accepted = baseline.load(BASELINES / f"{name}.toml")
-    report = baseline.apply(results, accepted, told.product, told.version, date.today(), rules)
+    accepted = load(path_of(name))
+    report = apply(results, accepted, told.product, told.version, date.today(), rules)
     found = [each for each in report.failures if each.verdict not in NO_EVIDENCE]
-    return [str(each) for each in (*found, *report.passes, *report.unmatched, *report.stale)]
+    return [*found, *report.passes, *report.unmatched, *report.stale]
 
 
 def unevidenced(run: Path) -> dict[str, str]:

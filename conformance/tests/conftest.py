@@ -13,8 +13,9 @@ import pytest
 from harness.brokers_required import pytest_runtest_setup
 from harness.process import process_target
 from harness.target import Target
+from harness.tests.containers import engine
 
-__all__ = ["pytest_runtest_setup"]
+__all__ = ["engine", "pytest_runtest_setup"]
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -30,6 +31,11 @@ def environment() -> dict[str, str]:
     return kept | {"COLUMNS": "100"}
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes minutes begins first: the others are done beside it."""
+    items.sort(key=lambda item: item.get_closest_marker("minutes") is None)
+
+
 @pytest.fixture
 def amqp_conformance(tmp_path: Path) -> Command:
     """Run a command of ours in an empty directory; gives status, stdout and stderr."""
@@ -41,7 +47,7 @@ def amqp_conformance(tmp_path: Path) -> Command:
             env=environment(),
             capture_output=True,
             text=True,
-            timeout=180,
+            timeout=600,  # as long as a run may take
             check=False,
         )
 

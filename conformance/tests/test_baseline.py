@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.baseline import Baseline, BaselineError, BaselineReport, apply, load
+from conformance.baseline import Baseline, BaselineReport, apply
+from conformance.baseline_file import BaselineError, load
 from conformance.kinds import Judged
 from conformance.tests.samples import RULE, judged, results_of
 from conformance.verdicts import Verdict
@@ -61,8 +62,8 @@ def test_an_empty_baseline_accepts_nothing(file: Path) -> None:
     [
         ("[[accepted", "not valid TOML"),
         (ENTRY + 'reason = "Twice."', "not valid TOML"),
-        ("accepted = 1", r"only \[\[accepted\]\] and \[\[flaky\]\] tables"),
-        ("[other]\n" + ENTRY, r"only \[\[accepted\]\] and \[\[flaky\]\] tables"),
+        ("accepted = 1", r"only \[\[accepted\]\], \[\[flaky\]\] and \[\[read\]\] tables"),
+        ("[other]\n" + ENTRY, r"only \[\[accepted\]\], \[\[flaky\]\] and \[\[read\]\] tables"),
         ("accepted = [1]", "entry 1: not a table"),
         (ENTRY + 'comment = "x"', "entry 1 .*: unknown key comment"),
         (ENTRY.replace('frame = "queue.declare-ok channel=1"', ""), "frame missing"),
@@ -267,3 +268,54 @@ def test_what_is_wrong_with_a_flaky_entry_is_said(file: Path, text: str, wrong: 
 def test_a_rule_may_be_flaky_in_other_versions_than_it_is_accepted_in(file: Path, other: str) -> None:
     baseline = loaded(file, ENTRY + FLAKY.replace(">=3.10,<3.11", other))
     assert (len(baseline.accepted), len(baseline.flaky)) == (1, 1)
+
+
+SEVERAL = ENTRY.replace(f'rule = "{RULE}"', f'rules = ["{RULE}", "{OTHER}"]')
+SIGNED = (
+    ENTRY.replace(f'rule = "{RULE}"\n', "").replace('signature = "declare-ok for 405"\n', "")
+    + f'[accepted.rules]\n"{RULE}" = "declare-ok for 405"\n"{OTHER}" = "bind-ok for 405"\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "signature"), [(SEVERAL, "declare-ok for 405"), (SIGNED, "bind-ok for 405")]
+)
+def test_rules_that_miss_for_one_reason_share_an_entry(file: Path, text: str, signature: str) -> None:
+    other = judged(Verdict.FAIL, OTHER, signature=signature)
+    report = held(loaded(file, text), FAILED, other)
+    assert report.excused.keys() == {RULE, OTHER}
+    assert clean(report)
+    passed = held(loaded(file, text), FAILED, judged(Verdict.PASS, OTHER))
+    assert [each.rule for each in passed.passes] == [OTHER]
+
+
+def test_a_signature_of_an_entry_counts_for_its_own_rule_alone(file: Path) -> None:
+    other = judged(Verdict.FAIL, OTHER, signature="declare-ok for 405")
+    report = held(loaded(file, SIGNED), FAILED, other)
+    assert [each.rule for each in report.failures] == [OTHER]
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        (SEVERAL + f'rule = "{RULE}"\n', "entry 1: rule beside rules"),
+        (SIGNED.replace("reading", 'signature = "s"\nreading'), "entry 1: signature beside rules"),
+        (SEVERAL.replace(f'"{RULE}", "{OTHER}"', ""), "entry 1: rules must be a list of rules"),
+        (SEVERAL.replace(f'"{OTHER}"', "1"), "entry 1: rules must be a list of rules"),
+        (SEVERAL.replace(OTHER, RULE), f"entry 1: rules has {RULE} twice"),
+        (SIGNED.replace('"bind-ok for 405"', "1"), rf"entry 1 \({OTHER}\): signature must be a text"),
+        (SIGNED.replace("bind-ok for 405", ""), rf"entry 1 \({OTHER}\): signature is empty"),
+        (SEVERAL + ENTRY.replace("Known", "Long known"), "entries 1 and 2 have the same finding"),
+        (SEVERAL + ENTRY.replace("405", "406"), "entries 1 and 2 have the same reason"),
+        (ENTRY + "entry = 1\n", "unknown key entry"),
+    ],
+)
+def test_what_is_wrong_with_an_entry_of_several_rules_is_said(file: Path, text: str, wrong: str) -> None:
+    with pytest.raises(BaselineError, match=wrong):
+        loaded(file, text)
+
+
+def test_several_rules_may_be_flaky_for_one_reason(file: Path) -> None:
+    flaky = loaded(file, FLAKY.replace(f'rule = "{RULE}"', f'rules = ["{RULE}", "{OTHER}"]'))
+    assert [each.rule for each in flaky.flaky] == [RULE, OTHER]
+    assert held(flaky, FAILED, judged(Verdict.FAIL, OTHER)).flaky.keys() == {RULE, OTHER}

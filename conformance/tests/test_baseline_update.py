@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.baseline import BaselineError, load
+from conformance.baseline_file import BaselineError, load
 from conformance.baseline_update import NO_FRAME, Update, update
 from conformance.events import RunStarted, merge
 from conformance.kinds import AnyEvent, EvidenceError, Judged
@@ -352,3 +352,32 @@ def test_a_missing_run_is_one_sentence(amqp_conformance: Command, tmp_path: Path
     assert (done.returncode, done.stdout) == (2, "")
     assert "no-such-run" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+LISTED = "# above\n" + entry("a").replace(
+    'rule = "x-1/a" # the tail of a', 'rules = [\n    "x-1/a",\n    "x-1/b",  # why b\n    "x-1/c",\n]'
+)
+SIGNED = (
+    "# above\n"
+    + entry("a").replace('rule = "x-1/a" # the tail of a\n', "").replace('signature = "old"\n', "")
+    + '\n[accepted.rules]\n"x-1/a" = "old"\n"x-1/b" = "older"\n"x-1/c" = "oldest"\n'
+)
+BELOW = FLAKY.replace("x-1/d", "x-1/may")
+OLDEST = {"x-1/a": "old", "x-1/b": "older", "x-1/c": "oldest"}
+
+
+@pytest.mark.parametrize(("several", "below"), [(LISTED, ""), (SIGNED, ""), (LISTED, BELOW), (SIGNED, BELOW)])
+@pytest.mark.parametrize("left", ["a", "c", "ab", "bc", "abc", ""])
+def test_an_entry_of_several_rules_loses_those_that_pass(
+    tmp_path: Path, several: str, below: str, left: str
+) -> None:
+    signatures = OLDEST if several is SIGNED else dict.fromkeys(OLDEST, "old")
+    still = [judged(Verdict.FAIL, f"x-1/{name}", signature=signatures[f"x-1/{name}"]) for name in left]
+    change = updated(tmp_path, several + below, *with_(*still, judged(Verdict.FAIL, "x-1/d", signature="d")))
+    kept = load(change.path, unfinished=True).accepted
+    assert [(each.rule, each.signature) for each in kept] == [
+        *((each.rule, each.signature) for each in still), ("x-1/d", "d"),
+    ]  # fmt: skip
+    assert len(change.removed) == 3 - len(left)
+    if below:
+        assert change.after.endswith(below)

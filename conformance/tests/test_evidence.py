@@ -9,9 +9,12 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 from urllib.parse import quote
 
 import pytest
@@ -28,7 +31,9 @@ from conformance.events import (
     read,
     verify,
 )
+from conformance.plugin import heed_interrupts
 from conformance.replaying import clean_up
+from conformance.run import Run
 from conformance.tests.conftest import Command, command_line, environment
 from conformance.tests.samples import ticking
 from conformance.tests.test_suite_rabbitmq import surviving, url
@@ -39,6 +44,8 @@ from harness.journal import Direction, Octets, Opened
 from harness.process import ProcessTarget
 from harness.serve import TcpPeer
 from harness.target import Target
+from spec.catalogue import catalogue
+from spec.selection import select
 
 USER = "somebody"
 SECRET = "Tr0ub4dor&3 ä/%:@+xyzzy"
@@ -256,18 +263,37 @@ def worker_of(process: "subprocess.Popen[bytes]", folder: Path, worker: str) -> 
     return pid
 
 
-def test_a_worker_that_is_killed_loses_one_case_and_the_run_says_so(tmp_path: Path) -> None:
+def test_an_interrupt_that_gets_lost_still_ends_the_run() -> None:
+    run = SimpleNamespace(cut=None)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        undo = heed_interrupts(cast(Run, run))
+        with contextlib.suppress(KeyboardInterrupt):  # as Python does in a destructor
+            signal.raise_signal(signal.SIGINT)
+        undo()
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler  # the next run heeds its own
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert run.cut == "interrupted"
+
+
+@pytest.mark.parametrize(("at_once", "judge"), [("2", "gw1"), ("8", "gw1-0")])
+def test_a_worker_that_is_killed_is_replaced_and_the_run_says_so(
+    at_once: str, judge: str, tmp_path: Path
+) -> None:
     folder = tmp_path.resolve() / "run"
-    process = started(folder, "--target", "embedded:tcp", "--parallel", "2", *MANY)
-    assert until(lambda: written(folder, "gw1", "judged") >= 3)
-    os.kill(worker_of(process, folder, "gw1"), signal.SIGKILL)
+    process = started(folder, "--target", "embedded:tcp", "--parallel", at_once, *MANY)
+    assert until(lambda: written(folder, judge, "judged") >= 3)
+    os.kill(worker_of(process, folder, judge), signal.SIGKILL)
     told = process.communicate(timeout=60)[0].decode()
     assert process.returncode == 1, told
     assert "worker gw1 died" in told
     assert "Traceback" not in told
     assert verify(folder).state is State.PARTIAL
     lines = read(folder)
-    assert len([line for line in lines if line.worker == "gw1" and isinstance(line.event, Judged)]) >= 3
+    assert len([line for line in lines if line.worker == judge and isinstance(line.event, Judged)]) >= 3
+    times = Counter(line.event.test for line in lines if isinstance(line.event, Judged))
+    assert set(times.values()) == {1}
     lost = [
         line.event
         for line in lines
@@ -350,4 +376,4 @@ def test_killed_at_each_step_of_its_end_a_run_is_readable(tmp_path: Path, step: 
     assert process.exitcode == -signal.SIGKILL
     assert verify(folder).state is state
     judged = {line.event.rule for line in read(folder) if isinstance(line.event, Judged)}
-    assert len(judged) == 5
+    assert judged == {rule.id for rule in select(catalogue().rules, ["class:tx"])}

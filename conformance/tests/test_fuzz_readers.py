@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conformance.baseline import BaselineError, load
+from conformance.baseline_file import BaselineError, load
 from conformance.events import STREAM, State, verify
 from conformance.fuzz import ENTRY, INFO, LINE, RUN, TARGETS
 from conformance.kinds import EvidenceError, decode

@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.baseline import BaselineReport, apply, load
+from conformance.baseline import BaselineReport, apply
+from conformance.baseline_file import load
 from conformance.gate import Exit, Gate, gate
 from conformance.kinds import Judged
 from conformance.tests.samples import judged, results_of, rule

@@ -29,6 +29,7 @@ def any_event(cls: type[Any]) -> st.SearchStrategy[Any]:
         "flaky": st.lists(PLAIN, max_size=2).map(tuple),
         "scores": st.lists(PLAIN, max_size=2).map(tuple),
         "verdicts": st.dictionaries(st.text(), st.integers()),
+        "unspoken": st.dictionaries(st.text(), st.text()),
     }
     return st.builds(
         cls,

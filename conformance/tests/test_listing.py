@@ -58,7 +58,8 @@ def test_it_is_what_a_run_declares(amqp_conformance: Command, tmp_path: Path) ->
     for line in read(tmp_path / "run"):
         if isinstance(line.event, Declared) and line.test:
             seen.setdefault(line.test, Counter())[line.event.kind] += 1
-    assert declared_by(found("class:queue")) == seen
+    # Passive rules declare nothing of their own where other tests give them an occasion.
+    assert {test: kinds for test, kinds in declared_by(found("class:queue")).items() if kinds} == seen
     assert len(seen) > 20
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -53,7 +54,16 @@ def test_the_run_folder_is_whole(serial: Path) -> None:
     assert (serial / "capture.pcapng").stat().st_size > 10_000
 
 
-@pytest.mark.parametrize("way", [["--parallel", "2"], ["--shuffle", "7"], ["--target", "embedded:tcp"], []])
+@pytest.mark.parametrize(
+    "way",
+    [
+        ["--parallel", "2"],
+        ["--shuffle", "7"],
+        ["--target", "embedded:tcp"],
+        ["--target", "embedded:tcp", "--parallel", "12", "--shuffle", "8"],
+        [],
+    ],
+)
 def test_serial_parallel_shuffled_and_repeated_runs_agree(
     serial: Path, amqp_conformance: Command, tmp_path: Path, way: list[str]
 ) -> None:
@@ -61,21 +71,44 @@ def test_serial_parallel_shuffled_and_repeated_runs_agree(
     assert verdicts(tmp_path / "run") == verdicts(serial)
 
 
-def test_pytest_itself_runs_the_suite(tmp_path: Path) -> None:
-    suite = Path(__file__).parents[1] / "suite"
+def test_as_many_judge_at_once_as_were_asked_for_in_no_more_processes_than_there_are_cores(
+    amqp_conformance: Command, tmp_path: Path
+) -> None:
+    way = ("--target", "embedded:tcp", "--parallel", "9", "--output", tmp_path / "run")
+    amqp_conformance("run", "class:queue", *way)
+    judges = {line.worker for line in read(tmp_path / "run")} - {"main"}
+    cores = os.cpu_count() or 1
+    assert 9 <= len(judges) < 9 + cores  # every process has as many
+    assert len({judge.partition("-")[0] for judge in judges}) <= cores
+
+
+def by_pytest(tmp_path: Path, rules: str) -> tuple[str, list[str]]:
+    """What pytest itself says of a run of the suite by two workers, and the names in its JUnit file."""
     done = subprocess.run(
         [
-            sys.executable, "-m", "pytest", "-q", str(suite), "-n", "2", "--rules", "section:queue.bind",
-            "--output", str(tmp_path / "run"),
+            sys.executable, "-m", "pytest", "-q", str(Path(__file__).parents[1] / "suite"), "-n", "2",
+            "--rules", rules, "--output", str(tmp_path / "run"),
             f"--junitxml={tmp_path / 'j.xml'}", f"--alluredir={tmp_path / 'a'}",
         ],
         env=environment(), capture_output=True, text=True, check=False,
     )  # fmt: skip
-    names = {case.get("name") for case in etree.parse(tmp_path / "j.xml").findall(".//testcase")}
+    found = etree.parse(tmp_path / "j.xml").findall(".//testcase")
+    return done.stdout, [str(case.get("name")) for case in found]
+
+
+def test_pytest_itself_runs_the_suite(tmp_path: Path) -> None:
+    said, names = by_pytest(tmp_path, "section:queue.bind")
     wanted = {rule.id for rule in catalogue().rules if rule.section == "queue.bind"}
-    assert {str(name).removeprefix("test_rule[").partition("[")[0].rstrip("]") for name in names} == wanted
-    assert list((tmp_path / "a").glob("*-result.json")), done.stdout
+    assert {name.removeprefix("test_rule[").partition("[")[0].rstrip("]") for name in names} == wanted
+    assert list((tmp_path / "a").glob("*-result.json")), said
     assert verdicts(tmp_path / "run").keys() == wanted
+
+
+def test_a_worker_for_whom_no_case_is_left_reports_nothing(tmp_path: Path) -> None:
+    rule = "0-9-1/channel.open.state"
+    said, names = by_pytest(tmp_path, rule)
+    assert "1 passed" in said
+    assert [name.partition("[")[2].partition("[")[0] for name in names] == [rule]
 
 
 def test_one_rule_that_passes_meets_its_gate_but_certifies_nothing(amqp_conformance: Command) -> None:
@@ -134,7 +167,7 @@ def test_a_run_needs_a_folder_of_its_own(amqp_conformance: Command, tmp_path: Pa
 
 def test_rules_as_json(amqp_conformance: Command) -> None:
     entries = json.loads(amqp_conformance("rules", "--format", "json").stdout)
-    assert len(entries) == 115
+    assert len(entries) == len(RULES) == 704
     wanted = {
         "id", "document", "section", "level", "binds", "judged", "text", "scenario", "on_failure",
         "testability", "reason", "checks",

@@ -86,6 +86,15 @@ def test_matrix_has_sections_rules_and_totals() -> None:
     assert totals == "3 of 4 rules: 1 ✗ fail, 1 ○ not-run, 1 ✓ pass, 1 not selected"
 
 
+def test_a_target_that_was_never_reached_is_told_once() -> None:
+    lines = lines_of([judged(Verdict.NOT_RUN)])
+    results, on = rule_results(lines), console()
+    report(results, RULES, lines, gate(results, RULES, Level.MUST, lost="no engine answers"), on)
+    assert RULE not in shown(on)
+    assert "1 of 4 rules: 1 ○ not-run" in shown(on)
+    assert "no engine answers" in shown(on)
+
+
 def test_a_wide_terminal_has_the_finding_beside_its_rule() -> None:
     on = console(140)
     matrix(results_of(judged(Verdict.FAIL, signature="declare-ok for 405")), RULES, on)

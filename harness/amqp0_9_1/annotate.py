@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from harness.amqp0_9_1.compiled import Method, Record, Span, field_spans, property_spans
+from harness.amqp0_9_1.compiled import Method, Record, field_spans, property_spans
 from harness.amqp0_9_1.frames import (
     BODY,
     FRAME_END,
@@ -19,10 +19,12 @@ from harness.amqp0_9_1.frames import (
     FrameReader,
     Garbage,
     Header,
+    Unit,
     content_prefix,
 )
 from harness.amqp0_9_1.tables import DecodeError
 from harness.amqp0_9_1.vocabulary import CODEC
+from harness.annotation import LONGEST, Span, alone, short
 from spec.amqp0_9_1 import Field
 
 SECRET_FIELDS = {"connection.start-ok": "response", "connection.secure-ok": "response"}
@@ -31,7 +33,6 @@ SECRET_FIELDS = {"connection.start-ok": "response", "connection.secure-ok": "res
 _MARKS = tuple(CODEC.methods[name].key.to_bytes(4) for name in SECRET_FIELDS)
 _ANY_SIZE = 1 << 33
 _BODY_TYPE = bytes((BODY,))
-_LONGEST = 80
 
 
 def says(octets: bytes) -> str:
@@ -63,7 +64,7 @@ def _says_frame(frame: Frame) -> str:
 
 
 def _says_failure(failure: DecodeError) -> str:
-    return _short(f"octet {failure.offset} of the payload: {failure.what}", 2 * _LONGEST)
+    return short(f"octet {failure.offset} of the payload: {failure.what}", 2 * LONGEST)
 
 
 def _values(record: Record) -> str:
@@ -85,22 +86,13 @@ def _word(record: Record, field: Field, value: Any) -> str:
     return f"{field.name}={_short(value)}"
 
 
-def _short(value: Any, longest: int = _LONGEST) -> str:
-    text = value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
-    shown = "".join(map(_visible, text[: longest + 1]))
-    return shown if len(shown) <= longest else f"{shown[: longest - 3]}..."
+def _short(value: Any) -> str:
+    return short(value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value))
 
 
-def _visible(character: str) -> str:
-    return character if character.isprintable() else character.encode("unicode_escape").decode()
-
-
-def _unit(octets: bytes) -> Frame | Header | Garbage:
-    reader = FrameReader(limit=_ANY_SIZE)
-    units = list(reader.feed(octets))
-    if len(units) == 1 and not reader.pending:
-        return units[0][1]
-    return Garbage(octets, "incomplete or more than one frame")
+def _unit(octets: bytes) -> Unit:
+    unit = alone(FrameReader(limit=_ANY_SIZE), octets)
+    return unit or Garbage(octets, "incomplete or more than one frame")
 
 
 def annotate(octets: bytes) -> Iterator[Span]:
@@ -169,7 +161,7 @@ def blank_credentials(octets: bytes) -> bytes:
     return b"".join(units) + _blank_loose(reader.rest())
 
 
-def _blank_unit(raw: bytes, unit: Frame | Header | Garbage) -> bytes:
+def _blank_unit(raw: bytes, unit: Unit) -> bytes:
     if not isinstance(unit, Frame):
         return _blank_loose(raw)
     if unit.type == BODY and not unit.payload.startswith(_MARKS):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from harness.amqp0_9_1.peer.basic_table import named, requeue_rejected, tag_is_not_of_a_delivered_message
+from harness.amqp0_9_1.peer.deliveries import deliver, serve, stir_queues_of
 from harness.amqp0_9_1.peer.entities import Consumer, Delivery, Entry, Queue
 from harness.amqp0_9_1.peer.life import cancel_consumer, is_persistent, requeue
 from harness.amqp0_9_1.peer.session import Channel
-from harness.amqp0_9_1.peer.strategies import in_turn, may_have
+from harness.amqp0_9_1.peer.strategies import cut_to_frames, hears, in_turn, may_have
 from harness.amqp0_9_1.peer.turn import Reply, Turn, WithContent
 from harness.amqp0_9_1.vocabulary import Basic
 
@@ -105,6 +106,22 @@ def window_for_each_consumer(consumer: Consumer, _: Entry) -> bool:
     return not count or len(out) < count
 
 
+def lower_channels_first(consumer: Consumer) -> bool:
+    """Sends to a channel when those with lower numbers have got all there is for them."""
+    channel = consumer.channel
+    lower = [each for each in channel.connection.channels.values() if each.number < channel.number]
+    return hears(consumer) and not any(len(each.queue) for one in lower for each in one.consumers.values())
+
+
+def then_look_at_the_others(queue: Queue, entry: Entry, candidates: Iterable[Consumer]) -> Consumer | None:
+    """Takes turns, and has the queues of all other channels looked at again."""
+    chosen = in_turn(queue, entry, candidates)
+    if chosen is not None and len(queue) == 1:
+        for channel in chosen.channel.connection.channels.values():
+            stir_queues_of(channel)
+    return chosen
+
+
 def set_window_of_this_channel(turn: Turn) -> None:
     """Takes a limit for the connection as one for the channel."""
     turn.channel.window.count = turn.event.prefetch_count
@@ -134,6 +151,21 @@ def queue_of_the_consumer_is_gone(turn: Turn) -> bool:
     return consumer is not None and not consumer.queue.alive
 
 
+def send_to_all_consumers(turn: Turn) -> None:
+    """Sends what one consumer is about to get to all others of the queue as well."""
+    delivery: Delivery = turn.subject
+    for consumer in delivery.entry.queue.consumers:
+        if consumer is not delivery.consumer:
+            other = Turn(consumer.channel.connection, consumer.channel, turn.event)
+            other.subject = Delivery(turn.strategies.tag(consumer.channel), delivery.entry, consumer)
+            other.connection.answer(other, deliver(other))
+
+
+def deliver_at_once(turn: Turn) -> None:
+    """Delivers what can be delivered before the answer is said."""
+    serve(turn.peer, turn.host)
+
+
 def take_over(turn: Turn) -> None:
     """Ends the consumers that are there, so that the new one is alone."""
     for consumer in list(turn.queue.consumers):
@@ -160,6 +192,11 @@ def return_nothing_but_the_method(turn: Turn) -> Reply:
     message.body, message.store.octets = b"lost", message.store.octets - len(message.body) + len(b"lost")
     message.header = message.header[:4] + len(message.body).to_bytes(8) + message.header[12:]
     return WithContent(Basic.Return(312, "NO_ROUTE", method.exchange, method.routing_key), message)
+
+
+def seven_bits_only(body: bytes, frame_max: int) -> list[bytes]:
+    """Sends bodies as if they were text, with a question mark for every octet above 7F."""
+    return cut_to_frames(body.decode("ascii", "replace").replace("\ufffd", "?").encode(), frame_max)
 
 
 # -- acknowledgement, rejection, recovery --------------------------------------------------------------
@@ -215,3 +252,9 @@ def resend_unmarked(turn: Turn) -> None:
 def nobody_is_transacted(turn: Turn) -> bool:
     """Takes a transaction for one of the whole connection."""
     return not any(each.transacted for each in turn.connection.channels.values())
+
+
+def forget_transaction(turn: Turn) -> None:
+    """Lets what was published and acknowledged in a transaction vanish, messages and all."""
+    turn.channel.transaction.clear()
+    turn.channel.withheld.clear()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
-from dataclasses import replace
 from typing import Any
 
 from harness.amqp0_9_1.client import Link
@@ -12,11 +10,9 @@ from harness.amqp0_9_1.compiled import Method
 from harness.amqp0_9_1.connection import AmqpChannel, AmqpConnection
 from harness.amqp0_9_1.outcomes import Observation, Received, signature
 from harness.amqp0_9_1.vocabulary import NOT_FOUND, Channel, Exchange, Queue
-from harness.context import Context
-from harness.expect import ControlFailed, Inapplicable, NotRun
-from harness.sasl import PLAIN, mechanism
-from harness.target import Endpoint
-from harness.transport import Transport
+from harness.expect import ControlFailed
+from harness.fixture import Fixture
+from harness.transport import Transport, Unreachable
 
 REMOVE: dict[str, Callable[[str], Method]] = {"queue": Queue.Delete, "exchange": Exchange.Delete}
 LOOK: dict[str, Callable[[str], Method]] = {
@@ -26,30 +22,28 @@ LOOK: dict[str, Callable[[str], Method]] = {
 DONE = (Queue.DeleteOk, Exchange.DeleteOk, Queue.DeclareOk, Exchange.DeclareOk)
 
 
-class Broker:
+class Broker(Fixture[AmqpConnection]):
     """The broker under test, for one scenario: opens connections, and leaves nothing behind."""
-
-    def __init__(
-        self, connect: Callable[[], Transport], endpoint: Endpoint, context: Context, protocol: str
-    ) -> None:
-        self.context = context
-        self.endpoint = endpoint
-        self._connect = connect
-        self._protocol = protocol
-        self._connections: list[AmqpConnection] = []
-        self._opened = 0
 
     # -- connections -----------------------------------------------------------------------------------
 
     def socket(self, **endpoint: Any) -> AmqpConnection:
         """A connection on which nothing has been said yet; `endpoint` changes user, virtual host, …"""
         self._opened += 1
-        if "user" in endpoint and not mechanism(self.endpoint.mechanism).by_password:
-            endpoint = {"mechanism": PLAIN} | endpoint
-        link = Link(self._connect(), self.context, self._connection_name(), self._protocol)
-        connection = AmqpConnection(link, self.context, replace(self.endpoint, **endpoint))
+        place = self._endpoint_with(endpoint)
+        link = Link(self._reach(), self.context, self._connection_name(), self._protocol)
+        connection = AmqpConnection(link, self.context, place)
         self._connections.append(connection)
         return connection
+
+    def _reach(self) -> Transport:
+        try:
+            return self._connect()
+        except Unreachable:
+            if self._opened == 1:
+                raise
+            # It served this scenario a moment ago: whether it can be helped, the runner has to see.
+            raise ControlFailed("opening another connection", "nobody") from None
 
     def started(self) -> AmqpConnection:
         """A connection on which the server has sent Start."""
@@ -77,57 +71,7 @@ class Broker:
         connection = self.connection() if new_connection or not usable else usable[0]
         return connection.channel()
 
-    # -- surroundings ----------------------------------------------------------------------------------
-
-    def name(self, kind: str, pattern: str = "{}") -> str:
-        """A name of its own for a "queue" or an "exchange", to be removed when the scenario ends.
-
-        `pattern` holds {} where the unique part goes: "amq.{}" for a reserved name, "{}/" for an illegal one.
-        """
-        return self.context.name(kind, self._connection_name(), self._now(), pattern)
-
-    def note(self, text: str) -> None:
-        """Keep a fact worth reporting: a count reached, which of two readings was seen."""
-        self.context.note(text, self._connection_name(), self._now())
-
-    def judge(self, expected: str, otherwise: str, holds: bool) -> None:
-        """Judge a fact that was read out of an answer: `otherwise` says what it is when it does not hold.
-
-        Raises Unmet.
-        """
-        link = self._connections[-1].link
-        link.judged(expected, otherwise, holds)
-
-    def inapplicable(self, why: str) -> None:
-        """End the scenario: what was just probed shows that the rule's feature is absent."""
-        raise Inapplicable(why)
-
-    def facility(self, name: str) -> dict[str, str]:
-        """Use a facility of the target. Raises NotRun when it has none of that name."""
-        if name not in self.context.facilities:
-            raise NotRun(f"the target has no facility {name!r}")
-        return self.context.facility(name)
-
-    def _connection_name(self) -> str:
-        return f"{self.context.label}.{self._opened}"
-
-    def _now(self) -> float:
-        return self._connections[-1].link.now() if self._connections else 0.0
-
     # -- leaving ---------------------------------------------------------------------------------------
-
-    def hang_up(self) -> None:
-        """Close all connections, whatever one of them comes to; entities stay."""
-        with ExitStack() as every:
-            every.callback(self._connections.clear)
-            for connection in reversed(self._connections):
-                every.callback(connection.close)
-
-    def drop(self) -> None:
-        """Close all sockets without a word."""
-        for connection in self._connections:
-            connection.drop()
-        self._connections.clear()
 
     def leave(self) -> None:
         """Close all connections and remove every named entity, unless the target goes with the run."""

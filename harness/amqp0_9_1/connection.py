@@ -12,7 +12,7 @@ from typing import Any
 
 from harness.amqp0_9_1.client import Link
 from harness.amqp0_9_1.compiled import Method
-from harness.amqp0_9_1.frames import PROTOCOL_HEADER, Frame, RawFrame
+from harness.amqp0_9_1.frames import HEARTBEAT, PROTOCOL_HEADER, Frame, RawFrame
 from harness.amqp0_9_1.outcomes import Closed, Observation, Received, Silence, signature
 from harness.amqp0_9_1.vocabulary import CODEC, REPLY_SUCCESS, Basic, Channel, Connection, Exchange, Queue
 from harness.context import Context
@@ -52,9 +52,13 @@ class AmqpConnection:
         """Send frames, malformed ones included, in one piece."""
         self.link.send_frames(frames)
 
-    def expect(self, *outcomes: Outcome | type[Method]) -> Observation:
-        """Judge the next observation on channel 0. Raises Unmet."""
-        return self.link.expect(0, *outcomes)
+    def heartbeat(self, channel: int = 0) -> None:
+        """Send a heartbeat, on channel 0 where it belongs."""
+        self.send_frames(Frame(HEARTBEAT, channel, b""))
+
+    def expect(self, *outcomes: Outcome | type[Method], acknowledge: bool = True) -> Observation:
+        """Judge the next observation on channel 0; a Close is answered if we `acknowledge`. Raises Unmet."""
+        return self.link.expect(0, *outcomes, acknowledge=acknowledge)
 
     def control(self, what: str, *methods: type[Method]) -> Any:
         """Take the next method on channel 0, which must be one of these. Raises ControlFailed."""
@@ -112,10 +116,14 @@ class AmqpConnection:
 
     def channel(self, number: int | None = None) -> AmqpChannel:
         """Open a channel (the next free number, unless given)."""
-        self._channels = number if number is not None else self._channels + 1
-        channel = AmqpChannel(self, self._channels)
+        channel = self.unopened(number)
         channel.ask(Channel.Open())
         return channel
+
+    def unopened(self, number: int | None = None) -> AmqpChannel:
+        """A channel that has not been opened yet (the next free number, unless given)."""
+        self._channels = number if number is not None else self._channels + 1
+        return AmqpChannel(self, self._channels)
 
     @property
     def usable(self) -> bool:
@@ -132,6 +140,15 @@ class AmqpConnection:
         finally:
             self.link.finish()
 
+    def shake_hands(self) -> None:
+        """End the connection by the handshake and leave the socket open, whatever the server does with it.
+
+        Raises ControlFailed.
+        """
+        self.opened = False
+        self.send(Connection.Close(REPLY_SUCCESS, "done"))
+        self.control("connection.close", Connection.CloseOk)
+
     def _drain(self) -> None:
         until = self.link.now() + self.context.patience.answer
         while (left := until - self.link.now()) > 0:
@@ -145,6 +162,7 @@ class AmqpConnection:
 
     def drop(self) -> None:
         """Close the socket without a word."""
+        self.opened = False
         self.link.finish()
 
 
@@ -174,8 +192,12 @@ class AmqpChannel:
 
     def expect(self, *outcomes: Outcome | type[Method]) -> Any:
         """Judge the next observation on this channel and return its method, if it is one. Raises Unmet."""
-        seen = self._link.expect(self.number, *outcomes)
+        seen = self.observe(*outcomes)
         return seen.method if isinstance(seen, Received) else seen
+
+    def observe(self, *outcomes: Outcome | type[Method]) -> Observation:
+        """As `expect`, but returns the observation itself, a message with its content. Raises Unmet."""
+        return self._link.expect(self.number, *outcomes)
 
     def expect_answer(self, *outcomes: Outcome | type[Method]) -> Any:
         """As `expect`, but deliveries and returns that come first are put aside for later."""
@@ -296,6 +318,23 @@ class AmqpChannel:
     def deliveries(self, count: int) -> list[Received]:
         """The next `count` deliveries. Raises ControlFailed when something else comes or one is missing."""
         return [self._control(f"delivery {n + 1} of {count}", [Basic.Deliver]) for n in range(count)]
+
+    def arrived(self) -> list[Received]:
+        """The deliveries and returns that have come and were put aside, or left; nothing is waited for."""
+        came: list[Received] = []
+        while isinstance(seen := self._link.next(self.number, 0.0), Received):
+            if not isinstance(seen.method, ASYNCHRONOUS):
+                self._link.put_back(self.number, [seen])
+                break
+            came.append(seen)
+        return came
+
+    def drain(self, queue: str) -> list[bytes]:
+        """Get all messages that are ready in the queue; returns their bodies."""
+        bodies: list[bytes] = []
+        while seen := self.get(queue):
+            bodies.append(seen.body)
+        return bodies
 
     def get(self, queue: str, *, no_ack: bool = True) -> Received | None:
         """Get one message; None when the queue is empty."""

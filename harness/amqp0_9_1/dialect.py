@@ -3,35 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
+from dataclasses import replace
 
 from harness.amqp0_9_1.annotate import annotate
 from harness.amqp0_9_1.benchmark import figures
 from harness.amqp0_9_1.broker import Broker, remove
-from harness.amqp0_9_1.compiled import Span
 from harness.amqp0_9_1.deviations import Fault, Interposer
 from harness.amqp0_9_1.fakes import FAKES, Replacement
-from harness.amqp0_9_1.footprint import Footprint, footprint, touches
-from harness.amqp0_9_1.mutants import Mutant, mutants
-from harness.amqp0_9_1.peer import TABLES, Peer
+from harness.amqp0_9_1.footprint import Footprint, footprint, tables_with, touches
+from harness.amqp0_9_1.mutants import mutants
+from harness.amqp0_9_1.peer import DEFAULT, TABLES, Peer
 from harness.amqp0_9_1.peer.policy import Policy
+from harness.amqp0_9_1.promises import LOOKS
 from harness.amqp0_9_1.vocabulary import Channel, Connection, Queue
-from harness.context import Context, Deadline
-from harness.dialect import Banner, Figure
+from harness.annotation import Span
+from harness.context import Context
+from harness.deviation import Mutant
+from harness.dialect import Banner, Figure, tried
+from harness.dialect import Look as Tried
 from harness.expect import ControlFailed, Stop
+from harness.fixture import played, visiting
+from harness.footprint import observed
 from harness.journal import Event
 from harness.peer import PeerServer
 from harness.target import Endpoint, Target
-from harness.transport import Unreachable
+from harness.transport import NotSpoken, Unreachable
 
 LOG_IN = ("connection.start-ok", "connection.secure-ok")
-
-
-class _Unkept:
-    """A journal for probes: nobody reads it."""
-
-    def write(self, event: Event) -> None:
-        """Forget the event."""
 
 
 class Amqp091:
@@ -39,28 +38,16 @@ class Amqp091:
 
     document = "0-9-1"
 
-    @contextmanager
-    def session(self, target: Target, context: Context) -> Iterator[Broker]:
+    def session(self, target: Target, context: Context) -> AbstractContextManager[Broker]:
         """A `Broker` for one scenario."""
-        broker = self._broker(target, context)
-        try:
-            yield broker
-        finally:
-            broker.leave()
+        return played(self._broker(target, context), self.document)
 
     def _broker(self, target: Target, context: Context) -> Broker:
         return Broker(lambda: target.connect(self.document), target.endpoint(), context, self.document)
 
-    @contextmanager
-    def _visit(self, target: Target, within: float) -> Iterator[Broker]:
-        """A broker to look at for `within` seconds, with all its sockets closed afterwards."""
-        deadline = Deadline.after(within, f"it took more than {within:.3g} s")
-        broker = self._broker(target, Context(_Unkept(), "probe", deadline=deadline))
-        try:
-            yield broker
-            broker.hang_up()
-        finally:
-            broker.drop()
+    def _visit(self, target: Target, within: float) -> AbstractContextManager[Broker]:
+        """A broker to look at for `within` seconds."""
+        return visiting(lambda context: self._broker(target, context), within)
 
     def probe(self, target: Target, within: float = 30.0) -> Banner:
         """Handshake three times, keep the shortest round trip of a Channel.Open."""
@@ -78,9 +65,8 @@ class Amqp091:
                 told = connection.start.server_properties
         except Stop as failure:
             hint = "; it speaks TLS (amqps://)" if target.answers_tls() else _hint(failure)
-            raise Unreachable(
-                f"{target.name} does not open an AMQP 0-9-1 connection: {failure}{hint}"
-            ) from None
+            sentence = f"{target.name} does not open an AMQP 0-9-1 connection: {failure}{hint}"
+            raise (NotSpoken if _other_header(failure) else Unreachable)(sentence) from None
         return Banner(str(told.get("product", "")), str(told.get("version", "")), told, min(trips))
 
     def serves(self, target: Target, within: float = 15.0) -> None:
@@ -103,6 +89,10 @@ class Amqp091:
         finally:
             broker.hang_up()
 
+    def promises(self) -> Mapping[str, Tried]:
+        """What facilities promise here, by name."""
+        return {facility: tried(self._visit, look) for facility, look in LOOKS.items()}
+
     def annotate(self, octets: bytes) -> Iterator[Span]:
         """The fields of one frame or protocol header."""
         return annotate(octets)
@@ -115,8 +105,13 @@ class Amqp091:
         """The strict embedded peer, with a deviation's change and one of its legal variants."""
         if isinstance(change, Replacement):
             return change.make()
-        tables = change.change(TABLES) if isinstance(change, Fault) else TABLES
-        peer = Peer(policy if isinstance(policy, Policy) else Policy(), tables, taken=set())
+        taken: set[str] = set()
+        tables = tables_with(change) if isinstance(change, Fault) else TABLES
+        chosen = policy if isinstance(policy, Policy) else DEFAULT
+        if change is None:
+            tables = replace(tables, strategies=observed(tables.strategies, taken))
+            chosen = observed(chosen, taken)
+        peer = Peer(chosen, tables, taken=taken)
         return change.before(peer) if isinstance(change, Interposer) else peer
 
     def benchmarks(self) -> Iterator[Figure]:
@@ -127,7 +122,7 @@ class Amqp091:
         """Peers that know no rule at all."""
         return FAKES
 
-    def mutants(self) -> Iterable[Mutant]:
+    def mutants(self) -> Iterable[Mutant[Fault]]:
         """Every row of the tables dropped, misled, and answering wrongly."""
         return mutants()
 
@@ -146,6 +141,11 @@ def _hint(failure: Stop) -> str:
     logging_in = isinstance(failure, ControlFailed) and failure.what in LOG_IN
     ended = logging_in and failure.actual.startswith(("socket closed", "connection.close"))  # type: ignore[attr-defined]
     return "; are user and password right?" if ended else ""
+
+
+def _other_header(failure: Stop) -> bool:
+    """Whether the server answered our protocol header with one of its own: it speaks something else."""
+    return isinstance(failure, ControlFailed) and failure.actual.startswith("protocol header")
 
 
 def _offered(start: Connection.Start, endpoint: Endpoint, target: Target) -> None:

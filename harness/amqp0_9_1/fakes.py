@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from harness import fakes
 from harness.amqp0_9_1.compiled import Method
 from harness.amqp0_9_1.frames import (
     FRAME_MIN_SIZE,
@@ -19,7 +20,6 @@ from harness.amqp0_9_1.frames import (
 )
 from harness.amqp0_9_1.tables import DecodeError
 from harness.amqp0_9_1.vocabulary import CODEC, INTERNAL_ERROR, Basic, Channel, Connection, Queue
-from harness.peer import PeerConnection, PeerServer
 
 START = Connection.Start(0, 9, {"product": "fake", "version": "1"}, b"PLAIN", b"en_US")
 TUNE = Connection.Tune(0, FRAME_MIN_SIZE, 0)
@@ -54,19 +54,18 @@ def refuse(channel: int, method: Method) -> Iterable[Frame]:
         yield method_frame(channel, close)
 
 
-class _Fake:
+class _Fake(fakes.Fake):
     """A connection of a fake: `react` answers each method."""
 
     def __init__(self, react: Reaction) -> None:
+        super().__init__()
         self._react = react
         self._reader = FrameReader()
-        self._said = b""
-        self.closed: str | None = None
 
     def receive(self, octets: bytes) -> None:
         for _, unit in self._reader.feed(octets):
             if isinstance(unit, Header):
-                self._said += method_frame(0, START).encode()
+                self.said += method_frame(0, START).encode()
             elif isinstance(unit, Frame) and unit.type == METHOD:
                 self._answer(unit)
 
@@ -75,63 +74,16 @@ class _Fake:
             method = frame.method()
         except DecodeError:
             return
-        self._said += b"".join(answer.encode() for answer in self._react(frame.channel, method))
+        self.said += b"".join(answer.encode() for answer in self._react(frame.channel, method))
         if isinstance(method, Connection.Close):
             self.closed = "fin"
 
-    def hang_up(self) -> None:
-        self.closed = "fin"
-
-    def take(self) -> bytes:
-        said, self._said = self._said, b""
-        return said
-
-    def next_timer(self) -> float | None:
-        return None
-
-    def tick(self, now: float) -> None:
-        pass
-
-
-class _Echo(_Fake):
-    """Sends back what it gets."""
-
-    def receive(self, octets: bytes) -> None:
-        self._said += octets
-
-
-class _Silent(_Fake):
-    """Says nothing at all."""
-
-    def receive(self, octets: bytes) -> None:
-        pass
-
-
-class _Server:
-    def __init__(self, make: Callable[[], PeerConnection]) -> None:
-        self._make = make
-
-    def connect(self, now: float) -> PeerConnection:
-        del now
-        return self._make()
-
-    def use(self, facility: str) -> dict[str, str]:
-        return {"virtual_host": "another", "user": "somebody", "password": facility}
-
-    def restart(self) -> None:
-        pass
-
 
 @dataclass(frozen=True, slots=True)
-class Replacement:
+class Replacement(fakes.Replacement):
     """A change that puts another server in the reference peer's place."""
 
-    make: Callable[[], PeerServer]
 
-
-FAKES: Mapping[str, Replacement] = {
-    "agrees to everything": Replacement(lambda: _Server(lambda: _Fake(agree))),
-    "refuses everything": Replacement(lambda: _Server(lambda: _Fake(refuse))),
-    "echoes": Replacement(lambda: _Server(lambda: _Echo(agree))),
-    "is silent": Replacement(lambda: _Server(lambda: _Silent(agree))),
-}
+FAKES: Mapping[str, Replacement] = fakes.replacements(
+    Replacement, lambda: _Fake(agree), lambda: _Fake(refuse)
+)

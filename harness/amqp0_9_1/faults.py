@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from harness.amqp0_9_1.deviations import Fault
 from harness.amqp0_9_1.peer.deliveries import settle
 from harness.amqp0_9_1.peer.entities import Binding, Consumer, Entry, Exchange, Message, Queue
-from harness.amqp0_9_1.peer.events import ChannelState
+from harness.amqp0_9_1.peer.events import ChannelState, ConnectionState
 from harness.amqp0_9_1.peer.exchange_table import create_exchange
 from harness.amqp0_9_1.peer.handshake import enter_the_host
+from harness.amqp0_9_1.peer.life import cancel_consumer
 from harness.amqp0_9_1.peer.names import exchange_is_missing
-from harness.amqp0_9_1.peer.refusals import refuse
-from harness.amqp0_9_1.peer.routing import Matching
+from harness.amqp0_9_1.peer.refusals import close_in_silence, refuse
+from harness.amqp0_9_1.peer.routing import Matching, headers, topic
 from harness.amqp0_9_1.peer.rows import Condition, Row, Tables
 from harness.amqp0_9_1.peer.session import Channel
+from harness.amqp0_9_1.peer.strategies import each_queue_once
 from harness.amqp0_9_1.peer.turn import Turn
 from harness.amqp0_9_1.vocabulary import NOT_ALLOWED, Basic
 
@@ -95,6 +99,19 @@ def uncut(body: bytes, _: int) -> list[bytes]:
     return [body]
 
 
+def stop_all_flow(turn: Turn) -> None:
+    """Lets no more deliveries pass on any channel of the connection."""
+    for channel in turn.connection.channels.values():
+        channel.flowing = False
+
+
+def cancel_all_consumers(turn: Turn) -> None:
+    """Ends every consumer of the connection."""
+    for channel in turn.connection.channels.values():
+        for consumer in list(channel.consumers.values()):
+            cancel_consumer(turn.about(turn.event, consumer))
+
+
 # -- connections and virtual hosts ---------------------------------------------------------------------
 
 
@@ -120,6 +137,25 @@ def share_queues(turn: Turn) -> None:
     """Gives all virtual hosts the queues of the first one."""
     enter_the_host(turn)
     turn.host.queues = next(iter(turn.peer.virtual_hosts.values())).queues
+
+
+def is_not_the_only_one(turn: Turn) -> bool:
+    """The connection may have more than one channel."""
+    return bool(turn.connection.channel_max != 1)
+
+
+def number_is_the_limit(turn: Turn) -> bool:
+    """The channel's number is not lower than the limit."""
+    limit = turn.connection.channel_max or 0xFFFF
+    return bool(turn.channel.number >= limit)
+
+
+def close_after_a_pause(turn: Turn) -> None:
+    """Says nothing more, and closes the socket three seconds later."""
+    close_in_silence(turn)
+    turn.connection.closed = None
+    turn.connection.state = ConnectionState.CONDEMNED
+    turn.connection.wait(3.0)
 
 
 # -- exchanges -----------------------------------------------------------------------------------------
@@ -157,6 +193,78 @@ def lacks(name: str, beyond_the_first_host: bool = False) -> Condition:
     return is_missing
 
 
+def equal_but_for_case(binding: Binding, message: Message) -> bool:
+    """Routes by keys that are equal but for upper and lower case."""
+    return binding.routing_key.lower() == message.routing_key.lower()
+
+
+def first_queue_only(exchange: Exchange, message: Message, matches: Matching) -> list[str]:
+    """Finds one queue, however many are bound."""
+    return each_queue_once(exchange, message, matches)[:1]
+
+
+def twice(exchange: Exchange, message: Message, matches: Matching) -> list[str]:
+    """Finds each queue two times."""
+    return each_queue_once(exchange, message, matches) * 2
+
+
+def only_with_a_key(_: Binding, message: Message) -> bool:
+    """Routes whatever has a key."""
+    return bool(message.routing_key)
+
+
+def no_empty_words(binding: Binding, message: Message) -> bool:
+    """Routes keys in which dots stand between words only."""
+    return topic(binding, message) and all(message.routing_key.split("."))
+
+
+def hash_wants_a_word(binding: Binding, message: Message) -> bool:
+    """Takes # in a pattern for one word or more."""
+    return topic(replace(binding, routing_key=binding.routing_key.replace("#", "*.#")), message)
+
+
+def star_takes_any_number(binding: Binding, message: Message) -> bool:
+    """Takes * in a pattern for #."""
+    return topic(replace(binding, routing_key=binding.routing_key.replace("*", "#")), message)
+
+
+def _matching(binding: Binding, message: Message, **match: str) -> bool:
+    return headers(replace(binding, arguments={**binding.arguments, **match}), message)
+
+
+def all_must_match(binding: Binding, message: Message) -> bool:
+    """Takes x-match for all."""
+    return _matching(binding, message, **{"x-match": "all"})
+
+
+def any_may_match(binding: Binding, message: Message) -> bool:
+    """Takes x-match for any."""
+    return _matching(binding, message, **{"x-match": "any"})
+
+
+def no_value_is_a_value(binding: Binding, message: Message) -> bool:
+    """Wants a header without a value where the binding has none."""
+    blank = [name for name, value in binding.arguments.items() if value is None]
+    return headers(binding, message) and all(message.headers[name] is None for name in blank)
+
+
+def headers_and_key(binding: Binding, message: Message) -> bool:
+    """Compares the keys as well as the headers."""
+    return headers(binding, message) and binding.routing_key == message.routing_key
+
+
+def counts_what_is_reserved(binding: Binding, message: Message) -> bool:
+    """Compares every argument of the binding but x-match."""
+    reserved = [name for name in binding.arguments if name.startswith("x-") and name != "x-match"]
+    return headers(binding, message) and all(name in message.headers for name in reserved)
+
+
+def is_missing_by_either_name(turn: Turn) -> bool:
+    """A passive Declare for what is missing, or for a headers exchange that was not declared."""
+    names = ("amq.match", "amq.headers")
+    return bool(turn.event.passive) and (exchange_is_missing(turn) or turn.event.exchange in names)
+
+
 # -- queues --------------------------------------------------------------------------------------------
 
 
@@ -187,6 +295,19 @@ def forget_the_oldest_of_many(turn: Turn) -> None:
 def queue_is_shared(turn: Turn) -> bool:
     """The queue is not exclusive."""
     return turn.queue is not None and not turn.queue.exclusive
+
+
+def purge_every_queue(turn: Turn) -> None:
+    """Removes the messages of all queues."""
+    turn.subject = len(turn.queue)
+    for queue in turn.host.queues.values():
+        for level in queue.levels:
+            level.clear()
+
+
+def queue_name_begins_like(reserved: str) -> Condition:
+    """A name for a queue that begins so is reserved."""
+    return lambda turn: bool(turn.event.queue.startswith(reserved))
 
 
 def keep_transient_queues(tables: Tables) -> Tables:

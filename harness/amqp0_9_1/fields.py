@@ -8,9 +8,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from harness.amqp0_9_1.tables import DecodeError, EncodeError, decode_table, encode_table, longstr, shortstr
+from harness.annotation import Span
 from spec.amqp0_9_1 import Field
 
 FIXED: Final = {"octet": "B", "short": "H", "long": "I", "longlong": "Q", "timestamp": "Q"}
@@ -37,15 +38,6 @@ def attribute(name: str) -> str:
 def class_name(name: str) -> str:
     """The Python name of a class or method: `declare-ok` is `DeclareOk`."""
     return "".join(part.capitalize() for part in name.split("-"))
-
-
-class Span(NamedTuple):
-    """A field and the octets it stands in; bits that share an octet share its span."""
-
-    offset: int
-    length: int
-    name: str
-    value: Any
 
 
 def runs(fields: Sequence[Field]) -> Iterator[tuple[str, list[Field]]]:

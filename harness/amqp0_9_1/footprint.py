@@ -8,31 +8,48 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from harness.amqp0_9_1.compiled import Method
-from harness.amqp0_9_1.deviations import Fault, Interposer, Rule
-from harness.amqp0_9_1.frames import METHOD, PROTOCOL_HEADER, Frame, FrameReader, Header
-from harness.amqp0_9_1.peer import TABLES
-from harness.amqp0_9_1.peer.rows import Row, Tables
+from harness.amqp0_9_1.deviations import Fault, FrameRule, Interposer
+from harness.amqp0_9_1.frames import (
+    FRAME_MIN_SIZE,
+    METHOD,
+    PROTOCOL_HEADER,
+    Frame,
+    FrameReader,
+    Garbage,
+    Header,
+)
+from harness.amqp0_9_1.peer import DEFAULT, TABLES, Policy, Tables
 from harness.amqp0_9_1.tables import DecodeError
+from harness.footprint import Difference, could_happen, differing, meets
 from harness.journal import Direction, Ended, Event, Octets
 
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """Rows the peer took, methods by direction, and whether a wrong header was sent or a socket closed."""
+    """What was taken of the peer, methods by direction, whether a wrong header was sent or a socket closed.
 
-    rows: frozenset[str]
+    Taken are rows, and of strategies and policy the fields that were read. `frames` are the short ones of
+    both directions, with whether the server sent them; `garbage` says whether octets were sent to it that are
+    no frame.
+    """
+
+    taken: frozenset[str]
     sent: tuple[Method, ...]
     received: tuple[Method, ...]
     header: bool
     ended: bool
+    frames: tuple[tuple[bool, Frame], ...] = ()
+    garbage: bool = False
 
 
-def footprint(rows: Iterable[str], events: Iterable[Event]) -> Footprint:
-    """The footprint of an exchange with a peer that took these rows."""
+def footprint(taken: Iterable[str], events: Iterable[Event]) -> Footprint:
+    """The footprint of an exchange with a peer of which this was taken."""
     methods: dict[Direction, list[Method]] = {Direction.SENT: [], Direction.RECEIVED: []}
-    header = ended = False
+    frames: list[tuple[bool, Frame]] = []
+    header = ended = garbage = False
     for event in events:
         if isinstance(event, Ended):
             ended |= event.by == "target"
@@ -42,57 +59,46 @@ def footprint(rows: Iterable[str], events: Iterable[Event]) -> Footprint:
             header |= event.octets != PROTOCOL_HEADER and event.octets[:1] not in (b"\x02", b"\x03", b"\x08")
         for _, unit in FrameReader(limit=len(event.octets)).feed(event.octets):
             header |= isinstance(unit, Header) and event.direction is Direction.RECEIVED
+            garbage |= isinstance(unit, Garbage) and event.direction is Direction.SENT
+            if isinstance(unit, Frame) and len(unit.payload) <= FRAME_MIN_SIZE:
+                frames.append((event.direction is Direction.RECEIVED, unit))
             if isinstance(unit, Frame) and unit.type == METHOD:
                 try:
                     methods[event.direction].append(unit.method())
                 except DecodeError:
                     continue
-    return Footprint(
-        frozenset(rows), tuple(methods[Direction.SENT]), tuple(methods[Direction.RECEIVED]), header, ended
-    )
+    sent, received = (tuple(methods[way]) for way in (Direction.SENT, Direction.RECEIVED))
+    return Footprint(frozenset(taken), sent, received, header, ended, tuple(frames), garbage)
+
+
+@lru_cache(maxsize=16)
+def tables_with(fault: Fault) -> Tables:
+    """The reference peer's tables with a fault in them."""
+    return fault.change(TABLES)
+
+
+@lru_cache(maxsize=16)
+def _difference(fault: Fault) -> Difference:
+    return Difference.between(tables_with(fault), TABLES)
 
 
 def touches(change: object, clean: Footprint) -> bool:
-    """Whether a deviation's change could show in an exchange with this footprint."""
+    """Whether a deviation's change, or another policy, could show in an exchange with this footprint."""
     if isinstance(change, Fault):
-        faulty = change.change(TABLES)
-        if faulty.strategies != TABLES.strategies:
-            return True
-        return _touches_rows(faulty, clean)
+        return _difference(change).shows(clean.taken, lambda row: could_happen(row, Method, clean.sent))
+    if isinstance(change, Policy):
+        return not differing(change, DEFAULT).isdisjoint(clean.taken)
     if isinstance(change, Interposer):
         by_header = change.header_from_server is not None or change.header_to_server is not None
         return (
-            any(_meets(rule, clean) for rule in change.rules)
+            any(meets(rule, clean.sent, clean.received) for rule in change.rules)
+            or any(_finds(rule, clean) for rule in change.frames)
             or (by_header and clean.header)
             or (bool(change.last_words) and clean.ended)
+            or (change.mending is not None and clean.garbage)
         )
     return True
 
 
-def _touches_rows(faulty: Tables, clean: Footprint) -> bool:
-    left = {row.name: row for row in faulty}
-    if len(left) > len(TABLES.rows):
-        return True
-    changed = [row for row in TABLES if left.get(row.name) != row]
-    if any(row.name in clean.rows for row in changed):
-        return True
-    # With another condition a row may be taken where it was not: whenever its event happens.
-    widened = [row for row in changed if row.name in left and left[row.name].condition != row.condition]
-    return any(_happens(row, clean) for row in widened)
-
-
-def _happens(row: Row, clean: Footprint) -> bool:
-    methods = tuple(each for each in _events(row) if issubclass(each, Method))
-    return len(methods) < len(_events(row)) or any(isinstance(sent, methods) for sent in clean.sent)
-
-
-def _events(row: Row) -> tuple[type, ...]:
-    return row.event if isinstance(row.event, tuple) else (row.event,)
-
-
-def _meets(rule: Rule, clean: Footprint) -> bool:
-    methods = clean.received if rule.from_server else clean.sent
-    return any(
-        (rule.method is None or isinstance(method, rule.method)) and rule.condition(method)
-        for method in methods
-    )
+def _finds(rule: FrameRule, clean: Footprint) -> bool:
+    return any(server is rule.from_server and rule.matches(frame) for server, frame in clean.frames)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from harness.amqp0_9_1.compiled import Method, Properties
 from harness.amqp0_9_1.tables import DecodeError, EncodeError
 from harness.amqp0_9_1.vocabulary import CODEC, GRAMMAR
+from harness.reader import Reader
 
 METHOD = GRAMMAR.values["frame-method"]
 HEADER = GRAMMAR.values["frame-header"]
@@ -125,6 +126,9 @@ class Garbage:
     why: str
 
 
+Unit = Frame | Header | Garbage
+
+
 def method_frame(channel: int, method: Method) -> Frame:
     """A method in a frame on `channel`. Raises EncodeError."""
     return Frame(METHOD, channel, method.encode())
@@ -148,36 +152,13 @@ def content_frames(
 
 
 @dataclass(slots=True)
-class FrameReader:
+class FrameReader(Reader[Unit]):
     """Cuts a stream of octets into frames; after Garbage it reads nothing more.
 
-    `limit` bounds the size a frame may announce: a peer that announces 4 GiB costs no memory. Garbage holds
-    what has arrived when it is noticed; of what follows at most `limit` octets are kept, for `rest`.
+    Garbage holds what has arrived when it is noticed.
     """
 
-    limit: int = 1 << 20
-    pending: bytearray = field(default_factory=bytearray)
-    broken: bool = False
-
-    def feed(self, octets: bytes) -> Iterator[tuple[bytes, Frame | Header | Garbage]]:
-        """Take octets; yield each complete unit with the octets it was read from."""
-        if self.broken:
-            self.pending += octets[: max(self.limit - len(self.pending), 0)]
-            return iter(())
-        if self.pending:
-            self.pending += octets
-            if self._lacks_octets():
-                return iter(())
-            octets = bytes(self.pending)
-            self.pending.clear()
-        return iter(self._cut(octets))
-
-    def rest(self) -> bytes:
-        """What is left unread, at the end of the stream an incomplete frame."""
-        return bytes(self.pending)
-
     def _lacks_octets(self) -> bool:
-        # A large frame that comes in small pieces is copied once, not with every piece.
         pending = self.pending
         if pending[0] not in _TYPES:
             return False
@@ -186,8 +167,8 @@ class FrameReader:
         whole = int.from_bytes(pending[3:7]) + OVERHEAD
         return len(pending) < whole <= self.limit
 
-    def _cut(self, octets: bytes) -> list[tuple[bytes, Frame | Header | Garbage]]:
-        units: list[tuple[bytes, Frame | Header | Garbage]] = []
+    def _cut(self, octets: bytes) -> list[tuple[bytes, Unit]]:
+        units: list[tuple[bytes, Unit]] = []
         at, end, why = 0, len(octets), ""
         while at < end and not why:
             kind = octets[at]

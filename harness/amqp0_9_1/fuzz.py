@@ -13,7 +13,6 @@ from typing import Any
 from harness.amqp0_9_1 import odd
 from harness.amqp0_9_1.annotate import annotate, blank_credentials, says
 from harness.amqp0_9_1.deviations import (
-    Interposed,
     Interposer,
     answers,
     ends_with,
@@ -38,6 +37,7 @@ from harness.amqp0_9_1.frames import (
     method_frame,
 )
 from harness.amqp0_9_1.fuzz_client import client, link
+from harness.amqp0_9_1.interposed import Interposed
 from harness.amqp0_9_1.peer import Limits, Peer
 from harness.amqp0_9_1.peer.events import ChannelState
 from harness.amqp0_9_1.peer.policy import Policy
@@ -51,7 +51,9 @@ from harness.amqp0_9_1.tables import (
     encode_value,
 )
 from harness.amqp0_9_1.vocabulary import CODEC, Basic, Channel, Connection, Queue
+from harness.fakes import Recorder
 from harness.fuzz import Draws, Target, main
+from harness.fuzz_stream import SECRET, WORD, cut_alike, damaged_around, only_blanks, passed_on
 
 # -- decoders ------------------------------------------------------------------------------------------
 
@@ -61,19 +63,7 @@ def frames(data: bytes) -> None:
     draws = Draws(data)
     limit = draws.one_of((8, 64, 4096, 1 << 20))
     sizes, stream = draws.piece(), draws.rest()
-    whole, pieces = FrameReader(limit), FrameReader(limit)
-    at_once = list(whole.feed(stream))
-    in_pieces: list[tuple[bytes, object]] = []
-    for piece in Draws(sizes).cut(stream):
-        in_pieces += pieces.feed(piece)
-        assert len(pieces.pending) <= limit + len(piece)
-    assert pieces.broken == whole.broken
-    good = [each for each in at_once if not isinstance(each[1], Garbage)]
-    assert [each for each in in_pieces if not isinstance(each[1], Garbage)] == good
-    for units, rest in ((at_once, whole.rest()), (in_pieces, pieces.rest())):
-        seen = b"".join(raw for raw, _ in units) + rest
-        assert stream.startswith(seen)
-        assert seen == stream or (whole.broken and len(rest) == limit)
+    cut_alike(FrameReader, limit, stream, sizes, lambda unit: isinstance(unit, Garbage))
 
 
 def method(data: bytes) -> None:
@@ -123,27 +113,17 @@ def spans(data: bytes) -> None:
     assert behind == len(data)
 
 
-WORD = "swordfish"
-SECRET = f"\0{WORD}\0{WORD}".encode()
-
-
 def credentials(data: bytes) -> None:
     """Blanking keeps the length, changes nothing twice, and no damage around a password brings it out."""
-    blanked = blank_credentials(data)
-    assert len(blanked) == len(data)
-    assert blank_credentials(blanked) == blanked
+    only_blanks(blank_credentials, data)
     if WORD.encode() in data:
         return
     draws = Draws(data)
     kind = draws.one_of((Connection.StartOk, Connection.SecureOk))
     given = {"client_properties": odd.table(draws)} if kind is Connection.StartOk else {}
-    octets = bytearray(method_frame(odd.channel(draws), kind(response=SECRET, **given)).encode())
-    secret = octets.index(SECRET)
-    kept = {*range(7, 11), *range(secret, secret + len(SECRET))}  # its class and method, and the password
-    changeable = [place for place in range(len(octets)) if place not in kept]
-    for _ in range(draws.number() % 4):
-        octets[draws.one_of(changeable)] = draws.number()
-    whole = bytes(octets)[: draws.number(2) or None] + draws.piece()
+    octets = method_frame(odd.channel(draws), kind(response=SECRET, **given)).encode()
+    octets = damaged_around(draws, octets, kept=range(7, 11))  # its class and method
+    whole = octets[: draws.number(2) or None] + draws.piece()
     for raw, _ in FrameReader(1 << 33).feed(whole):
         assert WORD.encode() not in blank_credentials(raw)
     assert WORD.encode() not in blank_credentials(whole)
@@ -275,35 +255,6 @@ def _books_are_right(server: Peer, clients: Iterable[_Client]) -> None:
 # -- interposers ---------------------------------------------------------------------------------------
 
 
-class Recorder:
-    """A server's connection that keeps what it gets and says what it is told to."""
-
-    def __init__(self) -> None:
-        self.got = b""
-        self.says = b""
-        self.closed: str | None = None
-
-    def receive(self, octets: bytes) -> None:
-        """Keep the octets."""
-        self.got += octets
-
-    def hang_up(self) -> None:
-        """Close."""
-        self.closed = "fin"
-
-    def take(self) -> bytes:
-        """What it was told to say."""
-        said, self.says = self.says, b""
-        return said
-
-    def next_timer(self) -> float | None:
-        """Never."""
-        return None
-
-    def tick(self, now: float) -> None:
-        """Nothing is ever due."""
-
-
 INTERPOSERS = (
     rewrites(Basic.Deliver, redelivered=True)
     + rewrites(Connection.Start, version_minor=8)
@@ -331,7 +282,7 @@ def interposed(data: bytes) -> None:
                 between.receive(piece)
                 sent += piece
             else:
-                inner.says += piece
+                inner.said += piece
                 said += piece
                 heard += between.take()
     heard += between.take()
@@ -339,14 +290,8 @@ def interposed(data: bytes) -> None:
     heard += between.take()
     assert len(inner.got) <= 4 * len(sent) + 64
     if plain:
-        assert sent.startswith(inner.got)
-        assert said.startswith(heard)
         for given, passed in ((sent, inner.got), (said, heard)):
-            # Only a frame that is not complete may be waited for.
-            begun = FrameReader(16 << 20)
-            list(begun.feed(given[len(passed) :]))
-            assert not begun.broken
-            assert len(begun.rest()) == len(given) - len(passed)
+            passed_on(FrameReader(16 << 20), given, passed)
 
 
 TARGETS: Mapping[str, Target] = {

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import get_args
 
 from harness.amqp0_9_1 import odd
 from harness.amqp0_9_1.broker import Broker
-from harness.amqp0_9_1.client import MOST_OCTETS, MOST_UNITS, Link
+from harness.amqp0_9_1.client import Link
 from harness.amqp0_9_1.connection import AmqpChannel
 from harness.amqp0_9_1.hostile import HostileTransport
 from harness.amqp0_9_1.outcomes import (
@@ -19,26 +18,10 @@ from harness.amqp0_9_1.outcomes import (
     signature,
 )
 from harness.amqp0_9_1.vocabulary import Basic, Queue
-from harness.context import Context, Patience
+from harness.context import Context
 from harness.expect import Stop
 from harness.fuzz import Draws
-from harness.journal import Direction, Event, Octets
-from harness.target import Endpoint
-
-PATIENCE = Patience(answer=1.0, close=2.0, quiet=0.25, budget=8.0)
-SPARE = 1000
-"""Pieces taken while waiting within patience, on one connection of a dozen steps."""
-
-
-@dataclass
-class Kept:
-    """A journal in memory."""
-
-    events: list[Event] = field(default_factory=list)
-
-    def write(self, event: Event) -> None:
-        """Keep the event."""
-        self.events.append(event)
+from harness.fuzz_client import PATIENCE, Kept, adds_up, is_bounded, play
 
 
 def link(data: bytes) -> None:
@@ -57,42 +40,19 @@ def link(data: bytes) -> None:
                 seen.acknowledge_close(came)
             seen.coming(odd.channel(draws), PATIENCE.answer)
     seen.finish()
-    _is_bounded(transport, data)
-    heard = [
-        each for each in kept.events if isinstance(each, Octets) and each.direction is Direction.RECEIVED
-    ]
-    assert len([each for each in seen.transcript if each.direction is Direction.RECEIVED]) <= len(heard)
-    assert sum(len(each.octets) for each in heard) <= transport.said
+    is_bounded(transport, data)
+    adds_up(seen, kept, transport)
 
 
 def client(data: bytes) -> None:
     """A scenario of any steps ends by itself or by a Stop, in bounded time, whatever the server does."""
-    draws = Draws(data)
-    transports: list[HostileTransport] = []
 
-    def connect() -> HostileTransport:
-        transports.append(HostileTransport(draws))
-        return transports[-1]
+    def steps(draws: Draws, broker: Broker) -> None:
+        channel = broker.channel()
+        for _ in range(12):
+            _step(draws, broker, channel)
 
-    context = Context(Kept(), "fuzz", patience=PATIENCE)
-    broker = Broker(connect, Endpoint("hostile", 0), context, "0-9-1")
-    try:
-        with suppress(Stop):
-            channel = broker.channel()
-            for _ in range(12):
-                _step(draws, broker, channel)
-    finally:
-        with suppress(Stop):
-            broker.leave()
-    for each in transports:
-        _is_bounded(each, data)
-        assert each.closed
-
-
-def _is_bounded(transport: HostileTransport, data: bytes) -> None:
-    """No more is taken than the client's own caps allow, beside what these octets make the server say."""
-    assert transport.pieces <= MOST_UNITS + 16 * len(data) + SPARE
-    assert transport.said <= MOST_OCTETS + 16 * len(data) + 65536
+    play(data, HostileTransport, Broker, "0-9-1", steps)
 
 
 def _step(draws: Draws, broker: Broker, channel: AmqpChannel) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,7 +10,9 @@ from harness.amqp0_9_1.compiled import Method, Properties
 from harness.amqp0_9_1.frames import Header
 from harness.amqp0_9_1.vocabulary import GRAMMAR, Channel, Connection
 from harness.expect import Outcome
-from harness.transport import End
+from harness.link import Closed as Closed
+from harness.link import Silence as Silence
+from harness.link import Unreadable as Unreadable
 
 CODES = {constant.value: constant.name for constant in GRAMMAR.constants if constant.value >= 200}
 """Reply codes and their names; codes the document does not define are shown as they are."""
@@ -34,27 +37,6 @@ class HeaderReceived:
     """The peer answered with a protocol header."""
 
     header: Header
-
-
-@dataclass(frozen=True, slots=True)
-class Closed:
-    """The peer closed the socket."""
-
-    how: End
-
-
-@dataclass(frozen=True, slots=True)
-class Silence:
-    """Nothing came for `waited` seconds."""
-
-    waited: float
-
-
-@dataclass(frozen=True, slots=True)
-class Unreadable:
-    """The peer sent what no reading of the document allows; `why` without any value that changes by run."""
-
-    why: str
 
 
 Observation = Received | HeaderReceived | Closed | Silence | Unreadable
@@ -156,9 +138,21 @@ def silence() -> Outcome:
     return Outcome("silence", lambda seen: isinstance(seen, Silence))
 
 
-def message(kind: type[Method], body: bytes | None = None, **fields: object) -> Outcome:
-    """A method with content: `kind` Deliver, GetOk or Return, with this body and these fields."""
+def message(
+    kind: type[Method],
+    body: bytes | None = None,
+    *,
+    carrying: Mapping[str, object] | None = None,
+    **fields: object,
+) -> Outcome:
+    """A method with content: `kind` Deliver, GetOk or Return, with this body and these fields.
+
+    `carrying` are properties by their Python names with the values they must have; others may be there too.
+    """
     told = [f"{name.replace('_', '-')}={value}" for name, value in fields.items()]
+    carried = carrying or {}
+    if carried:
+        told.append(f"with {', '.join(name.replace('_', '-') for name in carried)} as published")
     if body is not None:
         told.insert(0, f"with the body {body[:40]!r}")
 
@@ -167,6 +161,7 @@ def message(kind: type[Method], body: bytes | None = None, **fields: object) -> 
             isinstance(seen, Received)
             and isinstance(seen.method, kind)
             and (body is None or seen.body == body)
+            and all(getattr(seen.properties, name) == value for name, value in carried.items())
             and all(getattr(seen.method, name) == value for name, value in fields.items())
         )
 

@@ -1,3 +1,15 @@
-from harness.brokers_required import pytest_runtest_setup
+from pathlib import Path
 
-__all__ = ["pytest_runtest_setup"]
+import pytest
+
+from harness.brokers_required import pytest_runtest_setup
+from harness.tests.containers import engine
+
+__all__ = ["engine", "pytest_runtest_setup"]
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A place of its own for each test's target directories."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return tmp_path

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.amqp0_9_1.annotate import annotate, blank_credentials, says
-from harness.amqp0_9_1.compiled import Method, Span
+from harness.amqp0_9_1.compiled import Method
 from harness.amqp0_9_1.frames import (
     BODY,
     HEADER,
@@ -16,7 +16,9 @@ from harness.amqp0_9_1.frames import (
     method_frame,
 )
 from harness.amqp0_9_1.vocabulary import Basic, Connection, Queue
-from harness.tests.wire import damaged, frames, short_text, tables, thorough, units
+from harness.annotation import Span
+from harness.tests.streams import damaged, thorough
+from harness.tests.wire import frames, short_text, tables, units
 
 
 def wire(channel: int, method: Method) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.amqp0_9_1.client import Link, methods_received
+from harness.amqp0_9_1.client import Link, Transcript, methods_received, methods_sent
 from harness.amqp0_9_1.compiled import Method
 from harness.amqp0_9_1.frames import PROTOCOL_HEADER, Frame, RawFrame, content_frames, method_frame
 from harness.amqp0_9_1.outcomes import (
@@ -174,6 +174,29 @@ def test_only_a_reset_may_have_eaten_a_frame(end: End, lost: bool) -> None:
     assert unmet.value.lost is lost
 
 
+class Near(Script):
+    """A script on this machine."""
+
+    local = True
+
+
+@pytest.mark.parametrize(
+    ("answers", "after", "lost"), [(False, 0.0, False), (True, 0.0, True), (True, 1.0, False)]
+)
+def test_over_loopback_a_reset_eats_only_what_waits_for_an_acknowledgement(
+    answers: bool, after: float, lost: bool
+) -> None:
+    script = Near(*([octets(1, Queue.PurgeOk(0))] if answers else []), End.RST)
+    client = Link(script, Context(Kept(), "test"), "c1", "0-9-1")
+    client.send(1, Queue.Purge("q"))
+    if answers:
+        client.expect(1, Queue.PurgeOk)
+    script.clock += after
+    with pytest.raises(Unmet) as unmet:
+        client.expect(1, Queue.BindOk)
+    assert unmet.value.lost is lost
+
+
 def test_silence_is_waited_for_as_long_as_the_outcome_deserves() -> None:
     for outcome, waited in ((closed_silently(), 7.0), (channel_closed(), 3.0)):
         client, _, script = link()
@@ -241,3 +264,31 @@ def test_the_deciding_frame_is_its_own_and_not_the_last_of_its_read() -> None:
     client.expect(1, Queue.PurgeOk)
     (decided,) = [event for event in kept.events if isinstance(event, Expected)]
     assert decided.frame == 1
+
+
+def test_a_finished_transcript_reads_its_methods_once_and_tells_who_said_them() -> None:
+    client, _, _ = link(octets(1, Queue.BindOk()))
+    client.send(1, Queue.Bind("q", "e"))
+    client.send_frames([Frame(1, 1, b"no method")])
+    client.expect(1, Queue.BindOk)
+    finished = Transcript(client.transcript)
+    assert [method for _, method in methods_sent(finished)] == [Queue.Bind("q", "e")]
+    assert [method for _, method in methods_received(finished)] == [Queue.BindOk()]
+    assert list(methods_sent(finished)) == list(methods_sent(client.transcript))
+    assert finished.methods is finished.methods
+
+
+def test_passive_rules_see_a_finished_transcript() -> None:
+    seen: list[object] = []
+
+    def look(transcript: object) -> list[Sighting]:
+        seen.append(transcript)
+        return []
+
+    client, _, _ = link(octets(1, Queue.BindOk()))
+    client.context.watchers = (("rule", look), ("another", look))
+    client.expect(1, Queue.BindOk)
+    client.finish()
+    assert len(seen) == 2
+    assert seen[0] is seen[1]
+    assert isinstance(seen[0], Transcript)

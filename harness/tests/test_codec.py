@@ -10,16 +10,8 @@ from harness.amqp0_9_1.compiled import Method, compile_method, field_spans
 from harness.amqp0_9_1.frames import ContentHeader
 from harness.amqp0_9_1.tables import DecodeError, EncodeError
 from harness.amqp0_9_1.vocabulary import CODEC, GRAMMAR, RESOURCE_LOCKED, Basic, Connection, Exchange, Queue
-from harness.tests.wire import (
-    brief,
-    content_headers,
-    damaged,
-    methods,
-    methods_of,
-    numbers,
-    refusal_of,
-    thorough,
-)
+from harness.tests.streams import brief, damaged, thorough
+from harness.tests.wire import content_headers, methods, methods_of, numbers, refusal_of
 from spec.amqp0_9_1 import Field
 from spec.amqp0_9_1 import Method as GrammarMethod
 

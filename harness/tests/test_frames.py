@@ -1,5 +1,4 @@
 import tracemalloc
-from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -18,16 +17,15 @@ from harness.amqp0_9_1.frames import (
     Frame,
     FrameReader,
     Garbage,
-    Header,
     RawFrame,
+    Unit,
     content_frames,
     method_frame,
 )
 from harness.amqp0_9_1.tables import EncodeError
 from harness.amqp0_9_1.vocabulary import Basic, Queue
-from harness.tests.wire import damaged, refusal_of, thorough, units
-
-Unit = Frame | Header | Garbage
+from harness.tests.streams import both_ways, chunked_alike, damaged, thorough
+from harness.tests.wire import refusal_of, units
 
 
 def read(octets: bytes, limit: int = 1 << 20) -> tuple[list[tuple[bytes, Unit]], bytes]:
@@ -114,36 +112,20 @@ def test_no_limit_and_no_room() -> None:
 @thorough
 @given(st.lists(units, max_size=5), st.lists(st.integers(0, 400), max_size=8))
 def test_any_chunking_gives_the_same_units(whole: list[bytes], cuts: list[int]) -> None:
-    stream = b"".join(whole)
-    reader = FrameReader()
-    seen: list[tuple[bytes, Unit]] = []
-    edges = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
-    for start, end in pairwise(edges):
-        seen += reader.feed(stream[start:end])
-    assert [raw for raw, _ in seen] == whole
-    assert seen == read(stream)[0]
-    assert reader.rest() == b""
-    for raw, unit in seen:
+    for raw, unit in chunked_alike(FrameReader, whole, cuts):
         assert raw == (unit.encode() if isinstance(unit, Frame) else unit.octets)
 
 
 @thorough
 @given(st.lists(units, max_size=2).map(b"".join), damaged(units), st.integers(1, 5))
 def test_any_octets_are_units_garbage_or_rest(whole: bytes, broken: bytes, step: int) -> None:
-    stream = whole + broken
-    units_at_once, rest = read(stream)
-    reader = FrameReader()
-    seen: list[tuple[bytes, Unit]] = []
-    for start in range(0, len(stream), step):
-        seen += reader.feed(stream[start : start + step])
-    assert b"".join(raw for raw, _ in units_at_once) + rest == stream
-    assert b"".join(raw for raw, _ in seen) + reader.rest() == stream
+    at_once, seen = both_ways(FrameReader, whole + broken, step)
     # Only how much of the garbage had arrived may differ.
-    assert [unit.why if isinstance(unit, Garbage) else unit for _, unit in seen] == [
-        unit.why if isinstance(unit, Garbage) else unit for _, unit in units_at_once
+    assert [unit.why if isinstance(unit, Garbage) else unit for unit in seen] == [
+        unit.why if isinstance(unit, Garbage) else unit for unit in at_once
     ]
-    assert all(not isinstance(unit, Garbage) for _, unit in seen[:-1])
-    for _, unit in seen:
+    assert all(not isinstance(unit, Garbage) for unit in seen[:-1])
+    for unit in seen:
         if isinstance(unit, Frame):
             for decode in (unit.method, unit.content_header):
                 refusal = refusal_of(decode)

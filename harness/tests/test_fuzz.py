@@ -14,17 +14,19 @@ from hypothesis import strategies as st
 from harness import fuzz
 from harness.amqp0_9_1 import odd
 from harness.amqp0_9_1.broker import Broker
-from harness.amqp0_9_1.deviations import Interposed, Interposer, forwards
+from harness.amqp0_9_1.deviations import Interposer, forwards
 from harness.amqp0_9_1.frames import PROTOCOL_HEADER, method_frame
-from harness.amqp0_9_1.fuzz import TARGETS, Recorder
-from harness.amqp0_9_1.fuzz_client import Kept
+from harness.amqp0_9_1.fuzz import TARGETS
 from harness.amqp0_9_1.hostile import HostileTransport
+from harness.amqp0_9_1.interposed import Interposed
 from harness.amqp0_9_1.peer import TABLES, Limits, Peer
 from harness.amqp0_9_1.tables import As
 from harness.amqp0_9_1.vocabulary import Basic, Channel, Queue
 from harness.context import Context
 from harness.description import parse
 from harness.expect import Stop
+from harness.fakes import Recorder
+from harness.fuzz_client import Kept
 from harness.target import Endpoint, TargetError, endpoint_of
 from harness.tests.peer_dialogue import Client
 
@@ -117,7 +119,7 @@ def test_what_follows_garbage_is_passed_on_once() -> None:
     assert inner.got == b"GET / HTTP"
     heard = b""
     for piece in (b"HTT", b"P/1.1", b" 400"):
-        inner.says = piece
+        inner.said = piece
         heard += between.take()
     assert heard == b"HTTP/1.1 400"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.amqp0_9_1 import client as client_module
+from harness import link as bounds
 from harness.amqp0_9_1.client import Link
 from harness.amqp0_9_1.compiled import Method
 from harness.amqp0_9_1.frames import HEARTBEAT, Frame, FrameReader, method_frame
@@ -59,7 +59,7 @@ def test_heartbeats_for_ever_do_not_hold_who_waits_for_what_comes() -> None:
 def test_a_peer_that_talks_without_end_is_stopped(
     bound: str, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client_module, bound, most)
+    monkeypatch.setattr(bounds, bound, most)
     client = link(Script(*([BEAT] * 200)))
     with pytest.raises(OverBudget, match="talks without end"):
         client.next(1, 1.0)

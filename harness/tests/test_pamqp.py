@@ -31,7 +31,8 @@ from harness.amqp0_9_1.frames import (
 )
 from harness.amqp0_9_1.tables import As
 from harness.amqp0_9_1.vocabulary import CODEC, Basic, Queue
-from harness.tests.wire import brief, of_type, short_text, thorough, unsigned
+from harness.tests.streams import brief, thorough, unsigned
+from harness.tests.wire import of_type, short_text
 
 names = st.text("abcXYZ019-_.:", max_size=100)
 common_leaves = st.one_of(

@@ -48,6 +48,12 @@ def test_nothing_is_served_on_a_channel_not_open(unopened: Any) -> None:
     assert Client(peer(), channels=0).is_refused(unopened) == (504, "connection")
 
 
+@pytest.mark.parametrize("code", [501, 502])
+def test_open_that_cannot_be_read_is_no_method_on_a_channel_not_open(code: Any) -> None:
+    client = Client(peer(undecodable=code), channels=0)
+    assert client.is_refused(raw(METHOD, 1, Channel.Open().encode() + b"more")) == (code, "connection")
+
+
 def test_channel_max_by_number_and_by_count() -> None:
     tune: dict[str, Any] = {"tune": Connection.TuneOk(2, 0, 0)}
     assert Client(peer(), channels=0, **tune).is_refused(Channel.Open(), channel=3) == (504, "connection")

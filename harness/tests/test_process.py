@@ -1,209 +1,68 @@
-"""Brokers as processes: descriptions read strictly, real brokers started, restarted, and gone afterwards."""
+"""Brokers as processes: started, restarted, asked for facilities, and gone afterwards, whoever is killed."""
 
-import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pamqp import commands, frame
 
 from harness import custody
 from harness.custody import bearers, born, marks, sweep
-from harness.description import descriptions, fill, parse
+from harness.description import parse
 from harness.process import ProcessTarget, accepts, free_ports
 from harness.target import TargetError
 from harness.targets import attach, target
+from harness.tests.processes import LISTENER, listener, stub, text_of
 
-HEADER = b"AMQP\x00\x00\x09\x01"
-START = b"\x01\x00\x00"  # a method frame on channel 0
-BROKERS = [
-    pytest.param("rabbitmq", marks=pytest.mark.broker("rabbitmq")),
-    pytest.param("garagemq", marks=pytest.mark.broker("garagemq")),
-]
-LISTENER = """
-import socket, sys
-listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
-print("listening", flush=True)
-while True:
-    listener.accept()[0].close()
-"""
-
-
-def text_of(command: list[str], within: float = 20, facilities: str = "") -> str:
-    """A description of one process on one port, run by `command`."""
-    return f"""
-product = "stub"
-about = "a stub"
-protocols = ["0-9-1"]
-[endpoint]
-port = "amqp"
-user = "ann"
-password = "word"
-virtual_host = "/"
-[process]
-package = "stub"
-requires = ["sh"]
-version = ["echo", "1.2"]
-ports = ["amqp"]
-within = {within}
-patience = 5
-[[process.run]]
-name = "broker"
-command = {json.dumps(command)}
-ready = "amqp"
-{facilities}
-"""
-
-
-def stub(command: list[str], within: float = 20, facilities: str = "") -> ProcessTarget:
-    """A target made from such a description."""
-    return ProcessTarget("stub", parse(text_of(command, within, facilities), "stub.toml"))
-
-
-def listener(facilities: str = "") -> ProcessTarget:
-    """A target that accepts connections and says nothing."""
-    return stub([sys.executable, "-c", LISTENER, "{port.amqp}"], facilities=facilities)
-
-
-@pytest.fixture(autouse=True)
-def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A place of its own for each test's target directories."""
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    return tmp_path
-
-
-def answer(port: int) -> bytes:
-    """What the peer on `port` says to the protocol header: one whole frame."""
-    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
-        connection.sendall(HEADER)
-        read = connection.makefile("rb")
-        start = read.read(7)
-        return start + read.read(int.from_bytes(start[3:7], "big") + 1)
-
-
-class Client:
-    """Just enough of a client to declare queues, made with another library than ours."""
-
-    def __init__(
-        self, endpoint_of: ProcessTarget, virtual_host: str = "/", login: str = "\0guest\0guest"
-    ) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", endpoint_of.endpoint().port), timeout=20)
-        self._read = self._socket.makefile("rb")
-        self._socket.sendall(HEADER)
-        self._receive()
-        self._send(0, commands.Connection.StartOk({}, "PLAIN", login, "en_US"))
-        self._receive()
-        self._send(0, commands.Connection.TuneOk(10, 8192, 0))
-        self._send(0, commands.Connection.Open(virtual_host))
-        self.opened = self._receive()
-
-    def ask(self, request: frame.FrameTypes) -> str:
-        """The name of the answer to a method on a new channel."""
-        self._send(1, commands.Channel.Open())
-        self._receive()
-        self._send(1, request)
-        return self._receive()
-
-    def close(self) -> None:
-        self._read.close()
-        self._socket.close()
-
-    def _send(self, channel: int, method: frame.FrameTypes) -> None:
-        self._socket.sendall(frame.marshal(method, channel))
-
-    def _receive(self) -> str:
-        start = self._read.read(7)
-        octets = start + self._read.read(int.from_bytes(start[3:7], "big") + 1)
-        return str(frame.unmarshal(octets)[2].name)
-
-
-def opened(one: ProcessTarget, virtual_host: str, login: str) -> str:
-    client = Client(one, virtual_host, login)
-    client.close()
-    return client.opened
-
-
-def asked(one: ProcessTarget, request: frame.FrameTypes) -> str:
-    client = Client(one)
-    try:
-        return client.ask(request)
-    finally:
-        client.close()
-
-
-# -- descriptions --------------------------------------------------------------------------------------
-
-
-def test_descriptions_come_with_the_suite() -> None:
-    known = descriptions()
-    assert list(known) == ["garagemq", "rabbitmq", "rabbitmq-tls"]
-    assert known["rabbitmq-tls"].facilities == known["rabbitmq"].facilities
-    assert set(known["garagemq"].facilities) == {"restart"}
-    assert set(known["rabbitmq"].facilities) == {
-        "restart",
-        "second-vhost",
-        "restricted-user",
-        "memory-alarm",
-        "lift-memory-alarm",
-    }
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "reason"),
-    [
-        ('user = "ann"', "", "endpoint: user is missing"),
-        ('user = "ann"', "user = 1", "endpoint: user has the wrong type"),
-        ('user = "ann"', 'user = "ann"\ncolour = "red"', "endpoint: colour is not a key"),
-        ('user = "ann"', 'user = "ann"\ntls = { colour = "x" }', "endpoint: tls: colour is not a key"),
-        ("within = 20", 'within = 20\nbefore = ["x"]', "before must be a list of lists of strings"),
-        ("within = 20", "within = 20\nbefore = [[]]", "before must be a list of lists of strings"),
-        ("within = 20", "within = 0", "within must be more than 0"),
-        ("within = 20", "within = true", "within has the wrong type"),
-        ('requires = ["sh"]', "requires = [1]", "requires must be a list of strings"),
-        ('ready = "amqp"', 'ready = "other"', "port other is used but not declared"),
-        ('steps = [{ await = "amqp" }]', "steps = [{ jump = 1 }]", "has jump where one of run, await"),
-        ('steps = [{ await = "amqp" }]', 'steps = [{ stop = "x" }]', "process x is used but not declared"),
-        ('steps = [{ await = "amqp" }]', "steps = []", "steps are missing"),
-        ('product = "stub"', "product", "stub.toml: "),
-    ],
-)
-def test_a_wrong_description_gets_a_sentence(old: str, new: str, reason: str) -> None:
-    text = text_of(["x"], facilities='[facilities.wait]\nsteps = [{ await = "amqp" }]')
-    assert text.count(old) == 1
-    parse(text, "stub.toml")
-    with pytest.raises(TargetError, match=reason):
-        parse(text.replace(old, new), "stub.toml")
-
-
-def test_placeholders_are_filled_and_other_braces_left_alone() -> None:
-    assert (
-        fill("{a}-{port.x} {127,0,0,1} ${Version}", {"a": "1", "port.x": "2"}) == "1-2 {127,0,0,1} ${Version}"
-    )
-    with pytest.raises(TargetError, match=r"placeholder \{b\}"):
-        fill("{b}", {"a": "1"})
+pytestmark = pytest.mark.usefixtures("temporary")
 
 
 def test_a_missing_executable_gets_a_sentence(monkeypatch: pytest.MonkeyPatch, temporary: Path) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None)
+    one = target("process:rabbitmq")
     with pytest.raises(TargetError, match=r"epmd not found; the Debian package rabbitmq-server brings it"):
-        target("process:rabbitmq").start()
+        one.start()
+    with pytest.raises(TargetError, match="is not running"):
+        attach(one.attachment()).endpoint()  # the workers of a run that has lost its target
     assert not list(temporary.iterdir())
 
 
-# -- processes -----------------------------------------------------------------------------------------
+FETCHED = (
+    'version = ["cat", "{fetched}/VERSION"]\nfetched = { name = "thing-1", by = "ci/brokers/fetch-thing" }'
+)
+
+
+def test_what_must_be_fetched_is_found_in_the_cache(monkeypatch: pytest.MonkeyPatch, temporary: Path) -> None:
+    monkeypatch.setenv("AMQP_CONFORMANCE_CACHE", str(temporary / "cache"))
+    text = text_of(["sh", "-c", "cat {fetched}/VERSION; exit 1"])
+    one = ProcessTarget("stub", parse(text.replace('version = ["echo", "1.2"]', FETCHED), "stub.toml"))
+    with pytest.raises(
+        TargetError, match="/cache/thing-1 is not there; run ci/brokers/fetch-thing to fetch it"
+    ):
+        one.start()
+    (temporary / "cache" / "thing-1").mkdir(parents=True)
+    (temporary / "cache" / "thing-1" / "VERSION").write_text("7.1\n")
+    assert one.describe()["version"] == "7.1"
+    with pytest.raises(TargetError, match=r"broker ended with status 1 before it was ready: 7\.1"):
+        one.start()
 
 
 def test_ports_are_free_and_different() -> None:
     ports = free_ports(("a", "b", "c"))
     assert len(set(ports.values())) == 3
     assert not any(accepts(port) for port in ports.values())
+
+
+def test_files_may_lie_in_directories_of_their_own() -> None:
+    described = text_of(["cat", "{directory}/etc/words"]).replace(
+        "patience = 5", 'patience = 5\nfiles = { "etc/words" = "for {user}" }'
+    )
+    with pytest.raises(TargetError, match="before it was ready: for ann"):
+        ProcessTarget("stub", parse(described, "stub.toml")).start()
 
 
 def test_stop_leaves_nothing_but_the_logs(temporary: Path) -> None:
@@ -224,7 +83,7 @@ def test_stop_leaves_nothing_but_the_logs(temporary: Path) -> None:
 
 def test_a_process_that_ends_at_once_is_reported_with_its_last_words(temporary: Path) -> None:
     one = stub(["sh", "-c", "echo first; echo no such colour >&2; exit 3"])
-    with pytest.raises(TargetError, match="broker ended with status 3 before it listened: no such colour"):
+    with pytest.raises(TargetError, match="broker ended with status 3 before it was ready: no such colour"):
         one.start()
     assert not list(temporary.iterdir())
 
@@ -233,6 +92,27 @@ def test_a_process_that_never_listens_is_reported_and_ended(temporary: Path) -> 
     one = stub(["sleep", "600"], within=0.05)
     with pytest.raises(TargetError, match=r"nothing listened on port 'amqp' within 0.05 s"):
         one.start()
+    assert not list(temporary.iterdir())
+
+
+READY = 'ready = "amqp"\nsays = "come in"'
+
+
+def saying(words: str, within: float = 20) -> ProcessTarget:
+    """A target that listens at once and says so, and then `words`."""
+    program = LISTENER.replace("while True:", f"print({words!r}, flush=True)\nwhile True:")
+    text = text_of([sys.executable, "-c", program, "{port.amqp}"], within).replace('ready = "amqp"', READY)
+    return ProcessTarget("stub", parse(text, "stub.toml"))
+
+
+def test_a_process_may_say_that_it_is_ready(temporary: Path) -> None:
+    with saying("do come in") as one:
+        assert one.logs()["broker.log"] == b"listening\ndo come in\n"
+
+
+def test_a_process_that_listens_and_never_says_that_it_is_ready_is_reported(temporary: Path) -> None:
+    with pytest.raises(TargetError, match=r"broker did not say 'come in' within 1 s"):
+        saying("stay out", within=1).start()
     assert not list(temporary.iterdir())
 
 
@@ -288,8 +168,8 @@ def test_what_attached_restarts_the_owner_still_ends(temporary: Path) -> None:
 
 OWNER = """
 import sys
-from harness.tests import test_process
-one = test_process.listener()
+from harness.tests.processes import listener
+one = listener()
 one.start()
 print(one.attachment()["directory"], flush=True)
 sys.stdin.read()
@@ -335,78 +215,3 @@ def test_the_next_start_sweeps_what_a_dead_owner_left(temporary: Path) -> None:
     assert not left.exists()
     assert mine.exists()
     assert foreign.exists()
-
-
-# -- real brokers --------------------------------------------------------------------------------------
-
-
-@pytest.fixture(params=BROKERS)
-def started(request: pytest.FixtureRequest) -> Iterator[ProcessTarget]:
-    one = target(f"process:{request.param}")
-    assert isinstance(one, ProcessTarget)
-    one.start()
-    yield one
-    one.stop()
-
-
-def test_a_real_broker_serves_restarts_and_leaves_nothing(started: ProcessTarget, temporary: Path) -> None:
-    port = started.endpoint().port
-    first = answer(port)
-    assert first.startswith(START)
-    assert first.endswith(b"\xce")
-    assert started.describe()["version"]
-    assert asked(started, commands.Queue.Declare(queue="kept", durable=True)) == "Queue.DeclareOk"
-    assert asked(started, commands.Queue.Declare(queue="lost")) == "Queue.DeclareOk"
-    attach(started.attachment()).use("restart")
-    assert started.endpoint().port == port
-    assert asked(started, commands.Queue.Declare(queue="kept", passive=True)) == "Queue.DeclareOk"
-    assert asked(started, commands.Queue.Declare(queue="lost", passive=True)) == "Channel.Close"
-    (directory,) = temporary.iterdir()
-    started.stop()
-    assert not bearers(directory)
-    assert not list(temporary.iterdir())
-    assert not accepts(port)
-    assert started.logs()["broker.log"]
-
-
-@pytest.mark.broker("rabbitmq", "garagemq")
-def test_brokers_run_side_by_side() -> None:
-    targets = [target(f"process:{name}") for name in ("garagemq", "garagemq", "rabbitmq")]
-    try:
-        for one in targets:
-            one.start()
-        assert len({one.endpoint().port for one in targets}) == 3
-        assert all(answer(one.endpoint().port).startswith(START) for one in targets)
-        targets[0].stop()
-        assert all(answer(one.endpoint().port).startswith(START) for one in targets[1:])
-    finally:
-        for one in targets:
-            one.stop()
-
-
-def logged(one: ProcessTarget, words: bytes) -> bool:
-    """Whether the broker's log says so; it is written a moment after the command has returned."""
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
-        if words in one.logs()["broker.log"]:
-            return True
-        os.sched_yield()
-    return False
-
-
-@pytest.mark.broker("rabbitmq")
-def test_rabbitmq_offers_its_facilities() -> None:
-    one = target("process:rabbitmq")
-    assert isinstance(one, ProcessTarget)
-    one.start()
-    try:
-        second = one.use("second-vhost")["virtual_host"]
-        made = one.use("restricted-user")
-        assert opened(one, second, "\0guest\0guest") == "Connection.OpenOk"
-        assert opened(one, "/", f"\0{made['user']}\0{made['password']}") == "Connection.Close"
-        one.use("memory-alarm")
-        assert logged(one, b"memory resource limit alarm set")
-        one.use("lift-memory-alarm")
-        assert logged(one, b"memory resource limit alarm cleared")
-    finally:
-        one.stop()

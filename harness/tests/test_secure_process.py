@@ -12,6 +12,8 @@ from harness.process import ProcessTarget
 from harness.target import TargetError
 from harness.tls import Security
 
+pytestmark = pytest.mark.usefixtures("temporary")
+
 LISTENER = """
 import pathlib, socket, sys, time
 assert pathlib.Path("made").read_text() == "one two"
@@ -45,12 +47,6 @@ ready = "amqp"
 
 def stub(text: str = TEXT) -> ProcessTarget:
     return ProcessTarget("stub", parse(text, "stub.toml"))
-
-
-@pytest.fixture(autouse=True)
-def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    return tmp_path
 
 
 def test_the_directory_is_prepared_in_order_before_anything_starts(temporary: Path) -> None:

@@ -22,7 +22,8 @@ from harness.amqp0_9_1.tables import (
     longstr,
     shortstr,
 )
-from harness.tests.wire import refusal_of, tables, thorough
+from harness.tests.streams import thorough
+from harness.tests.wire import refusal_of, tables
 
 # Tag, value, the octets behind the tag written out from the grammar (4.2.1), what is read.
 GOLDEN: list[tuple[str, Any, str, Any]] = [

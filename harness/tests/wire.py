@@ -1,4 +1,4 @@
-"""Hypothesis strategies for what travels on an AMQP 0-9-1 wire, and the settings its tests share."""
+"""Hypothesis strategies for what travels on an AMQP 0-9-1 wire."""
 
 from __future__ import annotations
 
@@ -6,25 +6,16 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from harness.amqp0_9_1.compiled import Method, Properties
 from harness.amqp0_9_1.frames import BODY, HEADER, HEARTBEAT, METHOD, PROTOCOL_HEADER, ContentHeader, Frame
 from harness.amqp0_9_1.tables import DecodeError, Timestamp
 from harness.amqp0_9_1.vocabulary import CODEC, Basic
-
-thorough = settings(derandomize=True, deadline=None, max_examples=150, database=None)
-"""The same examples in every run."""
-brief = settings(thorough, max_examples=25)
-"""For tests that are repeated for every method."""
+from harness.tests.streams import unsigned
 
 numbers = {"octet": 8, "short": 16, "long": 32, "longlong": 64, "timestamp": 64}
 """The elementary domains that are unsigned integers, with their size in bits."""
-
-
-def unsigned(bits: int) -> st.SearchStrategy[int]:
-    return st.integers(0, (1 << bits) - 1)
 
 
 short_text = st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=60)
@@ -79,17 +70,6 @@ frames: st.SearchStrategy[Frame] = st.one_of(
     st.builds(Frame, st.just(HEARTBEAT), unsigned(16), st.binary(max_size=3)),
 )
 units: st.SearchStrategy[bytes] = frames.map(Frame.encode) | st.just(PROTOCOL_HEADER)
-
-
-@st.composite
-def damaged(draw: st.DrawFn, whole: st.SearchStrategy[bytes]) -> bytes:
-    """Valid octets with some octets changed, then perhaps cut or extended."""
-    octets = bytearray(draw(whole))
-    for _ in range(draw(st.integers(1, 3))):
-        if octets:
-            octets[draw(st.integers(0, len(octets) - 1))] = draw(unsigned(8))
-    cut = draw(st.integers(0, len(octets)) | st.just(len(octets)))
-    return bytes(octets[:cut]) + draw(st.just(b"") | st.binary(max_size=10))
 
 
 def refusal_of(read: Callable[..., object], *arguments: Any) -> DecodeError | None:

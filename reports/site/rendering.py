@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from conformance.verdicts import TABLE, Verdict
 from reports.coverage import coverage
@@ -15,9 +16,11 @@ from reports.site.data import SiteData
 from reports.site.names import build_name, rule_name
 from reports.site.press import Press
 from reports.site.publishing import fresh
+from reports.site.relations import pieces, relatives
 from reports.site.targets import target
 from scenarios.registry import Checks
-from spec.rules import Level
+from spec.catalogue import Catalogue
+from spec.rules import Level, Rule
 
 BATCH = 256
 """Connections whose frames are looked up, and held, at a time."""
@@ -39,6 +42,7 @@ def render(output: Path, site: SiteData) -> list[Path]:
             rules=site.catalogue.by_identity,
             documents=site.catalogue.documents,
             columns=site.columns,
+            dense=len(site.columns) > DENSE,
             detected=site.detection is not None,
         )
         press.assets()
@@ -47,7 +51,9 @@ def render(output: Path, site: SiteData) -> list[Path]:
         for column in site.columns:
             page = f"targets/{build_name(column.build)}.html"
             press.page(page, "target.html.j2", **target(column, table, site))
-        covered = coverage(site.ledgers, site.catalogue, site.checks)
+        judged = {chapter.document.prefix for chapter in table.chapters if chapter.document}
+        books = [book for book in site.ledgers if book.document.prefix in judged]
+        covered = coverage(books, site.catalogue, site.checks)
         press.page("coverage.html", "coverage.html.j2", coverage=covered)
         press.text("matrix.json", as_json(table))
         press.text("matrix.csv", [as_csv(table)])
@@ -61,7 +67,6 @@ def _index(press: Press, table: Matrix) -> None:
         "index.html.j2",
         matrix=table,
         total=sum(1 for _ in table.rows),
-        dense=len(table.columns) > DENSE,
         levels=tuple(Level),
         seen=[row for row in TABLE if row.verdict in seen],
         blocking=" ".join(verdict for verdict in Verdict if verdict.blocks and verdict in seen),
@@ -70,6 +75,7 @@ def _index(press: Press, table: Matrix) -> None:
 
 
 def _rules(press: Press, table: Matrix, site: SiteData) -> None:
+    pages = {row.identity for row in table.rows}
     for batch in _batches(table.rows, site.columns):
         keys = {group.key for _, groups in batch for group in groups if group.key}
         rows = site.frames(sorted(keys)) if keys else {}
@@ -86,7 +92,17 @@ def _rules(press: Press, table: Matrix, site: SiteData) -> None:
                 proofs={proof.deviation: proof for proof in row.proofs or ()},
                 lines=list(rule_findings.lines(row, site.columns)),
                 told=rule_findings.told(row, groups, rows, press),
+                related=relatives(row.rule, site.catalogue, site.columns, pages) if row.rule else [],
+                **_arguments(row.rule, site.catalogue, pages),
             )
+
+
+def _arguments(rule: Rule | None, catalogue: Catalogue, pages: set[str]) -> dict[str, Any]:
+    """Reading and reason of a rule, in pieces: those that name a rule with a page lead there."""
+    if rule is None:
+        return {"reading": [], "reason": []}
+    named = [name for name in catalogue.named_by(rule) if name in pages]
+    return {name: list(pieces(getattr(rule, name), named)) for name in ("reading", "reason")}
 
 
 Batch = list[tuple[Row, list[rule_findings.Alike]]]

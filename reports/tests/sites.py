@@ -22,6 +22,8 @@ from spec.catalogue import catalogue
 NOT_FOUND = "0-9-1/queue.purge.02"
 EXCLUSIVE = "0-9-1/queue.declare.exclusive.exclusive"
 TAG = "0-9-1/domain.delivery-tag.non-zero"
+JUDGED = tuple(rule.id for rule in catalogue().rules if rule.document == "0-9-1")
+"""The rules of the document that the runs made here are about."""
 
 
 class Frames:

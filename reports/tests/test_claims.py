@@ -261,3 +261,15 @@ def test_every_row_about_a_rule_joins_one_and_no_rule_is_left_out() -> None:
     assert set(named) <= {rule.id for rule in catalogue().rules}
     assert set(of_the_xml) >= set(named)
     assert len(set(named)) == 115
+
+
+def test_every_row_about_the_prose_names_rules_that_are_there() -> None:
+    rows = [each for each in load(RABBITMQ).claims if each.subject is Subject.PROSE]
+    assert [each.name for each in rows if not each.rules] == []
+    named = {rule for each in rows for rule in each.rules}
+    assert named <= {rule.id for rule in catalogue().rules}
+    # As many sentences as the row has levels, or several rules of one sentence; never fewer.
+    assert [each.name for each in rows if len(each.rules) < len(each.level.split(","))] == [
+        "1.4.1 naming",  # both sentences are one rule, as no run can tell
+        "4.2.5.5 validate field names",  # to check and to refuse is one rule
+    ]

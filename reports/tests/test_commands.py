@@ -65,6 +65,30 @@ def test_folders_are_audited_without_spark(two: tuple[Path, Path]) -> None:
     assert "217 claims" in done.stdout
 
 
+def test_claims_that_differ_over_three_versions_are_marked_in_every_format(tmp_path: Path) -> None:
+    by_rule = "0-9-1/connection.tune-ok.frame-max.minimum"
+    by_prose = "0-9-1/prose/2.2.4.error-before-open-is-silent"
+    builds = {"3.10.8": Verdict.PASS, "4.0.5": Verdict.PASS, "4.3.6": Verdict.FAIL}
+    runs: list[str | Path] = []
+    for version, verdict in builds.items():
+        verdicts = {by_rule: verdict, by_prose: Verdict.PASS}
+        folder = tmp_path / version
+        runs.append(make_run(folder, run=version, product="RabbitMQ", version=version, verdicts=verdicts))
+    audited = ["audit", "--claims", Path(__file__).parents[2] / "ci" / "claims" / "rabbitmq.toml", *runs]
+    told = json.loads(plain(*audited, "--format", "json").stdout)
+    status = {each["name"]: each["status"] for each in told["claims"]}
+    dependent = {name for name, each in status.items() if each == "version-dependent"}
+    assert dependent == {by_rule, "connection.tune-ok", "connection"}  # the rule, its method, its class
+    assert status["2.2.4 close socket on pre-open error"] == "confirmed"  # a row of the prose
+    (row,) = [each for each in told["claims"] if each["name"] == by_rule]
+    assert [each["status"] for each in row["builds"]] == ["confirmed", "confirmed", "contradicted"]
+    for form in ("table", "markdown"):
+        shown = plain(*audited, "--format", form)
+        assert shown.returncode == 0
+        assert "3 version-dependent" in shown.stdout
+    assert plain(*audited, "--strict").returncode == 1
+
+
 @pytest.mark.parametrize(
     "arguments",
     [("ingest", "RUN", "--warehouse", "W"), ("report", "--warehouse", "W", "--output", "O")],

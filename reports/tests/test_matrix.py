@@ -15,7 +15,7 @@ import pytest
 from conformance.verdicts import Verdict
 from reports.findings import Build, Column
 from reports.matrix import DetectionError, Matrix, Proof, as_csv, as_json, matrix, read_detection
-from reports.tests.sites import EXCLUSIVE, NOT_FOUND, TAG, two_builds
+from reports.tests.sites import EXCLUSIVE, JUDGED, NOT_FOUND, TAG, two_builds
 from scenarios.registry import checks
 from spec.catalogue import catalogue
 
@@ -42,7 +42,7 @@ def as_table(table: Matrix) -> list[list[str]]:
 
 
 def test_every_rule_has_one_row_in_the_order_of_the_catalogue(columns: tuple[Column, ...]) -> None:
-    assert [row.identity for row in made(*columns).rows] == [rule.id for rule in catalogue().rules]
+    assert tuple(row.identity for row in made(*columns).rows) == JUDGED
 
 
 def test_rules_stand_under_their_class_and_section(columns: tuple[Column, ...]) -> None:
@@ -112,7 +112,7 @@ def test_what_no_document_has_is_listed_last(columns: tuple[Column, ...]) -> Non
 def test_no_product_makes_a_formula_or_a_line_of_its_own(columns: tuple[Column, ...], product: str) -> None:
     table = made(renamed(columns[0], product=product))
     assert not as_table(table)[0][-1].startswith(("=", "+", "-", "@", "\t", "\r"))
-    assert len(as_table(table)) == 1 + len(catalogue().rules)
+    assert len(as_table(table)) == 1 + len(JUDGED)
     as_csv(table).encode("utf-8")
     "".join(as_json(table)).encode("ascii")
     assert as_data(table)["builds"][0]["product"] == product

@@ -18,6 +18,11 @@ OUR_HEADER = Outcome(
 ANY_HEADER = Outcome(
     "eight octets that begin with AMQP", lambda seen: isinstance(seen, HeaderReceived), waits_for_end=True
 )
+SASL_OF_1_0 = Outcome(
+    "the protocol header of 1.0 for SASL",
+    lambda seen: isinstance(seen, HeaderReceived) and seen.header.octets == b"AMQP\x03\x01\x00\x00",
+    waits_for_end=True,
+)
 REQUIRED_FIELDS = ("host", "product", "version", "platform", "information")
 
 
@@ -46,14 +51,20 @@ def wrong_protocol_name_gets_a_valid_header_then_the_end(broker: Broker) -> None
 def version_beyond_all_gets_a_lower_one_offered(broker: Broker) -> None:
     """A header that asks for version 9-9-9 is answered by one whose version is not above it, and the end.
 
-    A Start of version 0-9 is legal too.
+    A Start of version 0-9 is legal too, and so is 1.0 where the server wants SASL before it.
     """
     broker.started()
     eager = broker.socket()
     eager.send_octets(b"AMQP\x00\x09\x09\x09")
     start = fields(Connection.Start, version_major=0, version_minor=9)
     lower = header_answered(at_most=(9, 9, 9))
-    answer = eager.expect(lower, start.under("the rule stands in the method start"))
+    answer = eager.expect(
+        lower,
+        start.under("the rule stands in the method start"),
+        SASL_OF_1_0.under(
+            "1.0 has a protocol header of its own for SASL, and its version is not above 9-9-9"
+        ),
+    )
     if isinstance(answer, HeaderReceived):
         eager.expect(closed_silently())
 

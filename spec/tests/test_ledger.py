@@ -9,17 +9,14 @@ from spec import ledger
 from spec.annotations import AnnotationError
 from spec.catalogue import DOCUMENTS, catalogue, identity_faults
 from spec.ledger import Ledger, build, dump, faults, key, load, rebuild
-from spec.rules import Rule
+from spec.statements import of_definition
 from spec.xml import DocumentError
 
 FILE = DOCUMENTS / "amqp0-9-1.ledger.json"
 COMMITTED = load(FILE)
-RULES = catalogue().rules
+ALL = catalogue().rules
+RULES = tuple(rule for rule in ALL if rule.document == "0-9-1")
 IDENTITY = "0-9-1/queue.declare.durable.persistence"
-
-
-def without(identity: str) -> tuple[Rule, ...]:
-    return tuple(rule for rule in RULES if rule.id != identity)
 
 
 def rebuilt(folder: Path) -> Ledger:
@@ -36,8 +33,7 @@ def edited(folder: Path, old: str, new: str) -> Ledger:
 
 
 def test_committed_file_is_what_a_rebuild_gives() -> None:
-    ((path, made),) = rebuild(DOCUMENTS, catalogue())
-    assert path == FILE
+    made = dict(rebuild(DOCUMENTS, catalogue()))[FILE]
     assert dump(made) == FILE.read_text(encoding="utf-8")
 
 
@@ -63,14 +59,26 @@ def test_ledger_names_the_document_of_the_catalogue() -> None:
 
 
 def test_ledger_and_catalogue_agree() -> None:
-    assert faults(COMMITTED, RULES) == ()
+    assert faults(COMMITTED, ALL) == ()
 
 
-def test_every_sentence_in_capitals_is_a_rule_s_but_one() -> None:
-    free = [each for each in COMMITTED.entries if any(word.isupper() for word in each.keywords)]
-    assert [(each.section, each.reason.split(":")[0]) for each in free if not each.claimed_by] == [
-        ("tx", "no rule yet")
+def test_every_sentence_in_capitals_is_a_rule_s() -> None:
+    capitals = [each for each in COMMITTED.entries if any(word.isupper() for word in each.keywords)]
+    assert capitals
+    assert [each for each in capitals if not each.claimed_by] == []
+
+
+def test_the_sentence_outside_every_rule_element_is_claimed_by_one_of_the_prose() -> None:
+    others = [each for each in COMMITTED.entries if each.claimed_by.startswith("0-9-1/prose/")]
+    assert [(each.section, each.claimed_by.rpartition("/")[2]) for each in others] == [
+        ("tx", "2.2.9.transaction-covers-publish-and-ack")
     ]
+    wrong = faults(COMMITTED, [rule for rule in ALL if rule.id != others[0].claimed_by])
+    assert [fault for fault in wrong if "which is no rule." in fault]
+
+
+def test_no_sentence_waits_for_a_rule() -> None:
+    assert not [each for each in COMMITTED.entries if each.reason.startswith("no rule yet")]
 
 
 def test_classes_of_reasons() -> None:
@@ -91,13 +99,21 @@ def test_removing_a_rule_fails() -> None:
     """Every one of the 115: by its sentences or, where they have no keyword, by its identity."""
     path = DOCUMENTS / "amqp0-9-1.xml"
     kept = {key(each.section, each.sha256): each.reason for each in COMMITTED.entries if each.reason}
+    elsewhere = {
+        key(each.section, each.sha256): [each.claimed_by]
+        for each in COMMITTED.entries
+        if each.claimed_by.startswith("0-9-1/prose/")
+    }
+    assert build(COMMITTED.document, of_definition(path, ALL), kept, elsewhere) == COMMITTED
     for rule in RULES:
-        less = dataclasses.replace(catalogue(), rules=without(rule.id))
+        others = tuple(each for each in catalogue().rules if each.id != rule.id)
+        less = dataclasses.replace(catalogue(), rules=others)
         assert len(identity_faults(less)) == 1
         claims = sum(each.claimed_by == rule.id for each in COMMITTED.entries)
         gone = [fault for fault in faults(COMMITTED, less.rules) if f"claimed by {rule.id}, which" in fault]
         assert len(gone) == claims
-        assert (build(path, COMMITTED.document, less.rules, kept) != COMMITTED) == (claims > 0)
+        made = build(COMMITTED.document, of_definition(path, less.rules), kept, elsewhere)
+        assert (made != COMMITTED) == (claims > 0)
 
 
 def test_rules_without_any_keyword_are_the_two_on_syntax() -> None:
@@ -145,7 +161,7 @@ def test_claim_by_an_identity_that_is_gone_fails() -> None:
         dataclasses.replace(each, claimed_by="0-9-1/gone") if each.claimed_by == IDENTITY else each
         for each in COMMITTED.entries
     )
-    wrong = faults(Ledger(COMMITTED.document, entries), RULES)
+    wrong = faults(Ledger(COMMITTED.document, entries), ALL)
     assert any("is claimed by 0-9-1/gone, which is no rule." in fault for fault in wrong)
     assert f"The rule {IDENTITY} has a keyword and claims no sentence." in wrong
 

@@ -3,7 +3,8 @@ import pytest
 from spec.catalogue import catalogue
 from spec.selection import SelectorError, select
 
-RULES = catalogue().rules
+RULES = tuple(rule for rule in catalogue().rules if rule.document == "0-9-1")
+"""Those of one document: a class or method may have rules in several."""
 
 
 @pytest.mark.parametrize(
@@ -33,6 +34,12 @@ def test_selector_means_so_many_rules(selector: str, count: int) -> None:
 @pytest.mark.parametrize("selector", ["must", "level:must"])
 def test_level_means_exactly_that_level(selector: str) -> None:
     assert select(RULES, [selector]) == tuple(rule for rule in RULES if rule.level == "must")
+
+
+def test_a_method_means_its_rules_in_every_document() -> None:
+    chosen = {rule.document for rule in select(catalogue().rules, ["queue.declare"])}
+    assert chosen >= {"0-9-1", "0-9-1/grammar"}
+    assert {rule.document for rule in select(catalogue().rules, ["0-9-1"])} == {"0-9-1"}
 
 
 def test_no_selector_means_all() -> None:

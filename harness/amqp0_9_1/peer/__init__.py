@@ -15,7 +15,7 @@ from harness.amqp0_9_1.peer.channel_table import CHANNEL, OTHERWISE
 from harness.amqp0_9_1.peer.connection_table import CONNECTION
 from harness.amqp0_9_1.peer.deliveries import serve
 from harness.amqp0_9_1.peer.entities import Store, VirtualHost
-from harness.amqp0_9_1.peer.events import Restarting, Shortened, State, Thing
+from harness.amqp0_9_1.peer.events import Restarting, Shortened, Thing
 from harness.amqp0_9_1.peer.exchange_table import EXCHANGE
 from harness.amqp0_9_1.peer.life import LIFE, tell
 from harness.amqp0_9_1.peer.policy import Policy
@@ -24,6 +24,7 @@ from harness.amqp0_9_1.peer.rows import Row, Tables
 from harness.amqp0_9_1.peer.session import Connection
 from harness.amqp0_9_1.peer.turn import Turn
 from harness.amqp0_9_1.peer.tx_table import TX
+from harness.rows import State, meet
 
 __all__ = ["TABLES", "Limits", "Peer", "Policy", "Row", "Tables"]
 
@@ -166,14 +167,4 @@ class Peer:
 
     def meet(self, state: State, turn: Turn) -> Row | None:
         """Take the first row for `state` and the turn's event whose condition holds, and return it."""
-        for row in self.tables.candidates(state, type(turn.event)):
-            if row.condition(turn):
-                if self.taken is not None:
-                    self.taken.add(row.name)
-                turn.row = row
-                for effect in row.effects:
-                    effect(turn)
-                if row.answer is not None:
-                    turn.connection.answer(turn, row.answer(turn))
-                return row
-        return None
+        return meet(self.tables, state, turn, self.taken)

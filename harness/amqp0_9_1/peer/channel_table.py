@@ -43,6 +43,11 @@ def is_beyond_channel_max(turn: Turn) -> bool:
     return bool(connection.channel_max) and used > connection.channel_max
 
 
+def was_meant_to_open(turn: Turn) -> bool:
+    """The method that cannot be read is Open: any other has no business here, whatever its arguments."""
+    return turn.event.method is Channel.Open
+
+
 def open_ok(_: Turn) -> Reply:
     """Channel.Open-Ok."""
     return Channel.OpenOk()
@@ -158,6 +163,13 @@ _OPENING = (
         answer=refuse_by(lambda policy: policy.beyond_channel_max),
     ),
     Row("channel.open: is answered", UNOPENED, Channel.Open, answer=open_ok, next=OPEN),
+    Row(
+        "channel.open: refuses arguments that cannot be read",
+        UNOPENED,
+        Undecodable,
+        was_meant_to_open,
+        answer=refuse_by(lambda policy: policy.undecodable),
+    ),
     Row("channel.open: refuses a channel already open", OPEN, Channel.Open, answer=refuse(CHANNEL_ERROR)),
     Row(
         "channel: refuses anything on a channel not open",

@@ -86,12 +86,12 @@ def deliver(turn: Turn) -> Reply:
 
 
 def serve(peer: Peer, host: VirtualHost) -> None:
-    """Deliver whatever can be delivered now, queue by queue."""
+    """Deliver whatever can be delivered now; queues take turns, message by message (4.3)."""
     while host.stirred:
         queue = next(iter(host.stirred))
         del host.stirred[queue]
-        while queue.alive and queue.consumers and _serve_one(peer, queue):
-            pass
+        if queue.alive and queue.consumers and _serve_one(peer, queue):
+            host.stir(queue)
 
 
 def _serve_one(peer: Peer, queue: Queue) -> bool:

@@ -50,15 +50,16 @@ class Message:
         body: bytes,
     ) -> None:
         self.store = store
+        self.header = header
+        self.body = body
+        # Before anything that can fail: what is counted here is taken off again whatever becomes of it.
+        store.octets += len(body) + len(header)
         self.publisher = publisher
         self.exchange = exchange
         self.routing_key = routing_key
-        self.header = header
         self.headers: Table = properties.headers or {}
         self.persistent = properties.delivery_mode == 2
         self.priority: int = properties.priority or 0
-        self.body = body
-        store.octets += len(body) + len(header)
 
     def __del__(self) -> None:
         # Here and nowhere else: a message is dropped in many places.

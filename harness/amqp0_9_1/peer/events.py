@@ -7,15 +7,9 @@ A row's event is a method class (`Queue.Declare`), or one of the classes below. 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 
 from harness.amqp0_9_1.compiled import Method, Properties
-
-
-class State(Enum):
-    """Base of all state columns; hashed by identity, because every frame looks one up."""
-
-    __hash__ = object.__hash__
+from harness.rows import State
 
 
 class ConnectionState(State):

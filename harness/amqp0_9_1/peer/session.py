@@ -22,6 +22,7 @@ from harness.amqp0_9_1.frames import (
     FrameReader,
     Garbage,
     Header,
+    Unit,
 )
 from harness.amqp0_9_1.peer import events
 from harness.amqp0_9_1.peer.deliveries import serve
@@ -122,8 +123,8 @@ class Connection:
     # What the transport calls.
 
     def receive(self, octets: bytes) -> None:
-        """Take octets the client sent, in pieces of any size."""
-        if self.state in _DEAF or not octets:
+        """Take octets the client sent, in pieces of any size; none where they are held back on the way."""
+        if self.state in _DEAF:
             return
         self._heard = True
         if self.state is ConnectionState.EXPECT_HEADER:
@@ -164,6 +165,11 @@ class Connection:
             serve(self.peer, self.host)
         return said
 
+    @property
+    def receiving(self) -> bool:
+        """Whether a frame has begun to come and is not complete."""
+        return bool(self._reader.pending)
+
     def next_timer(self) -> float | None:
         """When something is due, in seconds of the peer's clock."""
         if self.closed:
@@ -182,6 +188,8 @@ class Connection:
             # Nobody tells us when octets came, only that they did since the last tick.
             self._heard, self._last_heard = False, now
         if self.interval and now >= self._last_heard + 2 * self.interval:
+            # Whoever takes it lightly has two more intervals to wait.
+            self._last_heard = now
             self._meet(events.Silence())
         if self.interval and now >= self._next_beat:
             self._next_beat = now + self.interval / 2
@@ -274,7 +282,7 @@ class Connection:
             if row.next is ConnectionState.CLOSED:
                 self.close()
 
-    def _meet_unit(self, unit: Frame | Header | Garbage) -> None:
+    def _meet_unit(self, unit: Unit) -> None:
         if not isinstance(unit, Frame):
             self._meet(self._no_frame(unit))
         elif unit.type == METHOD:

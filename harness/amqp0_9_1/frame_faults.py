@@ -1,0 +1,58 @@
+"""Which frames a deviation acts on, where no method can be read out of them or it is about their place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from harness.amqp0_9_1.compiled import Method
+from harness.amqp0_9_1.frames import BODY, HEADER, METHOD, Frame
+from harness.amqp0_9_1.tables import DecodeError
+from harness.amqp0_9_1.vocabulary import CODEC
+
+Matching = Callable[[Frame], bool]
+
+
+def sent_on(method: type[Method], fits: Callable[[int], bool]) -> Matching:
+    """Frames with the method, readable or not, on a channel whose number fits."""
+    begun = method.key.to_bytes(4)
+    return lambda frame: frame.type == METHOD and frame.payload.startswith(begun) and fits(frame.channel)
+
+
+def sent_whole(method: type[Method], fits: Callable[[int], bool]) -> Matching:
+    """The same with the frames of its content, if it carries one: then all content on such a channel."""
+    of_method = sent_on(method, fits)
+    carries: bool = method.spec.content
+    return lambda frame: (
+        of_method(frame) or (carries and frame.type in (HEADER, BODY) and fits(frame.channel))
+    )
+
+
+def unreadable(method: type[Method]) -> Matching:
+    """Frames with the method whose arguments cannot be read."""
+    of_method = sent_on(method, lambda _: True)
+
+    def matches(frame: Frame) -> bool:
+        if not of_method(frame):
+            return False
+        try:
+            frame.method()
+        except DecodeError:
+            return True
+        return False
+
+    return matches
+
+
+def unknown(class_index: int) -> Matching:
+    """Method frames of the class with an index that no method has."""
+
+    def matches(frame: Frame) -> bool:
+        if frame.type != METHOD or int.from_bytes(frame.payload[:2]) != class_index:
+            return False
+        try:
+            CODEC.method_class(frame.payload)
+        except DecodeError:
+            return True
+        return False
+
+    return matches

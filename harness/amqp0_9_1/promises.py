@@ -1,0 +1,59 @@
+"""What facilities of a target promise in AMQP 0-9-1: each look uses what a facility gave, as scenarios do.
+
+A look raises Stop where the promise is not kept, KeyError where the facility did not give what is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from harness.amqp0_9_1.broker import Broker
+from harness.amqp0_9_1.outcomes import closed_silently, connection_closed
+from harness.amqp0_9_1.vocabulary import Connection
+from harness.expect import ControlFailed, Unmet
+
+Look = Callable[[Broker, Mapping[str, str]], str]
+
+
+def second_host(broker: Broker, given: Mapping[str, str]) -> str:
+    """Another virtual host can be opened by the same user."""
+    host = given["virtual_host"]
+    if host == broker.endpoint.virtual_host:
+        raise ControlFailed("the second virtual host", f"{host}, which is the first one")
+    broker.connection(virtual_host=host).channel()
+    return f"virtual host {host} is opened"
+
+
+def restricted_user(broker: Broker, given: Mapping[str, str]) -> str:
+    """Another user logs in, and is not let into the virtual host."""
+    restricted = broker.socket(user=given["user"], password=given["password"])
+    restricted.begin()
+    restricted.authenticate()
+    host = restricted.endpoint.virtual_host
+    restricted.send(restricted.tune_ok())
+    restricted.send(Connection.Open(host))
+    try:
+        restricted.expect(connection_closed() | closed_silently())
+    except Unmet as failure:
+        raise ControlFailed(f"connection.open of {host} by the restricted user", failure.actual) from None
+    return f"{given['user']} logs in and is refused virtual host {host}"
+
+
+def lifted_alarm(broker: Broker, given: Mapping[str, str]) -> str:
+    """Messages are taken and handed out again."""
+    del given
+    channel = broker.channel()
+    queue = channel.declare_queue(exclusive=True)
+    channel.publish(b"after the alarm", key=queue)
+    channel.depth(queue)
+    if channel.get(queue) is None:
+        raise ControlFailed("a message published after the alarm", "an empty queue")
+    return "lifted: a message is taken and handed out again"
+
+
+LOOKS: Mapping[str, Look] = {
+    "second-vhost": second_host,
+    "restricted-user": restricted_user,
+    "lift-memory-alarm": lifted_alarm,
+}
+"""By facility."""

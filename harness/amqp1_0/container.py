@@ -1,0 +1,108 @@
+"""The fixture of the 1.0 scenarios: the container under test, in the standard's word for a peer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from harness.amqp1_0.client import CONNECTION, Link
+from harness.amqp1_0.connection import AmqpConnection, OtherHeader
+from harness.amqp1_0.frames import PROTOCOL_HEADER, SASL_HEADER
+from harness.amqp1_0.outcomes import HeaderReceived
+from harness.amqp1_0.performatives import SaslMechanisms
+from harness.context import Context
+from harness.expect import Inapplicable
+from harness.fixture import Fixture
+from harness.link import Closed
+from harness.target import Endpoint
+from harness.transport import Transport
+
+
+@dataclass
+class Layers:
+    """What has been found out about a target, kept over its scenarios: whether it offers SASL."""
+
+    sasl: bool | None = None
+
+
+class Container(Fixture[AmqpConnection]):
+    """The container under test, for one scenario: opens connections, and leaves nothing behind."""
+
+    def __init__(
+        self,
+        connect: Callable[[], Transport],
+        endpoint: Endpoint,
+        context: Context,
+        protocol: str,
+        layers: Layers | None = None,
+    ) -> None:
+        super().__init__(connect, endpoint, context, protocol)
+        self.layers = layers or Layers()
+
+    # -- connections -----------------------------------------------------------------------------------
+
+    def socket(self, **endpoint: Any) -> AmqpConnection:
+        """A connection on which nothing has been said yet; `endpoint` changes user, host, …"""
+        self._opened += 1
+        place = self._endpoint_with(endpoint)
+        link = Link(self._connect(), self.context, self._connection_name(), self._protocol)
+        own = f"{self.context.prefix}-c{self._opened}"
+        connection = AmqpConnection(link, self.context, place, own)
+        self._connections.append(connection)
+        return connection
+
+    def offered(self, **endpoint: Any) -> tuple[AmqpConnection, SaslMechanisms]:
+        """A connection on which the server has offered its mechanisms. Raises Inapplicable without SASL."""
+        connection = self._with_sasl(endpoint)
+        if connection is None:
+            raise Inapplicable("the target offers no layer of SASL")
+        return connection, connection.control("the SASL header", SaslMechanisms)
+
+    def secured(self, **endpoint: Any) -> AmqpConnection:
+        """A connection on which an AMQP header is due: inside SASL, where the target has it."""
+        connection = self._with_sasl(endpoint)
+        if connection is None:
+            return self.socket(**endpoint)
+        connection.control("the SASL header", SaslMechanisms)
+        connection.authenticate()
+        return connection
+
+    def negotiated(self, **endpoint: Any) -> AmqpConnection:
+        """A connection on which layers and headers are done and nothing is opened."""
+        connection = self.secured(**endpoint)
+        connection.exchange_headers()
+        return connection
+
+    def connection(self, **open_fields: Any) -> AmqpConnection:
+        """A connection ready for use: opened, with these fields in our open."""
+        connection = self.negotiated()
+        connection.open(**open_fields)
+        return connection
+
+    def _with_sasl(self, endpoint: dict[str, Any]) -> AmqpConnection | None:
+        """A connection with SASL headers exchanged; None where the server wants AMQP at once."""
+        if self.layers.sasl is False:
+            return None
+        connection = self.socket(**endpoint)
+        connection.send(SASL_HEADER)
+        seen = connection.link.next(CONNECTION, self.context.patience.close)
+        if isinstance(seen, HeaderReceived):
+            if seen.header.octets not in (SASL_HEADER, PROTOCOL_HEADER):
+                raise OtherHeader(seen.header)
+            self.layers.sasl = seen.header.octets == SASL_HEADER
+        elif isinstance(seen, Closed) and self.layers.sasl is None:
+            # It may have no word for what it does not know; with an AMQP header it will show.
+            self.layers.sasl = False
+        else:
+            raise connection.failed("the SASL header", seen)
+        if self.layers.sasl:
+            return connection
+        connection.drop()
+        return None
+
+    # -- surroundings ----------------------------------------------------------------------------------
+
+    def address(self) -> str:
+        """An address that links can be attached to. Raises NotRun when the target has none for us."""
+        return self.facility("address")["address"]

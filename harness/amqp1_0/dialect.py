@@ -1,0 +1,210 @@
+"""AMQP 1.0 as the runner sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
+from secrets import token_hex
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from harness.amqp1_0 import sasl
+from harness.amqp1_0.annotate import annotate
+from harness.amqp1_0.benchmark import figures
+from harness.amqp1_0.connection import AmqpConnection, OtherHeader
+from harness.amqp1_0.container import Container, Layers
+from harness.amqp1_0.deviations import Fault, Interposer
+from harness.amqp1_0.fakes import FAKES, Replacement
+from harness.amqp1_0.footprint import Footprint, footprint, tables_with, touches
+from harness.amqp1_0.frames import PROTOCOL_HEADER, Header
+from harness.amqp1_0.mutants import mutants
+from harness.amqp1_0.peer import DEFAULT, TABLES, Peer, Policy
+from harness.amqp1_0.performatives import Open
+from harness.amqp1_0.promises import LOOKS
+from harness.amqp1_0.types import Map
+from harness.annotation import Span
+from harness.context import Context
+from harness.deviation import Mutant
+from harness.dialect import Banner, Figure, tried
+from harness.dialect import Look as Tried
+from harness.expect import ControlFailed, Inapplicable, Inconclusive, Stop
+from harness.fixture import played, visiting
+from harness.footprint import observed
+from harness.journal import Event
+from harness.peer import PeerServer
+from harness.target import Target
+from harness.transport import NotSpoken, Unreachable
+
+TRIPS = 3
+"""Round trips that the probe measures."""
+LIMITS = ("max_frame_size", "channel_max", "idle_time_out", "offered_capabilities", "desired_capabilities")
+"""What an open tells of its container beside its name and its properties."""
+
+
+class Amqp10:
+    """The dialect of document 1-0."""
+
+    document = "1-0"
+
+    def __init__(self) -> None:
+        self._layers: WeakKeyDictionary[Target, Layers] = WeakKeyDictionary()
+
+    def session(self, target: Target, context: Context) -> AbstractContextManager[Container]:
+        """A `Container` for one scenario."""
+        return played(self._container(target, context), self.document)
+
+    def _container(self, target: Target, context: Context) -> Container:
+        layers = self._layers.setdefault(target, Layers())
+        return Container(
+            lambda: target.connect(self.document), target.endpoint(), context, self.document, layers
+        )
+
+    def _visit(self, target: Target, within: float) -> AbstractContextManager[Container]:
+        """A container to look at for `within` seconds.
+
+        Its name is its own: some brokers let in one container of a name, and other workers look as well.
+        """
+        return visiting(
+            lambda context: self._container(target, context), within, prefix=f"probe-{token_hex(4)}"
+        )
+
+    def probe(self, target: Target, within: float = 30.0) -> Banner:
+        """Open one connection and keep the shortest round trip of a few sessions begun, as many as it allows.
+
+        None of them is ended: there are brokers that leave one end in a thousand without an answer. Raises
+        NotSpoken when the target answers with the protocol header of another protocol.
+        """
+        try:
+            with self._visit(target, within) as container:
+                connection = _let_in(container, target)
+                told = connection.open()
+                connection.beats()  # one that has just started may answer later than it bears silence
+                trips = []
+                with suppress(Inconclusive):  # no channel is left
+                    for _ in range(TRIPS):
+                        began = connection.link.now()
+                        connection.begin()
+                        trips.append(connection.link.now() - began)
+        except OtherHeader as failure:
+            raise _not_opened(target, failure, spoken=_is_ours(failure.header)) from None
+        except Stop as failure:
+            raise _not_opened(target, failure) from None
+        facts = _facts(told)
+        return Banner(str(facts.get("product", "")), str(facts.get("version", "")), facts, min(trips))
+
+    def serves(self, target: Target, within: float = 15.0) -> None:
+        """Open a connection and begin a session."""
+        try:
+            with self._visit(target, within) as container:
+                connection = container.connection()
+                connection.beats()
+                connection.begin()
+        except Stop as failure:
+            raise Unreachable(f"{target.name} no longer serves a new client: {failure}") from None
+
+    def remove(self, target: Target, context: Context, entities: Iterable[tuple[str, str]]) -> list[str]:
+        """Nothing is left to remove: what is named by a scenario goes with its connection."""
+        del target, context, entities
+        return []
+
+    def promises(self) -> Mapping[str, Tried]:
+        """What facilities promise here, by name."""
+        return {facility: tried(self._visit, look) for facility, look in LOOKS.items()}
+
+    def annotate(self, octets: bytes) -> Iterator[Span]:
+        """The fields of one frame or protocol header."""
+        return annotate(octets)
+
+    def policies(self) -> Mapping[str, object]:
+        """The legal variants of the reference peer by name."""
+        return dict(Policy.variants())
+
+    def reference_peer(self, change: object = None, policy: object = None) -> PeerServer:
+        """The strict embedded peer, with a deviation's change and one of its legal variants."""
+        if isinstance(change, Replacement):
+            return change.make()
+        taken: set[str] = set()
+        tables = tables_with(change) if isinstance(change, Fault) else TABLES
+        chosen = policy if isinstance(policy, Policy) else DEFAULT
+        if change is None:
+            tables = replace(tables, strategies=observed(tables.strategies, taken))
+            chosen = observed(chosen, taken)
+        peer = Peer(chosen, tables, taken=taken)
+        return change.before(peer) if isinstance(change, Interposer) else peer
+
+    def benchmarks(self) -> Iterator[Figure]:
+        """Our codec beside Qpid Proton's."""
+        return figures()
+
+    def fakes(self) -> Mapping[str, object]:
+        """Peers that know no rule at all."""
+        return FAKES
+
+    def mutants(self) -> Iterable[Mutant[Fault]]:
+        """Every row of the tables dropped, misled, and answering wrongly."""
+        return mutants()
+
+    def footprint(self, peer: PeerServer, events: Iterable[Event]) -> Footprint:
+        """What an exchange used of a clean reference peer."""
+        assert isinstance(peer, Peer)
+        return footprint(peer.taken or (), events)
+
+    def touches(self, change: object, footprint: Footprint) -> bool:
+        """Whether a deviation's change could show in an exchange with this footprint."""
+        return touches(change, footprint)
+
+
+def _let_in(container: Container, target: Target) -> AmqpConnection:
+    """A connection on which an open is due. Raises Unreachable where our mechanism is not offered."""
+    try:
+        connection, offered = container.offered()
+    except Inapplicable:
+        return container.negotiated()
+    wanted = connection.endpoint.mechanism
+    if not sasl.offers(offered, wanted):
+        listed = (
+            " ".join(map(str, offered.sasl_server_mechanisms)).encode("unicode_escape").decode() or "none"
+        )
+        raise Unreachable(f"{target.name} does not offer the SASL mechanism {wanted}, only {listed}")
+    connection.authenticate()
+    connection.exchange_headers()
+    return connection
+
+
+def _is_ours(header: Header) -> bool:
+    """Whether a header is one of AMQP 1.0, whatever layer it opens."""
+    return header.version == Header(PROTOCOL_HEADER).version
+
+
+def _not_opened(target: Target, failure: Stop, spoken: bool = True) -> Unreachable:
+    hint = "; it speaks TLS (amqps://)" if target.answers_tls() else _hint(failure)
+    sentence = f"{target.name} does not open an AMQP 1.0 connection: {failure}{hint}"
+    return Unreachable(sentence) if spoken else NotSpoken(sentence)
+
+
+def _hint(failure: Stop) -> str:
+    """What a user may have got wrong."""
+    refused = isinstance(failure, ControlFailed) and failure.what == "sasl-init"
+    return "; are user and password right?" if refused else ""
+
+
+def _facts(told: Open) -> dict[str, Any]:
+    """What an open tells of its container, as plain values."""
+    properties: Any = told.properties
+    pairs = properties.pairs if isinstance(properties, Map) else ()
+    facts = {str(key): _plain(value) for key, value in pairs}
+    limits = {name.replace("_", "-"): _plain(getattr(told, name)) for name in LIMITS}
+    return facts | {"container-id": _plain(told.carried("container_id"))} | limits
+
+
+def _plain(value: Any) -> Any:
+    """A value without the type system's own classes."""
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    return int(value) if isinstance(value, int) else str(value)
+
+
+DIALECT = Amqp10()

@@ -1,0 +1,236 @@
+"""What can happen to the peer, and the states it can be in: the vocabulary of the tables' first columns.
+
+A row's event is the class of a performative that arrived (`Open`, `Begin`), one of `Sending` for what the
+peer is about to say, or another of the classes below. A row for a base class (`Composite`, `Event`) takes
+everything derived from it that no earlier row took.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from harness.amqp1_0.composites import Composite
+from harness.amqp1_0.frames import Frame
+from harness.rows import State
+
+
+class ConnectionState(State):
+    """Where a connection stands: the states of section 2.4.6, in the order of figure 2.24."""
+
+    START = "nothing sent or received"
+    HDR_RCVD = "header received, not sent"
+    HDR_SENT = "header sent, not received"
+    HDR_EXCH = "headers exchanged"
+    OPEN_RCVD = "headers exchanged, open received, not sent"
+    OPEN_SENT = "headers exchanged, open sent, not received"
+    OPEN_PIPE = "header and open sent, nothing received"
+    CLOSE_PIPE = "headers exchanged, open and close sent, no open received"
+    OC_PIPE = "header, open and close sent, nothing received"
+    OPENED = "open"
+    CLOSE_RCVD = "close received, not sent"
+    CLOSE_SENT = "close sent, not received"
+    DISCARDING = "close sent because of an error, not received"
+    END = "nothing may be written any more"
+
+
+class SaslState(State):
+    """Where the SASL layer stands, which precedes START of the connection inside it (Part 5)."""
+
+    HDR_SENT = "SASL header sent, not received"
+    EXPECT_INIT = "mechanisms sent"
+    EXPECT_RESPONSE = "challenge sent"
+
+
+class SessionState(State):
+    """Where a session stands, of the states of section 2.5.5 those a session begun by the client comes to."""
+
+    UNMAPPED = "not mapped to a channel"
+    MAPPED = "begins exchanged"
+    DISCARDING = "end sent because of an error, not received"
+
+
+class LinkState(State):
+    """Where a link stands."""
+
+    DETACHED = "not attached"
+    ATTACHED = "attached"
+    DETACH_SENT = "detach sent, not received"
+
+
+class Event:
+    """Something that happened, other than a performative that arrived."""
+
+    __slots__ = ()
+
+
+class Entered(Event):
+    """The connection has come into its state: what the document has it do there by itself."""
+
+
+# -- what arrives --------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class HeaderReceived(Event):
+    """A protocol header, or what came in its place."""
+
+    octets: bytes
+
+
+class AmqpHeader(HeaderReceived):
+    """AMQP 0 1.0.0."""
+
+    __slots__ = ()
+
+
+class SaslHeader(HeaderReceived):
+    """AMQP 3 1.0.0."""
+
+    __slots__ = ()
+
+
+class ForeignHeader(HeaderReceived):
+    """Another version, another protocol id, or no protocol header at all."""
+
+    __slots__ = ()
+
+
+@dataclass(slots=True)
+class Unacceptable(Event):
+    """A frame that is not to be processed; `why` says what is wrong with it."""
+
+    why: str
+
+
+class Malformed(Unacceptable):
+    """A size or a data offset of which no valid frame header can be formed (2.3.1)."""
+
+    __slots__ = ()
+
+
+class Oversized(Unacceptable):
+    """A frame announces more octets than the peer accepts (2.7.1)."""
+
+    __slots__ = ()
+
+
+class ChannelOutOfRange(Unacceptable):
+    """A frame on a channel above what the peer accepts (2.7.1)."""
+
+    __slots__ = ()
+
+
+class Undecodable(Unacceptable):
+    """A body that is no performative at all, or whose fields cannot be decoded (2.3.2)."""
+
+    __slots__ = ()
+
+
+class Undefined(Unacceptable):
+    """A described list with a descriptor that is none of section 2.7 (2.3.2)."""
+
+    __slots__ = ()
+
+
+@dataclass(slots=True)
+class Invalid(Unacceptable):
+    """A performative with a field that is missing, of another type or none of its choices (2.7)."""
+
+    performative: Composite
+    missing: bool
+
+
+class InvalidOpen(Invalid):
+    """An open that is so."""
+
+    __slots__ = ()
+
+
+@dataclass(slots=True)
+class ForeignType(Unacceptable):
+    """A frame whose type is not that of the layer (2.3.1)."""
+
+    frame: Frame
+
+
+class EmptyFrame(Event):
+    """A frame without a body (2.4.5)."""
+
+
+class StreamEnded(Event):
+    """The client's stream ended; the peer can still write."""
+
+
+class HungUp(Event):
+    """The client's side of the socket is gone."""
+
+
+# -- what time brings, and operators -------------------------------------------------------------------
+
+
+class Silence(Event):
+    """No frame arrived for longer than the peer's threshold (2.4.5)."""
+
+
+class TrafficDue(Event):
+    """The peer has said nothing for as long as its partner's idle-time-out permits (2.4.5)."""
+
+
+class Waited(Event):
+    """The time the peer waits for its partner's close is over (2.4.3)."""
+
+
+class Restarting(Event):
+    """The server goes down and comes up again."""
+
+
+# -- what is about to be said --------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Sending(Event):
+    """The peer is about to write these octets. Without a row for it the state does not permit it."""
+
+    octets: bytes
+
+
+class SendingHeader(Sending):
+    """A protocol header."""
+
+    __slots__ = ()
+
+
+class SendingSasl(Sending):
+    """A frame of the SASL layer."""
+
+    __slots__ = ()
+
+
+class SendingOpen(Sending):
+    """An open."""
+
+    __slots__ = ()
+
+
+class SendingClose(Sending):
+    """A close without an error."""
+
+    __slots__ = ()
+
+
+class SendingError(Sending):
+    """A close with an error."""
+
+    __slots__ = ()
+
+
+class SendingFrame(Sending):
+    """Any other frame."""
+
+    __slots__ = ()
+
+
+class SendingEmpty(SendingFrame):
+    """A frame without a body."""
+
+    __slots__ = ()

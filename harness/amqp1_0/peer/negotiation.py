@@ -1,0 +1,223 @@
+"""The way to two equal protocol headers: versions, protocol ids, and the SASL layer (2.2; Part 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from harness.amqp1_0.composites import Composite
+from harness.amqp1_0.frames import PROTOCOL_HEADER, SASL_HEADER, Header
+from harness.amqp1_0.peer.events import (
+    EmptyFrame,
+    Entered,
+    HeaderReceived,
+    SaslHeader,
+    SaslState,
+    SendingSasl,
+    Unacceptable,
+)
+from harness.amqp1_0.peer.states import END, HDR_RCVD, START, write
+from harness.amqp1_0.peer.turn import Reply, Row, Turn
+from harness.amqp1_0.performatives import (
+    SaslChallenge,
+    SaslCode,
+    SaslInit,
+    SaslMechanisms,
+    SaslOutcome,
+    SaslResponse,
+)
+
+SASL_HDR_SENT = SaslState.HDR_SENT
+EXPECT_INIT = SaslState.EXPECT_INIT
+EXPECT_RESPONSE = SaslState.EXPECT_RESPONSE
+
+
+def does_not_wait(turn: Turn) -> bool:
+    """The server speaks first, and no security layer is due."""
+    return turn.policy.header == "at once" and not _sasl_comes_first(turn)
+
+
+def does_not_wait_for_sasl(turn: Turn) -> bool:
+    """The server speaks first, and SASL is due."""
+    return turn.policy.header == "at once" and _sasl_comes_first(turn)
+
+
+def _sasl_comes_first(turn: Turn) -> bool:
+    return turn.policy.layers != "bare" and not turn.connection.user
+
+
+def sasl_is_accepted(turn: Turn) -> bool:
+    """There is a SASL layer, and it has not been gone through."""
+    return _sasl_comes_first(turn)
+
+
+def header_is_accepted(turn: Turn) -> bool:
+    """The header received is that of 1.0.0, and no security layer is missing."""
+    connection = turn.connection
+    served = bool(connection.user) or turn.policy.layers != "sasl"
+    return served and connection.header == PROTOCOL_HEADER
+
+
+def our_header(_: Turn) -> Reply:
+    """The header of 1.0.0."""
+    return (Header(PROTOCOL_HEADER),)
+
+
+def another_header(turn: Turn) -> Reply:
+    """A header that would be accepted, of the id the policy prefers (2.2)."""
+    offers_sasl = turn.policy.layers == "sasl" or (
+        turn.policy.layers == "either" and turn.policy.offered_id == "sasl"
+    )
+    return (Header(SASL_HEADER if offers_sasl and not turn.connection.user else PROTOCOL_HEADER),)
+
+
+def write_sasl_header(turn: Turn) -> None:
+    """The header of the SASL layer."""
+    turn.connection.put(SASL_HEADER)
+
+
+def mechanisms(turn: Turn) -> Reply:
+    """sasl-mechanisms."""
+    return (SaslMechanisms(turn.policy.mechanisms),)
+
+
+def is_not_offered(turn: Turn) -> bool:
+    """The client chose a mechanism that is not in the list."""
+    return turn.event.mechanism not in turn.policy.mechanisms
+
+
+def lacks_a_response(turn: Turn) -> bool:
+    """The mechanism needs a response, and none came with sasl-init."""
+    return turn.event.initial_response is None and turn.event.mechanism == "PLAIN"
+
+
+def remember_mechanism(turn: Turn) -> None:
+    """sasl-response will not name it again."""
+    turn.connection.mechanism = str(turn.event.mechanism)
+
+
+def ask_for_response(_: Turn) -> Reply:
+    """An empty challenge."""
+    return (SaslChallenge(b""),)
+
+
+def credentials_are_good(turn: Turn) -> bool:
+    """The mechanism finds out who the client is."""
+    return bool(_user(turn))
+
+
+def log_in(turn: Turn) -> None:
+    """Remember who the client is."""
+    turn.connection.user = _user(turn)
+
+
+def outcome(code: int) -> Callable[[Turn], Reply]:
+    """sasl-outcome with this code."""
+
+    def answer(_: Turn) -> Reply:
+        return (SaslOutcome(code),)
+
+    answer.__name__ = f"outcome_{code}"
+    return answer
+
+
+def _user(turn: Turn) -> str:
+    """Who the client is by its mechanism; empty when its credentials are bad."""
+    event = turn.event
+    if isinstance(event, SaslInit):
+        named, response = str(event.mechanism), event.initial_response or b""
+    else:
+        named, response = turn.connection.mechanism, event.response
+    return _READERS[named](turn, response) if named in _READERS else ""
+
+
+def _plain(turn: Turn, response: bytes) -> str:
+    parts = response.decode("utf-8", "surrogateescape").split("\0")
+    known = len(parts) == 3 and turn.peer.users.get(parts[1]) == parts[2]
+    return parts[1] if known else ""
+
+
+_READERS: Final[Mapping[str, Callable[[Turn, bytes], str]]] = {
+    "PLAIN": _plain,
+    "ANONYMOUS": lambda _turn, _trace: "anonymous",
+    "EXTERNAL": lambda turn, wanted: (
+        turn.peer.external if wanted in (b"", turn.peer.external.encode()) else ""
+    ),
+}
+"""How each mechanism finds out who the client is; the mechanisms are those of harness.sasl."""
+
+_SASL = (
+    Row("sasl: S:frame", (START, *SaslState), SendingSasl, effects=(write,)),
+    Row(
+        "sasl: header is sent at once",
+        START,
+        Entered,
+        does_not_wait_for_sasl,
+        (write_sasl_header,),
+        next=SASL_HDR_SENT,
+    ),
+    Row(
+        "sasl: header is answered with ours",
+        START,
+        SaslHeader,
+        sasl_is_accepted,
+        (write_sasl_header,),
+        mechanisms,
+        EXPECT_INIT,
+    ),
+    Row("sasl: header after ours", SASL_HDR_SENT, SaslHeader, answer=mechanisms, next=EXPECT_INIT),
+    Row(
+        "sasl-init: refuses a mechanism not offered",
+        EXPECT_INIT,
+        SaslInit,
+        is_not_offered,
+        answer=outcome(SaslCode.AUTH),
+        next=END,
+    ),
+    Row(
+        "sasl-init: asks for the response",
+        EXPECT_INIT,
+        SaslInit,
+        lacks_a_response,
+        (remember_mechanism,),
+        ask_for_response,
+        EXPECT_RESPONSE,
+    ),
+    Row(
+        "sasl-init: good credentials",
+        EXPECT_INIT,
+        SaslInit,
+        credentials_are_good,
+        (log_in,),
+        outcome(SaslCode.OK),
+        START,
+    ),
+    Row(
+        "sasl-response: good credentials",
+        EXPECT_RESPONSE,
+        SaslResponse,
+        credentials_are_good,
+        (log_in,),
+        outcome(SaslCode.OK),
+        START,
+    ),
+    Row(
+        "sasl: bad credentials",
+        (EXPECT_INIT, EXPECT_RESPONSE),
+        (SaslInit, SaslResponse),
+        answer=outcome(SaslCode.AUTH),
+        next=END,
+    ),
+    Row(
+        "sasl: anything else ends it",
+        tuple(SaslState),
+        (Composite, HeaderReceived, Unacceptable, EmptyFrame),
+        next=END,
+    ),
+)
+_HEADERS = (
+    Row("header: is sent at once", START, Entered, does_not_wait, answer=our_header),
+    Row("header: is answered with the same", HDR_RCVD, Entered, header_is_accepted, answer=our_header),
+    Row("header: another one is answered with one we accept", HDR_RCVD, Entered, answer=another_header),
+)
+NEGOTIATION = (*_SASL, *_HEADERS)

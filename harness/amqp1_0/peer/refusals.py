@@ -1,0 +1,110 @@
+"""Answers that are errors: a close, an end or a detach that says why (2.8.14), or the end of the stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from harness.amqp1_0.peer.events import ConnectionState, LinkState, SaslState, SessionState
+from harness.amqp1_0.peer.policy import Level, Policy, Refusal
+from harness.amqp1_0.peer.turn import Reply, Said, Turn
+from harness.amqp1_0.performatives import Begin, Close, Detach, End, Error, Open
+from harness.amqp1_0.types import Symbol
+
+Answer = Callable[[Turn], Reply]
+
+BEFORE_OPEN = (ConnectionState.HDR_EXCH, ConnectionState.OPEN_RCVD)
+UNSAID = (*SaslState, ConnectionState.START, ConnectionState.HDR_RCVD, ConnectionState.HDR_SENT)
+_MOST_TEXT = 200
+"""Characters of a description: with them a close fits into the smallest frame there is."""
+
+
+def refuse(condition: Symbol, level: Level = Level.CONNECTION) -> Answer:
+    """End the connection, or the session or link, with this error condition."""
+    refusal = Refusal(condition, level)
+
+    def refusing(turn: Turn) -> Reply:
+        return refuse_with(turn, refusal)
+
+    refusing.__name__ = f"refuse_{condition}_{level.value}"
+    return refusing
+
+
+def refuse_by(choice: Callable[[Policy], Refusal | Symbol | str]) -> Answer:
+    """Refuse as the policy has it: with a condition, a Refusal, or not at all for "ignore"."""
+
+    def refusing(turn: Turn) -> Reply:
+        chosen = choice(turn.policy)
+        if chosen == "ignore":
+            return ()
+        return refuse_with(turn, chosen if isinstance(chosen, Refusal) else Refusal(Symbol(chosen)))
+
+    refusing.__name__ = f"refuse_by_policy_{'_'.join(choice.__code__.co_names)}"
+    return refusing
+
+
+def refuse_with(turn: Turn, refusal: Refusal) -> Reply:
+    """What is said to end the link, the session or the connection, as far as the event is about one."""
+    why = error(turn, refusal.condition)
+    if refusal.level is Level.LINK and turn.link is not None:
+        turn.link.state, turn.link.credit = LinkState.DETACH_SENT, 0
+        return (Detach(turn.link.number, True, why),)
+    if refusal.level is not Level.CONNECTION and turn.session is not None:
+        return _end(turn, why)
+    connection = turn.connection
+    if connection.state in UNSAID:
+        connection.go(ConnectionState.END)
+        return ()
+    if connection.state in BEFORE_OPEN:
+        if turn.policy.refusal_before_open == "end":
+            connection.go(ConnectionState.END)
+            return ()
+        return our_open(turn)[0], Close(why)
+    return (Close(why),)
+
+
+def _end(turn: Turn, why: Error) -> Reply:
+    session, said = turn.session, list[Said]()
+    if session.state is SessionState.UNMAPPED:
+        # What is not mapped cannot be ended: the begin is answered first.
+        if not turn.connection.map_session(session):
+            return (Close(why),)
+        said.append(our_begin(turn))
+    turn.connection.leave(session)
+    session.state = SessionState.DISCARDING
+    turn.connection.sessions[session.number] = session
+    return (*said, End(why))
+
+
+def error(turn: Turn, condition: Symbol) -> Error:
+    """The error, with the row and what is known of the cause for a description."""
+    why = getattr(turn.event, "why", "")
+    text = ": ".join(filter(None, (turn.row.name if turn.row else "", why)))
+    return Error(condition, text[:_MOST_TEXT] or "no more is known")
+
+
+def our_open(turn: Turn) -> tuple[Open]:
+    """The open with what the policy has to say (2.7.1)."""
+    policy = turn.policy
+    return (
+        Open(
+            policy.container_id,
+            None,
+            policy.max_frame_size,
+            policy.channel_max,
+            policy.idle_time_out or None,
+            policy.outgoing_locales or None,
+            policy.incoming_locales or None,
+            policy.offered_capabilities or None,
+            policy.desired_capabilities or None,
+            dict(policy.properties) or None,
+        ),
+    )
+
+
+WINDOW = 1 << 20
+"""Transfers a session is ready to take; stated anew with every flow."""
+
+
+def our_begin(turn: Turn) -> Begin:
+    """The begin that answers the client's: its channel, our windows (2.5.1)."""
+    return Begin(turn.session.number, turn.session.next_outgoing_id, WINDOW, WINDOW)

@@ -1,0 +1,337 @@
+"""One connection to a target, whatever its protocol: transcript, journal, bounded receiving, expectations.
+
+A protocol's client says how its stream is cut into units, what can be observed in them, and how outcomes are
+written; nothing here knows a frame. Nothing is sent that was not asked for.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import defaultdict, deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from harness.context import Context
+from harness.expect import NotRun, Outcome, OverBudget, Unmet
+from harness.journal import Direction, Ended, Expected, Grade, Octets, Opened, Seen
+from harness.reader import Reader
+from harness.transport import End, HalfClosing, Locatable, Transport
+
+MOST_UNITS = 10_000
+"""Frames a peer may send in one scenario; an honest one sends less than a thousand."""
+MOST_OCTETS = 32 << 20
+"""Octets a peer may send in one scenario; an honest one sends less than 12 MB."""
+
+Unit = TypeVar("Unit")
+Sight = TypeVar("Sight")
+
+
+@dataclass(frozen=True, slots=True)
+class Passage(Generic[Unit]):
+    """One unit on the wire, as passive rules see it."""
+
+    at: float
+    direction: Direction
+    unit: Unit
+
+
+# -- what can be observed of any peer ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """The peer closed the socket."""
+
+    how: End
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """Nothing came for `waited` seconds."""
+
+    waited: float
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """The peer sent what no reading of the document allows; `why` without any value that changes by run."""
+
+    why: str
+
+
+ACKNOWLEDGED = 0.5
+"""Seconds after which our kernel has acknowledged what it received, even if we write nothing."""
+EVERYWHERE = 0
+"""The place of what concerns the whole connection."""
+
+
+class Link(ABC, Generic[Unit, Sight]):
+    """One connection to the target, seen unit by unit.
+
+    `over` is true once the closing handshake has been done: nothing more can be asked on it. Of a peer that
+    talks without end no more than `MOST_UNITS` and `MOST_OCTETS` are taken: who waits then gets OverBudget.
+    """
+
+    def __init__(
+        self, transport: Transport, context: Context, name: str, protocol: str, reader: Reader[Unit]
+    ) -> None:
+        self.transport = transport
+        self.context = context
+        self.name = name
+        self.protocol = protocol
+        self.transcript: list[Passage[Unit]] = []
+        self.ended: End | None = None
+        self.over = False
+        self._deaf = False
+        self._heard_at: float | None = None
+        self._finished = False
+        self._kept = 0
+        self._inboxes: dict[int, deque[Sight | Unreadable]] = defaultdict(deque)
+        self._reader = reader
+        context.write(Opened(self.now(), name, transport.endpoint, protocol))
+
+    def now(self) -> float:
+        """Seconds on this connection's clock."""
+        return self.transport.now()
+
+    # -- what the protocol says ------------------------------------------------------------------------
+
+    @abstractmethod
+    def _blanked(self, octets: bytes) -> bytes:
+        """Octets as they may be kept: credentials blanked."""
+
+    @abstractmethod
+    def _described(self, octets: bytes) -> str:
+        """One line about octets."""
+
+    @abstractmethod
+    def _dispatch(self, unit: Unit) -> None:
+        """Put what can be observed in a unit into its inbox."""
+
+    @abstractmethod
+    def _answered(self, kind: type[Any]) -> Outcome:
+        """The outcome that a scenario means by a class: a unit of that kind comes."""
+
+    @abstractmethod
+    def signature(self, seen: Sight | Closed | Silence | Unreadable) -> str:
+        """A name for what was observed that is the same in every run."""
+
+    def acknowledge_close(self, seen: Sight | Closed | Silence | Unreadable) -> None:
+        """Answer a close that was expected, where the protocol's client does that by itself."""
+
+    @abstractmethod
+    def _place(self, seen: Sight | Closed | Silence | Unreadable) -> int:
+        """The number on its connection of the unit an observation came with; else of the last one."""
+
+    def _finished_transcript(self) -> Sequence[Passage[Unit]]:
+        """All that went over a finished connection, as the passive rules are to see it."""
+        return self.transcript
+
+    # -- sending ---------------------------------------------------------------------------------------
+
+    def _keep(self, direction: Direction, octets: bytes) -> None:
+        self._kept += 1
+        # Both ways: a peer that echoes must not bring the password into the evidence.
+        kept = self._blanked(octets)
+        says = self._described(kept) if self.context.described else ""
+        self.context.write(Octets(self.now(), self.name, direction, kept, says))
+
+    def _went(self, unit: Unit) -> None:
+        self.transcript.append(Passage(self.now(), Direction.SENT, unit))
+
+    def _push(self, octets: bytes) -> None:
+        self._heard_at = None
+        # A peer that no longer reads costs one time-out, not one for every frame.
+        if not self._deaf:
+            self._deaf = not self.transport.send(octets)
+
+    def shut(self) -> None:
+        """End our stream and go on reading: a half-close. Raises NotRun where the transport has none."""
+        if not isinstance(self.transport, HalfClosing):
+            raise NotRun(f"no half-close is possible over {self.transport.endpoint}")
+        self.transport.shut()
+        self._deaf = True
+
+    def met_reset(self, patience: float) -> bool:
+        """Whether the peer, having ended its stream, resets what we sent behind that, within `patience`.
+
+        Raises NotRun where the transport cannot tell.
+        """
+        if not isinstance(self.transport, HalfClosing):
+            raise NotRun(f"a reset after the end cannot be seen over {self.transport.endpoint}")
+        began = self.now()
+        met = self.ended is End.RST or self.transport.met_reset(began + patience)
+        self.context.spend(self.now() - began)
+        return met
+
+    # -- receiving -------------------------------------------------------------------------------------
+
+    def next(self, channel: int, patience: float) -> Sight | Closed | Silence | Unreadable:
+        """The next observation on `channel`; what concerns the whole connection is seen by every channel."""
+        began = self.now()
+        while True:
+            if (seen := self._take(channel)) is not None:
+                return seen
+            if self.ended is not None:
+                return Closed(self.ended)
+            if not self._wait(began + patience):
+                self.context.spend(self.now() - began)
+                return Silence(self.now() - began)
+
+    def _take(self, channel: int) -> Sight | Unreadable | None:
+        """Remove and return what has come for `channel`, None when nothing has."""
+        for inbox in (self._inboxes[channel], self._inboxes[EVERYWHERE]):
+            if inbox:
+                return inbox.popleft()
+        return None
+
+    def listen(self, seconds: float) -> list[Passage[Unit]]:
+        """Everything the peer sends in so many seconds, or up to its end; it stays to be expected."""
+        began, mark = self.now(), len(self.transcript)
+        while self.ended is None and self._wait(began + seconds):
+            pass
+        self.context.spend(self.now() - began)
+        return [each for each in self.transcript[mark:] if each.direction is Direction.RECEIVED]
+
+    def put_back(self, channel: int, seen: Sequence[Any]) -> None:
+        """Return observations that were taken out of turn, oldest first."""
+        self._inboxes[channel].extendleft(reversed(seen))
+
+    def _wait(self, deadline: float) -> bool:
+        """Take what comes; False when `deadline` has passed, on this connection's clock.
+
+        A peer that keeps talking about something else does not hold us beyond it, nor beyond the scenario's
+        own deadline in real time. Raises OverBudget.
+        """
+        limit, now = self.context.deadline, self.now()
+        limit.check()
+        if now > deadline:
+            return False
+        until = min(deadline, now + limit.left)
+        return self._pump(until) or until < deadline
+
+    def _pump(self, deadline: float) -> bool:
+        if self.context.octets > MOST_OCTETS or self.context.units > MOST_UNITS:
+            raise OverBudget(
+                f"the peer talks without end: more than {MOST_UNITS} frames or {MOST_OCTETS >> 20} MiB"
+            )
+        octets = self.transport.receive(deadline)
+        if octets is None:
+            return False
+        if isinstance(octets, End):
+            self._rest()
+            self.ended = octets
+            self._kept += 1
+            self.context.write(Ended(self.now(), self.name, "target", octets.value))
+            return True
+        self._heard_at = self.now()
+        self.context.octets += len(octets)
+        for raw, unit in self._reader.feed(octets):
+            self.context.units += 1
+            self._keep(Direction.RECEIVED, raw)
+            self.transcript.append(Passage(self.now(), Direction.RECEIVED, unit))
+            self._dispatch(unit)
+        return True
+
+    def _rest(self) -> None:
+        if not self._reader.broken and (rest := self._reader.rest()):
+            self._keep(Direction.RECEIVED, rest)
+            self._unreadable("the connection ended within a frame")
+
+    def _unreadable(self, why: str, channel: int = EVERYWHERE) -> None:
+        self._inboxes[channel].append(Unreadable(why))
+
+    # -- expecting -------------------------------------------------------------------------------------
+
+    def expect(
+        self, channel: int, *outcomes: Outcome | type[Any], acknowledge: bool = True
+    ) -> Sight | Closed | Silence | Unreadable:
+        """Take the next observation on `channel` and hold it against the legal outcomes.
+
+        The first outcome is the preferred one; a further one is legal, by the reading it names. Raises
+        Unmet when none of them matches. `acknowledge_close` then sees what was expected, unless
+        `acknowledge` is false: it can be called later.
+        """
+        legal = self.legal(*outcomes)
+        patience = self.context.patience
+        slow = any(outcome.waits_for_end for outcome in legal)
+        began = self.now()
+        seen = self.next(channel, patience.close if slow else patience.answer)
+        return self.hold(seen, legal, began, acknowledge)
+
+    def legal(self, *outcomes: Outcome | type[Any]) -> list[Outcome]:
+        """The outcomes that these mean."""
+        return [each if isinstance(each, Outcome) else self._answered(each) for each in outcomes]
+
+    def hold(
+        self,
+        seen: Sight | Closed | Silence | Unreadable,
+        legal: Sequence[Outcome],
+        began: float,
+        acknowledge: bool = True,
+    ) -> Sight | Closed | Silence | Unreadable:
+        """Hold what was seen, waited for since `began`, against the legal outcomes. Raises Unmet."""
+        for outcome in legal:
+            if outcome.matches(seen):
+                self.decided(legal, seen, outcome.grade, outcome.reading, began)
+                if acknowledge:
+                    self.acknowledge_close(seen)
+                return seen
+        self.decided(legal, seen, Grade.UNMET, "", began)
+        raise Unmet(
+            tuple(outcome.says for outcome in legal), self.signature(seen), lost=self.may_have_lost(seen)
+        )
+
+    def may_have_lost(self, seen: Sight | Closed | Silence | Unreadable) -> bool:
+        """Whether what was seen is a reset that may have destroyed something the peer had said before it."""
+        if seen != Closed(End.RST):
+            return False
+        # What has arrived can be read behind a reset. Over loopback all that was written has arrived, unless
+        # the peer's kernel held it back for want of an acknowledgement; whatever we write acknowledges.
+        unacknowledged = self._heard_at is not None and self.now() - self._heard_at < ACKNOWLEDGED
+        return unacknowledged or not (isinstance(self.transport, Locatable) and self.transport.local)
+
+    def decided(
+        self,
+        legal: Sequence[Outcome],
+        seen: Sight | Closed | Silence | Unreadable,
+        grade: Grade,
+        reading: str,
+        began: float,
+    ) -> None:
+        """Keep what an expectation came to."""
+        outcomes = tuple(outcome.says for outcome in legal)
+        now = self.now()
+        # What decided may have come in one read with frames behind it.
+        place = self._place(seen)
+        self.context.write(
+            Expected(now, self.name, outcomes, self.signature(seen), grade, reading, place, now - began)
+        )
+
+    def judged(self, expected: str, otherwise: str, holds: bool, reading: str = "") -> None:
+        """Keep a judgement on what came. Raises Unmet when it does not hold, unless a `reading` allows it."""
+        grade = Grade.PREFERRED if holds else Grade.TOLERATED if reading else Grade.UNMET
+        actual, under = (expected, "") if holds else (otherwise, reading)
+        self.context.write(
+            Expected(self.now(), self.name, (expected,), actual, grade, under, self._kept, 0.0)
+        )
+        if grade is Grade.UNMET:
+            raise Unmet((expected,), otherwise)
+
+    # -- ending ----------------------------------------------------------------------------------------
+
+    def finish(self, reset: bool = False) -> None:
+        """Close our side of the socket and let the passive rules look at what went over the wire."""
+        if self._finished:
+            return
+        self._finished = True
+        if self.ended is None:
+            self.context.write(Ended(self.now(), self.name, "harness", "rst" if reset else "fin"))
+        self.transport.close(reset)
+        finished = self._finished_transcript()
+        for rule, watcher in self.context.watchers:
+            sightings = list(watcher(finished))
+            if sightings:
+                violations = tuple(sighting.what for sighting in sightings if not sighting.held)
+                self.context.write(Seen(self.now(), self.name, rule, len(sightings), violations))

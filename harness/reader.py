@@ -1,0 +1,51 @@
+"""What cuts a stream of octets into units, whatever protocol they are of, without I/O."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+Unit = TypeVar("Unit")
+
+
+@dataclass(slots=True)
+class Reader(ABC, Generic[Unit]):
+    """Cuts a stream of octets into units; after what cannot be read it is `broken`.
+
+    `limit` bounds the size a unit may announce: a peer that announces 4 GiB costs no memory. Of what follows
+    when it is broken at most `limit` octets are kept, for `rest`.
+    """
+
+    limit: int = 1 << 20
+    pending: bytearray = field(default_factory=bytearray)
+    broken: bool = False
+
+    def feed(self, octets: bytes) -> Iterator[tuple[bytes, Unit]]:
+        """Take octets; yield each complete unit with the octets it was read from."""
+        if self.broken:
+            self.pending += octets[: max(self.limit - len(self.pending), 0)]
+            return iter(())
+        if self.pending:
+            self.pending += octets
+            if self._lacks_octets():
+                return iter(())
+            octets = bytes(self.pending)
+            self.pending.clear()
+        return iter(self._cut(octets))
+
+    def rest(self) -> bytes:
+        """What is left unread, at the end of the stream an incomplete unit."""
+        return bytes(self.pending)
+
+    @abstractmethod
+    def _lacks_octets(self) -> bool:
+        """Whether what is pending is surely no whole unit.
+
+        A large one that comes in small pieces is so copied once, not with every piece.
+        """
+
+    @abstractmethod
+    def _cut(self, octets: bytes) -> list[tuple[bytes, Unit]]:
+        """The complete units; what is left becomes pending, what cannot be read the last unit."""

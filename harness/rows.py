@@ -1,0 +1,149 @@
+"""Rows and tables: the behaviour of a reference peer as immutable data, whatever protocol it speaks.
+
+What may live in a row: a name, a state, an event, and references to small named functions. The first
+row for a state and an event whose condition holds is taken; where no row is, nothing happens. Faults and
+mutants are new tables made from these: a row dropped, inserted or changed, a strategy swapped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+S = TypeVar("S")
+
+
+class State(Enum):
+    """Base of all state columns; hashed by identity, because every frame looks one up."""
+
+    __hash__ = object.__hash__
+
+
+def always(_: Any) -> bool:
+    """The condition of a row that is taken whenever no earlier one was."""
+    return True
+
+
+# Without slots: a frozen class with slots cannot be made through its generic alias.
+@dataclass(frozen=True)
+class Row(Generic[T, R]):
+    """In `state`, when `event` happens and `condition` holds: `effects` in order, `answer`, then `next`.
+
+    Conditions, effects and answers look at a turn of type T; an answer gives what is said, of type R.
+    `next` None keeps the state, or what a refusal made of it. `name` is stable: faults refer to it.
+    """
+
+    name: str
+    state: State | tuple[State, ...]
+    event: type | tuple[type, ...]
+    condition: Callable[[T], bool] = always
+    effects: tuple[Callable[[T], None], ...] = ()
+    answer: Callable[[T], R] | None = None
+    next: State | None = None
+
+    def covers(self, state: State, event: type) -> bool:
+        """Whether the row is for this state and this event."""
+        states = self.state if isinstance(self.state, tuple) else (self.state,)
+        return state in states and issubclass(event, self.event)
+
+
+@dataclass(frozen=True)
+class Tables(Generic[T, R, S]):
+    """All rows in the order they are tried, and the strategies they refer to, of type S."""
+
+    rows: tuple[Row[T, R], ...]
+    strategies: S
+    # Rows by state and event, filled as they are asked for: the same answer every time.
+    _found: dict[tuple[State, type], tuple[Row[T, R], ...]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        seen: set[str] = set()
+        for row in self.rows:
+            if row.name in seen:
+                raise ValueError(f"two rows have the name {row.name!r}")
+            seen.add(row.name)
+
+    def __iter__(self) -> Iterator[Row[T, R]]:
+        return iter(self.rows)
+
+    def __getitem__(self, name: str) -> Row[T, R]:
+        """The row of that name. Raises KeyError."""
+        return self.rows[self._place(name)]
+
+    def candidates(self, state: State, event: type) -> tuple[Row[T, R], ...]:
+        """The rows for `state` and `event`, in order."""
+        found = self._found.get((state, event))
+        if found is None:
+            found = tuple(row for row in self.rows if row.covers(state, event))
+            self._found[state, event] = found
+        return found
+
+    def without(self, name: str) -> Self:
+        """The tables with one row dropped. Raises KeyError."""
+        place = self._place(name)
+        return replace(self, rows=self.rows[:place] + self.rows[place + 1 :])
+
+    def replacing(self, name: str, **changes: Any) -> Self:
+        """The tables with some columns of one row changed. Raises KeyError."""
+        place = self._place(name)
+        changed = replace(self.rows[place], **changes)
+        return replace(self, rows=(*self.rows[:place], changed, *self.rows[place + 1 :]))
+
+    def inserting(self, before: str, row: Row[T, R]) -> Self:
+        """The tables with `row` put in front of the row named `before`. Raises KeyError."""
+        place = self._place(before)
+        return replace(self, rows=(*self.rows[:place], row, *self.rows[place:]))
+
+    def swapping(self, **strategies: Any) -> Self:
+        """The tables with other strategies, by their names in S, which is a dataclass."""
+        swapped: Any = replace(self.strategies, **strategies)  # type: ignore[type-var]
+        return replace(self, strategies=swapped)
+
+    def _place(self, name: str) -> int:
+        for place, row in enumerate(self.rows):
+            if row.name == name:
+                return place
+        raise KeyError(f"no row has the name {name!r}")
+
+
+class Turning(Protocol):
+    """What a turn is here: an event on a connection, which says the answer, and the row taken for it."""
+
+    row: Any
+
+    @property
+    def event(self) -> Any:
+        """What happens."""
+
+    @property
+    def connection(self) -> Any:
+        """Where it happens."""
+
+
+Turn = TypeVar("Turn", bound=Turning)
+
+
+def meet(
+    tables: Tables[Turn, R, Any], state: State, turn: Turn, taken: set[str] | None
+) -> Row[Turn, R] | None:
+    """Take the first row for `state` and the turn's event whose condition holds, and return it.
+
+    Its name is put into `taken`, when that is given.
+    """
+    for row in tables.candidates(state, type(turn.event)):
+        if row.condition(turn):
+            if taken is not None:
+                taken.add(row.name)
+            turn.row = row
+            for effect in row.effects:
+                effect(turn)
+            if row.answer is not None:
+                turn.connection.answer(turn, row.answer(turn))
+            return row
+    return None

@@ -1,0 +1,115 @@
+"""Peers that mean harm to a 1.0 client: bounded time and memory, and one sentence for each."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+from contextlib import suppress
+
+import pytest
+
+from harness import link as bounds
+from harness.amqp1_0.client import performative_of
+from harness.amqp1_0.frames import Frame, FrameReader, RawFrame
+from harness.amqp1_0.hostile import HOSTILE, OPENED
+from harness.amqp1_0.types import DecodeError
+from harness.context import Context
+from harness.dialect import dialect
+from harness.embedded import EmbeddedTarget
+from harness.expect import Stop
+from harness.hostile import AHEAD, Harming
+from harness.journal import Ended
+from harness.peer import PeerServer
+from harness.tests.test_client import Kept
+from harness.transport import NotSpoken, Unreachable
+
+DIALECT = dialect("1-0")
+Tamper = Callable[[PeerServer], PeerServer]
+
+
+class Tampered(EmbeddedTarget):
+    """A reference peer in memory that somebody has tampered with."""
+
+    name = "tampered"
+
+    def __init__(self, tamper: Tamper) -> None:
+        super().__init__()
+        self._tamper = tamper
+
+    def peer(self, document: str) -> PeerServer:
+        if document not in self._peers:
+            self._peers[document] = self._tamper(DIALECT.reference_peer())
+        return self._peers[document]
+
+
+@pytest.fixture(autouse=True)
+def _short_of_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "MOST_UNITS", 1000)
+    monkeypatch.setattr(bounds, "MOST_OCTETS", 4 << 20)
+
+
+def hostile(name: str, behind: bytes = b"", beside: bool = False) -> Tampered:
+    return Tampered(lambda honest: Harming(HOSTILE[name], honest, 0, behind, beside))
+
+
+@pytest.mark.parametrize("behind", [b"", OPENED], ids=["at once", "once opened"])
+@pytest.mark.parametrize("name", HOSTILE)
+def test_the_probe_refuses_it_with_one_sentence(name: str, behind: bytes) -> None:
+    with pytest.raises(Unreachable) as refused:
+        DIALECT.probe(hostile(name, behind), within=5.0)
+    sentence = str(refused.value)
+    assert sentence.startswith("tampered does not open an AMQP 1.0 connection: ")
+    assert sentence.isprintable()
+    assert isinstance(refused.value, NotSpoken) is (name == "amqp-0-9-1" and not behind)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_scenario_comes_to_its_end_whatever_is_said_beside(name: str) -> None:
+    kept = Kept()
+    with (
+        suppress(Stop),
+        DIALECT.session(hostile(name, OPENED, beside=True), Context(kept, "test")) as container,
+    ):
+        connection = container.connection()
+        connection.fence()
+        connection.until_end()
+    assert len([event for event in kept.events if isinstance(event, Ended)]) == 1
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_it_says_no_more_ahead_than_it_may(name: str) -> None:
+    connection = Harming(HOSTILE[name], DIALECT.reference_peer()).connect(0.0)
+    for _ in range(100):
+        if (timer := connection.next_timer()) is not None:
+            connection.tick(timer)
+    assert len(connection.take()) < AHEAD + (1 << 21)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["empty-frames", "opens", "flows", "other-channels", "transfers", "endless-delivery", "challenges"],
+)
+def test_what_is_endless_is_made_of_valid_frames(name: str) -> None:
+    reader, pieces = FrameReader(), HOSTILE[name].says()
+    for _ in range(3):
+        for _, unit in reader.feed(next(pieces)):
+            assert not isinstance(unit, Frame) or not unit.body or performative_of(unit) is not None
+    assert not reader.broken
+
+
+@pytest.mark.parametrize("name", ["nested", "descriptors", "huge-map", "huge-list", "huge-array"])
+def test_what_no_stack_or_memory_holds_is_a_typed_error(name: str) -> None:
+    octets = b"".join(HOSTILE[name].says())
+    units = [unit for _, unit in FrameReader(1 << 24).feed(octets) if isinstance(unit, Frame)]
+    tracemalloc.start()
+    with pytest.raises(DecodeError):
+        units[0].read()
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 4 * len(octets) + (1 << 20)
+
+
+def test_a_frame_of_four_gib_is_not_waited_for() -> None:
+    reader = FrameReader(1 << 24)
+    list(reader.feed(RawFrame(size=0xFFFFFFFF).encode()))
+    assert reader.broken

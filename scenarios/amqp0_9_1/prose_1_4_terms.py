@@ -1,0 +1,86 @@
+"""1.4: when two names are equal, how the version is written, what persistent means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from harness.amqp0_9_1.broker import Broker
+from harness.amqp0_9_1.client import Passage, methods_received
+from harness.amqp0_9_1.connection import FENCE
+from harness.amqp0_9_1.deviations import answers, drops, forwards, rewrites, routes, spoils
+from harness.amqp0_9_1.faults import equal_but_for_case
+from harness.amqp0_9_1.frames import BODY, PROTOCOL_HEADER, Frame, Header
+from harness.amqp0_9_1.outcomes import message, refused
+from harness.amqp0_9_1.vocabulary import NOT_FOUND, Basic, Connection, Exchange
+from harness.context import RESTART, Restart, Sighting
+from harness.journal import Direction
+from scenarios.amqp0_9_1.basic import PERSISTENT, TRANSIENT
+from scenarios.registry import broken_by, scenario, watch
+
+
+@scenario("0-9-1/prose/1.4.1.strings-case-sensitive")
+@broken_by(
+    "finds exchanges by any case",
+    answers(Exchange.Declare, Exchange.DeclareOk(), when=lambda it: it.exchange == "amq.Direct"),
+)
+@broken_by("routes by any case", routes(direct=equal_but_for_case))
+@broken_by("routes by lower case", forwards(Basic.Publish, routing_key=str.lower))
+def names_that_differ_in_case_are_two_names(broker: Broker) -> None:
+    """There is amq.direct and no amq.Direct; of two queues e and E a message for one is in that one only."""
+    channel = broker.channel()
+    queue = channel.declare_queue(broker.name("queue", "{}e"))
+    other = channel.declare_queue(broker.name("queue", f"{queue[:-1]}E"))
+    channel.ask(FENCE)
+    stranger = broker.channel(new_connection=True)
+    stranger.send(Exchange.Declare("amq.Direct", "direct", passive=True))
+    stranger.expect(*refused(NOT_FOUND))
+    channel.publish(b"for the capital", key=other)
+    channel.send(Basic.Get(other, no_ack=True))
+    channel.expect(message(Basic.GetOk, b"for the capital"))
+    channel.send(Basic.Get(queue, no_ack=True))
+    channel.expect(Basic.GetEmpty)
+
+
+def asked_for_ours(transcript: Iterable[Passage]) -> bool:
+    """Whether the first we said was the protocol header of 0-9-1."""
+    first = next((each.unit for each in transcript if each.direction is Direction.SENT), None)
+    return isinstance(first, Header) and first.octets == PROTOCOL_HEADER
+
+
+@watch("0-9-1/prose/1.4.2.version-written-out", during="0-9-1/channel.open.state")
+@broken_by("writes it as 9-1", rewrites(Connection.Start, version_major=9, version_minor=1))
+@broken_by("writes it in tens", rewrites(Connection.Start, version_minor=91))
+def start_is_of_version_0_9(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+    """Every Start that answers our header has version-major 0 and version-minor 9."""
+    for at, method in methods_received(transcript) if asked_for_ours(transcript) else ():
+        if isinstance(method, Connection.Start):
+            version = method.version_major, method.version_minor
+            yield Sighting(version == (0, 9), f"Start of version {version[0]}-{version[1]} at {at:.4f} s")
+
+
+@scenario("0-9-1/prose/1.4.3.persistent-survives-restart")
+@broken_by("loses persistent messages", drops("restart: keeps persistent messages"))
+@broken_by("loses the queue's messages", drops("restart: keeps durable queues"))
+@broken_by(
+    "damages them",
+    spoils(
+        lambda frame: frame.type == BODY and frame.payload == b"persistent",
+        lambda frame: Frame(BODY, frame.channel, b"persistenT"),
+    ),
+)
+def persistent_message_comes_back_unchanged(broker: Broker) -> Iterator[Restart]:
+    """Of a transient and a persistent message in a durable queue the latter is there after the restart."""
+    channel = broker.channel()
+    queue = channel.declare_queue(durable=True)
+    channel.publish(b"transient", key=queue, delivery_mode=TRANSIENT)
+    channel.publish(b"persistent", key=queue, delivery_mode=PERSISTENT)
+    channel.fence()
+    channel.settle()
+    yield RESTART
+    channel = broker.channel()
+    channel.send(Basic.Get(queue, no_ack=True))
+    persistent = message(Basic.GetOk, b"persistent", carrying={"delivery_mode": PERSISTENT})
+    # Whether the other one is there too is open; it would come first.
+    if not persistent.matches(channel.observe(persistent | message(Basic.GetOk, b"transient"))):
+        channel.send(Basic.Get(queue, no_ack=True))
+        channel.expect(persistent)

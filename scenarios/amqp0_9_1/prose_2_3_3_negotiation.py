@@ -1,0 +1,139 @@
+"""2.3.3: the protocol and the limits of a connection are agreed upon."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from harness.amqp0_9_1.broker import Broker
+from harness.amqp0_9_1.client import Passage, methods_received, methods_sent
+from harness.amqp0_9_1.connection import AmqpChannel, AmqpConnection
+from harness.amqp0_9_1.deviations import (
+    changes,
+    drops,
+    rejects,
+    repeats,
+    replaces,
+    rewrites,
+    swaps,
+    takes_any_header,
+)
+from harness.amqp0_9_1.faults import is_not_the_only_one, uncut
+from harness.amqp0_9_1.frames import FRAME_MIN_SIZE
+from harness.amqp0_9_1.outcomes import (
+    Unreadable,
+    answered,
+    closed_silently,
+    connection_closed,
+    message,
+    signature,
+)
+from harness.amqp0_9_1.peer.policy import Level
+from harness.amqp0_9_1.peer.refusals import refuse
+from harness.amqp0_9_1.vocabulary import CHANNEL_ERROR, NOT_ALLOWED, Basic, Channel, Connection
+from harness.context import Sighting
+from harness.expect import Outcome
+from scenarios.amqp0_9_1.connection_start import ANY_HEADER
+from scenarios.amqp0_9_1.connection_tune_ok import OPENED, frame_sizes
+from scenarios.registry import broken_by, scenario, watch
+
+PROTOCOLS: Mapping[str, bytes] = {
+    "0-8": b"AMQP\x01\x01\x08\x00",
+    "0-9": b"AMQP\x01\x01\x00\x09",
+    "0-10": b"AMQP\x01\x01\x00\x0a",
+    "1.0": b"AMQP\x00\x01\x00\x00",
+}
+"""The headers of other protocols of this name."""
+
+FOREIGN = Outcome("octets of another protocol", lambda seen: isinstance(seen, Unreadable))
+FEW = 4
+
+
+@scenario("0-9-1/prose/2.3.3.several-protocols", slow=True)
+@broken_by("takes them all for its own", takes_any_header())
+def other_versions_are_recorded(broker: Broker) -> None:
+    """What the headers of 0-8, 0-9, 0-10 and 1.0 are answered with, each on a connection of its own."""
+    broker.started()
+    for version, header in PROTOCOLS.items():
+        speaker = broker.socket()
+        speaker.send_octets(header)
+        any_answer = ANY_HEADER | FOREIGN | answered(Connection.Start) | closed_silently()
+        broker.note(f"{version}: {signature(speaker.expect(any_answer.recorded()))}")
+
+
+def few_channels(broker: Broker, count: int) -> AmqpConnection:
+    """A connection with `count` channels, or less where the server proposes less."""
+    connection = broker.tuned()
+    count = min(count, connection.tune.channel_max or count)
+    connection.open(connection.tune_ok(channel_max=count))
+    return connection
+
+
+BEYOND = "channel.open: refuses more than agreed"
+
+
+@scenario("0-9-1/prose/2.3.3.beyond-channel-max-disconnected")
+@broken_by("opens it", drops(BEYOND))
+@broken_by("closes only the channel", changes(BEYOND, answer=refuse(CHANNEL_ERROR, Level.CHANNEL)))
+@broken_by("does not notice it", changes(BEYOND, answer=None))
+def channel_beyond_the_limit_ends_the_connection(broker: Broker) -> None:
+    """Of four channels agreed upon all are opened; the fifth, with number 5, ends the connection."""
+    connection = few_channels(broker, FEW)
+    for _ in range(min(FEW, connection.tune.channel_max or FEW)):
+        last = connection.channel()
+    beyond = connection.unopened(last.number + 1)
+    beyond.send(Channel.Open())
+    other = connection_closed() | closed_silently()
+    beyond.expect(connection_closed(CHANNEL_ERROR), other.under("2.3.3 disconnects, without naming a code"))
+
+
+BEFORE_LOGIN = (Connection.Start, Connection.Secure, Connection.Close, Connection.CloseOk)
+"""What a server may say to a client that has not logged in."""
+
+
+@watch("0-9-1/prose/2.3.3.limits-proposed", during="0-9-1/channel.open.state")
+@broken_by("proposes frames that are too small", rewrites(Connection.Tune, frame_max=FRAME_MIN_SIZE - 1))
+@broken_by("opens without a proposal", replaces(Connection.Tune, Connection.OpenOk()))
+@broken_by("proposes twice", repeats(Connection.Tune))
+@broken_by("serves without a proposal", replaces(Connection.Tune, Channel.OpenOk()))
+def tune_comes_once_with_possible_limits(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+    """Past log-in the server's first method is Tune, the only one, with a frame-max of 0 or at least 4096."""
+    said = [method for _, method in methods_received(transcript)]
+    past_login = [each for each in said if not isinstance(each, BEFORE_LOGIN)]
+    if past_login and any(isinstance(each, Connection.StartOk) for _, each in methods_sent(transcript)):
+        sizes = [each.frame_max for each in past_login if isinstance(each, Connection.Tune)]
+        first = isinstance(past_login[0], Connection.Tune) and len(sizes) == 1
+        held = first and all(size == 0 or size >= FRAME_MIN_SIZE for size in sizes)
+        yield Sighting(held, f"{past_login[0].full_name} first, {len(sizes)} times Tune, frame-max {sizes}")
+
+
+@scenario("0-9-1/prose/2.3.3.reduced-limits-borne")
+@broken_by(
+    "wants more channels", rejects(Connection.TuneOk, NOT_ALLOWED, when=lambda ok: ok.channel_max == 1)
+)
+@broken_by("opens no channel then", changes("channel.open: is answered", condition=is_not_the_only_one))
+@broken_by("agrees and sends larger frames", swaps(cut=uncut))
+def lowest_limits_can_be_agreed(broker: Broker) -> None:
+    """With one channel and frames of 4096 octets the connection opens, and a long message comes back so."""
+    broker.channel()
+    modest = broker.tuned()
+    lowest = modest.tune_ok(channel_max=1, frame_max=FRAME_MIN_SIZE)
+    modest.send(lowest)
+    modest.send(Connection.Open(modest.endpoint.virtual_host))
+    modest.expect(OPENED)
+    small = broker.tuned()
+    small.open(lowest)
+    channel, body = opened(small, 1), bytes(10_000)
+    queue = channel.declare_queue()
+    channel.publish(body, key=queue)
+    channel.consume(queue, no_ack=True)
+    channel.expect(message(Basic.Deliver, body))
+    largest = max(frame_sizes(small))
+    broker.judge("frames of at most 4096 octets", "a larger frame", largest <= FRAME_MIN_SIZE)
+
+
+def opened(connection: AmqpConnection, number: int) -> AmqpChannel:
+    """Judge that a channel with this number can be opened."""
+    channel = connection.unopened(number)
+    channel.send(Channel.Open())
+    channel.expect(Channel.OpenOk)
+    return channel

@@ -1,0 +1,135 @@
+"""3.1.1: what a server leaves as it is on a message's way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from harness.amqp0_9_1.basic_faults import seven_bits_only
+from harness.amqp0_9_1.broker import Broker
+from harness.amqp0_9_1.compiled import Properties
+from harness.amqp0_9_1.deviations import spoils, swaps
+from harness.amqp0_9_1.frames import BODY, HEADER, ContentHeader, Frame
+from harness.amqp0_9_1.outcomes import Observation, Received, message
+from harness.amqp0_9_1.vocabulary import Basic
+from harness.expect import Outcome
+from scenarios.registry import broken_by, scenario
+
+SIZES = (0, 1, 4088, 4089, 1 << 20)
+"""Nothing, one octet, what fits into the smallest frame and what does not, and many frames."""
+
+OCTETS = bytes(range(256)) * (SIZES[-1] // 256)
+
+
+@scenario("0-9-1/prose/3.1.1.body-unmodified")
+@broken_by(
+    "changes the last octet of a frame",
+    spoils(lambda it: it.type == BODY, lambda it: Frame(BODY, it.channel, it.payload[:-1] + b"\xff")),
+)
+@broken_by("takes bodies for text", swaps(cut=seven_bits_only))
+def body_comes_octet_for_octet(broker: Broker) -> None:
+    """Bodies of five sizes, with every value of an octet in them, come back as they were published."""
+    channel = broker.channel()
+    queue = channel.declare_queue()
+    for size in SIZES:
+        channel.publish(OCTETS[:size], key=queue)
+        channel.send(Basic.Get(queue, no_ack=True))
+        channel.expect(message(Basic.GetOk, OCTETS[:size]))
+
+
+def every_property(broker: Broker) -> dict[str, Any]:
+    """A value for each property that this version does not reserve; user-id may only be who we are.
+
+    Expiration is left out: what it means is not said, so that a message may be gone by it
+    (0-9-1/grammar/basic.expiration.round-trip).
+    """
+    return {
+        "content_type": "text/plain",
+        "content_encoding": "identity",
+        "headers": {"text": "value", "number": -1, "table": {"inner": True}, "list": [1, "two", [False]]},
+        "delivery_mode": 1,
+        "priority": 4,
+        "correlation_id": "correlation",
+        "reply_to": "reply",
+        "message_id": "message",
+        "timestamp": 1_700_000_000,
+        "type": "kind",
+        "user_id": broker.endpoint.user,
+        "app_id": "application",
+    }
+
+
+def altered(**changes: Any) -> Any:
+    """A content header with other values of some properties."""
+
+    def change(frame: Frame) -> Frame:
+        header = frame.content_header()
+        kept = {name: getattr(header.properties, name) for name in header.properties.names}
+        properties = Basic.Properties(**kept | changes)
+        return Frame(
+            HEADER, frame.channel, ContentHeader(header.class_index, header.body_size, properties).encode()
+        )
+
+    return change
+
+
+def is_header(frame: Frame) -> bool:
+    """The frame holds a content header."""
+    return frame.type == HEADER
+
+
+def is_full_header(frame: Frame) -> bool:
+    """The frame holds a content header with properties."""
+    return is_header(frame) and getattr(frame.content_header().properties, "app_id", None) is not None
+
+
+def added(sent: Mapping[str, Any], came: Properties) -> list[str]:
+    """The properties that were not sent, and the entries of headers that were not."""
+    properties = [name for name in came.names if name not in sent and getattr(came, name) is not None]
+    entries = set(getattr(came, "headers", None) or {}) - set(sent.get("headers", ()))
+    return properties + sorted(entries)
+
+
+@scenario("0-9-1/prose/3.1.1.header-additions")
+@broken_by("adds an entry", spoils(is_header, altered(headers={"x-received-by": "server"})))
+@broken_by("adds a property", spoils(is_header, altered(timestamp=0)))
+def additions_to_a_header_are_recorded(broker: Broker) -> None:
+    """What has been added to a message without properties, and to one with all of them, when it comes."""
+    channel = broker.channel()
+    queue = channel.declare_queue()
+    for sent in ({}, every_property(broker)):
+        channel.publish(b"body", key=queue, **sent)
+        channel.send(Basic.Get(queue, no_ack=True))
+        came = channel.observe(message(Basic.GetOk, b"body").recorded())
+        assert isinstance(came, Received)
+        assert came.properties is not None
+        found = ", ".join(added(sent, came.properties))
+        broker.note(f"to {len(sent)} properties the server adds {found or 'nothing'}")
+
+
+@scenario("0-9-1/prose/3.1.1.header-kept")
+@broken_by("loses a property", spoils(is_full_header, altered(app_id=None)))
+@broken_by("changes a property", spoils(is_full_header, altered(timestamp=0)))
+@broken_by("loses entries of headers", spoils(is_full_header, altered(headers={"text": "value"})))
+def header_comes_with_all_it_had(broker: Broker) -> None:
+    """A message with all properties, and a table and a list in its headers, comes with all of them."""
+    channel = broker.channel()
+    queue = channel.declare_queue()
+    sent = every_property(broker)
+    channel.publish(b"body", key=queue, **sent)
+    channel.send(Basic.Get(queue, no_ack=True))
+    channel.expect(with_all(sent))
+
+
+def with_all(sent: Mapping[str, Any]) -> Outcome:
+    """The message with all properties that were sent, and all entries of its headers."""
+    simple = {name: value for name, value in sent.items() if name != "headers"}
+    plain = message(Basic.GetOk, b"body", carrying=simple)
+
+    def matches(seen: Observation) -> bool:
+        if not plain.matches(seen) or not isinstance(seen, Received):
+            return False
+        came: Mapping[str, Any] = getattr(seen.properties, "headers", None) or {}
+        return all(name in came and came[name] == value for name, value in sent["headers"].items())
+
+    return Outcome(f"{plain.says}, and all its headers", matches)

@@ -1,0 +1,194 @@
+"""3.1.4 to 3.1.10: queues and their bindings, consumers, acknowledgement, names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.amqp0_9_1.basic_faults import all_that_are_out, send_to_all_consumers
+from harness.amqp0_9_1.broker import Broker
+from harness.amqp0_9_1.connection import AmqpChannel
+from harness.amqp0_9_1.deviations import changes, drops, rewrites, spoils, swaps
+from harness.amqp0_9_1.faults import queue_name_begins_like, twice
+from harness.amqp0_9_1.frame_faults import sent_whole
+from harness.amqp0_9_1.frames import Frame
+from harness.amqp0_9_1.outcomes import answered, fields, message, refused, silence
+from harness.amqp0_9_1.peer.basic_table import take_what_is_due
+from harness.amqp0_9_1.peer.deliveries import await_acknowledgement
+from harness.amqp0_9_1.vocabulary import NOT_FOUND, Basic, Exchange, Queue
+from harness.context import RESTART, Restart
+from scenarios.amqp0_9_1.exchange import REFUSED
+from scenarios.registry import broken_by, scenario
+
+FORTY = 40
+AWAITS = "delivery: awaits acknowledgement"
+
+
+@scenario("0-9-1/prose/3.1.4.sent-to-one-client")
+@broken_by("puts each message on the queue twice", swaps(queues_for=twice))
+@broken_by("sends it to all", changes(AWAITS, effects=(send_to_all_consumers, await_acknowledgement)))
+def message_goes_to_one_of_two_clients(broker: Broker) -> None:
+    """Of forty messages each comes once: to one of two consumers, or to Get once they are cancelled."""
+    clients = broker.channel(), broker.channel(new_connection=True)
+    queue = clients[0].declare_queue()
+    tags = [client.consume(queue) for client in clients]
+    publisher = broker.channel(new_connection=True)
+    for number in range(FORTY):
+        publisher.publish(f"{number}", key=queue)
+    publisher.fence()
+    # By 4.6 nothing is delivered behind Cancel-Ok: what had come to a client has come by then.
+    for client, tag in zip(clients, tags, strict=True):
+        client.ask(Basic.Cancel(tag))
+    came = [each.body for client in clients for each in client.arrived()] + publisher.drain(queue)
+    missing, again = FORTY - len(set(came)), len(came) - len(set(came))
+    broker.note(f"{missing} messages missing, {again} more than once")
+    broker.judge("each of forty messages once", "not each of them once", not (missing or again))
+    for client in clients:
+        client.send(Basic.Ack(0, multiple=True))
+        client.fence()
+    publisher.send(Basic.Get(queue))
+    publisher.expect(Basic.GetEmpty)
+
+
+@scenario("0-9-1/prose/3.1.4.transient-queue-ends")
+@broken_by("keeps it", changes("restart: drops transient queues", effects=()))
+@broken_by("keeps no queue", drops("restart: keeps durable queues"))
+def transient_queue_ends_with_the_server(broker: Broker) -> Iterator[Restart]:
+    """Of a durable queue and one that is not only the durable one is there after the restart."""
+    channel = broker.channel()
+    durable, transient = channel.declare_queue(durable=True), broker.name("queue")
+    channel.send(Queue.Declare(transient))
+    if not isinstance(channel.expect(answered(Queue.DeclareOk) | REFUSED), Queue.DeclareOk):
+        broker.inapplicable("the server refuses queues that are neither durable nor exclusive")
+    yield RESTART
+    channel = broker.channel()
+    channel.send(Queue.Declare(durable, passive=True))
+    channel.expect(Queue.DeclareOk)
+    channel.send(Queue.Declare(transient, passive=True))
+    channel.expect(*refused(NOT_FOUND))
+
+
+@scenario("0-9-1/prose/3.1.5.bindings-end-with-queue")
+@broken_by("keeps them", changes("queue end: removes its bindings", effects=()))
+def bindings_go_with_their_queue(broker: Broker) -> None:
+    """A queue is bound, deleted and declared again: what came by the binding comes no more."""
+    channel = broker.channel()
+    queue, exchange = channel.declare_queue(), channel.declare_exchange("direct")
+    channel.bind(queue, exchange, "key")
+    channel.publish(b"bound", exchange=exchange, key="key")
+    channel.send(Basic.Get(queue, no_ack=True))
+    channel.expect(message(Basic.GetOk, b"bound"))
+    channel.ask(Queue.Delete(queue))
+    channel.declare_queue(queue)
+    channel.publish(b"not bound", exchange=exchange, key="key")
+    channel.send(Basic.Get(queue, no_ack=True))
+    channel.expect(Basic.GetEmpty)
+
+
+@scenario("0-9-1/prose/3.1.6.consumer-created-and-destroyed")
+@broken_by("counts none", rewrites(Queue.DeclareOk, consumer_count=0))
+@broken_by("keeps it", changes("basic.cancel: ends the consumer", effects=()))
+def consumer_is_there_from_consume_to_cancel(broker: Broker) -> None:
+    """A passive Declare counts no consumer, after Consume-Ok one, after Cancel-Ok none again."""
+    channel = broker.channel()
+    queue = channel.declare_queue()
+    counts_consumers(channel, queue, 0)
+    tag = channel.consume(queue)
+    counts_consumers(channel, queue, 1)
+    channel.ask(Basic.Cancel(tag))
+    counts_consumers(channel, queue, 0)
+
+
+def counts_consumers(channel: AmqpChannel, queue: str, count: int) -> None:
+    """Judge how many consumers the queue has."""
+    channel.send(Queue.Declare(queue, passive=True))
+    channel.expect(fields(Queue.DeclareOk, consumer_count=count))
+
+
+@scenario("0-9-1/prose/3.1.6.consumer-belongs-to-channel")
+@broken_by(
+    "delivers on another channel",
+    spoils(sent_whole(Basic.Deliver, lambda n: n == 1), lambda it: Frame(it.type, 2, it.payload)),
+)
+@broken_by("keeps it when its channel is closed", drops("channel end: cancels its consumers"))
+def consumer_lives_on_its_channel(broker: Broker) -> None:
+    """Messages come on the channel of the consumer and no other; when that is closed there is no consumer."""
+    first, second = broker.channel(), broker.channel()
+    queue = first.declare_queue()
+    first.consume(queue, no_ack=True)
+    second.publish(b"for the first", key=queue)
+    first.expect(message(Basic.Deliver, b"for the first"))
+    second.stays_quiet()
+    first.close()
+    counts_consumers(second, queue, 0)
+
+
+# -- acknowledgement -----------------------------------------------------------------------------------
+
+
+@scenario("0-9-1/prose/3.1.8.automatic-acknowledgement", slow=True)
+@broken_by(
+    "keeps what is got",
+    changes("basic.get: without acknowledgement", effects=(take_what_is_due, await_acknowledgement)),
+)
+@broken_by(
+    "keeps what is delivered",
+    changes("delivery: of a no-ack consumer ends with sending", effects=(await_acknowledgement,)),
+)
+def message_without_ack_is_gone_when_delivered(broker: Broker) -> None:
+    """A message is got and one consumed with no-ack; the socket is dropped, and neither comes again."""
+    channel = broker.channel()
+    queue = channel.declare_queue()
+    for body in (b"got", b"consumed"):
+        channel.publish(body, key=queue)
+    channel.ask(Basic.Get(queue, no_ack=True), Basic.GetOk)
+    channel.consume(queue, no_ack=True)
+    channel.deliveries(1)
+    broker.drop()
+    heir = broker.channel()
+    heir.consume(queue)
+    heir.expect(silence())
+
+
+@scenario("0-9-1/prose/3.1.8.explicit-acknowledgement")
+@broken_by("does not hear it", changes("basic.ack: settles", effects=()))
+@broken_by("takes every Ack for all messages", swaps(named=all_that_are_out))
+@broken_by("forgets what is left", drops("channel end: requeues what is not acknowledged"))
+def message_stays_until_it_is_acknowledged(broker: Broker) -> None:
+    """Of six messages the first is acknowledged, the third with all before it: three are there afterwards."""
+    channel = broker.channel()
+    queue = channel.declare_queue()
+    for number in range(1, 7):
+        channel.publish(f"{number}", key=queue)
+    channel.consume(queue)
+    tags = [each.method.delivery_tag for each in channel.deliveries(6)]
+    channel.send(Basic.Ack(tags[0]))
+    channel.send(Basic.Ack(tags[2], multiple=True))
+    channel.stays_quiet()
+    channel.close()
+    left = sorted(broker.channel().drain(queue))
+    broker.judge("the messages 4, 5 and 6", f"the messages {left}", left == [b"4", b"5", b"6"])
+
+
+# -- names ---------------------------------------------------------------------------------------------
+
+LIKE_RESERVED = ("amq{}", "AMQ.{}", "amqp.{}", "x.amq.{}")
+
+
+@scenario("0-9-1/prose/3.1.10.application-names")
+@broken_by(
+    "reserves amq without a dot",
+    changes("queue.declare: refuses a reserved name", condition=queue_name_begins_like("amq")),
+)
+@broken_by(
+    "reserves it by any case",
+    changes("queue.declare: refuses a reserved name", condition=queue_name_begins_like("AMQ.")),
+)
+def other_names_belong_to_applications(broker: Broker) -> None:
+    """Queues and exchanges can be declared under names that only look like reserved ones."""
+    channel = broker.channel()
+    channel.misses("queue")
+    for pattern in LIKE_RESERVED:
+        channel.send(Queue.Declare(broker.name("queue", pattern)))
+        channel.expect(Queue.DeclareOk)
+        channel.send(Exchange.Declare(broker.name("exchange", pattern), "direct"))
+        channel.expect(Exchange.DeclareOk)

@@ -1,0 +1,76 @@
+"""3.2.1: minimal numbers, and requests that do not wait for their replies."""
+
+from __future__ import annotations
+
+from harness.amqp0_9_1.broker import Broker
+from harness.amqp0_9_1.deviations import changes, ignores, withholds
+from harness.amqp0_9_1.frames import content_frames, method_frame
+from harness.amqp0_9_1.outcomes import message
+from harness.amqp0_9_1.vocabulary import Basic, Exchange, Queue
+from scenarios.registry import broken_by, scenario
+
+TWICE = 2 * 16
+"""Exchanges, and consumers of a queue: the document's minimum is 16 of each."""
+
+BINDINGS = 2 * 4
+
+
+@scenario("0-9-1/prose/3.2.1.minima-exceeded")
+@broken_by(
+    "has room for 16 exchanges",
+    changes(
+        "exchange.declare: refuses when there are too many",
+        condition=lambda turn: sum(not each.predeclared for each in turn.host.exchanges.values()) >= 16,
+    ),
+)
+@broken_by(
+    "has room for four bindings",
+    changes(
+        "queue.bind: refuses when there are too many",
+        condition=lambda turn: len(turn.host.bound_to(turn.event.exchange)) >= 4,
+    ),
+)
+@broken_by(
+    "has room for 16 consumers",
+    changes(
+        "basic.consume: refuses when there are too many",
+        condition=lambda turn: len(turn.queue.consumers) >= 16,
+    ),
+)
+def twice_the_minimum_is_offered(broker: Broker) -> None:
+    """32 exchanges are declared, a queue is bound eight times, and 32 consumers are started on it."""
+    channel = broker.channel()
+    channel.misses("exchange")
+    for _ in range(TWICE):
+        exchange = broker.name("exchange")
+        channel.send(Exchange.Declare(exchange, "direct"))
+        channel.expect(Exchange.DeclareOk)
+    queue = channel.declare_queue()
+    for number in range(BINDINGS):
+        channel.send(Queue.Bind(queue, exchange, f"key.{number}"))
+        channel.expect(Queue.BindOk)
+    for _ in range(TWICE):
+        channel.send(Basic.Consume(queue))
+        channel.expect(Basic.ConsumeOk)
+
+
+@scenario("0-9-1/prose/3.2.1.pipelined-requests-borne")
+@broken_by("loses a request that does not wait", ignores(Queue.Bind))
+@broken_by("loses a message that does not wait", ignores(Basic.Publish))
+@broken_by("answers the last only", withholds(Basic.GetOk))
+def requests_are_served_in_the_order_they_were_sent(broker: Broker) -> None:
+    """Declare, Bind, Publish, Get and Delete are sent in one write: their answers come in this order."""
+    channel = broker.channel()
+    queue, number = broker.name("queue"), channel.number
+    publish = Basic.Publish("amq.direct", queue)
+    channel.connection.send_frames(
+        method_frame(number, Queue.Declare(queue)),
+        method_frame(number, Queue.Bind(queue, "amq.direct", queue)),
+        *content_frames(number, publish, Basic.Properties(), b"pipelined", channel.connection.link.frame_max),
+        method_frame(number, Basic.Get(queue, no_ack=True)),
+        method_frame(number, Queue.Delete(queue)),
+    )
+    channel.expect(Queue.DeclareOk)
+    channel.expect(Queue.BindOk)
+    channel.expect(message(Basic.GetOk, b"pipelined"))
+    channel.expect(Queue.DeleteOk)

@@ -1,0 +1,107 @@
+"""4.2.1: the types of a field table, as the formal grammar has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from harness.amqp0_9_1.broker import Broker
+from harness.amqp0_9_1.content_faults import delivers, header_with
+from harness.amqp0_9_1.deviations import objects, withholds
+from harness.amqp0_9_1.outcomes import Observation, Received, connection_closed, message
+from harness.amqp0_9_1.tables import As, Timestamp
+from harness.amqp0_9_1.vocabulary import FRAME_ERROR, SYNTAX_ERROR, Basic
+from harness.expect import Outcome
+from scenarios.registry import broken_by, scenario
+
+TEXT = b"with a table"
+AGREED: Mapping[str, As] = {
+    "truth": As("t", True),
+    "octet": As("b", -100),
+    "unsigned-octet": As("B", 200),
+    "long": As("I", -2_000_000_000),
+    "float": As("f", 0.5),
+    "double": As("d", 0.1),
+    "text": As("S", "text"),
+    "array": As("A", [1, "two"]),
+    "time": As("T", Timestamp(1_700_000_000)),
+    "table": As("F", {"inner": True}),
+    "nothing": As("V", None),
+}
+"""A value of each type whose letter means the same everywhere."""
+IN_DOUBT: Mapping[str, Any] = {
+    "s": "short",
+    "U": -2,
+    "u": 65535,
+    "i": (1 << 32) - 1,
+    "l": (1 << 63) + 1,
+    "L": -3,
+}
+"""Values of the other types, chosen so that another meaning of the letter gives another value."""
+
+
+def plain(table: Mapping[str, As]) -> dict[str, Any]:
+    """What the values are, whatever their letters."""
+    return {name: each.value for name, each in table.items()}
+
+
+def without(name: str) -> Callable[[Any], Any]:
+    """A table that lacks an entry."""
+    return lambda table: {each: value for each, value in table.items() if each != name}
+
+
+@scenario("0-9-1/prose/4.2.1.table-types-understood")
+@broken_by("loses what has no value", delivers(headers=without("nothing")))
+@broken_by("delivers a float as a text", delivers(headers=lambda table: {**table, "float": "0.5"}))
+@broken_by("does not know a type", objects(header_with(headers=lambda table: "float" in table), SYNTAX_ERROR))
+def values_of_the_agreed_types_come_back(broker: Broker) -> None:
+    """A headers table with values of t, b, B, I, f, d, S, A, T, F and V comes with the same values."""
+    channel = broker.channel()
+    queue = channel.declare_queue()
+    channel.publish(TEXT, key=queue, headers=AGREED)
+    channel.send(Basic.Get(queue, no_ack=True))
+    channel.expect(message(Basic.GetOk, TEXT, carrying={"headers": plain(AGREED)}))
+
+
+def has_a_probe(seen: Observation) -> bool:
+    """The message came, and its table still has the entry."""
+    return isinstance(seen, Received) and "probe" in (getattr(seen.properties, "headers", None) or {})
+
+
+READ_OTHERWISE = Outcome(
+    "the value as another meaning of the letter has it", has_a_probe
+) | connection_closed(FRAME_ERROR, SYNTAX_ERROR)
+"""What a server may make of a letter that it knows with another meaning, or not at all."""
+
+
+@scenario("0-9-1/prose/4.2.1.table-types-in-doubt")
+@broken_by("loses the value", delivers(headers={}))
+@broken_by("delivers nothing", withholds(Basic.GetOk))
+def values_of_the_other_types_come_back(broker: Broker) -> None:
+    """A headers table with a value of s, U, u, i, l or L comes with the same value, each on its connection.
+
+    Another meaning of the letter, and a refusal with 501 or 502, are recorded.
+    """
+    practice = READ_OTHERWISE.recorded("4.2.1 against practice: the letter has another meaning here")
+    for letter, value in IN_DOUBT.items():
+        channel = broker.channel(new_connection=True)
+        queue = channel.declare_queue()
+        channel.publish(TEXT, key=queue, headers={"probe": As(letter, value)})
+        channel.send(Basic.Get(queue, no_ack=True))
+        channel.expect(message(Basic.GetOk, TEXT, carrying={"headers": {"probe": value}}), practice)
+
+
+NESTED = {"array": ["long string", 7, [1, 2]], "after": "behind it"}
+
+
+@scenario("0-9-1/prose/4.2.1.array-counts-octets")
+@broken_by("loses the array", delivers(headers=without("array")))
+@broken_by("cuts the array", delivers(headers=lambda table: {**table, "array": table["array"][:1]}))
+@broken_by("counts values", objects(header_with(headers=lambda table: "array" in table), FRAME_ERROR))
+def array_comes_back_with_what_follows(broker: Broker) -> None:
+    """An array of a long string, an integer and an array comes back whole, with the entry behind it."""
+    channel = broker.channel()
+    queue = channel.declare_queue()
+    channel.publish(TEXT, key=queue, headers=NESTED)
+    channel.send(Basic.Get(queue, no_ack=True))
+    channel.expect(message(Basic.GetOk, TEXT, carrying={"headers": NESTED}))

@@ -1,0 +1,110 @@
+"""4.2.5.5: field tables, their names and what is special about some of their values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
+from typing import Any
+
+from harness.amqp0_9_1.broker import Broker
+from harness.amqp0_9_1.client import Passage, methods_received
+from harness.amqp0_9_1.content_faults import delivers
+from harness.amqp0_9_1.deviations import drops, forwards, mends, rewrites
+from harness.amqp0_9_1.frames import BODY, HEADER, ContentHeader, Frame, method_frame
+from harness.amqp0_9_1.outcomes import Silence, channel_closed, connection_closed, message
+from harness.amqp0_9_1.vocabulary import COMMAND_INVALID, SYNTAX_ERROR, Basic, Connection, Queue
+from harness.context import Sighting
+from harness.expect import Outcome
+from scenarios.registry import broken_by, scenario, watch
+
+TEXT = b"with a table"
+LEGAL = re.compile(r"(?:[^\W\d_]|[$#])(?:[\w$#]){0,127}")
+"""A letter, $ or #, then these, digits and underlines; which letters are meant the document does not say."""
+
+
+def illegal_names(table: Mapping[str, Any]) -> Iterator[str]:
+    """The field names of a table, and of those in it, that break the syntax."""
+    for name, value in table.items():
+        if not LEGAL.fullmatch(name):
+            yield name
+        if isinstance(value, Mapping):
+            yield from illegal_names(value)
+
+
+@watch("0-9-1/prose/4.2.5.5.own-field-names-legal", during="0-9-1/connection.start.locales.required-support")
+@broken_by(
+    "begins a name in a table within with a digit",
+    rewrites(Connection.Start, server_properties=lambda told: {**told, "abilities": {"1st": True}}),
+)
+def server_properties_have_legal_names(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+    """Every field name of the server's properties begins with a letter, $ or # and goes on as it may."""
+    for at, method in methods_received(transcript):
+        if isinstance(method, Connection.Start):
+            wrong = ", ".join(illegal_names(method.server_properties))
+            yield Sighting(
+                not wrong, f"illegal field names {wrong} at {at:.4f} s" if wrong else "legal names"
+            )
+
+
+@scenario("0-9-1/prose/4.2.5.5.field-names-validated")
+@broken_by("takes any name", forwards(Queue.Bind, lambda sent: "1a" in sent.arguments, arguments={}))
+@broken_by("does not answer", drops("method: refuses illegal field names"))
+@broken_by(
+    "takes names of any length",
+    forwards(Queue.Bind, when=lambda sent: any(len(name) > 128 for name in sent.arguments), arguments={}),
+)
+def illegal_field_name_is_refused(broker: Broker) -> None:
+    """An argument called a1 is taken, one called 1a and one with a name of 129 letters end the connection.
+
+    With 503 or with 502, which is syntax error. The arguments are those of Bind: of Declare a server may want
+    to know each.
+    """
+    another = (connection_closed() | channel_closed()).under("4.2.5.5: refused, in another way")
+    for name in ("1a", "x" * 129):
+        channel = broker.channel(new_connection=True)
+        queue = channel.declare_queue()
+        channel.ask(Queue.Bind(queue, "amq.direct", queue, arguments={"a1": 1}))
+        channel.send(Queue.Bind(queue, "amq.direct", queue, arguments={name: 1}))
+        channel.expect(connection_closed(COMMAND_INVALID, SYNTAX_ERROR), another)
+
+
+DECIMALS = {"price": Decimal("123.45"), "none": Decimal(0), "smallest": Decimal("2147483647E-200")}
+
+
+@scenario("0-9-1/prose/4.2.5.5.decimals-kept")
+@broken_by("rounds", delivers(headers=lambda told: {**told, "price": Decimal("123.4")}))
+@broken_by("counts the places with a sign", delivers(headers=lambda told: {**told, "smallest": Decimal(0)}))
+@broken_by("delivers a float", delivers(headers=lambda told: {**told, "price": 123.45}))
+def decimals_come_back(broker: Broker) -> None:
+    """12345 with two places, zero with none and the largest integer with 200 places come as published."""
+    channel = broker.channel()
+    queue = channel.declare_queue()
+    channel.publish(TEXT, key=queue, headers=DECIMALS)
+    channel.send(Basic.Get(queue, no_ack=True))
+    channel.expect(message(Basic.GetOk, TEXT, carrying={"headers": DECIMALS}))
+
+
+ONCE = ContentHeader(
+    Basic.Publish.spec.class_index, len(TEXT), Basic.Properties(headers={"first": 1, "other": 2})
+).encode()
+TWICE = ONCE.replace(b"other", b"first")
+ANYTHING = Outcome("a message, or an exception", lambda seen: not isinstance(seen, Silence))
+
+
+@scenario("0-9-1/prose/4.2.5.5.duplicate-fields")
+@broken_by(
+    "renames one of them",
+    mends(lambda frame: frame.payload == TWICE, lambda frame: Frame(HEADER, frame.channel, ONCE)),
+)
+def what_duplicate_fields_come_to_is_recorded(broker: Broker) -> None:
+    """A table in which one name stands twice, with different values: any answer is legal."""
+    channel = broker.channel()
+    queue = channel.declare_queue()
+    channel.connection.send_frames(
+        method_frame(channel.number, Basic.Publish("", queue)),
+        Frame(HEADER, channel.number, TWICE),
+        Frame(BODY, channel.number, TEXT),
+    )
+    channel.send(Basic.Get(queue, no_ack=True))
+    channel.expect(ANYTHING.recorded("4.2.5.5: what becomes of it is undefined"))

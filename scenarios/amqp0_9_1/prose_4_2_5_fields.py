@@ -1,0 +1,271 @@
+"""4.2.5.1 to 4.2.5.4: integers, bits, strings and timestamps."""
+
+from __future__ import annotations
+
+from harness.amqp0_9_1.broker import Broker
+from harness.amqp0_9_1.connection import AmqpChannel
+from harness.amqp0_9_1.content_faults import delivers, header_with, is_header
+from harness.amqp0_9_1.deviations import forwards, mends, objects, rejects, rewrites
+from harness.amqp0_9_1.frame_faults import sent_on
+from harness.amqp0_9_1.frames import METHOD, Frame
+from harness.amqp0_9_1.outcomes import channel_closed, connection_closed, fields, message, refused, silence
+from harness.amqp0_9_1.vocabulary import (
+    FRAME_ERROR,
+    NOT_FOUND,
+    PRECONDITION_FAILED,
+    RESOURCE_LOCKED,
+    SYNTAX_ERROR,
+    Basic,
+    Queue,
+)
+from scenarios.registry import broken_by, scenario
+
+TEXT = b"with properties"
+FAR_TAG = (1 << 63) + 1
+
+
+def low_32_bits(number: int) -> int:
+    """What a counter of four octets keeps."""
+    return number & 0xFFFFFFFF
+
+
+# -- 4.2.5.1 -------------------------------------------------------------------------------------------
+
+
+@scenario("0-9-1/prose/4.2.5.1.integers-unsigned")
+@broken_by(
+    "takes a large count for a negative one",
+    rejects(Basic.Qos, SYNTAX_ERROR, lambda qos: qos.prefetch_count > 32767),
+)
+@broken_by("keeps four octets of eight", delivers(timestamp=low_32_bits))
+@broken_by(
+    "takes a large tag for a negative one",
+    rejects(Basic.Ack, SYNTAX_ERROR, lambda ack: ack.delivery_tag >= FAR_TAG),
+)
+def integers_use_all_their_bits(broker: Broker) -> None:
+    """Qos with 65535 is answered, priority 9 and timestamp 2 to the 40th come back.
+
+    A delivery-tag of 2 to the 63rd plus 1 is an unknown one: an error of the channel, or passed over.
+    """
+    channel = broker.channel()
+    queue = channel.declare_queue()
+    channel.send(Basic.Qos(prefetch_count=65535))
+    channel.expect(Basic.QosOk)
+    channel.publish(TEXT, key=queue, priority=9, timestamp=1 << 40)
+    channel.send(Basic.Get(queue, no_ack=True))
+    channel.expect(message(Basic.GetOk, TEXT, carrying={"priority": 9, "timestamp": 1 << 40}))
+    channel.send(Basic.Ack(FAR_TAG))
+    # Not for a wrong reading of its octets: that would be an exception of the connection.
+    passed_over = silence().under("refusing unknown tags is judged by 0-9-1/basic.ack.multiple.exists")
+    channel.expect(channel_closed(), passed_over)
+
+
+NOON = 1_700_000_000
+
+
+def stands_unevenly(frame: Frame) -> bool:
+    """Content headers with an odd number of octets."""
+    return len(frame.payload) % 2 == 1
+
+
+@scenario("0-9-1/prose/4.2.5.1.alignment-not-assumed")
+@broken_by("reads at even octets", delivers(when=stands_unevenly, timestamp=lambda seconds: seconds >> 8))
+@broken_by(
+    "loses a letter of some names",
+    rewrites(Queue.DeclareOk, lambda ok: ok.queue.endswith("-xxx"), queue=lambda name: name[:-1]),
+)
+def integers_may_stand_anywhere(broker: Broker) -> None:
+    """Behind names and correlation-ids of eight lengths in a row, every integer is read as it is meant."""
+    channel = broker.channel()
+    for length in range(8):
+        queue = broker.name("queue", "{}-" + length * "x")
+        channel.send(Queue.Declare(queue))
+        channel.expect(fields(Queue.DeclareOk, queue=queue, message_count=0, consumer_count=0))
+        channel.publish(TEXT, key=queue, correlation_id=length * "c", timestamp=NOON)
+        channel.send(Basic.Get(queue, no_ack=True))
+        whole = {"correlation_id": length * "c", "timestamp": NOON}
+        channel.expect(message(Basic.GetOk, TEXT, carrying=whole))
+
+
+# -- 4.2.5.2 -------------------------------------------------------------------------------------------
+
+PASSIVE, EXCLUSIVE, AUTO_DELETE, NO_WAIT = 1, 4, 8, 16
+BITS_FROM_BEHIND = 5
+"""The octet of bits in Queue.Declare stands before its table, which is empty."""
+
+
+def with_bits(queue: str, bits: int) -> bytes:
+    """Queue.Declare with this octet for its bits."""
+    octets = Queue.Declare(queue).encode()
+    return octets[:-BITS_FROM_BEHIND] + bytes((bits,)) + octets[-BITS_FROM_BEHIND + 1 :]
+
+
+def has_one_bit(frame: Frame) -> bool:
+    """Queue.Declare with passive or no-wait alone, and no arguments."""
+    octets = frame.payload
+    plain = sent_on(Queue.Declare, lambda _: True)(frame) and octets.endswith(bytes(BITS_FROM_BEHIND - 1))
+    return plain and octets[-BITS_FROM_BEHIND] in (PASSIVE, NO_WAIT)
+
+
+def from_the_high_bit(frame: Frame) -> Frame:
+    """The same Declare with its five bits the other way round."""
+    at = len(frame.payload) - BITS_FROM_BEHIND
+    turned = int(f"{frame.payload[at]:05b}"[::-1], 2)
+    return Frame(METHOD, frame.channel, frame.payload[:at] + bytes((turned,)) + frame.payload[at + 1 :])
+
+
+def declare(channel: AmqpChannel, queue: str, bits: int) -> None:
+    """Send Queue.Declare with this octet for its bits."""
+    channel.connection.send_frames(Frame(METHOD, channel.number, with_bits(queue, bits)))
+
+
+@scenario("0-9-1/prose/4.2.5.2.bits-packed-from-low")
+@broken_by("reads bits from the high end", mends(has_one_bit, from_the_high_bit))
+@broken_by("does not see passive", forwards(Queue.Declare, lambda sent: sent.passive, passive=False))
+@broken_by("does not see exclusive", forwards(Queue.Declare, lambda sent: sent.exclusive, exclusive=False))
+@broken_by(
+    "does not see auto-delete", forwards(Queue.Declare, lambda sent: sent.auto_delete, auto_delete=False)
+)
+@broken_by("does not see no-wait", forwards(Queue.Declare, lambda sent: sent.no_wait, no_wait=False))
+def each_bit_has_its_place(broker: Broker) -> None:
+    """In Queue.Declare 1 is passive, 4 exclusive, 8 auto-delete and 16 no-wait: each does what it says."""
+    channel, missing = broker.channel(), broker.name("queue")
+    declare(channel, missing, PASSIVE)
+    channel.expect(*refused(NOT_FOUND))
+    channel, locked, passing, unanswered = broker.channel(), *(broker.name("queue") for _ in range(3))
+    declare(channel, locked, EXCLUSIVE)
+    channel.expect(Queue.DeclareOk)
+    stranger = broker.channel(new_connection=True)
+    stranger.send(Queue.Declare(locked, passive=True))
+    another = "judged by 0-9-1/queue.declare.exclusive.exclusive: locked, by another code"
+    stranger.expect(*refused(RESOURCE_LOCKED), (channel_closed() | connection_closed()).under(another))
+    declare(channel, passing, AUTO_DELETE)
+    channel.expect(Queue.DeclareOk)
+    channel.ask(Basic.Cancel(channel.consume(passing)))
+    declare(channel, unanswered, NO_WAIT)
+    channel.stays_quiet()
+    channel.ask(Queue.Declare(unanswered, passive=True))
+    channel.send(Queue.Declare(passing, passive=True))
+    channel.expect(*refused(NOT_FOUND))
+
+
+# -- 4.2.5.3 -------------------------------------------------------------------------------------------
+
+LONGEST = 255
+KEY = LONGEST * "k"
+OF_MANY_OCTETS = 28 * "ü€😀" + "€"
+"""Letters of two, three and four octets: 255 altogether."""
+
+
+@scenario("0-9-1/prose/4.2.5.3.short-string-of-255")
+@broken_by(
+    "cuts the routing key",
+    rewrites(Basic.GetOk, lambda ok: ok.routing_key == KEY, routing_key=lambda key: key[:127]),
+)
+@broken_by("counts letters", delivers(correlation_id=lambda text: text[:-1]))
+@broken_by(
+    "takes no more than 127", rejects(Queue.Bind, SYNTAX_ERROR, lambda bind: len(bind.routing_key) > 127)
+)
+def short_string_has_255_octets(broker: Broker) -> None:
+    """A routing key and a correlation-id of 255 octets, the latter of long letters, come as published."""
+    channel = broker.channel()
+    queue, exchange = channel.declare_queue(), channel.declare_exchange()
+    channel.send(Queue.Bind(queue, exchange, KEY))
+    channel.expect(Queue.BindOk)
+    channel.publish(TEXT, exchange=exchange, key=KEY, correlation_id=OF_MANY_OCTETS)
+    channel.send(Basic.Get(queue, no_ack=True))
+    whole = {"correlation_id": OF_MANY_OCTETS}
+    channel.expect(message(Basic.GetOk, TEXT, carrying=whole, routing_key=KEY))
+
+
+@scenario("0-9-1/prose/4.2.5.3.names-kept-whole")
+@broken_by(
+    "cuts names", forwards(Queue.Declare, lambda sent: len(sent.queue) > 127, queue=lambda name: name[:127])
+)
+@broken_by("ends the connection", rejects(Queue.Declare, SYNTAX_ERROR, lambda sent: len(sent.queue) > 127))
+def long_name_is_kept_whole_or_refused(broker: Broker) -> None:
+    """A queue's name of 128 octets, and one of 255, is answered as it was sent, or refused on the channel.
+
+    Under the first 127 octets of it no queue is found.
+    """
+    for length in (128, LONGEST):
+        channel, name = broker.channel(), broker.name("queue", f"{{:x>{length}}}")
+        channel.send(Queue.Declare(name))
+        whole, refusal = fields(Queue.DeclareOk, queue=name), channel_closed(PRECONDITION_FAILED)
+        another = channel_closed().under("4.2.5.3 against the assert: refused with another code")
+        if isinstance(channel.expect(whole | refusal, another), Queue.DeclareOk):
+            channel.send(Queue.Declare(name[:127], passive=True))
+            channel.expect(*refused(NOT_FOUND))
+
+
+WITH_ZERO, IN_PLACE = "a\0b", "a-b"
+
+
+def is_sent_with_zero(frame: Frame) -> bool:
+    """Content headers with the correlation-id that has a zero octet."""
+    return is_header(frame) and WITH_ZERO.encode() in frame.payload
+
+
+def without_zero(frame: Frame) -> Frame:
+    """The same content header with another letter in its place."""
+    return Frame(frame.type, frame.channel, frame.payload.replace(WITH_ZERO.encode(), IN_PLACE.encode()))
+
+
+TAKES_IT = mends(is_sent_with_zero, without_zero)
+DELIVERS_IT = delivers(header_with(correlation_id=lambda text: text == IN_PLACE), correlation_id=WITH_ZERO)
+
+
+@scenario("0-9-1/prose/4.2.5.3.zero-octet-refused")
+@broken_by("passes it on", TAKES_IT + DELIVERS_IT)
+@broken_by("makes another text of it", TAKES_IT)
+def zero_octet_in_a_short_string_is_refused(broker: Broker) -> None:
+    """A correlation-id of two letters comes back; one with a zero octet between them ends the connection.
+
+    Another exception is legal, and so is taking the text to end there.
+    """
+    channel = broker.channel()
+    queue = channel.declare_queue()
+    channel.publish(TEXT, key=queue, correlation_id="ab")
+    channel.ask(Basic.Get(queue, no_ack=True), Basic.GetOk)
+    channel.publish(TEXT, key=queue, correlation_id=WITH_ZERO)
+    channel.send(Basic.Get(queue, no_ack=True))
+    other = (channel_closed() | connection_closed()).under("4.2.5.3: no reaction is named")
+    cut = message(Basic.GetOk, TEXT, carrying={"correlation_id": "a"})
+    channel.expect(connection_closed(FRAME_ERROR, SYNTAX_ERROR), other, cut.under("4.2.5.3: it ends there"))
+
+
+OCTETS = {"every": bytes(range(256)), "many": b"\xff" * 2000}
+
+
+@scenario("0-9-1/prose/4.2.5.3.long-string-of-anything")
+@broken_by("takes zero for the end", delivers(headers={"every": b"", "many": OCTETS["many"]}))
+@broken_by(
+    "cuts it at 255 octets",
+    delivers(headers=lambda table: {name: value[:255] for name, value in table.items()}),
+)
+@broken_by("wants text", objects(header_with(headers=lambda table: "every" in table), SYNTAX_ERROR))
+def long_string_holds_any_octets(broker: Broker) -> None:
+    """A long string with each octet there is, and one of 2000 octets, come as published."""
+    channel = broker.channel()
+    queue = channel.declare_queue()
+    channel.publish(TEXT, key=queue, headers=OCTETS)
+    channel.send(Basic.Get(queue, no_ack=True))
+    channel.expect(message(Basic.GetOk, TEXT, carrying={"headers": OCTETS}))
+
+
+# -- 4.2.5.4 -------------------------------------------------------------------------------------------
+
+
+@scenario("0-9-1/prose/4.2.5.4.timestamps-of-64-bits")
+@broken_by("counts in 32 bits", delivers(timestamp=low_32_bits))
+@broken_by(
+    "takes zero for none", delivers(header_with(timestamp=lambda seconds: not seconds), timestamp=None)
+)
+def timestamp_has_64_bits(broker: Broker) -> None:
+    """Timestamps of 0, and of 2 to the 31st, the 32nd and the 33rd seconds, come as published."""
+    channel = broker.channel()
+    queue = channel.declare_queue()
+    for seconds in (0, 1 << 31, 1 << 32, 1 << 33):
+        channel.publish(TEXT, key=queue, timestamp=seconds)
+        channel.send(Basic.Get(queue, no_ack=True))
+        channel.expect(message(Basic.GetOk, TEXT, carrying={"timestamp": seconds}))

@@ -1,0 +1,137 @@
+"""4.4, 4.6, 4.7: what is told is so for everybody, effects follow answers, contents stay in order."""
+
+from __future__ import annotations
+
+from harness.amqp0_9_1.basic_faults import deliver_at_once, last_come_first, recipient_may_have
+from harness.amqp0_9_1.broker import Broker
+from harness.amqp0_9_1.connection import AmqpChannel
+from harness.amqp0_9_1.deviations import answers, changes, ignores, swaps
+from harness.amqp0_9_1.faults import never_redelivered
+from harness.amqp0_9_1.outcomes import answered, channel_closed, connection_closed, message, refused
+from harness.amqp0_9_1.peer.basic_table import requeue_all
+from harness.amqp0_9_1.peer.consumers import start_consumer
+from harness.amqp0_9_1.vocabulary import NOT_FOUND, NOT_IMPLEMENTED, Basic, Queue
+from scenarios.registry import broken_by, scenario
+
+FIFTY = 50
+
+
+@scenario("0-9-1/prose/4.4.observations-consistent")
+@broken_by(
+    "confirms a queue before it is there",
+    answers(Queue.Declare, Queue.DeclareOk("soon"), when=lambda it: not it.passive, skip=FIFTY - 1),
+)
+@broken_by("confirms a Delete before it is done", answers(Queue.Delete, Queue.DeleteOk(), skip=FIFTY - 1))
+@broken_by("is late with a message", ignores(Basic.Publish, skip=FIFTY - 1))
+def what_one_client_is_told_others_see(broker: Broker) -> None:
+    """Fifty times: a queue that one client has declared, filled and deleted is so for another at once."""
+    here, there = broker.channel(), broker.channel(new_connection=True)
+    for _ in range(FIFTY):
+        queue = here.declare_queue()
+        there.send(Queue.Declare(queue, passive=True))
+        there.expect(Queue.DeclareOk)
+        here.publish(b"told", key=queue)
+        here.fence()
+        there.send(Basic.Get(queue, no_ack=True))
+        there.expect(message(Basic.GetOk, b"told"))
+        here.ask(Queue.Delete(queue))
+        there.send(Queue.Declare(queue, passive=True))
+        there.expect(*refused(NOT_FOUND))
+        there = reopened(broker, there)
+
+
+def reopened(broker: Broker, channel: AmqpChannel) -> AmqpChannel:
+    """The channel opened anew, on another connection if its own has ended with it."""
+    if not channel.connection.usable:
+        return broker.channel(new_connection=True)
+    return channel.connection.channel(channel.number)
+
+
+# -- content synchronisation ---------------------------------------------------------------------------
+
+TEN = 10
+
+
+@scenario("0-9-1/prose/4.6.effects-not-before-response")
+@broken_by(
+    "delivers before Consume-Ok",
+    changes("basic.consume: starts a consumer", effects=(start_consumer, deliver_at_once)),
+)
+@broken_by(
+    "delivers again before Recover-Ok",
+    changes("basic.recover: requeues", effects=(requeue_all, deliver_at_once)),
+)
+def deliveries_follow_the_response(broker: Broker) -> None:
+    """Consume-Ok comes before any delivery, Recover-Ok before any message that it brings back."""
+    channel = broker.channel()
+    queue = channel.declare_queue()
+    for number in range(TEN):
+        channel.publish(f"{number}", key=queue)
+    channel.send(Basic.Consume(queue, "tag"))
+    channel.expect(Basic.ConsumeOk)
+    tags = [each.method.delivery_tag for each in channel.deliveries(TEN)]
+    channel.send(Basic.Ack(tags[TEN // 2 - 1], multiple=True))
+    channel.send(Basic.Recover(requeue=True))
+    absent = channel_closed(NOT_IMPLEMENTED) | connection_closed(NOT_IMPLEMENTED)
+    channel.expect(answered(Basic.RecoverOk) | absent)
+
+
+@scenario("0-9-1/prose/4.6.effects-after-response")
+@broken_by("does not bind", changes("queue.bind: binds", effects=()))
+@broken_by("does not unbind", changes("queue.unbind: unbinds", effects=()))
+@broken_by("does not purge", changes("queue.purge: removes what awaits no acknowledgement", effects=()))
+@broken_by("does not cancel", changes("basic.cancel: ends the consumer", effects=()))
+def effect_is_there_with_the_response(broker: Broker) -> None:
+    """Messages come from Bind-Ok on, none from Unbind-Ok on; Purge-Ok leaves none, Cancel-Ok sends none."""
+    channel = broker.channel()
+    queue, exchange = channel.declare_queue(), channel.declare_exchange("direct")
+    look = Basic.Get(queue, no_ack=True)
+    channel.bind(queue, exchange, "key")
+    channel.publish(b"bound", exchange=exchange, key="key")
+    channel.send(look)
+    channel.expect(message(Basic.GetOk, b"bound"))
+    channel.ask(Queue.Unbind(queue, exchange, "key"))
+    channel.publish(b"not bound", exchange=exchange, key="key")
+    channel.send(look)
+    channel.expect(Basic.GetEmpty)
+    channel.publish(b"purged", key=queue)
+    channel.ask(Queue.Purge(queue))
+    channel.send(look)
+    channel.expect(Basic.GetEmpty)
+    channel.ask(Basic.Cancel(channel.consume(queue, no_ack=True)))
+    channel.publish(b"for nobody", key=queue)
+    channel.stays_quiet()
+
+
+# -- content ordering ----------------------------------------------------------------------------------
+
+MANY, REJECTED = 190, b"100"
+
+
+@scenario("0-9-1/prose/4.7.order-kept")
+@broken_by("delivers the latest first", swaps(place=last_come_first))
+@broken_by(
+    "brings back what is rejected without a mark",
+    swaps(redelivered=never_redelivered, may_have=recipient_may_have),
+)
+def messages_keep_their_order(broker: Broker) -> None:
+    """Numbered messages come in order, though one is rejected on the way; if it comes again it is marked."""
+    publisher, consumer = broker.channel(), broker.channel()
+    queue = publisher.declare_queue()
+    numbered = [f"{number}".encode() for number in range(MANY)]
+    for body in numbered:
+        publisher.publish(body, key=queue)
+    publisher.fence()
+    consumer.ask(Basic.Qos(prefetch_count=20))
+    consumer.consume(queue)
+    fresh: list[bytes] = []
+    while len(set(fresh)) < MANY:
+        came = consumer.deliveries(1)[0]
+        again, tag = came.method.redelivered, came.method.delivery_tag
+        if not again:
+            fresh.append(came.body)
+        back = came.body == REJECTED and not again
+        consumer.send(Basic.Reject(tag, requeue=True) if back else Basic.Ack(tag))
+    same = [one == other for one, other in zip(fresh, numbered, strict=False)]
+    broker.note(f"{sum(same)} of {MANY} messages came in their place")
+    broker.judge("all messages in order", "messages out of order", fresh == numbered)

@@ -1,0 +1,1 @@
+"""Scenarios of AMQP 1.0, a module per section; its name begins with the section's number."""

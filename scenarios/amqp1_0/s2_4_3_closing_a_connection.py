@@ -1,0 +1,258 @@
+"""2.4.3 Closing A Connection: who closes says why, says it last, and goes on reading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from harness.amqp1_0.client import CONNECTION, Passage, performative_of
+from harness.amqp1_0.connection import AmqpConnection
+from harness.amqp1_0.container import Container
+from harness.amqp1_0.deviations import (
+    drops,
+    ends_by,
+    ends_with,
+    follows,
+    ignores,
+    on_channels,
+    reframes,
+    rejects_frames,
+    rewrites,
+    withholds,
+)
+from harness.amqp1_0.faults import (
+    ENDS_WITHOUT_CLOSE,
+    NEVER_GIVES_UP,
+    TALKS_BEHIND_ITS_CLOSE,
+    does,
+    places,
+    reset,
+    says,
+    stop_reading,
+)
+from harness.amqp1_0.faults import end_stream as end_at_once
+from harness.amqp1_0.frames import AMQP, Frame, RawFrame, empty_frame
+from harness.amqp1_0.outcomes import (
+    Received,
+    answered,
+    closed,
+    closed_without_error,
+    goes_on,
+    silence,
+    stream_ended,
+)
+from harness.amqp1_0.peer.connection_table import end_stream
+from harness.amqp1_0.peer.events import ConnectionState, Entered, Malformed
+from harness.amqp1_0.peer.turn import Turn
+from harness.amqp1_0.performatives import AmqpError, Close, ConnectionError_, End, Error, Open
+from harness.context import Sighting
+from harness.expect import Inconclusive, Outcome
+from harness.journal import Direction
+from harness.rows import always
+from scenarios.registry import broken_by, scenario, watch
+
+UNDEFINED = Frame(AMQP, 0, b"\x00\x53\x99\x45")
+"""A frame whose body is a described list, but no performative that section 2.7 defines."""
+NO_PERFORMATIVE = Frame(AMQP, 0, b"\x40")
+"""A frame whose body is null, which is no described type."""
+UNDECODABLE = Frame(AMQP, 0, b"\x00")
+"""A frame whose body ends where its descriptor should begin."""
+MALFORMED = RawFrame(doff=1)
+"""A frame whose body would begin within its header."""
+MAY_CARRY_ONE = "2.7.9 lets every close carry an error"
+REFUSAL = Close(Error(AmqpError.NOT_ALLOWED, "not so"))
+
+
+def provoked(container: Container, **open_fields: object) -> tuple[AmqpConnection, Frame]:
+    """A connection that the server has closed because of an error, ours to come; and what it closed for.
+
+    Raises Inconclusive where the server bears every breach, or ends without a word.
+    """
+    for breach in (UNDECODABLE, UNDEFINED, NO_PERFORMATIVE):
+        connection = container.connection(**open_fields)
+        connection.send(breach)
+        if closed().matches(connection.link.next(CONNECTION, container.context.patience.answer)):
+            return connection, breach
+    raise Inconclusive("the server bears or ends without an error what cannot be decoded, or is not defined")
+
+
+def closed_by_the_server(container: Container, **open_fields: object) -> AmqpConnection:
+    """A connection that the server has closed because of an error; ours is to come. Raises Inconclusive."""
+    connection, _ = provoked(container, **open_fields)
+    return connection
+
+
+def has_error(close: Close) -> bool:
+    """It says why."""
+    return close.carried("error") is not None
+
+
+# -- the close is written ------------------------------------------------------------------------------
+
+
+def ends_by_a_close(container: Container, breach: Frame | RawFrame) -> None:
+    """Judge that a close comes before the end of the stream, if this frame ends it."""
+    connection = container.connection()
+    connection.fence()
+    connection.send(breach)
+    borne = "the server bears the frame: nothing is to be seen of how it closes"
+    connection.gives_up(Close, (goes_on() | answered(End)).recorded(borne))
+
+
+@scenario("1-0/2.4.3.close-before-closing")
+@broken_by("ends the stream without a close", ENDS_WITHOUT_CLOSE)
+@broken_by("keeps its close to itself", withholds(Close))
+def an_undefined_performative_is_answered_by_a_close(container: Container) -> None:
+    """A performative that is not defined makes the server end: a close comes before the end of the stream."""
+    ends_by_a_close(container, UNDEFINED)
+
+
+@scenario("1-0/2.4.3.close-before-closing")
+@broken_by("hangs up on a frame that cannot be", does(ConnectionState.OPENED, Malformed, always, end_at_once))
+def a_malformed_frame_is_answered_by_a_close(container: Container) -> None:
+    """A frame that cannot be makes the server end: a close comes before the end of the stream."""
+    ends_by_a_close(container, MALFORMED)
+
+
+@watch("1-0/2.4.3.close-carries-reason", during="1-0/2.4.3.close-before-closing")
+@broken_by("closes without a reason", rewrites(Close, error=None))
+@broken_by("never says why", says(Close, error=None))
+def a_close_of_its_own_accord_says_why(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+    """Every close that came before ours was sent carries an error."""
+    for each in transcript:
+        close = performative_of(each.unit)
+        if isinstance(close, Close):
+            if each.direction is Direction.RECEIVED:
+                held = isinstance(close.carried("error"), Error)
+                yield Sighting(held, f"a close {'with' if held else 'without'} error at {each.at:.4f} s")
+            return
+
+
+@scenario("1-0/2.4.3.close-answered")
+@broken_by("ends the stream without a close", withholds(Close))
+@broken_by("does not hear the close", ignores(Close))
+@broken_by("does not answer the close", drops("close: is answered"))
+@broken_by("answers twice", follows(Close, Close()))
+@broken_by("says something behind its close", ends_with(b"\x00"))
+def a_close_is_answered_by_a_close(container: Container) -> None:
+    """Our close is answered by a close without error, and then nothing more comes."""
+    connection = container.connection()
+    connection.fence()
+    connection.send(Close())
+    connection.expect(closed_without_error(), closed().under(MAY_CARRY_ONE))
+    connection.nothing_more()
+
+
+@watch("1-0/2.4.3.close-is-last", during="1-0/2.4.6.discarding")
+@broken_by("sends an empty frame behind its close", follows(Close, empty_frame()))
+@broken_by("talks behind a close with an error", TALKS_BEHIND_ITS_CLOSE)
+@broken_by("sends text behind its close", ends_with(b"good-bye"))
+def nothing_follows_the_close(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+    """On every connection that the server closed its close is the last it sent."""
+    came = [each for each in transcript if each.direction is Direction.RECEIVED]
+    for place, each in enumerate(came):
+        if isinstance(performative_of(each.unit), Close):
+            behind = came[place + 1 :]
+            yield Sighting(not behind, f"{len(behind)} more behind the close at {each.at:.4f} s")
+            return
+
+
+@scenario("1-0/2.4.3.close-is-last")
+@broken_by("sends a part of a frame behind its close", ends_with(b"\x00\x00\x00"))
+def not_an_octet_follows_a_close_with_an_error(container: Container) -> None:
+    """The server closes because of an error, and so do we: no octet follows, not even a part of a frame."""
+    connection = closed_by_the_server(container)
+    connection.send(Close())
+    connection.nothing_more()
+
+
+# -- the partner's close is waited for -----------------------------------------------------------------
+
+
+@scenario("1-0/2.4.3.reads-until-close")
+@broken_by(
+    "closes its socket at once",
+    does(ConnectionState.DISCARDING, Entered, always, end_stream, stop_reading),
+)
+@broken_by("resets behind its close", does(ConnectionState.DISCARDING, Entered, always, reset))
+def our_close_is_still_read(container: Container) -> None:
+    """A moment after the server's close ours is sent: it meets no reset."""
+    connection = closed_by_the_server(container)
+    connection.listen(container.context.patience.quiet)
+    still_open = connection.link.ended is None
+    connection.send(Close())
+    connection.judge("our close is read", "a reset", still_open or not connection.met_reset())
+
+
+@scenario("1-0/2.4.3.gives-up-waiting", slow=True)
+@broken_by("waits for ever", NEVER_GIVES_UP)
+@broken_by("keeps its stream open", ends_by("never"))
+def a_close_that_never_comes_is_not_waited_for(container: Container) -> None:
+    """The server closes, we never do: its stream ends all the same."""
+    connection = closed_by_the_server(container, idle_time_out=1000)
+    connection.expect(stream_ended(), silence().under("what time is reasonable is not said"))
+
+
+# -- on which channel ----------------------------------------------------------------------------------
+
+
+def is_elsewhere(turn: Turn) -> bool:
+    """It came on another channel than 0."""
+    return turn.channel > 0
+
+
+@scenario("1-0/2.4.3.close-on-any-channel")
+@broken_by(
+    "refuses a close on another channel than 0",
+    rejects_frames(on_channels(1), ConnectionError_.FRAMING_ERROR),
+)
+@broken_by("has no close but on channel 0", does(ConnectionState.OPENED, Close, is_elsewhere))
+@broken_by(
+    "takes such a close for an error", does(ConnectionState.OPENED, Close, is_elsewhere, says=(REFUSAL,))
+)
+def a_close_is_heard_on_every_channel(container: Container) -> None:
+    """A close on channel 1 and on the highest the server allows is answered as one on channel 0 is."""
+    usual = container.connection()
+    highest = usual.partner.channel_max
+    expected = closed() if has_error(usual.ask(Close(), Close)) else closed_without_error()
+    if not highest:
+        container.inapplicable("the server allows channel 0 only")
+    for channel in sorted({1, highest}):
+        connection = container.connection()
+        connection.send(Close(), channel=channel)
+        connection.expect(expected)
+
+
+@watch("1-0/2.4.3.close-on-channel-zero", during="1-0/2.4.3.close-on-any-channel")
+@broken_by("closes on channel 1", reframes(Close, channel=1))
+@broken_by("writes its closes on the highest channel", places(Close, 0xFFFF))
+def closes_come_on_channel_zero(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+    """Every close of the server has come on channel 0."""
+    for each in transcript:
+        if each.direction is Direction.RECEIVED and isinstance(performative_of(each.unit), Close):
+            channel = getattr(each.unit, "channel", 0)
+            yield Sighting(channel == 0, f"a close on channel {channel} at {each.at:.4f} s")
+
+
+def close_on_channel_zero() -> Outcome:
+    """A close comes, with or without error, on channel 0."""
+    return Outcome(
+        "close on channel 0",
+        lambda seen: (
+            isinstance(seen, Received) and isinstance(seen.performative, Close) and seen.channel == 0
+        ),
+    )
+
+
+@scenario("1-0/2.4.3.close-batched-on-channel-zero")
+@broken_by("closes on channel 1", reframes(Close, channel=1))
+@broken_by("writes its closes on the highest channel", places(Close, 0xFFFF))
+def a_close_behind_the_open_comes_on_channel_zero(container: Container) -> None:
+    """An open without container-id is refused: where open and close come back, the close is on channel 0."""
+    container.connection().fence()
+    connection = container.negotiated()
+    connection.send(Open())
+    connection.refuses(
+        close_on_channel_zero(),
+        stream_ended().recorded("before its open a server may just end the stream: there is no close"),
+        goes_on().recorded("the server takes such an open: there is no close"),
+    )

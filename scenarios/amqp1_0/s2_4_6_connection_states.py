@@ -1,0 +1,161 @@
+"""2.4.6 Connection States: what is heard, ignored and said in each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from harness.amqp1_0.container import Container
+from harness.amqp1_0.deviations import answers, changes, drops, ends_by, follows, rejects, swaps
+from harness.amqp1_0.faults import does, end_stream, open_again, permits, together
+from harness.amqp1_0.frames import PROTOCOL_HEADER, FrameReader, Unit
+from harness.amqp1_0.outcomes import (
+    Refusal,
+    answered,
+    closed,
+    closed_without_error,
+    goes_on,
+    header,
+    refused,
+    silence,
+    stream_ended,
+)
+from harness.amqp1_0.peer import strategies
+from harness.amqp1_0.peer.connection_table import end_stream as half_close
+from harness.amqp1_0.peer.events import ConnectionState, Entered, SendingClose, SendingError, Undecodable
+from harness.amqp1_0.performatives import AmqpError, Begin, Close, Open
+from harness.amqp1_0.session import the_begin
+from harness.rows import always
+from scenarios.amqp1_0.s2_4_3_closing_a_connection import (
+    MAY_CARRY_ONE,
+    NO_PERFORMATIVE,
+    REFUSAL,
+    closed_by_the_server,
+)
+from scenarios.registry import broken_by, scenario
+
+BEGUN = Begin(0, 0, 1, 1)
+WHO_ENDS = "it is not said who closes the TCP connection first"
+OPENED = ConnectionState.OPENED
+DISCARDING = ConnectionState.DISCARDING
+
+
+def first_of_segment(reader: FrameReader, octets: bytes) -> Iterator[tuple[bytes, Unit]]:
+    """Forgets what stands behind the first frame of a segment."""
+    yield from islice(strategies.cut(reader, octets), 1)
+
+
+# -- opened --------------------------------------------------------------------------------------------
+
+
+@scenario("1-0/2.4.6.closed-before-open-read")
+@broken_by("forgets what stands behind the open", swaps(cut=first_of_segment))
+@broken_by("closes two times", follows(Close, Close()))
+@broken_by("does not open what is closed already", changes("open: is answered", answer=None))
+def header_open_and_close_at_once(container: Container) -> None:
+    """Header, open and close in a single write: header, open and close come back in this order."""
+    container.secured().exchange_headers()
+    connection = container.secured()
+    connection.send(PROTOCOL_HEADER, connection.the_open(), Close())
+    connection.expect(header())
+    connection.expect(Open)
+    connection.expect(closed_without_error(), closed().under(MAY_CARRY_ONE))
+    connection.nothing_more()
+
+
+@scenario("1-0/2.4.6.second-open-not-obeyed")
+@broken_by("opens again", changes("open: refuses a second one", answer=None, effects=(open_again,)))
+@broken_by("answers every open", answers(Open, Open("faulty"), skip=1))
+def a_second_open_is_not_answered_by_an_open(container: Container) -> None:
+    """After the opens another one comes with another max-frame-size: a close with an error answers it."""
+    connection = container.connection()
+    connection.fence()
+    connection.send(connection.the_open(max_frame_size=1024))
+    connection.gives_up(
+        *refused(Refusal.CONDITION, AmqpError.ILLEGAL_STATE, AmqpError.NOT_ALLOWED),
+        closed_without_error().under("that a close says why is judged by 1-0/2.4.3.close-carries-reason"),
+        stream_ended().under("that a close comes first is judged by 1-0/2.4.3.close-before-closing"),
+        goes_on().under("figure 2.24 lists any frame as a legal receive in OPENED: it may be ignored"),
+    )
+
+
+# -- closed by us --------------------------------------------------------------------------------------
+
+
+@scenario("1-0/2.4.6.frames-after-close-ignored")
+@broken_by("obeys what follows the close", answers(Begin, BEGUN, skip=1))
+@broken_by("does not hear the close", does(OPENED, Close))
+def a_begin_behind_our_close_is_not_answered(container: Container) -> None:
+    """A close and a begin in a single write: the server's close comes, and no begin."""
+    connection = container.connection()
+    connection.fence()
+    connection.send(Close(), the_begin())
+    connection.expect(closed_without_error(), closed().under(MAY_CARRY_ONE))
+    connection.nothing_more()
+
+
+@scenario("1-0/2.4.6.end-closes-tcp", slow=True)
+@broken_by("leaves the stream open", ends_by("never"))
+@broken_by("does nothing in END", changes("END: TCP Close", effects=()))
+def the_stream_ends_behind_both_closes(container: Container) -> None:
+    """When both closes have been sent the server ends its stream, without our ending ours."""
+    connection = container.connection()
+    connection.ask(Close(), Close)
+    connection.within(container.context.patience.answer, stream_ended(), silence().under(WHO_ENDS))
+
+
+@scenario("1-0/2.4.6.end-closes-tcp", slow=True)
+@broken_by("keeps its stream behind both closes", ends_by("never"))
+@broken_by(
+    "has no more ears for our close",
+    drops("DISCARDING: R:CLOSE", "close: waiting for the client's is over"),
+)
+def the_stream_ends_behind_our_answer(container: Container) -> None:
+    """The server closes because of an error, then we do: its stream ends, without our ending ours."""
+    connection = closed_by_the_server(container)
+    connection.send(Close())
+    patience, at_last = container.context.patience.answer, (stream_ended(), silence().under(WHO_ENDS))
+    again = answered(Close).recorded("that nothing follows its close is judged by 1-0/2.4.3.close-is-last")
+    if isinstance(connection.within(patience, *at_last, again), Close):
+        connection.within(patience, *at_last)
+
+
+# -- closed by the server ------------------------------------------------------------------------------
+
+
+@scenario("1-0/2.4.6.half-close-for-writing")
+@broken_by("ends its stream at once", does(DISCARDING, Entered, always, end_stream))
+@broken_by("shuts its side for writing", does(DISCARDING, Entered, always, half_close))
+def whether_the_stream_ends_before_our_close(container: Container) -> None:
+    """The server closes because of an error: whether its stream ends before our close is recorded."""
+    connection = closed_by_the_server(container)
+    connection.within(
+        container.context.patience.quiet,
+        stream_ended().recorded("the write side may be shut behind the close"),
+        silence().recorded("the write side may stay open behind the close"),
+    )
+
+
+@scenario("1-0/2.4.6.discarding")
+@broken_by("answers a begin", answers(Begin, BEGUN))
+@broken_by(
+    "serves a closed connection",
+    together(permits(DISCARDING), does(DISCARDING, Begin, always, says=(BEGUN,))),
+)
+@broken_by(
+    "complains about everything",
+    together(permits(DISCARDING, SendingError), does(DISCARDING, Undecodable, always, says=(REFUSAL,))),
+)
+@broken_by("refuses a begin behind its close", rejects(Begin, AmqpError.ILLEGAL_STATE))
+@broken_by(
+    "answers our close again",
+    together(
+        permits(DISCARDING, SendingClose),
+        does(DISCARDING, Close, always, says=(Close(),), to=ConnectionState.END),
+    ),
+)
+def what_follows_the_servers_close_is_discarded(container: Container) -> None:
+    """The server closes because of an error: a begin, no performative and a close are met by nothing."""
+    connection = closed_by_the_server(container)
+    connection.send(the_begin(), NO_PERFORMATIVE, Close())
+    connection.nothing_more()
