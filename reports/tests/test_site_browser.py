@@ -126,9 +126,13 @@ def pages(site: Path) -> list[Path]:
     ]
 
 
+def shown(page: Page, selector: str) -> list[str]:
+    """The texts of what is visible, as the document has them: rows that come into view are painted later."""
+    return [" ".join(text.split()) for text in page.locator(f"{selector}:visible").all_text_contents()]
+
+
 def shown_rules(page: Page) -> list[str]:
-    found: list[str] = page.locator("tr.rule:visible th a").all_inner_texts()
-    return found
+    return shown(page, "tr.rule th a")
 
 
 def test_nothing_a_peer_said_does_anything(browser: Browser, hostile: Path) -> None:
@@ -186,8 +190,8 @@ def test_the_filter_shows_what_was_asked_for(browser: Browser, site: Path) -> No
         assert NOT_FOUND not in shown_rules(page)
         page.get_by_label("Text").fill("queue.purge")
         assert NOT_FOUND in shown_rules(page)
-        assert page.locator("tr.group:visible").all_inner_texts() == ["class queue"]
-        assert page.locator("tr.section:visible").all_inner_texts() == ["queue.purge"]
+        assert shown(page, "tr.group") == ["class queue"]
+        assert shown(page, "tr.section") == ["queue.purge"]
         page.get_by_label("Text").fill("no such rule")
         assert page.get_by_text("No rule is like that.").is_visible()
         assert seen.wrong == []
