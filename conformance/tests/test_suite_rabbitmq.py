@@ -170,7 +170,7 @@ def started(target: Target, folder: Path, *more: str) -> subprocess.Popen[bytes]
 
 def until_declared(process: subprocess.Popen[bytes], folder: Path, count: int) -> None:
     """Wait until the run has named `count` entities."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline and process.poll() is None:
         if sum(path.read_bytes().count(b'"event":"declared"') for path in folder.glob("events-*")) >= count:
             return
@@ -180,7 +180,7 @@ def until_declared(process: subprocess.Popen[bytes], folder: Path, count: int) -
 
 def until_quiet(folder: Path) -> None:
     """Wait until the workers, whose controller is gone, have written nothing more for half a second."""
-    deadline, size, since = time.monotonic() + 30, -1, time.monotonic()
+    deadline, size, since = time.monotonic() + 60, -1, time.monotonic()
     while time.monotonic() < min(deadline, since + 0.5):
         now = sum(path.stat().st_size for path in folder.glob("events-*"))
         if now != size:

@@ -56,7 +56,7 @@ def listener(facilities: str = "") -> ProcessTarget:
 
 def logged(one: Target, words: bytes) -> bool:
     """Whether the broker's log says so; it is written a moment after the command has returned."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         if words in one.logs()["broker.log"]:
             return True

@@ -190,7 +190,9 @@ def test_facilities_run_inside(engine: docker.DockerClient) -> None:
 
 
 def test_a_command_inside_that_does_not_end_is_reported(engine: docker.DockerClient) -> None:
-    with stub(within=2) as one:
+    with stub() as owner:
+        given = owner.attachment()
+        one = stub(within=2).attach(given["container"], given["ports"], given["bridged"])
         for command in ("sleep 600", "while true; do echo on and on; done"):
             with pytest.raises(TargetError, match="sh did not end within 2 s"):
                 one._execute(("sh", "-c", command))

@@ -25,7 +25,7 @@ BROKERS = [
 
 def answer(port: int) -> bytes:
     """What the peer on `port` says to the protocol header: one whole frame."""
-    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
         connection.sendall(HEADER)
         read = connection.makefile("rb")
         start = read.read(7)
@@ -38,7 +38,7 @@ class Client:
     def __init__(
         self, endpoint_of: ProcessTarget, virtual_host: str = "/", login: str = "\0guest\0guest"
     ) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", endpoint_of.endpoint().port), timeout=20)
+        self._socket = socket.create_connection(("127.0.0.1", endpoint_of.endpoint().port), timeout=60)
         self._read = self._socket.makefile("rb")
         self._socket.sendall(HEADER)
         self._receive()
