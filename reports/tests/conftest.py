@@ -11,6 +11,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+@pytest.fixture
+def brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands that a test starts have a virtual machine for a few seconds."""
+    from reports.tests.cluster import BRIEF
+
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", BRIEF)
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """This machine's Spark, in which each test makes the tables it needs."""

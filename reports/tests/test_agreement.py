@@ -55,7 +55,8 @@ def judged(
 
     def judge(verb: str, name: str) -> tuple[Path, Ran]:
         folder = tmp_path_factory.mktemp(name) / "run"
-        return folder, command(verb, "--target", url, "--disruptive", "--level", "should", "--output", folder)
+        options = ("--disruptive", "--parallel", "8", "--level", "should")
+        return folder, command(verb, "--target", url, *options, "--output", folder)
 
     return judge
 

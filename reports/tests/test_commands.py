@@ -21,6 +21,7 @@ from reports.session import NoSpark
 from reports.site.publishing import SiteError
 from reports.tests.samples import EMPTY, LOCKED, make_run
 
+pytestmark = pytest.mark.usefixtures("brief")
 BLOCKED = """
 import sys
 class Blocked:

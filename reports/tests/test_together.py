@@ -19,6 +19,7 @@ from reports.session import NoSpark
 from reports.tests.samples import make_run
 from reports.together import write_matrix
 
+pytestmark = pytest.mark.usefixtures("brief")
 RULE = "0-9-1/tx.commit.transacted"
 TARGETS = ("--target", "embedded", "--target", "embedded:tcp", "--parallel", "0")
 
