@@ -8,8 +8,6 @@ PLAIN  := .venv-plain
 JUDGING := spec/tests harness/tests scenarios/tests conformance/tests
 # A file's tests share what they start. Files begin in the order of the tests, those that take minutes first.
 WHOLE_FILES := --dist=loadfile --no-loadscope-reorder
-# Judging waits for brokers half of its time; Spark does not wait.
-AT_ONCE := 3
 
 TARGET ?= embedded
 LEVEL  ?= should
@@ -21,7 +19,7 @@ certify: $(READY)
 	@$(BIN)/amqp-conformance certify --target '$(TARGET)' --level '$(LEVEL)'
 
 test: $(READY) $(PLAIN)/.ready lint
-	PATH="$(CURDIR)/$(PLAIN)/bin:$$PATH" JAVA_HOME= $(PLAIN)/bin/pytest -q -rs -n $(AT_ONCE) $(WHOLE_FILES) $(JUDGING)
+	PATH="$(CURDIR)/$(PLAIN)/bin:$$PATH" JAVA_HOME= $(PLAIN)/bin/pytest -q -rs -n 2 $(WHOLE_FILES) $(JUDGING)
 	$(BIN)/pytest -q -rs -n 2 $(WHOLE_FILES) reports/tests
 
 lint: $(READY)

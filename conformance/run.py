@@ -212,7 +212,7 @@ class Run:
                 self.writer,
                 f"amqp-conformance-{self.id}",
                 self.options.profile,
-                Patience.calibrated(self.scope.round_trip),
+                Patience.calibrated(self.scope.round_trip, alone=self.controller),
                 harmless=self.target.shared and not self.options.disruptive,
                 alone=self.controller,
                 worker=self.worker,

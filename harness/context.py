@@ -21,6 +21,8 @@ class Patience:
     `answer` for what is due at once; `close` for ends that peers delay on purpose (three seconds and more
     after a bad log-in); `quiet` for "nothing more comes" where no fence exists; `budget` for one scenario,
     waited or in real time; `leave` for closing connections and removing entities behind it, in real time.
+    `beside` is given on top where something must come and silence would count against the peer (`due`):
+    others are served meanwhile, and an answer may have to wait until what they declare is on the disk.
     """
 
     answer: float = 3.0
@@ -28,11 +30,18 @@ class Patience:
     quiet: float = 0.3
     budget: float = 45.0
     leave: float = 10.0
+    beside: float = 0.0
+
+    @property
+    def due(self) -> float:
+        """For what every legal outcome demands."""
+        return self.answer + self.beside
 
     @classmethod
-    def calibrated(cls, round_trip: float) -> Patience:
-        """Patience for a target whose round trip takes `round_trip` seconds."""
+    def calibrated(cls, round_trip: float, *, alone: bool = True) -> Patience:
+        """Patience for a target whose round trip takes `round_trip` seconds, judged `alone` or not."""
         return cls(
+            beside=0.0 if alone else 7.0,
             answer=max(3.0, 100 * round_trip),
             close=max(7.0, 100 * round_trip),
             quiet=max(0.3, 20 * round_trip),

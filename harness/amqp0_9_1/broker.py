@@ -111,7 +111,7 @@ def _refusal(channel: AmqpChannel, method: Method) -> Observation | None:
     """Send a method; what came in place of its answer, or None. A Close is answered."""
     link = channel.connection.link
     channel.send(method)
-    seen = link.next(channel.number, channel.context.patience.answer)
+    seen = link.next(channel.number, channel.context.patience.due)
     if isinstance(seen, Received) and isinstance(seen.method, DONE):
         return None
     link.acknowledge_close(seen)

@@ -244,11 +244,11 @@ class AmqpChannel:
 
         Raises ControlFailed.
         """
-        method = self._link.coming(self.number, self.context.patience.answer)
+        method = self._link.coming(self.number, self.context.patience.due)
         return method if isinstance(method, methods) else self.control("what came before", *methods)
 
     def _control(self, what: str, methods: Sequence[type[Method]]) -> Received:
-        seen = self._link.next(self.number, self.context.patience.answer)
+        seen = self._link.next(self.number, self.context.patience.due)
         if isinstance(seen, Received) and isinstance(seen.method, tuple(methods)):
             return seen
         self._link.acknowledge_close(seen)

@@ -6,6 +6,7 @@ import pytest
 
 from harness.amqp0_9_1.client import Link, Transcript, methods_received, methods_sent
 from harness.amqp0_9_1.compiled import Method
+from harness.amqp0_9_1.connection import AmqpChannel, AmqpConnection
 from harness.amqp0_9_1.frames import PROTOCOL_HEADER, Frame, RawFrame, content_frames, method_frame
 from harness.amqp0_9_1.outcomes import (
     Closed,
@@ -18,11 +19,13 @@ from harness.amqp0_9_1.outcomes import (
     connection_closed,
     refused,
     signature,
+    silence,
 )
 from harness.amqp0_9_1.vocabulary import CHANNEL_ERROR, NOT_FOUND, Basic, Channel, Connection, Queue
 from harness.context import Context, Patience, Sighting
-from harness.expect import OverBudget, Unmet
+from harness.expect import ControlFailed, OverBudget, Unmet
 from harness.journal import Ended, Event, Expected, Grade, Octets, Seen
+from harness.target import Endpoint
 from harness.transport import End
 
 Said = bytes | End
@@ -203,6 +206,23 @@ def test_silence_is_waited_for_as_long_as_the_outcome_deserves() -> None:
         with pytest.raises(Unmet, match="silence"):
             client.expect(0, outcome)
         assert script.clock == waited
+
+
+@pytest.mark.parametrize(("alone", "given"), [(True, 3.0), (False, 10.0)])
+def test_what_must_come_is_given_more_time_beside_others(alone: bool, given: float) -> None:
+    patience = Patience.calibrated(0.001, alone=alone)
+    client, _, script = link(patience=patience)
+    with pytest.raises(Unmet, match="silence"):
+        client.expect(0, channel_closed(), Queue.BindOk)
+    assert script.clock == given
+    client, _, script = link(patience=patience)
+    channel = AmqpChannel(AmqpConnection(client, client.context, Endpoint("script", 0)), 1)
+    with pytest.raises(ControlFailed, match="silence"):
+        channel.control("it", Queue.BindOk)
+    assert script.clock == given
+    client, _, script = link(patience=patience)
+    client.expect(0, channel_closed(), silence())
+    assert script.clock == 3.0
 
 
 def test_a_scenario_that_waits_too_long_is_stopped() -> None:
