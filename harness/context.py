@@ -21,8 +21,8 @@ class Patience:
     `answer` for what is due at once; `close` for ends that peers delay on purpose (three seconds and more
     after a bad log-in); `quiet` for "nothing more comes" where no fence exists; `budget` for one scenario,
     waited or in real time; `leave` for closing connections and removing entities behind it, in real time.
-    `beside` is given on top where something must come and silence would count against the peer (`due`):
-    others are served meanwhile, and an answer may have to wait until what they declare is on the disk.
+    `beside` is given on top to controls (`due`): others are served meanwhile, and an answer may have to wait
+    until what they declare is on the disk. Nothing is judged by when a control is answered.
     """
 
     answer: float = 3.0
@@ -34,7 +34,7 @@ class Patience:
 
     @property
     def due(self) -> float:
-        """For what every legal outcome demands."""
+        """For the answer to a control."""
         return self.answer + self.beside
 
     @classmethod

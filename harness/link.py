@@ -254,16 +254,11 @@ class Link(ABC, Generic[Unit, Sight]):
         `acknowledge` is false: it can be called later.
         """
         legal = self.legal(*outcomes)
-        began = self.now()
-        seen = self.next(channel, self._patience(legal))
-        return self.hold(seen, legal, began, acknowledge)
-
-    def _patience(self, legal: Sequence[Outcome]) -> float:
         patience = self.context.patience
-        within = patience.close if any(outcome.waits_for_end for outcome in legal) else patience.answer
-        if any(outcome.matches(Silence(within)) for outcome in legal):
-            return within
-        return max(within, patience.due)
+        slow = any(outcome.waits_for_end for outcome in legal)
+        began = self.now()
+        seen = self.next(channel, patience.close if slow else patience.answer)
+        return self.hold(seen, legal, began, acknowledge)
 
     def legal(self, *outcomes: Outcome | type[Any]) -> list[Outcome]:
         """The outcomes that these mean."""
