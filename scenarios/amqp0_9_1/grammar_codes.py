@@ -122,7 +122,7 @@ def not_implemented(broker: Broker) -> Call:
     call = _on_a_channel(broker)
     call.channel.publish(b"immediate", key=call.channel.declare_queue(), immediate=True)
     call.send(FENCE)
-    seen = call.connection.link.coming(call.number, call.connection.context.patience.due)
+    seen = call.connection.link.coming(call.number, call.connection.context.patience.answer)
     if not isinstance(seen, Basic.Return | Exchange.DeclareOk):
         return call
     call = Call(broker.channel(new_connection=True).connection, 1, FENCE)
