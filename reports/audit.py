@@ -44,14 +44,17 @@ class Evidence:
 
     @property
     def says(self) -> str:
-        """The verdict in one sentence."""
+        """The verdict in one sentence, with the reading that makes a tolerated outcome legal."""
         if self.finding is None or self.measured is Measured.OPEN:
             return f"{self.rule}: {self.why}"
         told = f"{self.rule}: {self.finding.verdict} at level {self.finding.level}"
         if self.measured is Measured.ABSENT:
             return f"{told}: {self.finding.detail or self.finding.signature}"
         told += f": {self.finding.signature}" if self.finding.signature else ""
-        return f"{told} ({self.measured})" if self.measured is Measured.TOLERATED else told
+        if self.measured is Measured.TOLERATED:
+            under = f": {self.finding.reading}" if self.finding.reading else ""
+            told += f" ({self.measured}{under})"
+        return told
 
     @property
     def replay(self) -> str:
@@ -92,6 +95,12 @@ class Audited:
     def against(self) -> bool:
         """Whether it is contradicted or overstated on some build."""
         return any(each.status.row.against for each in self.builds)
+
+    @property
+    def plain(self) -> bool:
+        """Whether the status says all: every build came to the same, and to what the document prefers."""
+        tolerated = any(e.measured is Measured.TOLERATED for each in self.builds for e in each.evidence)
+        return not tolerated and len({each.sentence for each in self.builds}) == 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,13 +215,15 @@ def _audited(claim: Claim, joined: Joined, columns: Iterable[Column], admissions
     settled = [each for each in builds if each.status is not Status.NOT_VERIFIED] or list(builds)
     statuses = {each.status for each in settled}
     status = statuses.pop() if len(statuses) == 1 else Status.VERSION_DEPENDENT
-    return Audited(claim, status, _over_builds(settled, status), identities, builds)
+    told = [each for each in builds if each in settled or any(e.finding for e in each.evidence)]
+    return Audited(claim, status, _over_builds(told, status), identities, builds)
 
 
 def _over_builds(builds: Iterable[OnBuild], status: Status) -> str:
+    """What the claim came to, with the builds that came to it; one that differs says its own status."""
     told: dict[str, list[str]] = {}
     for each in builds:
-        head = f"{each.status}: " if status is Status.VERSION_DEPENDENT else ""
+        head = "" if each.status is status else f"{each.status}: "
         told.setdefault(head + each.sentence, []).append(called(each.build))
     return "; ".join(f"{sentence} [{', '.join(names)}]" for sentence, names in told.items())
 
@@ -311,7 +322,7 @@ def _of_many(claim: Claim, measured: Measured, evidence: Sequence[Evidence]) -> 
     counts = Counter(each.measured for each in evidence)
     told = ", ".join(f"{counts[each]} {each}" for each in Measured if counts[each])
     parts = [_claimed(claim), f"{measured}: of {len(evidence)} rule{'s' * (len(evidence) > 1)} {told}"]
-    worth = BAD | _WORTH_TELLING.get(measured, set())
+    worth = BAD | {Measured.TOLERATED} | _WORTH_TELLING.get(measured, set())
     return "; ".join([*parts, *(each.says + _elsewhere(each) for each in evidence if each.measured in worth)])
 
 

@@ -24,7 +24,7 @@ from reports.markup import code, html_table, shown
 SCHEMA = 1
 """Version of the JSON; raised when a key changes its meaning or goes."""
 _BRIEF = (Status.CONFIRMED,)
-"""Only listed: the sentence of each stands in the JSON."""
+"""Only listed where that says all (`Audited.plain`): the sentence of each stands in the JSON."""
 
 
 def as_terminal(audit: Audit) -> RenderableType:
@@ -56,7 +56,7 @@ def _claims(found: tuple[Audited, ...], told: set[tuple[Build, str]]) -> Table:
     for name in ("about", "level", "why"):
         table.add_column(name, overflow="fold")
     for each in found:
-        why: RenderableType = shown(_said(each.claim) if each.status in _BRIEF else each.sentence)
+        why: RenderableType = shown(_told(each))
         if each.against:
             why = Group(why, *_evidence(each, told))
         table.add_row(str(each.claim.number), shown(_about(each.claim)), shown(each.claim.level), why)
@@ -67,8 +67,10 @@ def _about(claim: Claim) -> str:
     return claim.name if claim.subject == "rule" else f"{claim.subject} {claim.name}"
 
 
-def _said(claim: Claim) -> str:
-    return f"claimed {', '.join(claim.words)}"
+def _told(result: Audited) -> str:
+    """What is shown of an entry: its whole sentence, unless its status says all."""
+    brief = result.status in _BRIEF and result.plain
+    return f"claimed {', '.join(result.claim.words)}" if brief else result.sentence
 
 
 def _against(result: Audited) -> Iterator[tuple[OnBuild, Evidence]]:
@@ -227,7 +229,7 @@ def as_markdown(audit: Audit) -> str:
 
 def _cells(result: Audited) -> tuple[str, ...]:
     claim = result.claim
-    why = code(_said(claim) if result.status in _BRIEF else result.sentence)
+    why = code(_told(result))
     for build, evidence in _against(result):
         facts = "<br>".join(f"{name}: {code(value)}" for name, value in _facts(build, evidence))
         why += f"<details><summary>evidence</summary>{facts}</details>"

@@ -101,6 +101,25 @@ def test_a_legal_outcome_confirms_though_it_is_not_the_preferred_one(grade: str)
     assert one(of_rule("not-kept"), column(found(A, Verdict.WARN, grade=grade))).status is CONFIRMED
 
 
+def test_a_tolerated_reading_is_said_with_the_builds_that_need_it() -> None:
+    tolerated = found(A, Verdict.WARN, grade="tolerated", reading="4.8.1 says only usually")
+    result = one(of_rule("kept"), column(tolerated, version="2.0"), column(found(A, P), version="1.0"))
+    assert result.status is CONFIRMED
+    assert not result.plain
+    assert "legal but not preferred: 4.8.1 says only usually) [Peer 2.0 @ embedded]" in result.sentence
+    of_many = one(of_method("kept"), column(tolerated, found(B, P)))
+    assert "4.8.1 says only usually" in of_many.sentence
+    assert one(of_rule("kept"), column(found(A, P)), column(found(A, P), version="2.0")).plain
+
+
+def test_a_build_that_settles_nothing_is_named_where_it_was_judged() -> None:
+    absent = column(found(A, Verdict.INAPPLICABLE, detail="no such feature"), version="2.0")
+    result = one(of_rule("kept"), column(found(A, P), version="1.0"), absent)
+    assert result.status is CONFIRMED
+    assert "not verified: " in result.sentence
+    assert "[Peer 2.0 @ embedded]" in result.sentence
+
+
 @pytest.mark.parametrize("verdict", [Verdict.PASS, Verdict.FAIL, Verdict.WARN])
 @pytest.mark.parametrize(
     "whose",

@@ -99,3 +99,13 @@ def test_the_same_audit_renders_to_the_same_octets_in_any_order_of_columns() -> 
     for render in (as_json, as_markdown, on_terminal):
         assert render(first) == render(second)
     assert [each.version for each in first.builds] == ["9.0", "9.1", "10.0"]
+
+
+def test_what_a_status_does_not_say_is_told_of_a_confirmed_claim_too() -> None:
+    tolerated = found(A, Verdict.WARN, grade="tolerated", reading="the document says only usually")
+    plain = audit(claims(of_rule("kept")), [column(found(A, Verdict.PASS))], RULES)
+    told = audit(claims(of_rule("kept")), [column(tolerated)], RULES)
+    assert "1 confirmed" in on_terminal(plain, 300)
+    assert A.id + ": pass" not in on_terminal(plain, 300)
+    assert "the document says only usually" in on_terminal(told, 300)
+    assert "the document says only usually" in as_markdown(told)
