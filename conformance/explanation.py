@@ -10,6 +10,7 @@ from typing import Any
 from conformance.kinds import CappedOctets, Judged, Line
 from conformance.printable import printable
 from conformance.results import RuleResult
+from conformance.verdicts import Verdict
 from harness.journal import Direction, Ended, Expected, Octets, Opened
 from spec.rules import Rule
 
@@ -20,6 +21,7 @@ FRAMES = 8
 """How many frames of the deciding connection are shown."""
 OCTETS = 64
 """How many octets of a frame whose fields are not named are shown."""
+_MISSED = (Verdict.FAIL, Verdict.WARN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,7 @@ def _facts(result: RuleResult, rule: Rule, connection: Sequence[Line]) -> Iterab
     yield "when", _when(judged, connection)
     yield "detail", judged.detail
     yield "cause", judged.cause
+    yield "one fault", " ".join(rule.one_fault) if judged.verdict in _MISSED else ""
     yield "reading", judged.reading or rule.reading
     endpoints = [each.event.endpoint for each in connection if isinstance(each.event, Opened)]
     yield "connection", f"{judged.connection} to {endpoints[0]}" if endpoints else judged.connection or ""

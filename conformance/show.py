@@ -40,6 +40,7 @@ def _entry(rule: Rule) -> dict[str, object]:
         "testability": rule.testability,
         "reason": rule.reason,
         "reading": rule.reading,
+        "faults": [{"is": each.says, "rules": each.rules} for each in rule.faults],
         "related": [each.id for each in catalogue().related(rule)],
         "checks": [check.name for check in checks().of(rule.id)],
         "deviations": [each.says for each in checks().deviations.get(rule.id, ())],
@@ -76,6 +77,7 @@ def rule_page(rule: Rule) -> RenderableType:
         ("testability", rule.testability),
         ("reason", rule.reason),
         ("reading", rule.reading),
+        ("one fault", "\n".join(rule.one_fault)),
     ):
         if value:
             facts.add_row(name, Text(value))

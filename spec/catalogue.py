@@ -13,6 +13,7 @@ from typing import Any
 
 from spec.annotations import annotate, cited
 from spec.envelope import envelope
+from spec.faults import faults, with_faults
 from spec.grammar_rules import derived
 from spec.provisions import provisions
 from spec.rules import Rule
@@ -84,10 +85,11 @@ class Catalogue:
         return {identity: frozenset(names) for identity, names in found.items()}
 
     def named_by(self, rule: Rule) -> tuple[str, ...]:
-        """The identities that `rule` names: under `related`, in its reason and in its reading."""
+        """The identities that `rule` names: under `related`, in reason and reading, as broken with it."""
         said = f"{rule.reason} {rule.reading}"
         told = [name for document in self.documents for name in cited(said, document.prefix)]
-        return tuple(dict.fromkeys((*rule.related, *told)))
+        broken = [name for fault in rule.faults for name in fault.rules if name != rule.id]
+        return tuple(dict.fromkeys((*rule.related, *told, *broken)))
 
     def _living(self, identity: str) -> str:
         return self.aliases.get(identity, identity)
@@ -128,8 +130,8 @@ READERS: Mapping[str, Callable[[Path, str, Mapping[str, str]], tuple[Document, t
 def catalogue(folder: Path = DOCUMENTS) -> Catalogue:
     """Read every document that `folder`/index.toml names.
 
-    Raises DocumentError or AnnotationError when a document, its annotations or the alias file is not
-    in order.
+    Raises DocumentError or AnnotationError when a document, its annotations, the alias file or the one of
+    common faults is not in order.
     """
     documents: list[Document] = []
     rules: list[Rule] = []
@@ -137,8 +139,10 @@ def catalogue(folder: Path = DOCUMENTS) -> Catalogue:
         document, found = READERS[entry["reader"]](folder, prefix, entry)
         documents.append(document)
         rules += found
-    aliases = _aliases(folder / "aliases.toml", {rule.id for rule in rules})
-    return Catalogue(tuple(documents), tuple(rules), aliases)
+    identities = {rule.id: None for rule in rules}
+    aliases = _aliases(folder / "aliases.toml", set(identities))
+    common = faults(folder / "one-fault.toml", identities)
+    return Catalogue(tuple(documents), with_faults(rules, common), aliases)
 
 
 def index(folder: Path = DOCUMENTS) -> Mapping[str, Mapping[str, str]]:

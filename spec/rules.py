@@ -77,13 +77,22 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class Fault:
+    """One fault of a peer that breaks several rules: `says` what such a peer does, `rules` are identities."""
+
+    says: str
+    rules: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
     """One rule of one document: what it says, whom it binds, and how it is judged.
 
     `text`, `scenario` and `on_failure` are the document's (`scenario_is_ours` where the document has
     none); everything from `level` on comes from the annotations beside the document. Where the document
     is not copied all of it is ours, and `claims` lead to the sentences; else there are none. `related` are
-    rules about the same thing, of this document or another, by their identities.
+    rules about the same thing, of this document or another, by their identities. `faults` are those that
+    break this rule together with others.
     """
 
     id: str
@@ -103,11 +112,21 @@ class Rule:
     reading: str
     claims: tuple[Claim, ...] = ()
     related: tuple[str, ...] = ()
+    faults: tuple[Fault, ...] = ()
 
     @property
     def gist(self) -> str:
         """The first words of what it asks, on one line, for lists."""
         return shorten(self.text, GIST, placeholder=" …")
+
+    @property
+    def one_fault(self) -> tuple[str, ...]:
+        """For each fault that breaks more than this rule, a sentence that names the others."""
+        return tuple(
+            f"A peer that {fault.says} breaks this rule together with "
+            f"{', '.join(each for each in fault.rules if each != self.id)}: one fault, not several."
+            for fault in self.faults
+        )
 
     def named(self, kind: str) -> str | None:
         """The name of the element of this `kind` ("class", "method", …) around the rule, if any."""

@@ -29,6 +29,14 @@ def test_what_a_sentence_and_the_grammar_ask_is_shown_from_both_sides() -> None:
         assert catalogue()[other].gist in told
 
 
+def test_rules_that_one_fault_breaks_name_one_another() -> None:
+    pair = ("0-9-1/connection.tune-ok.frame-max.minimum", "0-9-1/prose/2.3.3.reduced-limits-borne")
+    for one, other in (pair, pair[::-1]):
+        assert f"breaks this rule together with {other}: one fault, not several." in explained(one)
+    (told,) = json.loads(rules_json([catalogue()[pair[0]]]))
+    assert [each["rules"] for each in told["faults"]] == [list(pair)]
+
+
 def test_related_rules_come_a_document_at_a_time() -> None:
     told = explained("0-9-1/prose/4.2.3.connection-method-on-channel-refused")
     headings = [line.split("  ")[0] for line in told.splitlines() if line.startswith("see in ")]

@@ -1,6 +1,7 @@
 import io
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from conformance.terminal import explanation, gate_text, matrix, report
 from conformance.tests.samples import RULE, exchange, judged, lines_of, results_of, rule
 from conformance.verdicts import Verdict
 from harness.journal import Direction, Octets, Opened
-from spec.rules import Level, Party
+from spec.rules import Fault, Level, Party
 
 RULES = [
     rule(),
@@ -137,6 +138,18 @@ def test_an_explanation_holds_all_that_is_needed() -> None:
         f"again: amqp-conformance replay runs/1 {RULE}",
     ):
         assert part in text, text
+
+
+@pytest.mark.parametrize("verdict", [Verdict.FAIL, Verdict.WARN, Verdict.PASS, Verdict.NOT_RUN])
+def test_a_finding_names_what_the_same_fault_breaks_as_well(verdict: Verdict) -> None:
+    broken = replace(RULES[0], faults=(Fault("does it", (RULE, RULES[1].id)),))
+    lines = lines_of([judged(verdict, signature="s")])
+    on = console(200)
+    on.print(explanation(rule_results(lines)[0], broken, lines, annotate, "runs/1"))
+    said = (
+        f"one fault A peer that does it breaks this rule together with {RULES[1].id}: one fault, not several."
+    )
+    assert (said in folded(shown(on))) is (verdict in (Verdict.FAIL, Verdict.WARN))
 
 
 def test_only_the_last_frames_up_to_the_deciding_one_are_shown() -> None:

@@ -17,7 +17,7 @@ from reports.site.press import Press
 _RANK = {row.verdict: rank for rank, row in enumerate(TABLE)}
 _SAME = ("verdict", "signature", "reading")
 """What findings share to be alike: the rest names what was made for one run only."""
-_ABOVE = {"rule", "level", "sentence", "place", "on failure"}
+_ABOVE = {"rule", "level", "sentence", "place", "on failure", "one fault"}
 """Facts that the page tells once for all findings."""
 
 

@@ -98,11 +98,12 @@ def _rules(press: Press, table: Matrix, site: SiteData) -> None:
 
 
 def _arguments(rule: Rule | None, catalogue: Catalogue, pages: set[str]) -> dict[str, Any]:
-    """Reading and reason of a rule, in pieces: those that name a rule with a page lead there."""
+    """What a rule says of other rules, in pieces: those that name a rule with a page lead there."""
     if rule is None:
-        return {"reading": [], "reason": []}
+        return {"reading": [], "reason": [], "one_fault": []}
     named = [name for name in catalogue.named_by(rule) if name in pages]
-    return {name: list(pieces(getattr(rule, name), named)) for name in ("reading", "reason")}
+    said = {"reading": rule.reading, "reason": rule.reason, "one_fault": " ".join(rule.one_fault)}
+    return {name: list(pieces(text, named)) for name, text in said.items()}
 
 
 Batch = list[tuple[Row, list[rule_findings.Alike]]]

@@ -61,6 +61,16 @@ def test_a_reading_leads_to_the_rules_it_names(site: Path) -> None:
     assert [words(each) for each in reading.xpath("./a")] == [XML]
 
 
+def test_a_fault_leads_to_the_other_rules_it_breaks(tmp_path: Path) -> None:
+    pair = ("0-9-1/connection.tune-ok.frame-max.minimum", "0-9-1/prose/2.3.3.reduced-limits-borne")
+    run = make_run(tmp_path / "run", verdicts=dict.fromkeys(pair, Verdict.FAIL))
+    render(tmp_path / "site", site_of([run]))
+    for one, other in (pair, pair[::-1]):
+        (told,) = rule_page(tmp_path / "site", one).xpath("//dt[text()='One fault']/following-sibling::dd[1]")
+        assert words(told) == " ".join(catalogue()[one].one_fault)
+        assert [words(each) for each in told.xpath("./a")] == [other]
+
+
 def test_every_contradiction_read_is_told_on_its_page(site: Path) -> None:
     for rule in catalogue().rules:
         if rule.reading and rule.document.startswith("0-9-1"):

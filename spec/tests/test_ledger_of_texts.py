@@ -131,7 +131,8 @@ def small(folder: Path, text: str = TEXT, claimed: str = "A peer MUST do it.", d
         '<doc>Do.</doc><doc type="scenario">Try.</doc></rule></document>',
         encoding="utf-8",
     )
-    (documents / "aliases.toml").write_text("", encoding="utf-8")
+    for name in ("aliases.toml", "one-fault.toml"):
+        (documents / name).write_text("", encoding="utf-8")
     (documents / "index.toml").write_text(
         '[t]\nfile = "rules.xml"\nreader = "envelope"\nidentities = "i.txt"\nledger = "l.json"\n',
         encoding="utf-8",
