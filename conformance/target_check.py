@@ -28,8 +28,12 @@ from spec.catalogue import catalogue
 WITHIN = 30.0
 """Seconds for one handshake, or for one look at what a facility gave."""
 RESTART = "restart"
-PAIRS = {"memory-alarm": "lift-memory-alarm"}
+PAIRS = {"memory-alarm": "lift-memory-alarm", "pause": "resume"}
 """Facilities after which another has to put things right, whatever was seen."""
+SILENCING = "pause"
+OF_FIXTURES = {"address", "keep-alive", "log"}
+AT_ONCE = 1.0
+"""Seconds within which a target that is not paused serves a new client."""
 
 
 class State(StrEnum):
@@ -145,6 +149,8 @@ def _tried(goal: Target, facility: str, spoken: list[str]) -> Promise:
             for document in spoken
             if (look := dialect(document).promises().get(facility)) is not None
         ]
+        if facility == SILENCING:
+            told += [_is_silent(goal, document) for document in spoken]
         if facility not in PAIRS:
             for document in spoken:
                 dialect(document).serves(goal, WITHIN)
@@ -159,11 +165,20 @@ def _tried(goal: Target, facility: str, spoken: list[str]) -> Promise:
     return Promise(facility, State.KEPT, "; ".join([*told, *([f"gave {gave}"] if gave else [])]))
 
 
+def _is_silent(goal: Target, document: str) -> str:
+    """That nobody is served any more in a protocol. Raises Broken."""
+    try:
+        dialect(document).serves(goal, AT_ONCE)
+    except Unreachable:
+        return f"{document}: nobody is served"
+    raise Broken("a new client is served all the same")
+
+
 def _asked_for() -> frozenset[str]:
-    """The facilities that some scenario needs, and the one that the runner itself uses."""
+    """The facilities that some scenario needs, that a fixture asks for, and that the runner itself uses."""
     scenarios = [each for rule in catalogue().rules for each in checks().of(rule.id)]
     needed = {name for each in scenarios if isinstance(each, Scenario) for name in each.needs}
-    return frozenset(needed | {RESTART, "address"} | set(PAIRS.values()))
+    return frozenset(needed | {RESTART} | OF_FIXTURES | set(PAIRS) | set(PAIRS.values()))
 
 
 def _line(promise: Promise) -> Table:

@@ -28,6 +28,7 @@ from harness.description import fill
 from harness.dialect import dialect, documents
 from harness.engine import connect, must_be_here, place, speaking
 from harness.process import LOOPBACK, accepts, free_ports
+from harness.sockets import TABLES
 from harness.target import Endpoint, Known, Target, TargetError, UrlTarget
 from harness.transport import Transport, Unreachable
 
@@ -177,6 +178,10 @@ class ContainerTarget(DescribedTarget):
     def _values(self) -> dict[str, str]:
         self._running()
         return self._description.values()
+
+    def _sockets(self) -> tuple[int, str]:
+        port = self._description.ports[self._description.login.port]
+        return port, self._execute(("cat", *map(str, TABLES)))
 
     def _step(self, action: str, operands: tuple[str, ...]) -> None:
         match action:

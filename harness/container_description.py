@@ -18,6 +18,8 @@ It is ready when it opens a connection in every one of `protocols`. `steps` of a
 a command inside the container; `{await = PORT}`, until it is ready again; and `{engine = VERB}`, one of
 `restart`, `pause`, `unpause`, `kill`, `start`.
 
+In `returns`, `{log}`, `{clients}` and `{kept-alive}` are what they are for a process.
+
 Texts may hold `{port.NAME}`, the number inside, `{user}`, `{password}`, `{virtual_host}`, and in facilities
 their own arguments, whose defaults may hold `{unique}`.
 """
@@ -28,7 +30,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from harness.description import PLACEHOLDER, Described, Facility, Login, bundled, form, shared
+from harness.description import PLACEHOLDER, SEEN, Described, Facility, Login, bundled, form, shared
 from harness.table import Table, read
 
 VERBS = ("restart", "pause", "unpause", "kill", "start")
@@ -144,8 +146,9 @@ def _check_facility(container: Table, port: str, facility: Facility, known: set[
             raise container.wrong(
                 f"port {operands[0]} cannot be awaited; {port}, where the protocol is spoken, can"
             )
-    used = [text for _, operands in facility.steps for text in operands] + list(facility.returns.values())
+    used = [text for _, operands in facility.steps for text in operands]
     _check_texts(container, used, known | set(facility.arguments))
+    _check_texts(container, facility.returns.values(), known | set(facility.arguments) | set(SEEN))
     _check_texts(container, facility.arguments.values(), {"unique"})
 
 

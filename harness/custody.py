@@ -101,6 +101,13 @@ def end(directory: Path, program: str | None, number: signal.Signals, patience: 
         time.sleep(0.005)
 
 
+def signal_all(directory: Path, program: str, number: signal.Signals) -> None:
+    """Send the signal to every bearer of these marks; it may end nobody, such as SIGSTOP and SIGCONT."""
+    for pid in bearers(directory, program):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
 def _dying(pid: int) -> bool:
     """Whether a thread of it has not come to its end; a zombie holds nothing any more."""
     try:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import secrets
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from harness.description import Described, Facility, fill
+from harness.description import SEEN, Described, Facility, fill
+from harness.sockets import as_text, served
 from harness.target import Target, TargetError
 
 
@@ -33,6 +34,20 @@ class DescribedTarget(Target):
     def _step(self, action: str, operands: tuple[str, ...]) -> None:
         """Do one step of a facility. Raises TargetError."""
 
+    @abstractmethod
+    def _sockets(self) -> tuple[int, str]:
+        """The port it listens on, and the kernel's tables of the TCP sockets there. Raises TargetError."""
+
+    def _seen(self, returns: Mapping[str, str]) -> dict[str, str]:
+        """What stands for the placeholders that tell of the running target, where `returns` ask for them."""
+        asked = {name for name in SEEN if any(f"{{{name}}}" in text for text in returns.values())}
+        looks: dict[str, Callable[[], dict[str, str]]] = {
+            "log": lambda: {"log": _joined(self.logs())},
+            "clients": lambda: as_text(served(*self._sockets())),
+            "kept-alive": lambda: as_text(served(*self._sockets())),
+        }
+        return {name: looks[name]()[name] for name in asked}
+
     def use(self, facility: str, *arguments: str) -> Mapping[str, str]:
         """Run the steps of a facility; `arguments` replace its defaults in order. Raises TargetError."""
         described = self._facilities.get(facility)
@@ -44,6 +59,7 @@ class DescribedTarget(Target):
                 self._step(action, tuple(fill(operand, values) for operand in operands))
             except TargetError as error:
                 raise TargetError(f"{self.name}: the facility {facility!r} failed: {error}") from None
+        values |= self._seen(described.returns)
         return {key: fill(text, values) for key, text in described.returns.items()}
 
     def _arguments(self, facility: str, described: Facility, given: tuple[str, ...]) -> dict[str, str]:
@@ -55,6 +71,10 @@ class DescribedTarget(Target):
             for name, default in described.arguments.items()
         }
         return values | dict(zip(described.arguments, given, strict=False))
+
+
+def _joined(logs: Mapping[str, bytes]) -> str:
+    return "".join(each.decode(errors="replace") for each in logs.values())
 
 
 def said(output: str, lines: int = 1) -> str:

@@ -19,8 +19,12 @@ The files are data; a new broker needs one file and no code. Top level: `product
 - `run`: the processes in the order of their start: `name`, `command`, `ready` (a port that accepts
   connections), and where that is too early `says`, a text that it prints when it is ready.
 
-`[facilities.NAME]`: `steps` of `{run = [...]}`, `{await = PORT}`, `{stop = PROCESS}`, `{start = PROCESS}`;
+`[facilities.NAME]`: `steps` of `{run = [...]}`, `{await = PORT}`, `{stop = PROCESS}`, `{start = PROCESS}`,
+`{pause = PROCESS}` and `{resume = PROCESS}` (between these two it gets no time and forgets nothing);
 `arguments` with their defaults, in the order `Target.use` takes them; `returns`.
+
+In `returns`, `{log}` is all that it has logged so far, `{clients}` the ports of the clients connected to it,
+and `{kept-alive}` those of them for whose connection it has TCP keep-alive on.
 
 Texts may hold `{directory}`, `{logs}`, `{fetched}`, `{port.NAME}`, `{user}`, `{password}`, `{virtual_host}`,
 and in facilities `{unique}` (fresh at every use) and their own arguments; in `version` `{fetched}` alone.
@@ -43,6 +47,10 @@ from harness.target import TargetError
 
 PLACEHOLDER = re.compile(r"\{([a-z][a-z_.-]*)\}")
 CACHE = "AMQP_CONFORMANCE_CACHE"
+OF_A_PROCESS = ("stop", "start", "pause", "resume")
+"""What a step may do to a process."""
+SEEN = ("log", "clients", "kept-alive")
+"""Placeholders of `returns` that tell of the running target."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +213,7 @@ def parse(text: str, source: str) -> Description:
         raise top.wrong("it describes a container, not a process")
     login, process = top.table("endpoint"), top.table("process")
     described = Description(
-        **shared(top, login, process, ("run", "await", "stop", "start")),
+        **shared(top, login, process, ("run", "await", *OF_A_PROCESS)),
         tls=_tls(login),
         package=process.text("package"),
         requires=process.texts("requires"),
@@ -259,7 +267,7 @@ def _check_names(described: Description, source: str) -> None:
     steps = [step for facility in described.facilities.values() for step in facility.steps]
     used_ports = {described.login.port, *(program.ready for program in described.programs)}
     used_ports |= {names[0] for action, names in steps if action == "await"}
-    used_programs = {names[0] for action, names in steps if action in ("stop", "start")}
+    used_programs = {names[0] for action, names in steps if action in OF_A_PROCESS}
     for kind, unknown in (("port", used_ports - ports), ("process", used_programs - programs)):
         if unknown:
             raise TargetError(f"{source}: {kind} {', '.join(sorted(unknown))} is used but not declared.")

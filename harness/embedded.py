@@ -9,8 +9,9 @@ from typing import Any
 from harness.dialect import dialect, documents, protocol
 from harness.peer import PeerServer
 from harness.serve import TcpPeer
+from harness.sockets import as_text, served, tables_here
 from harness.target import Endpoint, Kind, Known, Target, TargetError
-from harness.transport import MemoryTransport, TcpTransport, Transport, VirtualClock
+from harness.transport import MemoryTransport, Pause, TcpTransport, Transport, VirtualClock
 
 
 class EmbeddedTarget(Target):
@@ -22,6 +23,10 @@ class EmbeddedTarget(Target):
             "restart",
             "second-vhost",
             "restricted-user",
+            "log",
+            "keep-alive",
+            "pause",
+            "resume",
             "memory-alarm",
             "lift-memory-alarm",
             "address",
@@ -33,7 +38,7 @@ class EmbeddedTarget(Target):
 
     def __init__(self, change: object = None, policy: object = None) -> None:
         super().__init__()
-        self._clock = VirtualClock()
+        self._clock, self._pause = VirtualClock(), Pause()
         self._change, self._policy = change, policy
         self._peers: dict[str, PeerServer] = {}
 
@@ -50,19 +55,30 @@ class EmbeddedTarget(Target):
 
     def connect(self, document: str) -> Transport:
         """A connection to the peer of that document."""
-        return MemoryTransport(self.peer(document), self._clock)
+        return MemoryTransport(self.peer(document), self._clock, self._pause)
 
     def use(self, facility: str) -> Mapping[str, str]:
         """Use a facility of the peers. Raises TargetError for an unknown one."""
         if facility not in self.facilities:
             return super().use(facility)
-        made: dict[str, str] = {}
+        if facility in ("pause", "resume"):
+            self._let_run(facility == "resume")
+            return {}
+        made = self._sockets() if facility == "keep-alive" else {}
         for peer in self._servers():
             if facility == "restart":
                 peer.restart()
             else:
                 made |= _use(peer, facility)
         return made
+
+    def _sockets(self) -> dict[str, str]:
+        """Who is connected, and for whom keep-alive is on; a peer that has it off says so itself."""
+        return {"clients": MemoryTransport.client, "kept-alive": MemoryTransport.client}
+
+    def _let_run(self, running: bool) -> None:
+        """Give all peers time, or none."""
+        self._pause.on = not running
 
     def _servers(self) -> list[PeerServer | TcpPeer]:
         return [self.peer(document) for document in documents()]
@@ -93,6 +109,14 @@ class ServedTarget(EmbeddedTarget):
             peer = TcpPeer(self.peer(document), latency=self._latency)
             self._served[document] = self._stack.enter_context(peer)
         return self._served[document]
+
+    def _sockets(self) -> dict[str, str]:
+        tables = tables_here()
+        return as_text(each for one in self._served.values() for each in served(one.port, tables))
+
+    def _let_run(self, running: bool) -> None:
+        for one in (self._serve(document) for document in documents()):
+            one.resume() if running else one.pause()
 
     def _servers(self) -> list[PeerServer | TcpPeer]:
         # Through what serves them: they live in its thread.

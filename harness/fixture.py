@@ -11,9 +11,10 @@ from harness.context import Context, Deadline
 from harness.expect import Inapplicable, NotRun
 from harness.journal import Event
 from harness.link import Link
+from harness.log import Log
 from harness.sasl import PLAIN, mechanism
-from harness.target import Endpoint
-from harness.transport import Transport
+from harness.target import Endpoint, Target
+from harness.transport import Nameable, Transport
 
 
 class Connection(Protocol):
@@ -29,6 +30,9 @@ class Connection(Protocol):
     def drop(self) -> None:
         """Close the socket without a word."""
 
+
+LOOK = 0.1
+"""Seconds between two looks at what the target shows beside its connections."""
 
 AnyConnection = TypeVar("AnyConnection", bound=Connection)
 
@@ -83,6 +87,31 @@ class Fixture(Generic[AnyConnection]):
             raise NotRun(f"the target has no facility {name!r}")
         return self.context.facility(name)
 
+    def log(self) -> Log:
+        """The target's log, from here on; it is looked at from a connection of its own. Raises NotRun."""
+        self.facility("log")
+        return Log(lambda: self.facility("log")["log"], self.lookout().link)
+
+    def lookout(self) -> Connection:
+        """A connection in use that has nothing else to do than to wait."""
+        raise NotImplementedError
+
+    def keeps_alive(self, connection: Connection) -> bool:
+        """Whether the target has TCP keep-alive on for this connection. Raises NotRun if nobody can tell."""
+        link = connection.link
+        client = link.transport.client if isinstance(link.transport, Nameable) else ""
+        until = link.now() + self.context.patience.answer
+        while True:
+            told = self.facility("keep-alive")
+            if client not in told["clients"].split():
+                raise NotRun("the target's own socket of this connection cannot be seen")
+            if client in told["kept-alive"].split():
+                return True
+            # An octet that is not acknowledged yet hides it.
+            if link.now() >= until or link.ended is not None:
+                return False
+            link.listen(LOOK)
+
     def _connection_name(self) -> str:
         return f"{self.context.label}.{self._opened}"
 
@@ -131,14 +160,22 @@ class _Unkept:
 
 @contextmanager
 def visiting(
-    fixture: Callable[[Context], AnyFixture], within: float, prefix: str = "probe"
+    fixture: Callable[[Context], AnyFixture], target: Target, within: float, prefix: str = "probe"
 ) -> Iterator[AnyFixture]:
-    """A fixture to look at the target with for `within` seconds, with all its sockets closed afterwards.
+    """A fixture to look at `target` with for `within` seconds, with all its sockets closed afterwards.
 
     `prefix` makes what it names unique, where several look at once.
     """
     deadline = Deadline.after(within, f"it took more than {within:.3g} s")
-    visitor = fixture(Context(_Unkept(), prefix, deadline=deadline))
+    visitor = fixture(
+        Context(
+            _Unkept(),
+            prefix,
+            facilities=target.facilities,
+            facility=lambda name: dict(target.use(name)),
+            deadline=deadline,
+        )
+    )
     try:
         yield visitor
         visitor.hang_up()

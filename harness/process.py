@@ -17,9 +17,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
-from harness.custody import Custody, end, marks
+from harness.custody import Custody, end, marks, signal_all
 from harness.described import DescribedTarget, said
 from harness.description import Description, Program, descriptions, fill
+from harness.sockets import tables_here
 from harness.target import Endpoint, Kind, Known, Target, TargetError
 from harness.tls import Security
 
@@ -162,6 +163,9 @@ class ProcessTarget(DescribedTarget):
             **{f"port.{name}": str(port) for name, port in self._ports.items()},
         }
 
+    def _sockets(self) -> tuple[int, str]:
+        return self.endpoint().port, tables_here()
+
     def _fetched(self) -> dict[str, str]:
         fetched = self._description.fetched
         return {"fetched": str(fetched.directory())} if fetched.name else {}
@@ -194,6 +198,10 @@ class ProcessTarget(DescribedTarget):
                 self._await(operands[0])
             case "start":
                 self._start(programs[operands[0]])
+            case "pause":
+                signal_all(self._directory(), operands[0], signal.SIGSTOP)
+            case "resume":
+                signal_all(self._directory(), operands[0], signal.SIGCONT)
             case _:
                 self._stop(operands[0])
 

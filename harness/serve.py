@@ -60,6 +60,8 @@ class TcpPeer:
         self._stopping = False
         self._failure: Exception | None = None
         self._lock = threading.Lock()
+        self._awake = threading.Event()
+        self._awake.set()
         self._thread = threading.Thread(target=self._run, name=f"peer on port {self.port}", daemon=True)
 
     def __enter__(self) -> TcpPeer:
@@ -72,6 +74,7 @@ class TcpPeer:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stopping = True
+        self.resume()
         self._waker.send(b"!")
         self._thread.join()
         for line in list(self._lines.values()):
@@ -86,6 +89,15 @@ class TcpPeer:
         """Use a facility of the server behind the port; may be called from any thread."""
         with self._lock:
             return self.server.use(facility)
+
+    def pause(self) -> None:
+        """Leave the server no time until `resume`: clients can connect, and what they send waits."""
+        self._awake.clear()
+        self._waker.send(b"!")
+
+    def resume(self) -> None:
+        """Go on where `pause` was."""
+        self._awake.set()
 
     def restart(self) -> None:
         """Restart the server behind the port; may be called from any thread."""
@@ -105,7 +117,9 @@ class TcpPeer:
 
     def _loop(self) -> None:
         while not self._stopping:
-            for key, mask in self._selector.select(self._patience()):
+            ready = self._selector.select(self._patience())
+            self._awake.wait()
+            for key, mask in ready:
                 self._serve(key.fileobj, mask)
             with self._lock:
                 self._let_time_pass()
@@ -129,6 +143,7 @@ class TcpPeer:
             return
         accepted.setblocking(False)
         accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        accepted.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         try:
             with self._lock:
                 line = _Line(accepted, self.server.connect(time.monotonic()))

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.transport import End, Transport, Unreachable
+from harness.transport import End, Nameable, Transport, Unreachable
 
 HANDSHAKE = 5.0
 """Seconds that a TLS handshake may take."""
@@ -162,6 +162,11 @@ class TlsTransport:
             below.close()
             raise
         self.endpoint = f"{below.endpoint} ({self._tls.version()})"
+
+    @property
+    def client(self) -> str:
+        """The port of our end; empty where the transport below knows none."""
+        return self._below.client if isinstance(self._below, Nameable) else ""
 
     def now(self) -> float:
         """The time on the clock of the transport below."""

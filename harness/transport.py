@@ -7,6 +7,7 @@ import select
 import socket
 import struct
 import time
+from dataclasses import dataclass
 from enum import StrEnum
 from ipaddress import ip_address
 from typing import Protocol, runtime_checkable
@@ -68,6 +69,15 @@ class Locatable(Protocol):
         """Whether it runs over the loopback interface, where no segment is lost or late."""
 
 
+@runtime_checkable
+class Nameable(Protocol):
+    """What a `Transport` may be as well: one whose own end the other side sees by a name."""
+
+    @property
+    def client(self) -> str:
+        """The port of our end; "memory" for a peer in this process."""
+
+
 _RESETS = (errno.ECONNRESET, errno.EPIPE)
 
 
@@ -89,6 +99,11 @@ class TcpTransport:
     def local(self) -> bool:
         """Whether it runs over the loopback interface, where no segment is lost or late."""
         return self._local
+
+    @property
+    def client(self) -> str:
+        """The port of our end."""
+        return str(self._socket.getsockname()[1])
 
     def now(self) -> float:
         """Seconds since the run began."""
@@ -155,13 +170,23 @@ class VirtualClock:
         self.seconds = 0.0
 
 
+@dataclass
+class Pause:
+    """Whether the peers of a target get no time at the moment: what is sent to them waits."""
+
+    on: bool = False
+
+
 class MemoryTransport:
     """A connection to a peer in this process. Silence is known at once: the clock jumps to the deadline."""
 
     endpoint = "memory"
+    client = "memory"
 
-    def __init__(self, server: PeerServer, clock: VirtualClock) -> None:
+    def __init__(self, server: PeerServer, clock: VirtualClock, pause: Pause | None = None) -> None:
         self._clock = clock
+        self._pause = pause or Pause()
+        self._waiting = b""
         self._peer: PeerConnection = server.connect(clock.seconds)
         self._open = True
 
@@ -175,8 +200,15 @@ class MemoryTransport:
             self._peer.closed == "fin" and isinstance(self._peer, peer.HalfClosing)
         ):
             return False
-        self._peer.receive(octets)
+        self._waiting += octets
+        self._hand_over()
         return True
+
+    def _hand_over(self) -> None:
+        """Give the peer what was sent, unless it is paused."""
+        if self._waiting and not self._pause.on:
+            octets, self._waiting = self._waiting, b""
+            self._peer.receive(octets)
 
     def shut(self) -> None:
         """End our stream; what the peer still says can be received."""
@@ -193,6 +225,10 @@ class MemoryTransport:
 
     def receive(self, deadline: float) -> bytes | End | None:
         """What the peer has said, else what it says when its next timer comes before `deadline`."""
+        if self._pause.on:
+            self._clock.seconds = max(self._clock.seconds, deadline)
+            return None
+        self._hand_over()
         while True:
             if octets := self._peer.take():
                 return octets

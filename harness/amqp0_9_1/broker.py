@@ -71,6 +71,12 @@ class Broker(Fixture[AmqpConnection]):
         connection = self.connection() if new_connection or not usable else usable[0]
         return connection.channel()
 
+    def lookout(self) -> AmqpConnection:
+        """A connection in use that has nothing else to do than to wait."""
+        connection = self.connection()
+        connection.channel().fence()
+        return connection
+
     # -- leaving ---------------------------------------------------------------------------------------
 
     def leave(self) -> None:

@@ -47,7 +47,7 @@ class Amqp091:
 
     def _visit(self, target: Target, within: float) -> AbstractContextManager[Broker]:
         """A broker to look at for `within` seconds."""
-        return visiting(lambda context: self._broker(target, context), within)
+        return visiting(lambda context: self._broker(target, context), target, within)
 
     def probe(self, target: Target, within: float = 30.0) -> Banner:
         """Handshake three times, keep the shortest round trip of a Channel.Open."""

@@ -51,9 +51,28 @@ def lifted_alarm(broker: Broker, given: Mapping[str, str]) -> str:
     return "lifted: a message is taken and handed out again"
 
 
+def log(broker: Broker, given: Mapping[str, str]) -> str:
+    """There is a log, and something in it."""
+    del broker
+    if not given["log"]:
+        raise ControlFailed("the log", "nothing")
+    return f"a log of {len(given['log'].splitlines())} lines"
+
+
+def keep_alive(broker: Broker, given: Mapping[str, str]) -> str:
+    """The target's own socket of a connection can be seen."""
+    missing = {"clients", "kept-alive"} - given.keys()
+    if missing:
+        raise KeyError(min(missing))
+    on = broker.keeps_alive(broker.lookout())
+    return f"a connection is seen, with keep-alive {'on' if on else 'off'}"
+
+
 LOOKS: Mapping[str, Look] = {
     "second-vhost": second_host,
     "restricted-user": restricted_user,
     "lift-memory-alarm": lifted_alarm,
+    "log": log,
+    "keep-alive": keep_alive,
 }
 """By facility."""

@@ -101,6 +101,10 @@ class Container(Fixture[AmqpConnection]):
         connection.drop()
         return None
 
+    def lookout(self) -> AmqpConnection:
+        """A connection in use that has nothing else to do than to wait."""
+        return self.connection()
+
     # -- surroundings ----------------------------------------------------------------------------------
 
     def address(self) -> str:

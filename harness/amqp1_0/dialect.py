@@ -66,7 +66,7 @@ class Amqp10:
         Its name is its own: some brokers let in one container of a name, and other workers look as well.
         """
         return visiting(
-            lambda context: self._container(target, context), within, prefix=f"probe-{token_hex(4)}"
+            lambda context: self._container(target, context), target, within, prefix=f"probe-{token_hex(4)}"
         )
 
     def probe(self, target: Target, within: float = 30.0) -> Banner:

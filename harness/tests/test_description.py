@@ -15,11 +15,22 @@ def test_descriptions_come_with_the_suite() -> None:
     known = descriptions()
     assert list(known) == ["activemq", "artemis", "broker-j", "garagemq", "rabbitmq", "rabbitmq-tls"]
     assert known["rabbitmq-tls"].facilities.items() <= known["rabbitmq"].facilities.items()
-    assert set(known["garagemq"].facilities) == {"restart"}
+    assert "second-vhost" not in known["garagemq"].facilities
     for name in ("activemq", "artemis"):
-        assert set(known[name].facilities) == {"restart", "address", "idle-timeout"}
+        assert set(known[name].facilities) == {
+            "restart",
+            "address",
+            "idle-timeout",
+            "keep-alive",
+            "pause",
+            "resume",
+        }
     assert set(known["broker-j"].facilities) == {
         "restart",
+        "log",
+        "keep-alive",
+        "pause",
+        "resume",
         "second-vhost",
         "restricted-user",
         "address",
@@ -27,6 +38,10 @@ def test_descriptions_come_with_the_suite() -> None:
     }
     assert set(known["rabbitmq"].facilities) == {
         "restart",
+        "log",
+        "keep-alive",
+        "pause",
+        "resume",
         "second-vhost",
         "restricted-user",
         "memory-alarm",

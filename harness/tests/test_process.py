@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -130,6 +131,16 @@ steps = [{ run = ["sh", "-c", "test {name} != bad || { echo it is bad; exit 4; }
 returns = { made = "{name}", by = "{user}" }
 [facilities.restart]
 steps = [{ stop = "broker" }, { start = "broker" }]
+[facilities.pause]
+steps = [{ pause = "broker" }]
+[facilities.resume]
+steps = [{ resume = "broker" }]
+[facilities.log]
+steps = []
+returns = { log = "{log}" }
+[facilities.keep-alive]
+steps = []
+returns = { clients = "{clients}", kept-alive = "{kept-alive}" }
 """
 
 
@@ -164,6 +175,48 @@ def test_what_attached_restarts_the_owner_still_ends(temporary: Path) -> None:
     finally:
         one.stop()
     assert not bearers(directory)
+
+
+def state(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+def test_a_paused_process_gets_no_time_until_it_is_resumed(temporary: Path) -> None:
+    with listener(FACILITIES) as one:
+        (directory,) = temporary.iterdir()
+        (pid,) = bearers(directory)
+        one.use("pause")
+        while state(pid) != "T":
+            os.sched_yield()  # the signal is delivered when its turn comes
+        assert accepts(one.endpoint().port)  # by the kernel, in its place
+        one.use("resume")
+        while state(pid) == "T":
+            os.sched_yield()
+        one.use("pause")
+    assert not list(temporary.iterdir())
+
+
+def test_the_log_can_be_read_while_it_runs() -> None:
+    with listener(FACILITIES) as one:
+        assert one.use("log") == {"log": "listening\n"}
+
+
+KEPT = LISTENER.replace(
+    "listener.accept()[0].close()", "held = listener.accept()[0]; {}; print('in', flush=True)"
+)
+
+
+@pytest.mark.parametrize("on", [False, True])
+def test_the_sockets_of_the_broker_are_seen(on: bool) -> None:
+    set_it = f"held.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, {int(on)})"
+    with stub([sys.executable, "-c", KEPT.format(set_it), "{port.amqp}"], facilities=FACILITIES) as one:
+        with socket.create_connection(("127.0.0.1", one.endpoint().port)) as client:
+            while one.use("log")["log"].count("in\n") < 2:  # the first was to see whether it listens
+                os.sched_yield()
+            port = str(client.getsockname()[1])
+            seen = one.use("keep-alive")
+        assert port in seen["clients"].split()
+        assert (port in seen["kept-alive"].split()) is on
 
 
 OWNER = """

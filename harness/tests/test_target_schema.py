@@ -46,6 +46,8 @@ PROCESS: Content = TOP | {
     },
     "facilities": {
         "restart": {"steps": [{"stop": "broker"}, {"start": "broker"}, {"await": "amqp"}]},
+        "pause": {"steps": [{"pause": "broker"}]},
+        "resume": {"steps": [{"resume": "broker"}]},
         "second-vhost": {
             "arguments": {"name": "{unique}"},
             "steps": [{"run": ["mine", "add", "{name}"]}],

@@ -7,6 +7,7 @@ not a broker for use: nothing is stored, and its limits are small.
 from __future__ import annotations
 
 import weakref
+from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -32,6 +33,8 @@ TABLES = Tables((*CONNECTION, *CHANNEL, *EXCHANGE, *QUEUE, *BASIC, *TX, *OTHERWI
 """The behaviour the document asks for."""
 
 DEFAULT = Policy()
+NOTED = 1000
+"""Lines of its log that it remembers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,8 @@ class Peer:
         self.virtual_hosts: dict[str, VirtualHost] = {}
         self.nowhere = VirtualHost("")
         """Where connections are before they open a virtual host."""
+        self.noted: deque[str] = deque(["the peer has started"], NOTED)
+        """What a log may hold: how connections ended that were not closed by the hand-shake."""
         self._connections: weakref.WeakSet[Connection] = weakref.WeakSet()
         self._accepted = 0
         self._names = 0
@@ -105,6 +110,7 @@ class Peer:
             "restricted-user": self._restricted_user,
             "memory-alarm": self._raise_alarm,
             "lift-memory-alarm": self._lift_alarm,
+            "log": self._log,
         }
         return facilities[facility]()
 
@@ -117,6 +123,9 @@ class Peer:
         name = self.unique("user-")
         self.add_user(name, name, ())
         return {"user": name, "password": name}
+
+    def _log(self) -> dict[str, str]:
+        return {"log": "\n".join(self.tables.strategies.logged(self.noted))}
 
     def _raise_alarm(self) -> dict[str, str]:
         self.alarm = True

@@ -81,6 +81,12 @@ def says_goodbye(turn: Turn) -> bool:
     return turn.policy.restart_notice == "close"
 
 
+def note_the_socket(turn: Turn) -> None:
+    """The log says of a socket that was closed without Close and Close-Ok, and where that was."""
+    if turn.connection.closed is None and turn.connection.state is not LINGERING:
+        turn.note(f"the client closed the socket amid {turn.connection.state.name}")
+
+
 _CLOSE = (
     Row(
         "connection.close: is answered, the socket left to the client",
@@ -187,7 +193,7 @@ _ENDS = (
         "connection: hanging up ends it",
         tuple(ConnectionState),
         HungUp,
-        effects=(end_connection,),
+        effects=(note_the_socket, end_connection),
         next=CLOSED,
     ),
     Row("restart: connections are told", OPEN, Restarting, says_goodbye, answer=refuse(CONNECTION_FORCED)),

@@ -48,6 +48,7 @@ def start(turn: Turn) -> Reply:
 
 def say_our_header(turn: Turn) -> None:
     """A valid protocol header, before the socket is closed."""
+    turn.note("a protocol header that is not ours")
     turn.connection.send_header()
 
 

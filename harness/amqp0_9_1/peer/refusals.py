@@ -41,6 +41,7 @@ def refuse_by(choice: Callable[[Policy], object]) -> Callable[[Turn], Reply]:
 
 def except_with(turn: Turn, refusal: Refusal) -> Reply:
     """End the channel or the connection and return the Close that says why."""
+    turn.note(f"{turn.row.name if turn.row else ''}, with {NAMES[refusal.code]}")
     text = f"{NAMES[refusal.code]}: {turn.row.name if turn.row else ''}"[:255]
     class_id, method_id = turn.failing
     if refusal.level is Level.CHANNEL and turn.channel is not None:
@@ -55,6 +56,7 @@ def except_with(turn: Turn, refusal: Refusal) -> Reply:
 
 def close_in_silence(turn: Turn) -> None:
     """Say nothing more; close the socket now or after the policy's delay (2.2.4, 4.10.2)."""
+    turn.note(f"{turn.row.name if turn.row else ''}, without a word")
     end_connection(turn)
     turn.connection.state = ConnectionState.CONDEMNED
     if turn.policy.silent_close_delay:

@@ -132,6 +132,11 @@ def cut_to_frames(body: bytes, frame_max: int) -> list[bytes]:
     return [body[start : start + room] for start in range(0, len(body), room)]
 
 
+def all_that_is_noted(notes: Iterable[str]) -> Iterable[str]:
+    """The lines of the log: every end of a connection without the hand-shake."""
+    return notes
+
+
 @dataclass(frozen=True, slots=True)
 class Strategies:
     """The algorithms the peer uses."""
@@ -149,3 +154,4 @@ class Strategies:
     tag: Callable[[Channel], int] = counting
     named: Callable[[Mapping[int, Delivery], int, bool], list[Delivery]] = named_deliveries
     cut: Callable[[bytes, int], list[bytes]] = cut_to_frames
+    logged: Callable[[Iterable[str]], Iterable[str]] = all_that_is_noted

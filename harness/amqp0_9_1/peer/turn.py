@@ -83,6 +83,10 @@ class Turn:
         """The exchange the method names, or None; blank is the default exchange."""
         return self.host.exchanges.get(self.event.exchange)
 
+    def note(self, what: str) -> None:
+        """Put a line into the log."""
+        self.peer.noted.append(f"connection {self.connection.number}: {what}")
+
     def about(self, event: Any, subject: Any = None) -> Turn:
         """A turn for something that happens in consequence of this one."""
         return Turn(self.connection, self.channel, event, subject)

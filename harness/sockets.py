@@ -1,0 +1,47 @@
+"""What the kernel says of a broker's sockets: which clients it serves, and for whom keep-alive is on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
+ESTABLISHED, OWN_TIMER = "01", "02"
+"""A connection in use; the timer of the socket's own, which runs in such a one for keep-alive alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A connection as its server's socket has it: the client's port, and whether keep-alive is on."""
+
+    client: int
+    kept_alive: bool
+
+
+def served(port: int, tables: str) -> Iterator[Served]:
+    """The connections of the server on `port`, as the kernel's `tables` of TCP sockets list them.
+
+    While something sent is not yet acknowledged another timer hides that of keep-alive.
+    """
+    for line in tables.splitlines():
+        fields = line.split()
+        if len(fields) < 6 or fields[3] != ESTABLISHED:
+            continue
+        (_, local), (_, client) = (each.rsplit(":", 1) for each in fields[1:3])
+        if int(local, 16) == port:
+            yield Served(int(client, 16), fields[5].startswith(OWN_TIMER))
+
+
+def tables_here() -> str:
+    """The kernel's tables of the TCP sockets of this machine; empty where it has none to read."""
+    return "".join(each.read_text(encoding="ascii") for each in TABLES if each.exists())
+
+
+def as_text(connections: Iterator[Served]) -> dict[str, str]:
+    """The clients' ports as a facility returns them: all, and those with keep-alive."""
+    found = list(connections)
+    return {
+        "clients": " ".join(str(each.client) for each in found),
+        "kept-alive": " ".join(str(each.client) for each in found if each.kept_alive),
+    }
