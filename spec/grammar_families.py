@@ -16,6 +16,11 @@ REACTION = (
     "describes "
     "the error and demands it in no words."
 )
+UNREAD = (
+    "Arguments that are not there cannot be read: going on would be invention. What the server makes of a "
+    "client's fault is judged, as strong as SHOULD: 4.10.1 states it as a principle, and who notices nothing "
+    "before the connection is open has not broken the MUST of 2.2.4, which binds who detects an error."
+)
 UNDECODABLE = (
     "501 is for what cannot be decoded, 502 for illegal values, and the document does not draw the line: "
     "either "
@@ -87,6 +92,8 @@ FAMILIES = (
         "no-wait",
         "With no-wait set the server carries {method} out and sends no {responses}.",
         "Send {method} with no-wait: the answer to a later method is the first, and what was asked is done.",
+        reason="No keyword: the domain defines the bit. A response that nobody awaits is taken for that to "
+        "the next request, so that peers which differ in it do not understand each other.",
     ),
     Family(
         "assert",
@@ -105,6 +112,8 @@ FAMILIES = (
         "In every {method} the server sends, {field} is {constraint}.",
         "Look at every {method} the server sends in the run.",
         testability=Testability.PASSIVE,
+        reason="No keyword: an assertion is what has to be true for processing to go on (1.4.3), so a client "
+        "that is made from the grammar goes no further where one fails.",
     ),
     Family(
         "level",
@@ -136,10 +145,9 @@ FAMILIES = (
         "A server refuses {method} when its frame ends before its last argument does.",
         "Send {method} whole, then in a frame that ends one octet early.",
         see=("4.10.1.invalid-data-closes",),
+        most=Level.SHOULD,
         binds=Party.CLIENT,
-        reason="Arguments that are not there cannot be read: going on would be invention. What the "
-        "server makes "
-        "of a client's fault is judged.",
+        reason=UNREAD,
         reading=UNDECODABLE,
         error="frame-error",
     ),
@@ -149,10 +157,9 @@ FAMILIES = (
         "A server refuses {method} when the length of its {field} reaches beyond the frame.",
         "Send {method} whole, then with a length in {field} that is longer than the rest of the frame.",
         see=("4.10.1.invalid-data-closes",),
+        most=Level.SHOULD,
         binds=Party.CLIENT,
-        reason="Arguments that are not there cannot be read: going on would be invention. What the "
-        "server makes "
-        "of a client's fault is judged.",
+        reason=UNREAD,
         reading=UNDECODABLE,
         error="frame-error",
     ),
@@ -173,10 +180,11 @@ FAMILIES = (
         "channel-zero",
         "A server refuses {method} on channel zero, which belongs to the connection.",
         "Send {method} on its channel, then the same on channel 0.",
+        most=Level.SHOULD,
         binds=Party.CLIENT,
         reason="Channel zero is the connection's and cannot be opened: no method of a channel is "
-        "possible there. "
-        "What the server makes of a client's fault is judged.",
+        "possible there. What the server makes of a client's fault is judged, as strong as SHOULD: no "
+        "sentence obliges it.",
         reading="The document gives no code: 504 stands for content on channel zero (4.2.6.1), 503 for "
         "an invalid "
         "sequence of frames.",
@@ -187,10 +195,10 @@ FAMILIES = (
         "unopened-channel",
         "A server refuses {method} on a channel that is not open.",
         "Send {method} on an open channel, then the same on a channel nobody has opened.",
+        most=Level.SHOULD,
         binds=Party.CLIENT,
         reason="The grammar of the class channel begins every use with Open. What the server makes of a "
-        "client's "
-        "fault is judged.",
+        "client's fault is judged, as strong as SHOULD: no sentence obliges it.",
         error="channel-error",
     ),
     Family(
@@ -341,12 +349,21 @@ OUT_OF_REACH: Mapping[str, Mapping[str, str]] = {
 }
 """Why a rule of a family cannot be judged on a server after all: by the name of its subject."""
 
-CONTESTED = frozenset("sUui")
+STRONGER: Mapping[tuple[str, str], str] = {
+    (
+        "channel-zero",
+        "publish",
+    ): "The content comes with its method, and 4.2.6.1 says that a peer which receives a content frame on "
+    "channel zero MUST end the connection. What the server makes of a client's fault is judged.",
+}
+"""Why a rule is a MUST although its family is a SHOULD: by family and the name of the subject."""
+
+CONTESTED = frozenset("sUuilL")
 """Tags of table types that implementations read otherwise than the grammar of 4.2.1."""
 DISPUTED = (
-    "Implementations give this tag another meaning than the grammar of 4.2.1 (s for a short integer, U "
-    "for none "
-    "at all): what the grammar says is judged, as strong as SHOULD."
+    "Implementations give this tag another meaning than the grammar of 4.2.1 (s for a short integer, l "
+    "for a signed one, U for none at all), or know none of them: what the grammar says is judged, as strong "
+    "as SHOULD."
 )
 DISPUTED_READING = (
     "Preferred: the value comes with the tag and the octets it was published with. That it comes under "
@@ -354,6 +371,12 @@ DISPUTED_READING = (
     "that comes without the value, and none at all, is a miss."
 )
 
+SIGNS = (
+    "Implementations differ in the sign: values below 2^63 are judged. Preferred: the value comes with the "
+    "tag and the octets it was published with. The same value under the other of the two tags is legal, not "
+    "preferred; a refusal by Close with 501 or 502 is legal and recorded, as "
+    "0-9-1/prose/4.2.1.table-types-in-doubt has it. Another value, and none, is a miss."
+)
 READINGS: Mapping[tuple[str, str], str] = {
     (
         "implemented",
@@ -365,7 +388,7 @@ READINGS: Mapping[tuple[str, str], str] = {
         "decimal-value",
     ): "The grammar has an unsigned number, the text a signed one: positive values are judged.",
     ("table", "field-array"): "The grammar has an integer before the values; it counts octets, not values.",
-    ("table", "long-long-int"): "Implementations differ in the sign: values below 2^63 are judged.",
-    ("table", "long-long-uint"): "Implementations differ in the sign: values below 2^63 are judged.",
+    ("table", "long-long-int"): SIGNS,
+    ("table", "long-long-uint"): SIGNS,
 }
 """Readings of single rules, by family and the name of the subject."""

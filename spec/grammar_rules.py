@@ -20,6 +20,7 @@ from spec.grammar_families import (
     FAMILIES,
     OUT_OF_REACH,
     READINGS,
+    STRONGER,
     Family,
 )
 from spec.provisions import Provision, elements, path_of, provisions, section_of
@@ -214,7 +215,7 @@ def _rule(
         binds=kind.binds,
         judged=kind.judged,
         testability=Testability.UNTESTABLE if _out_of_reach(kind, about) else kind.testability,
-        reason=_out_of_reach(kind, about) or (DISPUTED if _is_disputed(about) else kind.reason),
+        reason=_reason(kind, about),
         reading=_reading(kind, about),
         related=(*_related(path, about, known), *_in_prose(prefix, kind)),
     )
@@ -238,12 +239,17 @@ def _subject_name(about: Subject) -> str:
 
 
 def _level(kind: Family, about: Subject) -> Level:
-    levels = [kind.most]
+    levels = [Level.MUST if (kind.key, _subject_name(about)) in STRONGER else kind.most]
     if about.method is not None and about.content is not None:
         levels.append(duty(about.method, about.content, "client" if kind.key == "client" else "server"))
     if _is_disputed(about):
         levels.append(Level.SHOULD)
     return max(levels, key=list(Level).index)
+
+
+def _reason(kind: Family, about: Subject) -> str:
+    stronger = STRONGER.get((kind.key, _subject_name(about)), "")
+    return _out_of_reach(kind, about) or stronger or (DISPUTED if _is_disputed(about) else kind.reason)
 
 
 def _reading(kind: Family, about: Subject) -> str:

@@ -14,11 +14,12 @@ from harness.amqp0_9_1.peer.life import cancel_consumer
 from harness.amqp0_9_1.peer.names import exchange_is_missing
 from harness.amqp0_9_1.peer.refusals import close_in_silence, refuse
 from harness.amqp0_9_1.peer.routing import Matching, headers, topic
-from harness.amqp0_9_1.peer.rows import Condition, Row, Tables
+from harness.amqp0_9_1.peer.rows import Answer, Condition, Row, Tables
 from harness.amqp0_9_1.peer.session import Channel
 from harness.amqp0_9_1.peer.strategies import each_queue_once
 from harness.amqp0_9_1.peer.turn import Turn
-from harness.amqp0_9_1.vocabulary import NOT_ALLOWED, Basic
+from harness.amqp0_9_1.vocabulary import NOT_ALLOWED, Basic, Connection
+from harness.rows import always
 
 
 def queue_per_binding(exchange: Exchange, message: Message, matches: Matching) -> list[str]:
@@ -125,6 +126,14 @@ def enter_the_first_host(turn: Turn) -> None:
     """Enters the first virtual host, whichever was asked for."""
     enter_the_host(turn)
     turn.connection.host = next(iter(turn.peer.virtual_hosts.values()))
+
+
+def goes_over_to_another_host(answer: Answer | None) -> Fault:
+    """Enters another virtual host whenever Open asks for it, and answers so."""
+    row = Row(
+        "connection.open: goes over", ConnectionState.OPEN, Connection.Open, always, (enter_the_host,), answer
+    )
+    return Fault(lambda tables: tables.inserting("connection.open: the same again is confirmed", row))
 
 
 def share_exchanges(turn: Turn) -> None:

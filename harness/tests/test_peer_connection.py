@@ -96,6 +96,18 @@ def test_silence_may_last_before_the_close() -> None:
     assert client.listen() == []
 
 
+def test_open_on_an_open_connection_by_policy() -> None:
+    assert Client(peer()).is_refused(Connection.Open("/")) == (503, "connection")
+    confirming = peer(open_again="confirm")
+    assert Client(confirming).ask(Connection.Open("/")) == Connection.OpenOk()
+    confirming.add_virtual_host("other")
+    assert Client(confirming).is_refused(Connection.Open("other")) == (503, "connection")
+    client = Client(peer(open_again="ignore"))
+    client.send(Connection.Open("/"), Connection.Open("none"))
+    assert client.listen() == []
+    assert client.declare().queue == "q"
+
+
 def test_plain_with_and_without_initial_response() -> None:
     policies: list[dict[str, Any]] = [{}, {"sasl": "secure"}]
     for policy in policies:

@@ -4,6 +4,7 @@ import pytest
 
 from harness.amqp0_9_1.peer import Limits
 from harness.amqp0_9_1.peer.policy import Level, Refusal
+from harness.amqp0_9_1.tables import As
 from harness.amqp0_9_1.vocabulary import SYNTAX_ERROR, Basic, Exchange, Queue
 from harness.tests.peer_dialogue import Client, peer
 
@@ -243,6 +244,26 @@ def test_unbinding_what_is_not_bound_by_policy() -> None:
     assert client.is_refused(Queue.Unbind("q", "amq.direct", "k")) == (404, "channel")
     assert client.is_refused(Queue.Unbind("p", "amq.direct", "k")) == (404, "channel")
     assert client.is_refused(Queue.Unbind("q", "none", "k")) == (404, "channel")
+
+
+def test_unbinding_from_the_default_exchange_by_policy() -> None:
+    assert client_with().ask(Queue.Unbind("q", "", "q")) == Queue.UnbindOk()
+    client = Client(peer(default_unbind=Refusal(530)))
+    client.declare()
+    assert client.is_refused(Queue.Unbind("q", "", "q")) == (530, "connection")
+
+
+def test_contested_types_by_policy() -> None:
+    for value in (As("l", 1), As("U", 1), {"inner": As("L", 1)}, [As("s", "text")]):
+        bind = Queue.Bind("q", "amq.direct", "k", arguments={"plain": 1, "contested": value})
+        assert client_with().ask(bind) == Queue.BindOk()
+        client = Client(peer(contested_types="refuse"))
+        client.declare()
+        client.ask(Queue.Bind("q", "amq.direct", "k", arguments={"plain": [1], "inner": {"plain": "too"}}))
+        assert client.is_refused(bind) == (501, "connection")
+        other = Client(peer(contested_types="refuse"))
+        other.publish(headers={"contested": value})
+        assert other.hear().reply_code == 501
 
 
 def test_purge_spares_what_awaits_acknowledgement() -> None:

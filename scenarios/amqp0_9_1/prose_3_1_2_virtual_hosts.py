@@ -4,20 +4,38 @@ from __future__ import annotations
 
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.connection import AmqpConnection
-from harness.amqp0_9_1.deviations import answers, drops, ignores
-from harness.amqp0_9_1.outcomes import answered, closed_silently, connection_closed
-from harness.amqp0_9_1.vocabulary import Connection
+from harness.amqp0_9_1.deviations import answers, drops
+from harness.amqp0_9_1.faults import goes_over_to_another_host
+from harness.amqp0_9_1.outcomes import answered, closed_silently, connection_closed, silence
+from harness.amqp0_9_1.peer.handshake import open_ok
+from harness.amqp0_9_1.vocabulary import Connection, Queue
 from scenarios.registry import broken_by, scenario
+
+ENDED = connection_closed() | closed_silently()
+SAME_HOST = "3.1.2: what is forbidden is another virtual host, not the same once more"
 
 
 @scenario("0-9-1/prose/3.1.2.one-virtual-host", slow=True)
-@broken_by("opens again", answers(Connection.Open, Connection.OpenOk(), skip=1))
-@broken_by("passes over it", ignores(Connection.Open, skip=1))
-def open_connection_cannot_be_opened_again(broker: Broker) -> None:
-    """A second Open on a connection ends it, by an exception or at once."""
-    connection = broker.connection()
-    connection.send(Connection.Open(connection.endpoint.virtual_host))
-    connection.expect(connection_closed() | closed_silently())
+@broken_by("confirms another one", answers(Connection.Open, Connection.OpenOk(), skip=1))
+@broken_by("goes over to another one", goes_over_to_another_host(open_ok))
+@broken_by("goes over to another one without a word", goes_over_to_another_host(None))
+def connection_keeps_its_virtual_host(broker: Broker) -> None:
+    """Open on an open connection ends it, or it sees what it saw before; another host is never confirmed.
+
+    Tried with the same virtual host, and with another one where the target has that facility.
+    """
+    again = [(broker.endpoint.virtual_host, answered(Connection.OpenOk) | silence())]
+    if "second-vhost" in broker.context.facilities:
+        again.append((broker.facility("second-vhost")["virtual_host"], silence()))
+    for host, borne in again:
+        connection = broker.connection()
+        channel = connection.channel()
+        queue = channel.declare_queue()
+        connection.send(Connection.Open(host))
+        connection.expect(ENDED, borne.recorded(SAME_HOST))
+        if connection.usable:
+            channel.send(Queue.Declare(queue, passive=True))
+            channel.expect(Queue.DeclareOk)
 
 
 @scenario(

@@ -126,13 +126,12 @@ def declare(channel: AmqpChannel, queue: str, bits: int) -> None:
 @broken_by(
     "does not see auto-delete", forwards(Queue.Declare, lambda sent: sent.auto_delete, auto_delete=False)
 )
-@broken_by("does not see no-wait", forwards(Queue.Declare, lambda sent: sent.no_wait, no_wait=False))
 def each_bit_has_its_place(broker: Broker) -> None:
-    """In Queue.Declare 1 is passive, 4 exclusive, 8 auto-delete and 16 no-wait: each does what it says."""
+    """In Queue.Declare 1 is passive, 4 exclusive and 8 auto-delete: each does what it says."""
     channel, missing = broker.channel(), broker.name("queue")
     declare(channel, missing, PASSIVE)
     channel.expect(*refused(NOT_FOUND))
-    channel, locked, passing, unanswered = broker.channel(), *(broker.name("queue") for _ in range(3))
+    channel, locked, passing = broker.channel(), broker.name("queue"), broker.name("queue")
     declare(channel, locked, EXCLUSIVE)
     channel.expect(Queue.DeclareOk)
     stranger = broker.channel(new_connection=True)
@@ -142,9 +141,6 @@ def each_bit_has_its_place(broker: Broker) -> None:
     declare(channel, passing, AUTO_DELETE)
     channel.expect(Queue.DeclareOk)
     channel.ask(Basic.Cancel(channel.consume(passing)))
-    declare(channel, unanswered, NO_WAIT)
-    channel.stays_quiet()
-    channel.ask(Queue.Declare(unanswered, passive=True))
     channel.send(Queue.Declare(passing, passive=True))
     channel.expect(*refused(NOT_FOUND))
 

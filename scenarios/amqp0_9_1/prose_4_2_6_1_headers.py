@@ -267,10 +267,14 @@ def is_on_zero(frame: Frame) -> bool:
 @scenario("0-9-1/prose/4.2.6.1.content-on-zero-refused")
 @broken_by("does not see it", swallows(is_on_zero))
 @broken_by("passes it over", drops(ON_ZERO))
-@broken_by("gives another code", changes(ON_ZERO, answer=refuse(UNEXPECTED_FRAME)))
+@broken_by("gives another code", changes(ON_ZERO, answer=refuse(FRAME_ERROR)))
 def content_frame_on_channel_zero_is_refused(broker: Broker) -> None:
-    """The same header and body are taken on a channel; on channel 0 each ends the connection with 504."""
+    """The same header and body are taken on a channel; on channel 0 each ends the connection with 504.
+
+    As no method can announce a content there, each lacks another part of it, for which 505 is due.
+    """
+    incomplete = connection_closed(UNEXPECTED_FRAME).under("4.2.6: a content that lacks a part gets 505")
     for frame in (Frame(HEADER, 0, header()), Frame(BODY, 0, TEXT)):
         channel, _ = publishing(broker)
         channel.connection.send_frames(frame)
-        channel.expect(connection_closed(CHANNEL_ERROR))
+        channel.expect(connection_closed(CHANNEL_ERROR), incomplete)

@@ -81,6 +81,7 @@ class Peer:
         self.external: str = external
         self.store = Store(limits.stored)
         self.checks_names = policy.illegal_field_name != "accept"
+        self.reads_contested_types = policy.contested_types == "read"
         self.alarm = False
         """Whether memory counts as exhausted, so that every queue is over its limit."""
         self.virtual_hosts: dict[str, VirtualHost] = {}

@@ -22,13 +22,12 @@ from harness.amqp0_9_1.peer.events import (
     UnknownMethod,
     Waited,
 )
-from harness.amqp0_9_1.peer.handshake import CLOSED, EXPECT_OPEN, HANDSHAKE, NEGOTIATING, OPEN
+from harness.amqp0_9_1.peer.handshake import CLOSED, EXPECT_OPEN, HANDSHAKE, NEGOTIATING, OPEN, open_ok
 from harness.amqp0_9_1.peer.life import end_connection
 from harness.amqp0_9_1.peer.refusals import close_in_silence, refuse, refuse_by
 from harness.amqp0_9_1.peer.rows import Row
 from harness.amqp0_9_1.peer.turn import Reply, Turn
 from harness.amqp0_9_1.vocabulary import (
-    CHANNEL_ERROR,
     COMMAND_INVALID,
     CONNECTION_FORCED,
     FRAME_ERROR,
@@ -74,6 +73,16 @@ def heartbeat_is_valid(turn: Turn) -> bool:
 def send_heartbeat(turn: Turn) -> None:
     """A heartbeat frame."""
     turn.connection.send_heartbeat()
+
+
+def is_known_here(turn: Turn) -> bool:
+    """The open connection belongs to this virtual host already, and the policy says so once more."""
+    return turn.policy.open_again == "confirm" and turn.event.virtual_host == turn.host.name
+
+
+def is_of_no_interest(turn: Turn) -> bool:
+    """The policy takes no notice of Open on an open connection."""
+    return turn.policy.open_again == "ignore"
 
 
 def says_goodbye(turn: Turn) -> bool:
@@ -167,7 +176,12 @@ _FRAMES = (
         OnChannelZero,
         answer=refuse_by(lambda policy: policy.channel_zero),
     ),
-    Row("content: refuses channel zero", OPEN, ContentOnChannelZero, answer=refuse(CHANNEL_ERROR)),
+    Row(
+        "content: refuses channel zero",
+        OPEN,
+        ContentOnChannelZero,
+        answer=refuse_by(lambda policy: policy.content_on_zero),
+    ),
     Row(
         "method: refuses one that does not exist",
         OPEN,
@@ -186,6 +200,8 @@ _FRAMES = (
         IllegalFieldName,
         answer=refuse_by(lambda policy: policy.illegal_field_name),
     ),
+    Row("connection.open: the same again is confirmed", OPEN, Connection.Open, is_known_here, answer=open_ok),
+    Row("connection.open: any other is passed over", OPEN, Connection.Open, is_of_no_interest),
     Row("connection: refuses a method out of sequence", OPEN, Method, answer=refuse(COMMAND_INVALID)),
 )
 _ENDS = (

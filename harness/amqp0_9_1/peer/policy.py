@@ -65,6 +65,8 @@ class Policy:
     """A3. Where a failing Unbind raises its 404."""
     missing_binding: Literal["ok", "refuse"] = "ok"
     """A3. Unbinding what is not bound: Unbind-Ok, or 404."""
+    default_unbind: Refusal | Literal["serve"] = "serve"
+    """A9. Unbind of the default exchange: served, or refused with a code nobody names."""
     current_queue_unknown: Refusal = Refusal(NOT_FOUND)
     """A5. A blank queue name before any Declare: 404, or 502 at either level."""
     rejected: Literal["hold", "dead-letter", "redeliver"] = "hold"
@@ -73,6 +75,8 @@ class Policy:
     """A10. Names of the pre-declared headers exchange."""
     bad_content_header: int = FRAME_ERROR
     """A11. A content header of another class, or not readable: 501 (4.2.6.1) or 505 (4.2.6)."""
+    content_on_zero: int = CHANNEL_ERROR
+    """A content frame on channel zero, where it belongs to no method: 504 (4.2.6.1) or 505 (4.2.6)."""
     heartbeat_on_channel: int = COMMAND_INVALID
     """A12. A heartbeat on another channel than zero: 503 (4.2.3) or 501 (4.2.7)."""
     framing_error: Refusal | Silent = "silent"
@@ -89,6 +93,10 @@ class Policy:
     """A24. Open of an unknown virtual host: 402, 530, or closed in silence."""
     no_permission: Refusal | Silent = Refusal(NOT_ALLOWED)
     """A24. Open of a virtual host the user may not use: 530, or closed in silence."""
+    open_again: Literal["refuse", "confirm", "ignore"] = "refuse"
+    """3.1.2 forbids another virtual host: Open of the same one refused or confirmed, or any passed over."""
+    contested_types: Literal["read", "refuse"] = "read"
+    """A18. Values of the types that practice reads otherwise: read as the grammar says, or refused by 501."""
     passive_no_wait: Literal["refuse", "silence"] = "refuse"
     """A25. Passive Declare with no-wait of something missing: 404, or no effect at all."""
     cancel_without_queue: Literal["answer", "silence"] = "answer"
@@ -167,10 +175,12 @@ _OTHERS: Final[Mapping[str, Sequence[Any]]] = {
     "auto_delete_mismatch": ["refuse"],
     "unbind_failure": [Level.CHANNEL],
     "missing_binding": ["refuse"],
+    "default_unbind": [Refusal(NOT_ALLOWED), Refusal(ACCESS_REFUSED)],
     "current_queue_unknown": [Refusal(SYNTAX_ERROR), Refusal(SYNTAX_ERROR, Level.CHANNEL)],
     "rejected": ["dead-letter", "redeliver"],
     "headers_instances": [("amq.headers",), ("amq.match",)],
     "bad_content_header": [UNEXPECTED_FRAME],
+    "content_on_zero": [UNEXPECTED_FRAME],
     "heartbeat_on_channel": [FRAME_ERROR],
     "framing_error": [Refusal(FRAME_ERROR)],
     "content_interrupted": ["abort"],
@@ -179,6 +189,8 @@ _OTHERS: Final[Mapping[str, Sequence[Any]]] = {
     "channel_max_is": ["count"],
     "no_virtual_host": [Refusal(NOT_ALLOWED), "silent"],
     "no_permission": ["silent"],
+    "open_again": ["confirm", "ignore"],
+    "contested_types": ["refuse"],
     "passive_no_wait": ["silence"],
     "cancel_without_queue": ["silence"],
     "foreign_consumer_tag": ["ignore"],

@@ -265,6 +265,11 @@ def is_not_bound_and_matters(turn: Turn) -> bool:
     return turn.policy.missing_binding == "refuse" and find_binding(turn) is None
 
 
+def is_the_default_and_matters(turn: Turn) -> bool:
+    """The exchange is the default one, and the policy lets nobody unbind from that (A9)."""
+    return not turn.event.exchange and turn.policy.default_unbind != "serve"
+
+
 def unbind_queue(turn: Turn) -> None:
     """Remove the binding if there is one."""
     binding = find_binding(turn)
@@ -304,6 +309,13 @@ _BIND = (
     ),
     Row("queue.bind: binds", OPEN, Queue.Bind, effects=(bind_queue,), answer=bind_ok),
     *use_of_a_queue(Queue.Unbind, refuse_by(_unknown_in_unbind), refuse_unbind, refuse_locked_unbind),
+    Row(
+        "queue.unbind: refuses the default exchange",
+        OPEN,
+        Queue.Unbind,
+        is_the_default_and_matters,
+        answer=refuse_by(lambda policy: policy.default_unbind),
+    ),
     Row(
         "queue.unbind: refuses an exchange that does not exist",
         OPEN,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from harness.amqp0_9_1.compiled import Method, attribute
+from harness.amqp0_9_1.compiled import Method, attribute, field_spans, property_spans
 from harness.amqp0_9_1.peer.events import (
     ContentHeaderReceived,
     Event,
@@ -14,8 +14,10 @@ from harness.amqp0_9_1.peer.events import (
     Undecodable,
     UnknownMethod,
 )
-from harness.amqp0_9_1.tables import DecodeError
+from harness.amqp0_9_1.tables import DecodeError, decode_value
 from harness.amqp0_9_1.vocabulary import CODEC
+from harness.annotation import Span
+from spec.grammar_families import CONTESTED
 
 # 4.2.5.5 allows letters, digits, $, # and underlines. The hyphen is needed as well: the document's own
 # x-match (3.1.3.4) could not be sent otherwise.
@@ -38,8 +40,32 @@ def _all_legal(values: Iterable[Any]) -> bool:
     return all(legal_names(each) for each in values if isinstance(each, (dict, list)))
 
 
-def read_method(payload: bytes, check_names: bool) -> Method | Event:
-    """The method in a method frame, or the event that it is none."""
+def holds_contested_types(payload: bytes, spans: Iterable[Span]) -> bool:
+    """Whether one of these fields is a table with a value of a type that practice reads otherwise (A18)."""
+    tables = (each for each in spans if isinstance(each.value, Mapping))
+    return any(
+        not CONTESTED.isdisjoint(_tags(payload, each.offset + 4, each.offset + each.length, named=True))
+        for each in tables
+    )
+
+
+def _tags(octets: bytes, at: int, end: int, *, named: bool) -> Iterator[str]:
+    """The tags of the values in a table, or in an array, where values have no names."""
+    while at < end:
+        at += 1 + octets[at] if named else 0
+        tag = chr(octets[at])
+        yield tag
+        _, behind = decode_value(octets, at, end)
+        if tag in "FA":
+            yield from _tags(octets, at + 5, behind, named=tag == "F")
+        at = behind
+
+
+def read_method(payload: bytes, check_names: bool, contested_too: bool = True) -> Method | Event:
+    """The method in a method frame, or the event that it is none.
+
+    `contested_too` takes table types that practice reads otherwise.
+    """
     try:
         method = CODEC.method_class(payload)
     except DecodeError:
@@ -48,6 +74,8 @@ def read_method(payload: bytes, check_names: bool) -> Method | Event:
         read = CODEC.decode_method(payload)
     except DecodeError as failure:
         return Undecodable(method, str(failure))
+    if not contested_too and holds_contested_types(payload, field_spans(method.fields, payload, 4)):
+        return Undecodable(method, "a table holds a type that is none here")
     if check_names:
         for name in _TABLES[method]:
             if not legal_names(getattr(read, name)):
@@ -55,8 +83,13 @@ def read_method(payload: bytes, check_names: bool) -> Method | Event:
     return read
 
 
-def read_content_header(payload: bytes, check_names: bool) -> ContentHeaderReceived:
-    """The content header in a header frame; without properties when they cannot be read."""
+def read_content_header(
+    payload: bytes, check_names: bool, contested_too: bool = True
+) -> ContentHeaderReceived:
+    """The content header in a header frame; without properties when they cannot be read.
+
+    `contested_too` takes table types that practice reads otherwise.
+    """
     class_index = int.from_bytes(payload[:2])
     weight = int.from_bytes(payload[2:4])
     size = int.from_bytes(payload[4:12])
@@ -66,6 +99,9 @@ def read_content_header(payload: bytes, check_names: bool) -> ContentHeaderRecei
         try:
             properties = CODEC.properties[class_index].decode(payload, 12)
             legal = not check_names or legal_names(getattr(properties, "headers", None) or {})
+            fields = CODEC.properties[class_index].fields
+            if not contested_too and holds_contested_types(payload, property_spans(fields, payload, 12)):
+                properties = None
         except DecodeError:
             properties = None
     return ContentHeaderReceived(class_index, weight, size, properties, payload, legal)

@@ -292,7 +292,8 @@ class Connection:
         elif unit.channel == 0:
             self._meet(events.ContentOnChannelZero())
         elif unit.type == HEADER:
-            self._meet_channel(unit.channel, read_content_header(unit.payload, self.peer.checks_names))
+            read = read_content_header(unit.payload, self.peer.checks_names, self.peer.reads_contested_types)
+            self._meet_channel(unit.channel, read)
         else:
             self._meet_channel(unit.channel, events.BodyReceived(unit.payload))
 
@@ -324,7 +325,7 @@ class Connection:
         return events.BadFrameEnd()
 
     def _meet_method(self, frame: Frame) -> None:
-        read = read_method(frame.payload, self.peer.checks_names)
+        read = read_method(frame.payload, self.peer.checks_names, self.peer.reads_contested_types)
         of_connection = frame.payload[:2] == b"\x00\x0a"
         if frame.channel and not of_connection:
             self._meet_channel(frame.channel, read)
