@@ -50,6 +50,8 @@ Said: TypeAlias = Composite | Frame | RawFrame | bytes
 
 CONNECTION = -1
 """The place that sees everything but what may come at any time: empty frames, and flows of sessions."""
+WHOLE = -2
+"""The place that sees only what concerns the whole connection, nothing of sessions."""
 _ANY_SIZE = 1 << 33
 _LIMIT = 16 << 20
 
@@ -57,9 +59,9 @@ _LIMIT = 16 << 20
 class Link(link.Link[Unit, Sight]):
     """One connection to the target, seen frame by frame.
 
-    A place is `CONNECTION` or our channel number of a session. `partner` is the server's open once it has
-    come. `said_open` and `said_close` are ours as they went out, in whatever form. `channels` are ours on
-    which a session has begun and not ended, `spoiled` says that octets went out that may be no frame. With
+    A place is `CONNECTION`, `WHOLE` or our channel number of a session. `partner` is the server's open once
+    it has come. `said_open` and `said_close` are ours as they went out, in whatever form. `channels` are ours
+    on which a session has begun and not ended, `spoiled` says that octets went out that may be no frame. With
     `beat`, in seconds, an empty frame is sent whenever nothing else was for so long, while somebody waits.
     """
 
@@ -192,6 +194,15 @@ class Link(link.Link[Unit, Sight]):
                 self.channels.discard(ours)
                 return None if ours < 0 else ours
         return self._sessions.get(channel)
+
+    def behind_close(self) -> str:
+        """What came behind the server's close, by its kind; empty when nothing did."""
+        came = [each.unit for each in self.transcript if each.direction is Direction.RECEIVED]
+        closes = (place for place, unit in enumerate(came) if isinstance(performative_of(unit), Close))
+        for unit in came[next(closes, len(came)) + 1 :]:
+            said, empty = performative_of(unit), isinstance(unit, Frame) and not unit.body
+            return said.type_name if said else "empty frame" if empty else type(unit).__name__.lower()
+        return "a part of a frame" if self.heard_close and self._reader.rest() else ""
 
     # -- what the observations are called --------------------------------------------------------------
 

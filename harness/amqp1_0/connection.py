@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any
 
 from harness.amqp1_0 import sasl
-from harness.amqp1_0.client import CONNECTION, Link, Passage, Said
+from harness.amqp1_0.client import CONNECTION, WHOLE, Link, Passage, Said
 from harness.amqp1_0.composites import Composite
 from harness.amqp1_0.frames import PROTOCOL_HEADER, SASL_HEADER, Frame, Garbage, Header
 from harness.amqp1_0.outcomes import (
@@ -91,6 +91,10 @@ class AmqpConnection:
         """
         return _performative(self.link.expect(CONNECTION, *outcomes))
 
+    def expect_of_all(self, *outcomes: Outcome | type[Composite]) -> Any:
+        """As `expect`, of what concerns the whole connection: what belongs to sessions is passed over."""
+        return _performative(self.link.expect(WHOLE, *outcomes))
+
     def refuses(self, *outcomes: Outcome) -> Any:
         """As `gives_up`, but the server's open, which it has to send first (2.4.1), is passed over."""
         patience, began = self.context.patience, self.link.now()
@@ -148,6 +152,15 @@ class AmqpConnection:
         """
         seen = self.link.next(CONNECTION, self.context.patience.quiet)
         self.judge("nothing more", signature(seen), isinstance(seen, Silence | Closed))
+
+    def nothing_behind_the_close(self, seconds: float = 0.0) -> None:
+        """Judge that nothing, not a part of a frame, comes behind the server's close in so many seconds.
+
+        They are a moment at least. Raises Unmet.
+        """
+        self.link.listen(max(seconds, self.context.patience.quiet))
+        behind = self.link.behind_close()
+        self.judge("nothing behind the close", f"{behind} behind the close", not behind)
 
     def within(self, seconds: float, *outcomes: Outcome | type[Composite]) -> Any:
         """As `expect`, for what may take so many seconds. Raises Unmet."""

@@ -202,9 +202,9 @@ def offers_header(octets: bytes, when: Condition = always) -> Interposer:
     return Interposer((Rule(Header, True, lambda *_: ([octets], []), when),))
 
 
-def takes_any_header() -> Interposer:
+def takes_any_header(when: Condition = always) -> Interposer:
     """Takes every protocol header for AMQP 0 1.0.0, and answers as if it were the one it got."""
-    foreign = lambda header: header.octets != PROTOCOL_HEADER  # noqa: E731
+    foreign = lambda header: header.octets != PROTOCOL_HEADER and when(header)  # noqa: E731
     return Interposer((Rule(Header, False, lambda *_: ([PROTOCOL_HEADER], []), foreign),))
 
 

@@ -19,6 +19,7 @@ from harness.amqp1_0.peer.policy import Policy
 from harness.amqp1_0.peer.refusals import our_open
 from harness.amqp1_0.peer.states import write
 from harness.amqp1_0.peer.turn import Reply, Row, Said, Tables, Turn
+from harness.amqp1_0.performatives import Close
 from harness.rows import State, always
 
 Condition = Callable[[Turn], bool]
@@ -144,6 +145,14 @@ def by_segments(reader: FrameReader, octets: bytes) -> Iterator[tuple[bytes, Uni
     reader.pending.clear()
 
 
+def whole_frames_of_segment(reader: FrameReader, octets: bytes) -> Iterator[tuple[bytes, Unit]]:
+    """Forgets the part of a frame behind a whole one in the same segment."""
+    whole = list(strategies.cut(reader, octets))
+    yield from whole
+    if whole:
+        reader.pending.clear()
+
+
 def body_behind_header(raw: bytes, _: Frame) -> bytes:
     """Reads the body right behind the frame header, wherever DOFF points."""
     return raw[FRAME_HEADER:]
@@ -235,6 +244,13 @@ KEEPS_A_CLOSED_CONNECTION_ALIVE = together(
     does(ConnectionState.DISCARDING, TrafficDue, always, says=(empty_frame(),)),
 )
 """Sends empty frames in time, also behind its close."""
+
+KEEPS_ALIVE_WHAT_BOTH_HAVE_CLOSED = together(
+    does(ConnectionState.OPENED, Close, always, says=(Close(),)),
+    permits(ConnectionState.CLOSE_SENT),
+    does(ConnectionState.CLOSE_SENT, TrafficDue, always, says=(empty_frame(),)),
+)
+"""Sends empty frames in time, also behind the close that answers the client's."""
 
 EMPTY_FRAME_BEFORE_OPEN = together(
     permits(ConnectionState.HDR_EXCH),

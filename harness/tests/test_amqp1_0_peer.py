@@ -279,6 +279,17 @@ def test_sockets_may_be_closed_by_a_reset_once_both_have_closed() -> None:
     assert client.peer.closed == "fin"
 
 
+def test_the_socket_may_be_left_to_the_client_once_both_have_closed() -> None:
+    client = Client(peer(socket_close="left to the client"))
+    assert (client.ask(Close()), client.peer.closed) == (Close(), None)
+    client.peer.end_of_stream()
+    assert client.peer.closed == "fin"
+    client = Client(peer(socket_close="left to the client"))
+    client.condition(Frame(0, 0, encode(None)))
+    client.wait(3.1)
+    assert client.peer.closed == "fin"
+
+
 def test_a_stream_that_ends_is_answered() -> None:
     client = Client()
     client.peer.end_of_stream()

@@ -154,6 +154,9 @@ def test_faults_of_more_than_one_row() -> None:
     client = Client(Peer(rows=faults.KEEPS_A_CLOSED_CONNECTION_ALIVE.change(TABLES)), idle_time_out=1000)
     client.condition(BAD)
     assert EMPTY in client.wait(1.0)
+    client = Client(Peer(rows=faults.KEEPS_ALIVE_WHAT_BOTH_HAVE_CLOSED.change(TABLES)), idle_time_out=1000)
+    assert client.ask(Close()) == Close()
+    assert EMPTY in client.wait(1.0)
     client = faulty(faults.EMPTY_FRAME_BEFORE_OPEN, opened=False)
     client.send(HEADER)
     assert client.listen() == [HEADER, EMPTY]
@@ -176,6 +179,9 @@ def test_strategies_that_are_wrong(strategy: dict[str, Any], said: Frame) -> Non
 
 
 def test_segments_and_pieces() -> None:
+    client = faulty(swaps(cut=faults.whole_frames_of_segment))
+    client.send(EMPTY.encode() + amqp_frame(0, Close()).encode()[:10], amqp_frame(0, Close()).encode()[10:])
+    assert client.listen() != [Close()]
     client = faulty(swaps(cut=faults.by_segments))
     octets = amqp_frame(0, Close()).encode()
     client.send(octets[:10], octets[10:])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from harness.amqp1_0.container import Container
 from harness.amqp1_0.deviations import swaps
-from harness.amqp1_0.faults import by_segments
-from harness.amqp1_0.frames import PROTOCOL_HEADER
+from harness.amqp1_0.faults import by_segments, whole_frames_of_segment
+from harness.amqp1_0.frames import PROTOCOL_HEADER, amqp_frame
 from harness.amqp1_0.outcomes import begun, header
 from harness.amqp1_0.performatives import Open
 from harness.amqp1_0.session import the_begin
@@ -14,10 +14,12 @@ from scenarios.registry import broken_by, scenario
 
 @scenario("1-0/2.1.2.byte-stream")
 @broken_by("forgets the part of a frame that a segment ends in", swaps(cut=by_segments))
+@broken_by("forgets the part of a frame behind a whole one", swaps(cut=whole_frames_of_segment))
 def segments_have_no_meaning(container: Container) -> None:
     """Header and open are answered alike in two writes, octet by octet, and in a single write.
 
-    Both connections then serve: a begin is answered on either, on the first one octet by octet.
+    The connections then serve: a begin is answered, on the first one octet by octet, on another one when half
+    of it came in one write with the open.
     """
     container.connection()
     slow = container.secured()
@@ -31,3 +33,9 @@ def segments_have_no_meaning(container: Container) -> None:
     whole.expect(header())
     whole.expect(Open)
     whole.goes_on()
+    torn, begin = container.secured(), amqp_frame(0, the_begin()).encode()
+    torn.send(PROTOCOL_HEADER, torn.the_open(), begin[:10])
+    torn.expect(header())
+    torn.expect(Open)
+    torn.send(begin[10:])
+    torn.expect(begun(0))

@@ -47,7 +47,7 @@ from scenarios.registry import broken_by, scenario, watch
 
 NEWER = b"AMQP\x00\x01\x01\x00"
 """AMQP 0 1.1.0, which does not exist."""
-OTHER_VERSIONS = (NEWER, b"AMQP\x00\x02\x00\x00", b"AMQP\x00\x00\x00\x00")
+OTHER_VERSIONS = (NEWER, b"AMQP\x00\x02\x00\x00", b"AMQP\x00\x00\x00\x00", b"AMQP\x00\x01\x00\x01")
 NO_SUCH_ID = b"AMQP\xff\x01\x00\x00"
 OTHER_IDS = (b"AMQP\x01\x01\x00\x00", NO_SUCH_ID)
 HTTP = b"GET / HT"
@@ -69,6 +69,16 @@ def opens_amqp(sent: Header) -> bool:
 def opens_sasl(sent: Header) -> bool:
     """The header of the SASL layer."""
     return sent.octets == SASL_HEADER
+
+
+def is_of_another_revision(sent: Header) -> bool:
+    """AMQP 0 1.0 of another revision than 0."""
+    return sent.version[:2] == VERSION[:2] and sent.version != VERSION and opens_amqp(sent)
+
+
+def is_newer(sent: Header) -> bool:
+    """A version whose major number is above that of 1.0.0."""
+    return sent.version[0] > VERSION[0] and opens_amqp(sent)
 
 
 # -- what the server sends -----------------------------------------------------------------------------
@@ -159,14 +169,19 @@ def _told(passage: Passage) -> str:
 @broken_by("keeps the connection", ends_by("never"))
 @broken_by("takes every header for its own", takes_any_header())
 @broken_by("accepts the version that does not exist", replies(ANOTHER, Header(NEWER)))
+@broken_by("does not look at the revision", takes_any_header(when=is_of_another_revision))
+@broken_by("takes all versions above its own", takes_any_header(when=is_newer))
 def headers_that_differ_end_the_stream(container: Container) -> None:
-    """AMQP 0 1.1.0 is answered by another header or by none, and then the server ends its stream."""
+    """AMQP 0 1.1.0, 2.0.0, 0.0.0 and 1.0.1 are each answered by another header or by none, and then the
+    server ends its stream.
+    """
     container.negotiated()
-    connection = container.socket()
-    connection.send(NEWER)
-    seen = connection.expect(other_header(NEWER) | stream_ended())
-    if not stream_ended().matches(seen):
-        connection.expect(stream_ended())
+    for asked in OTHER_VERSIONS:
+        connection = container.socket()
+        connection.send(asked)
+        seen = connection.expect(other_header(asked) | stream_ended())
+        if not stream_ended().matches(seen):
+            connection.expect(stream_ended())
 
 
 @scenario("1-0/2.2.mismatch-reads-on")
@@ -244,9 +259,10 @@ def the_supported_version_comes_back_and_proceeds(container: Container) -> None:
 @scenario("1-0/2.2.unsupported-version-answered")
 @broken_by("ends without a header", SAYS_NOTHING)
 @broken_by("answers with a version that does not exist", replies(ANOTHER, Header(NEWER)))
+@broken_by("does not look at the revision", takes_any_header(when=is_of_another_revision))
 @broken_by("sends a header and stays", ends_by("never"))
 def a_version_that_is_not_supported_is_answered_by_one_that_is(container: Container) -> None:
-    """Versions 1.1.0, 2.0.0 and 0.0.0 are each answered by another header, and then the stream ends."""
+    """Versions 1.1.0, 2.0.0, 0.0.0 and 1.0.1 are each answered by another header, then the stream ends."""
     container.negotiated()
     for asked in OTHER_VERSIONS:
         connection = container.socket()

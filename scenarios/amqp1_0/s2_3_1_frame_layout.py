@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from harness.amqp1_0.client import Passage, Said
+from harness.amqp1_0.composites import Composite
 from harness.amqp1_0.connection import AmqpConnection
 from harness.amqp1_0.container import Container
 from harness.amqp1_0.decoding import decode
@@ -21,12 +22,13 @@ from harness.amqp1_0.deviations import (
     swaps,
     takes_frames,
 )
+from harness.amqp1_0.encoding import encode
 from harness.amqp1_0.faults import body_behind_header, extended_first, obey_frame
 from harness.amqp1_0.frames import AMQP, SASL, WORD, Frame, Garbage, Header, RawFrame, empty_frame
 from harness.amqp1_0.outcomes import Refusal, closed, goes_on, refused, silence, stream_ended
 from harness.amqp1_0.performatives import AmqpError, Begin, Close, Open, SaslMechanisms
 from harness.amqp1_0.session import the_begin
-from harness.amqp1_0.types import DecodeError
+from harness.amqp1_0.types import DecodeError, Ulong
 from harness.context import Sighting
 from scenarios.amqp1_0.s2_2_version_negotiation import from_server, layered
 from scenarios.registry import broken_by, scenario, watch
@@ -38,6 +40,7 @@ BEYOND = ((0, 4), (8, 255))
 FARTHEST = 255
 FARTHEST_IN_OPEN = 64
 """Words: with such a header, an open still fits into 512 octets."""
+IGNORED = "the frame may be ignored as a whole"
 ANY_TYPE = "what is done with a type that nobody defines is not said"
 
 
@@ -161,12 +164,27 @@ def every_type_is_that_of_its_layer(transcript: Iterable[Passage]) -> Iterator[S
             )
 
 
+def is_of_type(number: int, kind: type[Composite]) -> Callable[[Frame], bool]:
+    """Whether a frame of this type has the body of such a performative."""
+    descriptor = encode(Ulong(kind.spec.code))
+    return lambda frame: frame.type == number and frame.body[1:].startswith(descriptor)
+
+
+def is_of_unknown_type(kind: type[Composite]) -> Callable[[Frame], bool]:
+    """Whether a frame of type 2 has the body of such a performative."""
+    return is_of_type(2, kind)
+
+
 @scenario("1-0/2.3.1.unknown-type-not-obeyed")
 @broken_by("takes type 2 for an AMQP frame", takes_frames(of_type(2), type=AMQP))
 @broken_by("takes type 255 for an AMQP frame", takes_frames(of_type(255), type=AMQP))
 @broken_by("obeys a frame of whatever type", changes(FOREIGN, effects=(obey_frame,), answer=None))
+@broken_by("obeys an open of whatever type", takes_frames(is_of_unknown_type(Open), type=AMQP))
 def a_frame_of_no_known_type_is_not_obeyed(container: Container) -> None:
-    """A close is answered by a close; one in a frame of type 2 or 255 by one with an error, or not at all."""
+    """A close is answered by a close; one in a frame of type 2 or 255 by one with an error, or not at all.
+
+    An open in such a frame is not answered by an open alone.
+    """
     control = container.connection()
     control.fence()
     control.ask(Close(), Close)
@@ -174,6 +192,9 @@ def a_frame_of_no_known_type_is_not_obeyed(container: Container) -> None:
         connection = container.connection()
         connection.send(RawFrame(Close().encode(), type=unknown))
         connection.gives_up(closed(), stream_ended().recorded(ANY_TYPE), goes_on().recorded(ANY_TYPE))
+    unopened = container.negotiated()
+    unopened.send(RawFrame(unopened.the_open().encode(), type=2))
+    unopened.refuses(closed(), stream_ended().recorded(ANY_TYPE), silence().recorded(ANY_TYPE))
 
 
 def is_open_as_sasl(frame: Frame) -> bool:
@@ -184,9 +205,13 @@ def is_open_as_sasl(frame: Frame) -> bool:
 @scenario("1-0/2.3.1.sasl-frame-not-obeyed")
 @broken_by("takes it for an AMQP frame", takes_frames(is_open_as_sasl, type=AMQP))
 @broken_by("obeys a frame of whatever type", changes(FOREIGN, effects=(obey_frame,), answer=None))
+@broken_by("obeys it once it is open", takes_frames(is_of_type(SASL, Close), type=AMQP))
 def an_open_in_a_sasl_frame_is_not_obeyed(container: Container) -> None:
-    """An open in a frame of type 0 is answered; in one of type 1 it ends the connection or is ignored."""
-    container.connection().fence()
+    """Open and close in a frame of type 0 are answered; in one of type 1 each ends all, or is ignored."""
+    container.connection().ask(Close(), Close)
     connection = container.negotiated()
     connection.send(RawFrame(connection.the_open().encode(), type=SASL))
-    connection.refuses(closed() | stream_ended(), silence().recorded("the frame may be ignored as a whole"))
+    connection.refuses(closed() | stream_ended(), silence().recorded(IGNORED))
+    opened = container.connection()
+    opened.send(RawFrame(Close().encode(), type=SASL))
+    opened.gives_up(closed() | stream_ended(), goes_on().recorded(IGNORED))

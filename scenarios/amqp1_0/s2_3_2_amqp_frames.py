@@ -36,8 +36,12 @@ CHANNEL = 0x0102
 """Of two octets that differ."""
 UNDEFINED = (Ulong(0x19), Symbol("conformance:no-performative:list"))
 """Descriptors that are none of section 2.7; 0x19 follows the last of them."""
-ULONG, LIST32 = 0x80, 0xD0
-"""Codes of the widest encodings of a descriptor and of a list."""
+ULONG, LIST32, STR32 = 0x80, 0xD0, 0xB1
+"""Codes of the widest encodings of a descriptor, of a list and of a string."""
+LIST8 = 0xC0
+"""The code of the list that holds a short open."""
+UINT, SMALL_UINT, UINT0 = 0x70, 0x52, 0x43
+"""Codes of the encodings of a uint, all of which can be zero."""
 A_CLOSE = Close().encode()
 """Four octets that are a close wherever they are taken for a body."""
 
@@ -115,18 +119,40 @@ def ends_in_null(frame: Frame) -> bool:
     return isinstance(performative_of(frame), Open) and frame.body.endswith(encode(None))
 
 
+def has_a_field(place: int, code: int) -> Any:
+    """Opens of which this field, counted from 0, is written with this code."""
+
+    def has(frame: Frame) -> bool:
+        opening = performative_of(frame)
+        if not isinstance(opening, Open) or len(opening.elements()) <= place:
+            return False
+        before = encode(Described(opening.descriptor, As(LIST8, opening.elements()[:place])))
+        return frame.body[len(before) :].startswith(bytes((code,)))
+
+    return has
+
+
 @scenario("1-0/2.3.2.encodings-equal")
 @broken_by("knows no list32", rejects_frames(begins(0x00, 0x53, 0x10, LIST32), AmqpError.DECODE_ERROR))
 @broken_by("knows descriptors of one octet only", rejects_frames(begins(0x00, ULONG), AmqpError.DECODE_ERROR))
 @broken_by("takes no null for an absent field", rejects_frames(ends_in_null, AmqpError.INVALID_FIELD))
+@broken_by("knows no wide strings", rejects_frames(has_a_field(0, STR32), AmqpError.DECODE_ERROR))
+@broken_by("knows no narrow numbers", rejects_frames(has_a_field(4, SMALL_UINT), AmqpError.DECODE_ERROR))
+@broken_by("knows no zero of one octet", rejects_frames(has_a_field(4, UINT0), AmqpError.DECODE_ERROR))
+@broken_by("knows no wide numbers", rejects_frames(has_a_field(4, UINT), AmqpError.DECODE_ERROR))
 def every_encoding_of_an_open_means_the_same(container: Container) -> None:
-    """An open as list32, with a descriptor of eight octets, or with all nulls written, is answered alike."""
+    """An open as list32, with a descriptor of eight octets, or with all nulls written, is answered alike.
+
+    So is one with its container-id as str32, and one with a zero for its idle-time-out in each of its forms.
+    """
     answered_alike(connection := container.negotiated(), connection.the_open())
     opening = connection.the_open()
     for body in (
         encode(Described(opening.descriptor, As(LIST32, opening.elements()))),
         encode(Described(As(ULONG, opening.descriptor), opening.elements())),
         opening.sent_as(width=len(opening.names)).encode(),
+        opening.replace(container_id=As(STR32, opening.container_id)).encode(),
+        *(opening.replace(idle_time_out=As(code, 0)).encode() for code in (UINT0, SMALL_UINT, UINT)),
     ):
         answered_alike(container.negotiated(), Frame(AMQP, 0, body))
 

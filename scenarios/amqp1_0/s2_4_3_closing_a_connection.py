@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import product
 
 from harness.amqp1_0.client import CONNECTION, Passage, performative_of
 from harness.amqp1_0.connection import AmqpConnection
@@ -21,13 +22,17 @@ from harness.amqp1_0.deviations import (
 )
 from harness.amqp1_0.faults import (
     ENDS_WITHOUT_CLOSE,
+    KEEPS_A_CLOSED_CONNECTION_ALIVE,
+    KEEPS_ALIVE_WHAT_BOTH_HAVE_CLOSED,
     NEVER_GIVES_UP,
     TALKS_BEHIND_ITS_CLOSE,
     does,
+    permits,
     places,
     reset,
     says,
     stop_reading,
+    together,
 )
 from harness.amqp1_0.faults import end_stream as end_at_once
 from harness.amqp1_0.frames import AMQP, Frame, RawFrame, empty_frame
@@ -41,7 +46,7 @@ from harness.amqp1_0.outcomes import (
     stream_ended,
 )
 from harness.amqp1_0.peer.connection_table import end_stream
-from harness.amqp1_0.peer.events import ConnectionState, Entered, Malformed
+from harness.amqp1_0.peer.events import ConnectionState, Entered, Malformed, SendingClose
 from harness.amqp1_0.peer.turn import Turn
 from harness.amqp1_0.performatives import AmqpError, Close, ConnectionError_, End, Error, Open
 from harness.context import Sighting
@@ -58,26 +63,37 @@ UNDECODABLE = Frame(AMQP, 0, b"\x00")
 """A frame whose body ends where its descriptor should begin."""
 MALFORMED = RawFrame(doff=1)
 """A frame whose body would begin within its header."""
+STATED = 1000
+"""Milliseconds of an idle-time-out of ours."""
+INTERVALS = 3
+"""Of it: who keeps a connection alive has sent something by then."""
 MAY_CARRY_ONE = "2.7.9 lets every close carry an error"
 REFUSAL = Close(Error(AmqpError.NOT_ALLOWED, "not so"))
 
 
-def provoked(container: Container, **open_fields: object) -> tuple[AmqpConnection, Frame]:
+def provoked(
+    container: Container, in_session: bool = False, **open_fields: object
+) -> tuple[AmqpConnection, Frame]:
     """A connection that the server has closed because of an error, ours to come; and what it closed for.
 
-    Raises Inconclusive where the server bears every breach, or ends without a word.
+    With `in_session` one has begun on it, on channel 1 where the server allows that. Raises Inconclusive
+    where the server bears every breach, or ends without a word.
     """
     for breach in (UNDECODABLE, UNDEFINED, NO_PERFORMATIVE):
         connection = container.connection(**open_fields)
+        if in_session:
+            connection.begin(min(1, connection.partner.channel_max))
         connection.send(breach)
         if closed().matches(connection.link.next(CONNECTION, container.context.patience.answer)):
             return connection, breach
     raise Inconclusive("the server bears or ends without an error what cannot be decoded, or is not defined")
 
 
-def closed_by_the_server(container: Container, **open_fields: object) -> AmqpConnection:
-    """A connection that the server has closed because of an error; ours is to come. Raises Inconclusive."""
-    connection, _ = provoked(container, **open_fields)
+def closed_by_the_server(
+    container: Container, in_session: bool = False, **open_fields: object
+) -> AmqpConnection:
+    """As `provoked`, the connection alone. Raises Inconclusive."""
+    connection, _ = provoked(container, in_session, **open_fields)
     return connection
 
 
@@ -86,16 +102,34 @@ def has_error(close: Close) -> bool:
     return close.carried("error") is not None
 
 
+def has_a_session(turn: Turn) -> bool:
+    """A session has begun and not ended."""
+    return bool(turn.connection.sessions)
+
+
+def has_a_link(turn: Turn) -> bool:
+    """A link is attached."""
+    return any(session.links for session in turn.connection.sessions.values())
+
+
+def on_a_session(turn: Turn) -> bool:
+    """It came on the channel of a session."""
+    return turn.channel > 0 and turn.channel in turn.connection.sessions
+
+
 # -- the close is written ------------------------------------------------------------------------------
 
 
 def ends_by_a_close(container: Container, breach: Frame | RawFrame) -> None:
-    """Judge that a close comes before the end of the stream, if this frame ends it."""
-    connection = container.connection()
-    connection.fence()
-    connection.send(breach)
-    borne = "the server bears the frame: nothing is to be seen of how it closes"
-    connection.gives_up(Close, (goes_on() | answered(End)).recorded(borne))
+    """Judge that a close comes before the end of the stream, if this frame ends it; in a session as well."""
+    for in_session in (False, True):
+        connection = container.connection()
+        connection.fence()
+        if in_session:
+            connection.begin()
+        connection.send(breach)
+        borne = "the server bears the frame: nothing is to be seen of how it closes"
+        connection.gives_up(Close, (goes_on() | answered(End)).recorded(borne))
 
 
 @scenario("1-0/2.4.3.close-before-closing")
@@ -108,6 +142,7 @@ def an_undefined_performative_is_answered_by_a_close(container: Container) -> No
 
 @scenario("1-0/2.4.3.close-before-closing")
 @broken_by("hangs up on a frame that cannot be", does(ConnectionState.OPENED, Malformed, always, end_at_once))
+@broken_by("hangs up on it in a session", does(ConnectionState.OPENED, Malformed, has_a_session, end_at_once))
 def a_malformed_frame_is_answered_by_a_close(container: Container) -> None:
     """A frame that cannot be makes the server end: a close comes before the end of the stream."""
     ends_by_a_close(container, MALFORMED)
@@ -142,7 +177,46 @@ def a_close_is_answered_by_a_close(container: Container) -> None:
     connection.nothing_more()
 
 
-@watch("1-0/2.4.3.close-is-last", during="1-0/2.4.6.discarding")
+def closes(connection: AmqpConnection) -> None:
+    """Judge that our close is answered by one without error, whatever of sessions comes before it."""
+    connection.send(Close())
+    connection.expect_of_all(closed_without_error(), closed().under(MAY_CARRY_ONE))
+    connection.nothing_behind_the_close()
+
+
+@scenario("1-0/2.4.3.close-answered")
+@broken_by(
+    "does not hear a close while a session is open", does(ConnectionState.OPENED, Close, has_a_session)
+)
+@broken_by(
+    "ends the stream in place of a close while a session is open",
+    does(ConnectionState.OPENED, Close, has_a_session, end_at_once),
+)
+def a_close_is_answered_while_sessions_are_open(container: Container) -> None:
+    """Two sessions are open: our close is answered by a close all the same, and nothing follows it."""
+    connection = container.connection()
+    connection.begin()
+    if connection.partner.channel_max:
+        connection.begin()
+    closes(connection)
+
+
+@scenario("1-0/2.4.3.close-answered", needs={"address"})
+@broken_by("does not hear a close while a link is attached", does(ConnectionState.OPENED, Close, has_a_link))
+@broken_by(
+    "ends the stream in place of a close while a link is attached",
+    does(ConnectionState.OPENED, Close, has_a_link, end_at_once),
+)
+def a_close_is_answered_while_links_are_attached(container: Container) -> None:
+    """A link to and one from a node are attached: our close is answered by a close all the same."""
+    connection, address = container.connection(), container.address()
+    session = connection.begin()
+    session.receiver(address)
+    session.sender(address)  # it comes last: the server may give it credit at once
+    closes(connection)
+
+
+@watch("1-0/2.4.3.close-is-last", during="1-0/2.4.4.simultaneous-close")
 @broken_by("sends an empty frame behind its close", follows(Close, empty_frame()))
 @broken_by("talks behind a close with an error", TALKS_BEHIND_ITS_CLOSE)
 @broken_by("sends text behind its close", ends_with(b"good-bye"))
@@ -156,13 +230,33 @@ def nothing_follows_the_close(transcript: Iterable[Passage]) -> Iterator[Sightin
             return
 
 
-@scenario("1-0/2.4.3.close-is-last")
+@scenario("1-0/2.4.3.close-is-last", slow=True)
 @broken_by("sends a part of a frame behind its close", ends_with(b"\x00\x00\x00"))
+@broken_by("keeps alive what it has closed", KEEPS_A_CLOSED_CONNECTION_ALIVE)
 def not_an_octet_follows_a_close_with_an_error(container: Container) -> None:
-    """The server closes because of an error, and so do we: no octet follows, not even a part of a frame."""
-    connection = closed_by_the_server(container)
+    """We require frames every second. The server closes because of an error: for three seconds, and behind
+    our close, no octet follows, not even a part of a frame.
+    """
+    connection = closed_by_the_server(container, idle_time_out=STATED)
+    connection.nothing_behind_the_close(INTERVALS * STATED / 1000)
     connection.send(Close())
-    connection.nothing_more()
+    connection.nothing_behind_the_close()
+
+
+@scenario("1-0/2.4.3.close-is-last", slow=True)
+@broken_by("keeps alive what both have closed", KEEPS_ALIVE_WHAT_BOTH_HAVE_CLOSED)
+@broken_by(
+    "answers our close again",
+    together(
+        permits(ConnectionState.DISCARDING, SendingClose),
+        does(ConnectionState.DISCARDING, Close, always, says=(Close(),), to=ConnectionState.END),
+    ),
+)
+def nothing_is_kept_alive_behind_both_closes(container: Container) -> None:
+    """We require frames every second, and close: nothing follows the server's close in three seconds."""
+    connection = container.connection(idle_time_out=STATED)
+    connection.ask(Close(), Close)
+    connection.nothing_behind_the_close(INTERVALS * STATED / 1000)
 
 
 # -- the partner's close is waited for -----------------------------------------------------------------
@@ -207,19 +301,27 @@ def is_elsewhere(turn: Turn) -> bool:
 )
 @broken_by("has no close but on channel 0", does(ConnectionState.OPENED, Close, is_elsewhere))
 @broken_by(
+    "takes a close on a session's channel for the session's",
+    does(ConnectionState.OPENED, Close, on_a_session),
+)
+@broken_by(
     "takes such a close for an error", does(ConnectionState.OPENED, Close, is_elsewhere, says=(REFUSAL,))
 )
 def a_close_is_heard_on_every_channel(container: Container) -> None:
-    """A close on channel 1 and on the highest the server allows is answered as one on channel 0 is."""
+    """A close on channel 1 and on the highest the server allows is answered as one on channel 0 is, with a
+    session there or without.
+    """
     usual = container.connection()
     highest = usual.partner.channel_max
     expected = closed() if has_error(usual.ask(Close(), Close)) else closed_without_error()
     if not highest:
         container.inapplicable("the server allows channel 0 only")
-    for channel in sorted({1, highest}):
+    for in_session, channel in product((False, True), sorted({1, highest})):
         connection = container.connection()
+        if in_session:
+            connection.begin(channel)
         connection.send(Close(), channel=channel)
-        connection.expect(expected)
+        connection.expect_of_all(expected)
 
 
 @watch("1-0/2.4.3.close-on-channel-zero", during="1-0/2.4.3.close-on-any-channel")

@@ -21,6 +21,7 @@ from harness.amqp1_0.deviations import (
 from harness.amqp1_0.faults import (
     EMPTY_FRAME_BEFORE_OPEN,
     KEEPS_A_CLOSED_CONNECTION_ALIVE,
+    KEEPS_ALIVE_WHAT_BOTH_HAVE_CLOSED,
     TALKS_BEHIND_ITS_CLOSE,
     does,
     places,
@@ -154,10 +155,11 @@ def no_empty_frame_before_the_servers_open(transcript: Iterable[Passage]) -> Ite
         yield Sighting(not early, f"{early} empty frames before the server's open")
 
 
-@watch("1-0/2.4.5.no-empty-frame-after-close", during="1-0/2.4.3.gives-up-waiting")
+@watch("1-0/2.4.5.no-empty-frame-after-close", during="1-0/2.4.3.close-is-last")
 @broken_by("sends one behind its close", follows(Close, empty_frame()))
 @broken_by("sends one behind a close with an error", TALKS_BEHIND_ITS_CLOSE)
 @broken_by("keeps a closed connection alive", KEEPS_A_CLOSED_CONNECTION_ALIVE)
+@broken_by("keeps alive what both have closed", KEEPS_ALIVE_WHAT_BOTH_HAVE_CLOSED)
 def no_empty_frame_behind_the_servers_close(transcript: Iterable[Passage]) -> Iterator[Sighting]:
     """What the server sent behind its close: no empty frame."""
     passages = list(transcript)

@@ -33,11 +33,12 @@ from harness.amqp1_0.outcomes import (
     silence,
     stream_ended,
 )
-from harness.amqp1_0.peer.events import ConnectionState, Entered, Waited
+from harness.amqp1_0.peer.events import ConnectionState, Entered, Silence, Waited
 from harness.amqp1_0.peer.turn import Turn
 from harness.amqp1_0.performatives import AmqpError, Close, ConnectionError_, End, Error, Flow, Open
 from harness.amqp1_0.session import WINDOW
 from harness.rows import always
+from scenarios.amqp1_0.s2_4_3_closing_a_connection import has_a_session
 from scenarios.registry import broken_by, scenario
 
 SILENCE = "idle: silence closes"
@@ -94,10 +95,16 @@ def past_the_threshold(connection: AmqpConnection) -> float:
 @broken_by("never acts on its idle-time-out", drops(SILENCE))
 @broken_by("keeps its close to itself", withholds(Close))
 @broken_by("does not say why", says(Close, error=None))
+@broken_by("bears it while a session is open", does(ConnectionState.OPENED, Silence, has_a_session))
 def an_idle_connection_is_closed_with_an_error(container: Container) -> None:
-    """We open and send nothing more: a close with an error comes before the end of the stream."""
-    connection = container.connection()
-    connection.within(past_the_threshold(connection), closed())
+    """We open and send nothing more: a close with an error comes before the end of the stream.
+
+    So it does where a session has begun before.
+    """
+    bare, used = container.connection(), container.connection()
+    used.begin()
+    for connection in (bare, used):
+        connection.within(past_the_threshold(connection), closed())
 
 
 @scenario("1-0/2.4.5.idle-measured-from-last-frame", needs=NEEDS, slow=True)

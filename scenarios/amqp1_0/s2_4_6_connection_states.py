@@ -8,7 +8,7 @@ from itertools import islice
 from harness.amqp1_0.container import Container
 from harness.amqp1_0.deviations import answers, changes, drops, ends_by, follows, rejects, swaps
 from harness.amqp1_0.faults import does, end_stream, open_again, permits, together
-from harness.amqp1_0.frames import PROTOCOL_HEADER, FrameReader, Unit
+from harness.amqp1_0.frames import PROTOCOL_HEADER, FrameReader, Unit, empty_frame
 from harness.amqp1_0.outcomes import (
     Refusal,
     answered,
@@ -22,8 +22,14 @@ from harness.amqp1_0.outcomes import (
 )
 from harness.amqp1_0.peer import strategies
 from harness.amqp1_0.peer.connection_table import end_stream as half_close
-from harness.amqp1_0.peer.events import ConnectionState, Entered, SendingClose, SendingError, Undecodable
-from harness.amqp1_0.performatives import AmqpError, Begin, Close, Open
+from harness.amqp1_0.peer.events import (
+    ConnectionState,
+    EmptyFrame,
+    Entered,
+    SendingError,
+    Undecodable,
+)
+from harness.amqp1_0.performatives import AmqpError, Begin, Close, End, Open
 from harness.amqp1_0.session import the_begin
 from harness.rows import always
 from scenarios.amqp1_0.s2_4_3_closing_a_connection import (
@@ -35,7 +41,8 @@ from scenarios.amqp1_0.s2_4_3_closing_a_connection import (
 from scenarios.registry import broken_by, scenario
 
 BEGUN = Begin(0, 0, 1, 1)
-WHO_ENDS = "it is not said who closes the TCP connection first"
+WHO_ENDS = "the server leaves it to us to close the TCP connection"
+IT_ENDS = "the server closes the TCP connection"
 OPENED = ConnectionState.OPENED
 DISCARDING = ConnectionState.DISCARDING
 
@@ -98,10 +105,12 @@ def a_begin_behind_our_close_is_not_answered(container: Container) -> None:
 @broken_by("leaves the stream open", ends_by("never"))
 @broken_by("does nothing in END", changes("END: TCP Close", effects=()))
 def the_stream_ends_behind_both_closes(container: Container) -> None:
-    """When both closes have been sent the server ends its stream, without our ending ours."""
+    """When both closes have been sent: whether the server ends its stream before we end ours is recorded."""
     connection = container.connection()
     connection.ask(Close(), Close)
-    connection.within(container.context.patience.answer, stream_ended(), silence().under(WHO_ENDS))
+    connection.within(
+        container.context.patience.answer, stream_ended().recorded(IT_ENDS), silence().recorded(WHO_ENDS)
+    )
 
 
 @scenario("1-0/2.4.6.end-closes-tcp", slow=True)
@@ -111,10 +120,11 @@ def the_stream_ends_behind_both_closes(container: Container) -> None:
     drops("DISCARDING: R:CLOSE", "close: waiting for the client's is over"),
 )
 def the_stream_ends_behind_our_answer(container: Container) -> None:
-    """The server closes because of an error, then we do: its stream ends, without our ending ours."""
+    """The server closes because of an error, then we do: whether its stream ends before ours is recorded."""
     connection = closed_by_the_server(container)
     connection.send(Close())
-    patience, at_last = container.context.patience.answer, (stream_ended(), silence().under(WHO_ENDS))
+    patience = container.context.patience.answer
+    at_last = (stream_ended().recorded(IT_ENDS), silence().recorded(WHO_ENDS))
     again = answered(Close).recorded("that nothing follows its close is judged by 1-0/2.4.3.close-is-last")
     if isinstance(connection.within(patience, *at_last, again), Close):
         connection.within(patience, *at_last)
@@ -137,7 +147,7 @@ def whether_the_stream_ends_before_our_close(container: Container) -> None:
 
 
 @scenario("1-0/2.4.6.discarding")
-@broken_by("answers a begin", answers(Begin, BEGUN))
+@broken_by("answers a begin", answers(Begin, BEGUN, skip=1))
 @broken_by(
     "serves a closed connection",
     together(permits(DISCARDING), does(DISCARDING, Begin, always, says=(BEGUN,))),
@@ -146,16 +156,20 @@ def whether_the_stream_ends_before_our_close(container: Container) -> None:
     "complains about everything",
     together(permits(DISCARDING, SendingError), does(DISCARDING, Undecodable, always, says=(REFUSAL,))),
 )
-@broken_by("refuses a begin behind its close", rejects(Begin, AmqpError.ILLEGAL_STATE))
+@broken_by("refuses a begin behind its close", rejects(Begin, AmqpError.ILLEGAL_STATE, skip=1))
 @broken_by(
-    "answers our close again",
-    together(
-        permits(DISCARDING, SendingClose),
-        does(DISCARDING, Close, always, says=(Close(),), to=ConnectionState.END),
-    ),
+    "ends the sessions of a closed connection",
+    together(permits(DISCARDING), does(DISCARDING, End, always, says=(End(),))),
+)
+@broken_by(
+    "hears empty frames behind its close",
+    together(permits(DISCARDING), does(DISCARDING, EmptyFrame, always, says=(empty_frame(),))),
 )
 def what_follows_the_servers_close_is_discarded(container: Container) -> None:
-    """The server closes because of an error: a begin, no performative and a close are met by nothing."""
-    connection = closed_by_the_server(container)
-    connection.send(the_begin(), NO_PERFORMATIVE, Close())
-    connection.nothing_more()
+    """The server closes because of an error: a begin, the end of a session, an empty frame and what is no
+    performative are met by nothing. Our close is not sent: up to it everything is discarded.
+    """
+    connection = closed_by_the_server(container, in_session=True)
+    connection.send(the_begin(), empty_frame(), NO_PERFORMATIVE)
+    connection.send(End(), channel=min(1, connection.partner.channel_max))
+    connection.nothing_behind_the_close()

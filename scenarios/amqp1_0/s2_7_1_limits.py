@@ -10,6 +10,7 @@ from harness.amqp1_0.composites import Composite
 from harness.amqp1_0.connection import AmqpConnection
 from harness.amqp1_0.container import Container
 from harness.amqp1_0.deviations import (
+    Fault,
     changes,
     drops,
     ends_stream,
@@ -24,7 +25,7 @@ from harness.amqp1_0.deviations import (
     takes_frames,
     withholds_frames,
 )
-from harness.amqp1_0.faults import does, end_stream, places
+from harness.amqp1_0.faults import does, end_stream, places, together
 from harness.amqp1_0.frames import AMQP, FRAME_HEADER, MIN_MAX_FRAME_SIZE, Frame, amqp_frame
 from harness.amqp1_0.outcomes import (
     Observation,
@@ -39,8 +40,9 @@ from harness.amqp1_0.outcomes import (
     silence,
     stream_ended,
 )
-from harness.amqp1_0.peer.events import ConnectionState, TrafficDue
+from harness.amqp1_0.peer.events import ConnectionState, Entered, TrafficDue, Waited
 from harness.amqp1_0.peer.refusals import refuse
+from harness.amqp1_0.peer.turn import Turn
 from harness.amqp1_0.performatives import AmqpError, Begin, Close, ConnectionError_, End, Error, Open
 from harness.amqp1_0.session import the_begin
 from harness.expect import Outcome
@@ -275,10 +277,33 @@ def frames_come_within_the_idle_time_out(container: Container) -> None:
     demanding.link.hold(longest_silence(demanding), legal, began)
 
 
-@scenario("1-0/2.7.1.idle-time-out-zero")
+def wants_none(turn: Turn) -> bool:
+    """The client states an idle-time-out of zero."""
+    partner = turn.connection.partner
+    return partner is not None and partner.carried("idle_time_out") == 0
+
+
+def closes_late(seconds: float) -> Fault:
+    """Closes, so many seconds after the opens, a connection whose client states an idle-time-out of zero."""
+    idle = Close(Error(AmqpError.RESOURCE_LIMIT_EXCEEDED, "idle"))
+    return together(
+        does(ConnectionState.OPENED, Entered, wants_none, lambda turn: turn.connection.wait(seconds)),
+        does(ConnectionState.OPENED, Waited, wants_none, says=(idle,)),
+    )
+
+
+@scenario("1-0/2.7.1.idle-time-out-zero", slow=True)
 @broken_by("cannot be that quick", shuts_out(wants(0)))
 @broken_by("takes it for a millisecond", forwards(Open, when=wants(0), idle_time_out=1))
+@broken_by("closes a second later", closes_late(1.0))
+@broken_by("closes some seconds later", closes_late(2.5))
 def idle_time_out_of_zero_is_none(container: Container) -> None:
-    """An open with an idle-time-out of 0 is answered by an open alone, and the connection goes on."""
+    """An open with an idle-time-out of 0 is answered by an open alone, and the connection goes on.
+
+    So it does three seconds later, in which no more is sent than the server itself wants.
+    """
     container.connection().fence()
-    takes(container, idle_time_out=0)
+    patient = takes(container, idle_time_out=0)
+    patient.beats()
+    patient.listen(WATCHED)
+    patient.goes_on()

@@ -31,19 +31,19 @@ REFUSAL = Error(AmqpError.NOT_IMPLEMENTED, "no such opens")
 # -- what the checks have in common --------------------------------------------------------------------
 
 
-def is_taken(connection: AmqpConnection, opening: Open) -> Open:
-    """Judge that an open is answered by an open alone, which is returned, and that the connection goes on."""
+def is_taken(connection: AmqpConnection, opening: Open) -> None:
+    """Judge that an open is answered by an open alone, and that the connection goes on."""
     connection.send(opening)
     # A server that takes offence may let some seconds pass before it ends the stream.
-    answer: Open = connection.within(connection.context.patience.close, Open)
+    connection.within(connection.context.patience.close, Open)
     connection.goes_on()
-    return answer
 
 
-def takes(container: Container, **fields: object) -> Open:
+def takes(container: Container, **fields: object) -> AmqpConnection:
     """Judge that an open with these fields beside its container-id is answered by an open alone."""
     connection = container.negotiated()
-    return is_taken(connection, connection.the_open(**fields))
+    is_taken(connection, connection.the_open(**fields))
+    return connection
 
 
 def shuts_out(when: Callable[[Any], bool]) -> Interposer:
@@ -195,10 +195,9 @@ def empty_lists_of_locales_are_taken(container: Container) -> None:
 def unknown_capabilities_do_no_harm(container: Container) -> None:
     """Unknown capabilities are answered by an open alone, which does not offer the one desired."""
     container.connection().fence()
-    answer = takes(container, offered_capabilities=(UNHEARD_OF,), desired_capabilities=(UNHEARD_OF,))
-    container.judge(
-        "no offer of what is unknown", "an offer of it", UNHEARD_OF not in answer.offered_capabilities
-    )
+    curious = takes(container, offered_capabilities=(UNHEARD_OF,), desired_capabilities=(UNHEARD_OF,))
+    offered = curious.partner.offered_capabilities
+    container.judge("no offer of what is unknown", "an offer of it", UNHEARD_OF not in offered)
 
 
 def desires(kind: type[Any]) -> Callable[[Open], bool]:
@@ -206,14 +205,22 @@ def desires(kind: type[Any]) -> Callable[[Open], bool]:
     return lambda opening: isinstance(opening.carried("desired_capabilities"), kind)
 
 
+def offers(kind: type[Any]) -> Callable[[Open], bool]:
+    """Whether the offered capabilities are of this type."""
+    return lambda opening: isinstance(opening.carried("offered_capabilities"), kind)
+
+
 @scenario("1-0/2.7.1.capability-single-or-array")
 @broken_by("wants an array", shuts_out(desires(Symbol)))
 @broken_by("wants a single symbol", shuts_out(desires(Array)))
+@broken_by("wants an array of offers", shuts_out(offers(Symbol)))
+@broken_by("wants a single offer", shuts_out(offers(Array)))
 def single_capability_stands_alone_or_in_an_array(container: Container) -> None:
-    """A desired capability is taken as a symbol, and as an array of one symbol."""
+    """A capability, desired or offered, is taken as a symbol, and as an array of one symbol."""
     container.connection().fence()
-    takes(container, desired_capabilities=Symbol(UNHEARD_OF))
-    takes(container, desired_capabilities=(UNHEARD_OF,))
+    for single in (Symbol(UNHEARD_OF), (UNHEARD_OF,)):
+        takes(container, desired_capabilities=single)
+        takes(container, offered_capabilities=single)
 
 
 @scenario("1-0/2.7.1.unknown-properties-ignored")

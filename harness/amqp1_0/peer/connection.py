@@ -160,8 +160,8 @@ class Connection:
 
     # What effects call.
 
-    def go(self, state: State) -> None:
-        """Come into another state, and do there what the document has a peer do by itself."""
+    def go(self, state: State, by: object = None) -> None:
+        """Come into another state by an event, and do there what the document has a peer do by itself."""
         if state is self.state:
             return
         self.state = state
@@ -169,7 +169,7 @@ class Connection:
             self._reader.limit = MIN_MAX_FRAME_SIZE
         if self._entering < _MOST_STATES:
             self._entering += 1
-            self._meet(events.Entered())
+            self._meet(events.Entered(by))
             self._entering -= 1
 
     def wait(self, seconds: float) -> None:
@@ -323,7 +323,7 @@ class Connection:
     def _meet(self, event: Any, channel: int = 0, payload: bytes = b"") -> None:
         row = self.peer.meet(self.state, Turn(self, event, channel, payload))
         if row is not None and row.next is not None:
-            self.go(row.next)
+            self.go(row.next, event)
 
     def _meet_at(self, place: Session | Link, turn: Turn) -> Row | None:
         row = self.peer.meet(place.state, turn)

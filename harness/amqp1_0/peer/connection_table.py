@@ -18,6 +18,7 @@ from harness.amqp1_0.peer.events import (
     Oversized,
     Restarting,
     SaslState,
+    SendingClose,
     Silence,
     StreamEnded,
     TrafficDue,
@@ -89,10 +90,17 @@ def wait_for_close(turn: Turn) -> None:
     turn.connection.wait(turn.policy.close_timeout)
 
 
+def is_left_to_the_client(turn: Turn) -> bool:
+    """Both closes have been written, and the policy has the client close the socket."""
+    left = turn.policy.socket_close == "left to the client"
+    return left and isinstance(turn.event.by, (Close, SendingClose))
+
+
 def close_socket(turn: Turn) -> None:
     """Close the socket: the way the policy chooses where both have been open."""
     connection = turn.connection
-    connection.end_stream(turn.policy.socket_close if connection.partner is not None else "fin")
+    reset = turn.policy.socket_close == "rst" and connection.partner is not None
+    connection.end_stream("rst" if reset else "fin")
 
 
 _BY_ITSELF = (
@@ -107,6 +115,7 @@ _BY_ITSELF = (
         (leave_sessions, wait_for_close, end_stream),
     ),
     Row("close: the client's is waited for", CLOSED_BY_US, Entered, effects=(leave_sessions, wait_for_close)),
+    Row("END: TCP Close is left to the client", END, Entered, is_left_to_the_client, (leave_sessions,)),
     Row("END: TCP Close", END, Entered, effects=(leave_sessions, close_socket)),
 )
 
@@ -335,6 +344,7 @@ _ENDS = (
         answer=refuse(AmqpError.NOT_ALLOWED),
         next=END,
     ),
+    Row("stream: its end behind both closes ends ours", END, StreamEnded, effects=(close_socket,)),
     Row("stream: its end ends the connection", EVERYWHERE, StreamEnded, next=END),
     Row(
         "restart: connections are told",

@@ -63,8 +63,14 @@ class Event:
     __slots__ = ()
 
 
+@dataclass(slots=True)
 class Entered(Event):
-    """The connection has come into its state: what the document has it do there by itself."""
+    """The connection has come into its state: what the document has it do there by itself.
+
+    `by` is the event that led there, None where an effect did.
+    """
+
+    by: object = None
 
 
 # -- what arrives --------------------------------------------------------------------------------------

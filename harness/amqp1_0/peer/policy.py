@@ -58,8 +58,8 @@ class Policy:
     """2.4.3: seconds to wait for the client's close before the socket is closed."""
     half_close: bool = False
     """2.4.6: whether the stream ends right behind our close, while the client's is still read."""
-    socket_close: Literal["fin", "rst"] = "fin"
-    """2.4.6, END: how the socket is closed once both closes have been written."""
+    socket_close: Literal["fin", "rst", "left to the client"] = "fin"
+    """2.4.6, END: how the socket is closed once both closes have been written, or who does it."""
     restart_notice: Literal["close", "silent"] = "close"
     """A restart is announced by a close, or is a crash."""
 
@@ -180,7 +180,7 @@ _OTHERS: Final[Mapping[str, Sequence[Any]]] = {
     "refusal_before_open": ["end"],
     "close_timeout": [1.0],
     "half_close": [True],
-    "socket_close": ["rst"],
+    "socket_close": ["rst", "left to the client"],
     "restart_notice": ["silent"],
     "container_id": [""],
     "max_frame_size": [512, None],
