@@ -14,7 +14,17 @@ from conformance.results import RuleResult
 from conformance.verdicts import Verdict
 from harness.context import Context, Deadline, Patience
 from harness.dialect import dialect
-from harness.expect import ControlFailed, Inapplicable, Inconclusive, NotRun, OverBudget, Stop, Unmet
+from harness.expect import (
+    ControlFailed,
+    Inapplicable,
+    Inconclusive,
+    Late,
+    NotRun,
+    OverBudget,
+    StillComing,
+    Stop,
+    Unmet,
+)
 from harness.journal import Declared, Event, Expected, Grade, Noted
 from harness.target import Target, TargetError
 from harness.transport import Unreachable
@@ -43,6 +53,7 @@ def spared(results: Iterable[RuleResult]) -> str:
 
 ENDED = {
     ControlFailed: Verdict.ERROR,
+    StillComing: Verdict.INCONCLUSIVE,
     OverBudget: Verdict.ERROR,
     Inapplicable: Verdict.INAPPLICABLE,
     Inconclusive: Verdict.INCONCLUSIVE,
@@ -228,7 +239,8 @@ class Judge:
         return "; ".join(why)
 
     def judge(self, rule: Rule, scenario: Scenario) -> Judged:
-        """Play a scenario; a second time when a reset may have destroyed the deciding frame.
+        """Play a scenario; a second time when a reset may have destroyed the deciding frame, or when time
+        decided and this machine was late.
 
         Raises TargetDied when the target no longer serves afterwards, OverBudget when the deadline came.
         """
@@ -242,7 +254,8 @@ class Judge:
                 level=rule.level,
             )
         play = self._run(rule, scenario)
-        if isinstance(play.stop, Unmet | ControlFailed) and play.stop.lost:
+        lost = isinstance(play.stop, Unmet | ControlFailed) and play.stop.lost
+        if lost or isinstance(play.stop, Late):
             play = self._run(rule, scenario)
         return self._conclude(play)
 

@@ -66,6 +66,10 @@ class ProxiedTransport:
         """As over TCP."""
         return self._carrier.send(octets)
 
+    def outgoing(self) -> int:
+        """As over TCP, up to the proxy."""
+        return self._carrier.outgoing()
+
     def receive(self, deadline: float) -> bytes | End | None:
         """As over TCP; the end is the proxy's."""
         return self._carrier.receive(deadline)

@@ -18,6 +18,8 @@ from harness.journal import Declared, Event, Journal, Noted
 class Patience:
     """How long to wait, in seconds. Nothing is waited for longer than needed: only silence costs.
 
+    It is counted from the last octet that moved, so it measures a pause and not how long something takes.
+
     `answer` for what is due at once; `close` for ends that peers delay on purpose (three seconds and more
     after a bad log-in); `quiet` for "nothing more comes" where no fence exists; `budget` for one scenario,
     waited or in real time; `leave` for closing connections and removing entities behind it, in real time.
@@ -106,7 +108,8 @@ class Context:
     false where the target goes with the run, and all that is left there with it. `facility` runs one of the
     target's facilities and returns what it made; `facilities` are those the target has. Nothing is waited for
     beyond the `deadline`. With `described` octets are kept with a line about them. `units` and `octets` count
-    what has been received on all connections.
+    what has been received on all connections. `timed` says that time has been measured, which may decide, and
+    `late` how many seconds this machine was late at worst.
     """
 
     journal: Journal
@@ -125,6 +128,8 @@ class Context:
     described: bool = True
     units: int = 0
     octets: int = 0
+    timed: bool = False
+    late: float = 0.0
 
     def watch_only(self, document: str) -> None:
         """Leave out the passive rules of other documents: a watcher reads the units of its own protocol."""
@@ -153,6 +158,10 @@ class Context:
         self.spent += seconds
         if self.spent > self.patience.budget:
             raise OverBudget(f"the scenario waited more than its budget of {self.patience.budget:g} s")
+
+    def affords(self, seconds: float) -> bool:
+        """Whether the budget allows for so many seconds more."""
+        return self.spent + seconds <= self.patience.budget
 
     def renew(self, deadline: Deadline) -> None:
         """Begin anew with time and with what may be received, for what comes after the scenario."""

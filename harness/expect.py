@@ -84,5 +84,13 @@ class Inconclusive(Stop):
     """What was seen decides nothing; the message says why."""
 
 
+class Late(Inconclusive):
+    """Time decided, and this machine was late itself: whether the target was cannot be told."""
+
+
 class OverBudget(Stop):
     """The scenario outlived its budget."""
+
+
+class StillComing(OverBudget):
+    """It outlived its budget while octets were on their way: slow is not silent, so nothing was decided."""

@@ -6,6 +6,7 @@ written; nothing here knows a frame. Nothing is sent that was not asked for.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections import defaultdict, deque
 from collections.abc import Sequence
@@ -13,15 +14,24 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from harness.context import Context
-from harness.expect import NotRun, Outcome, OverBudget, Unmet
+from harness.expect import Late, NotRun, Outcome, OverBudget, StillComing, Unmet
 from harness.journal import Direction, Ended, Expected, Grade, Octets, Opened, Seen
 from harness.reader import Reader
-from harness.transport import End, HalfClosing, Locatable, Transport
+from harness.sights import Closed as Closed
+from harness.sights import Silence as Silence
+from harness.sights import Unreadable as Unreadable
+from harness.transport import End, HalfClosing, Locatable, Queueing, Transport
 
 MOST_UNITS = 10_000
 """Frames a peer may send in one scenario; an honest one sends less than a thousand."""
 MOST_OCTETS = 32 << 20
 """Octets a peer may send in one scenario; an honest one sends less than 12 MB."""
+PIECE = 1 << 16
+"""Octets that are sent at once; between two such pieces the scenario may be over."""
+LEAVING = 0.05
+"""Seconds between two looks at what of ours is still on its way; kernels acknowledge a little later."""
+SLICE = 0.25
+"""Seconds of listening after which our own timer is looked at: so much late is late where time decides."""
 
 Unit = TypeVar("Unit")
 Sight = TypeVar("Sight")
@@ -36,30 +46,6 @@ class Passage(Generic[Unit]):
     unit: Unit
 
 
-# -- what can be observed of any peer ------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Closed:
-    """The peer closed the socket."""
-
-    how: End
-
-
-@dataclass(frozen=True, slots=True)
-class Silence:
-    """Nothing came for `waited` seconds."""
-
-    waited: float
-
-
-@dataclass(frozen=True, slots=True)
-class Unreadable:
-    """The peer sent what no reading of the document allows; `why` without any value that changes by run."""
-
-    why: str
-
-
 ACKNOWLEDGED = 0.5
 """Seconds after which our kernel has acknowledged what it received, even if we write nothing."""
 EVERYWHERE = 0
@@ -68,6 +54,10 @@ EVERYWHERE = 0
 
 class Link(ABC, Generic[Unit, Sight]):
     """One connection to the target, seen unit by unit.
+
+    Slow is not silent: patience counts from the last octet that moved, whichever way. Of what comes, only
+    what the peer sends to be known alive (heartbeats) does not count. While a unit or message is unfinished
+    silence is that of an answer at least, and at the end of the budget who waits gets StillComing.
 
     `over` is true once the closing handshake has been done: nothing more can be asked on it. Of a peer that
     talks without end no more than `MOST_UNITS` and `MOST_OCTETS` are taken: who waits then gets OverBudget.
@@ -85,6 +75,10 @@ class Link(ABC, Generic[Unit, Sight]):
         self.over = False
         self._deaf = False
         self._heard_at: float | None = None
+        self._moved_at = -math.inf
+        self._looked_at = -math.inf
+        self._queue = transport if isinstance(transport, Queueing) else None
+        self._left = 0
         self._finished = False
         self._kept = 0
         self._inboxes: dict[int, deque[Sight | Unreadable]] = defaultdict(deque)
@@ -117,6 +111,14 @@ class Link(ABC, Generic[Unit, Sight]):
     def signature(self, seen: Sight | Closed | Silence | Unreadable) -> str:
         """A name for what was observed that is the same in every run."""
 
+    @abstractmethod
+    def _only_lives(self, unit: Unit) -> bool:
+        """Whether a unit says no more than that the peer is alive."""
+
+    def _unfinished(self, channel: int) -> bool:  # noqa: ARG002 - protocols with messages look at it
+        """Whether part of something has come for `channel`, and not its end."""
+        return bool(self._reader.pending) and not self._reader.broken
+
     def acknowledge_close(self, seen: Sight | Closed | Silence | Unreadable) -> None:
         """Answer a close that was expected, where the protocol's client does that by itself."""
 
@@ -142,9 +144,14 @@ class Link(ABC, Generic[Unit, Sight]):
 
     def _push(self, octets: bytes) -> None:
         self._heard_at = None
-        # A peer that no longer reads costs one time-out, not one for every frame.
-        if not self._deaf:
-            self._deaf = not self.transport.send(octets)
+        for start in range(0, len(octets), PIECE):
+            if start:
+                self._check_time()
+            # A peer that no longer reads costs one time-out, not one for every frame.
+            if not self._deaf:
+                self._deaf = not self.transport.send(octets[start : start + PIECE])
+                self._moved_at = self.now() if start else self._moved_at
+        self._left = self._outgoing()
 
     def shut(self) -> None:
         """End our stream and go on reading: a half-close. Raises NotRun where the transport has none."""
@@ -175,8 +182,7 @@ class Link(ABC, Generic[Unit, Sight]):
                 return seen
             if self.ended is not None:
                 return Closed(self.ended)
-            if not self._wait(began + patience):
-                self.context.spend(self.now() - began)
+            if not self._awaits(channel, began, patience):
                 return Silence(self.now() - began)
 
     def _take(self, channel: int) -> Sight | Unreadable | None:
@@ -189,8 +195,11 @@ class Link(ABC, Generic[Unit, Sight]):
     def listen(self, seconds: float) -> list[Passage[Unit]]:
         """Everything the peer sends in so many seconds, or up to its end; it stays to be expected."""
         began, mark = self.now(), len(self.transcript)
-        while self.ended is None and self._wait(began + seconds):
-            pass
+        self.context.timed = True
+        while self.ended is None and (left := began + seconds - self.now()) >= 0:
+            # In slices: they show whether this machine was late meanwhile.
+            if not self._wait(self.now() + min(SLICE, left)) and left <= SLICE:
+                break
         self.context.spend(self.now() - began)
         return [each for each in self.transcript[mark:] if each.direction is Direction.RECEIVED]
 
@@ -198,18 +207,49 @@ class Link(ABC, Generic[Unit, Sight]):
         """Return observations that were taken out of turn, oldest first."""
         self._inboxes[channel].extendleft(reversed(seen))
 
-    def _wait(self, deadline: float) -> bool:
-        """Take what comes; False when `deadline` has passed, on this connection's clock.
+    def _awaits(self, channel: int, began: float, patience: float) -> bool:
+        """Take what comes; False when there was silence for so long, since `began`, and is paid for.
 
-        A peer that keeps talking about something else does not hold us beyond it, nor beyond the scenario's
-        own deadline in real time. Raises OverBudget.
+        Raises OverBudget.
         """
-        limit, now = self.context.deadline, self.now()
-        limit.check()
-        if now > deadline:
+        needed = max(patience, self.context.patience.answer) if self._unfinished(channel) else patience
+        if self._wait(max(began, self._moved_at) + needed):
+            if not self.context.affords(self.now() - began):
+                raise self._over("the scenario's budget is spent")
+            return True
+        self.context.spend(self.now() - began)
+        return False
+
+    def _wait(self, deadline: float) -> bool:
+        """Take what comes; False when `deadline` has passed, on this connection's clock, and we looked since.
+
+        Nobody holds us beyond the scenario's own deadline in real time. Raises OverBudget.
+        """
+        self._check_time()
+        now = self.now()
+        if now > deadline and self._looked_at > deadline:
             return False
-        until = min(deadline, now + limit.left)
-        return self._pump(until) or until < deadline
+        self._looked_at = now
+        until = min(max(deadline, now), now + self.context.deadline.left)
+        if self._left:
+            until = min(until, now + LEAVING)
+        came = self._pump(until)
+        before, self._left = self._left, self._outgoing()
+        if self._left < before:
+            self._moved_at = self.now()
+        return came or until < deadline
+
+    def _outgoing(self) -> int:
+        return self._queue.outgoing() if self._queue is not None else 0
+
+    def _check_time(self) -> None:
+        """Raises OverBudget when the scenario's time is up, StillComing while octets were moving."""
+        if not self.context.deadline.left:
+            raise self._over(self.context.deadline.says)
+
+    def _over(self, says: str) -> OverBudget:
+        moving = self.now() - self._moved_at < self.context.patience.answer
+        return StillComing(f"{says}, and octets were still coming or going") if moving else OverBudget(says)
 
     def _pump(self, deadline: float) -> bool:
         if self.context.octets > MOST_OCTETS or self.context.units > MOST_UNITS:
@@ -218,6 +258,7 @@ class Link(ABC, Generic[Unit, Sight]):
             )
         octets = self.transport.receive(deadline)
         if octets is None:
+            self.context.late = max(self.context.late, self.now() - deadline)
             return False
         if isinstance(octets, End):
             self._rest()
@@ -229,9 +270,13 @@ class Link(ABC, Generic[Unit, Sight]):
         self.context.octets += len(octets)
         for raw, unit in self._reader.feed(octets):
             self.context.units += 1
+            if not self._only_lives(unit):
+                self._moved_at = self.now()
             self._keep(Direction.RECEIVED, raw)
             self.transcript.append(Passage(self.now(), Direction.RECEIVED, unit))
             self._dispatch(unit)
+        if self._reader.pending and not self._reader.broken:
+            self._moved_at = self.now()
         return True
 
     def _rest(self) -> None:
@@ -274,14 +319,22 @@ class Link(ABC, Generic[Unit, Sight]):
         """Hold what was seen, waited for since `began`, against the legal outcomes. Raises Unmet."""
         for outcome in legal:
             if outcome.matches(seen):
+                self._in_time(outcome.grade is not Grade.TOLERATED, seen)
                 self.decided(legal, seen, outcome.grade, outcome.reading, began)
                 if acknowledge:
                     self.acknowledge_close(seen)
                 return seen
+        self._in_time(False, seen)
         self.decided(legal, seen, Grade.UNMET, "", began)
         raise Unmet(
             tuple(outcome.says for outcome in legal), self.signature(seen), lost=self.may_have_lost(seen)
         )
+
+    def _in_time(self, holds: bool, seen: object = None) -> None:
+        """Raises Late for what may not hold only because this machine was late, where time decides."""
+        decides = self.context.timed or isinstance(seen, Silence)
+        if not holds and decides and self.context.late > SLICE:
+            raise Late(f"this machine was late itself, by {self.context.late:.2f} s")
 
     def may_have_lost(self, seen: Sight | Closed | Silence | Unreadable) -> bool:
         """Whether what was seen is a reset that may have destroyed something the peer had said before it."""
@@ -311,6 +364,7 @@ class Link(ABC, Generic[Unit, Sight]):
 
     def judged(self, expected: str, otherwise: str, holds: bool, reading: str = "") -> None:
         """Keep a judgement on what came. Raises Unmet when it does not hold, unless a `reading` allows it."""
+        self._in_time(holds)
         grade = Grade.PREFERRED if holds else Grade.TOLERATED if reading else Grade.UNMET
         actual, under = (expected, "") if holds else (otherwise, reading)
         self.context.write(

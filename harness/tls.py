@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.transport import End, Nameable, Transport, Unreachable
+from harness.transport import End, Nameable, Queueing, Transport, Unreachable
 
 HANDSHAKE = 5.0
 """Seconds that a TLS handshake may take."""
@@ -183,6 +183,10 @@ class TlsTransport:
         except ssl.SSLError:
             return False
         return True
+
+    def outgoing(self) -> int:
+        """How many octets of TLS are still on their way."""
+        return self._below.outgoing() if isinstance(self._below, Queueing) else 0
 
     def receive(self, deadline: float) -> bytes | End | None:
         """The next octets, how the peer ended, or None when `deadline` passes in silence.

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import select
 import socket
 import struct
+import sys
+import termios
 import time
 from dataclasses import dataclass
 from enum import StrEnum
@@ -78,6 +81,18 @@ class Nameable(Protocol):
         """The port of our end; "memory" for a peer in this process."""
 
 
+@runtime_checkable
+class Queueing(Protocol):
+    """What a `Transport` may be as well: one that knows what of ours is still on its way."""
+
+    def outgoing(self) -> int:
+        """How many octets have been sent that the other end has not taken yet."""
+
+
+STALLED = 10.0
+"""Seconds after which a peer that takes none of our octets counts as gone."""
+LOOK = 0.5
+"""Seconds between two looks at whether it takes any."""
 _RESETS = (errno.ECONNRESET, errno.EPIPE)
 
 
@@ -110,13 +125,29 @@ class TcpTransport:
         return time.monotonic() - self._started
 
     def send(self, octets: bytes) -> bool:
-        """Send all octets; a peer that stopped reading counts as gone after 10 s."""
-        try:
-            self._socket.settimeout(10.0)
-            self._socket.sendall(octets)
-        except OSError:
-            return False
+        """Send all octets; a peer that has taken none for `STALLED` seconds counts as gone."""
+        left, moved, waiting = memoryview(octets), self.now(), self.outgoing()
+        self._socket.settimeout(LOOK)
+        while left:
+            try:
+                left = left[self._socket.send(left) :]
+                moved = self.now()
+            except TimeoutError:
+                # The kernel takes more only when much has gone: what has gone shows earlier.
+                before, waiting = waiting, self.outgoing()
+                moved = self.now() if waiting < before else moved
+                if self.now() - moved > STALLED:
+                    return False
+            except OSError:
+                return False
         return True
+
+    def outgoing(self) -> int:
+        """How many octets have been sent that the other end has not acknowledged; 0 where nobody knows."""
+        try:
+            return int.from_bytes(fcntl.ioctl(self._socket, termios.TIOCOUTQ, bytes(4)), sys.byteorder)
+        except OSError:
+            return 0
 
     def receive(self, deadline: float) -> bytes | End | None:
         """The next octets, how the peer ended, or None when `deadline` passes in silence."""
@@ -209,6 +240,10 @@ class MemoryTransport:
         if self._waiting and not self._pause.on:
             octets, self._waiting = self._waiting, b""
             self._peer.receive(octets)
+
+    def outgoing(self) -> int:
+        """How many octets a slow peer has not been given yet."""
+        return self._peer.outgoing() if isinstance(self._peer, Queueing) else 0
 
     def shut(self) -> None:
         """End our stream; what the peer still says can be received."""

@@ -13,7 +13,7 @@ from conformance.events import EventWriter
 from conformance.judge import Findings, Judge, conclude
 from conformance.verdicts import Verdict
 from harness.embedded import EmbeddedTarget
-from harness.expect import ControlFailed, Inapplicable, Inconclusive, NotRun, OverBudget, Unmet
+from harness.expect import ControlFailed, Inapplicable, Inconclusive, NotRun, OverBudget, StillComing, Unmet
 from harness.journal import Expected, Grade
 from scenarios.registry import Scenario
 from spec.catalogue import catalogue
@@ -48,6 +48,7 @@ def test_what_is_missed_counts_by_level(findings: Findings, rule: Rule, verdict:
     [
         (ControlFailed("queue.declare", "silence"), Verdict.ERROR),
         (OverBudget("late"), Verdict.ERROR),
+        (StillComing("late"), Verdict.INCONCLUSIVE),
         (Inapplicable("absent"), Verdict.INAPPLICABLE),
         (Inconclusive("unclear"), Verdict.INCONCLUSIVE),
         (NotRun("lacking"), Verdict.NOT_RUN),

@@ -122,9 +122,14 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
             if channel in self._contents:
                 return self._contents[channel].method
             nothing_else = not self._inboxes[EVERYWHERE] and self.ended is None
-            if not nothing_else or not self._wait(began + patience):
-                self.context.spend(self.now() - began)
+            if not nothing_else or not self._awaits(channel, began, patience):
                 return None
+
+    def _only_lives(self, unit: Unit) -> bool:
+        return isinstance(unit, Frame) and unit.type == HEARTBEAT
+
+    def _unfinished(self, channel: int) -> bool:
+        return channel in self._contents or super()._unfinished(channel)
 
     def _dispatch(self, unit: Unit) -> None:
         match unit:

@@ -153,6 +153,9 @@ class Link(link.Link[Unit, Sight]):
                 return True
         return super()._wait(deadline)
 
+    def _only_lives(self, unit: Unit) -> bool:
+        return isinstance(unit, Frame) and unit.type == AMQP and not unit.body
+
     def _dispatch(self, unit: Unit) -> None:
         inbox = self._inboxes[EVERYWHERE]
         if isinstance(unit, Header):

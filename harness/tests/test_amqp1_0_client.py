@@ -158,7 +158,7 @@ def test_fin_rst_and_silence_are_told_apart(end: StreamEnd) -> None:
     assert link()[0].next(CONNECTION, 1.5) == Silence(1.5)
 
 
-def test_a_peer_that_talks_about_something_else_does_not_hold_us() -> None:
+def test_a_peer_that_talks_about_something_else_holds_us_no_longer_than_it_talks() -> None:
     client, _, _ = link(*([begin(7, 7)] * 5000))
     assert isinstance(client.next(1, 1.0), Silence)
 

@@ -230,7 +230,7 @@ def test_a_scenario_that_waits_too_long_is_stopped() -> None:
         client.next(0, 20.0)
 
 
-def test_a_peer_that_talks_about_something_else_does_not_hold_us() -> None:
+def test_a_peer_that_talks_about_something_else_holds_us_no_longer_than_it_talks() -> None:
     chatter = octets(7, Queue.BindOk())
     client, _, _ = link(*([chatter] * 10_000))
     assert isinstance(client.next(1, 1.0), Silence)
