@@ -151,6 +151,13 @@ def queue_of_the_consumer_is_gone(turn: Turn) -> bool:
     return consumer is not None and not consumer.queue.alive
 
 
+def has_nothing_out(turn: Turn) -> bool:
+    """The consumer is known, and none of its messages awaits acknowledgement."""
+    consumer = turn.channel.consumers.get(turn.event.consumer_tag)
+    out = [each.consumer for each in turn.channel.unacknowledged.values()]
+    return consumer is not None and consumer not in out
+
+
 def send_to_all_consumers(turn: Turn) -> None:
     """Sends what one consumer is about to get to all others of the queue as well."""
     delivery: Delivery = turn.subject
@@ -220,6 +227,18 @@ def is_unknown_and_not_transacted(turn: Turn) -> bool:
 def is_unknown_and_single(turn: Turn) -> bool:
     """Looks at tags only where they stand for one message."""
     return not turn.event.multiple and tag_is_not_of_a_delivered_message(turn)
+
+
+def is_far_away(turn: Turn) -> bool:
+    """Takes the tag that comes next for one that was given."""
+    next_one = turn.channel.last_tag + 1
+    return tag_is_not_of_a_delivered_message(turn) and turn.event.delivery_tag != next_one
+
+
+def is_not_of_the_transaction(turn: Turn) -> bool:
+    """Takes a tag a second time in the transaction that acknowledges it."""
+    held = [each.tag for each in turn.channel.withheld]
+    return tag_is_not_of_a_delivered_message(turn) and turn.event.delivery_tag not in held
 
 
 def requeue_to_the_front_door(turn: Turn) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from harness.amqp0_9_1.compiled import Method
 from harness.amqp0_9_1.deviations import Fault, Interposer, changes, spoils
 from harness.amqp0_9_1.frame_faults import Matching
 from harness.amqp0_9_1.frames import BODY, HEADER, HEARTBEAT, ContentHeader, Frame
@@ -70,10 +71,28 @@ def with_properties(frame: Frame, values: Mapping[str, Any]) -> Frame:
     )
 
 
-def delivers(when: Callable[[Frame], bool] = lambda _: True, **values: Any) -> Interposer:
-    """Sends contents with other values of these properties, where all are present; None takes one away."""
+def delivers(
+    when: Callable[[Frame], bool] = lambda _: True, behind: type[Method] | None = None, **values: Any
+) -> Interposer:
+    """Sends contents with other values of these properties, where all are present; None takes one away.
+
+    With `behind` only those that this method carries.
+    """
     carries = header_with(**dict.fromkeys(values, _present))
-    return spoils(lambda frame: carries(frame) and when(frame), lambda frame: with_properties(frame, values))
+    return spoils(
+        lambda frame: carries(frame) and when(frame), lambda frame: with_properties(frame, values), behind
+    )
+
+
+def bare(behind: type[Method]) -> Interposer:
+    """Sends the contents that this method carries without any property."""
+
+    def without(frame: Frame) -> Frame:
+        header = frame.content_header()
+        kept = ContentHeader(header.class_index, header.body_size, CODEC.properties[header.class_index]())
+        return Frame(HEADER, frame.channel, kept.encode())
+
+    return spoils(is_header, without, behind)
 
 
 def heads(size: int, change: Callable[[bytes], bytes]) -> Interposer:

@@ -30,12 +30,13 @@ from harness.peer import PeerConnection
 class FrameRule:
     """What an interposer does with frames that `matches` finds, whether they can be read or not.
 
-    `act` gives what takes a frame's place, as for methods.
+    `act` gives what takes a frame's place, as for methods. `behind` a method only what it carries is met.
     """
 
     matches: Callable[[Frame], bool]
     from_server: bool
     act: Callable[[Frame], Passed]
+    behind: type[Method] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,9 +190,13 @@ def objects(matches: Callable[[Frame], bool], code: int) -> Interposer:
     return Interposer(frames=(FrameRule(matches, False, lambda _: ([], [close])),))
 
 
-def spoils(matches: Callable[[Frame], bool], spoilt: Callable[[Frame], Frame | bytes]) -> Interposer:
-    """Changes frames the server sends."""
-    return Interposer(frames=(FrameRule(matches, True, lambda frame: ([spoilt(frame)], [])),))
+def spoils(
+    matches: Callable[[Frame], bool],
+    spoilt: Callable[[Frame], Frame | bytes],
+    behind: type[Method] | None = None,
+) -> Interposer:
+    """Changes frames the server sends; with `behind` those of contents that this method carries."""
+    return Interposer(frames=(FrameRule(matches, True, lambda frame: ([spoilt(frame)], []), behind),))
 
 
 def adds(matches: Callable[[Frame], bool], added: Callable[[Frame], Frame]) -> Interposer:

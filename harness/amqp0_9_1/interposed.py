@@ -11,7 +11,7 @@ from harness.interposer import Way, octets_of
 from harness.peer import PeerConnection
 
 if TYPE_CHECKING:
-    from harness.amqp0_9_1.deviations import Interposer
+    from harness.amqp0_9_1.deviations import FrameRule, Interposer
 
 
 class Interposed(AnyInterposed[Unit]):
@@ -21,6 +21,8 @@ class Interposed(AnyInterposed[Unit]):
         super().__init__(interposer, inner)
         self._from_server, self._for_server = interposer.header_from_server, interposer.header_to_server
         self._frames, self._mending = interposer.frames, interposer.mending
+        # Class and method of the last method frame, by way and channel: contents belong to it.
+        self._last: dict[tuple[bool, int], bytes] = {}
 
     def _reader(self) -> FrameReader:
         return FrameReader(limit=16 << 20)
@@ -31,14 +33,22 @@ class Interposed(AnyInterposed[Unit]):
         if not isinstance(unit, Frame):
             header = self._from_server if from_server else self._for_server
             return raw if header is None else header, b""
+        if unit.type == METHOD:
+            self._last[from_server, unit.channel] = unit.payload[:4]
         for rule in self._frames:
-            if rule.from_server is from_server and rule.matches(unit):
+            if rule.from_server is from_server and self._belongs(rule, unit) and rule.matches(unit):
                 on, back = rule.act(unit)
                 return octets_of(on), octets_of(back)
         if unit.type != METHOD:
             return (b"" if unit.channel in way.dropping else raw), b""
         way.dropping.discard(unit.channel)
         return self._of_method(way, from_server, raw, unit)
+
+    def _belongs(self, rule: FrameRule, frame: Frame) -> bool:
+        if rule.behind is None:
+            return True
+        last = self._last.get((rule.from_server, frame.channel))
+        return frame.type != METHOD and last == rule.behind.key.to_bytes(4)
 
     def _of_method(self, way: Way[Unit], from_server: bool, raw: bytes, frame: Frame) -> tuple[bytes, bytes]:
         try:

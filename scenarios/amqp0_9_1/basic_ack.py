@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from itertools import product
+
 from harness.amqp0_9_1.basic_faults import (
+    hold_what_is_rejected,
+    is_far_away,
+    is_not_of_the_transaction,
     is_unknown_and_not_transacted,
     is_unknown_and_single,
     tag_was_never_given,
 )
 from harness.amqp0_9_1.broker import Broker
+from harness.amqp0_9_1.compiled import Method
 from harness.amqp0_9_1.connection import AmqpChannel
 from harness.amqp0_9_1.deviations import changes, drops, ignores
 from harness.amqp0_9_1.outcomes import channel_closed, refused
@@ -19,8 +27,12 @@ REFUSED = (
     *refused(PRECONDITION_FAILED),
     channel_closed().under("on-failure alone names the code: another one is a SHOULD missed"),
 )
-FAR = 1000
-"""As much above a tag that was given no other has been given."""
+UNKNOWN = "basic.ack: refuses a tag of no delivered message"
+NEXT, FAR = 1, 1000
+"""As much above the last tag that was given no other has been given."""
+Settling = Callable[[int], Method]
+AGAIN: tuple[Settling, ...] = (Basic.Ack, partial(Basic.Ack, multiple=True))
+SETTLED_BY: tuple[Settling, ...] = (*AGAIN, partial(Basic.Reject, requeue=False))
 
 
 def taken(channel: AmqpChannel) -> int:
@@ -34,60 +46,77 @@ def taken(channel: AmqpChannel) -> int:
 
 
 @scenario("0-9-1/basic.ack.multiple.exists")
-@broken_by("takes any tag", drops("basic.ack: refuses a tag of no delivered message"))
+@broken_by("takes any tag", drops(UNKNOWN))
 @broken_by("overlooks strange tags", ignores(Basic.Ack, when=lambda ack: ack.delivery_tag > FAR))
+@broken_by("takes the tag that comes next", changes(UNKNOWN, condition=is_far_away))
 def tag_that_was_never_delivered_is_refused(broker: Broker) -> None:
-    """Ack with the tag of a delivered message is taken, with one far above it refused: 406."""
-    channel = broker.channel()
-    channel.send(Basic.Ack(taken(channel)))
-    channel.fence()
-    channel.send(Basic.Ack(taken(channel) + FAR))
-    channel.expect(*REFUSED)
+    """Ack with the tag of a delivered message is taken, with the next one or one far above refused: 406."""
+    for beyond in (NEXT, FAR):
+        channel = broker.channel()
+        channel.send(Basic.Ack(taken(channel)))
+        channel.fence()
+        channel.send(Basic.Ack(taken(channel) + beyond))
+        channel.expect(*REFUSED)
 
 
 @scenario("0-9-1/basic.ack.multiple.exists")
 @broken_by(
     "takes any tag as an upper bound",
-    changes("basic.ack: refuses a tag of no delivered message", condition=is_unknown_and_single),
+    changes(UNKNOWN, condition=is_unknown_and_single),
 )
+@broken_by("takes the tag that comes next", changes(UNKNOWN, condition=is_far_away))
 @broken_by(
     "overlooks strange upper bounds",
     ignores(Basic.Ack, when=lambda ack: ack.multiple and ack.delivery_tag > FAR),
 )
 def upper_bound_that_was_never_delivered_is_refused(broker: Broker) -> None:
     """As before with multiple set: the tag must be that of a delivered message all the same, else 406."""
-    channel = broker.channel()
-    channel.send(Basic.Ack(taken(channel), multiple=True))
-    channel.fence()
-    channel.send(Basic.Ack(taken(channel) + FAR, multiple=True))
-    channel.expect(*REFUSED)
+    for beyond in (NEXT, FAR):
+        channel = broker.channel()
+        channel.send(Basic.Ack(taken(channel), multiple=True))
+        channel.fence()
+        channel.send(Basic.Ack(taken(channel) + beyond, multiple=True))
+        channel.expect(*REFUSED)
 
 
 @scenario("0-9-1/basic.ack.multiple.exists")
 @broken_by(
     "lets a message be acknowledged twice",
-    changes("basic.ack: refuses a tag of no delivered message", condition=tag_was_never_given),
+    changes(UNKNOWN, condition=tag_was_never_given),
 )
 @broken_by("overlooks the second one", ignores(Basic.Ack, skip=1))
+@broken_by("lets it be acknowledged twice up to a tag", changes(UNKNOWN, condition=is_unknown_and_single))
+@broken_by(
+    "lets what was rejected be acknowledged",
+    changes("basic.reject: discards", effects=(hold_what_is_rejected,)),
+)
 def message_cannot_be_acknowledged_twice(broker: Broker) -> None:
-    """The first Ack of a delivered message is taken, the second one refused: 406."""
-    channel = broker.channel()
-    tag = taken(channel)
-    channel.send(Basic.Ack(tag))
-    channel.fence()
-    channel.send(Basic.Ack(tag))
-    channel.expect(*REFUSED)
+    """The first Ack of a delivered message is taken, the second one refused: 406.
+
+    With multiple or without, and where the first was a Reject.
+    """
+    for first, second in product(SETTLED_BY, AGAIN):
+        channel = broker.channel()
+        tag = taken(channel)
+        channel.send(first(tag))
+        channel.fence()
+        channel.send(second(tag))
+        channel.expect(*REFUSED)
 
 
 @scenario("0-9-1/basic.ack.multiple.exists")
 @broken_by(
     "leaves it to the commit",
-    changes("basic.ack: refuses a tag of no delivered message", condition=is_unknown_and_not_transacted),
+    changes(UNKNOWN, condition=is_unknown_and_not_transacted),
 )
+@broken_by("lets a tag twice into a transaction", changes(UNKNOWN, condition=is_not_of_the_transaction))
 def tag_is_checked_before_the_commit(broker: Broker) -> None:
-    """On a transacted channel the unknown tag is refused without a Commit: 406."""
-    channel = transacted(broker)
-    channel.send(Basic.Ack(taken(channel)))
-    channel.fence()
-    channel.send(Basic.Ack(taken(channel) + FAR))
-    channel.expect(*REFUSED)
+    """On a transacted channel an unknown tag, or one acknowledged already, is refused at once: 406."""
+    for multiple in (False, True):
+        for beyond in (0, NEXT, FAR):
+            channel = transacted(broker)
+            tag = taken(channel)
+            channel.send(Basic.Ack(tag, multiple))
+            channel.fence()
+            channel.send(Basic.Ack(tag + beyond, multiple))
+            channel.expect(*REFUSED)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
 from harness.amqp0_9_1.basic_faults import (
     exchange_is_named,
     exchange_is_of_type_topic,
@@ -9,6 +13,7 @@ from harness.amqp0_9_1.basic_faults import (
 )
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.connection import FENCE
+from harness.amqp0_9_1.content_faults import bare
 from harness.amqp0_9_1.deviations import (
     answers,
     changes,
@@ -37,6 +42,14 @@ from harness.amqp0_9_1.vocabulary import (
 )
 from scenarios.amqp0_9_1.basic import NOTHING
 from scenarios.registry import broken_by, scenario
+
+PROPERTIES: Mapping[str, Any] = {
+    "content_type": "text/plain",
+    "headers": {"text": "value"},
+    "delivery_mode": 1,
+    "message_id": "message",
+}
+"""What a message comes with again; all properties are judged by 0-9-1/prose/3.1.1.header-kept."""
 
 TYPES = ("direct", "fanout", "topic", "headers")
 
@@ -145,6 +158,7 @@ def exchange_that_refuses_content_says_not_implemented(broker: Broker) -> None:
     "returns another content",
     changes("routing: mandatory and unroutable is returned", answer=return_nothing_but_the_method),
 )
+@broken_by("returns the body alone", bare(Basic.Return))
 @broken_by(
     "returns everything",
     changes("routing: mandatory and unroutable is returned", condition=lambda turn: not turn.targets),
@@ -160,16 +174,20 @@ def exchange_that_refuses_content_says_not_implemented(broker: Broker) -> None:
     rejects(Basic.Publish, NOT_FOUND, when=lambda publish: publish.mandatory, skip=1),
 )
 def unroutable_mandatory_message_is_returned(broker: Broker) -> None:
-    """A mandatory message that can be routed arrives, another is returned; without the flag it is not."""
+    """A mandatory message that can be routed arrives, another is returned; without the flag it is not.
+
+    Both come with the properties they had.
+    """
     channel = broker.channel()
     queue = channel.declare_queue()
     channel.consume(queue, no_ack=True)
-    channel.publish(b"routed", key=queue, mandatory=True)
-    channel.expect(message(Basic.Deliver, b"routed"))
-    channel.publish(b"dropped", exchange="amq.direct", key=f"{queue}.nowhere")
+    channel.publish(b"routed", key=queue, mandatory=True, **PROPERTIES)
+    channel.expect(message(Basic.Deliver, b"routed", carrying=PROPERTIES))
+    channel.publish(b"dropped", exchange="amq.direct", key=f"{queue}.nowhere", **PROPERTIES)
     channel.stays_quiet()
-    channel.publish(b"returned", exchange="amq.direct", key=f"{queue}.nowhere", mandatory=True)
-    channel.expect(message(Basic.Return, b"returned"))
+    nowhere: Any = {"exchange": "amq.direct", "key": f"{queue}.nowhere"}
+    channel.publish(b"returned", **nowhere, mandatory=True, **PROPERTIES)
+    channel.expect(message(Basic.Return, b"returned", carrying=PROPERTIES))
 
 
 @scenario("0-9-1/basic.publish.immediate.01")
@@ -177,6 +195,8 @@ def unroutable_mandatory_message_is_returned(broker: Broker) -> None:
     "knows no such flag", rejects(Basic.Publish, NOT_IMPLEMENTED, when=lambda publish: publish.immediate)
 )
 @broken_by("overlooks the flag", forwards(Basic.Publish, immediate=False))
+@broken_by("returns the body alone", bare(Basic.Return))
+@broken_by("delivers the body alone", bare(Basic.Deliver))
 @broken_by("loses the message", drops("routing: immediate without a ready consumer is returned"))
 @broken_by(
     "returns a copy",
@@ -190,11 +210,12 @@ def immediate_message_without_consumer_is_returned(broker: Broker) -> None:
     """An immediate message is returned from a queue without consumers, and delivered where one waits."""
     channel = broker.channel()
     queue = channel.declare_queue()
-    channel.publish(b"returned", key=queue, immediate=True)
-    other_code = message(Basic.Return, b"returned").under("the reply code is not said where the flag is")
-    channel.expect(message(Basic.Return, b"returned", reply_code=NO_CONSUMERS), other_code)
+    channel.publish(b"returned", key=queue, immediate=True, **PROPERTIES)
+    returned = partial(message, Basic.Return, b"returned", carrying=PROPERTIES)
+    other_code = returned().under("the reply code is not said where the flag is")
+    channel.expect(returned(reply_code=NO_CONSUMERS), other_code)
     channel.send(Basic.Get(queue))
     channel.expect(Basic.GetEmpty)
     channel.consume(queue, no_ack=True)
-    channel.publish(b"delivered", key=queue, immediate=True)
-    channel.expect(message(Basic.Deliver, b"delivered"))
+    channel.publish(b"delivered", key=queue, immediate=True, **PROPERTIES)
+    channel.expect(message(Basic.Deliver, b"delivered", carrying=PROPERTIES))

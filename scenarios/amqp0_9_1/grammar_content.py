@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
+from itertools import product
 from typing import Any
 
 from harness.amqp0_9_1.broker import Broker
-from harness.amqp0_9_1.client import Link
-from harness.amqp0_9_1.compiled import attribute
+from harness.amqp0_9_1.compiled import Method, attribute
 from harness.amqp0_9_1.deviations import Interposer, spoils, withholds
 from harness.amqp0_9_1.frames import HEADER, ContentHeader, Frame
 from harness.amqp0_9_1.outcomes import (
@@ -19,12 +19,14 @@ from harness.amqp0_9_1.outcomes import (
     answered,
     connection_closed,
     message,
+    silence,
 )
 from harness.amqp0_9_1.tables import As, Timestamp, encode_value, shortstr
 from harness.amqp0_9_1.vocabulary import FRAME_ERROR, SYNTAX_ERROR, Basic
 from harness.expect import Outcome
 from harness.journal import Direction
 from scenarios.amqp0_9_1.grammar_calls import BODY, of
+from scenarios.amqp0_9_1.three_ways import ThreeWays, Way
 from scenarios.registry import broken_by, scenarios_for
 from spec.amqp0_9_1 import Field
 from spec.grammar_families import CONTESTED
@@ -86,48 +88,49 @@ def otherwise(value: Any) -> Any:
             return {"other": "value"}
 
 
-def loses(about: Subject) -> Interposer:
-    """Delivers contents without the property."""
-    return spoils(carrying(about), lambda frame: with_property(frame, about, lambda _: None))
+def loses(about: Subject, behind: type[Method] | None = None) -> Interposer:
+    """Sends contents without the property; with `behind` those of this method."""
+    return spoils(carrying(about), lambda frame: with_property(frame, about, lambda _: None), behind)
 
 
-def alters(about: Subject) -> Interposer:
-    """Delivers contents with another value of the property."""
-    return spoils(carrying(about), lambda frame: with_property(frame, about, otherwise))
+def alters(about: Subject, behind: type[Method] | None = None) -> Interposer:
+    """Sends contents with another value of the property; with `behind` those of this method."""
+    return spoils(carrying(about), lambda frame: with_property(frame, about, otherwise), behind)
 
 
 @scenarios_for(of("property"))
 @broken_by("loses it", loses)
 @broken_by("delivers another value", alters)
+@broken_by("loses it where it delivers", lambda about: loses(about, Basic.Deliver))
+@broken_by("returns another value", lambda about: alters(about, Basic.Return))
 def property_comes_as_it_was_published(broker: Broker, about: Subject) -> None:
-    """Messages with several values of the property, one after the other, each have it when they come.
+    """Messages with several values of the property, got, delivered and returned, each have it when they come.
 
     Further properties may be added (3.1.9), so only this one is looked at. A message with an expiration may
     be gone, since the document does not say what it means.
     """
     assert about.field is not None
-    channel, name = broker.channel(), attribute(about.field.name)
-    queue = channel.declare_queue()
-    for value in values(broker, about.field):
-        channel.publish(BODY, key=queue, **{name: value})
-        channel.send(Basic.Get(queue, no_ack=True))
-        channel.expect(with_value(about.field.name, value), *over((name,)))
+    ways, name = ThreeWays(broker), attribute(about.field.name)
+    for way, value in product(ways, values(broker, about.field)):
+        ways.publish(way, BODY, **{name: value})
+        ways.channel.expect(with_value(way, about.field.name, value), *over((name,), way))
 
 
-def over(named: Iterable[str]) -> tuple[Outcome, ...]:
+def over(named: Iterable[str], way: Way = Basic.GetOk) -> tuple[Outcome, ...]:
     """What else may become of a message with these properties: it may have expired."""
     meaning = "the document does not say what expiration means: by another meaning the message is over"
-    return (answered(Basic.GetEmpty).under(meaning),) if "expiration" in named else ()
+    gone = answered(Basic.GetEmpty) if way is Basic.GetOk else silence()
+    return (gone.under(meaning),) if "expiration" in named else ()
 
 
-def with_value(name: str, value: Any) -> Outcome:
-    """A message with this value of a property."""
+def with_value(way: Way, name: str, value: Any) -> Outcome:
+    """A message with this value of a property that comes this way."""
 
     def matches(seen: Observation) -> bool:
         carried = seen.properties if isinstance(seen, Received) else None
-        return carried is not None and getattr(carried, attribute(name)) == value
+        return message(way).matches(seen) and getattr(carried, attribute(name)) == value
 
-    return Outcome(f"basic.get-ok with {name} as published", matches)
+    return Outcome(f"{way.full_name} with {name} as published", matches)
 
 
 # -- tables --------------------------------------------------------------------------------------------
@@ -162,10 +165,10 @@ def is_probe(tag: str) -> Callable[[Frame], bool]:
     return lambda frame: frame.type == HEADER and begun in frame.payload
 
 
-def without_probe(about: Subject) -> Interposer:
-    """Delivers contents without the value."""
+def without_probe(about: Subject, behind: type[Method] | None = None) -> Interposer:
+    """Sends contents without the value; with `behind` those of this method."""
     assert about.type is not None
-    return spoils(is_probe(about.type.tag), lambda frame: with_headers(frame, {}))
+    return spoils(is_probe(about.type.tag), lambda frame: with_headers(frame, {}), behind)
 
 
 ALIKE = {"L": "l", "l": "L"}
@@ -190,29 +193,29 @@ def with_headers(frame: Frame, headers: Mapping[str, Any]) -> Frame:
 
 @scenarios_for(of("table"))
 @broken_by("loses it", without_probe)
+@broken_by("loses it where it delivers", lambda about: without_probe(about, Basic.Deliver))
+@broken_by("loses it where it returns", lambda about: without_probe(about, Basic.Return))
 @broken_by("delivers a text", as_text)
 @broken_by("delivers nothing", lambda about: withholds(Basic.GetOk) if about.type.tag in CONTESTED else None)
 def table_value_comes_as_it_was_published(broker: Broker, about: Subject) -> None:
     """Messages with several values of the type in their headers come with the same octets for each.
 
-    Where implementations read the tag otherwise, what becomes of it is recorded.
+    They are got, delivered and returned. Where implementations read the tag otherwise, what becomes of it is
+    recorded.
     """
     assert about.type is not None
-    tag = about.type.tag
-    channel = broker.channel()
-    queue = channel.declare_queue()
-    for value in VALUES[tag]:
+    tag, ways = about.type.tag, ThreeWays(broker)
+    for way, value in product(ways, VALUES[tag]):
         probe = As(tag, value)
-        channel.publish(BODY, key=queue, headers={PROBE: probe})
-        channel.send(Basic.Get(queue, no_ack=True))
-        unchanged = with_octets(channel.connection.link, shortstr(PROBE) + encode_value(probe), tag)
+        ways.publish(way, BODY, headers={PROBE: probe})
+        unchanged = with_octets(ways, way, shortstr(PROBE) + encode_value(probe), tag)
         legal: tuple[Outcome, ...] = ()
         if tag in ALIKE:
-            same = with_octets(channel.connection.link, shortstr(PROBE) + renamed(probe), ALIKE[tag])
+            same = with_octets(ways, way, shortstr(PROBE) + renamed(probe), ALIKE[tag])
             legal = (same.under(SIGNS), UNKNOWN.recorded(READING))
         elif tag in CONTESTED:
             legal = (MISREAD.recorded(READING),)
-        if not isinstance(channel.expect(unchanged, *legal), Basic.GetOk):
+        if not isinstance(ways.channel.expect(unchanged, *legal), way):
             return
 
 
@@ -227,7 +230,7 @@ def renamed(probe: As) -> bytes:
 
 def has_lost_it(seen: Observation) -> bool:
     """The message came, and nothing is left in its headers."""
-    return isinstance(seen, Received) and isinstance(seen.method, Basic.GetOk) and not headers(seen)
+    return isinstance(seen, Received) and seen.method.spec.content and not headers(seen)
 
 
 def headers(seen: Received) -> Any:
@@ -245,12 +248,13 @@ UNKNOWN = connection_closed(FRAME_ERROR, SYNTAX_ERROR)
 """What a server that knows no such type may make of it (4.2.1.table-types-in-doubt)."""
 
 
-def with_octets(link: Link, octets: bytes, tag: str) -> Outcome:
-    """A message whose header holds these octets."""
+def with_octets(ways: ThreeWays, way: Way, octets: bytes, tag: str) -> Outcome:
+    """A message that comes this way and whose header holds these octets."""
 
     def matches(seen: Observation) -> bool:
+        link = ways.channel.connection.link
         came = [each.unit for each in link.transcript if each.direction is Direction.RECEIVED]
         headers = [each for each in came if isinstance(each, Frame) and each.type == HEADER]
-        return message(Basic.GetOk, BODY).matches(seen) and octets in headers[-1].payload
+        return message(way, BODY).matches(seen) and octets in headers[-1].payload
 
-    return Outcome(f"basic.get-ok with the value of type {tag} as published", matches)
+    return Outcome(f"{way.full_name} with the value of type {tag} as published", matches)

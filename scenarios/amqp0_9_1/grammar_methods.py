@@ -21,6 +21,7 @@ from harness.amqp0_9_1.vocabulary import (
     Exchange,
     Queue,
 )
+from harness.interposer import Condition, always
 from scenarios.amqp0_9_1.channel_flow import asked_to_pause
 from scenarios.amqp0_9_1.grammar_calls import BODY, KEY, Call, answers_to, kind, of, ready, works
 from scenarios.registry import broken_by, scenario, scenarios_for
@@ -35,13 +36,20 @@ def says_nothing(about: Subject) -> Interposer:
     return withholds(answers_to(about.method)[0])
 
 
-def does_without(about: Subject) -> Interposer:
-    """Without the method altogether."""
+def does_without(about: Subject, when: Condition = always) -> Interposer:
+    """Without the method altogether, or where this holds for it."""
     method = kind(about)
     if method.spec.class_name == "connection":
         return rejects(method, NOT_IMPLEMENTED)
     close = Channel.Close(NOT_IMPLEMENTED, "no", method.spec.class_index, method.spec.index)
-    return answers(method, close)
+    return answers(method, close, when)
+
+
+def does_without_its_bit(about: Subject, value: bool) -> Interposer | None:
+    """Without the method where the bit that decides is set, or is clear."""
+    assert about.method is not None
+    bit = BITS.get(about.method.full_name)
+    return does_without(about, lambda sent: getattr(sent, bit) is value) if bit else None
 
 
 def situations(broker: Broker, about: Subject) -> Iterator[tuple[type[Method], Call]]:
@@ -123,30 +131,59 @@ def comes_again(call: Call) -> None:
     call.expect(message(Basic.GetOk, BODY, redelivered=True))
 
 
-SHOWN: Mapping[str, Callable[[Call], None]] = {
-    "connection.start-ok": goes_on_with(Connection.Tune, Connection.Secure),
-    "connection.secure-ok": goes_on_with(Connection.Tune),
-    "connection.tune-ok": opens,
-    "connection.close-ok": ends,
-    "channel.close-ok": opens_again,
-    "basic.publish": is_routed,
-    "basic.ack": is_settled,
-    "basic.reject": is_settled,
-    "basic.recover": comes_again,
-    "basic.recover-async": comes_again,
+def is_taken(call: Call) -> None:
+    """No exception comes. What becomes of a message without another consumer is open (basic.reject)."""
+    call.channel.stays_quiet()
+
+
+def is_confirmed(call: Call) -> None:
+    """Recover-Ok comes, and what was not acknowledged may come again: "zero or more messages"."""
+    call.channel.expect_answer(Basic.RecoverOk)
+    call.channel.fence()
+
+
+BITS: Mapping[str, str] = {
+    "basic.publish": "mandatory",
+    "basic.ack": "multiple",
+    "basic.reject": "requeue",
+    "basic.recover": "requeue",
 }
-"""What shows that a method without a response was carried out."""
+"""The bit of a method that has one with two meanings; immediate is only a SHOULD, with a rule of its own."""
+
+SHOWN: Mapping[tuple[str, bool | None], Callable[[Call], None]] = {
+    ("connection.start-ok", None): goes_on_with(Connection.Tune, Connection.Secure),
+    ("connection.secure-ok", None): goes_on_with(Connection.Tune),
+    ("connection.tune-ok", None): opens,
+    ("connection.close-ok", None): ends,
+    ("channel.close-ok", None): opens_again,
+    ("basic.publish", None): is_routed,
+    ("basic.ack", None): is_settled,
+    ("basic.reject", None): is_settled,
+    ("basic.reject", True): is_taken,
+    ("basic.recover", False): is_confirmed,
+    ("basic.recover", None): comes_again,
+    ("basic.recover-async", None): comes_again,
+}
+"""What shows that a method without a response was carried out, by its name and the value of its bit."""
 
 
 @scenarios_for(of("implemented", FLOW_OK))
 @broken_by("does not hear it", lambda about: ignores(kind(about)))
 @broken_by("does not implement it", does_without)
+@broken_by("does not implement it with its bit set", lambda about: does_without_its_bit(about, True))
+@broken_by("does not implement it with its bit clear", lambda about: does_without_its_bit(about, False))
 def method_without_response_has_its_effect(broker: Broker, about: Subject) -> None:
-    """The method is sent where it has its place, and what it is for comes about."""
+    """The method is sent where it has its place, and what it is for comes about.
+
+    Where a bit of it decides, it is sent with the bit clear and with the bit set.
+    """
     assert about.method is not None
-    call = ready(broker, about.method)
-    call.send()
-    SHOWN[about.method.full_name](call)
+    name = about.method.full_name
+    bit = BITS.get(name)
+    for value in (False, True) if bit else (None,):
+        call = ready(broker, about.method)
+        call.send(call.method.replace(**{bit: value}) if bit else None)
+        SHOWN.get((name, value), SHOWN[name, None])(call)
     works(broker)
 
 

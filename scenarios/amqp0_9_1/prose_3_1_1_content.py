@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 from harness.amqp0_9_1.basic_faults import seven_bits_only
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.compiled import Properties
+from harness.amqp0_9_1.content_faults import bare, is_body
 from harness.amqp0_9_1.deviations import spoils, swaps
 from harness.amqp0_9_1.frames import BODY, HEADER, ContentHeader, Frame
 from harness.amqp0_9_1.outcomes import Observation, Received, message
 from harness.amqp0_9_1.vocabulary import Basic
 from harness.expect import Outcome
+from scenarios.amqp0_9_1.three_ways import ThreeWays, Way
 from scenarios.registry import broken_by, scenario
 
 SIZES = (1, 4088, 4089, 1 << 20)
@@ -21,20 +24,25 @@ SIZES = (1, 4088, 4089, 1 << 20)
 OCTETS = bytes(range(256)) * (SIZES[-1] // 256)
 
 
+def ends_otherwise(frame: Frame) -> Frame:
+    """The same body with another last octet."""
+    return Frame(BODY, frame.channel, frame.payload[:-1] + b"\xfe")
+
+
 @scenario("0-9-1/prose/3.1.1.body-unmodified")
 @broken_by(
     "changes the last octet of a frame",
-    spoils(lambda it: it.type == BODY, lambda it: Frame(BODY, it.channel, it.payload[:-1] + b"\xff")),
+    spoils(is_body, ends_otherwise),
 )
 @broken_by("takes bodies for text", swaps(cut=seven_bits_only))
+@broken_by("changes what it delivers", spoils(is_body, ends_otherwise, Basic.Deliver))
+@broken_by("changes what it returns", spoils(is_body, ends_otherwise, Basic.Return))
 def body_comes_octet_for_octet(broker: Broker) -> None:
-    """Bodies of four sizes, with every value of an octet in them, come back as they were published."""
-    channel = broker.channel()
-    queue = channel.declare_queue()
-    for size in SIZES:
-        channel.publish(OCTETS[:size], key=queue)
-        channel.send(Basic.Get(queue, no_ack=True))
-        channel.expect(message(Basic.GetOk, OCTETS[:size]))
+    """Bodies of four sizes, with every value of an octet, are got, delivered and returned as published."""
+    ways = ThreeWays(broker)
+    for way, size in product(ways, SIZES):
+        ways.publish(way, OCTETS[:size])
+        ways.channel.expect(message(way, OCTETS[:size]))
 
 
 def every_property(broker: Broker) -> dict[str, Any]:
@@ -94,37 +102,41 @@ def added(sent: Mapping[str, Any], came: Properties) -> list[str]:
 @broken_by("adds an entry", spoils(is_header, altered(headers={"x-received-by": "server"})))
 @broken_by("adds a property", spoils(is_header, altered(timestamp=0)))
 def additions_to_a_header_are_recorded(broker: Broker) -> None:
-    """What has been added to a message without properties, and to one with all of them, when it comes."""
-    channel = broker.channel()
-    queue = channel.declare_queue()
-    for sent in ({}, every_property(broker)):
-        channel.publish(b"body", key=queue, **sent)
-        channel.send(Basic.Get(queue, no_ack=True))
-        came = channel.observe(message(Basic.GetOk, b"body").recorded())
+    """What has been added to a message without properties, and to one with all of them, when it comes.
+
+    It is got, delivered and returned.
+    """
+    ways = ThreeWays(broker)
+    for way, sent in product(ways, ({}, every_property(broker))):
+        ways.publish(way, b"body", **sent)
+        came = ways.channel.observe(message(way, b"body").recorded())
         assert isinstance(came, Received)
         assert came.properties is not None
         found = ", ".join(added(sent, came.properties))
-        broker.note(f"to {len(sent)} properties the server adds {found or 'nothing'}")
+        broker.note(f"to {len(sent)} properties the server adds {found or 'nothing'} in {way.full_name}")
 
 
 @scenario("0-9-1/prose/3.1.1.header-kept")
 @broken_by("loses a property", spoils(is_full_header, altered(app_id=None)))
 @broken_by("changes a property", spoils(is_full_header, altered(timestamp=0)))
 @broken_by("loses entries of headers", spoils(is_full_header, altered(headers={"text": "value"})))
+@broken_by("delivers without properties", bare(Basic.Deliver))
+@broken_by("returns without properties", bare(Basic.Return))
 def header_comes_with_all_it_had(broker: Broker) -> None:
-    """A message with all properties, and a table and a list in its headers, comes with all of them."""
-    channel = broker.channel()
-    queue = channel.declare_queue()
-    sent = every_property(broker)
-    channel.publish(b"body", key=queue, **sent)
-    channel.send(Basic.Get(queue, no_ack=True))
-    channel.expect(with_all(sent))
+    """A message with all properties, and a table and a list in its headers, comes with all of them.
+
+    It is got, delivered and returned.
+    """
+    ways, sent = ThreeWays(broker), every_property(broker)
+    for way in ways:
+        ways.publish(way, b"body", **sent)
+        ways.channel.expect(with_all(sent, way))
 
 
-def with_all(sent: Mapping[str, Any]) -> Outcome:
-    """The message with all properties that were sent, and all entries of its headers."""
+def with_all(sent: Mapping[str, Any], way: Way) -> Outcome:
+    """The message, come this way, with all properties that were sent, and all entries of its headers."""
     simple = {name: value for name, value in sent.items() if name != "headers"}
-    plain = message(Basic.GetOk, b"body", carrying=simple)
+    plain = message(way, b"body", carrying=simple)
 
     def matches(seen: Observation) -> bool:
         if not plain.matches(seen) or not isinstance(seen, Received):

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from harness.amqp0_9_1.basic_faults import deliver_at_once, last_come_first, recipient_may_have
+from harness.amqp0_9_1.basic_faults import (
+    deliver_at_once,
+    has_nothing_out,
+    last_come_first,
+    recipient_may_have,
+)
 from harness.amqp0_9_1.broker import Broker
-from harness.amqp0_9_1.connection import AmqpChannel
+from harness.amqp0_9_1.connection import FENCE, AmqpChannel
 from harness.amqp0_9_1.deviations import answers, changes, ignores, swaps
 from harness.amqp0_9_1.faults import never_redelivered
 from harness.amqp0_9_1.outcomes import answered, channel_closed, connection_closed, message, refused
 from harness.amqp0_9_1.peer.basic_table import requeue_all
-from harness.amqp0_9_1.peer.consumers import start_consumer
+from harness.amqp0_9_1.peer.consumers import generate_tag, start_consumer
 from harness.amqp0_9_1.vocabulary import NOT_FOUND, NOT_IMPLEMENTED, Basic, Queue
+from scenarios.amqp0_9_1.prose_4_3_channels import in_order
 from scenarios.registry import broken_by, scenario
 
 FIFTY = 50
@@ -101,6 +107,55 @@ def effect_is_there_with_the_response(broker: Broker) -> None:
     channel.ask(Basic.Cancel(channel.consume(queue, no_ack=True)))
     channel.publish(b"for nobody", key=queue)
     channel.stays_quiet()
+
+
+@scenario("0-9-1/prose/4.6.effects-after-response")
+@broken_by(
+    "does not start a consumer",
+    changes("basic.consume: starts a consumer with a generated tag", effects=(generate_tag,)),
+)
+@broken_by(
+    "does not cancel a consumer that is busy",
+    changes("basic.cancel: ends the consumer", condition=has_nothing_out),
+)
+def busy_consumer_ends_with_the_response(broker: Broker) -> None:
+    """A consumer of fifty messages, ten in advance, is cancelled amid them: none comes behind Cancel-Ok.
+
+    Not even when all that have come are acknowledged. With no-ack as well, where nothing holds them back.
+    """
+    for window, no_ack in ((TEN, False), (0, True)):
+        channel = broker.channel()
+        queue = channel.declare_queue()
+        for number in range(FIFTY):
+            channel.publish(f"{number}", key=queue)
+        channel.ask(Basic.Qos(prefetch_count=window))
+        tag = channel.consume(queue, no_ack=no_ack)
+        channel.expect(message(Basic.Deliver))
+        channel.ask(Basic.Cancel(tag))
+        if not no_ack:
+            channel.send(Basic.Ack(0, multiple=True))
+        channel.publish(b"for nobody", key=queue)
+        channel.ask(FENCE)
+        came = [name for number, name in in_order(channel.connection) if number == channel.number]
+        ended = came.index(Basic.CancelOk.full_name)
+        late = Basic.Deliver.full_name in came[ended:]
+        broker.judge("no delivery behind cancel-ok", "a delivery behind cancel-ok", not late)
+
+
+@scenario("0-9-1/prose/4.6.effects-after-response")
+@broken_by("brings nothing back", changes("basic.recover: requeues", effects=()))
+def messages_are_back_with_the_response(broker: Broker) -> None:
+    """Behind Recover-Ok with requeue Get finds the message that was taken and not acknowledged."""
+    channel = broker.channel()
+    queue = channel.declare_queue()
+    channel.publish(b"taken", key=queue)
+    channel.ask(Basic.Get(queue), Basic.GetOk)
+    channel.send(Basic.Recover(requeue=True))
+    absent = channel_closed(NOT_IMPLEMENTED) | connection_closed(NOT_IMPLEMENTED)
+    if not isinstance(channel.expect(answered(Basic.RecoverOk) | absent), Basic.RecoverOk):
+        broker.inapplicable("the server answers Recover with 540")
+    channel.send(Basic.Get(queue))
+    channel.expect(message(Basic.GetOk, b"taken"))
 
 
 # -- content ordering ----------------------------------------------------------------------------------
