@@ -20,7 +20,7 @@ from typing import Any
 from conformance.cases import Case, cases
 from conformance.events import AnyEvent, Judged, Line
 from conformance.judge import MISSED, Judge, TargetDied
-from conformance.passive import conclude_passive, give_occasion, sighted
+from conformance.passive import conclude_breached, conclude_passive, give_occasion, sighted
 from conformance.verdicts import Verdict, fold
 from harness.deviation import Deviation
 from harness.dialect import dialect, protocol
@@ -116,6 +116,8 @@ def judge_rule(rule: Rule, goal: Target, evidence: Memory | None = None, bare: b
         prefix = f"detect-{secrets.token_hex(4)}"
         judge = Judge(goal, evidence, prefix, lively=False, only=rule.id if bare else "")
         judged = [_judge(case, judge, evidence) for case in cases([rule], checks())]
+    come_to = {rule.id: fold(each.verdict for each in judged)}
+    judged += conclude_breached([rule], sighted(evidence.lines), come_to)
     worst = fold(each.verdict for each in judged)
     return next(each for each in judged if each.verdict is worst)
 

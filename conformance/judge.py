@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Protocol
 
+from conformance.door import BLOCKED
 from conformance.events import AnyEvent, Judged, TargetRestarted
 from conformance.results import RuleResult
+from conformance.room import Room
 from conformance.verdicts import Verdict
 from harness.context import Context, Deadline, Patience
-from harness.dialect import dialect
+from harness.dialect import dialect, protocol
 from harness.expect import (
+    Barrier,
+    Blocked,
     ControlFailed,
     Inapplicable,
     Inconclusive,
@@ -71,26 +76,6 @@ class Evidence(Protocol):
     def test(self, test: str, rule: str) -> AbstractContextManager[None]:
         """Everything written inside belongs to this test."""
         ...
-
-
-ROOM = 240_000
-"""Events a run may keep; one of all rules of a protocol keeps about 50 000 with an honest target."""
-
-
-LEAST = 30_000
-"""Events that one of many processes may keep: chance may give it most of what makes many."""
-
-
-@dataclass
-class Room:
-    """How many events may still be kept; the judges of one process share it."""
-
-    left: int = ROOM
-
-    @classmethod
-    def among(cls, processes: int) -> Room:
-        """What one of so many processes has."""
-        return cls(max(ROOM // processes, LEAST))
 
 
 class TargetDied(Exception):
@@ -170,6 +155,8 @@ def _signature(verdict: Verdict, decisive: Expected | None, stop: BaseException 
         return ""
     if isinstance(stop, ControlFailed):
         return f"{stop.actual} to the control {stop.what}"
+    if isinstance(stop, Blocked):
+        return f"{BLOCKED}{stop.rule}"
     if stop is not None and not isinstance(stop, Unmet):
         return type(stop).__name__
     if decisive is None:
@@ -211,7 +198,7 @@ class Judge:
     must still serve after every scenario. Nothing goes on beyond the `deadline`, which is the run's, and
     no more events are kept than there is `room` for. With `only`, the identity of a rule, nobody reads
     the evidence: no other passive rule looks at the connections, and octets are kept without a line about
-    them.
+    them. `barriers` are where the probe got no further, by protocol.
     """
 
     target: Target
@@ -226,6 +213,7 @@ class Judge:
     deadline: Deadline = field(default_factory=Deadline)
     room: Room = field(default_factory=Room)
     only: str = ""
+    barriers: Mapping[str, Barrier] = field(default_factory=dict)
     _count: int = 0
 
     def missing(self, scenario: Scenario) -> str:
@@ -321,6 +309,7 @@ class Judge:
             facilities=self.target.facilities,
             facility=lambda name: dict(self.target.use(name)),
             deadline=self._deadline(),
+            barrier=self.barriers.get(protocol(rule.document)),
         )
         session = dialect(rule.document).session(self.target, context)
         return _Play(rule, scenario, findings, context, session, session.__enter__())
@@ -375,16 +364,17 @@ class Judge:
         """Revive a target that got stuck, where that is ours to do and nobody else is talking to it."""
         if not self.lively:
             return
-        protocol = dialect(play.rule.document)
+        barrier = self.barriers.get(protocol(play.rule.document))
+        serves = partial(dialect(play.rule.document).serves, self.target, barrier=barrier)
         try:
-            protocol.serves(self.target)
+            serves()
         except Unreachable as failure:
             play.stuck = str(failure)
             if not (self.alone and "restart" in self.target.facilities):
                 raise TargetDied(f"after {play.scenario.test} {failure}") from failure
             self._restart()
             try:
-                protocol.serves(self.target)
+                serves()
             except Unreachable as still:
                 raise TargetDied(f"after {play.scenario.test} and a restart {still}") from still
 

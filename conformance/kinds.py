@@ -137,6 +137,7 @@ KINDS: Mapping[str, type[Any]] = {
     "expected": journal.Expected,
     "noted": journal.Noted,
     "seen": journal.Seen,
+    "breached": journal.Breached,
     "run-started": RunStarted,
     "test-started": TestStarted,
     "judged": Judged,

@@ -16,8 +16,8 @@ import pytest
 from conformance.alluredir import follow_verdicts, told_to_allure
 from conformance.cases import Case
 from conformance.events import Judged, read
-from conformance.judge import Room
 from conformance.panel import Panel
+from conformance.room import Room
 from conformance.run import STARTING, Run
 from conformance.run_options import Options
 from conformance.verdicts import Outcome

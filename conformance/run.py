@@ -19,6 +19,7 @@ from typing import Any
 from conformance.applying import applied, load_all
 from conformance.capture import write_capture
 from conformance.cases import Case, cases
+from conformance.door import hampering
 from conformance.events import (
     EventWriter,
     Interrupted,
@@ -35,11 +36,20 @@ from conformance.events import (
     write_run,
 )
 from conformance.gate import Exit, Gate, gate, scores
-from conformance.judge import Judge, Room, TargetDied, spared
+from conformance.judge import Judge, TargetDied, spared
 from conformance.leftovers import remove_leftovers
-from conformance.passive import Sighted, conclude_passive, give_occasion, occasions, sighted
+from conformance.passive import (
+    KINDS,
+    Sighted,
+    conclude_breached,
+    conclude_passive,
+    give_occasion,
+    occasions,
+    sighted,
+)
 from conformance.rendering import named, render_files
 from conformance.report import ended_event, report_of
+from conformance.room import Room
 from conformance.run_options import Options
 from conformance.scope import Scope, apart_of, scope
 from conformance.surroundings import environment, plain
@@ -166,6 +176,8 @@ class Run:
         self.writer.write(
             RunStarted(**told, level=Level(self.options.level), selected=ids, catalogue=len(self.rules))
         )
+        for each in self.scope.breaches:
+            self.writer.write(replace(each, connection=""))  # nothing of the probe is kept
         if self.lost:
             self.writer.write(Interrupted(self.lost))
 
@@ -192,9 +204,7 @@ class Run:
         goal = attach(given["target"], options.security)
         run = cls(options, folder, f"{given['id']}-{worker}", goal, writer, False, given["started"], worker)
         run.lost, run.room = given["lost"] or None, room
-        found = given["scope"]
-        told = Banner("", "", {}, found["round_trip"])
-        run.scope = Scope({"": told}, found["unspoken"], found["failed"])
+        run.scope = Scope.of(given["scope"])
         return run
 
     # -- judging ---------------------------------------------------------------------------------------
@@ -218,6 +228,7 @@ class Run:
                 worker=self.worker,
                 deadline=self.deadline,
                 room=self.room,
+                barriers=self.scope.barriers,
             )
         return self._judge
 
@@ -250,14 +261,16 @@ class Run:
         if not occasions(self._seen.get(case.rule.id, ())):
             if why := self._over or self.scope.why_not(case.rule):
                 return case.not_run(why)
-            give_occasion(watch, self.judge)
+            blocked = give_occasion(watch, self.judge)
             del self._seen  # every passive rule has looked on
+            if blocked and not occasions(self._seen.get(case.rule.id, ())):
+                return case.not_run(blocked.detail, signature=blocked.signature)
         return conclude_passive(case.rule, watch, self._seen.get(case.rule.id, ()))
 
     @cached_property
     def _seen(self) -> Mapping[str, Sequence[Sighted]]:
         """What the passive rules have seen until now; they are folded when all else has been played."""
-        return sighted(read(self.folder, "seen"))
+        return sighted(line for kind in KINDS for line in read(self.folder, kind))
 
     @property
     def _over(self) -> str:
@@ -312,6 +325,7 @@ class Run:
                 self.writer.write(
                     case.not_run(f"the run ended before: {self.lost or self.cut or 'it broke'}")
                 )
+        self._count_breaches()
         if self.cut and not self.lost:
             if Interrupted(self.cut) not in [line.event for line in read(self.folder, "interrupted")]:
                 self.writer.write(Interrupted(self.cut))
@@ -327,6 +341,13 @@ class Run:
         self.target.stop()
         self._render()
         return self.gate.exit_status
+
+    def _count_breaches(self) -> None:
+        """Judge by what was broken in passing the rules that have noticed nothing of it."""
+        self.__dict__.pop("_seen", None)  # the passive rules have been folded
+        judged = {result.rule: result.verdict for result in rule_results(read(self.folder, "judged"))}
+        for each in conclude_breached(self.selected, self._seen, judged):
+            self.writer.write(each)
 
     def _clear_up(self) -> None:
         try:
@@ -354,7 +375,8 @@ class Run:
             cut=self.cut,
             unread=held.unread,
         )
-        return replace(decided, notes=held.notes)
+        told = hampering(self.scope.hampered, results)
+        return replace(decided, notes=held.notes, sentence="; ".join(filter(None, (decided.sentence, told))))
 
     def _render(self) -> None:
         self.lines = read(self.folder)

@@ -7,10 +7,12 @@ with the header of another protocol. A probe that fails in any other way leaves 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from harness.dialect import Banner, dialect, protocol
+from harness.expect import Barrier
+from harness.journal import Breached
 from harness.target import Target, TargetError
 from harness.transport import NotSpoken, Unreachable
 from spec.catalogue import catalogue
@@ -23,12 +25,29 @@ class Scope:
     """What was found out about the protocols of a target.
 
     `banners` are of those it speaks, `unspoken` says of others why they are left out, `failed` why nothing
-    can be judged of them although they may be spoken.
+    can be judged of them although they may be spoken. `barriers` are where the opening of a connection ends
+    for all, by protocol.
     """
 
     banners: Mapping[str, Banner] = field(default_factory=dict)
     unspoken: Mapping[str, str] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
+    barriers: Mapping[str, Barrier] = field(default_factory=dict)
+
+    @property
+    def breaches(self) -> list[Breached]:
+        """What was wrong at the door and read all the same."""
+        return [each for banner in self.banners.values() for each in banner.breaches]
+
+    @property
+    def hampered(self) -> dict[str, str]:
+        """What is wrong with the opening of a connection, by protocol."""
+        told = {
+            name: "; ".join(each.what for each in banner.breaches)
+            for name, banner in self.banners.items()
+            if banner.breaches
+        }
+        return {name: each.what for name, each in self.barriers.items()} | told
 
     @property
     def banner(self) -> Banner | None:
@@ -58,7 +77,18 @@ class Scope:
             "unspoken": dict(self.unspoken),
             "failed": dict(self.failed),
             "round_trip": self.round_trip,
+            "barriers": {name: asdict(each) for name, each in self.barriers.items()},
         }
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> Scope:
+        """What `plain` told a worker."""
+        banner = Banner("", "", {}, told["round_trip"])
+        barriers = {
+            name: Barrier(tuple(each["steps"]), each["rule"], each["what"])
+            for name, each in told["barriers"].items()
+        }
+        return cls({"": banner}, told["unspoken"], told["failed"], barriers)
 
 
 def apart_of(target: Target) -> frozenset[str]:
@@ -96,4 +126,5 @@ def scope(target: Target, rules: Sequence[Rule], within: float) -> Scope:
             failed[each] = str(failure)
     if not banners:
         raise Unreachable("; ".join((*failed.values(), *unspoken.values())))
-    return Scope(banners, unspoken, failed)
+    barriers = {name: each.barrier for name, each in banners.items() if each.barrier}
+    return Scope(banners, unspoken, failed, barriers)

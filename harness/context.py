@@ -10,8 +10,9 @@ from enum import Enum
 from itertools import count
 from typing import Any
 
-from harness.expect import OverBudget
-from harness.journal import Declared, Event, Journal, Noted
+from harness.expect import Barrier, Blocked, ControlFailed, OverBudget, Stop
+from harness.journal import Breached, Declared, Event, Journal, Noted
+from harness.leniency import Leniency
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,8 @@ class Context:
     target's facilities and returns what it made; `facilities` are those the target has. Nothing is waited for
     beyond the `deadline`. With `described` octets are kept with a line about them. `units` and `octets` count
     what has been received on all connections. `timed` says that time has been measured, which may decide, and
-    `late` how many seconds this machine was late at worst.
+    `late` how many seconds this machine was late at worst. `barrier` is where the probe got no further,
+    `breaches` are the faults that were read all the same.
     """
 
     journal: Journal
@@ -130,6 +132,8 @@ class Context:
     octets: int = 0
     timed: bool = False
     late: float = 0.0
+    barrier: Barrier | None = None
+    breaches: list[Breached] = field(default_factory=list)
 
     def watch_only(self, document: str) -> None:
         """Leave out the passive rules of other documents: a watcher reads the units of its own protocol."""
@@ -152,6 +156,23 @@ class Context:
     def note(self, text: str, connection: str = "", at: float = 0.0) -> None:
         """Keep a fact that no expectation covers."""
         self.write(Noted(at, connection, text))
+
+    def breach(self, leniency: Leniency, what: str, connection: str, at: float) -> None:
+        """Keep that the peer broke a rule and was read all the same; once for each connection."""
+        told = f"{what}; {leniency.read_as}"
+        if not any((each.connection, each.what) == (connection, told) for each in self.breaches):
+            self.breaches.append(Breached(at, connection, leniency.rule, told))
+            self.write(self.breaches[-1])
+
+    def due(self, step: str, patience: float) -> float:
+        """How long to wait for a step of the opening: not again for what the probe has waited for in vain."""
+        return self.patience.quiet if self.barrier and step in self.barrier.steps else patience
+
+    def failed(self, what: str, actual: str, lost: bool = False) -> Stop:
+        """What a control that failed ends its scenario with: Blocked where the probe got no further."""
+        if self.barrier is not None and what in self.barrier.steps:
+            return Blocked(self.barrier.rule, f"{what} was answered by {actual}")
+        return ControlFailed(what, actual, lost)
 
     def spend(self, seconds: float) -> None:
         """Account for time spent waiting. Raises OverBudget when the scenario has had its share."""

@@ -14,8 +14,8 @@ from typing import Any, Protocol, TypeVar
 from harness.annotation import Span
 from harness.context import Context
 from harness.deviation import Mutant
-from harness.expect import Stop
-from harness.journal import Event
+from harness.expect import Barrier, Stop
+from harness.journal import Breached, Event
 from harness.peer import PeerServer
 from harness.target import Target
 
@@ -34,13 +34,16 @@ class Figure:
 class Banner:
     """What a target says of itself: product and version as it names them, and all it told.
 
-    `round_trip` is the shortest measured, in seconds.
+    `round_trip` is the shortest measured, in seconds. A target that breaks rules when a connection is opened
+    is hampered: `breaches` are the faults that were read all the same, `barrier` is where it goes no further.
     """
 
     product: str
     version: str
     properties: Mapping[str, Any]
     round_trip: float
+    breaches: tuple[Breached, ...] = ()
+    barrier: Barrier | None = None
 
 
 Visitor = TypeVar("Visitor")
@@ -67,11 +70,18 @@ class Dialect(Protocol):
         ...
 
     def probe(self, target: Target, within: float = 30.0) -> Banner:
-        """Open and close one connection in `within` seconds; Unreachable with one sentence otherwise."""
+        """Open and close one connection in `within` seconds, and say what was found.
+
+        Raises Unreachable with one sentence where nothing listens, where what answers does not speak the
+        protocol or lets nobody in, and where it talks without end.
+        """
         ...
 
-    def serves(self, target: Target, within: float = 15.0) -> None:
-        """Make sure that a new client is served in `within` seconds; Unreachable with one sentence if not."""
+    def serves(self, target: Target, within: float = 15.0, barrier: Barrier | None = None) -> None:
+        """Make sure that a new client is served in `within` seconds, up to the `barrier` the probe met.
+
+        Raises Unreachable with one sentence if not.
+        """
         ...
 
     def remove(self, target: Target, context: Context, entities: Iterable[tuple[str, str]]) -> list[str]:

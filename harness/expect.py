@@ -80,6 +80,27 @@ class NotRun(Stop):
     """The scenario cannot be played on this target; the message says what is missing."""
 
 
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """A step of a connection's opening that a target does not take: `what` came instead of its answer.
+
+    `steps` are the control that fails there and those behind it, `rule` the identity of the rule that was
+    broken.
+    """
+
+    steps: tuple[str, ...]
+    rule: str
+    what: str
+
+
+class Blocked(NotRun):
+    """The scenario met the barrier that the probe had met: nothing behind it can be reached."""
+
+    def __init__(self, rule: str, what: str) -> None:
+        super().__init__(f"blocked by {rule}: {what}")
+        self.rule = rule
+
+
 class Inconclusive(Stop):
     """What was seen decides nothing; the message says why."""
 

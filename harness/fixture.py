@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
 from harness.context import Context, Deadline
-from harness.expect import Inapplicable, NotRun
+from harness.expect import Barrier, Inapplicable, NotRun
 from harness.journal import Event
 from harness.link import Link
 from harness.log import Log
@@ -160,11 +160,16 @@ class _Unkept:
 
 @contextmanager
 def visiting(
-    fixture: Callable[[Context], AnyFixture], target: Target, within: float, prefix: str = "probe"
+    fixture: Callable[[Context], AnyFixture],
+    target: Target,
+    within: float,
+    prefix: str = "probe",
+    barrier: Barrier | None = None,
 ) -> Iterator[AnyFixture]:
     """A fixture to look at `target` with for `within` seconds, with all its sockets closed afterwards.
 
-    `prefix` makes what it names unique, where several look at once.
+    `prefix` makes what it names unique, where several look at once; `barrier` is where the probe got no
+    further.
     """
     deadline = Deadline.after(within, f"it took more than {within:.3g} s")
     visitor = fixture(
@@ -174,6 +179,7 @@ def visiting(
             facilities=target.facilities,
             facility=lambda name: dict(target.use(name)),
             deadline=deadline,
+            barrier=barrier,
         )
     )
     try:

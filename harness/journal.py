@@ -114,7 +114,20 @@ class Seen:
     violations: tuple[str, ...]
 
 
-Event = Opened | Octets | Ended | Declared | Expected | Noted | Seen
+@dataclass(frozen=True, slots=True)
+class Breached:
+    """The peer broke `rule` in a way that was read all the same: `what` was seen, and how it was read.
+
+    `connection` is empty where the probe saw it, of which no octets are kept.
+    """
+
+    at: float
+    connection: str
+    rule: str
+    what: str
+
+
+Event = Opened | Octets | Ended | Declared | Expected | Noted | Seen | Breached
 
 
 class Journal(Protocol):

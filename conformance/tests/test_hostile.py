@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from conformance.events import EventWriter, Judged, State, read, verify
-from conformance.judge import Judge, Room, TargetDied
+from conformance.judge import Judge, TargetDied
 from conformance.results import rule_results
+from conformance.room import Room
 from conformance.tests.conftest import Command, command_line, environment
 from conformance.verdicts import Verdict
 from harness.context import Patience
@@ -82,13 +83,27 @@ def served(tamper: Tamper, latency: float = 0.0, document: str = DOCUMENT) -> It
 # -- the probe alone, and every family in memory -----------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+SAYS_START = "nested"
+"""The hostile peer whose first words are a frame of ours that can be read in part: it is judged by that."""
+
+
+@pytest.mark.parametrize("name", sorted(HOSTILE.keys() - {SAYS_START}))
 def test_the_probe_refuses_it_with_one_sentence(name: str) -> None:
     with pytest.raises(Unreachable) as refused:
         dialect(DOCUMENT).probe(Tampered(hostile(name)), within=5.0)
     sentence = str(refused.value)
     assert sentence.startswith("tampered does not open an AMQP 0-9-1 connection: ")
     assert sentence.isprintable()
+
+
+def test_one_that_says_start_and_no_more_is_met_at_the_door() -> None:
+    found = dialect(DOCUMENT).probe(Tampered(hostile(SAYS_START)), within=5.0)
+    assert [each.what for each in found.breaches] == [
+        "server-properties: a table is nested more than 64 deep; taken for an empty one"
+    ]
+    assert found.barrier is not None
+    assert found.barrier.rule == found.breaches[0].rule
+    assert "connection.start-ok was answered by silence" in found.barrier.what
 
 
 CLOSE_OK = 12

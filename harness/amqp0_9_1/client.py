@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from harness import link
+from harness.amqp0_9_1 import leniency
 from harness.amqp0_9_1.annotate import blank_credentials, says
 from harness.amqp0_9_1.compiled import Method, Properties
 from harness.amqp0_9_1.frames import (
@@ -26,6 +27,7 @@ from harness.amqp0_9_1.frames import (
     Garbage,
     Header,
     RawFrame,
+    begins_a_unit,
     content_frames,
     method_frame,
 )
@@ -36,8 +38,11 @@ from harness.amqp0_9_1.vocabulary import Channel, Connection
 from harness.context import Context
 from harness.expect import Outcome
 from harness.journal import Direction
+from harness.leniency import Leniency
 from harness.link import EVERYWHERE
 from harness.transport import Transport
+
+CONNECTION = Connection.Open.spec.class_index
 
 Passage = link.Passage[Unit]
 """One unit on the wire, as passive rules see it."""
@@ -68,8 +73,10 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
     """
 
     def __init__(self, transport: Transport, context: Context, name: str, protocol: str) -> None:
-        super().__init__(transport, context, name, protocol, FrameReader(limit=16 << 20))
+        reader = FrameReader(limit=16 << 20, strange=leniency.STRANGE)
+        super().__init__(transport, context, name, protocol, reader)
         self.frame_max = 0
+        self.door = leniency.Door()
         self._contents: dict[int, _Content] = {}
 
     # -- sending ---------------------------------------------------------------------------------------
@@ -107,6 +114,11 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
                 self.send(0, Connection.CloseOk())
                 self.over = True
 
+    def _went(self, unit: Unit) -> None:
+        super()._went(unit)
+        if not self.door.opened:
+            self.door.went(unit)
+
     # -- receiving -------------------------------------------------------------------------------------
 
     def coming(self, channel: int, patience: float) -> Method | None:
@@ -136,16 +148,18 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
             case Header():
                 self._inboxes[EVERYWHERE].append(HeaderReceived(unit))
             case Garbage():
-                self._unreadable("octets that are no frame")
+                if not self._passes_over(unit):
+                    self._unreadable("octets that are no frame")
             case Frame(type=kind) if kind != HEARTBEAT:
                 try:
                     self._dispatch_frame(unit)
                 except DecodeError:
                     self._contents.pop(unit.channel, None)
-                    self._unreadable("a frame that cannot be decoded", unit.channel)
+                    if not self._read_leniently(unit):
+                        self._unreadable("a frame that cannot be decoded", unit.channel)
 
     def _dispatch_frame(self, frame: Frame) -> None:
-        inbox, content = self._inboxes[frame.channel], self._contents.get(frame.channel)
+        content = self._contents.get(frame.channel)
         if frame.type == METHOD:
             if self._contents.pop(frame.channel, None):
                 self._unreadable("a content cut off by a method", frame.channel)
@@ -153,15 +167,28 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
             if method.spec.content:
                 self._contents[frame.channel] = _Content(method)
             else:
-                inbox.append(Received(frame.channel, method, frame=self._kept))
+                self._take_method(frame.channel, method)
         elif content is None or (frame.type == BODY) != (content.header is not None):
             self._unreadable("a content frame out of place", frame.channel)
         else:
             self._extend(frame, content)
 
+    def _take_method(self, channel: int, method: Method) -> None:
+        """Put a method into its inbox: what concerns the connection into that of channel 0, a step once."""
+        if method.spec.class_index == CONNECTION:
+            if channel:
+                self._breach(leniency.ON_A_CHANNEL, f"{method.full_name} on channel {channel}")
+                channel = 0
+            wrong = list(self.door.came(method))
+            for each, what in wrong:
+                self._breach(each, what)
+            if any(each is leniency.TWICE for each, _ in wrong):
+                return
+        self._inboxes[channel].append(Received(channel, method, frame=self._kept))
+
     def _extend(self, frame: Frame, content: _Content) -> None:
         if frame.type == HEADER:
-            content.header = frame.content_header()
+            content.header = self._content_header(frame.payload, content.method.spec.class_index)
         else:
             content.body += frame.payload
         assert content.header is not None
@@ -174,6 +201,45 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
                 body = bytes(content.body)
                 came = Received(frame.channel, content.method, content.header.properties, body, self._kept)
                 self._inboxes[frame.channel].append(came)
+
+    # -- what is read all the same ---------------------------------------------------------------------
+
+    def _breach(self, fault: Leniency, what: str) -> None:
+        self.context.breach(fault, what, self.name, self.now())
+
+    def _passes_over(self, garbage: Garbage) -> bool:
+        """Keep what is wrong with octets that are no frame; whether we go on behind them."""
+        begun = any(isinstance(each, Frame) for each in self.received())
+        if not self.door.ours or not (begun or garbage.delimited):
+            return False  # octets of another protocol
+        passed = garbage.delimited and not self._reader.broken
+        ended = leniency.WRONG_END if garbage.delimited else leniency.NO_FRAME
+        self._breach(leniency.UNDEFINED_TYPE if passed else ended, garbage.why)
+        return passed
+
+    def _read_leniently(self, frame: Frame) -> bool:
+        """Take a frame that cannot be decoded, or pass it over; False where it has no meaning."""
+        if frame.type != METHOD or not self.door.ours:
+            return False
+        if (found := leniency.read_step(frame.payload)) is not None:
+            method, wrong = found
+            for each in wrong:
+                self._breach(*each)
+            self._take_method(frame.channel, method)
+            return True
+        if not self.door.passes_over(frame):
+            return False
+        if not leniency.is_extension(frame):
+            self._breach(leniency.UNKNOWN_METHOD, f"a method that begins {frame.payload[:4].hex()}")
+        return True
+
+    def _content_header(self, payload: bytes, class_index: int) -> ContentHeader:
+        """A content header, of the class of its method where it names another. Raises DecodeError."""
+        told = payload[:2]
+        if len(told) == 2 and int.from_bytes(told) != class_index:
+            self._breach(leniency.ANOTHER_CLASS, f"class {int.from_bytes(told)} in a content header")
+            payload = class_index.to_bytes(2) + payload[2:]
+        return ContentHeader.decode(payload)
 
     # -- what the observations are called --------------------------------------------------------------
 
@@ -193,7 +259,16 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
     def _place(self, seen: Observation) -> int:
         return seen.frame if isinstance(seen, Received) else self._kept
 
+    def received(self) -> Iterator[Unit]:
+        """All that the peer has said."""
+        return (each.unit for each in self.transcript if each.direction is Direction.RECEIVED)
+
     def _finished_transcript(self) -> Transcript:
+        rest = b"" if self._reader.broken else self._reader.rest()
+        if rest and not begins_a_unit(rest):
+            # What would have been passed over, had it come whole.
+            garbage = Garbage(rest, "a frame of an undefined type, cut short")
+            self.transcript.append(Passage(self.now(), Direction.RECEIVED, garbage))
         return Transcript(self.transcript)
 
 

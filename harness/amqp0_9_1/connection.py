@@ -12,7 +12,7 @@ from typing import Any
 
 from harness.amqp0_9_1.client import Link
 from harness.amqp0_9_1.compiled import Method
-from harness.amqp0_9_1.frames import HEARTBEAT, PROTOCOL_HEADER, Frame, RawFrame
+from harness.amqp0_9_1.frames import FRAME_MIN_SIZE, HEARTBEAT, PROTOCOL_HEADER, Frame, RawFrame
 from harness.amqp0_9_1.outcomes import Closed, Observation, Received, Silence, signature
 from harness.amqp0_9_1.vocabulary import CODEC, REPLY_SUCCESS, Basic, Channel, Connection, Exchange, Queue
 from harness.context import Context
@@ -62,11 +62,11 @@ class AmqpConnection:
 
     def control(self, what: str, *methods: type[Method]) -> Any:
         """Take the next method on channel 0, which must be one of these. Raises ControlFailed."""
-        seen = self.link.next(0, self.context.patience.close)
+        seen = self.link.next(0, self.context.due(what, self.context.patience.close))
         if isinstance(seen, Received) and isinstance(seen.method, methods):
             return seen.method
         self.link.acknowledge_close(seen)
-        raise ControlFailed(what, signature(seen), lost=seen == Closed(End.RST))
+        raise self.context.failed(what, signature(seen), lost=seen == Closed(End.RST))
 
     # -- the handshake, step by step -------------------------------------------------------------------
 
@@ -99,8 +99,12 @@ class AmqpConnection:
         self.tune = answer
 
     def tune_ok(self, **changes: Any) -> Connection.TuneOk:
-        """A Tune-Ok that accepts what the server proposed, without heartbeats, altered as given."""
-        given = Connection.TuneOk(self.tune.channel_max, self.tune.frame_max, heartbeat=0)
+        """A Tune-Ok that accepts what the server proposed, without heartbeats, altered as given.
+
+        Less than the document's minimum is nothing that can be agreed upon.
+        """
+        size = max(self.tune.frame_max, FRAME_MIN_SIZE) if self.tune.frame_max else 0
+        given = Connection.TuneOk(self.tune.channel_max, size, heartbeat=0)
         return given.replace(**changes)
 
     def open(self, tune_ok: Connection.TuneOk | None = None) -> None:
@@ -232,7 +236,7 @@ class AmqpChannel:
         names = [f"{method.spec.class_name}.{name}" for name in method.spec.responses]
         legal = answers or tuple(CODEC.methods[name] for name in names)
         self.send(method)
-        self._set_aside_content()
+        self._set_aside_content(method.full_name)
         return self.control(method.full_name, *legal)
 
     def control(self, what: str, *methods: type[Method]) -> Any:
@@ -248,17 +252,17 @@ class AmqpChannel:
         return method if isinstance(method, methods) else self.control("what came before", *methods)
 
     def _control(self, what: str, methods: Sequence[type[Method]]) -> Received:
-        seen = self._link.next(self.number, self.context.patience.due)
+        seen = self._link.next(self.number, self.context.due(what, self.context.patience.due))
         if isinstance(seen, Received) and isinstance(seen.method, tuple(methods)):
             return seen
         self._link.acknowledge_close(seen)
-        raise ControlFailed(what, signature(seen), lost=seen == Closed(End.RST))
+        raise self.context.failed(what, signature(seen), lost=seen == Closed(End.RST))
 
-    def _set_aside_content(self) -> None:
+    def _set_aside_content(self, what: str = "") -> None:
         # Look for the first observation that is not content, then put what was skipped behind it.
         skipped: list[Observation] = []
         while True:
-            seen = self._link.next(self.number, self.context.patience.answer)
+            seen = self._link.next(self.number, self.context.due(what, self.context.patience.answer))
             if isinstance(seen, Received) and isinstance(seen.method, ASYNCHRONOUS):
                 skipped.append(seen)
                 continue

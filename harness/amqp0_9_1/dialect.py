@@ -9,20 +9,33 @@ from dataclasses import replace
 from harness.amqp0_9_1.annotate import annotate
 from harness.amqp0_9_1.benchmark import figures
 from harness.amqp0_9_1.broker import Broker, remove
+from harness.amqp0_9_1.connection import AmqpConnection
 from harness.amqp0_9_1.deviations import Fault, Interposer
 from harness.amqp0_9_1.fakes import FAKES, Replacement
 from harness.amqp0_9_1.footprint import Footprint, footprint, tables_with, touches
+from harness.amqp0_9_1.frames import PROTOCOL_HEADER, Frame, Garbage, Header
+from harness.amqp0_9_1.leniency import BY_STEP
 from harness.amqp0_9_1.mutants import mutants
+from harness.amqp0_9_1.outcomes import HeaderReceived, code, signature
 from harness.amqp0_9_1.peer import DEFAULT, TABLES, Peer
 from harness.amqp0_9_1.peer.policy import Policy
 from harness.amqp0_9_1.promises import LOOKS
-from harness.amqp0_9_1.vocabulary import Channel, Connection, Queue
+from harness.amqp0_9_1.vocabulary import (
+    ACCESS_REFUSED,
+    CONNECTION_FORCED,
+    INVALID_PATH,
+    NOT_ALLOWED,
+    RESOURCE_ERROR,
+    Channel,
+    Connection,
+    Queue,
+)
 from harness.annotation import Span
 from harness.context import Context
 from harness.deviation import Mutant
 from harness.dialect import Banner, Figure, tried
 from harness.dialect import Look as Tried
-from harness.expect import ControlFailed, Stop
+from harness.expect import Barrier, Blocked, ControlFailed, Stop
 from harness.fixture import played, visiting
 from harness.footprint import observed
 from harness.journal import Event
@@ -31,6 +44,9 @@ from harness.target import Endpoint, Target
 from harness.transport import NotSpoken, Unreachable
 
 LOG_IN = ("connection.start-ok", "connection.secure-ok")
+TRIPS = 3
+UNWANTED = (CONNECTION_FORCED, INVALID_PATH, ACCESS_REFUSED, RESOURCE_ERROR, NOT_ALLOWED)
+"""Codes that say that a client is not wanted, or not there or not now; others say that it did wrong."""
 
 
 class Amqp091:
@@ -45,39 +61,42 @@ class Amqp091:
     def _broker(self, target: Target, context: Context) -> Broker:
         return Broker(lambda: target.connect(self.document), target.endpoint(), context, self.document)
 
-    def _visit(self, target: Target, within: float) -> AbstractContextManager[Broker]:
+    def _visit(
+        self, target: Target, within: float, barrier: Barrier | None = None
+    ) -> AbstractContextManager[Broker]:
         """A broker to look at for `within` seconds."""
-        return visiting(lambda context: self._broker(target, context), target, within)
+        return visiting(lambda context: self._broker(target, context), target, within, barrier=barrier)
 
     def probe(self, target: Target, within: float = 30.0) -> Banner:
         """Handshake three times, keep the shortest round trip of a Channel.Open."""
         try:
             with self._visit(target, within) as broker:
-                connection = broker.started()
-                _offered(connection.start, connection.endpoint, target)
-                connection.authenticate()
-                connection.open()
-                trips = []
-                for _ in range(3):
-                    began = connection.link.now()
-                    connection.channel()
-                    trips.append(connection.link.now() - began)
+                connection = broker.socket()
+                trips, barrier = [0.0], None
+                try:
+                    trips = list(_trips(connection, target))
+                except Stop as failure:
+                    barrier = _barrier(failure, connection)
                 told = connection.start.server_properties
+                breaches = tuple(broker.context.breaches)
         except Stop as failure:
             hint = "; it speaks TLS (amqps://)" if target.answers_tls() else _hint(failure)
             sentence = f"{target.name} does not open an AMQP 0-9-1 connection: {failure}{hint}"
             raise (NotSpoken if _other_header(failure) else Unreachable)(sentence) from None
-        return Banner(str(told.get("product", "")), str(told.get("version", "")), told, min(trips))
+        product, version = (str(told.get(name, "")) for name in ("product", "version"))
+        return Banner(product, version, told, min(trips), breaches, barrier)
 
-    def serves(self, target: Target, within: float = 15.0) -> None:
+    def serves(self, target: Target, within: float = 15.0, barrier: Barrier | None = None) -> None:
         """Open a channel and ask for a queue; any answer will do.
 
         A broker may go on opening connections while it is stuck behind them.
         """
         look = Queue.Declare("amqp-conformance", passive=True)
         try:
-            with self._visit(target, within) as broker:
+            with self._visit(target, within, barrier) as broker:
                 broker.channel().ask(look, Queue.DeclareOk, Channel.Close)
+        except Blocked:
+            return  # as far as ever
         except Stop as failure:
             raise Unreachable(f"{target.name} no longer serves a new client: {failure}") from None
 
@@ -136,6 +155,51 @@ class Amqp091:
         return touches(change, footprint)
 
 
+def _trips(connection: AmqpConnection, target: Target) -> Iterator[float]:
+    """Open the connection, and so many channels: how long each took, in seconds."""
+    connection.begin()
+    _offered(connection.start, connection.endpoint, target)
+    connection.authenticate()
+    connection.open()
+    for _ in range(TRIPS):
+        began = connection.link.now()
+        connection.channel()
+        yield connection.link.now() - began
+
+
+def _barrier(failure: Stop, connection: AmqpConnection) -> Barrier:
+    """What a target that speaks the protocol does not get over. Raises the failure where it is none.
+
+    Who ends a connection may die, or may not want this user or virtual host: that breaks no rule. Who has
+    broken one before is judged by that. Raises OverBudget where the target talks without end.
+    """
+    if not isinstance(failure, ControlFailed) or failure.what not in BY_STEP or _other_header(failure):
+        raise failure
+    spoken = any(
+        isinstance(each, Frame | Header) or (isinstance(each, Garbage) and each.delimited)
+        for each in connection.link.received()
+    )
+    breaches = connection.context.breaches
+    if not spoken or not (breaches or not _lets_nobody_in(failure, connection)):
+        raise failure
+    connection.link.listen(connection.context.patience.quiet)
+    rule = breaches[0].rule if breaches else BY_STEP[failure.what]
+    told = f"{failure.what} was answered by {failure.actual}"
+    steps = tuple(BY_STEP)
+    return Barrier(
+        steps[steps.index(failure.what) :], rule, f"{told} ({breaches[0].what})" if breaches else told
+    )
+
+
+def _lets_nobody_in(failure: ControlFailed, connection: AmqpConnection) -> bool:
+    """Whether the target ended the connection, as it may where it does not want us."""
+    if failure.actual.startswith("protocol header"):
+        return False  # ours, which it refuses and offers
+    closed = failure.actual.startswith("connection.close")
+    wanted = failure.what in LOG_IN or any(failure.actual.endswith(f" {code(each)}") for each in UNWANTED)
+    return (closed and wanted) or (not closed and connection.link.ended is not None)
+
+
 def _hint(failure: Stop) -> str:
     """What a user may have got wrong: a server ends a connection whose log-in it does not accept."""
     logging_in = isinstance(failure, ControlFailed) and failure.what in LOG_IN
@@ -144,14 +208,15 @@ def _hint(failure: Stop) -> str:
 
 
 def _other_header(failure: Stop) -> bool:
-    """Whether the server answered our protocol header with one of its own: it speaks something else."""
-    return isinstance(failure, ControlFailed) and failure.actual.startswith("protocol header")
+    """Whether the server answered our protocol header with another one: it speaks something else."""
+    other = isinstance(failure, ControlFailed) and failure.actual.startswith("protocol header")
+    return other and failure.actual != signature(HeaderReceived(Header(PROTOCOL_HEADER)))  # type: ignore[attr-defined]
 
 
 def _offered(start: Connection.Start, endpoint: Endpoint, target: Target) -> None:
-    """Make sure that our mechanism is one the server lists. Raises Unreachable."""
+    """Make sure that our mechanism is one the server lists, if it lists any. Raises Unreachable."""
     offered = bytes(start.mechanisms).decode("utf-8", "backslashreplace")
-    if endpoint.mechanism not in offered.split():
+    if offered and endpoint.mechanism not in offered.split():
         raise Unreachable(
             f"{target.name} does not offer the SASL mechanism {endpoint.mechanism}, only {offered}"
         )

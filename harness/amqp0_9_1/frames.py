@@ -120,10 +120,14 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Garbage:
-    """Octets that are no frame; `why` says what is wrong. Nothing behind them can be read."""
+    """Octets that are no frame; `why` says what is wrong. Nothing behind them can be read.
+
+    `delimited` ones have a length that can be relied on: all but their type or their end is right.
+    """
 
     octets: bytes
     why: str
+    delimited: bool = False
 
 
 Unit = Frame | Header | Garbage
@@ -155,8 +159,11 @@ def content_frames(
 class FrameReader(Reader[Unit]):
     """Cuts a stream of octets into frames; after Garbage it reads nothing more.
 
-    Garbage holds what has arrived when it is noticed.
+    Garbage holds what has arrived when it is noticed. Up to a size of `strange` octets frames of an undefined
+    type are Garbage of their own, and what is behind them is read.
     """
+
+    strange: int = 0
 
     def _lacks_octets(self) -> bool:
         pending = self.pending
@@ -169,10 +176,11 @@ class FrameReader(Reader[Unit]):
 
     def _cut(self, octets: bytes) -> list[tuple[bytes, Unit]]:
         units: list[tuple[bytes, Unit]] = []
-        at, end, why = 0, len(octets), ""
+        at, end, why, delimited = 0, len(octets), "", False
         while at < end and not why:
             kind = octets[at]
-            if kind not in _TYPES:
+            known = kind in _TYPES
+            if not known and not self._may_be_strange(octets, at):
                 begun = octets[at : at + 8]
                 if (why := _not_a_header(begun)) or len(begun) < 8:
                     break
@@ -188,22 +196,46 @@ class FrameReader(Reader[Unit]):
             elif behind > end:
                 break
             elif octets[behind - 1] != FRAME_END:
-                why = f"the frame ends with {octets[behind - 1]:#04x}, not {FRAME_END:#04x}"
+                delimited = known
+                why = _wrong_end(octets[behind - 1]) if known else _undefined(kind)
             else:
-                units.append((octets[at:behind], Frame(kind, channel, octets[at + 7 : behind - 1])))
+                raw = octets[at:behind]
+                unit: Unit = (
+                    Frame(kind, channel, raw[7:-1]) if known else Garbage(raw, _undefined(kind), True)
+                )
+                units.append((raw, unit))
                 at = behind
         if why:
             self.broken = True
-            units.append((octets[at:], Garbage(octets[at:], why)))
+            units.append((octets[at:], Garbage(octets[at:], why, delimited)))
         elif at < end:
             self.pending += octets[at:]
         return units
+
+    def _may_be_strange(self, octets: bytes, at: int) -> bool:
+        """Whether what begins with no frame type may be a frame that is passed over, so far."""
+        begun = octets[at : at + OVERHEAD - 1]
+        size = int.from_bytes(begun[3:]) if len(begun) == OVERHEAD - 1 else 0
+        return begun[0] != PROTOCOL_HEADER[0] and size + OVERHEAD <= self.strange
+
+
+def begins_a_unit(octets: bytes) -> bool:
+    """Whether the first of these octets is that of a frame or of a protocol header."""
+    return octets[0] in _TYPES or octets[0] == PROTOCOL_HEADER[0]
+
+
+def _undefined(kind: int) -> str:
+    return f"frame type {kind} is not defined"
+
+
+def _wrong_end(octet: int) -> str:
+    return f"the frame ends with {octet:#04x}, not {FRAME_END:#04x}"
 
 
 def _not_a_header(begun: bytes) -> str:
     """Why these octets do not begin a protocol header; empty while they may."""
     if begun[0] != PROTOCOL_HEADER[0]:
-        return f"frame type {begun[0]} is not defined"
+        return _undefined(begun[0])
     if not PROTOCOL_HEADER.startswith(begun[:4]):
         return "neither a frame nor a protocol header"
     return ""

@@ -28,7 +28,7 @@ from harness.context import Context
 from harness.deviation import Mutant
 from harness.dialect import Banner, Figure, tried
 from harness.dialect import Look as Tried
-from harness.expect import ControlFailed, Inapplicable, Inconclusive, Stop
+from harness.expect import Barrier, Blocked, ControlFailed, Inapplicable, Inconclusive, Stop
 from harness.fixture import played, visiting
 from harness.footprint import observed
 from harness.journal import Event
@@ -60,13 +60,15 @@ class Amqp10:
             lambda: target.connect(self.document), target.endpoint(), context, self.document, layers
         )
 
-    def _visit(self, target: Target, within: float) -> AbstractContextManager[Container]:
+    def _visit(
+        self, target: Target, within: float, barrier: Barrier | None = None
+    ) -> AbstractContextManager[Container]:
         """A container to look at for `within` seconds.
 
         Its name is its own: some brokers let in one container of a name, and other workers look as well.
         """
         return visiting(
-            lambda context: self._container(target, context), target, within, prefix=f"probe-{token_hex(4)}"
+            lambda context: self._container(target, context), target, within, f"probe-{token_hex(4)}", barrier
         )
 
     def probe(self, target: Target, within: float = 30.0) -> Banner:
@@ -93,13 +95,15 @@ class Amqp10:
         facts = _facts(told)
         return Banner(str(facts.get("product", "")), str(facts.get("version", "")), facts, min(trips))
 
-    def serves(self, target: Target, within: float = 15.0) -> None:
+    def serves(self, target: Target, within: float = 15.0, barrier: Barrier | None = None) -> None:
         """Open a connection and begin a session."""
         try:
-            with self._visit(target, within) as container:
+            with self._visit(target, within, barrier) as container:
                 connection = container.connection()
                 connection.beats()
                 connection.begin()
+        except Blocked:
+            return  # as far as ever
         except Stop as failure:
             raise Unreachable(f"{target.name} no longer serves a new client: {failure}") from None
 

@@ -18,8 +18,9 @@ from harness.amqp0_9_1.deviations import (
     repeats,
     replaces,
     rewrites,
+    withholds,
 )
-from harness.amqp0_9_1.frames import HEARTBEAT, METHOD, Frame, Header
+from harness.amqp0_9_1.frames import HEARTBEAT, METHOD, PROTOCOL_HEADER, Frame, Header
 from harness.amqp0_9_1.outcomes import Received, answered, closed_silently, connection_closed, silence
 from harness.amqp0_9_1.peer.handshake import EXPECT_OPEN, EXPECT_TUNE_OK
 from harness.amqp0_9_1.peer.life import end_connection
@@ -122,6 +123,16 @@ def server_takes_its_steps_in_order(transcript: Iterable[Passage]) -> Iterator[S
     if said:
         held = all(DUE[letter](taken[:place]) for place, letter in said)
         yield Sighting(held, "the steps " + ", ".join(NAMES[letter] for letter in taken))
+
+
+@scenario("0-9-1/prose/2.2.4.handshake-in-order", slow=True)
+@broken_by("says nothing to our header", withholds(Connection.Start))
+@broken_by("offers what it is asked for", replaces(Connection.Start, PROTOCOL_HEADER))
+def header_is_answered_with_start(broker: Broker) -> None:
+    """The server says Start to our header: what a connection begins with."""
+    connection = broker.socket()
+    connection.send_octets(PROTOCOL_HEADER)
+    connection.expect(Connection.Start)
 
 
 @watch("0-9-1/prose/2.2.4.mechanisms-listed", during="0-9-1/channel.open.state")
