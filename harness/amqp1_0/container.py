@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,6 +105,15 @@ class Container(Fixture[AmqpConnection]):
     def lookout(self) -> AmqpConnection:
         """A connection in use that has nothing else to do than to wait."""
         return self.connection()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """The target gets no time inside. Raises NotRun where it cannot be paused."""
+        self.facility("pause")
+        try:
+            yield
+        finally:
+            self.facility("resume")
 
     # -- surroundings ----------------------------------------------------------------------------------
 

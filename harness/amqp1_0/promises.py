@@ -33,5 +33,13 @@ def idle_timeout(container: Container, given: Mapping[str, str]) -> str:
     return f"its open states an idle-time-out of {told} ms"
 
 
-LOOKS: Mapping[str, Look] = {"address": address, "idle-timeout": idle_timeout}
+def keep_alive(container: Container, given: Mapping[str, str]) -> str:
+    """The target's own socket of a connection can be seen."""
+    if missing := {"clients", "kept-alive"} - given.keys():
+        raise KeyError(min(missing))
+    on = container.keeps_alive(container.lookout())
+    return f"a connection is seen, with keep-alive {'on' if on else 'off'}"
+
+
+LOOKS: Mapping[str, Look] = {"address": address, "idle-timeout": idle_timeout, "keep-alive": keep_alive}
 """By facility."""

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from harness.amqp1_0.deviations import swaps
 from harness.amqp1_0.encoding import encode
 from harness.amqp1_0.frames import Frame
+from harness.amqp1_0.peer import TABLES, Peer
 from harness.amqp1_0.performatives import AmqpError, Begin, Close, Flow, Open
 from harness.tests.amqp1_0_dialogue import EMPTY, HEADER, SASL, Client, peer
 
@@ -125,3 +127,19 @@ def test_the_threshold_is_the_policys() -> None:
     client = Client(peer(idle_threshold=3))
     assert client.wait(14.9) == []
     assert isinstance(client.wait(0.2)[0], Close)
+
+
+def test_who_got_no_time_for_too_long_says_so() -> None:
+    client = Client(idle_time_out=1000)
+    client.wait(0.0)
+    client.peer.tick(5.0)
+    assert client.hear().error.condition == AmqpError.RESOURCE_LIMIT_EXCEEDED
+    client = Client(peer(late="ignore"), idle_time_out=1000)
+    client.wait(0.0)
+    client.peer.tick(5.0)
+    assert client.hear() == EMPTY
+
+
+def test_keep_alive_is_told_where_it_is_off() -> None:
+    assert peer().use("keep-alive") == {}
+    assert Peer(rows=swaps(keep_alive=lambda: False).change(TABLES)).use("keep-alive") == {"kept-alive": ""}

@@ -20,6 +20,7 @@ from harness.amqp1_0.deviations import (
     rejects,
     rejects_frames,
     rewrites,
+    swaps,
     withholds,
     withholds_frames,
 )
@@ -214,3 +215,34 @@ def what_the_server_sends_when_it_has_nothing_to_say(container: Container) -> No
         answered(Flow).recorded("a flow for a session may be sent instead"),
         closed().recorded("1000 ms may be more than the server supports"),
     )
+
+
+# -- keep-alive and load -------------------------------------------------------------------------------
+
+
+@scenario("1-0/2.4.5.tcp-keep-alive", needs={"keep-alive"}, slow=True)
+@broken_by("has it off", swaps(keep_alive=lambda: False))
+def the_sockets_of_the_server_are_kept_alive(container: Container) -> None:
+    """A connection is open: the kernel has the timer of keep-alive running for the server's socket of it."""
+    connection = container.connection()
+    connection.beats()
+    connection.fence()
+    connection.judge("TCP keep-alive is on", "TCP keep-alive is off", container.keeps_alive(connection))
+
+
+LATE = "idle-time-out: being late closes"
+
+
+@scenario("1-0/2.4.5.overload-closes", needs={"pause", "resume"}, slow=True, alone=True, disruptive=True)
+@broken_by("goes on as if it had been in time", drops(LATE))
+@broken_by("ends the stream without a close", changes(LATE, answer=None, next=ConnectionState.END))
+@broken_by("does not say why", changes(LATE, answer=lambda _: (Close(),)))
+def a_server_that_was_too_late_closes_with_an_error(container: Container) -> None:
+    """We require frames every second, and the server gets no time for four: then it closes with an error."""
+    connection = container.connection(idle_time_out=STATED)
+    connection.beats()
+    connection.fence()
+    connection.listen(STATED / 1000)
+    with container.paused():
+        connection.listen(TIMES * STATED / 1000)
+    connection.gives_up(closed())

@@ -99,8 +99,10 @@ class Peer:
     def use(self, facility: str) -> dict[str, str]:
         """Use a facility: "address" names a node, which comes into being with the first link to it.
 
-        Raises KeyError for another one.
+        "keep-alive" says that there is none where its strategies have none. Raises KeyError for another one.
         """
+        if facility == "keep-alive":
+            return {} if self.tables.strategies.keep_alive() else {"kept-alive": ""}
         if facility != "address":
             raise KeyError(facility)
         self._addresses += 1

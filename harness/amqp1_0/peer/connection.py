@@ -40,6 +40,8 @@ _AWAITING_HEADER = (
 )
 _MOST_STATES = 14
 """States passed through at one time; only faulty tables lead in circles."""
+THRESHOLD = 2
+"""2.4.5: how many times the idle-time-out that the client states its threshold is, as far as one can tell."""
 _MAGIC = PROTOCOL_HEADER[:4]
 _WHOLE_CONNECTION = (Open, Close)
 _SENDING: dict[type, type[events.Sending]] = {Open: events.SendingOpen, Close: events.SendingClose}
@@ -155,8 +157,9 @@ class Connection:
             self._last_heard = now
             self._meet(events.Silence())
         if self.interval and now >= self._last_said + self.interval * self.peer.policy.keep_alive_at:
+            late = now > self._last_said + self.interval * THRESHOLD
             self._last_said = now
-            self._meet(events.TrafficDue())
+            self._meet(events.TrafficLate() if late else events.TrafficDue())
 
     # What effects call.
 

@@ -22,6 +22,7 @@ from harness.amqp1_0.peer.events import (
     Silence,
     StreamEnded,
     TrafficDue,
+    TrafficLate,
     Unacceptable,
     Undecodable,
     Undefined,
@@ -295,6 +296,11 @@ def idle_is_too_short(turn: Turn) -> bool:
     return partner is not None and 0 < (partner.idle_time_out or 0) < turn.policy.shortest_idle
 
 
+def answers_for_being_late(turn: Turn) -> bool:
+    """The policy does not go on as if it had been in time."""
+    return turn.policy.late != "ignore"
+
+
 def a_flow_may_do(turn: Turn) -> bool:
     """The policy sends a flow, and there is a session to send it on."""
     return turn.policy.keep_alive == "flow" and bool(turn.connection.sessions)
@@ -323,6 +329,13 @@ _TIME = (
         Entered,
         idle_is_too_short,
         answer=refuse_by(lambda policy: policy.idle_too_short),
+    ),
+    Row(
+        "idle-time-out: being late closes",
+        OPENED,
+        TrafficLate,
+        answers_for_being_late,
+        answer=refuse_by(lambda policy: policy.late),
     ),
     Row("idle-time-out: a flow is sent in time", OPENED, TrafficDue, a_flow_may_do, (send_flow,)),
     Row("idle-time-out: an empty frame is sent in time", OPENED, TrafficDue, answer=empty),

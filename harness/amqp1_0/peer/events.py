@@ -182,6 +182,10 @@ class TrafficDue(Event):
     """The peer has said nothing for as long as its partner's idle-time-out permits (2.4.5)."""
 
 
+class TrafficLate(TrafficDue):
+    """It has said nothing for so long that the partner's threshold is exceeded: it got no time (2.4.5)."""
+
+
 class Waited(Event):
     """The time the peer waits for its partner's close is over (2.4.3)."""
 

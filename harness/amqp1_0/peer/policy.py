@@ -138,6 +138,8 @@ class Policy:
     """2.4.5: the condition when our threshold is exceeded."""
     idle_too_short: Symbol = AmqpError.NOT_IMPLEMENTED
     """2.4.5: the condition when the client requires more than we support."""
+    late: Symbol | Ignored = AmqpError.RESOURCE_LIMIT_EXCEEDED
+    """2.4.5: the condition when we were too late for the client's threshold, or the next frame as ever."""
     unmapped_channel: Symbol = AmqpError.ILLEGAL_STATE
     """2.5: a frame for a session on a channel that has none."""
     channel_in_use: Symbol = AmqpError.NOT_ALLOWED
@@ -219,6 +221,7 @@ _OTHERS: Final[Mapping[str, Sequence[Any]]] = {
     "small_frame_size": ["ignore", Refusal(AmqpError.NOT_ALLOWED)],
     "idle": [ConnectionError_.CONNECTION_FORCED],
     "idle_too_short": [AmqpError.NOT_ALLOWED, AmqpError.INVALID_FIELD],
+    "late": ["ignore", AmqpError.INTERNAL_ERROR],
     "unmapped_channel": [AmqpError.NOT_ALLOWED],
     "channel_in_use": [AmqpError.ILLEGAL_STATE],
     "link_credit": [1],

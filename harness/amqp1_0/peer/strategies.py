@@ -49,6 +49,11 @@ def pieces(payload: bytes, room: int) -> list[bytes]:
     return [payload[start : start + room] for start in range(0, max(len(payload), 1), max(room, 1))]
 
 
+def kept_alive() -> bool:
+    """TCP keep-alive is on for its sockets (2.4.5)."""
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Strategies:
     """The algorithms the peer uses."""
@@ -61,3 +66,4 @@ class Strategies:
     """Takes a performative or an empty frame and its channel; gives the channel it is written on."""
     spell: Callable[[Composite, Policy], bytes] = spell
     pieces: Callable[[bytes, int], list[bytes]] = pieces
+    keep_alive: Callable[[], bool] = kept_alive
