@@ -7,8 +7,9 @@ fields, constants and types belong to it is read from the XML in `spec.grammar_r
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from spec.grammar_family import Family
+from spec.grammar_sent import SENT, UNTOLD
 from spec.rules import Level, Party, Testability
 
 REACTION = (
@@ -39,28 +40,6 @@ LEVELS = (
     "nothing is "
     "judged. Unbind ends the connection whatever its code (queue.unbind.01), so it is not used here."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Family:
-    """Rules of one kind: `name`, `text`, `scenario` and `reason` have places for the words of a subject.
-
-    `most` is the highest level its rules can have; that of the chassis may lower it. `see` are rules of the
-    prose about the same, without the prefix of that document.
-    """
-
-    key: str
-    name: str
-    text: str
-    scenario: str
-    most: Level = Level.MUST
-    binds: Party = Party.SERVER
-    judged: Party = Party.SERVER
-    testability: Testability = Testability.ACTIVE
-    reason: str = ""
-    reading: str = ""
-    error: str = ""
-    see: tuple[str, ...] = ()
 
 
 FAMILIES = (
@@ -131,6 +110,7 @@ FAMILIES = (
         "The property {field} of {class} content reaches the consumer as it was published.",
         "Publish messages with ordinary and extreme values of {field}; each comes with the same.",
         see=("3.1.1.header-kept",),
+        reason="The MUST is that of 3.1.1: nothing in a content header may be changed.",
     ),
     Family(
         "table",
@@ -327,6 +307,7 @@ FAMILIES = (
         "which this one can; only its length is wrong: that is a miss, as is every other end.",
         error="unexpected-frame",
     ),
+    SENT,
 )
 """The families, in the order their rules are listed for one and the same place."""
 
@@ -342,6 +323,7 @@ OUT_OF_REACH: Mapping[str, Mapping[str, str]] = {
         "internal-error": "It reports a fault of the server's own, which no client can cause at will.",
     },
     "property": {"reserved": "The property is reserved and must be empty: no client may publish it."},
+    "carries": UNTOLD,
     "truncated": AWAITED,
     "trailing": AWAITED,
     "unopened": AWAITED,

@@ -7,12 +7,14 @@ Only the types of field tables stand in no XML: they are those of the grammar in
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from spec.amqp0_9_1 import DOCUMENT, Assert, Class, Constant, Field, Grammar, Method, grammar
+from spec.descriptions import Description, descriptions
 from spec.grammar_families import (
     CONTESTED,
     DISPUTED,
@@ -21,8 +23,10 @@ from spec.grammar_families import (
     OUT_OF_REACH,
     READINGS,
     STRONGER,
-    Family,
 )
+from spec.grammar_family import Family
+from spec.grammar_sent import READINGS as READINGS_OF_SENT
+from spec.grammar_sent import SEE, SENT
 from spec.provisions import Provision, elements, path_of, provisions, section_of
 from spec.rules import Level, Place, Rule, Testability
 from spec.xml import parse
@@ -122,6 +126,12 @@ def _properties(spec: Grammar) -> Iterator[Subject]:
         yield from (Subject(owner, field=field) for field in owner.properties)
 
 
+def _sent(spec: Grammar) -> Iterator[Subject]:
+    for each in _methods(spec, from_server):
+        for field in each.method.fields if each.method else ():
+            yield Subject(each.content, each.method, field)
+
+
 def _constants(spec: Grammar, fits: Callable[[Constant], bool]) -> Iterator[Subject]:
     yield from (Subject(constant=each) for each in spec.constants if fits(each))
 
@@ -139,6 +149,7 @@ MEMBERS: Mapping[str, Callable[[Grammar], Iterable[Subject]]] = {
     ),
     "assert": lambda spec: _asserted(spec, serves),
     "keeps": lambda spec: _asserted(spec, from_server),
+    "carries": _sent,
     "level": lambda spec: _constants(spec, lambda each: each.error_class is not None),
     "property": _properties,
     "table": lambda _: (Subject(type=each) for each in TABLE_TYPES),
@@ -173,8 +184,9 @@ def derived(path: Path = DOCUMENT, prefix: str = PREFIX) -> tuple[Derived, ...]:
     """
     spec, places = grammar(path), _places(path)
     known = provisions(path, prefix.partition("/")[0])
+    told = {each.path: each for each in descriptions(path)}
     found = [
-        Derived(_rule(prefix, spec, each, about, places, known), each.key, about)
+        Derived(_rule(prefix, spec, each, about, places, known, told), each.key, about)
         for each in FAMILIES
         for about in MEMBERS[each.key](spec)
     ]
@@ -195,9 +207,12 @@ def _rule(
     about: Subject,
     places: Mapping[tuple[tuple[str, str], ...], int],
     known: Iterable[Provision],
+    told: Mapping[tuple[tuple[str, str], ...], Description],
 ) -> Rule:
-    words = _words(spec, about)
-    path, name = _path(about), kind.name.format(**words)
+    path = _path(about)
+    described = told.get(path) if kind.key in DESCRIBES else None
+    words = {**_words(spec, about), "described": described.text if described else ""}
+    name = kind.name.format(**words)
     # The name of a family tells of the field what there is to tell.
     outer = [value for element, value in path if element != "field"]
     within = [path[0][0]] if path and path[0][0] != "class" else []
@@ -211,14 +226,19 @@ def _rule(
         scenario=kind.scenario.format(**words),
         scenario_is_ours=True,
         on_failure=kind.error or None,
-        level=_level(kind, about),
+        level=_level(kind, about, known),
         binds=kind.binds,
         judged=kind.judged,
         testability=Testability.UNTESTABLE if _out_of_reach(kind, about) else kind.testability,
         reason=_reason(kind, about),
         reading=_reading(kind, about),
-        related=(*_related(path, about, known), *_in_prose(prefix, kind)),
+        claims=(described.claim,) if described else (),
+        related=(*_related(path, about, known), *_in_prose(prefix, kind), *_beside(prefix, kind, about)),
     )
+
+
+DESCRIBES = (SENT.key, "property")
+"""The families whose rules claim the description of a field: of an argument, of a property."""
 
 
 def _path(about: Subject) -> tuple[tuple[str, str], ...]:
@@ -238,8 +258,23 @@ def _subject_name(about: Subject) -> str:
     return _path(about)[-1][1] if _path(about) else ""
 
 
-def _level(kind: Family, about: Subject) -> Level:
+OBLIGED = re.compile(r"\bserver (MUST|SHOULD|MAY)\b")
+"""How a rule of the document obliges a server."""
+
+
+def _demanded(about: Subject, known: Iterable[Provision]) -> Iterator[Level]:
+    """What the document's rules about a field or its domain ask of a server."""
+    assert about.field is not None
+    field, domain = _path(about), (("domain", about.field.domain),)
+    for each in known:
+        if each.place.path[:-1] in (field, domain):
+            yield from (Level(keyword.lower()) for keyword in OBLIGED.findall(each.text))
+
+
+def _level(kind: Family, about: Subject, known: Iterable[Provision]) -> Level:
     levels = [Level.MUST if (kind.key, _subject_name(about)) in STRONGER else kind.most]
+    if kind.key == SENT.key:
+        levels = [min((kind.most, *_demanded(about, known)), key=list(Level).index)]
     if about.method is not None and about.content is not None:
         levels.append(duty(about.method, about.content, "client" if kind.key == "client" else "server"))
     if _is_disputed(about):
@@ -254,6 +289,8 @@ def _reason(kind: Family, about: Subject) -> str:
 
 def _reading(kind: Family, about: Subject) -> str:
     default = DISPUTED_READING if _is_disputed(about) else kind.reading
+    if kind.key == SENT.key:
+        return READINGS_OF_SENT.get(_full_name(about), default)
     return READINGS.get((kind.key, _subject_name(about)), default)
 
 
@@ -261,6 +298,20 @@ def _in_prose(prefix: str, kind: Family) -> tuple[str, ...]:
     """The rules of the prose about what the family is about."""
     protocol = prefix.partition("/")[0]
     return tuple(f"{protocol}/prose/{each}" for each in kind.see)
+
+
+def _beside(prefix: str, kind: Family, about: Subject) -> tuple[str, ...]:
+    """The rules about what a server fills a field with that are named for it alone."""
+    protocol = prefix.partition("/")[0]
+    if kind.key != SENT.key or about.field is None:
+        return ()
+    kept = (f"{prefix}/{_full_name(about)}.keeps-{each.check}" for each in about.field.asserts)
+    return (*kept, *(f"{protocol}/{each}" for each in SEE.get(_full_name(about), ())))
+
+
+def _full_name(about: Subject) -> str:
+    """Class, method and field, as the readings of their rules are kept."""
+    return ".".join(name for _, name in _path(about))
 
 
 def _is_disputed(about: Subject) -> bool:
@@ -285,7 +336,10 @@ def _related(
         return tuple(each.id for each in known if each.on_failure == about.constant.name)
     if about.field is None:
         return ()
-    return tuple(each.id for each in known if each.place.path[: len(path)] == path)
+    domain = (("domain", about.field.domain),)
+    return tuple(
+        each.id for each in known if path == each.place.path[: len(path)] or each.place.path[:1] == domain
+    )
 
 
 CONSTRAINTS: Mapping[str, str] = {

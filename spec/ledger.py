@@ -78,7 +78,7 @@ def build(
     """The ledger of `document` out of its sentences; `reasons` has, by `key`, why a sentence has no rule.
 
     `elsewhere` has, by `key`, the rules of other documents that claim it. Listed is each sentence with a
-    keyword, and without one what a rule claims or somebody has given a reason.
+    keyword, and without one what is due, a rule claims or somebody has given a reason.
     """
     entries: list[Entry] = []
     met: set[int] = set()
@@ -89,7 +89,7 @@ def build(
         owners += () if each.offset in met else elsewhere.get(name, ())
         met.add(each.offset)
         reason = "" if owners else reasons.get(name, "")
-        if found or owners or reason:
+        if found or owners or reason or each.due:
             place = (each.section, each.line, each.offset, each.sha256)
             entries += [Entry(*place, found, owner, reason) for owner in owners or [""]]
     return Ledger(document, tuple(entries))

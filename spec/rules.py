@@ -69,7 +69,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A sentence a rule rests upon, where the document is not copied: its line and the hash of its words."""
+    """A sentence a rule rests upon by more than its place: its line and the hash of its words."""
 
     section: str
     line: int
@@ -90,9 +90,10 @@ class Rule:
 
     `text`, `scenario` and `on_failure` are the document's (`scenario_is_ours` where the document has
     none); everything from `level` on comes from the annotations beside the document. Where the document
-    is not copied all of it is ours, and `claims` lead to the sentences; else there are none. `related` are
-    rules about the same thing, of this document or another, by their identities. `faults` are those that
-    break this rule together with others.
+    is not copied all of it is ours, and `claims` lead to the sentences; of some rules of the grammar they
+    lead to what is said of a field, and else there are none. `related` are rules about the same thing, of
+    this document or another, by their identities. `faults` are those that break this rule together with
+    others.
     """
 
     id: str

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
 from lxml import etree
 
+from spec.descriptions import descriptions
 from spec.keywords import fingerprint, keywords, sentences
 from spec.pages import FRONT, cuts
 from spec.provisions import elements, path_of, section_of
@@ -23,13 +24,17 @@ _HEADING = re.compile(r"(\d+(?:\.\d+)+) \S")
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A sentence, white space folded: `line` counts from 1, `offset` from 0; `rule` claims it or is empty."""
+    """A sentence, white space folded: `line` counts from 1, `offset` from 0; `rule` claims it or is empty.
+
+    One that is `due` needs a rule, or a reason why it has none, even without a keyword.
+    """
 
     section: str
     line: int
     offset: int
     text: str
     rule: str
+    due: bool = False
 
     @property
     def sha256(self) -> str:
@@ -123,9 +128,18 @@ def _claimed(
     for statement in found:
         claim = Claim(statement.section, statement.line, statement.sha256)
         for owner in owners.pop(claim, [""]):
-            yield Statement(statement.section, statement.line, statement.offset, statement.text, owner)
+            yield replace(statement, rule=owner)
     for claim, identities in owners.items():
         raise DocumentError(_missing(path, found, claim, identities[0]))
+
+
+def of_descriptions(path: Path, rules: Iterable[Rule]) -> Iterator[Statement]:
+    """What the 0-9-1 XML at `path` says of each field and property a server sends. Raises as `_claimed`."""
+    told = (
+        Statement(each.section, each.line, each.offset, each.sentence, "", True)
+        for each in descriptions(path)
+    )
+    return _claimed(path, rules, lambda _: told)
 
 
 def _cut(text: str) -> Iterator[Statement]:
@@ -167,7 +181,7 @@ STATEMENTS: Mapping[str, Callable[[Path, Iterable[Rule]], Iterator[Statement]]] 
     "amqp xml with annotations": of_definition,
     "envelope": of_text,
     "envelope of pages": of_pages,
-    # The sentences of that file are read for its own rules; what is derived from its attributes claims none.
-    "amqp grammar": lambda _path, _rules: iter(()),
+    # Those with a keyword are read for the file's own rules, with which the grammar has nothing to do.
+    "amqp grammar": of_descriptions,
 }
 """How the sentences of a document are read, by the reader that index.toml names for its rules."""

@@ -37,7 +37,7 @@ def altered(folder: Path, old: str, new: str) -> dict[str, Rule]:
 
 
 def test_identities_are_unique_and_plain() -> None:
-    assert len(RULES) == len(FOUND) == 329
+    assert len(RULES) == len(FOUND) == 372
     assert len({name.lower() for name in RULES}) == len(RULES)
     assert all(set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-./") for name in RULES)
 
@@ -92,7 +92,7 @@ def test_duties_of_the_client_need_a_client() -> None:
 def test_what_cannot_be_judged_says_why() -> None:
     beyond = [each.rule for each in FOUND if each.rule.testability is Testability.UNTESTABLE]
     assert all(each.reason for each in beyond)
-    assert len(beyond) == 4 + 1 + 1 + 3 + 2 + 2
+    assert len(beyond) == 4 + 1 + 1 + 3 + 2 + 2 + 5
     judged = {each.rule.id for key in MEMBERS for each in family(key)}
     assert judged.isdisjoint(each.id for each in beyond)
 
@@ -131,8 +131,7 @@ def test_related_are_the_rules_of_the_prose_about_the_same() -> None:
 
 
 def test_removing_a_rule_fails() -> None:
-    """No sentence stands for a rule of the grammar: it is missed by its published identity."""
-    assert load(DOCUMENTS / "amqp0-9-1.grammar.ledger.json").entries == ()
+    """For most of them no sentence stands: they are missed by their published identity."""
     assert identity_faults(catalogue()) == ()
     for identity in (next(iter(RULES)), f"{PREFIX}/queue.declare.answers", list(RULES)[-1]):
         rules = tuple(each for each in catalogue().rules if each.id != identity)

@@ -150,6 +150,8 @@ class Policy:
     """Declare of the blank exchange breaks default-access (403) and syntax (406)."""
     unacknowledged_count_as_messages: bool = True
     """Silent document: whether if-empty spares a queue all of whose messages await acknowledgement."""
+    unacknowledged_count_as_deleted: bool = False
+    """What awaits acknowledgement goes with its queue; Delete-Ok counts what is deleted, or what waited."""
 
     @staticmethod
     def variants() -> list[tuple[str, Policy]]:
@@ -217,4 +219,5 @@ _OTHERS: Final[Mapping[str, Sequence[Any]]] = {
     "beyond_channel_max": [NOT_ALLOWED],
     "blank_exchange": [PRECONDITION_FAILED],
     "unacknowledged_count_as_messages": [False],
+    "unacknowledged_count_as_deleted": [True],
 }

@@ -362,7 +362,8 @@ def must_be_empty_but_has_messages(turn: Turn) -> bool:
 
 def delete_it(turn: Turn) -> None:
     """Delete the queue the method names, and count its messages."""
-    turn.subject = len(turn.queue)
+    also = turn.queue.unacknowledged if turn.policy.unacknowledged_count_as_deleted else 0
+    turn.subject = len(turn.queue) + also
     delete_queue(turn.about(turn.event, turn.queue))
 
 
