@@ -99,11 +99,14 @@ def test_a_real_broker_serves_restarts_and_leaves_nothing(started: ProcessTarget
     assert started.describe()["version"]
     assert asked(started, commands.Queue.Declare(queue="kept", durable=True)) == "Queue.DeclareOk"
     assert asked(started, commands.Queue.Declare(queue="lost")) == "Queue.DeclareOk"
+    (directory,) = temporary.iterdir()
+    before = bearers(directory, "broker")
     attach(started.attachment()).use("restart")
+    assert before
+    assert not set(before) & set(bearers(directory, "broker"))  # nothing it remembers has outlived it
     assert started.endpoint().port == port
     assert asked(started, commands.Queue.Declare(queue="kept", passive=True)) == "Queue.DeclareOk"
     assert asked(started, commands.Queue.Declare(queue="lost", passive=True)) == "Channel.Close"
-    (directory,) = temporary.iterdir()
     started.stop()
     assert not bearers(directory)
     assert not list(temporary.iterdir())
