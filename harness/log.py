@@ -39,25 +39,34 @@ class Log:
         """What is logged of what is done within counts for nothing afterwards."""
         self._before = self._lines()
         yield
-        seen, until = self._lines(), self._link.now() + SETTLED
-        while self._link.now() < until:
-            self._wait()
-            if (lines := self._lines()) != seen:
-                seen, until = lines, self._link.now() + SETTLED
+        seen = self._settled()
+        if self._link.ended is not None:
+            raise ControlFailed("a connection that waits", f"socket closed ({self._link.ended})")
         self._usual |= self._kinds(seen)
         self._before = seen
 
     def gains(self, what: str) -> None:
-        """Judge that, since the last `usual`, a line of another kind has been logged. Raises Unmet."""
+        """Judge that a line of another kind than usual has been logged since the last look. Raises Unmet."""
         until = self._link.now() + self._link.context.patience.close
-        while not (new := self._kinds(self._lines()) - self._usual) and self._link.now() < until:
-            self._wait()
+        while not (new := self._kinds(self._lines()) - self._usual) and self._waits(until):
+            pass
         self._link.judged(f"{what} is logged", "nothing is logged that is not always", bool(new))
+        self._before = self._settled()
 
-    def _wait(self) -> None:
+    def _settled(self) -> Counter[str]:
+        """The lines, once no more of them come."""
+        seen, until = self._lines(), self._link.now() + SETTLED
+        while self._waits(until):
+            if (lines := self._lines()) != seen:
+                seen, until = lines, self._link.now() + SETTLED
+        return seen
+
+    def _waits(self, until: float) -> bool:
+        """Wait for the next look; False when it is too late for one, or nobody is left who would log."""
+        if self._link.now() >= until or self._link.ended is not None:
+            return False
         self._link.listen(LOOK)
-        if self._link.ended is not None:
-            raise ControlFailed("a connection that waits", f"socket closed ({self._link.ended})")
+        return True
 
     def _lines(self) -> Counter[str]:
         return Counter(self._read().splitlines())
