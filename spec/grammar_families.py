@@ -47,7 +47,8 @@ FAMILIES = (
         "answers",
         "answers",
         "A server {duty} implement {method}, and answers it with {responses}.",
-        "Send {method} with all that has to be there before it; what comes first is {responses}.",
+        "Send {method} with all that has to be there before it; what comes first is {responses}. So it is "
+        "with each of its bits, if it has any, set where it was not and the other way round, no-wait apart.",
     ),
     Family(
         "implemented",

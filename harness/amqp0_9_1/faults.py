@@ -277,12 +277,6 @@ def is_missing_by_either_name(turn: Turn) -> bool:
 # -- queues --------------------------------------------------------------------------------------------
 
 
-def queue_per_fanout_binding(exchange: Exchange, message: Message, matches: Matching) -> list[str]:
-    """Finds a queue once for each of its bindings to a fanout exchange."""
-    names = queue_per_binding(exchange, message, matches)
-    return names if exchange.type == "fanout" else list(dict.fromkeys(names))
-
-
 def current_everywhere(turn: Turn) -> None:
     """Makes the declared queue the current one of all channels of the connection."""
     for channel in turn.connection.channels.values():

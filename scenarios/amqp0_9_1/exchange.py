@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from harness.amqp0_9_1.broker import Broker
-from harness.amqp0_9_1.connection import AmqpConnection
-from harness.amqp0_9_1.deviations import answers, changes, drops, ignores, rejects, routes
+from harness.amqp0_9_1.connection import AmqpChannel, AmqpConnection
+from harness.amqp0_9_1.deviations import answers, changes, drops, ignores, rejects, routes, swaps
+from harness.amqp0_9_1.entity_faults import routes_as
 from harness.amqp0_9_1.faults import lacks, matches_nothing
-from harness.amqp0_9_1.outcomes import answered, channel_closed, connection_closed, message
+from harness.amqp0_9_1.outcomes import answered, channel_closed, message
 from harness.amqp0_9_1.peer.exchange_table import delete_it
-from harness.amqp0_9_1.peer.routing import fanout
+from harness.amqp0_9_1.peer.routing import direct, fanout
 from harness.amqp0_9_1.vocabulary import (
     ACCESS_REFUSED,
     COMMAND_INVALID,
@@ -18,6 +19,7 @@ from harness.amqp0_9_1.vocabulary import (
     Exchange,
     Queue,
 )
+from scenarios.amqp0_9_1.exchange_types import REFUSED, WAYS, Sent, known_types, publish
 from scenarios.registry import broken_by, scenario
 
 EXTENSIONS = (
@@ -29,11 +31,6 @@ EXTENSIONS = (
     "x-recent-history",
 )
 """The type of the prose's 3.1.3.5, and others that brokers are known to offer."""
-
-NAMED = {"headers": {"x-match": "all", "colour": "red"}}
-"""What a binding needs besides its key, by type of exchange."""
-
-REFUSED = channel_closed() | connection_closed()
 
 
 @scenario("0-9-1/exchange.required-types")
@@ -57,14 +54,14 @@ def topic_and_headers_exist(broker: Broker) -> None:
 
 
 def carries_a_message(broker: Broker, kind: str) -> None:
-    """Declare an exchange; what matches a binding by any of the four types comes to the queue."""
-    channel = broker.channel()
+    """Declare an exchange; what matches a binding by its type comes to the queue."""
+    channel, way = broker.channel(), WAYS[kind]
     queue, exchange = channel.declare_queue(exclusive=True), broker.name("exchange")
     channel.send(Exchange.Declare(exchange, kind))
     channel.expect(Exchange.DeclareOk)
-    channel.ask(Queue.Bind(queue, exchange, "key", arguments=NAMED.get(kind, {})))
+    channel.ask(way.bind(queue, exchange))
     channel.consume(queue, no_ack=True)
-    channel.publish(b"through", exchange=exchange, key="key", headers={"colour": "red"})
+    way.publish(channel, exchange, b"through")
     channel.expect(message(Basic.Deliver, b"through"))
 
 
@@ -78,40 +75,55 @@ BIND = "queue.bind: refuses an exchange that does not exist"
     "has them in one host only", changes(BIND, condition=lacks("amq.fanout", beyond_the_first_host=True))
 )
 @broken_by("does not bind to them", rejects(Queue.Bind, NOT_FOUND, when=lambda it: it.exchange[:4] == "amq."))
+@broken_by("has a direct exchange called amq.fanout", swaps(queues_for=routes_as("amq.fanout", direct)))
+@broken_by("has a fanout exchange called amq.direct", swaps(queues_for=routes_as("amq.direct", fanout)))
+@broken_by("has a direct exchange called amq.topic", swaps(queues_for=routes_as("amq.topic", direct)))
+@broken_by("has a fanout exchange called amq.headers", swaps(queues_for=routes_as("amq.headers", fanout)))
 def every_virtual_host_has_an_instance_of_each_type(broker: Broker) -> None:
     """In each virtual host a queue can be bound to amq.fanout and amq.direct, and to those of other types.
 
-    A second virtual host is looked at where the target can make one.
+    What comes through each is what comes through an exchange of its type that we have declared. A second
+    virtual host is looked at where the target can make one.
     """
-    hosts = [broker.connection()]
+    hosts, types = [broker.connection()], known_types(broker)
     if "second-vhost" in broker.context.facilities:
         hosts.append(broker.connection(**broker.facility("second-vhost")))
     broker.note(f"{len(hosts)} virtual host(s)")
     for host in hosts:
-        has_instance(host, "amq.fanout")
-        has_instance(host, "amq.direct")
-        if knows(broker, "topic"):
-            has_instance(host, "amq.topic")
-        if knows(broker, "headers") and not has_instance(host, "amq.headers", unless="amq.match"):
-            has_instance(host, "amq.match")
+        for kind in types:
+            unless = "amq.match" if kind == "headers" else ""
+            if not has_instance(broker, host, f"amq.{kind}", kind, unless):
+                has_instance(broker, host, unless, kind)
 
 
-def knows(broker: Broker, kind: str) -> bool:
-    """Whether the server implements a type of exchange."""
-    channel = broker.channel(new_connection=True)
-    channel.send(Exchange.Declare(broker.name("exchange"), kind))
-    return isinstance(channel.expect(answered(Exchange.DeclareOk) | REFUSED), Exchange.DeclareOk)
-
-
-def has_instance(host: AmqpConnection, exchange: str, unless: str = "") -> bool:
-    """Bind a temporary queue to the exchange; it may be missing where another name is legal too."""
+def has_instance(broker: Broker, host: AmqpConnection, exchange: str, kind: str, unless: str = "") -> bool:
+    """Judge that an exchange of this type has this name; it may be missing where another name is legal."""
     channel = host.channel()
     channel.misses("exchange")
-    queue = channel.declare_queue(exclusive=True)
-    channel.send(Queue.Bind(queue, exchange, queue, arguments=NAMED["headers"] if unless else {}))
+    queue, twin = channel.declare_queue(exclusive=True), channel.declare_queue(exclusive=True)
+    key, arguments = f"{queue}.*", {"x-match": "all", "for": queue} if kind == "headers" else {}
+    channel.send(Queue.Bind(queue, exchange, key, arguments=arguments))
     missing = channel_closed(NOT_FOUND).under(f"3.1.3.4 calls it {unless}")
     legal = [answered(Queue.BindOk), *([missing] if unless else [])]
-    return isinstance(channel.expect(*legal), Queue.BindOk)
+    if not isinstance(channel.expect(*legal), Queue.BindOk):
+        return False
+    own = channel.declare_exchange(kind)
+    channel.ask(Queue.Bind(twin, own, key, arguments=arguments))
+    came, wanted = through(channel, exchange, queue, queue), through(channel, own, twin, queue)
+    told = f"through {exchange} come the messages"
+    broker.judge(f"{told} {wanted}", f"{told} {came}", came == wanted)
+    channel.ask(Exchange.Delete(own))
+    return True
+
+
+def through(channel: AmqpChannel, exchange: str, queue: str, key: str) -> list[int]:
+    """Which of four messages come to the queue: by the key itself, by a word, by a header, by nothing."""
+    sent = Sent(f"{key}.*"), Sent(f"{key}.word"), Sent("another", {"for": key}), Sent("another")
+    for number, each in enumerate(sent):
+        publish(channel, exchange, each, f"{queue} {number}".encode())
+    # What others publish to it meanwhile may come as well.
+    ours = f"{queue} ".encode()
+    return [int(body.removeprefix(ours)) for body in channel.drain(queue) if body.startswith(ours)]
 
 
 @scenario("0-9-1/exchange.default-exchange")

@@ -12,6 +12,7 @@ from typing import Any
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.compiled import Method
 from harness.amqp0_9_1.connection import FENCE, AmqpChannel, AmqpConnection
+from harness.amqp0_9_1.fields import attribute
 from harness.amqp0_9_1.frames import HEADER, METHOD, ContentHeader, Frame
 from harness.amqp0_9_1.outcomes import Received, closed_silently, code
 from harness.amqp0_9_1.vocabulary import (
@@ -57,6 +58,12 @@ def answers_to(method: GrammarMethod) -> tuple[type[Method], ...]:
     """What the grammar names as responses; recover-ok, which it forgets, is the only one it does not."""
     names = ("recover-ok",) if method.name == "recover" else method.responses
     return tuple(CODEC.methods[f"{method.class_name}.{name}"] for name in names)
+
+
+def bits(method: GrammarMethod) -> list[str]:
+    """The bits of a method that decide something, by their Python names; no-wait has a family of its own."""
+    named = [each for each in method.fields if each.type == "bit" and not each.reserved]
+    return [attribute(each.name) for each in named if each.domain != "no-wait"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,3 +300,13 @@ PREPARED: Mapping[str, Callable[[AmqpChannel, str], Method]] = {
     "tx.rollback": lambda channel, _: _selected(channel, Tx.Rollback()),
 }
 """Each method a server serves on an open channel, after what has to be there before it."""
+
+PASSIVE = "passive"
+"""The bit that asks for what is there already."""
+
+SET: Mapping[str, tuple[str, ...]] = {
+    "channel.flow": ("active",),
+    "basic.consume": ("no_ack",),
+    "basic.get": ("no_ack",),
+}
+"""The bits that are set in what stands in PREPARED."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from harness.amqp0_9_1.broker import Broker
@@ -23,7 +24,19 @@ from harness.amqp0_9_1.vocabulary import (
 )
 from harness.interposer import Condition, always
 from scenarios.amqp0_9_1.channel_flow import asked_to_pause
-from scenarios.amqp0_9_1.grammar_calls import BODY, KEY, Call, answers_to, kind, of, ready, works
+from scenarios.amqp0_9_1.grammar_calls import (
+    BODY,
+    KEY,
+    PASSIVE,
+    SET,
+    Call,
+    answers_to,
+    bits,
+    kind,
+    of,
+    ready,
+    works,
+)
 from scenarios.registry import broken_by, scenario, scenarios_for
 from spec.grammar_rules import Subject
 
@@ -62,18 +75,47 @@ def situations(broker: Broker, about: Subject) -> Iterator[tuple[type[Method], C
         yield response, call
 
 
+def the_other_way(broker: Broker, about: Subject) -> Iterator[Call]:
+    """A call for each bit of a method, with that bit set where else it is clear, or clear where it is set."""
+    assert about.method is not None
+    for bit in bits(about.method):
+        call = ready(broker, about.method, probed=False)
+        if bit == PASSIVE:
+            call.succeeds()
+        yield replace(call, method=call.method.replace(**{bit: not getattr(call.method, bit)}))
+
+
+def refuses_a_bit(about: Subject) -> Interposer | None:
+    """Serves the method only with its bits as they mostly are."""
+    assert about.method is not None
+    usual = SET.get(about.method.full_name, ())
+    looked_at = [bit for bit in bits(about.method) if bit != PASSIVE]
+
+    def is_unusual(sent: Any) -> bool:
+        return any(getattr(sent, bit) != (bit in usual) for bit in looked_at)
+
+    spec = about.method
+    close = Channel.Close(NOT_IMPLEMENTED, "no", spec.class_index, spec.index)
+    return answers(kind(about), close, when=is_unusual) if looked_at else None
+
+
 @scenarios_for(of("answers"))
 @broken_by("does not answer", says_nothing)
 @broken_by("does not implement it", does_without)
+@broken_by("implements it by halves", refuses_a_bit)
 def method_is_answered(broker: Broker, about: Subject) -> None:
-    """The method, with all that it needs before it, gets the response the grammar names.
+    """The method, with all that it needs before it, gets the response the grammar names, each bit set or not.
 
     Afterwards a queue is found that was declared, and none that was not: who agrees to everything, or to
     nothing, has carried out nothing.
     """
+    assert about.method is not None
     for response, call in situations(broker, about):
         call.send()
         call.expect(response)
+    for call in the_other_way(broker, about):
+        call.send()
+        call.expect(answers_to(about.method)[0])
     works(broker)
 
 

@@ -10,6 +10,7 @@ from harness.amqp0_9_1.client import Passage, Unit, methods_received, readable
 from harness.amqp0_9_1.compiled import Method
 from harness.amqp0_9_1.connection import AmqpConnection
 from harness.amqp0_9_1.deviations import (
+    Fault,
     answers,
     changes,
     ends_with,
@@ -20,6 +21,7 @@ from harness.amqp0_9_1.deviations import (
     rewrites,
     withholds,
 )
+from harness.amqp0_9_1.entity_faults import says_close_for_methods
 from harness.amqp0_9_1.frames import HEARTBEAT, METHOD, PROTOCOL_HEADER, Frame, Header
 from harness.amqp0_9_1.outcomes import Received, answered, closed_silently, connection_closed, silence
 from harness.amqp0_9_1.peer.handshake import EXPECT_OPEN, EXPECT_TUNE_OK
@@ -162,7 +164,7 @@ def no_step_of_the_handshake_can_be_left_out(broker: Broker) -> None:
     ):
         for method in early:
             hasty.send(method)
-        told = connection_closed().under("judged by 0-9-1/prose/2.2.4.error-before-open-is-silent")
+        told = connection_closed().under("2.2.4: silence is demanded of whoever has not received Open yet")
         hasty.expect(closed_silently(), told)
 
 
@@ -209,6 +211,27 @@ def error_before_open_ends_without_a_word(broker: Broker) -> None:
     stammerer = broker.started()
     stammerer.send_frames(Frame(METHOD, 0, stammerer.start_ok().encode()[:-1]))
     stammerer.expect(closed_silently())
+
+
+@scenario("0-9-1/prose/2.2.4.error-before-open-is-silent", slow=True)
+@broken_by("says Close when a step is left out", Fault(says_close_for_methods))
+@broken_by(
+    "opens channels for everybody",
+    answers(Channel.Open, Channel.OpenOk()),
+)
+def step_left_out_before_open_ends_without_a_word(broker: Broker) -> None:
+    """In answer to Start a Tune-Ok, a Secure-Ok nobody asked for, a Channel.Open; and Start-Ok behind Tune.
+
+    All before Open: each ends the connection without an octet.
+    """
+    hasty, unasked, early, again = (broker.started() for _ in range(4))
+    hasty.send(Connection.TuneOk())
+    unasked.send(Connection.SecureOk(unasked.start_ok().response))
+    early.unopened().send(Channel.Open())
+    again.authenticate()
+    again.send(again.start_ok())
+    for each in (hasty, unasked, early, again):
+        each.expect(closed_silently())
 
 
 @scenario("0-9-1/prose/2.2.4.socket-closed-after-close-ok", slow=True)

@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections import Counter
 
 from harness.amqp0_9_1.broker import Broker
-from harness.amqp0_9_1.connection import FENCE
-from harness.amqp0_9_1.deviations import changes, confirms, drops, ignores, repeats, withholds
+from harness.amqp0_9_1.connection import AmqpChannel
+from harness.amqp0_9_1.deviations import Fault, changes, confirms, drops, ignores, repeats, swaps, withholds
+from harness.amqp0_9_1.entity_faults import (
+    deaf_while_one_is_closing,
+    delete_what_it_consumed,
+    end_consumer_unseen,
+    end_consumers_unseen,
+    hears_while_none_is_closing,
+)
 from harness.amqp0_9_1.faults import cancel_all_consumers, stop_all_flow
 from harness.amqp0_9_1.frames import method_frame
 from harness.amqp0_9_1.outcomes import answered, message
+from harness.amqp0_9_1.peer.life import cancel_consumer, end_connection
 from harness.amqp0_9_1.peer.queue_table import becomes_current
 from harness.amqp0_9_1.vocabulary import Basic, Channel, Exchange, Queue
+from scenarios.amqp0_9_1.ends import WAYS
 from scenarios.amqp0_9_1.queue_declare import queue_goes
 from scenarios.registry import broken_by, scenario
 
@@ -62,20 +71,33 @@ MISSING = "queue.declare: passive refuses one that does not exist"
 @broken_by("ends all consumers", changes(MISSING, effects=(cancel_all_consumers,)))
 @broken_by("stops all deliveries", changes(MISSING, effects=(stop_all_flow,)))
 @broken_by("hears no other channel any more", ignores(Exchange.Declare))
+@broken_by("holds back all deliveries until Close-Ok", swaps(hears=hears_while_none_is_closing))
+@broken_by("hears no other channel until Close-Ok", Fault(deaf_while_one_is_closing))
 def exception_on_one_channel_leaves_another_alone(broker: Broker) -> None:
-    """A channel is closed for a 404; another one, with a consumer, still delivers and answers."""
+    """A channel is closed for a 404; another one, with a consumer, still delivers and answers.
+
+    It does so before our Close-Ok, and behind it.
+    """
     failing, other = broker.channel(), broker.channel()
     queue = other.declare_queue()
     other.consume(queue, no_ack=True)
     failing.ask(Queue.Declare(broker.name("queue"), passive=True), Channel.Close)
+    is_alive(other, queue)
     failing.send(Channel.CloseOk())
-    other.publish(b"alive", key=queue)
-    other.expect(message(Basic.Deliver, b"alive"))
-    other.send(FENCE)
-    other.expect(Exchange.DeclareOk)
+    is_alive(other, queue)
+
+
+def is_alive(channel: AmqpChannel, queue: str) -> None:
+    """Judge that a channel delivers what is published to the queue it consumes from, and answers."""
+    channel.publish(b"alive", key=queue)
+    channel.expect(message(Basic.Deliver, b"alive"))
+    channel.stays_quiet()
 
 
 LAST = "consumer end: the last one deletes an auto-delete queue"
+CHANNEL_END = "channel end: cancels its consumers"
+CLOSE = "connection.close: is answered"
+HANGING_UP = "connection: hanging up ends it"
 
 
 @scenario("0-9-1/prose/2.2.7.unused-queue-deleted")
@@ -95,3 +117,37 @@ def queue_goes_with_its_last_consumer(broker: Broker) -> None:
     channel.expect(Queue.DeclareOk)
     channel.ask(Basic.Cancel(second))
     queue_goes(channel, queue)
+
+
+@scenario("0-9-1/prose/2.2.7.unused-queue-deleted", slow=True)
+@broken_by("keeps it when a channel ends", changes(CHANNEL_END, effects=(end_consumer_unseen,)))
+@broken_by(
+    "keeps it when a connection is closed", changes(CLOSE, effects=(end_consumers_unseen, end_connection))
+)
+@broken_by(
+    "keeps it when a socket is dropped", changes(HANGING_UP, effects=(end_consumers_unseen, end_connection))
+)
+@broken_by(
+    "goes when any channel with a consumer ends",
+    changes(CHANNEL_END, effects=(cancel_consumer, delete_what_it_consumed)),
+)
+def queue_goes_however_its_last_consumer_ends(broker: Broker) -> None:
+    """So it does when channel or connection of its consumer is closed, or the socket dropped.
+
+    With a consumer of another connection left it stays, and goes when that one is cancelled.
+    """
+    witness = broker.channel()
+    for ends in WAYS:
+        channel = broker.channel(new_connection=True)
+        alone, shared = (channel.declare_queue(durable=True, auto_delete=True) for _ in range(2))
+        for queue in (alone, shared):
+            channel.send(Queue.Declare(queue, passive=True))
+            channel.expect(Queue.DeclareOk)
+            channel.consume(queue)
+        tag = witness.consume(shared)
+        ends(channel)
+        queue_goes(broker.channel(), alone)
+        witness.send(Queue.Declare(shared, passive=True))
+        witness.expect(Queue.DeclareOk)
+        witness.ask(Basic.Cancel(tag))
+        queue_goes(broker.channel(), shared)

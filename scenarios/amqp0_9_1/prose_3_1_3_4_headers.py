@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.connection import AmqpChannel
 from harness.amqp0_9_1.deviations import changes, rejects, routes
+from harness.amqp0_9_1.entity_faults import key_is_one_of_any, no_value_is_none_of_any, reserved_may_match
 from harness.amqp0_9_1.faults import (
     all_must_match,
     any_may_match,
@@ -18,7 +19,7 @@ from harness.amqp0_9_1.faults import (
 from harness.amqp0_9_1.outcomes import answered, channel_closed, message
 from harness.amqp0_9_1.peer.routing import fanout
 from harness.amqp0_9_1.vocabulary import NOT_FOUND, SYNTAX_ERROR, Basic, Exchange, Queue
-from scenarios.amqp0_9_1.exchange import REFUSED, knows
+from scenarios.amqp0_9_1.exchange_types import REFUSED, knows
 from scenarios.registry import broken_by, scenario
 
 Table = Mapping[str, str | None]
@@ -75,42 +76,60 @@ def x_match_tells_whether_all_must_match(broker: Broker) -> None:
 @scenario("0-9-1/prose/3.1.3.4.headers-presence")
 @broken_by("wants a header without a value too", routes(headers=no_value_is_a_value))
 @broken_by("looks at nothing", routes(headers=fanout))
+@broken_by("wants a value where any may match", routes(headers=no_value_is_none_of_any))
 def argument_without_value_matches_any_value(broker: Broker) -> None:
-    """By an argument without a value come messages that have the header, whatever it holds, and no other."""
+    """By an argument without a value come messages that have the header, whatever it holds, and no other.
+
+    So it is where all must match, and where any may, beside another header.
+    """
     channel, exchange = of_headers(broker)
-    queue = bound(channel, exchange, "all", {"a": None})
+    by_all = bound(channel, exchange, "all", {"a": None})
+    by_any = bound(channel, exchange, "any", {"a": None, "c": "3"})
     for body, headers in ((b"first", {"a": "1"}), (b"second", {"a": "2"}), (b"other", {"b": "1"})):
         channel.publish(body, exchange=exchange, headers=headers)
-    get_only(channel, queue, [b"first", b"second"])
+    get_only(channel, by_all, [b"first", b"second"])
+    get_only(channel, by_any, [b"first", b"second"])
 
 
 @scenario("0-9-1/prose/3.1.3.4.headers-ignores-key")
 @broken_by("compares keys as well", routes(headers=headers_and_key))
 @broken_by("looks at nothing", routes(headers=fanout))
+@broken_by("takes an equal key for enough where any may match", routes(headers=key_is_one_of_any))
 def headers_exchange_takes_no_notice_of_keys(broker: Broker) -> None:
-    """By a matching header messages come whatever their key, though the queue is bound with one."""
+    """By a matching header messages come whatever their key, though queues are bound with one.
+
+    So it is where all must match, and where any may.
+    """
     channel, exchange = of_headers(broker)
-    queue = bound(channel, exchange, "all", {"a": "1"}, key="key")
+    queues = [bound(channel, exchange, match, {"a": "1"}, key="key") for match in ("all", "any")]
     channel.publish(b"another header", exchange=exchange, key="key", headers={"a": "2"})
     for key in ("key", "another", ""):
         channel.publish(f"by {key!r}", exchange=exchange, key=key, headers={"a": "1"})
-    get_only(channel, queue, [b"by 'key'", b"by 'another'", b"by ''"])
+    for queue in queues:
+        get_only(channel, queue, [b"by 'key'", b"by 'another'", b"by ''"])
 
 
 @scenario("0-9-1/prose/3.1.3.4.headers-reserved-arguments")
 @broken_by("compares them", routes(headers=counts_what_is_reserved))
 @broken_by("refuses them", rejects(Queue.Bind, SYNTAX_ERROR, when=lambda it: "x-other" in it.arguments))
+@broken_by("counts them where any may match", routes(headers=reserved_may_match))
 def reserved_arguments_do_not_count(broker: Broker) -> None:
-    """By a header and an argument that begins with x- comes a message that has the header alone."""
+    """By a header and an argument that begins with x- comes what has the header, not what has the other.
+
+    So it is where all must match, and where any may.
+    """
     channel, exchange = of_headers(broker)
-    get_ready = bound(channel, exchange, "all", {"a": "1"})
-    channel.publish(b"control", exchange=exchange, headers={"a": "1"})
-    get_only(channel, get_ready, [b"control"])
-    queue = channel.declare_queue()
-    channel.send(Queue.Bind(queue, exchange, arguments={"x-match": "all", "x-other": "1", "a": "1"}))
-    refusal = REFUSED.under("3.1.3.4 reserves such arguments")
-    if isinstance(channel.expect(answered(Queue.BindOk), refusal), Queue.BindOk):
-        channel.publish(b"without it", exchange=exchange, headers={"a": "1"})
+    for match in ("all", "any"):
+        get_ready = bound(channel, exchange, match, {"a": "1"})
+        channel.publish(b"control", exchange=exchange, headers={"a": "1"})
+        get_only(channel, get_ready, [b"control"])
+        queue = channel.declare_queue()
+        channel.send(Queue.Bind(queue, exchange, arguments={"x-match": match, "x-other": "1", "a": "1"}))
+        refusal = REFUSED.under("3.1.3.4 reserves such arguments")
+        if not isinstance(channel.expect(answered(Queue.BindOk), refusal), Queue.BindOk):
+            return
+        for body, headers in ((b"by it alone", {"x-other": "1"}), (b"without it", {"a": "1"})):
+            channel.publish(body, exchange=exchange, headers=headers)
         get_only(channel, queue, [b"without it"])
 
 

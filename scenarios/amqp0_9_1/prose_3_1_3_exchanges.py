@@ -19,7 +19,7 @@ from harness.amqp0_9_1.outcomes import answered, channel_closed, connection_clos
 from harness.amqp0_9_1.peer.routing import direct
 from harness.amqp0_9_1.vocabulary import NOT_FOUND, Basic, Exchange, Queue
 from harness.context import RESTART, Restart
-from scenarios.amqp0_9_1.exchange import REFUSED, knows
+from scenarios.amqp0_9_1.exchange_types import REFUSED, knows
 from scenarios.registry import broken_by, scenario
 
 

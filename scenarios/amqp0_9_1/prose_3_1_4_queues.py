@@ -16,7 +16,7 @@ from harness.amqp0_9_1.peer.basic_table import take_what_is_due
 from harness.amqp0_9_1.peer.deliveries import await_acknowledgement
 from harness.amqp0_9_1.vocabulary import NOT_FOUND, Basic, Exchange, Queue
 from harness.context import RESTART, Restart
-from scenarios.amqp0_9_1.exchange import REFUSED
+from scenarios.amqp0_9_1.exchange_types import REFUSED
 from scenarios.registry import broken_by, scenario
 
 FORTY = 40

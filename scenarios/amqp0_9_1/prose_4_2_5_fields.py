@@ -5,7 +5,8 @@ from __future__ import annotations
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.connection import AmqpChannel
 from harness.amqp0_9_1.content_faults import delivers, header_with, is_header
-from harness.amqp0_9_1.deviations import forwards, mends, objects, rejects, rewrites
+from harness.amqp0_9_1.deviations import changes, forwards, mends, objects, rejects, rewrites
+from harness.amqp0_9_1.entity_faults import set_signed_window
 from harness.amqp0_9_1.frame_faults import sent_on
 from harness.amqp0_9_1.frames import METHOD, Frame
 from harness.amqp0_9_1.outcomes import channel_closed, connection_closed, fields, message, refused, silence
@@ -13,15 +14,19 @@ from harness.amqp0_9_1.vocabulary import (
     FRAME_ERROR,
     NOT_FOUND,
     PRECONDITION_FAILED,
+    REPLY_SUCCESS,
     RESOURCE_LOCKED,
     SYNTAX_ERROR,
     Basic,
+    Connection,
     Queue,
 )
+from scenarios.amqp0_9_1.connection_tune_ok import OPENED
 from scenarios.registry import broken_by, scenario
 
 TEXT = b"with properties"
 FAR_TAG = (1 << 63) + 1
+QOS = "basic.qos: for the channel"
 
 
 def low_32_bits(number: int) -> int:
@@ -42,15 +47,31 @@ def low_32_bits(number: int) -> int:
     "takes a large tag for a negative one",
     rejects(Basic.Ack, SYNTAX_ERROR, lambda ack: ack.delivery_tag >= FAR_TAG),
 )
+@broken_by("takes a large window for none at all", changes(QOS, effects=(set_signed_window,)))
+@broken_by(
+    "takes a large heartbeat for a negative one",
+    rejects(Connection.TuneOk, SYNTAX_ERROR, lambda ok: ok.heartbeat > 32767),
+)
 def integers_use_all_their_bits(broker: Broker) -> None:
-    """Qos with 65535 is answered, priority 9 and timestamp 2 to the 40th come back.
+    """Qos with 65535 is answered and holds no message back, priority 9 and timestamp 2 to the 40th come back.
+
+    A connection opens with a heartbeat of 65535 seconds, and is there when all else has been tried.
 
     A delivery-tag of 2 to the 63rd plus 1 is an unknown one: an error of the channel, or passed over.
     """
+    patient = broker.tuned()
+    patient.send(patient.tune_ok(heartbeat=65535))
+    patient.send(Connection.Open(patient.endpoint.virtual_host))
+    patient.expect(OPENED)
     channel = broker.channel()
     queue = channel.declare_queue()
     channel.send(Basic.Qos(prefetch_count=65535))
     channel.expect(Basic.QosOk)
+    tag = channel.consume(queue)
+    for body in (b"first", b"second"):
+        channel.publish(body, key=queue)
+        channel.expect(message(Basic.Deliver, body))
+    channel.ask(Basic.Cancel(tag))
     channel.publish(TEXT, key=queue, priority=9, timestamp=1 << 40)
     channel.send(Basic.Get(queue, no_ack=True))
     channel.expect(message(Basic.GetOk, TEXT, carrying={"priority": 9, "timestamp": 1 << 40}))
@@ -58,6 +79,8 @@ def integers_use_all_their_bits(broker: Broker) -> None:
     # Not for a wrong reading of its octets: that would be an exception of the connection.
     passed_over = silence().under("refusing unknown tags is judged by 0-9-1/basic.ack.multiple.exists")
     channel.expect(channel_closed(), passed_over)
+    patient.send(Connection.Close(REPLY_SUCCESS, "done"))
+    patient.expect(Connection.CloseOk)
 
 
 NOON = 1_700_000_000

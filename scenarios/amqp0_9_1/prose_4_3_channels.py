@@ -23,7 +23,7 @@ from harness.amqp0_9_1.vocabulary import (
     Exchange,
 )
 from harness.journal import Direction
-from scenarios.amqp0_9_1.exchange import REFUSED
+from scenarios.amqp0_9_1.exchange_types import REFUSED
 from scenarios.amqp0_9_1.grammar_calls import AT_ONCE
 from scenarios.amqp0_9_1.prose_2_3_3_negotiation import BEYOND, few_channels, opened
 from scenarios.registry import broken_by, scenario

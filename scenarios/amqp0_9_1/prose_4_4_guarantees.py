@@ -15,7 +15,7 @@ from harness.amqp0_9_1.faults import never_redelivered
 from harness.amqp0_9_1.outcomes import answered, channel_closed, connection_closed, message, refused
 from harness.amqp0_9_1.peer.basic_table import requeue_all
 from harness.amqp0_9_1.peer.consumers import generate_tag, start_consumer
-from harness.amqp0_9_1.vocabulary import NOT_FOUND, NOT_IMPLEMENTED, Basic, Queue
+from harness.amqp0_9_1.vocabulary import NOT_FOUND, NOT_IMPLEMENTED, Basic, Exchange, Queue
 from scenarios.amqp0_9_1.prose_4_3_channels import in_order
 from scenarios.registry import broken_by, scenario
 
@@ -42,6 +42,47 @@ def what_one_client_is_told_others_see(broker: Broker) -> None:
         there.expect(message(Basic.GetOk, b"told"))
         here.ask(Queue.Delete(queue))
         there.send(Queue.Declare(queue, passive=True))
+        there.expect(*refused(NOT_FOUND))
+        there = reopened(broker, there)
+
+
+TWENTY = 20
+
+
+@scenario("0-9-1/prose/4.4.observations-consistent")
+@broken_by(
+    "confirms an exchange before it is there",
+    answers(Exchange.Declare, Exchange.DeclareOk(), when=lambda it: not it.passive, skip=TWENTY - 1),
+)
+@broken_by("confirms a binding before it is there", answers(Queue.Bind, Queue.BindOk(), skip=TWENTY - 1))
+@broken_by("confirms an Unbind before it is done", answers(Queue.Unbind, Queue.UnbindOk(), skip=TWENTY - 1))
+@broken_by("confirms a Purge before it is done", answers(Queue.Purge, Queue.PurgeOk(1), skip=TWENTY - 1))
+@broken_by(
+    "confirms that an exchange is deleted before it is",
+    answers(Exchange.Delete, Exchange.DeleteOk(), skip=TWENTY - 1),
+)
+def wiring_by_one_client_holds_for_others(broker: Broker) -> None:
+    """Twenty times: an exchange, a binding, its end and a purge are so for another client at once."""
+    here, there = broker.channel(), broker.channel(new_connection=True)
+    queue = here.declare_queue()
+    for _ in range(TWENTY):
+        exchange = here.declare_exchange()
+        there.send(Exchange.Declare(exchange, "direct", passive=True))
+        there.expect(Exchange.DeclareOk)
+        here.bind(queue, exchange, "key")
+        for body in (b"bound", b"purged"):
+            there.publish(body, exchange=exchange, key="key")
+        there.send(Basic.Get(queue, no_ack=True))
+        there.expect(message(Basic.GetOk, b"bound"))
+        here.ask(Queue.Purge(queue))
+        there.send(Basic.Get(queue, no_ack=True))
+        there.expect(Basic.GetEmpty)
+        here.ask(Queue.Unbind(queue, exchange, "key"))
+        there.publish(b"unbound", exchange=exchange, key="key")
+        there.send(Basic.Get(queue, no_ack=True))
+        there.expect(Basic.GetEmpty)
+        here.ask(Exchange.Delete(exchange))
+        there.send(Exchange.Declare(exchange, "direct", passive=True))
         there.expect(*refused(NOT_FOUND))
         there = reopened(broker, there)
 

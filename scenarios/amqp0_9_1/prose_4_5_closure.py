@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.connection import AmqpChannel
 from harness.amqp0_9_1.deviations import changes, drops, forwards, rejects
@@ -16,38 +14,10 @@ from harness.amqp0_9_1.vocabulary import (
     Channel,
     Queue,
 )
+from scenarios.amqp0_9_1.ends import WAYS, by_exception, by_handshake
 from scenarios.amqp0_9_1.prose_2_3_3_negotiation import opened
 from scenarios.amqp0_9_1.prose_3_1_4_queues import counts_consumers
 from scenarios.registry import broken_by, scenario
-
-
-def by_handshake(channel: AmqpChannel) -> None:
-    """Close and Close-Ok."""
-    channel.close()
-
-
-def by_exception(channel: AmqpChannel) -> None:
-    """A queue that does not exist."""
-    channel.ask(Queue.Declare(channel.new_name("queue"), passive=True), Channel.Close)
-    channel.send(Channel.CloseOk())
-
-
-def with_connection(channel: AmqpChannel) -> None:
-    """The connection's Close."""
-    channel.connection.close()
-
-
-def by_dropping_the_socket(channel: AmqpChannel) -> None:
-    """No word."""
-    channel.connection.drop()
-
-
-WAYS: tuple[Callable[[AmqpChannel], None], ...] = (
-    by_handshake,
-    by_exception,
-    with_connection,
-    by_dropping_the_socket,
-)
 
 
 @scenario("0-9-1/prose/4.5.closed-number-reused")

@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.connection import AmqpChannel
-from harness.amqp0_9_1.deviations import answers, changes, drops, forwards, rejects, rewrites, routes, swaps
+from harness.amqp0_9_1.deviations import (
+    Fault,
+    answers,
+    changes,
+    drops,
+    forwards,
+    rejects,
+    rewrites,
+    routes,
+    swaps,
+)
+from harness.amqp0_9_1.entity_faults import (
+    bind_by_key_alone,
+    binds_twice,
+    forget_arguments,
+    joins_durable_ends_unless,
+    queue_per_binding_of,
+)
 from harness.amqp0_9_1.faults import (
     current_everywhere,
     forget_older_bindings,
@@ -14,9 +31,8 @@ from harness.amqp0_9_1.faults import (
     matches_nothing,
     passes_no_blank_key,
     queue_per_binding,
-    queue_per_fanout_binding,
 )
-from harness.amqp0_9_1.outcomes import channel_closed, connection_closed, message, refused
+from harness.amqp0_9_1.outcomes import answered, channel_closed, connection_closed, message, refused
 from harness.amqp0_9_1.peer.queue_table import (
     bind_queue,
     bind_to_the_default_exchange,
@@ -34,10 +50,17 @@ from harness.amqp0_9_1.vocabulary import (
     Queue,
 )
 from harness.context import RESTART, Restart
+from scenarios.amqp0_9_1.exchange_types import REFUSED, WAYS, known_types, publish
 from scenarios.amqp0_9_1.queue import unknown_queue
 from scenarios.registry import broken_by, scenario
 
 BINDINGS = 4
+KEPT = "restart: keeps bindings between durable ends"
+
+
+def has_arguments(bind: Queue.Bind) -> bool:
+    """A binding that is not made by its key alone."""
+    return bool(bind.arguments)
 
 
 def only_the_sentinel_comes(channel: AmqpChannel, queue: str) -> None:
@@ -70,6 +93,27 @@ def same_bind_twice_is_no_error(broker: Broker) -> None:
     channel.expect(message(Basic.Deliver, b"sentinel"), counted)
 
 
+@scenario("0-9-1/queue.bind.duplicates")
+@broken_by(
+    "takes it for an error with arguments", rejects(Queue.Bind, PRECONDITION_FAILED, has_arguments, skip=1)
+)
+@broken_by("delivers twice by arguments", Fault(binds_twice("headers")))
+@broken_by("delivers twice by a pattern", Fault(binds_twice("topic")))
+def same_bind_twice_is_no_error_whatever_the_type(broker: Broker) -> None:
+    """An identical Bind to an exchange of each type is confirmed again, and a message comes once."""
+    for kind in known_types(broker):
+        channel = broker.channel()
+        queue, exchange = channel.declare_queue(durable=True), channel.declare_exchange(kind)
+        channel.ask(WAYS[kind].bind(queue, exchange))
+        channel.send(WAYS[kind].bind(queue, exchange))
+        channel.expect(Queue.BindOk)
+        WAYS[kind].publish(channel, exchange, b"bound")
+        channel.publish(b"sentinel", key=queue)
+        channel.consume(queue, no_ack=True)
+        channel.expect(message(Basic.Deliver, b"bound"))
+        channel.expect(message(Basic.Deliver, b"sentinel"))
+
+
 @scenario("0-9-1/queue.bind.unique")
 @broken_by("delivers once per binding", swaps(queues_for=queue_per_binding))
 def message_that_matches_many_bindings_comes_once(broker: Broker) -> None:
@@ -85,57 +129,91 @@ def message_that_matches_many_bindings_comes_once(broker: Broker) -> None:
     channel.expect(message(Basic.Deliver, b"sentinel"))
 
 
+MATCHING: Mapping[str, tuple[tuple[str, dict[str, str]], ...]] = {
+    "fanout": (("one", {}), ("two", {}), ("three", {})),
+    "direct": (("key", {}), ("key", {"note": "another"})),
+    "headers": (
+        ("", {"x-match": "all", "colour": "red"}),
+        ("", {"x-match": "any", "colour": "red", "size": "small"}),
+        ("key", {"x-match": "all", "colour": "red"}),
+    ),
+}
+"""Keys and arguments of bindings that all match one message, by type of exchange."""
+
+
 @scenario("0-9-1/queue.bind.unique")
-@broken_by("delivers once per key", swaps(queues_for=queue_per_fanout_binding))
-def fanout_with_many_keys_delivers_once(broker: Broker) -> None:
-    """A queue is bound to a fanout exchange under three keys: a message is delivered once."""
-    channel = broker.channel()
-    queue = channel.declare_queue(durable=True)
-    exchange = channel.declare_exchange("fanout")
-    for key in ("one", "two", "three"):
-        channel.bind(queue, exchange, key)
-    channel.consume(queue, no_ack=True)
-    channel.publish(b"once", exchange=exchange, key="one")
-    channel.publish(b"sentinel", key=queue)
-    channel.expect(message(Basic.Deliver, b"once"))
-    channel.expect(message(Basic.Deliver, b"sentinel"))
+@broken_by("delivers once per key", swaps(queues_for=queue_per_binding_of("fanout")))
+@broken_by("delivers once per table of arguments", swaps(queues_for=queue_per_binding_of("headers")))
+@broken_by("delivers once per binding by the same key", swaps(queues_for=queue_per_binding_of("direct")))
+def exchange_of_each_type_delivers_once(broker: Broker) -> None:
+    """A queue is bound in two or three ways to exchanges of the other types: a message is delivered once.
+
+    Two bindings by one key differ in an argument, which the server may refuse.
+    """
+    for kind in [each for each in known_types(broker) if each in MATCHING]:
+        channel = broker.channel()
+        queue, exchange = channel.declare_queue(durable=True), channel.declare_exchange(kind)
+        first, *others = [Queue.Bind(queue, exchange, key, arguments=more) for key, more in MATCHING[kind]]
+        channel.ask(first)
+        for bind in others:
+            channel.send(bind)
+            if not isinstance(channel.expect(answered(Queue.BindOk) | REFUSED), Queue.BindOk):
+                channel = broker.channel()
+        channel.consume(queue, no_ack=True)
+        channel.publish(b"once", exchange=exchange, key="key", headers={"colour": "red"})
+        channel.publish(b"sentinel", key=queue)
+        channel.expect(message(Basic.Deliver, b"once"))
+        channel.expect(message(Basic.Deliver, b"sentinel"))
 
 
 @scenario("0-9-1/queue.bind.transient-exchange")
 @broken_by("refuses it", rejects(Queue.Bind, PRECONDITION_FAILED))
 @broken_by("confirms and does nothing", answers(Queue.Bind, Queue.BindOk()))
 @broken_by("forgets to bind", changes("queue.bind: binds", effects=()))
+@broken_by("forgets to bind by arguments", changes("queue.bind: binds", effects=(bind_by_key_alone,)))
 def durable_queue_binds_to_a_transient_exchange(broker: Broker) -> None:
-    """A durable queue can be bound to a transient exchange, and a message goes that way."""
-    channel = broker.channel()
-    exchange = channel.declare_exchange("direct", durable=False)
-    queue = channel.declare_queue(durable=True)
-    channel.send(Queue.Bind(queue, exchange, "key"))
-    channel.expect(Queue.BindOk)
-    channel.publish(b"bound", exchange=exchange, key="key")
-    channel.consume(queue, no_ack=True)
-    channel.expect(message(Basic.Deliver, b"bound"))
+    """A durable queue can be bound to a transient exchange of each type, and a message goes that way."""
+    for kind in known_types(broker):
+        channel, way = broker.channel(), WAYS[kind]
+        exchange = channel.declare_exchange(kind, durable=False)
+        queue = channel.declare_queue(durable=True)
+        channel.send(way.bind(queue, exchange))
+        channel.expect(Queue.BindOk)
+        way.publish(channel, exchange, b"bound")
+        channel.consume(queue, no_ack=True)
+        channel.expect(message(Basic.Deliver, b"bound"))
 
 
 @scenario("0-9-1/queue.bind.durable-exchange")
 @broken_by("makes every exchange transient", forwards(Exchange.Declare, durable=False))
-@broken_by("forgets the binding", drops("restart: keeps bindings between durable ends"))
+@broken_by("forgets the binding", drops(KEPT))
+@broken_by("forgets its key", changes(KEPT, effects=(forget_routing_key,)))
+@broken_by("forgets its arguments", changes(KEPT, effects=(forget_arguments,)))
 @broken_by(
-    "forgets its key",
-    changes("restart: keeps bindings between durable ends", effects=(forget_routing_key,)),
+    "forgets those to headers exchanges", changes(KEPT, condition=joins_durable_ends_unless("headers"))
 )
+@broken_by("forgets those to topic exchanges", changes(KEPT, condition=joins_durable_ends_unless("topic")))
+@broken_by("forgets those to fanout exchanges", changes(KEPT, condition=joins_durable_ends_unless("fanout")))
 def binding_between_durable_ends_is_there_after_a_restart(broker: Broker) -> Iterator[Restart]:
-    """A durable queue bound to a durable exchange before the restart gets a message that way after it."""
-    channel = broker.channel()
-    exchange = channel.declare_exchange("direct", durable=True)
-    queue = channel.declare_queue(durable=True)
-    channel.bind(queue, exchange, "key")
+    """Durable queues bound to durable exchanges of each type before the restart get messages so after it.
+
+    By a pattern, or by headers, they get those that match and no others.
+    """
+    types, bound = known_types(broker), {}
+    for kind in types:
+        channel = broker.channel()
+        bound[kind] = channel.declare_queue(durable=True), channel.declare_exchange(kind, durable=True)
+        channel.ask(WAYS[kind].bind(*bound[kind]))
     yield RESTART
-    channel = broker.channel()
-    channel.publish(b"still bound", exchange=exchange, key="key")
-    channel.send(Basic.Consume(queue, no_ack=True))
-    channel.expect_answer(Basic.ConsumeOk)
-    channel.expect(message(Basic.Deliver, b"still bound"))
+    for kind, (queue, exchange) in bound.items():
+        channel = broker.channel()
+        stays = WAYS[kind].stays
+        if stays is not None and kind != "direct":
+            publish(channel, exchange, stays, b"not bound")
+        WAYS[kind].publish(channel, exchange, b"still bound")
+        channel.send(Basic.Consume(queue, no_ack=True))
+        channel.expect_answer(Basic.ConsumeOk)
+        channel.expect(message(Basic.Deliver, b"still bound"))
 
 
 @scenario("0-9-1/queue.bind.binding-count")

@@ -15,6 +15,7 @@ from harness.amqp0_9_1.deviations import (
     rewrites,
     routes,
 )
+from harness.amqp0_9_1.entity_faults import generate_name_of_the_connection
 from harness.amqp0_9_1.faults import (
     forget_the_oldest_of_many,
     keep_transient_queues,
@@ -31,6 +32,7 @@ from harness.amqp0_9_1.outcomes import (
 from harness.amqp0_9_1.peer.queue_table import (
     becomes_current,
     bind_queue,
+    bind_to_the_default_exchange,
     create_queue,
     delete_it,
     generate_name,
@@ -100,16 +102,31 @@ def at_least_256_queues_are_possible(broker: Broker) -> None:
     "makes a name and no queue",
     changes("queue.declare: creates one with a generated name", effects=(generate_name,)),
 )
+@broken_by(
+    "counts for each connection by itself",
+    changes(
+        "queue.declare: creates one with a generated name",
+        effects=(
+            generate_name_of_the_connection,
+            create_queue,
+            bind_to_the_default_exchange,
+            becomes_current,
+        ),
+    ),
+)
 def empty_name_makes_a_new_queue_each_time(broker: Broker) -> None:
-    """Three declares with an empty name give three names, none of them blank, of queues that exist."""
-    channel = broker.channel()
+    """Declares with an empty name on three channels of two connections give names of their own.
+
+    None of them is blank, and each is that of a queue that exists.
+    """
+    channels = [broker.channel(), broker.channel(), broker.channel(new_connection=True)]
     names = []
-    for _ in range(3):
+    for channel in 3 * channels:
         channel.send(Queue.Declare(exclusive=True))
         names.append(channel.expect(Queue.DeclareOk).queue)
     different = len(set(filter(None, names)))
-    broker.judge("three different names", f"{different} different names", different == 3)
-    for name in names:
+    broker.judge("nine different names", f"{different} different names", different == len(names))
+    for channel, name in zip(3 * channels, names, strict=True):
         channel.send(Queue.Declare(name, passive=True))
         channel.expect(Queue.DeclareOk)
 

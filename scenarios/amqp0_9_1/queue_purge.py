@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.deviations import answers, changes, rejects, rewrites, withholds
+from harness.amqp0_9_1.entity_faults import purge_what_was_got
 from harness.amqp0_9_1.faults import current_everywhere, forget_what_is_out
 from harness.amqp0_9_1.outcomes import answered, fields, message, refused
 from harness.amqp0_9_1.peer.queue_table import bind_to_the_default_exchange, create_queue, purge_queue
@@ -18,22 +19,30 @@ from scenarios.registry import broken_by, scenario
     changes("queue.purge: removes what awaits no acknowledgement", effects=(purge_queue, forget_what_is_out)),
 )
 @broken_by("does not give it back", withholds(Basic.Deliver, when=lambda deliver: deliver.redelivered))
+@broken_by(
+    "purges what was got",
+    changes("queue.purge: removes what awaits no acknowledgement", effects=(purge_what_was_got,)),
+)
 def purge_spares_what_awaits_acknowledgement(broker: Broker) -> None:
-    """One message is out, two wait: Purge-Ok counts two; the one comes back when its channel is closed."""
+    """Of four messages one is delivered, one got: Purge-Ok counts two, and those that are out come back."""
     channel, other = broker.channel(), broker.channel()
     queue = other.declare_queue(durable=True)
-    other.publish(b"out", key=queue)
+    other.publish(b"delivered", key=queue)
     tag = channel.consume(queue)
     channel.deliveries(1)
     channel.ask(Basic.Cancel(tag))
-    other.publish(b"waiting", key=queue)
-    other.publish(b"waiting", key=queue)
+    for body in (b"got", b"waiting", b"waiting"):
+        other.publish(body, key=queue)
+    other.fence()
+    channel.ask(Basic.Get(queue), Basic.GetOk)
     other.send(Queue.Purge(queue))
     miscounted = answered(Queue.PurgeOk).under("the count is said of the field message-count only")
     other.expect(fields(Queue.PurgeOk, message_count=2), miscounted)
     channel.close()
-    other.consume(queue, no_ack=True)
-    other.expect(message(Basic.Deliver, b"out"))
+    other.send(Basic.Consume(queue, no_ack=True))
+    other.expect_answer(Basic.ConsumeOk)
+    came = {other.observe(message(Basic.Deliver)).body for _ in range(2)}
+    broker.judge("what was delivered and what was got", "other messages", came == {b"delivered", b"got"})
 
 
 @scenario("0-9-1/queue.purge.queue.queue-known")
