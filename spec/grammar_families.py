@@ -175,7 +175,8 @@ FAMILIES = (
         "unopened",
         "unopened-channel",
         "A server refuses {method} on a channel that is not open.",
-        "Send {method} on an open channel, then the same on a channel nobody has opened.",
+        "Send {method} on an open channel, then the same on a channel nobody has opened, and on one that was "
+        "open and has been closed.",
         most=Level.SHOULD,
         binds=Party.CLIENT,
         reason="The grammar of the class channel begins every use with Open. What the server makes of a "

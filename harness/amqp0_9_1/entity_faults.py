@@ -11,7 +11,13 @@ from harness.amqp0_9_1.peer.entities import Binding, Consumer, Exchange, Message
 from harness.amqp0_9_1.peer.events import ChannelState
 from harness.amqp0_9_1.peer.handshake import NEGOTIATING
 from harness.amqp0_9_1.peer.life import delete_queue, joins_durable_ends
-from harness.amqp0_9_1.peer.queue_table import bind_queue, is_bound_already, purge_queue
+from harness.amqp0_9_1.peer.queue_table import (
+    bind_queue,
+    is_bound_already,
+    purge_queue,
+    routing_key,
+    unbind_queue,
+)
 from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.peer.routing import Matching, headers
 from harness.amqp0_9_1.peer.rows import Condition, Row, Tables
@@ -98,6 +104,56 @@ def key_is_one_of_any(binding: Binding, message: Message) -> bool:
     return headers(binding, message) or (by_any and binding.routing_key == message.routing_key)
 
 
+def unbind_from_the_exchange(turn: Turn) -> None:
+    """Takes off all bindings of the queue to the exchange."""
+    bound = turn.host.bound_to(turn.event.exchange)
+    bound[:] = [each for each in bound if each.queue != turn.queue_name]
+
+
+def unbind_by_key(turn: Turn) -> None:
+    """Takes off the first binding with the key, whatever its arguments."""
+    bound = turn.host.bound_to(turn.event.exchange)
+    named = [each for each in bound if (each.queue, each.routing_key) == (turn.queue_name, routing_key(turn))]
+    for each in named[:1]:
+        bound.remove(each)
+
+
+def unbind_without_arguments(turn: Turn) -> None:
+    """Takes off no binding that has arguments."""
+    if not turn.event.arguments:
+        unbind_queue(turn)
+
+
+def unbind_without_pattern(turn: Turn) -> None:
+    """Takes off no binding by a pattern."""
+    if not set(turn.event.routing_key) & set("*#"):
+        unbind_queue(turn)
+
+
+# -- passive Declare -----------------------------------------------------------------------------------
+
+
+def asks_for_its_type(turn: Turn) -> bool:
+    """A passive Declare with the type that the exchange has."""
+    return bool(turn.event.passive) and turn.exchange is not None and turn.exchange.type == turn.event.type
+
+
+def asks_for_a_type_that_exists(turn: Turn) -> bool:
+    """A passive Declare with a type that there is."""
+    return bool(turn.event.passive) and turn.event.type in turn.strategies.routing
+
+
+def asks_without_arguments(turn: Turn) -> bool:
+    """A passive Declare without arguments."""
+    return bool(turn.event.passive) and not turn.event.arguments
+
+
+def asks_as_exclusive_as_it_is(turn: Turn) -> bool:
+    """A passive Declare that says exclusive where the queue is, and shared where it is shared."""
+    # One that does not say it was never meant to.
+    return bool(turn.event.passive) and (turn.queue.exclusive or not turn.event.exclusive)
+
+
 # -- queues --------------------------------------------------------------------------------------------
 
 
@@ -115,6 +171,25 @@ def purge_what_was_got(turn: Turn) -> None:
         channel.unacknowledged = {
             tag: each for tag, each in channel.unacknowledged.items() if each.consumer is not None
         }
+
+
+def _with_tag(turn: Turn, tag: str) -> None:
+    turn.event = turn.event.replace(consumer_tag=tag)
+
+
+def one_tag_for_all(turn: Turn) -> None:
+    """Makes the same tag for all consumers that have none."""
+    _with_tag(turn, "amq.ctag")
+
+
+def tag_of_the_queue(turn: Turn) -> None:
+    """Calls a consumer by its queue."""
+    _with_tag(turn, turn.queue_name)
+
+
+def tag_of_a_client(turn: Turn) -> None:
+    """Calls a consumer as another one of the channel calls itself, if there is any."""
+    _with_tag(turn, next(iter(turn.channel.consumers), "amq.ctag"))
 
 
 # -- ends ----------------------------------------------------------------------------------------------

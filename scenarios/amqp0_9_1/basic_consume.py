@@ -10,6 +10,11 @@ from harness.amqp0_9_1.basic_faults import (
 )
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.deviations import answers, changes, drops, forwards, rejects, rewrites, swaps
+from harness.amqp0_9_1.entity_faults import (
+    one_tag_for_all,
+    tag_of_a_client,
+    tag_of_the_queue,
+)
 from harness.amqp0_9_1.outcomes import answered, channel_closed, connection_closed, message, refused
 from harness.amqp0_9_1.peer.consumers import cancel_ok, consume_ok, start_consumer
 from harness.amqp0_9_1.vocabulary import (
@@ -100,6 +105,40 @@ def same_consumer_tag_works_on_two_channels(broker: Broker) -> None:
     for channel, queue in zip(channels, queues, strict=True):
         channel.publish(queue, key=queue)
         channel.expect(message(Basic.Deliver, queue.encode(), consumer_tag="same"))
+
+
+GENERATED = "basic.consume: starts a consumer with a generated tag"
+
+
+@scenario("0-9-1/basic.consume.consumer-tag.02")
+@broken_by("leaves the tag empty", drops(GENERATED))
+@broken_by("makes one tag for all", changes(GENERATED, effects=(one_tag_for_all, start_consumer)))
+@broken_by("makes one tag for each queue", changes(GENERATED, effects=(tag_of_the_queue, start_consumer)))
+@broken_by("makes a tag that a client has", changes(GENERATED, effects=(tag_of_a_client, start_consumer)))
+def tag_left_empty_is_made_by_the_server(broker: Broker) -> None:
+    """Consumers that are given no tag get one each; messages come under it, and Cancel by it ends that one.
+
+    No two on a channel are alike, nor like one that the client chose; on two channels they should differ.
+    """
+    first, second = broker.channel(), broker.channel()
+    queue, other = first.declare_queue(), first.declare_queue()
+    own, _ = first.consume(queue, consumer_tag="own"), second.consume(queue, consumer_tag="another")
+    tags = []
+    for channel, name in ((first, queue), (first, other), (first, other), (second, other)):
+        channel.send(Basic.Consume(name, no_ack=True))
+        tags.append(str(channel.expect(Basic.ConsumeOk).consumer_tag))
+    *here, elsewhere = tags
+    different = all(tags) and len({own, *here}) == len(here) + 1
+    broker.judge("tags that differ", "a tag that is empty or of another consumer", different)
+    local = "the tag is local to a channel: one of another channel may be the same"
+    broker.judge("another tag on another channel", "the same tag", elsewhere not in here, local)
+    second.close()
+    first.ask(Basic.Cancel(own))
+    first.publish(b"under its tag", key=queue)
+    first.expect(message(Basic.Deliver, b"under its tag", consumer_tag=here[0]))
+    first.ask(Basic.Cancel(here[0]))
+    first.publish(b"to nobody", key=queue)
+    first.stays_quiet()
 
 
 @scenario("0-9-1/basic.consume.exclusive.01")

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.connection import AmqpConnection
-from harness.amqp0_9_1.deviations import answers, drops, ends_with, forwards, swaps
+from harness.amqp0_9_1.deviations import answers, changes, drops, ends_with, forwards, swaps
 from harness.amqp0_9_1.faults import uncut
 from harness.amqp0_9_1.frames import FRAME_MIN_SIZE, OVERHEAD, Frame
-from harness.amqp0_9_1.outcomes import answered, closed_silently, message
-from harness.amqp0_9_1.vocabulary import FRAME_ERROR, NOT_ALLOWED, Basic, Connection
+from harness.amqp0_9_1.outcomes import Received, answered, closed_silently, connection_closed, message
+from harness.amqp0_9_1.vocabulary import FRAME_ERROR, NOT_ALLOWED, Basic, Channel, Connection
 from harness.journal import Direction
 from scenarios.registry import broken_by, scenario
 
@@ -58,6 +58,40 @@ def frame_max_of_frame_min_size_can_be_negotiated(broker: Broker) -> None:
     channel.expect(message(Basic.Deliver, body))
     largest = max(frame_sizes(small))
     broker.judge("frames of at most 4096 octets", "a larger frame", largest <= FRAME_MIN_SIZE)
+
+
+BELOW = "connection.tune-ok: frames below the minimum end in silence"
+
+
+@scenario("0-9-1/connection.tune-ok.frame-max.minimum", slow=True)
+@broken_by("agrees to less", drops(BELOW))
+@broken_by("agrees to one octet less", changes(BELOW, condition=lambda turn: 0 < turn.event.frame_max < 8))
+def less_than_frame_min_size_cannot_be_negotiated(broker: Broker) -> None:
+    """Tune-Ok with a frame-max of 4095, and of 1, then Open: the socket is closed, and nothing said before.
+
+    A server may also take frame-min-size for agreed upon, which a client cannot see.
+    """
+    broker.connection()
+    strangers = [broker.tuned(), broker.tuned()]
+    for stranger, size in zip(strangers, (FRAME_MIN_SIZE - 1, 1), strict=True):
+        stranger.send(stranger.tune_ok(frame_max=size))
+        stranger.send(Connection.Open(stranger.endpoint.virtual_host))
+    told = connection_closed().under("the rule names no reaction; 2.2.4 wants none to be said before Open")
+    raised = OPENED.under("the rule names no reaction: 4096 may count as agreed upon")
+    for stranger in strangers:
+        seen = stranger.expect(closed_silently(), told, raised)
+        if isinstance(seen, Received) and isinstance(seen.method, Connection.OpenOk):
+            carries_full_frames(stranger)
+
+
+def carries_full_frames(connection: AmqpConnection) -> None:
+    """Judge that frames of frame-min-size are taken on a connection that was just opened."""
+    channel = connection.unopened()
+    channel.send(Channel.Open())
+    channel.expect(Channel.OpenOk)
+    connection.link.frame_max = FRAME_MIN_SIZE
+    channel.publish(bytes(2 * FRAME_MIN_SIZE), key=channel.new_name("queue"))
+    channel.stays_quiet()
 
 
 def frame_sizes(connection: AmqpConnection) -> list[int]:

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.deviations import answers, changes, drops, rejects, rewrites, swaps
+from harness.amqp0_9_1.entity_faults import (
+    asks_for_a_type_that_exists,
+    asks_for_its_type,
+    asks_without_arguments,
+)
 from harness.amqp0_9_1.faults import create_while_there_is_room, only_from_durable, only_from_transient
 from harness.amqp0_9_1.outcomes import answered, channel_closed, connection_closed, message, refused
 from harness.amqp0_9_1.peer.exchange_table import create_exchange
@@ -182,6 +189,39 @@ def passive_declare_of_a_missing_exchange_is_not_found(broker: Broker) -> None:
         channel = broker.channel()
         channel.send(Exchange.Declare(missing, "fanout", passive=True))
         channel.expect(channel_closed(NOT_FOUND))
+
+
+PASSIVE = "exchange.declare: passive confirms one that exists"
+MISSING = "exchange.declare: passive refuses one that does not exist"
+OTHER_FIELDS: tuple[dict[str, Any], ...] = (
+    {"type": "fanout"},
+    {"type": "x-no-such-type"},
+    {"type": ""},
+    {"durable": True},
+    {"arguments": {"note": "other"}},
+)
+"""What a passive Declare ignores besides the name of what is a transient direct exchange."""
+
+
+@scenario("0-9-1/prose/2.2.6.exchange-asked-for")
+@broken_by("makes what it was asked for", drops(PASSIVE, MISSING))
+@broken_by("finds everything", answers(Exchange.Declare, Exchange.DeclareOk(), when=lambda it: it.passive))
+@broken_by("looks at the other fields", drops(PASSIVE))
+@broken_by("looks at the type", changes(PASSIVE, condition=asks_for_its_type))
+@broken_by("wants to know the type", changes(PASSIVE, condition=asks_for_a_type_that_exists))
+@broken_by("looks at the arguments", changes(PASSIVE, condition=asks_without_arguments))
+def passive_declare_looks_at_the_name_alone(broker: Broker) -> None:
+    """A passive Declare confirms an exchange that exists, whatever its other fields say, and no other."""
+    look = Exchange.Declare(broker.channel().declare_exchange("direct"), "direct", passive=True)
+    for ignored in ({}, *OTHER_FIELDS):
+        channel = broker.channel()
+        channel.send(look.replace(**ignored))
+        channel.expect(Exchange.DeclareOk)
+    missing = broker.name("exchange")
+    for _ in range(2):
+        channel = broker.channel()
+        channel.send(look.replace(exchange=missing))
+        channel.expect(REFUSED)
 
 
 @scenario("0-9-1/exchange.declare.passive.equivalent")

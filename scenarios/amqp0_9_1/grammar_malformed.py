@@ -9,6 +9,7 @@ from harness.amqp0_9_1.compiled import Method, field_spans
 from harness.amqp0_9_1.deviations import (
     Interposer,
     answers,
+    changes,
     drops,
     ignores,
     mends,
@@ -19,6 +20,7 @@ from harness.amqp0_9_1.deviations import (
 from harness.amqp0_9_1.frame_faults import sent_on, sent_whole, unknown, unreadable
 from harness.amqp0_9_1.frames import BODY, HEADER, METHOD, ContentHeader, Frame, RawFrame, method_frame
 from harness.amqp0_9_1.outcomes import answered, closed_silently, connection_closed
+from harness.amqp0_9_1.peer.events import ChannelState
 from harness.amqp0_9_1.vocabulary import (
     CHANNEL_ERROR,
     COMMAND_INVALID,
@@ -52,6 +54,7 @@ ANOTHER_WAY = (connection_closed() | AT_ONCE).under(
 )
 BEFORE_OPEN = tuple(name for name in HANDSHAKE if name not in ("connection.close", "connection.close-ok"))
 UNDEFINED_TYPE = 9
+CLOSED = "channel.close: is answered"
 NO_CLASS = 0xEFFF
 """The highest class that is reserved for the standard (4.2.4)."""
 NO_METHOD = 1000
@@ -187,12 +190,21 @@ def method_on_channel_zero_is_refused(broker: Broker, about: Subject) -> None:
 @scenarios_for(of("unopened"))
 @broken_by("does not notice it", lambda about: swallows(sent_whole(kind(about), is_unused)))
 @broken_by("serves it there", lambda about: is_served(about, is_unused))
+@broken_by("goes on waiting when it has closed one", changes(CLOSED, next=ChannelState.CLOSING))
 def method_on_a_channel_not_open_is_refused(broker: Broker, about: Subject) -> None:
-    """The method is carried out on an open channel; on one nobody has opened it ends the connection."""
+    """The method is carried out on an open channel; on one nobody has opened it ends the connection.
+
+    So it does on one that was open, and has been closed.
+    """
     assert about.method is not None
     ready(broker, about.method).succeeds()
     call = ready(broker, about.method)
     call.send(number=call.number + UNUSED)
+    call.expect(connection_closed(CHANNEL_ERROR), ANOTHER_WAY)
+    call = ready(broker, about.method)
+    closed = call.connection.channel()
+    closed.close()
+    call.send(number=closed.number)
     call.expect(connection_closed(CHANNEL_ERROR), ANOTHER_WAY)
 
 

@@ -12,6 +12,10 @@ from harness.amqp0_9_1.deviations import (
     forwards,
     rewrites,
 )
+from harness.amqp0_9_1.entity_faults import (
+    asks_as_exclusive_as_it_is,
+    asks_without_arguments,
+)
 from harness.amqp0_9_1.faults import (
     queue_is_shared,
 )
@@ -44,26 +48,43 @@ AGAIN = "queue.declare: confirms the same again"
 OTHERWISE = "queue.declare: refuses another durable or exclusive or other arguments"
 
 
+PASSIVE = "queue.declare: passive confirms one that exists"
+OTHER_FIELDS: tuple[dict[str, Any], ...] = (
+    {"durable": True},
+    {"exclusive": True},
+    {"auto_delete": True},
+    {"arguments": {"note": "other"}},
+)
+"""What a passive Declare ignores besides."""
+
+
 @scenario("0-9-1/queue.declare.passive.passive")
 @broken_by(
     "does not know passive", forwards(Queue.Declare, passive=False, durable=True, when=lambda d: d.passive)
 )
-@broken_by("looks at the other fields", drops("queue.declare: passive confirms one that exists"))
+@broken_by("looks at the other fields", drops(PASSIVE))
 @broken_by("confirms what is not there", answers(Queue.Declare, Queue.DeclareOk("queue"), skip=2))
 @broken_by(
     "reports it, and makes it",
     changes("queue.declare: passive refuses one that does not exist", effects=(create_queue,)),
 )
+@broken_by("looks at the arguments", changes(PASSIVE, condition=asks_without_arguments))
+@broken_by("looks at exclusive", changes(PASSIVE, condition=asks_as_exclusive_as_it_is))
 @broken_by("gives another code", rewrites(Channel.Close, reply_code=ACCESS_REFUSED))
 def passive_declare_of_a_missing_queue_is_not_found(broker: Broker) -> None:
     """A passive declare confirms a queue that exists, whatever its other fields say, and else is 404.
 
     The second time it is 404 again: asking has created nothing.
     """
-    channel = broker.channel()
-    queue, missing = channel.declare_queue(exclusive=True), broker.name("queue")
-    channel.send(Queue.Declare(queue, passive=True, durable=True, auto_delete=True))
-    channel.expect(Queue.DeclareOk)
+    channel, missing = broker.channel(), broker.name("queue")
+    for queue in (channel.declare_queue(exclusive=True), channel.declare_queue(durable=True)):
+        look = Queue.Declare(queue, passive=True)
+        for ignored in (
+            *OTHER_FIELDS,
+            {name: value for each in OTHER_FIELDS for name, value in each.items()},
+        ):
+            channel.send(look.replace(**ignored))
+            channel.expect(Queue.DeclareOk)
     for _ in range(2):
         channel = broker.channel()
         channel.send(Queue.Declare(missing, passive=True))

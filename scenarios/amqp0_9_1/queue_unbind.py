@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.deviations import answers, changes, drops, rejects, rewrites, withholds
+from harness.amqp0_9_1.entity_faults import (
+    unbind_by_key,
+    unbind_from_the_exchange,
+    unbind_without_arguments,
+    unbind_without_pattern,
+)
 from harness.amqp0_9_1.faults import current_everywhere
 from harness.amqp0_9_1.outcomes import answered, channel_closed, connection_closed, message
-from harness.amqp0_9_1.peer.queue_table import bind_to_the_default_exchange, create_queue
+from harness.amqp0_9_1.peer.queue_table import bind_to_the_default_exchange, create_queue, is_bound_already
 from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.vocabulary import (
     COMMAND_INVALID,
@@ -19,6 +27,7 @@ from harness.amqp0_9_1.vocabulary import (
     Connection,
     Queue,
 )
+from scenarios.amqp0_9_1.exchange_types import WAYS, Sent, Way, known_types
 from scenarios.amqp0_9_1.queue import failed_unbind
 from scenarios.registry import broken_by, scenario
 
@@ -73,6 +82,64 @@ def confirmed_unbind_has_not_failed(broker: Broker) -> None:
     channel.publish(b"unbound", exchange="amq.direct", key=queue)
     channel.publish(b"sentinel", key=queue)
     channel.expect(message(Basic.Deliver, b"sentinel"))
+
+
+UNBINDS = "queue.unbind: unbinds"
+ANOTHER: Mapping[str, Way] = {
+    "direct": Way("other", Sent("other")),
+    "topic": Way("*.*.key", Sent("one.two.key")),
+    "fanout": Way("other", Sent("key")),
+    "headers": Way("", Sent(headers={"colour": "blue"}), None, {"x-match": "all", "colour": "blue"}),
+}
+"""By type of exchange, a binding that differs from the one in WAYS, and what passes by it alone."""
+
+
+@scenario("0-9-1/queue.unbind.01")
+@broken_by("takes all bindings off", changes(UNBINDS, effects=(unbind_from_the_exchange,)))
+@broken_by("looks at no arguments", changes(UNBINDS, effects=(unbind_by_key,)))
+@broken_by("takes off none with arguments", changes(UNBINDS, effects=(unbind_without_arguments,)))
+@broken_by("takes off none with a pattern", changes(UNBINDS, effects=(unbind_without_pattern,)))
+def unbind_takes_off_the_binding_it_names(broker: Broker) -> None:
+    """Of two bindings to an exchange of each type one is taken off: it routes no more, the other one does."""
+    for kind in known_types(broker):
+        channel, way, other = broker.channel(), WAYS[kind], ANOTHER[kind]
+        queue, exchange = channel.declare_queue(durable=True), channel.declare_exchange(kind)
+        for each in (other, way):
+            channel.ask(each.bind(queue, exchange))
+        channel.send(way.unbind(queue, exchange))
+        channel.expect(Queue.UnbindOk)
+        if kind != "fanout":
+            way.publish(channel, exchange, b"unbound")
+        other.publish(channel, exchange, b"still bound")
+        channel.consume(queue, no_ack=True)
+        channel.expect(message(Basic.Deliver, b"still bound"))
+        channel.send(other.unbind(queue, exchange))
+        channel.expect(Queue.UnbindOk)
+        other.publish(channel, exchange, b"unbound")
+        channel.publish(b"sentinel", key=queue)
+        channel.expect(message(Basic.Deliver, b"sentinel"))
+
+
+@scenario("0-9-1/queue.unbind.01")
+@broken_by("says nothing where nothing was bound", withholds(Queue.UnbindOk, skip=1))
+@broken_by("ends the connection with another code", changes(UNBINDS, condition=is_bound_already))
+@broken_by("takes off what it finds", changes(UNBINDS, effects=(unbind_from_the_exchange,)))
+def unbinding_what_is_not_bound_is_answered(broker: Broker) -> None:
+    """Queue and exchange exist, the binding does not: Unbind-Ok or a connection exception; others stay."""
+    channel = broker.channel()
+    queue, exchange = channel.declare_queue(durable=True), channel.declare_exchange()
+    channel.ask(Queue.Bind(queue, exchange, "gone"))
+    channel.ask(Queue.Unbind(queue, exchange, "gone"))
+    channel.ask(Queue.Bind(queue, exchange, "key"))
+    channel.send(Queue.Unbind(queue, exchange, "gone"))
+    nothing_failed = answered(Queue.UnbindOk).recorded("nothing was bound, nothing is: a success")
+    not_found = connection_closed(NOT_FOUND).recorded("what was to be unbound is not there: a failure")
+    soft = channel_closed(NOT_FOUND).under("404 is a soft error, which closes the channel")
+    channel.expect(nothing_failed, not_found, soft)
+    channel = broker.channel()
+    channel.publish(b"still bound", exchange=exchange, key="key")
+    channel.consume(queue, no_ack=True)
+    channel.expect(message(Basic.Deliver, b"still bound"))
 
 
 @scenario("0-9-1/queue.unbind.queue.queue-known")

@@ -66,8 +66,14 @@ def has_no_tag(turn: Turn) -> bool:
 
 
 def generate_tag(turn: Turn) -> None:
-    """A blank tag stands for a new unique one."""
-    turn.event = turn.event.replace(consumer_tag=turn.peer.unique("amq.ctag-"))
+    """A blank tag stands for a new unique one; by the policy it is so among those of its channel only."""
+    if turn.policy.consumer_tags == "of the server":
+        tag = turn.peer.unique("amq.ctag-")
+    else:
+        taken = turn.channel.consumers
+        tags = (f"amq.ctag-{number}" for number in range(len(taken) + 1))
+        tag = next(each for each in tags if each not in taken)
+    turn.event = turn.event.replace(consumer_tag=tag)
 
 
 def start_consumer(turn: Turn) -> None:

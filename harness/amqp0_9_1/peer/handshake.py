@@ -128,16 +128,18 @@ def exceeds_the_offer(turn: Turn) -> bool:
 
 
 def is_below_the_minimum(turn: Turn) -> bool:
-    """A frame-max below frame-min-size."""
-    return bool(0 < turn.event.frame_max < FRAME_MIN_SIZE)
+    """A frame-max below frame-min-size, and the policy does not raise it."""
+    below = 0 < turn.event.frame_max < FRAME_MIN_SIZE
+    return below and turn.policy.frame_max_below_minimum == "refuse"
 
 
 def take_limits(turn: Turn) -> None:
     """The lower of both sides' limits; the heartbeat is the one the client wants."""
     wanted, policy, connection = turn.event, turn.policy, turn.connection
-    connection.tune(
-        wanted.channel_max or policy.channel_max, wanted.frame_max or policy.frame_max, wanted.heartbeat
-    )
+    frame_max = wanted.frame_max or policy.frame_max
+    if policy.frame_max_below_minimum == "raise":
+        frame_max = frame_max and max(frame_max, FRAME_MIN_SIZE)
+    connection.tune(wanted.channel_max or policy.channel_max, frame_max, wanted.heartbeat)
 
 
 def host_is_unknown(turn: Turn) -> bool:

@@ -87,6 +87,10 @@ class Policy:
     """A17. A field name outside the syntax of 4.2.5.5: 502, 503, or not looked at (a SHOULD)."""
     tune_zero: Literal["accept", "refuse"] = "accept"
     """A21. Tune-Ok with zero against a limit: taken as our limit, or as higher than it."""
+    frame_max_below_minimum: Literal["refuse", "raise"] = "refuse"
+    """Silent document: Tune-Ok with less than frame-min-size: ends in silence, or 4096 counts as agreed."""
+    consumer_tags: Literal["of the server", "of the channel"] = "of the server"
+    """Tags are unique and local to a channel: counted for all channels together, or for each."""
     channel_max_is: Literal["highest number", "count"] = "highest number"
     """A22. What channel-max limits."""
     no_virtual_host: Refusal | Silent = Refusal(INVALID_PATH)
@@ -188,6 +192,8 @@ _OTHERS: Final[Mapping[str, Sequence[Any]]] = {
     "content_interrupted": ["abort"],
     "illegal_field_name": [Refusal(COMMAND_INVALID), "accept"],
     "tune_zero": ["refuse"],
+    "frame_max_below_minimum": ["raise"],
+    "consumer_tags": ["of the channel"],
     "channel_max_is": ["count"],
     "no_virtual_host": [Refusal(NOT_ALLOWED), "silent"],
     "no_permission": ["silent"],
