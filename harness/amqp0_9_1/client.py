@@ -116,8 +116,7 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
 
     def _went(self, unit: Unit) -> None:
         super()._went(unit)
-        if not self.door.opened:
-            self.door.went(unit)
+        self.door.went(unit)
 
     # -- receiving -------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from harness.amqp0_9_1.compiled import Method
 from harness.amqp0_9_1.frames import BODY, HEADER, METHOD, Frame
 from harness.amqp0_9_1.tables import DecodeError
-from harness.amqp0_9_1.vocabulary import CODEC
+from harness.amqp0_9_1.vocabulary import CODEC, Connection
 
 Matching = Callable[[Frame], bool]
 
@@ -56,3 +56,43 @@ def unknown(class_index: int) -> Matching:
         return False
 
     return matches
+
+
+START, TUNE, OPEN_OK = (
+    sent_on(method, lambda _: True) for method in (Connection.Start, Connection.Tune, Connection.OpenOk)
+)
+"""What the server says before a connection is open: its steps at the door."""
+
+
+def on_channel(number: int) -> Callable[[Frame], Frame]:
+    """The same frame on another channel."""
+    return lambda frame: Frame(frame.type, number, frame.payload)
+
+
+def without_its_last(octets: int) -> Callable[[Frame], Frame]:
+    """A frame that lacks the end of its payload, with the size that it has then."""
+    return lambda frame: Frame(frame.type, frame.channel, frame.payload[:-octets])
+
+
+def with_more(octets: bytes) -> Callable[[Frame], Frame]:
+    """A frame with octets behind what its payload should hold."""
+    return lambda frame: Frame(frame.type, frame.channel, frame.payload + octets)
+
+
+def with_properties(octets: bytes) -> Callable[[Frame], Frame]:
+    """Start with these octets in place of the server's properties."""
+
+    def rewritten(frame: Frame) -> Frame:
+        behind = PROPERTIES + 4 + int.from_bytes(frame.payload[PROPERTIES : PROPERTIES + 4])
+        return Frame(frame.type, frame.channel, frame.payload[:PROPERTIES] + octets + frame.payload[behind:])
+
+    return rewritten
+
+
+def before_it(octets: bytes) -> Callable[[Frame], bytes]:
+    """Something else, and then the frame."""
+    return lambda frame: octets + frame.encode()
+
+
+PROPERTIES = 6
+"""Where the server's properties stand in Start: behind class, method and version."""

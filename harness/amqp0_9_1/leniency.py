@@ -45,6 +45,8 @@ BY_STEP: Mapping[str, str] = {
 
 VERSION_OF_OURS = GRAMMAR.major, GRAMMAR.minor
 
+OF_CONNECTIONS = Connection.Open.spec.class_index.to_bytes(2)
+
 ASKED_BY: Mapping[type[Any], tuple[type[Any], ...]] = {
     Connection.Start: (Header,),
     Connection.Secure: (Connection.StartOk, Connection.SecureOk),
@@ -75,7 +77,7 @@ class Door:
         if isinstance(unit, Header):
             self.ours = unit.octets == PROTOCOL_HEADER and not self._sent
             self._sent[Header] += 1
-        elif isinstance(unit, Frame) and unit.type == METHOD:
+        elif isinstance(unit, Frame) and unit.type == METHOD and unit.payload[:2] == OF_CONNECTIONS:
             try:
                 self._sent[CODEC.method_class(unit.payload)] += 1
             except DecodeError:

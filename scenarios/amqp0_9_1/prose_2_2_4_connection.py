@@ -112,7 +112,9 @@ def until_ours_is_wrong(taken: str) -> str:
 
 @watch("0-9-1/prose/2.2.4.handshake-in-order", during="0-9-1/channel.open.state")
 @broken_by("does not introduce itself", replaces(Connection.Start, Connection.Tune(0, 4096, 0)))
+@broken_by("starts twice", repeats(Connection.Start))
 @broken_by("tunes twice", repeats(Connection.Tune))
+@broken_by("opens twice", repeats(Connection.OpenOk))
 @broken_by("opens in place of tuning", replaces(Connection.Tune, Connection.OpenOk()))
 @broken_by("says something else in place of tuning", replaces(Connection.Tune, Channel.OpenOk()))
 def server_takes_its_steps_in_order(transcript: Iterable[Passage]) -> Iterator[Sighting]:

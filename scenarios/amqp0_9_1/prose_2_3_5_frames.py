@@ -9,11 +9,20 @@ from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.client import Passage, readable
 from harness.amqp0_9_1.connection import FENCE
 from harness.amqp0_9_1.deviations import changes, ignores, replaces, spoils
-from harness.amqp0_9_1.frame_faults import sent_on
+from harness.amqp0_9_1.frame_faults import (
+    START,
+    TUNE,
+    before_it,
+    sent_on,
+    with_more,
+    with_properties,
+    without_its_last,
+)
 from harness.amqp0_9_1.frames import BODY, HEADER, HEARTBEAT, METHOD, Frame
 from harness.amqp0_9_1.outcomes import connection_closed
 from harness.amqp0_9_1.peer.policy import Level
 from harness.amqp0_9_1.peer.refusals import refuse
+from harness.amqp0_9_1.tables import longstr, shortstr
 from harness.amqp0_9_1.vocabulary import (
     COMMAND_INVALID,
     GRAMMAR,
@@ -29,6 +38,8 @@ from scenarios.registry import broken_by, scenario, watch
 
 HARD = tuple(each.value for each in GRAMMAR.constants if each.error_class == "hard-error")
 OPEN_OK = sent_on(Channel.OpenOk, bool)
+UNKNOWN = Frame(METHOD, 0, b"\x00\x0a\x00\x63")
+"""A method that the class connection does not have."""
 EXTENSION = Frame(METHOD, 1, b"\x00\x55\x00\x0b")
 """A method of a class that this version does not have."""
 
@@ -38,6 +49,11 @@ EXTENSION = Frame(METHOD, 1, b"\x00\x55\x00\x0b")
 @broken_by("sends two in a frame", spoils(OPEN_OK, lambda it: Frame(METHOD, it.channel, it.payload * 2)))
 @broken_by("leaves arguments out", spoils(OPEN_OK, lambda it: Frame(METHOD, it.channel, it.payload[:4])))
 @broken_by("has methods of its own", replaces(Channel.OpenOk, EXTENSION.encode()))
+@broken_by("starts without locales", spoils(START, without_its_last(len(longstr("en_US")))))
+@broken_by("starts and says more", spoils(START, with_more(b"\x00")))
+@broken_by("starts with text for its properties", spoils(START, with_properties(shortstr("a broker"))))
+@broken_by("tunes without a heartbeat", spoils(TUNE, without_its_last(2)))
+@broken_by("says what nobody knows before Tune", spoils(TUNE, before_it(UNKNOWN.encode())))
 def method_frame_holds_one_method(transcript: Iterable[Passage]) -> Iterator[Sighting]:
     """Every method frame the server sends holds a method of this version, all of its arguments, no more.
 

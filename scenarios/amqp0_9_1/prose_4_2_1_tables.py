@@ -7,7 +7,8 @@ from typing import Any
 
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.content_faults import delivers, header_with
-from harness.amqp0_9_1.deviations import objects, withholds
+from harness.amqp0_9_1.deviations import objects, spoils, withholds
+from harness.amqp0_9_1.frame_faults import START, with_properties
 from harness.amqp0_9_1.outcomes import (
     Observation,
     Received,
@@ -60,6 +61,7 @@ def without(name: str) -> Callable[[Any], Any]:
 @scenario("0-9-1/prose/4.2.1.table-types-understood")
 @broken_by("loses what has no value", delivers(headers=without("nothing")))
 @broken_by("delivers a float as a text", delivers(headers=lambda table: {**table, "float": "0.5"}))
+@broken_by("has a type of its own", spoils(START, with_properties(b"\x00\x00\x00\x04\x01aZ\x01")))
 @broken_by("does not know a type", objects(header_with(headers=lambda table: "float" in table), SYNTAX_ERROR))
 def values_of_the_agreed_types_come_back(broker: Broker) -> None:
     """A headers table with values of t, b, B, I, f, d, S, A, T, F and V comes with the same values."""

@@ -20,7 +20,7 @@ from harness.amqp0_9_1.deviations import (
     withholds,
 )
 from harness.amqp0_9_1.faults import uncut
-from harness.amqp0_9_1.frame_faults import sent_on
+from harness.amqp0_9_1.frame_faults import OPEN_OK, START, TUNE, before_it, on_channel, sent_on
 from harness.amqp0_9_1.frames import (
     BODY,
     FRAME_MIN_SIZE,
@@ -82,6 +82,8 @@ def of_qos_ok(frame: Frame) -> bool:
 @watch("0-9-1/prose/4.2.3.frame-layout", during="0-9-1/prose/4.2.5.1.integers-unsigned")
 @broken_by("counts the frame-end", spoils(of_qos_ok, lambda frame: long_by(frame, 1).encode()))
 @broken_by("has a type of its own", spoils(of_qos_ok, lambda frame: RawFrame(7, 1, frame.payload).encode()))
+@broken_by("has a type of its own before Start", spoils(START, before_it(RawFrame(7, 0, b"hello").encode())))
+@broken_by("has a type of its own for Start", spoils(START, lambda it: RawFrame(7, 0, it.payload).encode()))
 def everything_divides_into_frames(transcript: Iterable[Passage]) -> Iterator[Sighting]:
     """All that the server sends is frames of the four types, with the size in its place."""
     for at, unit in received(transcript):
@@ -98,6 +100,8 @@ def long_by(frame: Frame, octets: int) -> RawFrame:
 
 @watch("0-9-1/prose/4.2.3.frame-end-is-ce", during="0-9-1/prose/4.2.5.1.integers-unsigned")
 @broken_by("ends a frame with zero", spoils(of_qos_ok, lambda frame: frame.encode()[:-1] + b"\x00"))
+@broken_by("ends Start with zero", spoils(START, lambda frame: frame.encode()[:-1] + b"\x00"))
+@broken_by("ends Tune with zero", spoils(TUNE, lambda frame: frame.encode()[:-1] + b"\x00"))
 def every_frame_ends_with_ce(transcript: Iterable[Passage]) -> Iterator[Sighting]:
     """The last octet of every frame the server sends is CE."""
     for at, unit in received(transcript):
@@ -241,6 +245,9 @@ def of_fence(frame: Frame) -> bool:
 @watch("0-9-1/prose/4.2.3.connection-frames-on-zero", during="0-9-1/prose/4.2.3.heartbeat-on-channel-refused")
 @broken_by("closes on channel 1", spoils(of_close, lambda frame: Frame(METHOD, 1, frame.payload)))
 @broken_by("answers on channel 0", spoils(of_fence, lambda frame: Frame(METHOD, 0, frame.payload)))
+@broken_by("starts on channel 1", spoils(START, on_channel(1)))
+@broken_by("tunes on channel 7", spoils(TUNE, on_channel(7)))
+@broken_by("opens on channel 1", spoils(OPEN_OK, on_channel(1)))
 def channel_zero_is_for_the_connection(transcript: Iterable[Passage]) -> Iterator[Sighting]:
     """Heartbeats and methods of the Connection class come on channel 0, and nothing else does."""
     for at, frame in received(transcript):
