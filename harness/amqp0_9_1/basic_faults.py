@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from harness.amqp0_9_1.peer.basic_table import named, requeue_rejected, tag_is_not_of_a_delivered_message
-from harness.amqp0_9_1.peer.deliveries import deliver, serve, stir_queues_of
+from harness.amqp0_9_1.peer.basic_table import (
+    hold_acknowledgement,
+    named,
+    requeue_rejected,
+    route,
+    tag_is_not_of_a_delivered_message,
+)
+from harness.amqp0_9_1.peer.consumers import set_channel_window
+from harness.amqp0_9_1.peer.deliveries import deliver, serve, settle, stir_queues_of
 from harness.amqp0_9_1.peer.entities import Consumer, Delivery, Entry, Queue
-from harness.amqp0_9_1.peer.life import cancel_consumer, is_persistent, requeue
+from harness.amqp0_9_1.peer.life import abandon_transaction, cancel_consumer, is_persistent, requeue
 from harness.amqp0_9_1.peer.session import Channel
 from harness.amqp0_9_1.peer.strategies import cut_to_frames, hears, in_turn, may_have
 from harness.amqp0_9_1.peer.turn import Reply, Turn, WithContent
+from harness.amqp0_9_1.peer.tx_table import commit
 from harness.amqp0_9_1.vocabulary import Basic
 
 # -- persistence and overflow --------------------------------------------------------------------------
@@ -85,6 +93,24 @@ def size_limits_single_messages(consumer: Consumer, entry: Entry) -> bool:
     """Holds back a message that alone exceeds prefetch-size."""
     window = consumer.channel.window
     return not window.size or window.octets + len(entry.message.body) <= window.size
+
+
+def size_is_not_looked_at(consumer: Consumer, _: Entry) -> bool:
+    """Looks at prefetch-count alone."""
+    windows = (consumer.channel.window, consumer.channel.connection.window)
+    return not any(each.count and each.messages >= each.count for each in windows)
+
+
+def one_message_more(consumer: Consumer, _: Entry) -> bool:
+    """Sends as long as there is any room, however large the message."""
+    windows = (consumer.channel.window, consumer.channel.connection.window)
+    return not any(each.size and each.octets >= each.size for each in windows)
+
+
+def set_window_for_new_ones(turn: Turn) -> None:
+    """Limits what is sent in advance only where no consumer has been started yet."""
+    if not turn.channel.consumers:
+        set_channel_window(turn)
 
 
 def no_window(_: Consumer, __: Entry) -> bool:
@@ -277,3 +303,35 @@ def forget_transaction(turn: Turn) -> None:
     """Lets what was published and acknowledged in a transaction vanish, messages and all."""
     turn.channel.transaction.clear()
     turn.channel.withheld.clear()
+
+
+def settle_anyway(turn: Turn) -> None:
+    """Takes acknowledgements for final though they are rolled back."""
+    for delivery in list(turn.channel.withheld):
+        settle(turn, delivery)
+    forget_transaction(turn)
+
+
+def route_only(turn: Turn) -> None:
+    """Commits publications, and takes acknowledgements back."""
+    publications = [each for each in turn.channel.transaction if each not in turn.channel.withheld]
+    abandon_transaction(turn)
+    for each in publications:
+        route(turn, each)
+
+
+def hold_the_last(turn: Turn) -> None:
+    """Takes an acknowledgement up to a tag for one of that tag alone, in a transaction."""
+    turn.event = turn.event.replace(multiple=False)
+    hold_acknowledgement(turn)
+
+
+def has_something_to_commit(turn: Turn) -> bool:
+    """Confirms a Commit only where there is anything to commit."""
+    return bool(turn.channel.transaction)
+
+
+def commit_the_first(turn: Turn) -> None:
+    """Commits the first act of a transaction alone."""
+    del turn.channel.transaction[1:]
+    commit(turn)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 from harness.amqp0_9_1.basic_faults import (
     all_that_are_out,
     no_window,
+    one_message_more,
     one_more_than_allowed,
+    set_window_for_new_ones,
     set_window_of_this_channel,
+    size_is_not_looked_at,
     size_limits_single_messages,
     window_for_each_consumer,
 )
@@ -18,8 +23,8 @@ from harness.amqp0_9_1.vocabulary import NOT_IMPLEMENTED, Basic, Queue
 from scenarios.registry import broken_by, scenario
 
 LIMIT = 3
-SMALL, LARGE = 100, 1000
-"""Octets of a prefetch-size, and of a message that exceeds it."""
+SMALL, LARGE, FITS_TWICE = 100, 1000, 40
+"""Octets of a prefetch-size, of a message that exceeds it, and of one that fits into it twice."""
 
 
 @scenario("0-9-1/basic.qos.prefetch-size.01")
@@ -40,6 +45,48 @@ def prefetch_size_does_not_limit_single_messages(broker: Broker) -> None:
         channel.publish(body, key=queue)
         delivery = channel.expect(message(Basic.Deliver, body))
         channel.send(Basic.Ack(delivery.delivery_tag))
+
+
+@scenario("0-9-1/basic.qos.prefetch-size.01")
+@broken_by("does not look at it", swaps(window_allows=size_is_not_looked_at))
+@broken_by("takes any room for enough", swaps(window_allows=one_message_more))
+@broken_by("overlooks the bit", forwards(Basic.Qos, when=lambda qos: qos.global_, prefetch_size=0))
+def no_more_than_prefetch_size_is_sent_in_advance(broker: Broker) -> None:
+    """In a window of 100 octets one message of 1000 is out at a time, and of 40 octets two: they fit.
+
+    The window is that of the channel, with global set that of the connection.
+    """
+    for global_, (length, most) in product((False, True), ((LARGE, 1), (FITS_TWICE, 2))):
+        channel = broker.channel(new_connection=global_)
+        queue = queue_of_eight(channel, length)
+        channel.send(Basic.Qos(prefetch_size=SMALL, global_=global_))
+        channel.expect(Basic.QosOk)
+        channel.consume(queue)
+        first = channel.expect(message(Basic.Deliver)).delivery_tag
+        out = [first, *delivered_next(channel, queue)]
+        at_most_the_limit(broker, out, most)
+        channel.send(Basic.Ack(out[-1], multiple=True))
+        next_one = channel.expect(message(Basic.Deliver)).delivery_tag
+        at_most_the_limit(broker, [next_one, *delivered_next(channel, queue)], most)
+
+
+@scenario("0-9-1/basic.qos.prefetch-count.01")
+@broken_by(
+    "spares consumers that are there",
+    changes("basic.qos: for the channel", effects=(set_window_for_new_ones,)),
+)
+def window_governs_consumers_that_are_there(broker: Broker) -> None:
+    """A consumer waits on an empty queue when Qos comes: of eight messages then published three are out.
+
+    By Qos-Ok it applies to all active consumers.
+    """
+    channel = broker.channel()
+    queue = channel.declare_queue()
+    channel.consume(queue)
+    channel.ask(Basic.Qos(prefetch_count=LIMIT))
+    for number in range(8):
+        channel.publish(f"{number}", key=queue)
+    at_most_the_limit(broker, [*first_delivered(channel), *delivered_next(channel, queue)])
 
 
 @scenario("0-9-1/basic.qos.prefetch-count.01")
@@ -93,11 +140,11 @@ def channels_of_a_connection_share_a_global_window(broker: Broker) -> None:
     at_most_the_limit(broker, out)
 
 
-def queue_of_eight(channel: AmqpChannel) -> str:
-    """A queue with eight messages, more than twice the limit."""
+def queue_of_eight(channel: AmqpChannel, length: int = 1) -> str:
+    """A queue with eight messages of so many octets, more than twice the limit."""
     queue = channel.declare_queue()
     for number in range(8):
-        channel.publish(f"{number}", key=queue)
+        channel.publish(length * f"{number}", key=queue)
     channel.depth(queue)
     return queue
 
@@ -116,7 +163,7 @@ def delivered_next(channel: AmqpChannel, queue: str) -> list[int]:
     return tags
 
 
-def at_most_the_limit(broker: Broker, out: list[int]) -> None:
+def at_most_the_limit(broker: Broker, out: list[int], limit: int = LIMIT) -> None:
     """Judge the number of messages that are out unacknowledged."""
-    told = f"at most {LIMIT} unacknowledged messages"
-    broker.judge(told, f"more than {LIMIT} unacknowledged messages", len(out) <= LIMIT)
+    told = f"at most {limit} unacknowledged messages"
+    broker.judge(told, f"more than {limit} unacknowledged messages", len(out) <= limit)

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from harness.amqp0_9_1.basic_faults import forget_transaction
+from itertools import product
+
+from harness.amqp0_9_1.basic_faults import (
+    commit_the_first,
+    forget_transaction,
+    has_something_to_commit,
+    hold_the_last,
+    route_only,
+    settle_anyway,
+)
 from harness.amqp0_9_1.broker import Broker
-from harness.amqp0_9_1.deviations import changes, drops, ignores
-from harness.amqp0_9_1.outcomes import message
+from harness.amqp0_9_1.connection import FENCE
+from harness.amqp0_9_1.deviations import changes, drops, ignores, withholds
+from harness.amqp0_9_1.frames import Frame, content_frames, method_frame
+from harness.amqp0_9_1.outcomes import Silence, answered, message, silence
 from harness.amqp0_9_1.peer.basic_table import requeue_all, return_all_to_their_recipients
 from harness.amqp0_9_1.peer.life import abandon_transaction
 from harness.amqp0_9_1.peer.rows import always
 from harness.amqp0_9_1.peer.tx_table import commit
-from harness.amqp0_9_1.vocabulary import Basic, Tx
+from harness.amqp0_9_1.vocabulary import Basic, Exchange, Tx
+from scenarios.amqp0_9_1.three_ways import unroutable
 from scenarios.amqp0_9_1.tx import transacted
 from scenarios.registry import broken_by, scenario
 
@@ -40,7 +52,7 @@ def acts_take_effect_by_themselves(broker: Broker) -> None:
 @broken_by("acknowledges at once", drops("basic.ack: waits for the commit"))
 @broken_by("commits what is rolled back", changes(ROLLBACK, effects=(commit,)))
 @broken_by("loses what is committed", changes(COMMIT, effects=(forget_transaction,)))
-@broken_by("commits a part", ignores(Basic.Publish, skip=1))
+@broken_by("commits a part", changes(COMMIT, effects=(commit_the_first,)))
 def publish_and_ack_wait_for_the_commit(broker: Broker) -> None:
     """What is published comes with Commit, all of it, not with Rollback; an Ack alone changes nothing."""
     channel, witness = transacted(broker), broker.channel()
@@ -66,6 +78,127 @@ def publish_and_ack_wait_for_the_commit(broker: Broker) -> None:
     channel.close()
     witness.send(look)
     witness.expect(message(Basic.GetOk, b"acknowledged"))
+
+
+TWO = b"first", b"second"
+ENDS = (Tx.Commit(), Tx.CommitOk), (Tx.Rollback(), Tx.RollbackOk)
+THREE_TRANSACTIONS = (
+    (b"committed", Tx.Commit(), Tx.CommitOk),
+    (b"rolled back", Tx.Rollback(), Tx.RollbackOk),
+    (b"as well", Tx.Commit(), Tx.CommitOk),
+)
+
+
+@scenario("0-9-1/prose/2.2.9.transaction-covers-publish-and-ack")
+@broken_by("commits acknowledgements that are rolled back", changes(ROLLBACK, effects=(settle_anyway,)))
+@broken_by("forgets acknowledgements that are committed", changes(COMMIT, effects=(route_only,)))
+@broken_by("acknowledges one for many", changes("basic.ack: waits for the commit", effects=(hold_the_last,)))
+def acknowledgements_end_as_their_transaction(broker: Broker) -> None:
+    """Two messages, acknowledged one by one or up to the second: Commit ends them, Rollback does not."""
+    for multiple, (end, answer) in product((False, True), ENDS):
+        channel, witness = transacted(broker), broker.channel()
+        queue = witness.declare_queue()
+        for body in TWO:
+            witness.publish(body, key=queue)
+        witness.fence()
+        tags = [channel.ask(Basic.Get(queue), Basic.GetOk).delivery_tag for _ in TWO]
+        for tag in tags[int(multiple) :]:
+            channel.send(Basic.Ack(tag, multiple))
+        channel.send(end)
+        channel.expect(answer)
+        channel.close()
+        for _ in TWO:
+            witness.send(Basic.Get(queue, no_ack=True))
+            witness.expect(Basic.GetEmpty if answer is Tx.CommitOk else Basic.GetOk)
+
+
+@scenario("0-9-1/prose/2.2.9.transaction-covers-publish-and-ack")
+@broken_by("confirms only what there is", changes(COMMIT, condition=has_something_to_commit))
+@broken_by("confirms once", withholds(Tx.CommitOk, skip=1))
+def transactions_follow_one_another_unasked(broker: Broker) -> None:
+    """Three transactions and an empty one, sent in one piece: answered in order, each for itself."""
+    channel, witness = transacted(broker), broker.channel()
+    queue, number = witness.declare_queue(), channel.number
+    frames: list[Frame] = []
+    for body, end, _ in THREE_TRANSACTIONS:
+        room = channel.connection.link.frame_max
+        frames += content_frames(number, Basic.Publish("", queue), Basic.Properties(), body, room)
+        frames.append(method_frame(number, end))
+    channel.connection.send_frames(*frames, method_frame(number, Tx.Commit()))
+    for answer in (*(each for _, _, each in THREE_TRANSACTIONS), Tx.CommitOk):
+        channel.expect(answer)
+    for body in (b"committed", b"as well"):
+        witness.send(Basic.Get(queue, no_ack=True))
+        witness.expect(message(Basic.GetOk, body))
+    witness.send(Basic.Get(queue, no_ack=True))
+    witness.expect(Basic.GetEmpty)
+
+
+@scenario("0-9-1/prose/2.2.9.return-in-transaction")
+@broken_by("never returns it", withholds(Basic.Return))
+@broken_by("returns it at once", drops("basic.publish: waits for the commit"))
+def when_a_message_is_returned_is_recorded(broker: Broker) -> None:
+    """A mandatory message without a queue, in a transaction: returned at once, with Commit, or not at all."""
+    channel, nowhere = transacted(broker), unroutable(broker.name("queue"))
+    for end in (Tx.Rollback(), Tx.Commit()):
+        channel.publish(b"in vain", exchange=nowhere.exchange, key=nowhere.routing_key, mandatory=True)
+        channel.send(FENCE)
+        early = message(Basic.Return, b"in vain").recorded("it is returned before the transaction ends")
+        if isinstance(channel.expect(answered(Exchange.DeclareOk).recorded(), early), Basic.Return):
+            channel.control("the method after it", Exchange.DeclareOk)
+        channel.send(end)
+        channel.send(FENCE)
+        came = [channel.control(end.full_name, *OF_AN_END).full_name for _ in range(2)]
+        if Basic.Return.full_name in came:
+            channel.control("the method after it", Exchange.DeclareOk)
+        broker.note(f"{end.full_name} is followed by {' and '.join(came)}")
+
+
+OF_AN_END = (Basic.Return, Tx.CommitOk, Tx.RollbackOk, Exchange.DeclareOk)
+
+
+@scenario("0-9-1/prose/2.2.9.reject-in-transaction")
+@broken_by("does not hear it", ignores(Basic.Reject))
+def when_a_reject_takes_effect_is_recorded(broker: Broker) -> None:
+    """A message rejected with requeue in a transaction goes to the other consumer at once, or with Commit."""
+    channel, other = transacted(broker), broker.channel(new_connection=True)
+    queue = other.declare_queue()
+    other.publish(b"rejected", key=queue)
+    other.fence()
+    taken = channel.ask(Basic.Get(queue), Basic.GetOk)
+    other.consume(queue)
+    channel.send(Basic.Reject(taken.delivery_tag, requeue=True))
+    again = message(Basic.Deliver, b"rejected")
+    if isinstance(other.expect(again.recorded("at once"), silence().recorded("not yet")), Silence):
+        channel.ask(Tx.Commit())
+        other.expect(again.recorded("with the Commit"), silence().recorded("not at all"))
+
+
+@scenario("0-9-1/prose/2.2.9.rollback-redelivers-nothing")
+@broken_by("requeues what is out", changes(ROLLBACK, effects=(requeue_all, abandon_transaction)))
+def rollback_leaves_alone_what_was_not_acknowledged(broker: Broker) -> None:
+    """One message is got and one consumed, neither is acknowledged: nothing comes after Rollback.
+
+    In the next transaction both are acknowledged, and gone.
+    """
+    channel, witness = transacted(broker), broker.channel()
+    queue = witness.declare_queue()
+    for body in TWO:
+        witness.publish(body, key=queue)
+    witness.fence()
+    channel.ask(Basic.Get(queue), Basic.GetOk)
+    channel.consume(queue)
+    channel.deliveries(1)
+    channel.ask(Tx.Rollback())
+    channel.stays_quiet()
+    witness.send(Basic.Get(queue, no_ack=True))
+    witness.expect(Basic.GetEmpty)
+    channel.send(Basic.Ack(0, multiple=True))
+    channel.send(Tx.Commit())
+    channel.expect(Tx.CommitOk)
+    channel.close()
+    witness.send(Basic.Get(queue, no_ack=True))
+    witness.expect(Basic.GetEmpty)
 
 
 @scenario("0-9-1/prose/2.2.9.rollback-redelivers-nothing")
