@@ -128,6 +128,16 @@ def enter_the_first_host(turn: Turn) -> None:
     turn.connection.host = next(iter(turn.peer.virtual_hosts.values()))
 
 
+def is_a_direct_one(turn: Turn) -> bool:
+    """Sees only that the default exchange is declared as what it is."""
+    return not turn.event.exchange and turn.event.type == "direct"
+
+
+def forget_bindings(turn: Turn) -> None:
+    """Makes the exchange anew: nothing is bound to it any more."""
+    turn.host.bound_to(turn.event.exchange).clear()
+
+
 def goes_over_to_another_host(answer: Answer | None) -> Fault:
     """Enters another virtual host whenever Open asks for it, and answers so."""
     row = Row(

@@ -14,6 +14,19 @@ INTERVAL = 1
 """The shortest heartbeat that can be agreed upon, in seconds."""
 
 
+LEISURELY = 60
+"""An interval so long that no scenario outlives it, in seconds."""
+
+
+def beating(broker: Broker) -> AmqpConnection:
+    """A connection on which heartbeats were agreed upon; ends the scenario where the server has none."""
+    connection = broker.tuned()
+    if not connection.tune.heartbeat:
+        broker.inapplicable("the server proposes no heartbeats: it may discard them all (4.2.7)")
+    connection.open(connection.tune_ok(heartbeat=LEISURELY))
+    return connection
+
+
 class Pulse:
     """A connection on which heartbeats of one second were agreed upon, from Tune-Ok on.
 

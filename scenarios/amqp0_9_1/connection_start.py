@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.deviations import offers_header, rewrites, takes_any_header
-from harness.amqp0_9_1.frames import PROTOCOL_HEADER
+from harness.amqp0_9_1.frames import PROTOCOL_HEADER, Header
 from harness.amqp0_9_1.outcomes import HeaderReceived, closed_silently, fields, header_answered
 from harness.amqp0_9_1.tables import Table
 from harness.amqp0_9_1.vocabulary import Connection
@@ -18,11 +20,32 @@ OUR_HEADER = Outcome(
 ANY_HEADER = Outcome(
     "eight octets that begin with AMQP", lambda seen: isinstance(seen, HeaderReceived), waits_for_end=True
 )
+OF_OTHERS: Mapping[str, bytes] = {
+    "0-8": b"AMQP\x01\x01\x08\x00",
+    "0-9": b"AMQP\x01\x01\x00\x09",
+    "0-10": b"AMQP\x01\x01\x00\x0a",
+    "1.0": b"AMQP\x00\x01\x00\x00",
+}
+"""The headers of other protocols of this name."""
+SASL = b"AMQP\x03\x01\x00\x00"
 SASL_OF_1_0 = Outcome(
     "the protocol header of 1.0 for SASL",
-    lambda seen: isinstance(seen, HeaderReceived) and seen.header.octets == b"AMQP\x03\x01\x00\x00",
+    lambda seen: isinstance(seen, HeaderReceived) and seen.header.octets == SASL,
     waits_for_end=True,
 )
+
+
+def is_valid(header: Header) -> bool:
+    """Whether the constant %d0 follows the name, or the header is one of a published version that differs."""
+    return header.octets[4] == 0 or header.octets in (*OF_OTHERS.values(), SASL)
+
+
+VALID_HEADER = Outcome(
+    "a valid protocol header",
+    lambda seen: isinstance(seen, HeaderReceived) and is_valid(seen.header),
+    waits_for_end=True,
+)
+OF_ANOTHER_VERSION = VALID_HEADER.under("4.2.2: a server may offer any version it speaks")
 REQUIRED_FIELDS = ("host", "product", "version", "platform", "information")
 
 
@@ -34,13 +57,14 @@ def without_platform(properties: Table) -> Table:
 @scenario("0-9-1/connection.start.protocol-name")
 @broken_by("closes without a header", offers_header(b""))
 @broken_by("answers with another name", offers_header(b"AMQQ\x00\x00\x09\x01"))
+@broken_by("answers without the constant zero", offers_header(b"AMQP\x01\x00\x09\x01"))
 @broken_by("goes on with Start", takes_any_header())
 def wrong_protocol_name_gets_a_valid_header_then_the_end(broker: Broker) -> None:
     """A header that begins with AMQQ is answered by a valid protocol header, and the socket is closed."""
     broker.started()
     stranger = broker.socket()
     stranger.send_octets(b"AMQQ" + PROTOCOL_HEADER[4:])
-    stranger.expect(OUR_HEADER, ANY_HEADER.under("4.2.2: a server may offer any version it speaks"))
+    stranger.expect(OUR_HEADER, OF_ANOTHER_VERSION)
     stranger.expect(closed_silently())
 
 

@@ -6,9 +6,9 @@ from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.connection import AmqpChannel, AmqpConnection
 from harness.amqp0_9_1.deviations import answers, changes, drops, ignores, rejects, routes, swaps
 from harness.amqp0_9_1.entity_faults import routes_as
-from harness.amqp0_9_1.faults import lacks, matches_nothing
+from harness.amqp0_9_1.faults import forget_bindings, is_a_direct_one, lacks, matches_nothing
 from harness.amqp0_9_1.outcomes import answered, channel_closed, message
-from harness.amqp0_9_1.peer.exchange_table import delete_it
+from harness.amqp0_9_1.peer.exchange_table import declare_ok, delete_it
 from harness.amqp0_9_1.peer.routing import direct, fanout
 from harness.amqp0_9_1.vocabulary import (
     ACCESS_REFUSED,
@@ -144,21 +144,33 @@ def queue_is_reached_by_its_name(broker: Broker) -> None:
 
 
 BLANK = "refuses the default exchange"
+OTHERWISE = "exchange.declare: refuses another durable or other arguments"
 
 
 @scenario("0-9-1/exchange.default-access")
-@broken_by("confirms that it exists", drops(f"exchange.declare: {BLANK}"))
+@broken_by(
+    "lets it be declared with another type",
+    drops(f"exchange.declare: {BLANK}", "exchange.declare: refuses another type", OTHERWISE),
+)
 @broken_by(
     "lets it be deleted", drops(f"exchange.delete: {BLANK}", "exchange.delete: refuses a pre-declared one")
 )
 @broken_by("refuses, and deletes it", changes(f"exchange.delete: {BLANK}", effects=(delete_it,)))
 @broken_by(
-    "declares it again", answers(Exchange.Declare, Exchange.DeclareOk(), when=lambda it: it.exchange == "")
+    "confirms whatever is declared",
+    answers(Exchange.Declare, Exchange.DeclareOk(), when=lambda it: it.exchange == ""),
+)
+@broken_by(
+    "declares it anew",
+    changes(
+        f"exchange.declare: {BLANK}", condition=is_a_direct_one, effects=(forget_bindings,), answer=declare_ok
+    ),
 )
 def default_exchange_cannot_be_declared_or_deleted(broker: Broker) -> None:
     """Declare, passive or not, and Delete of the blank name are refused; then it still carries a message.
 
-    For Declare 406 is as good as 403: `syntax` of exchange.declare names it for a blank name.
+    For Declare 406 is as good as 403: `syntax` of exchange.declare names it for a blank name. Declare-Ok that
+    only says that what is there matches has no effect; for another type it would be one.
     """
     channel = broker.channel()
     named = channel.declare_exchange("direct")
@@ -167,14 +179,17 @@ def default_exchange_cannot_be_declared_or_deleted(broker: Broker) -> None:
     queue = channel.declare_queue()
     refused_by_name = channel_closed(ACCESS_REFUSED, PRECONDITION_FAILED)
     any_other = REFUSED.under("the rule names no code: every exception obeys it")
-    for access, preferred in (
-        (Exchange.Declare("", "direct"), refused_by_name),
-        (Exchange.Declare("", "direct", passive=True), refused_by_name),
-        (Exchange.Delete(""), channel_closed(ACCESS_REFUSED)),
+    matches = answered(Exchange.DeclareOk).under("passive.equivalent: what matches is confirmed, no more")
+    for access, legal in (
+        (Exchange.Declare("", "direct"), [refused_by_name, any_other, matches]),
+        (Exchange.Declare("", "direct", durable=True), [refused_by_name, any_other, matches]),
+        (Exchange.Declare("", "direct", passive=True), [refused_by_name, any_other, matches]),
+        (Exchange.Declare("", "fanout"), [refused_by_name, any_other]),
+        (Exchange.Delete(""), [channel_closed(ACCESS_REFUSED), any_other]),
     ):
         channel = broker.channel()
         channel.send(access)
-        channel.expect(preferred, any_other)
+        channel.expect(*legal)
     channel = broker.channel()
     channel.consume(queue, no_ack=True)
     channel.publish(b"still there", key=queue)

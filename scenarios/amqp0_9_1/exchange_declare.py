@@ -240,7 +240,7 @@ def declare_that_differs_is_refused(broker: Broker) -> None:
     for other, legal in (
         (same.replace(type="direct"), [channel_closed() | connection_closed(NOT_ALLOWED)]),
         (same.replace(durable=True), [channel_closed()]),
-        (same.replace(arguments={"x-conformance": "other"}), [channel_closed(), meaningless]),
+        (same.replace(arguments={"conformance": "other"}), [channel_closed(), meaningless]),
     ):
         is_answered(broker, same)
         channel = broker.channel()

@@ -13,12 +13,19 @@ from harness.amqp0_9_1.peer.events import ConnectionState
 from harness.context import Sighting
 from harness.expect import Outcome
 from harness.journal import Direction
-from scenarios.amqp0_9_1.connection_start import ANY_HEADER, OUR_HEADER
+from scenarios.amqp0_9_1.connection_start import (
+    ANY_HEADER,
+    OF_ANOTHER_VERSION,
+    OUR_HEADER,
+    VALID_HEADER,
+    is_valid,
+)
 from scenarios.registry import broken_by, scenario, watch
 
 REFUSES = "header: another one is answered with ours and the end"
 STAYS = changes(REFUSES, next=ConnectionState.EXPECT_HEADER)
 SOMETHING_ELSE = Outcome("octets of another protocol", lambda seen: isinstance(seen, Unreadable))
+ANOTHER_CONSTANT = b"AMQP\x07\x00\x09\x01"
 HIGHEST_NUMBER = 99
 """Of a version's numbers, which are written with two digits each (1.4.2)."""
 
@@ -26,14 +33,19 @@ HIGHEST_NUMBER = 99
 @watch("0-9-1/prose/4.2.2.header-layout", during="0-9-1/prose/4.2.2.unsupported-version-refused")
 @broken_by("numbers its version beyond 99", offers_header(b"AMQP\x00\x00\x09\xff"))
 @broken_by("writes its name in lower case", offers_header(b"Amqp\x00\x00\x09\x01"))
+@broken_by("writes another constant behind its name", offers_header(ANOTHER_CONSTANT))
 def header_has_name_and_version(transcript: Iterable[Passage]) -> Iterator[Sighting]:
-    """Every header the server sends is AMQP, an octet for the protocol, and three numbers below 100."""
+    """Every header the server sends is AMQP, the octet zero, and three numbers below 100.
+
+    Those of other versions that are published, some with another octet, are headers as well.
+    """
     for each in transcript:
         if each.direction is Direction.SENT:
             continue
         if isinstance(each.unit, Header):
             told = "-".join(map(str, each.unit.version))
-            yield Sighting(max(each.unit.version) <= HIGHEST_NUMBER, f"version {told} at {each.at:.4f} s")
+            held = max(each.unit.version) <= HIGHEST_NUMBER and is_valid(each.unit)
+            yield Sighting(held, f"version {told} behind octet {each.unit.octets[4]} at {each.at:.4f} s")
         elif isinstance(each.unit, Garbage) and each.unit.octets[:1] == PROTOCOL_HEADER[:1]:
             yield Sighting(False, f"eight octets that do not begin with AMQP at {each.at:.4f} s")
 
@@ -52,6 +64,7 @@ def http_is_answered_somehow(broker: Broker) -> None:
 @scenario("0-9-1/prose/4.2.2.unknown-protocol-refused", slow=True)
 @broken_by("closes without a header", offers_header(b""))
 @broken_by("answers with something else", offers_header(b"HTTP/1.1 400 Bad Request\r\n\r\n"))
+@broken_by("answers without the constant zero", offers_header(ANOTHER_CONSTANT))
 @broken_by("goes on with Start", takes_any_header())
 @broken_by("leaves the socket open", STAYS)
 @broken_by("says nothing", drops(REFUSES))
@@ -64,12 +77,13 @@ def unknown_protocol_gets_a_header_and_the_end(broker: Broker) -> None:
     for octets in (b"NONE\x00\x00\x09\x01", b"amqp\x00\x00\x09\x01", method_frame(0, start_ok).encode()):
         stranger = broker.socket()
         stranger.send_octets(octets)
-        stranger.expect(OUR_HEADER, ANY_HEADER.under("4.2.2: a server may offer any version it speaks"))
+        stranger.expect(OUR_HEADER, OF_ANOTHER_VERSION)
         stranger.expect(closed_silently())
 
 
 @scenario("0-9-1/prose/4.2.2.unsupported-version-refused", slow=True)
 @broken_by("closes without a header", offers_header(b""))
+@broken_by("answers without the constant zero", offers_header(ANOTHER_CONSTANT))
 @broken_by("goes on with Start", takes_any_header())
 @broken_by("leaves the socket open", STAYS)
 def unsupported_version_gets_a_header_and_the_end(broker: Broker) -> None:
@@ -78,7 +92,7 @@ def unsupported_version_gets_a_header_and_the_end(broker: Broker) -> None:
     for version in (b"\x00\x63\x01", b"\x63\x00\x00"):
         eager = broker.socket()
         eager.send_octets(PROTOCOL_HEADER[:5] + version)
-        eager.expect(ANY_HEADER)
+        eager.expect(VALID_HEADER)
         eager.expect(closed_silently())
 
 

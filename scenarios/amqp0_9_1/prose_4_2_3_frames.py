@@ -37,6 +37,7 @@ from harness.amqp0_9_1.frames import (
 )
 from harness.amqp0_9_1.outcomes import closed_silently, connection_closed, message, refused, silence
 from harness.amqp0_9_1.peer.refusals import refuse
+from harness.amqp0_9_1.pulse import beating
 from harness.amqp0_9_1.vocabulary import (
     CHANNEL_ERROR,
     COMMAND_INVALID,
@@ -57,6 +58,7 @@ from scenarios.registry import broken_by, scenario, watch
 
 WRONG_END = "the frame ends with"
 """How the reader says that only the last octet of a frame is wrong."""
+OF_NO_FORM = closed_silently().under("4.2.3: a frame of no defined form is fatal")
 BY_HANDSHAKE = connection_closed().under("2.3.7: an open connection is closed by a hand-shake")
 LARGER = "frame: refuses one larger than agreed"
 MISPLACED = "method: refuses the connection class on a channel"
@@ -242,21 +244,34 @@ def of_fence(frame: Frame) -> bool:
     return sent_on(Exchange.DeclareOk, lambda _: True)(frame)
 
 
-@watch("0-9-1/prose/4.2.3.connection-frames-on-zero", during="0-9-1/prose/4.2.3.heartbeat-on-channel-refused")
+def is_of_the_connection(frame: Frame) -> bool:
+    """Heartbeats, and methods of the Connection class."""
+    of_the_class = int.from_bytes(frame.payload[:2]) == Connection.Open.spec.class_index
+    return frame.type == HEARTBEAT or (frame.type == METHOD and of_the_class)
+
+
+@watch(
+    "0-9-1/prose/4.2.3.connection-frames-on-zero",
+    during="0-9-1/prose/4.2.3.connection-method-on-channel-refused",
+)
 @broken_by("closes on channel 1", spoils(of_close, lambda frame: Frame(METHOD, 1, frame.payload)))
-@broken_by("answers on channel 0", spoils(of_fence, lambda frame: Frame(METHOD, 0, frame.payload)))
 @broken_by("starts on channel 1", spoils(START, on_channel(1)))
 @broken_by("tunes on channel 7", spoils(TUNE, on_channel(7)))
 @broken_by("opens on channel 1", spoils(OPEN_OK, on_channel(1)))
-def channel_zero_is_for_the_connection(transcript: Iterable[Passage]) -> Iterator[Sighting]:
-    """Heartbeats and methods of the Connection class come on channel 0, and nothing else does."""
+def connection_speaks_on_channel_zero(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+    """Heartbeats and methods of the Connection class come on channel 0."""
     for at, frame in received(transcript):
-        if isinstance(frame, Frame):
-            of_connection = frame.type == HEARTBEAT or (
-                frame.type == METHOD and int.from_bytes(frame.payload[:2]) == Connection.Open.spec.class_index
-            )
-            told = f"type {frame.type} on channel {frame.channel} at {at:.4f} s"
-            yield Sighting(of_connection == (frame.channel == 0), told)
+        if isinstance(frame, Frame) and is_of_the_connection(frame):
+            yield Sighting(frame.channel == 0, f"type {frame.type} on channel {frame.channel} at {at:.4f} s")
+
+
+@watch("0-9-1/prose/4.2.3.channels-not-zero", during="0-9-1/prose/2.2.3.success-is-silent")
+@broken_by("answers on channel 0", spoils(of_fence, lambda frame: Frame(METHOD, 0, frame.payload)))
+def channels_have_numbers_above_zero(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+    """Methods of other classes come on channels above 0."""
+    for at, frame in received(transcript):
+        if isinstance(frame, Frame) and frame.type == METHOD and not is_of_the_connection(frame):
+            yield Sighting(frame.channel > 0, f"{frame.payload[:4].hex()} on channel 0 at {at:.4f} s")
 
 
 def on_a_channel(number: int) -> bool:
@@ -285,20 +300,25 @@ def connection_close_on_a_channel_is_refused(broker: Broker) -> None:
     unopened.expect(connection_closed(COMMAND_INVALID, CHANNEL_ERROR))
 
 
-@scenario("0-9-1/prose/4.2.3.heartbeat-on-channel-refused")
+@scenario("0-9-1/prose/4.2.3.heartbeat-on-channel-refused", slow=True)
 @broken_by("does not see it", swallows(lambda frame: frame.type == HEARTBEAT and frame.channel > 0))
 @broken_by("passes it over", drops("heartbeat: refuses one on a channel"))
 @broken_by(
     "closes a channel", changes("heartbeat: refuses one on a channel", answer=lambda _: Channel.Close())
 )
+@broken_by(
+    "gives another code", changes("heartbeat: refuses one on a channel", answer=refuse(UNEXPECTED_FRAME))
+)
 def heartbeat_on_a_channel_is_refused(broker: Broker) -> None:
-    """A heartbeat on channel 0 does no harm; on an open channel it ends the connection with 503 or 501."""
-    channel = broker.channel()
+    """With heartbeats agreed upon one on channel 0 does no harm; on an open channel it ends the connection.
+
+    With 503 or 501.
+    """
+    channel = beating(broker).channel()
     channel.connection.heartbeat()
     channel.fence()
     channel.connection.heartbeat(channel.number)
-    another = connection_closed().under("4.2.3 against 4.2.7: neither code can be demanded")
-    channel.expect(connection_closed(COMMAND_INVALID, FRAME_ERROR), another)
+    channel.expect(connection_closed(COMMAND_INVALID, FRAME_ERROR), OF_NO_FORM)
 
 
 @watch("0-9-1/prose/4.2.3.heartbeat-form", during="0-9-1/prose/4.2.7.heartbeats-at-intervals")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
-from typing import Any
 
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.client import Passage, methods_received
 from harness.amqp0_9_1.content_faults import delivers
-from harness.amqp0_9_1.deviations import drops, forwards, mends, rewrites
+from harness.amqp0_9_1.deviations import Interposer, drops, forwards, mends, rewrites
+from harness.amqp0_9_1.field_names import LONGEST, begins_well, goes_on_well, names
 from harness.amqp0_9_1.frames import BODY, HEADER, ContentHeader, Frame, method_frame
 from harness.amqp0_9_1.outcomes import Silence, channel_closed, connection_closed, message
 from harness.amqp0_9_1.vocabulary import COMMAND_INVALID, SYNTAX_ERROR, Basic, Connection, Queue
@@ -19,32 +18,42 @@ from harness.expect import Outcome
 from scenarios.registry import broken_by, scenario, watch
 
 TEXT = b"with a table"
-LEGAL = re.compile(r"(?:[^\W\d_]|[$#])(?:[\w$#]){0,127}")
-"""A letter, $ or #, then these, digits and underlines; which letters are meant the document does not say."""
 
 
-def illegal_names(table: Mapping[str, Any]) -> Iterator[str]:
-    """The field names of a table, and of those in it, that break the syntax."""
-    for name, value in table.items():
-        if not LEGAL.fullmatch(name):
-            yield name
-        if isinstance(value, Mapping):
-            yield from illegal_names(value)
+def of_the_server(transcript: Iterable[Passage], is_well: Callable[[str], bool]) -> Iterator[Sighting]:
+    """Whether every field name of the server's properties, those in tables within too, is well."""
+    for at, method in methods_received(transcript):
+        if isinstance(method, Connection.Start):
+            wrong = [each for each in names(method.server_properties) if not is_well(each)]
+            told = f"illegal field names {', '.join(map(repr, wrong))}" if wrong else "legal names"
+            yield Sighting(not wrong, f"{told} at {at:.4f} s")
+
+
+def with_names(*added: str) -> Interposer:
+    """Has these names in a table within its properties."""
+    abilities = {"abilities": dict.fromkeys(added, True)}
+    return rewrites(Connection.Start, server_properties=lambda told: {**told, **abilities})
 
 
 @watch("0-9-1/prose/4.2.5.5.own-field-names-legal", during="0-9-1/connection.start.locales.required-support")
-@broken_by(
-    "begins a name in a table within with a digit",
-    rewrites(Connection.Start, server_properties=lambda told: {**told, "abilities": {"1st": True}}),
-)
-def server_properties_have_legal_names(transcript: Iterable[Passage]) -> Iterator[Sighting]:
-    """Every field name of the server's properties begins with a letter, $ or # and goes on as it may."""
-    for at, method in methods_received(transcript):
-        if isinstance(method, Connection.Start):
-            wrong = ", ".join(illegal_names(method.server_properties))
-            yield Sighting(
-                not wrong, f"illegal field names {wrong} at {at:.4f} s" if wrong else "legal names"
-            )
+@broken_by("begins a name in a table within with a digit", with_names("1st"))
+@broken_by("begins a name with a hyphen", with_names("-x"))
+@broken_by("has a name that is empty", with_names(""))
+def server_properties_begin_as_they_must(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+    """Every field name of the server's properties begins with a letter, $ or #."""
+    yield from of_the_server(transcript, begins_well)
+
+
+@watch("0-9-1/prose/4.2.5.5.own-field-names-go-on", during="0-9-1/connection.start.locales.required-support")
+@broken_by("has a dot in a name", with_names("build.number"))
+@broken_by("has a hyphen in a name", with_names("build-number"))
+@broken_by("has a name that is too long", with_names("x" * (LONGEST + 1)))
+def server_properties_go_on_as_they_may(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+    """Behind its first character every field name of the server's properties goes on as it may.
+
+    It has 128 characters at most.
+    """
+    yield from of_the_server(transcript, goes_on_well)
 
 
 @scenario("0-9-1/prose/4.2.5.5.field-names-validated")
@@ -52,7 +61,7 @@ def server_properties_have_legal_names(transcript: Iterable[Passage]) -> Iterato
 @broken_by("does not answer", drops("method: refuses illegal field names"))
 @broken_by(
     "takes names of any length",
-    forwards(Queue.Bind, when=lambda sent: any(len(name) > 128 for name in sent.arguments), arguments={}),
+    forwards(Queue.Bind, when=lambda sent: any(len(name) > LONGEST for name in sent.arguments), arguments={}),
 )
 def illegal_field_name_is_refused(broker: Broker) -> None:
     """An argument called a1 is taken, one called 1a and one with a name of 129 letters end the connection.
@@ -61,7 +70,7 @@ def illegal_field_name_is_refused(broker: Broker) -> None:
     to know each.
     """
     another = (connection_closed() | channel_closed()).under("4.2.5.5: refused, in another way")
-    for name in ("1a", "x" * 129):
+    for name in ("1a", "x" * (LONGEST + 1)):
         channel = broker.channel(new_connection=True)
         queue = channel.declare_queue()
         channel.ask(Queue.Bind(queue, "amq.direct", queue, arguments={"a1": 1}))

@@ -20,7 +20,7 @@ from harness.amqp0_9_1.frames import BODY, HEADER, HEARTBEAT, ContentHeader, Fra
 from harness.amqp0_9_1.outcomes import Silence, closed_silently, connection_closed, message, silence
 from harness.amqp0_9_1.peer.events import ConnectionState
 from harness.amqp0_9_1.peer.refusals import refuse
-from harness.amqp0_9_1.pulse import Pulse
+from harness.amqp0_9_1.pulse import Pulse, beating
 from harness.amqp0_9_1.vocabulary import (
     CONNECTION_FORCED,
     FRAME_ERROR,
@@ -32,6 +32,7 @@ from harness.amqp0_9_1.vocabulary import (
 )
 from harness.context import Sighting
 from harness.journal import Direction
+from scenarios.amqp0_9_1.prose_4_2_3_frames import OF_NO_FORM
 from scenarios.registry import broken_by, scenario, watch
 
 REFUSES = "heartbeat: refuses one with a payload"
@@ -59,13 +60,15 @@ def says_something(frame: Frame) -> bool:
 @broken_by("passes it over", drops(REFUSES))
 @broken_by("gives another code", changes(REFUSES, answer=refuse(SYNTAX_ERROR)))
 def heartbeat_with_a_payload_is_refused(broker: Broker) -> None:
-    """A heartbeat is taken without a word, one with an octet in it ends the connection with 501."""
-    channel = broker.channel()
+    """With heartbeats agreed upon one is taken without a word; one with an octet in it ends the connection.
+
+    With 501.
+    """
+    channel = beating(broker).channel()
     channel.connection.heartbeat()
     channel.fence()
     channel.connection.send_frames(Frame(HEARTBEAT, 0, b"\x00"))
-    undefined = closed_silently().under("4.2.3: a frame of no defined form is fatal")
-    channel.expect(connection_closed(FRAME_ERROR), undefined)
+    channel.expect(connection_closed(FRAME_ERROR), OF_NO_FORM)
 
 
 TEXT = b"around a heartbeat"

@@ -55,14 +55,19 @@ def wait_for_the_client(turn: Turn) -> None:
     turn.connection.wait(turn.policy.linger)
 
 
+def heartbeats_are_looked_at(turn: Turn) -> bool:
+    """They were agreed upon, or the policy does not discard them all."""
+    return bool(turn.connection.interval) or turn.policy.unagreed_heartbeats == "check"
+
+
 def heartbeat_on_a_channel(turn: Turn) -> bool:
-    """Its channel is not zero."""
-    return bool(turn.event.channel)
+    """Its channel is not zero, and heartbeats are looked at."""
+    return bool(turn.event.channel) and heartbeats_are_looked_at(turn)
 
 
 def heartbeat_with_payload(turn: Turn) -> bool:
-    """It is not empty."""
-    return bool(turn.event.size)
+    """It is not empty, and heartbeats are looked at."""
+    return bool(turn.event.size) and heartbeats_are_looked_at(turn)
 
 
 def heartbeat_is_valid(turn: Turn) -> bool:

@@ -31,6 +31,11 @@ def name_is_illegal(turn: Turn) -> bool:
     return not has_name_syntax(turn.event.exchange, turn.policy.name_limit)
 
 
+def is_the_default_and_cannot_match(turn: Turn) -> bool:
+    """The default exchange, of which the policy does not even say that it matches."""
+    return is_the_default_exchange(turn) and turn.policy.blank_exchange != "confirm"
+
+
 def passive_and_missing(turn: Turn) -> bool:
     """Only a check, and there is no such exchange."""
     return turn.event.passive and exchange_is_missing(turn)
@@ -116,7 +121,7 @@ EXCHANGE = (
         "exchange.declare: refuses the default exchange",
         OPEN,
         Exchange.Declare,
-        is_the_default_exchange,
+        is_the_default_and_cannot_match,
         answer=refuse_by(lambda policy: policy.blank_exchange),
     ),
     Row(

@@ -79,6 +79,8 @@ class Policy:
     """A content frame on channel zero, where it belongs to no method: 504 (4.2.6.1) or 505 (4.2.6)."""
     heartbeat_on_channel: int = COMMAND_INVALID
     """A12. A heartbeat on another channel than zero: 503 (4.2.3) or 501 (4.2.7)."""
+    unagreed_heartbeats: Literal["check", "discard"] = "check"
+    """4.2.7: where no heartbeats were agreed upon, invalid ones are refused, or discarded like all others."""
     framing_error: Refusal | Silent = "silent"
     """A13. Undefined frame type or bad frame-end: closed in silence (4.2.3), or Close with 501 (2.3.7)."""
     content_interrupted: Refusal | Literal["abort"] = Refusal(UNEXPECTED_FRAME)
@@ -150,8 +152,8 @@ class Policy:
     """Silent document: a channel's method on channel zero: 504 (as 4.2.6.1 for content) or 503."""
     beyond_channel_max: int = CHANNEL_ERROR
     """2.3.3 says disconnect, without a code: 504 or 530."""
-    blank_exchange: int = ACCESS_REFUSED
-    """Declare of the blank exchange breaks default-access (403) and syntax (406)."""
+    blank_exchange: int | Literal["confirm"] = ACCESS_REFUSED
+    """Declare of the blank exchange breaks default-access (403) and syntax (406), or finds it there."""
     unacknowledged_count_as_messages: bool = True
     """Silent document: whether if-empty spares a queue all of whose messages await acknowledgement."""
     unacknowledged_count_as_deleted: bool = False
@@ -188,6 +190,7 @@ _OTHERS: Final[Mapping[str, Sequence[Any]]] = {
     "bad_content_header": [UNEXPECTED_FRAME],
     "content_on_zero": [UNEXPECTED_FRAME],
     "heartbeat_on_channel": [FRAME_ERROR],
+    "unagreed_heartbeats": ["discard"],
     "framing_error": [Refusal(FRAME_ERROR)],
     "content_interrupted": ["abort"],
     "illegal_field_name": [Refusal(COMMAND_INVALID), "accept"],
@@ -223,7 +226,7 @@ _OTHERS: Final[Mapping[str, Sequence[Any]]] = {
     "undecodable": [SYNTAX_ERROR],
     "channel_zero": [COMMAND_INVALID],
     "beyond_channel_max": [NOT_ALLOWED],
-    "blank_exchange": [PRECONDITION_FAILED],
+    "blank_exchange": [PRECONDITION_FAILED, "confirm"],
     "unacknowledged_count_as_messages": [False],
     "unacknowledged_count_as_deleted": [True],
 }

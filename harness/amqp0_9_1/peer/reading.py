@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from harness.amqp0_9_1.compiled import Method, attribute, field_spans, property_spans
+from harness.amqp0_9_1.field_names import is_legal, names
 from harness.amqp0_9_1.peer.events import (
     ContentHeaderReceived,
     Event,
@@ -19,10 +19,6 @@ from harness.amqp0_9_1.vocabulary import CODEC
 from harness.annotation import Span
 from spec.grammar_families import CONTESTED
 
-# 4.2.5.5 allows letters, digits, $, # and underlines. The hyphen is needed as well: the document's own
-# x-match (3.1.3.4) could not be sent otherwise.
-_FIELD_NAME = re.compile(r"[A-Za-z$#][A-Za-z0-9$#_-]{0,127}")
-
 _TABLES = {
     method: [attribute(field.name) for field in method.fields if field.type == "table"]
     for method in CODEC.methods.values()
@@ -31,13 +27,7 @@ _TABLES = {
 
 def legal_names(value: Any) -> bool:
     """Whether every field name in a table, at any depth, has the syntax of 4.2.5.5."""
-    if isinstance(value, Mapping):
-        return all(map(_FIELD_NAME.fullmatch, value)) and _all_legal(value.values())
-    return not isinstance(value, list) or _all_legal(value)
-
-
-def _all_legal(values: Iterable[Any]) -> bool:
-    return all(legal_names(each) for each in values if isinstance(each, (dict, list)))
+    return all(map(is_legal, names(value)))
 
 
 def holds_contested_types(payload: bytes, spans: Iterable[Span]) -> bool:

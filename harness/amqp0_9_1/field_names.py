@@ -1,0 +1,42 @@
+"""Names of fields in tables, as 4.2.5.5 has them: one expression for who judges and who is judged."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+LONGEST = 128
+"""Characters of a name."""
+_BEGINS = re.compile(r"[^\W\d_]|[$#]")
+_GOES_ON = re.compile(r"(?:x-|.)?[\w$#]*", re.DOTALL)
+
+
+def begins_well(name: str) -> bool:
+    """Whether a name begins with a letter, $ or #; which letters are meant the document does not say."""
+    return _BEGINS.match(name) is not None
+
+
+def goes_on_well(name: str) -> bool:
+    """Whether all behind a name's first character are letters, $, #, digits and underlines, 128 at most.
+
+    The hyphen is none of them, yet the document's own x-match has one, and all names that begin with x- are
+    reserved by it (3.1.3.4): there it is legal, and nowhere else.
+    """
+    return len(name) <= LONGEST and _GOES_ON.fullmatch(name) is not None
+
+
+def is_legal(name: str) -> bool:
+    """Whether a name both begins and goes on as it may."""
+    return begins_well(name) and goes_on_well(name)
+
+
+def names(value: Any) -> Iterator[str]:
+    """Every field name in a table, and in the tables and arrays inside it."""
+    if isinstance(value, Mapping):
+        yield from value
+        for each in value.values():
+            yield from names(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from names(each)
