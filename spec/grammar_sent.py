@@ -32,9 +32,13 @@ UNTOLD: Mapping[str, str] = {"challenge": OPAQUE, "heartbeat": WISH, "reply-text
 """Why what a field carries cannot be judged, by its name."""
 
 COUNTED = "The message that is out awaits acknowledgement: by the domain's text it is not counted."
+PRESENT = (
+    "When a message that was published is present in its queue is not said: it is looked for once another "
+    "was got that was published with it."
+)
 BLAMED = (
-    "Only methods that can be read and are alone at fault are tried. 0-9-1/prose/2.3.6.exception-tells-why "
-    "watches every Close, and is content with zeros."
+    "Only methods that can be read and are alone at fault are tried. Every Close of the run is looked at by "
+    "0-9-1/prose/2.3.6.exception-tells-why, which asks for one of those that can have caused it."
 )
 CODES = (
     "Any constant of an error will do: whether it is the one that fits is judged by the rules about the "
@@ -71,7 +75,7 @@ READINGS: Mapping[str, str] = {
     "channel.close.reply-code": CODES,
     "channel.close.class-id": BLAMED,
     "channel.close.method-id": BLAMED,
-    "queue.declare-ok.message-count": COUNTED,
+    "queue.declare-ok.message-count": f"{COUNTED} {PRESENT}",
     "queue.declare-ok.consumer-count": "That it counts at all is "
     "0-9-1/prose/3.1.6.consumer-created-and-destroyed. Whether a paused consumer is left out is looked at "
     "where the server can pause one.",

@@ -21,6 +21,7 @@ from harness.expect import ControlFailed
 from scenarios.amqp0_9_1.grammar_calls import BODY, KEY, kind
 from scenarios.amqp0_9_1.grammar_fields import name
 from scenarios.amqp0_9_1.grammar_sent import carrying, fills, one_more
+from scenarios.amqp0_9_1.grammar_sent_queue import filled
 from scenarios.registry import broken_by, scenario, scenarios_for
 from spec.grammar_rules import Subject
 
@@ -151,14 +152,12 @@ def returned_message_says_where_it_was_published(broker: Broker, about: Subject)
 @broken_by("counts the message itself", rewrites(Basic.GetOk, message_count=one_more))
 @broken_by("counts none", rewrites(Basic.GetOk, message_count=0))
 def messages_left_are_counted(broker: Broker) -> None:
-    """Of three messages one is got: two are left. One more, to be acknowledged: one; the last: none."""
+    """Of three messages one is got: two are left; of those one, to be acknowledged: one; the last: none."""
     channel = broker.channel()
-    queue = channel.declare_queue()
-    for body in BODIES:
-        channel.publish(body, key=queue)
-    for no_ack, body, left in ((True, BODIES[0], 2), (False, BODIES[1], 1), (True, BODIES[2], 0)):
+    queue = filled(channel)
+    for no_ack, left in ((True, 2), (False, 1), (True, 0)):
         channel.send(Basic.Get(queue, no_ack))
-        channel.expect(message(Basic.GetOk, body, message_count=left))
+        channel.expect(message(Basic.GetOk, message_count=left))
 
 
 HARD = {each.value for each in GRAMMAR.constants if each.error_class == "hard-error"}

@@ -89,12 +89,14 @@ def messages_that_wait_are_counted(broker: Broker) -> None:
     rewrites(Queue.DeclareOk, message_count=1, when=lambda ok: not ok.message_count),
 )
 def messages_count_when_they_are_committed(broker: Broker) -> None:
-    """A message published in a transaction is counted after Commit, and not before."""
+    """Messages published in a transaction are counted after Commit, and not before."""
     channel = transacted(broker)
     queue = channel.declare_queue()
-    channel.publish(BODY, key=queue)
+    for _ in range(2):
+        channel.publish(BODY, key=queue)
     holds(channel, queue, 0)
     channel.ask(Tx.Commit())
+    channel.get(queue)
     holds(channel, queue, 1)
 
 

@@ -33,6 +33,7 @@ def put_on_queue(turn: Turn, entry: Entry) -> None:
 def take_from_queue(turn: Turn, entry: Entry, consumer: Consumer | None) -> Delivery:
     """Remove an entry for delivery on the turn's channel and give it a tag."""
     entry.queue.remove(entry)
+    entry.queue.seen = entry.queue.arrived
     entry.deliveries += 1
     delivery = Delivery(turn.strategies.tag(turn.channel), entry, consumer)
     turn.peer.meet(Thing.QUEUE, turn.about(Shortened(), entry.queue))

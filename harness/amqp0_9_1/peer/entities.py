@@ -145,6 +145,8 @@ class Queue:
     """In the order their turn comes."""
     unacknowledged: int = 0
     arrived: int = 0
+    seen: int = 0
+    """How many had arrived when one was taken last."""
 
     @property
     def exclusive(self) -> bool:

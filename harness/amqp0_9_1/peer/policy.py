@@ -156,6 +156,8 @@ class Policy:
     """Declare of the blank exchange breaks default-access (403) and syntax (406), or finds it there."""
     unacknowledged_count_as_messages: bool = True
     """Silent document: whether if-empty spares a queue all of whose messages await acknowledgement."""
+    counts_what_is_on_its_way: bool = True
+    """Silent document: a message is in its queue when Publish was read, or when that was seen by a taker."""
     unacknowledged_count_as_deleted: bool = False
     """What awaits acknowledgement goes with its queue; Delete-Ok counts what is deleted, or what waited."""
 
@@ -228,5 +230,6 @@ _OTHERS: Final[Mapping[str, Sequence[Any]]] = {
     "beyond_channel_max": [NOT_ALLOWED],
     "blank_exchange": [PRECONDITION_FAILED, "confirm"],
     "unacknowledged_count_as_messages": [False],
+    "counts_what_is_on_its_way": [False],
     "unacknowledged_count_as_deleted": [True],
 }

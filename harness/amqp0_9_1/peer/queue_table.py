@@ -129,7 +129,9 @@ def declare_ok(turn: Turn) -> Reply:
     if queue is None:
         return Queue.DeclareOk(turn.queue_name, 0, 0)
     active = sum(each.channel.flowing for each in queue.consumers)
-    return Queue.DeclareOk(queue.name, len(queue), active)
+    on_their_way = turn.policy.counts_what_is_on_its_way
+    waiting = sum(on_their_way or each.serial < queue.seen for each in queue)
+    return Queue.DeclareOk(queue.name, waiting, active)
 
 
 _DECLARE = (
