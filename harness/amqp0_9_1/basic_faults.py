@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from harness.amqp0_9_1.frames import OVERHEAD
 from harness.amqp0_9_1.peer.basic_table import (
     hold_acknowledgement,
     named,
@@ -279,6 +280,12 @@ def recipient_may_have(channel: Channel, consumer: Consumer | None, entry: Entry
     """Whoever rejected a message may have it again."""
     entry.avoid = ()
     return may_have(channel, consumer, entry)
+
+
+def wants_room_in_the_frame(channel: Channel, consumer: Consumer | None, entry: Entry) -> bool:
+    """Holds back what has a header that fills its frame to the last octet."""
+    fills = len(entry.message.header) + OVERHEAD == channel.connection.frame_max
+    return not fills and may_have(channel, consumer, entry)
 
 
 def hold_what_is_rejected(turn: Turn) -> None:

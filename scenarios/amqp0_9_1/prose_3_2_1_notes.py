@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from harness.amqp0_9_1.basic_faults import has_something_to_commit
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.deviations import changes, ignores, withholds
-from harness.amqp0_9_1.frames import content_frames, method_frame
+from harness.amqp0_9_1.frames import Frame, content_frames, method_frame
 from harness.amqp0_9_1.outcomes import message
-from harness.amqp0_9_1.vocabulary import Basic, Exchange, Queue
+from harness.amqp0_9_1.vocabulary import Basic, Exchange, Queue, Tx
+from scenarios.amqp0_9_1.tx import transacted
 from scenarios.registry import broken_by, scenario
 
 TWICE = 2 * 16
@@ -74,3 +76,35 @@ def requests_are_served_in_the_order_they_were_sent(broker: Broker) -> None:
     channel.expect(Queue.BindOk)
     channel.expect(message(Basic.GetOk, b"pipelined"))
     channel.expect(Queue.DeleteOk)
+
+
+THREE_TRANSACTIONS = (
+    (b"committed", Tx.Commit(), Tx.CommitOk),
+    (b"rolled back", Tx.Rollback(), Tx.RollbackOk),
+    (b"as well", Tx.Commit(), Tx.CommitOk),
+)
+
+
+@scenario("0-9-1/prose/3.2.1.pipelined-requests-borne")
+@broken_by(
+    "confirms only what there is",
+    changes("tx.commit: publications and acknowledgements take effect", condition=has_something_to_commit),
+)
+@broken_by("confirms once", withholds(Tx.CommitOk, skip=1))
+def transactions_follow_one_another_unasked(broker: Broker) -> None:
+    """Three transactions and an empty one, sent in one piece: answered in order, each for itself."""
+    channel, witness = transacted(broker), broker.channel()
+    queue, number = witness.declare_queue(), channel.number
+    frames: list[Frame] = []
+    for body, end, _ in THREE_TRANSACTIONS:
+        room = channel.connection.link.frame_max
+        frames += content_frames(number, Basic.Publish("", queue), Basic.Properties(), body, room)
+        frames.append(method_frame(number, end))
+    channel.connection.send_frames(*frames, method_frame(number, Tx.Commit()))
+    for answer in (*(each for _, _, each in THREE_TRANSACTIONS), Tx.CommitOk):
+        channel.expect(answer)
+    for body in (b"committed", b"as well"):
+        witness.send(Basic.Get(queue, no_ack=True))
+        witness.expect(message(Basic.GetOk, body))
+    witness.send(Basic.Get(queue, no_ack=True))
+    witness.expect(Basic.GetEmpty)

@@ -20,6 +20,7 @@ from harness.amqp0_9_1.outcomes import (
 from harness.amqp0_9_1.tables import As, Timestamp
 from harness.amqp0_9_1.vocabulary import FRAME_ERROR, SYNTAX_ERROR, Basic
 from harness.expect import Outcome
+from scenarios.amqp0_9_1.three_ways import ThreeWays
 from scenarios.registry import broken_by, scenario
 
 TEXT = b"with a table"
@@ -60,16 +61,20 @@ def without(name: str) -> Callable[[Any], Any]:
 
 @scenario("0-9-1/prose/4.2.1.table-types-understood")
 @broken_by("loses what has no value", delivers(headers=without("nothing")))
+@broken_by("loses it where it delivers", delivers(behind=Basic.Deliver, headers=without("nothing")))
+@broken_by("loses it where it returns", delivers(behind=Basic.Return, headers=without("nothing")))
 @broken_by("delivers a float as a text", delivers(headers=lambda table: {**table, "float": "0.5"}))
 @broken_by("has a type of its own", spoils(START, with_properties(b"\x00\x00\x00\x04\x01aZ\x01")))
 @broken_by("does not know a type", objects(header_with(headers=lambda table: "float" in table), SYNTAX_ERROR))
 def values_of_the_agreed_types_come_back(broker: Broker) -> None:
-    """A headers table with values of t, b, B, I, f, d, S, A, T, F and V comes with the same values."""
-    channel = broker.channel()
-    queue = channel.declare_queue()
-    channel.publish(TEXT, key=queue, headers=AGREED)
-    channel.send(Basic.Get(queue, no_ack=True))
-    channel.expect(message(Basic.GetOk, TEXT, carrying={"headers": plain(AGREED)}))
+    """A headers table with values of t, b, B, I, f, d, S, A, T, F and V comes with the same values.
+
+    It is got, delivered and returned.
+    """
+    ways = ThreeWays(broker)
+    for way in ways:
+        ways.publish(way, TEXT, headers=AGREED)
+        ways.channel.expect(message(way, TEXT, carrying={"headers": plain(AGREED)}))
 
 
 def has_a_probe(seen: Observation) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from harness.amqp0_9_1.basic_faults import wants_room_in_the_frame
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.client import Passage
 from harness.amqp0_9_1.connection import AmqpChannel, AmqpConnection
@@ -12,6 +13,7 @@ from harness.amqp0_9_1.deviations import (
     changes,
     drops,
     ends_with,
+    objects,
     overlooks_frame_ends,
     serves,
     spoils,
@@ -54,6 +56,7 @@ from harness.amqp0_9_1.vocabulary import (
 from harness.context import Sighting
 from harness.journal import Direction
 from scenarios.amqp0_9_1.connection_tune_ok import frame_sizes
+from scenarios.amqp0_9_1.three_ways import ThreeWays
 from scenarios.registry import broken_by, scenario, watch
 
 WRONG_END = "the frame ends with"
@@ -183,6 +186,11 @@ def with_small_frames(broker: Broker) -> tuple[AmqpConnection, int]:
     return connection, agreed
 
 
+def cut_by_one(frame: Frame) -> Frame:
+    """The same frame without its last octet."""
+    return Frame(frame.type, frame.channel, frame.payload[:-1])
+
+
 @scenario("0-9-1/prose/4.2.3.own-frames-fit")
 @broken_by("sends larger frames", swaps(cut=uncut))
 def no_frame_is_larger_than_agreed(broker: Broker) -> None:
@@ -201,6 +209,28 @@ def no_frame_is_larger_than_agreed(broker: Broker) -> None:
     broker.judge(f"payloads of at most {agreed} octets", "a larger payload", payload_fits)
     payloads = "4.2.6.2: the size agreed upon is that of the payload"
     broker.judge(f"frames of at most {agreed} octets", f"payloads of at most {agreed} octets", fits, payloads)
+
+
+def fills_a_frame(frame: Frame) -> bool:
+    """Content headers that are exactly as long as the small frame-max allows."""
+    return frame.type == HEADER and len(frame.payload) + OVERHEAD == SMALL
+
+
+@scenario("0-9-1/prose/4.2.3.own-frames-fit")
+@broken_by("refuses a header that fills a frame", objects(fills_a_frame, FRAME_ERROR))
+@broken_by("delivers no such header", swaps(may_have=wants_room_in_the_frame))
+@broken_by("cuts such a header", spoils(fills_a_frame, cut_by_one, Basic.Return))
+def header_that_fills_a_frame_comes_back(broker: Broker) -> None:
+    """A content header of 8192 octets, all 8 around included, is taken; it is got, delivered and returned."""
+    small, agreed = with_small_frames(broker)
+    ways = ThreeWays(broker, small.channel())
+    empty = ContentHeader(
+        Basic.Publish.spec.class_index, 0, Basic.Properties(headers={"filler": ""})
+    ).encode()
+    filled = {"filler": (agreed - OVERHEAD - len(empty)) * "x"}
+    for way in ways:
+        ways.publish(way, b"below a full header", headers=filled)
+        ways.channel.expect(message(way, b"below a full header", carrying={"headers": filled}))
 
 
 @scenario("0-9-1/prose/4.2.3.oversized-frame-refused", slow=True)

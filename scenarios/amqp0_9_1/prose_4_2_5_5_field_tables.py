@@ -15,6 +15,7 @@ from harness.amqp0_9_1.outcomes import Silence, channel_closed, connection_close
 from harness.amqp0_9_1.vocabulary import COMMAND_INVALID, SYNTAX_ERROR, Basic, Connection, Queue
 from harness.context import Sighting
 from harness.expect import Outcome
+from scenarios.amqp0_9_1.three_ways import ThreeWays
 from scenarios.registry import broken_by, scenario, watch
 
 TEXT = b"with a table"
@@ -83,15 +84,19 @@ DECIMALS = {"price": Decimal("123.45"), "none": Decimal(0), "smallest": Decimal(
 
 @scenario("0-9-1/prose/4.2.5.5.decimals-kept")
 @broken_by("rounds", delivers(headers=lambda told: {**told, "price": Decimal("123.4")}))
+@broken_by("loses them where it delivers", delivers(behind=Basic.Deliver, headers={}))
+@broken_by("loses them where it returns", delivers(behind=Basic.Return, headers={}))
 @broken_by("counts the places with a sign", delivers(headers=lambda told: {**told, "smallest": Decimal(0)}))
 @broken_by("delivers a float", delivers(headers=lambda told: {**told, "price": 123.45}))
 def decimals_come_back(broker: Broker) -> None:
-    """12345 with two places, zero with none and the largest integer with 200 places come as published."""
-    channel = broker.channel()
-    queue = channel.declare_queue()
-    channel.publish(TEXT, key=queue, headers=DECIMALS)
-    channel.send(Basic.Get(queue, no_ack=True))
-    channel.expect(message(Basic.GetOk, TEXT, carrying={"headers": DECIMALS}))
+    """12345 with two places, zero with none and the largest integer with 200 places come as published.
+
+    They are got, delivered and returned.
+    """
+    ways = ThreeWays(broker)
+    for way in ways:
+        ways.publish(way, TEXT, headers=DECIMALS)
+        ways.channel.expect(message(way, TEXT, carrying={"headers": DECIMALS}))
 
 
 ONCE = ContentHeader(

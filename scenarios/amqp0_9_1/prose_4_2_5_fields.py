@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.connection import AmqpChannel
 from harness.amqp0_9_1.content_faults import delivers, header_with, is_header
@@ -22,6 +24,7 @@ from harness.amqp0_9_1.vocabulary import (
     Queue,
 )
 from scenarios.amqp0_9_1.connection_tune_ok import OPENED
+from scenarios.amqp0_9_1.three_ways import ThreeWays
 from scenarios.registry import broken_by, scenario
 
 TEXT = b"with properties"
@@ -262,14 +265,15 @@ OCTETS = {"every": bytes(range(256)), "many": b"\xff" * 2000}
     "cuts it at 255 octets",
     delivers(headers=lambda table: {name: value[:255] for name, value in table.items()}),
 )
+@broken_by("loses them where it delivers", delivers(behind=Basic.Deliver, headers={}))
+@broken_by("loses them where it returns", delivers(behind=Basic.Return, headers={}))
 @broken_by("wants text", objects(header_with(headers=lambda table: "every" in table), SYNTAX_ERROR))
 def long_string_holds_any_octets(broker: Broker) -> None:
-    """A long string with each octet there is, and one of 2000 octets, come as published."""
-    channel = broker.channel()
-    queue = channel.declare_queue()
-    channel.publish(TEXT, key=queue, headers=OCTETS)
-    channel.send(Basic.Get(queue, no_ack=True))
-    channel.expect(message(Basic.GetOk, TEXT, carrying={"headers": OCTETS}))
+    """A long string with each octet there is, and one of 2000 octets, are got, delivered and returned."""
+    ways = ThreeWays(broker)
+    for way in ways:
+        ways.publish(way, TEXT, headers=OCTETS)
+        ways.channel.expect(message(way, TEXT, carrying={"headers": OCTETS}))
 
 
 # -- 4.2.5.4 -------------------------------------------------------------------------------------------
@@ -277,14 +281,14 @@ def long_string_holds_any_octets(broker: Broker) -> None:
 
 @scenario("0-9-1/prose/4.2.5.4.timestamps-of-64-bits")
 @broken_by("counts in 32 bits", delivers(timestamp=low_32_bits))
+@broken_by("counts in 32 bits where it delivers", delivers(behind=Basic.Deliver, timestamp=low_32_bits))
+@broken_by("counts in 32 bits where it returns", delivers(behind=Basic.Return, timestamp=low_32_bits))
 @broken_by(
     "takes zero for none", delivers(header_with(timestamp=lambda seconds: not seconds), timestamp=None)
 )
 def timestamp_has_64_bits(broker: Broker) -> None:
-    """Timestamps of 0, and of 2 to the 31st, the 32nd and the 33rd seconds, come as published."""
-    channel = broker.channel()
-    queue = channel.declare_queue()
-    for seconds in (0, 1 << 31, 1 << 32, 1 << 33):
-        channel.publish(TEXT, key=queue, timestamp=seconds)
-        channel.send(Basic.Get(queue, no_ack=True))
-        channel.expect(message(Basic.GetOk, TEXT, carrying={"timestamp": seconds}))
+    """Timestamps of 0, and of 2 to the 31st, 32nd and 33rd seconds, are got, delivered and returned."""
+    ways = ThreeWays(broker)
+    for way, seconds in product(ways, (0, 1 << 31, 1 << 32, 1 << 33)):
+        ways.publish(way, TEXT, timestamp=seconds)
+        ways.channel.expect(message(way, TEXT, carrying={"timestamp": seconds}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
 from typing import Any
 
 from harness.amqp0_9_1.broker import Broker
@@ -10,7 +11,7 @@ from harness.amqp0_9_1.client import Passage
 from harness.amqp0_9_1.compiled import attribute
 from harness.amqp0_9_1.connection import AmqpChannel
 from harness.amqp0_9_1.content_faults import body_of, delivers, header_of, heads, is_header
-from harness.amqp0_9_1.deviations import adds, changes, drops, mends, objects, spoils, swallows
+from harness.amqp0_9_1.deviations import adds, changes, drops, mends, objects, spoils, swallows, withholds
 from harness.amqp0_9_1.fields import write_field
 from harness.amqp0_9_1.frames import BODY, HEADER, Frame, method_frame
 from harness.amqp0_9_1.outcomes import connection_closed, message
@@ -30,6 +31,7 @@ from harness.journal import Direction
 from scenarios.amqp0_9_1.grammar_content import over
 from scenarios.amqp0_9_1.prose_4_2_6_content import OCCASION, frames_behind_methods
 from scenarios.amqp0_9_1.prose_4_2_6_content import TEXT as BODY_OF_OCCASION
+from scenarios.amqp0_9_1.three_ways import ThreeWays
 from scenarios.registry import broken_by, scenario, watch
 from spec.amqp0_9_1 import Field
 
@@ -165,18 +167,17 @@ def bodies_add_up_to_their_size(transcript: Iterable[Passage]) -> Iterator[Sight
 @scenario("0-9-1/prose/4.2.6.1.empty-body")
 @broken_by("waits for a body", drops("content header: without body completes the content"))
 @broken_by("sends a body", adds(header_of(0), lambda frame: Frame(BODY, frame.channel, b"")))
+@broken_by("delivers none", withholds(Basic.Deliver, skip=1))
 def content_of_size_zero_has_no_body(broker: Broker) -> None:
-    """A content is whole with a header that says zero: Get brings it, and no body frame comes behind.
+    """A content is whole with a header that says zero: got, delivered and returned, it has no body frame.
 
     One with a body goes before.
     """
-    channel = broker.channel()
-    queue = channel.declare_queue()
-    for body in (TEXT, b""):
-        channel.publish(body, key=queue)
-        channel.send(Basic.Get(queue, no_ack=True))
-        channel.expect(message(Basic.GetOk, body))
-    channel.stays_quiet()
+    ways = ThreeWays(broker)
+    for way, body in product(ways, (TEXT, b"")):
+        ways.publish(way, body)
+        ways.channel.expect(message(way, body))
+    ways.channel.stays_quiet()
 
 
 BY_TYPE: Mapping[str, Any] = {
@@ -208,23 +209,23 @@ def flagged(values: Sent) -> bytes:
 @scenario("0-9-1/prose/4.2.6.1.property-flags-from-high")
 @broken_by("loses the last", delivers(app_id=None))
 @broken_by("has two in one another's place", delivers(reply_to=None, message_id="text"))
+@broken_by("loses the last where it delivers", delivers(behind=Basic.Deliver, app_id=None))
+@broken_by("loses the last where it returns", delivers(behind=Basic.Return, app_id=None))
 @broken_by(
     "begins with bit 14", objects(lambda frame: is_header(frame) and frame.payload[12] >= 0x80, FRAME_ERROR)
 )
 def each_property_has_its_bit(broker: Broker) -> None:
-    """Each property of Basic alone, and every second one, come back; their flags are written in raw octets.
+    """Each property of Basic alone, and every second one, are got, delivered and returned.
 
-    Properties that a server adds are legal.
+    Their flags are written in raw octets. Properties that a server adds are legal.
     """
-    channel = broker.channel()
-    queue, all_of_them = channel.declare_queue(), valued(broker)
+    ways, all_of_them = ThreeWays(broker), valued(broker)
     alone = [{each: value} for each, value in all_of_them.items()]
     every_second = dict(list(all_of_them.items())[::2])
-    for values in (*alone, every_second):
-        publish(channel, queue, header(flags_and_values=flagged(values)))
-        channel.send(Basic.Get(queue, no_ack=True))
+    for way, values in product(ways, (*alone, every_second)):
+        ways.publish_raw(way, header(flags_and_values=flagged(values)), TEXT)
         named = {attribute(each.name): value for each, value in values.items()}
-        channel.expect(message(Basic.GetOk, TEXT, carrying=named), *over(named))
+        ways.channel.expect(message(way, TEXT, carrying=named), *over(named, way))
 
 
 @scenario("0-9-1/prose/4.2.6.1.property-flags-continued")

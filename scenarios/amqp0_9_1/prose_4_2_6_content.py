@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.client import Passage, readable
@@ -15,8 +16,8 @@ from harness.amqp0_9_1.content_faults import (
     deliver_what_there_is,
     header_of,
 )
-from harness.amqp0_9_1.deviations import adds, changes, drops, mends, swallows
-from harness.amqp0_9_1.frame_faults import sent_on
+from harness.amqp0_9_1.deviations import adds, changes, drops, mends, spoils, swallows
+from harness.amqp0_9_1.frame_faults import Matching, sent_on
 from harness.amqp0_9_1.frames import (
     BODY,
     HEADER,
@@ -29,10 +30,19 @@ from harness.amqp0_9_1.frames import (
 )
 from harness.amqp0_9_1.outcomes import connection_closed, fields, message
 from harness.amqp0_9_1.peer.refusals import refuse
-from harness.amqp0_9_1.vocabulary import FRAME_ERROR, UNEXPECTED_FRAME, Basic, Queue
+from harness.amqp0_9_1.tables import encode_value, shortstr
+from harness.amqp0_9_1.vocabulary import (
+    FRAME_ERROR,
+    INTERNAL_ERROR,
+    SYNTAX_ERROR,
+    UNEXPECTED_FRAME,
+    Basic,
+    Queue,
+)
 from harness.context import Sighting
 from harness.journal import Direction
 from scenarios.amqp0_9_1.prose_4_2_5_fields import TEXT as OF_INTEGERS
+from scenarios.amqp0_9_1.three_ways import ThreeWays
 from scenarios.registry import broken_by, scenario, watch
 
 OCCASION = "0-9-1/prose/4.2.6.2.split-body-handled"
@@ -194,6 +204,72 @@ def body_longer_than_its_header_says_is_refused(broker: Broker) -> None:
         channel.expect(connection_closed(UNEXPECTED_FRAME))
 
 
+ONE = encode_value(1)
+LIE = (100).to_bytes(4)
+"""More octets than the table has behind it, and fewer than the frame."""
+BROKEN: Mapping[str, bytes] = {
+    "is of an unknown type": shortstr("entry") + b"Z" + bytes(4),
+    "has text beyond the table": shortstr("entry") + b"S" + LIE + b"text",
+    "is cut short": shortstr("entry") + b"I" + bytes(2),
+    "has a name beyond the table": b"\x64entry" + ONE,
+    "is an array that lies": shortstr("entry") + b"A" + LIE + ONE,
+    "is a table that lies": shortstr("entry") + b"F" + LIE + shortstr("inner") + ONE,
+    "is within a table and of an unknown type": shortstr("entry") + b"F" + bytes(3) + b"\x02\x00Z",
+}
+"""The only entry of a headers table whose own length is right."""
+WITH_HEADERS_AND_MESSAGE_ID = b"\x20\x80"
+
+
+def headed(entry: bytes) -> bytes:
+    """A content header with this entry in its headers table, and a long message-id behind it."""
+    announced = ContentHeader(Basic.Publish.spec.class_index, len(TEXT), Basic.Properties()).encode()[:-2]
+    table = len(entry).to_bytes(4) + entry
+    return announced + WITH_HEADERS_AND_MESSAGE_ID + table + shortstr(200 * "m")
+
+
+def is_broken(way: str) -> Matching:
+    """Content headers that are broken in this way."""
+    return lambda frame: frame.type == HEADER and frame.payload == headed(BROKEN[way])
+
+
+def is_broken_somehow(frame: Frame) -> bool:
+    """Content headers that are broken in one of these ways."""
+    return any(is_broken(way)(frame) for way in BROKEN)
+
+
+def unbroken(frame: Frame) -> Frame:
+    """The same content with an entry that is as it should be."""
+    return Frame(HEADER, frame.channel, headed(shortstr("entry") + ONE))
+
+
+UNREADABLE = "content header: refuses one badly formatted"
+
+
+@scenario("0-9-1/prose/4.2.6.broken-header-table")
+@broken_by("does not look into arrays", mends(is_broken("is an array that lies"), unbroken))
+@broken_by("does not look into tables", mends(is_broken("is a table that lies"), unbroken))
+@broken_by("takes any type", mends(is_broken("is within a table and of an unknown type"), unbroken))
+@broken_by("is helpless", changes(UNREADABLE, answer=refuse(INTERNAL_ERROR)))
+@broken_by("reads what it can", mends(is_broken_somehow, unbroken))
+def broken_entry_of_a_headers_table_is_refused(broker: Broker) -> None:
+    """A message whose headers table has an entry comes back; broken in seven ways it ends the connection.
+
+    With 505, or with 501 or 502, which are for frames that cannot be decoded and for illegal values.
+    """
+    for broken in BROKEN.values():
+        channel, queue = ready_to_publish(broker)
+        for entry in (shortstr("entry") + ONE, broken):
+            channel.connection.send_frames(
+                method_frame(channel.number, Basic.Publish("", queue)),
+                Frame(HEADER, channel.number, headed(entry)),
+                Frame(BODY, channel.number, TEXT),
+            )
+            channel.send(Basic.Get(queue, no_ack=True))
+            if entry is not broken:
+                channel.control("a headers table with an entry", Basic.GetOk)
+        channel.expect(connection_closed(UNEXPECTED_FRAME, FRAME_ERROR, SYNTAX_ERROR))
+
+
 # -- 4.2.6.2 -------------------------------------------------------------------------------------------
 
 WHOLE = (len(TEXT),)
@@ -209,20 +285,24 @@ def cut(lengths: Sequence[int]) -> Iterator[bytes]:
         at += length
 
 
+def reversed_body(frame: Frame) -> Frame:
+    """The same body from behind."""
+    return Frame(BODY, frame.channel, frame.payload[::-1])
+
+
 @scenario("0-9-1/prose/4.2.6.2.split-body-handled")
 @broken_by("keeps the last frame alone", changes("content body: is kept", effects=()))
 @broken_by("fills an empty frame", mends(body_of(0), lambda frame: Frame(BODY, frame.channel, b"\x00")))
 @broken_by("loses a short frame", swallows(body_of(1)))
+@broken_by("delivers another body", spoils(body_of(len(TEXT)), reversed_body, Basic.Deliver))
+@broken_by("returns another body", spoils(body_of(len(TEXT)), reversed_body, Basic.Return))
 def body_is_taken_in_any_number_of_frames(broker: Broker) -> None:
-    """The same body in one frame, in many, in unequal ones, and with an empty one, comes back the same."""
-    channel = broker.channel()
-    queue = channel.declare_queue()
+    """The same body in one frame, in many, in unequal ones, and with an empty one, comes back the same.
+
+    It is got, delivered and returned.
+    """
+    ways = ThreeWays(broker)
     header = ContentHeader(Basic.Publish.spec.class_index, len(TEXT), Basic.Properties()).encode()
-    for lengths in (WHOLE, len(TEXT) * (1,), UNEQUAL, WITH_AN_EMPTY_ONE):
-        channel.connection.send_frames(
-            method_frame(channel.number, Basic.Publish("", queue)),
-            Frame(HEADER, channel.number, header),
-            *(Frame(BODY, channel.number, piece) for piece in cut(lengths)),
-        )
-        channel.send(Basic.Get(queue, no_ack=True))
-        channel.expect(message(Basic.GetOk, TEXT))
+    for way, lengths in product(ways, (WHOLE, len(TEXT) * (1,), UNEQUAL, WITH_AN_EMPTY_ONE)):
+        ways.publish_raw(way, header, *cut(lengths))
+        ways.channel.expect(message(way, TEXT))

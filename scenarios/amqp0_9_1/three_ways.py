@@ -48,12 +48,13 @@ class ThreeWays:
         )
         self._ask(way)
 
-    def publish_raw(self, way: Way, header: bytes, body: bytes) -> None:
-        """Publish a message that comes this way, with these octets for its content header."""
+    def publish_raw(self, way: Way, header: bytes, *bodies: bytes) -> None:
+        """Publish a message that comes this way: these octets are its content header and its body frames."""
         number = self.channel.number
-        bodies = [Frame(BODY, number, body)] if body else []
         self.channel.connection.send_frames(
-            method_frame(number, self._method(way)), Frame(HEADER, number, header), *bodies
+            method_frame(number, self._method(way)),
+            Frame(HEADER, number, header),
+            *(Frame(BODY, number, each) for each in bodies),
         )
         self._ask(way)
 
