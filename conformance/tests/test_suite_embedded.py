@@ -167,7 +167,7 @@ def test_a_run_needs_a_folder_of_its_own(amqp_conformance: Command, tmp_path: Pa
 
 def test_rules_as_json(amqp_conformance: Command) -> None:
     entries = json.loads(amqp_conformance("rules", "--format", "json").stdout)
-    assert len(entries) == len(RULES) == 747
+    assert len(entries) == len(RULES)
     wanted = {
         "id", "document", "section", "level", "binds", "judged", "text", "scenario", "on_failure",
         "testability", "reason", "checks",

@@ -49,7 +49,8 @@ def test_every_family_has_members_and_every_member_its_words() -> None:
 
 def test_the_catalogue_has_them_in_the_order_of_the_document() -> None:
     listed = [each for each in catalogue().rules if each.document == PREFIX]
-    assert listed == [each.rule for each in FOUND]
+    # What one fault breaks together with other rules is known to the catalogue alone.
+    assert [replace(each, faults=()) for each in listed] == [each.rule for each in FOUND]
     offsets = [each.place.offset for each in listed if each.place.offset]
     assert offsets == sorted(offsets)
 
