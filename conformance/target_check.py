@@ -31,7 +31,7 @@ RESTART = "restart"
 PAIRS = {"memory-alarm": "lift-memory-alarm", "pause": "resume"}
 """Facilities after which another has to put things right, whatever was seen."""
 SILENCING = "pause"
-OF_FIXTURES = {"address", "keep-alive", "log"}
+OF_FIXTURES = {"address", "keep-alive", "log", "priority-queue"}
 AT_ONCE = 1.0
 """Seconds within which a target that is not paused serves a new client."""
 

@@ -23,6 +23,7 @@ class EmbeddedTarget(Target):
             "restart",
             "second-vhost",
             "restricted-user",
+            "priority-queue",
             "log",
             "keep-alive",
             "pause",

@@ -9,7 +9,7 @@ from typing import Any
 LONGEST = 128
 """Characters of a name."""
 _BEGINS = re.compile(r"[^\W\d_]|[$#]")
-_GOES_ON = re.compile(r"(?:x-|.)?[\w$#]*", re.DOTALL)
+_GOES_ON = re.compile(r"(?:x-[\w$#-]*|.[\w$#]*)?", re.DOTALL)
 
 
 def begins_well(name: str) -> bool:
@@ -20,8 +20,8 @@ def begins_well(name: str) -> bool:
 def goes_on_well(name: str) -> bool:
     """Whether all behind a name's first character are letters, $, #, digits and underlines, 128 at most.
 
-    The hyphen is none of them, yet the document's own x-match has one, and all names that begin with x- are
-    reserved by it (3.1.3.4): there it is legal, and nowhere else.
+    The hyphen is none of them, yet the document's own x-match has one, and it sets all names apart that begin
+    with x- (3.1.3.4): in those it is legal, and nowhere else.
     """
     return len(name) <= LONGEST and _GOES_ON.fullmatch(name) is not None
 

@@ -51,6 +51,13 @@ def lifted_alarm(broker: Broker, given: Mapping[str, str]) -> str:
     return "lifted: a message is taken and handed out again"
 
 
+def priority_queue(broker: Broker, given: Mapping[str, str]) -> str:
+    """A queue can be declared as one with priorities; whether it heeds them a rule judges."""
+    arguments = broker.priorities(given)
+    broker.channel().declare_queue(exclusive=True, arguments=arguments)
+    return f"a queue with {arguments or 'no arguments'} is declared"
+
+
 def log(broker: Broker, given: Mapping[str, str]) -> str:
     """There is a log, and something in it."""
     del broker
@@ -72,6 +79,7 @@ LOOKS: Mapping[str, Look] = {
     "second-vhost": second_host,
     "restricted-user": restricted_user,
     "lift-memory-alarm": lifted_alarm,
+    "priority-queue": priority_queue,
     "log": log,
     "keep-alive": keep_alive,
 }

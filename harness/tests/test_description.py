@@ -27,6 +27,7 @@ def test_descriptions_come_with_the_suite() -> None:
         }
     assert set(known["broker-j"].facilities) == {
         "restart",
+        "priority-queue",
         "log",
         "keep-alive",
         "pause",
@@ -38,6 +39,7 @@ def test_descriptions_come_with_the_suite() -> None:
     }
     assert set(known["rabbitmq"].facilities) == {
         "restart",
+        "priority-queue",
         "log",
         "keep-alive",
         "pause",

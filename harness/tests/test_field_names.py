@@ -8,7 +8,7 @@ from harness.amqp0_9_1.field_names import LONGEST, begins_well, goes_on_well, is
 
 
 @pytest.mark.parametrize(
-    "name", ["a", "A1_$#", "$a", "#1", "ümlaut", "x-match", "x-", "x", "a" * LONGEST, "x-" + "m" * 126]
+    "name", ["a", "A1_$#", "$a", "#1", "ümlaut", "x-match", "x-more-of-it", "x-", "x", "a" * LONGEST]
 )
 def test_legal_names(name: str) -> None:
     assert is_legal(name)
@@ -25,8 +25,8 @@ def test_legal_names(name: str) -> None:
         ("a.b", True, False),
         ("a-b", True, False),
         ("y-match", True, False),
-        ("x-ma-tch", True, False),
-        ("x--", True, False),
+        ("x-ma.tch", True, False),
+        ("X-match", True, False),
         ("a b", True, False),
         ("a\n", True, False),
         ("a" * (LONGEST + 1), True, False),

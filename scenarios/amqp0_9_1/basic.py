@@ -144,9 +144,12 @@ def flow_in_an_overflow_is_recorded(broker: Broker) -> None:
 @broken_by("takes 4 for high", swaps(level=four_is_high))
 @broken_by("delivers low priorities first", swaps(level=low_before_high))
 def high_priorities_overtake_low_ones(broker: Broker) -> None:
-    """Messages of priority 5 and 9 are delivered before those of 0 and 4 that were there before."""
+    """Messages of priority 5 and 9 are delivered before those of 0 and 4 that were there before.
+
+    In a queue that implements priorities: a plain one, or where those do not one that was asked to.
+    """
     channel = broker.channel()
-    queue = channel.declare_queue()
+    queue = broker.queue_with_priorities(channel)
     for priority in (0, 4, 5, 9):
         channel.publish("high" if priority >= 5 else "low", key=queue, priority=priority)
     channel.depth(queue)
@@ -161,7 +164,7 @@ def high_priorities_overtake_low_ones(broker: Broker) -> None:
 def priority_levels_are_counted(broker: Broker) -> None:
     """Ten messages with priorities from 0 to 9 are delivered level by level; the levels are counted."""
     channel = broker.channel()
-    queue = channel.declare_queue()
+    queue = broker.queue_with_priorities(channel)
     for priority in range(10):
         channel.publish(f"{priority}", key=queue, priority=priority)
     channel.depth(queue)

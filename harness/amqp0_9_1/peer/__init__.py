@@ -19,7 +19,7 @@ from harness.amqp0_9_1.peer.entities import Store, VirtualHost
 from harness.amqp0_9_1.peer.events import Restarting, Shortened, Thing
 from harness.amqp0_9_1.peer.exchange_table import EXCHANGE
 from harness.amqp0_9_1.peer.life import LIFE, tell
-from harness.amqp0_9_1.peer.policy import Policy
+from harness.amqp0_9_1.peer.policy import PRIORITIES, Policy
 from harness.amqp0_9_1.peer.queue_table import QUEUE
 from harness.amqp0_9_1.peer.rows import Row, Tables
 from harness.amqp0_9_1.peer.session import Connection
@@ -112,6 +112,7 @@ class Peer:
             "memory-alarm": self._raise_alarm,
             "lift-memory-alarm": self._lift_alarm,
             "log": self._log,
+            "priority-queue": lambda: {"argument": PRIORITIES, "levels": str(self.policy.priority_levels)},
         }
         return facilities[facility]()
 

@@ -26,7 +26,7 @@ def put_on_queue(turn: Turn, entry: Entry) -> None:
     """Place an entry by its priority and its order of arrival."""
     strategies = turn.strategies
     level = strategies.level(turn.policy.priority_levels, entry.message.priority)
-    strategies.place(entry.queue, level, entry)
+    strategies.place(entry.queue, min(level, len(entry.queue.levels) - 1), entry)
     turn.host.stir(entry.queue)
 
 

@@ -30,6 +30,11 @@ def exchange_is_missing(turn: Turn) -> bool:
     return turn.exchange is None
 
 
+def default_exchange_is_kept(turn: Turn) -> bool:
+    """The exchange is the default one, and the policy lets nobody unbind from that (A9)."""
+    return not turn.event.exchange and turn.policy.default_unbind != "serve"
+
+
 def no_queue_is_named(turn: Turn) -> bool:
     """The name is blank and no queue was declared on this channel."""
     return not turn.queue_name

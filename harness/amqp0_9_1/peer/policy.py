@@ -50,6 +50,9 @@ class Refusal:
         return self.at or (Level.CONNECTION if self.code in _HARD else Level.CHANNEL)
 
 
+PRIORITIES: Final = "x-max-priority"
+"""The argument of Declare that asks for a queue with priorities, where not every queue has them."""
+
 Silent = Literal["silent"]
 
 
@@ -130,6 +133,8 @@ class Policy:
     """The SASL mechanisms offered in Start; PLAIN must be among them for our own clients."""
     priority_levels: Literal[2, 10] = 2
     """basic.06 demands two, basic.07 allows ten."""
+    priorities: Literal["of every queue", "asked for"] = "of every queue"
+    """Priorities are for queues that implement them: all, or those that are declared with PRIORITIES."""
     immediate: Literal["support", "refuse"] = "support"
     """basic.publish.immediate.01 is a SHOULD: supported, or 540."""
     redelivery_limit: int = 5
@@ -160,6 +165,11 @@ class Policy:
     """Silent document: a message is in its queue when Publish was read, or when that was seen by a taker."""
     unacknowledged_count_as_deleted: bool = False
     """What awaits acknowledgement goes with its queue; Delete-Ok counts what is deleted, or what waited."""
+
+    def levels(self, arguments: Mapping[str, Any]) -> int:
+        """How many levels of priority a queue has that is declared with these arguments."""
+        plain = self.priorities == "asked for" and PRIORITIES not in arguments
+        return 1 if plain else self.priority_levels
 
     @staticmethod
     def variants() -> list[tuple[str, Policy]]:
@@ -217,6 +227,7 @@ _OTHERS: Final[Mapping[str, Sequence[Any]]] = {
     "sasl": ["secure"],
     "mechanisms": [("EXTERNAL", "ANONYMOUS", "AMQPLAIN", "PLAIN")],
     "priority_levels": [10],
+    "priorities": ["asked for"],
     "immediate": ["refuse"],
     "redelivery_limit": [50],
     "pause_publishers_at": [200],

@@ -9,6 +9,7 @@ from harness.amqp0_9_1.peer.entities import Queue as Entity
 from harness.amqp0_9_1.peer.events import ChannelState, Shortened, Thing
 from harness.amqp0_9_1.peer.life import delete_queue
 from harness.amqp0_9_1.peer.names import (
+    default_exchange_is_kept,
     exchange_is_missing,
     has_name_syntax,
     is_reserved,
@@ -108,7 +109,7 @@ def create_queue(turn: Turn) -> None:
         wanted.auto_delete,
         turn.connection if wanted.exclusive else None,
         wanted.arguments,
-        [deque() for _ in range(turn.policy.priority_levels)],
+        [deque() for _ in range(turn.policy.levels(wanted.arguments))],
     )
 
 
@@ -267,11 +268,6 @@ def is_not_bound_and_matters(turn: Turn) -> bool:
     return turn.policy.missing_binding == "refuse" and find_binding(turn) is None
 
 
-def is_the_default_and_matters(turn: Turn) -> bool:
-    """The exchange is the default one, and the policy lets nobody unbind from that (A9)."""
-    return not turn.event.exchange and turn.policy.default_unbind != "serve"
-
-
 def unbind_queue(turn: Turn) -> None:
     """Remove the binding if there is one."""
     binding = find_binding(turn)
@@ -315,7 +311,7 @@ _BIND = (
         "queue.unbind: refuses the default exchange",
         OPEN,
         Queue.Unbind,
-        is_the_default_and_matters,
+        default_exchange_is_kept,
         answer=refuse_by(lambda policy: policy.default_unbind),
     ),
     Row(
