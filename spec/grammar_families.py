@@ -106,6 +106,19 @@ FAMILIES = (
         reading=LEVELS,
     ),
     Family(
+        "kept-level",
+        "level",
+        "The reply code {code} ({constant}) is a {class} and comes in a Close of the {closes}.",
+        "Look at every Close the server sends in the run: this code comes in {closes}.close alone.",
+        most=Level.SHOULD,
+        testability=Testability.PASSIVE,
+        see=("2.3.6.error-level",),
+        reason="4.8.1 couples the class of an error and what is closed only as the usual case. No client can "
+        "cause this error at will: it is watched for wherever a server gives it.",
+        reading="A Close of the other kind without this code is judged as well: it is one in which the code "
+        "might have come.",
+    ),
+    Family(
         "property",
         "{field}.round-trip",
         "The property {field} of {class} content reaches the consumer as it was published.",
@@ -313,23 +326,23 @@ FAMILIES = (
 )
 """The families, in the order their rules are listed for one and the same place."""
 
-AWAITED = {
-    "awaited": "It answers a method of the server's own: where nobody awaits it, it is wrong already as "
-    "it stands."
+FLOW_OK = {
+    "channel.flow-ok": "It answers Channel.Flow, which a server sends when it likes, if ever: where nobody "
+    "awaits it, it is wrong already as it stands."
+}
+CLOSE_OK = {
+    "connection.close-ok": "Behind its own Close a server may end the socket in any case: whether it took "
+    "the method for Close-Ok, refused or discarded it cannot be told apart."
 }
 OUT_OF_REACH: Mapping[str, Mapping[str, str]] = {
     "level": {
         "no-consumers": "The code comes in basic.return, which closes nothing.",
-        "connection-forced": "Only an operator of the server has cause for it.",
-        "resource-error": "It takes more than a server can hold, which no client can know or should try.",
-        "internal-error": "It reports a fault of the server's own, which no client can cause at will.",
     },
-    "property": {"reserved": "The property is reserved and must be empty: no client may publish it."},
     "carries": UNTOLD,
-    "truncated": AWAITED,
-    "trailing": AWAITED,
-    "unopened": AWAITED,
-    "channel-zero": AWAITED,
+    "truncated": FLOW_OK,
+    "trailing": FLOW_OK | CLOSE_OK,
+    "unopened": FLOW_OK,
+    "channel-zero": FLOW_OK,
 }
 """Why a rule of a family cannot be judged on a server after all: by the name of its subject."""
 
@@ -361,6 +374,9 @@ SIGNS = (
     "preferred; a refusal by Close with 501 or 502 is legal and recorded, as "
     "0-9-1/prose/4.2.1.table-types-in-doubt has it. Another value, and none, is a miss."
 )
+UNPROVOKED = ("resource-error", "internal-error")
+"""Reply codes that no client can cause at will: what a server cannot hold, and faults of its own."""
+
 READINGS: Mapping[tuple[str, str], str] = {
     (
         "implemented",

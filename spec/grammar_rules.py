@@ -23,6 +23,7 @@ from spec.grammar_families import (
     OUT_OF_REACH,
     READINGS,
     STRONGER,
+    UNPROVOKED,
 )
 from spec.grammar_family import Family
 from spec.grammar_sent import READINGS as READINGS_OF_SENT
@@ -89,12 +90,6 @@ def duty(method: Method, owner: Class, role: str) -> Level:
     return max((Level(each.lower()) for each in asked), key=list(Level).index)
 
 
-def awaited(method: Method, owner: Class) -> bool:
-    """Whether either side sends the method as an answer, so that it needs a question by the server."""
-    both = (each for each in owner.methods if serves(each) and from_server(each))
-    return any(method.name in each.responses for each in both)
-
-
 def _methods(spec: Grammar, fits: Callable[[Method], bool]) -> Iterator[Subject]:
     for owner in spec.classes:
         yield from (Subject(owner, each) for each in owner.methods if fits(each))
@@ -150,7 +145,10 @@ MEMBERS: Mapping[str, Callable[[Grammar], Iterable[Subject]]] = {
     "assert": lambda spec: _asserted(spec, serves),
     "keeps": lambda spec: _asserted(spec, from_server),
     "carries": _sent,
-    "level": lambda spec: _constants(spec, lambda each: each.error_class is not None),
+    "level": lambda spec: _constants(
+        spec, lambda each: each.error_class is not None and each.name not in UNPROVOKED
+    ),
+    "kept-level": lambda spec: _constants(spec, lambda each: each.name in UNPROVOKED),
     "property": _properties,
     "table": lambda _: (Subject(type=each) for each in TABLE_TYPES),
     "truncated": lambda spec: _methods(spec, lambda each: serves(each) and bool(each.fields)),
@@ -323,8 +321,8 @@ def _out_of_reach(kind: Family, about: Subject) -> str:
     if kind.key == "client":
         return ""
     reasons = OUT_OF_REACH.get(kind.key, {})
-    if about.method is not None and about.content is not None and awaited(about.method, about.content):
-        return reasons.get("awaited", "")
+    if about.method is not None and about.method.full_name in reasons:
+        return reasons[about.method.full_name]
     return reasons.get(_subject_name(about), "")
 
 

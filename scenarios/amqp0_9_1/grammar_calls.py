@@ -42,9 +42,10 @@ UNUSED = 500
 
 
 def of(key: str, *without: str) -> Iterator[tuple[str, Subject]]:
-    """The rules of a family that can be judged, with what each is about; `without` those of some methods."""
+    """The rules of a family that can be judged, with their subjects; `without` some methods or constants."""
     for each in family(key):
-        if each.about.method is None or each.about.method.full_name not in without:
+        named = each.about.method.full_name if each.about.method else getattr(each.about.constant, "name", "")
+        if named not in without:
             yield each.rule.id, each.about
 
 
@@ -105,6 +106,8 @@ class Call:
         spec = self.method.spec
         if spec.class_name == "connection":
             self.connection.control(spec.full_name, *(answers_to(spec) or _next_step(self)))
+        elif isinstance(self.method, Channel.CloseOk):
+            self.channel.ask(Channel.Open())  # the channel is free again
         elif not answers_to(spec):
             self.channel.fence()
         else:

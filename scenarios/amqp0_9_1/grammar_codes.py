@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from harness.amqp0_9_1.broker import Broker
+from harness.amqp0_9_1.client import Passage, methods_received
 from harness.amqp0_9_1.connection import FENCE
-from harness.amqp0_9_1.deviations import Interposer
+from harness.amqp0_9_1.deviations import Interposer, changes, rewrites
 from harness.amqp0_9_1.frames import HEADER, METHOD, ContentHeader, Frame, method_frame
 from harness.amqp0_9_1.outcomes import Observation, Received, channel_closed, connection_closed, silence
-from harness.amqp0_9_1.vocabulary import Basic, Channel, Connection, Exchange, Queue
+from harness.amqp0_9_1.peer.turn import Turn
+from harness.amqp0_9_1.vocabulary import CONNECTION_FORCED, Basic, Channel, Connection, Exchange, Queue
+from harness.context import Sighting
 from harness.expect import Outcome
-from harness.interposer import Passed, Rule
+from harness.interposer import Passed, Rule, always
 from scenarios.amqp0_9_1.grammar_calls import AT_ONCE, UNUSED, Call, of
-from scenarios.registry import broken_by, scenarios_for
+from scenarios.registry import broken_by, scenario, scenarios_for, watches_for
 from spec.amqp0_9_1 import Constant
 from spec.grammar_rules import Subject
 
 CLOSE = (Channel.Close, Connection.Close)
 HUGE = 1 << 62
+TOLD = "restart: connections are told"
 
 
 def _on_a_channel(broker: Broker) -> Call:
@@ -154,6 +158,11 @@ def constant(about: Subject) -> Constant:
     return about.constant
 
 
+def code_of(about: Subject) -> int:
+    """Its number."""
+    return constant(about).value
+
+
 def is_soft(about: Subject) -> bool:
     """The error ends the channel only."""
     return constant(about).error_class == "soft-error"
@@ -175,7 +184,43 @@ def closes_too_much_or_too_little(about: Subject) -> Interposer:
     return Interposer((Rule(right, True, act, lambda close: close.reply_code == constant(about).value),))
 
 
-@scenarios_for(of("level"))
+def tells_every_channel(turn: Turn) -> None:
+    """Says of each channel that it is forced to close, and nothing of the connection."""
+    for number in turn.connection.channels:
+        turn.connection.send(number, Channel.Close(CONNECTION_FORCED, "a restart"))
+
+
+@scenario("0-9-1/grammar/constant.connection-forced.level", needs=["restart"], disruptive=True, alone=True)
+@broken_by(
+    "closes every channel for it",
+    changes(TOLD, condition=always, effects=(tells_every_channel,), answer=None),
+)
+def restart_closes_the_connection(broker: Broker) -> None:
+    """With a connection in use the server is restarted: if 320 comes, it is in a Close of the connection.
+
+    That the connection ends without a word is legal, and recorded.
+    """
+    channel = broker.channel()
+    channel.fence()
+    broker.facility("restart")
+    another = Outcome("anything without this code", has_another_code(CONNECTION_FORCED)) | AT_ONCE
+    told = another.recorded("the server does not say that it is forced")
+    channel.expect(connection_closed(CONNECTION_FORCED), told)
+
+
+@watches_for(of("kept-level"), during=lambda _: "0-9-1/grammar/constant.not-found.level")
+@broken_by("gives it where a channel ends", lambda about: rewrites(Channel.Close, reply_code=code_of(about)))
+def hard_error_ends_no_channel(transcript: Iterable[Passage], about: Subject) -> Iterator[Sighting]:
+    """No Close of a channel has the code; one of the connection may."""
+    for at, method in methods_received(transcript):
+        if isinstance(method, CLOSE):
+            ends_channel = isinstance(method, Channel.Close)
+            held = not (ends_channel and method.reply_code == constant(about).value)
+            if ends_channel or method.reply_code == constant(about).value:
+                yield Sighting(held, f"{method.full_name} with {method.reply_code} at {at:.4f} s")
+
+
+@scenarios_for(of("level", "connection-forced"))
 @broken_by("closes the other of the two", closes_too_much_or_too_little)
 def reply_code_comes_at_the_level_of_its_class(broker: Broker, about: Subject) -> None:
     """What fits the code is done: where a Close comes with this code, it is the one of its class.

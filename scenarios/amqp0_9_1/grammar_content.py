@@ -41,10 +41,14 @@ USUAL: Mapping[str, Sequence[Any]] = {
 """Values of a property by its type: an ordinary one and the ends of what it can be."""
 
 MEANT: Mapping[str, Sequence[Any]] = {
+    "reserved": ("",),
     "priority": (0, 4, 9),
     "expiration": ("60000", "3600000"),
 }
-"""Values of properties that servers read: the document leaves their form open, these fit everywhere."""
+"""Values of properties that servers read: the document leaves their form open, these fit everywhere.
+
+What is reserved must be empty.
+"""
 
 
 def values(broker: Broker, field: Field) -> Sequence[Any]:

@@ -142,7 +142,7 @@ def argument_longer_than_the_frame_is_refused(broker: Broker, about: Subject) ->
     is_refused_when(broker, about, overlong)
 
 
-@scenarios_for(of("trailing"), slow=is_before_open)
+@scenarios_for(of("trailing", "channel.close-ok"), slow=is_before_open)
 @broken_by("does not notice it", does_not_notice)
 @broken_by("passes over what follows", makes_it_up)
 def octets_behind_the_arguments_are_refused(broker: Broker, about: Subject) -> None:

@@ -10,7 +10,7 @@ import pytest
 from spec.amqp0_9_1 import DOCUMENT, grammar
 from spec.catalogue import DOCUMENTS, catalogue, identity_faults
 from spec.grammar_families import FAMILIES, OUT_OF_REACH, READINGS
-from spec.grammar_rules import MEMBERS, PREFIX, TABLE_TYPES, Derived, awaited, derived, family
+from spec.grammar_rules import MEMBERS, PREFIX, TABLE_TYPES, Derived, derived, family
 from spec.ledger import faults, load
 from spec.rules import Level, Party, Rule, Testability
 
@@ -93,7 +93,7 @@ def test_duties_of_the_client_need_a_client() -> None:
 def test_what_cannot_be_judged_says_why() -> None:
     beyond = [each.rule for each in FOUND if each.rule.testability is Testability.UNTESTABLE]
     assert all(each.reason for each in beyond)
-    assert len(beyond) == 4 + 1 + 1 + 3 + 2 + 2 + 5
+    assert len(beyond) == 1 + 1 + 4 + 5
     judged = {each.rule.id for key in MEMBERS for each in family(key)}
     assert judged.isdisjoint(each.id for each in beyond)
 
@@ -103,18 +103,14 @@ def test_who_binds_the_client_and_judges_the_server_is_argued() -> None:
 
 
 def test_every_exception_is_about_something_there_is() -> None:
-    names = {each.rule.place.path[-2][1] for each in FOUND if len(each.rule.place.path) > 1} | {"awaited"}
+    names = {each.rule.place.path[-2][1] for each in FOUND if len(each.rule.place.path) > 1}
+    names |= {each.about.method.full_name for each in FOUND if each.about.method}
     assert {name for reasons in OUT_OF_REACH.values() for name in reasons} <= names
     assert {name for _, name in READINGS} <= names
 
 
 def test_table_types_have_tags_of_their_own() -> None:
     assert len({each.tag for each in TABLE_TYPES}) == len({each.name for each in TABLE_TYPES}) == 18
-
-
-def test_only_what_both_sides_ask_is_awaited() -> None:
-    found = {m.full_name for c in SPEC.classes for m in c.methods if awaited(m, c)}
-    assert found == {"connection.close-ok", "channel.flow-ok", "channel.close-ok"}
 
 
 def test_related_are_the_rules_about_the_same_field_or_error() -> None:
