@@ -112,7 +112,7 @@ class Peer:
             "memory-alarm": self._raise_alarm,
             "lift-memory-alarm": self._lift_alarm,
             "log": self._log,
-            "priority-queue": lambda: {"argument": PRIORITIES, "levels": str(self.policy.priority_levels)},
+            "priority-queue": self._priority_queue,
         }
         return facilities[facility]()
 
@@ -125,6 +125,9 @@ class Peer:
         name = self.unique("user-")
         self.add_user(name, name, ())
         return {"user": name, "password": name}
+
+    def _priority_queue(self) -> dict[str, str]:
+        return {"argument": PRIORITIES, "levels": str(self.policy.priority_levels)}
 
     def _log(self) -> dict[str, str]:
         return {"log": "\n".join(self.tables.strategies.logged(self.noted))}
