@@ -5,6 +5,7 @@
 - AMQPLAIN is what brokers took over from AMQP 0-8: a field table with LOGIN and PASSWORD, without its length.
 - ANONYMOUS (RFC 4505) says a trace, nobody's name. EXTERNAL (RFC 4422, appendix A) leaves it to the layer
   below, such as a client certificate, to say who the client is.
+- RABBIT-CR-DEMO is PLAIN in two steps, made to try challenges with: the user first, the password when asked.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-PLAIN = "PLAIN"
+PLAIN, CHALLENGED = "PLAIN", "RABBIT-CR-DEMO"
 TRACE = b"amqp-conformance"
 
 
@@ -22,6 +23,10 @@ class UnknownMechanism(ValueError):
 
 def _plain(user: str, password: str) -> bytes:
     return f"\0{user}\0{password}".encode()
+
+
+def _told(_user: str, password: str) -> bytes:
+    return f"My password is {password}".encode()
 
 
 def _amqplain(user: str, password: str) -> bytes:
@@ -36,14 +41,16 @@ def _long_string(name: str, value: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Mechanism:
-    """One mechanism: `response` makes what is said first, of user and password; a challenge gets it again.
+    """One mechanism: `response` makes what is said first, of user and password.
 
+    `answer` makes what is said to a challenge, of the same; without it a challenge gets the response again.
     `by_password` is false where neither user nor password is said, so that another user needs another way.
     """
 
     name: str
     response: Callable[[str, str], bytes]
     by_password: bool = True
+    answer: Callable[[str, str], bytes] | None = None
 
 
 MECHANISMS: Mapping[str, Mechanism] = {
@@ -53,6 +60,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
         Mechanism("AMQPLAIN", _amqplain),
         Mechanism("ANONYMOUS", lambda _user, _password: TRACE, by_password=False),
         Mechanism("EXTERNAL", lambda _user, _password: b"", by_password=False),
+        Mechanism(CHALLENGED, lambda user, _password: user.encode(), answer=_told),
     )
 }
 """The mechanisms spoken here, by name (names are upper case: RFC 4422, 3.1)."""

@@ -86,17 +86,21 @@ class AmqpConnection:
         return given.replace(**changes)
 
     def authenticate(self, start_ok: Connection.StartOk | None = None) -> None:
-        """Log in; the server answers with Tune, in one dialect of PLAIN only after a Secure.
-
-        The mechanisms spoken here say all they have to say at once, so a challenge gets the same again.
-        """
+        """Log in; the server answers with Tune, by some mechanisms only after a Secure."""
         method = start_ok or self.start_ok()
         self.send(method)
         answer = self.control("connection.start-ok", Connection.Tune, Connection.Secure)
         if isinstance(answer, Connection.Secure):
-            self.send(Connection.SecureOk(method.response))
+            self.send(self.secure_ok(method))
             answer = self.control("connection.secure-ok", Connection.Tune)
         self.tune = answer
+
+    def secure_ok(self, start_ok: Connection.StartOk) -> Connection.SecureOk:
+        """The answer to a challenge; the response again by a mechanism that said all at once (PLAIN)."""
+        answer = mechanism(start_ok.mechanism).answer
+        if answer is None:
+            return Connection.SecureOk(start_ok.response)
+        return Connection.SecureOk(answer(self.endpoint.user, self.endpoint.password))
 
     def tune_ok(self, **changes: Any) -> Connection.TuneOk:
         """A Tune-Ok that accepts what the server proposed, without heartbeats, altered as given.

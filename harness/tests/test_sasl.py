@@ -59,6 +59,7 @@ def broker(server: Peer, endpoint: Endpoint, journal: Kept) -> Broker:
         ("AMQPLAIN", b"\x05LOGINS\0\0\0\x03ann\x08PASSWORDS\0\0\0\x05w\xc3\xb6rd"),
         ("ANONYMOUS", b"amqp-conformance"),
         ("EXTERNAL", b""),
+        ("RABBIT-CR-DEMO", b"ann"),
     ],
 )
 def test_every_mechanism_says_its_piece(name: str, response: bytes) -> None:
@@ -71,7 +72,9 @@ def test_amqplain_is_a_field_table_without_its_length() -> None:
 
 
 def test_an_unknown_mechanism_gets_a_sentence() -> None:
-    sentence = "no SASL mechanism 'plain' here; known are PLAIN, AMQPLAIN, ANONYMOUS, EXTERNAL"
+    sentence = (
+        "no SASL mechanism 'plain' here; known are PLAIN, AMQPLAIN, ANONYMOUS, EXTERNAL, RABBIT-CR-DEMO"
+    )
     with pytest.raises(UnknownMechanism, match=sentence):
         mechanism("plain")
     with pytest.raises(TargetError, match=sentence):
@@ -89,7 +92,7 @@ def test_every_mechanism_logs_in(name: str, sasl: Dialect) -> None:
     assert dialect("0-9-1").probe(one).product
 
 
-@pytest.mark.parametrize("name", ["PLAIN", "AMQPLAIN"])
+@pytest.mark.parametrize("name", ["PLAIN", "AMQPLAIN", "RABBIT-CR-DEMO"])
 @both_dialects
 def test_a_wrong_password_does_not(name: str, sasl: Dialect) -> None:
     class Mistaken(EmbeddedTarget):
@@ -153,7 +156,7 @@ def test_another_user_of_a_scenario_logs_in_by_password() -> None:
 # -- in the evidence -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["PLAIN", "AMQPLAIN"])
+@pytest.mark.parametrize("name", ["PLAIN", "AMQPLAIN", "RABBIT-CR-DEMO"])
 @both_dialects
 def test_credentials_stay_out_of_the_evidence(name: str, sasl: Dialect) -> None:
     journal = Kept()

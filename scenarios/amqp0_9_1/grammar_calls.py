@@ -27,6 +27,7 @@ from harness.amqp0_9_1.vocabulary import (
     Tx,
 )
 from harness.expect import ControlFailed, Inapplicable, Outcome
+from harness.sasl import CHALLENGED, mechanism
 from scenarios.amqp0_9_1.tx import transacted
 from spec.amqp0_9_1 import Method as GrammarMethod
 from spec.grammar_rules import Subject, family
@@ -158,12 +159,22 @@ def _start_ok(broker: Broker) -> tuple[AmqpConnection, Method]:
 
 
 def _secure_ok(broker: Broker) -> tuple[AmqpConnection, Method]:
-    connection = broker.started()
-    connection.send(connection.start_ok(response=b""))
+    connection, challenged = broker.started(), mechanism(CHALLENGED)
+    said = connection.start_ok()
+    if CHALLENGED in bytes(connection.start.mechanisms).decode(errors="replace").split(" "):
+        said = said.replace(mechanism=CHALLENGED, response=challenged.response(*user_of(connection)))
+        connection.send(said)
+    else:
+        connection.send(said.replace(response=b""))
     if not isinstance(connection.link.coming(0, connection.context.patience.close), Connection.Secure):
         broker.inapplicable("the server never asks for credentials with Secure")
     connection.control("connection.start-ok", Connection.Secure)
-    return connection, Connection.SecureOk(connection.start_ok().response)
+    return connection, connection.secure_ok(said)
+
+
+def user_of(connection: AmqpConnection) -> tuple[str, str]:
+    """Who logs in, and the password."""
+    return connection.endpoint.user, connection.endpoint.password
 
 
 def _tune_ok(broker: Broker) -> tuple[AmqpConnection, Method]:

@@ -14,6 +14,7 @@ from harness.amqp0_9_1.peer.rows import Row
 from harness.amqp0_9_1.peer.turn import Reply, Turn
 from harness.amqp0_9_1.tables import DecodeError, Table, decode_table
 from harness.amqp0_9_1.vocabulary import Connection
+from harness.sasl import CHALLENGED, mechanism
 
 EXPECT_HEADER = ConnectionState.EXPECT_HEADER
 EXPECT_START_OK = ConnectionState.EXPECT_START_OK
@@ -59,6 +60,8 @@ def not_offered(turn: Turn) -> bool:
 
 def credentials_must_be_asked_for(turn: Turn) -> bool:
     """There is no initial response where one is needed, or the policy never takes one."""
+    if turn.event.mechanism == CHALLENGED:
+        return True
     return turn.policy.sasl == "secure" or (not turn.event.response and turn.event.mechanism != "EXTERNAL")
 
 
@@ -87,6 +90,12 @@ def _amqplain(turn: Turn, response: bytes) -> str:
     return _known(turn, user, password) if isinstance(user, str) and isinstance(password, str) else ""
 
 
+def _challenged(turn: Turn, answer: bytes) -> str:
+    user, said = turn.connection.claimed.decode("utf-8", "surrogateescape"), mechanism(CHALLENGED).answer
+    password = turn.peer.users.get(user)
+    return user if said is not None and password is not None and answer == said(user, password) else ""
+
+
 def _known(turn: Turn, user: str, password: str) -> str:
     return user if turn.peer.users.get(user) == password else ""
 
@@ -94,6 +103,7 @@ def _known(turn: Turn, user: str, password: str) -> str:
 _READERS: Mapping[str, Callable[[Turn, bytes], str]] = {
     "PLAIN": _plain,
     "AMQPLAIN": _amqplain,
+    CHALLENGED: _challenged,
     "ANONYMOUS": lambda _turn, _trace: "anonymous",
     "EXTERNAL": lambda turn, wanted: (
         turn.peer.external if wanted in (b"", turn.peer.external.encode()) else ""
@@ -108,9 +118,10 @@ def log_in(turn: Turn) -> None:
 
 
 def ask_for_credentials(turn: Turn) -> Reply:
-    """Connection.Secure; no mechanism here has a challenge. Secure-Ok will not name the mechanism again."""
+    """Connection.Secure. Secure-Ok will not name the mechanism again, nor who the client is."""
     turn.connection.mechanism = turn.event.mechanism
-    return Connection.Secure(b"")
+    turn.connection.claimed = bytes(turn.event.response)
+    return Connection.Secure(b"Please tell me your password" if turn.event.mechanism == CHALLENGED else b"")
 
 
 def propose_limits(turn: Turn) -> Reply:

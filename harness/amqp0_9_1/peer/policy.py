@@ -225,7 +225,7 @@ _OTHERS: Final[Mapping[str, Sequence[Any]]] = {
     "frame_max": [0, 4096],
     "channel_max": [0, 65535],
     "sasl": ["secure"],
-    "mechanisms": [("EXTERNAL", "ANONYMOUS", "AMQPLAIN", "PLAIN")],
+    "mechanisms": [("EXTERNAL", "ANONYMOUS", "AMQPLAIN", "PLAIN"), ("PLAIN", "RABBIT-CR-DEMO")],
     "priority_levels": [10],
     "priorities": ["asked for"],
     "immediate": ["refuse"],

@@ -101,6 +101,8 @@ class Connection:
         self.opened = False
         self.user = ""
         self.mechanism = ""
+        self.claimed = b""
+        """What Start-Ok said, where Secure asked for more."""
         self.host: VirtualHost = peer.nowhere
         self.channels: dict[int, Channel] = {}
         self.window = Window()
