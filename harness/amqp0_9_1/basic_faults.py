@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from harness.amqp0_9_1.frames import OVERHEAD
 from harness.amqp0_9_1.peer.basic_table import (
+    discard_rejected,
     hold_acknowledgement,
     named,
     requeue_rejected,
@@ -17,7 +18,7 @@ from harness.amqp0_9_1.peer.deliveries import deliver, serve, settle, stir_queue
 from harness.amqp0_9_1.peer.entities import Consumer, Delivery, Entry, Queue
 from harness.amqp0_9_1.peer.life import abandon_transaction, cancel_consumer, is_persistent, requeue
 from harness.amqp0_9_1.peer.session import Channel
-from harness.amqp0_9_1.peer.strategies import cut_to_frames, hears, in_turn, may_have
+from harness.amqp0_9_1.peer.strategies import cut_to_frames, hears, in_turn, may_have, named_deliveries
 from harness.amqp0_9_1.peer.turn import Reply, Turn, WithContent
 from harness.amqp0_9_1.peer.tx_table import commit
 from harness.amqp0_9_1.vocabulary import Basic
@@ -342,3 +343,57 @@ def commit_the_first(turn: Turn) -> None:
     """Commits the first act of a transaction alone."""
     del turn.channel.transaction[1:]
     commit(turn)
+
+
+# -- one way of many -----------------------------------------------------------------------------------
+
+
+def up_to_but_not_including(
+    unacknowledged: Mapping[int, Delivery], tag: int, multiple: bool
+) -> list[Delivery]:
+    """Leaves the tag itself out where it stands for all up to it."""
+    found = named_deliveries(unacknowledged, tag, multiple)
+    return [each for each in found if not (multiple and tag) or each.tag < tag]
+
+
+def zero_is_nothing(unacknowledged: Mapping[int, Delivery], tag: int, multiple: bool) -> list[Delivery]:
+    """Takes zero for the tag of no message, where it stands for all."""
+    return named_deliveries(unacknowledged, tag, multiple) if tag else []
+
+
+def consumed_only(unacknowledged: Mapping[int, Delivery], tag: int, multiple: bool) -> list[Delivery]:
+    """Acknowledges what a consumer got, and nothing that was got."""
+    found = named_deliveries(unacknowledged, tag, multiple)
+    return [each for each in found if each.consumer is not None]
+
+
+def requeue_what_was_consumed(turn: Turn) -> None:
+    """Brings back what a consumer had when its channel ended, not what was got."""
+    if turn.subject.consumer is not None:
+        requeue(turn)
+
+
+def discard_what_was_consumed(turn: Turn) -> None:
+    """Hears Reject for what a consumer got, not for what was got."""
+    if all(each.consumer is not None for each in named(turn)):
+        discard_rejected(turn)
+
+
+def latest_due(queue: Queue, channel: Channel) -> Entry | None:
+    """The message that came last, for Get."""
+    found = [entry for entry in queue if may_have(channel, None, entry)]
+    return found[-1] if found else None
+
+
+def persistent_due(queue: Queue, channel: Channel) -> Entry | None:
+    """The first persistent message, for Get; the first of all where there is none."""
+    found = [entry for entry in queue if may_have(channel, None, entry)]
+    return next((each for each in found if each.message.persistent), found[0] if found else None)
+
+
+def reject_on_any_channel(turn: Turn) -> None:
+    """Looks for a rejected delivery on all channels of the connection, and drops it."""
+    tag = turn.event.delivery_tag
+    for channel in turn.connection.channels.values():
+        if tag in channel.unacknowledged:
+            settle(Turn(turn.connection, channel, turn.event), channel.unacknowledged[tag])

@@ -19,6 +19,7 @@ from harness.amqp0_9_1.basic_faults import (
     memory_is_exhausted,
     memory_was_exhausted,
     one_level,
+    persistent_due,
     transient_first,
 )
 from harness.amqp0_9_1.broker import Broker
@@ -199,6 +200,20 @@ def order_does_not_depend_on_persistence(broker: Broker) -> None:
     channel.consume(queue, no_ack=True)
     for number in range(10):
         channel.expect(message(Basic.Deliver, f"{number}".encode()))
+
+
+@scenario("0-9-1/basic.08")
+@broken_by("lets persistent messages be got first", swaps(due=persistent_due))
+def order_of_what_is_got_does_not_depend_on_persistence(broker: Broker) -> None:
+    """As before, with Get: messages alternately transient and persistent are got in the order sent."""
+    channel = broker.channel()
+    queue = channel.declare_queue(durable=True)
+    for number in range(10):
+        mode = PERSISTENT if number % 2 else TRANSIENT
+        channel.publish(f"{number}", key=queue, delivery_mode=mode, priority=4)
+    for number in range(10):
+        channel.send(Basic.Get(queue, no_ack=True))
+        channel.expect(message(Basic.GetOk, f"{number}".encode()))
 
 
 @scenario("0-9-1/basic.09")

@@ -32,3 +32,19 @@ def what_recover_async_resends_is_marked(broker: Broker) -> None:
         broker.inapplicable("the server answers Recover-Async with 540")
     for _ in range(THREE - 1):
         channel.expect(RESENT | silence())
+
+
+@scenario("0-9-1/basic.recover-async.01")
+@broken_by(
+    "does not mark what it returns to its recipient",
+    changes("basic.recover-async: redelivers", effects=(resend_unmarked,)),
+)
+def what_recover_async_returns_to_its_recipient_is_marked(broker: Broker) -> None:
+    """With requeue clear, each message that is resent has redelivered=1; an exception resends nothing."""
+    channel = three_taken(broker)
+    channel.send(Basic.RecoverAsync(requeue=False))
+    refused = (channel_closed() | connection_closed()).recorded("an exception resends nothing")
+    none = silence().recorded("no more was resent")
+    for _ in range(THREE):
+        if not isinstance(channel.expect(RESENT, refused, none), Basic.Deliver):
+            break

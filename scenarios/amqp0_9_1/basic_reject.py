@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from harness.amqp0_9_1.basic_faults import (
+    discard_what_was_consumed,
     hold_what_is_rejected,
     recipient_may_have,
     requeue_to_the_front_door,
@@ -58,6 +59,28 @@ def reject_is_processed_while_content_is_sent(broker: Broker) -> None:
     channel.publish(b"sentinel", key=queue)
     channel.consume(queue, no_ack=True)
     channel.expect(message(Basic.Deliver, b"sentinel"))
+
+
+@scenario("0-9-1/basic.reject.01")
+@broken_by(
+    "does not hear it for what was got",
+    changes("basic.reject: discards", effects=(discard_what_was_consumed,)),
+)
+def reject_is_processed_while_content_is_got(broker: Broker) -> None:
+    """As before, with Get: Reject sent when the Get-Ok of a long message has come takes effect."""
+    channel = small_frames(broker).channel()
+    queue = channel.declare_queue()
+    channel.publish(LONG, key=queue)
+    channel.send(Basic.Get(queue))
+    channel.send(Basic.Reject(channel.coming(Basic.GetOk).delivery_tag, requeue=False))
+    channel.send(FENCE)
+    channel.expect(message(Basic.GetOk, LONG) | CUT_SHORT)
+    channel.expect(Exchange.DeclareOk)
+    channel.connection.close()
+    channel = broker.channel()
+    channel.publish(b"sentinel", key=queue)
+    channel.send(Basic.Get(queue, no_ack=True))
+    channel.expect(message(Basic.GetOk, b"sentinel"))
 
 
 @scenario("0-9-1/basic.reject.02")

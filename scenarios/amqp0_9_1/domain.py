@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from harness.amqp0_9_1.basic_faults import reject_on_any_channel
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.client import Passage, methods_received
+from harness.amqp0_9_1.connection import FENCE
 from harness.amqp0_9_1.deviations import changes, ignores, rewrites, swaps
 from harness.amqp0_9_1.faults import (
     always_redelivered,
@@ -13,8 +15,8 @@ from harness.amqp0_9_1.faults import (
     settle_on_any_channel,
     tags_from_zero,
 )
-from harness.amqp0_9_1.outcomes import channel_closed, message
-from harness.amqp0_9_1.vocabulary import PRECONDITION_FAILED, Basic
+from harness.amqp0_9_1.outcomes import answered, channel_closed, connection_closed, message
+from harness.amqp0_9_1.vocabulary import PRECONDITION_FAILED, Basic, Exchange
 from harness.context import Sighting
 from scenarios.registry import broken_by, scenario, watch
 
@@ -56,6 +58,30 @@ def tag_is_unknown_on_another_channel(broker: Broker) -> None:
     heir.expect(message(Basic.Deliver, b"held"))
 
 
+@scenario("0-9-1/domain.delivery-tag.channel-local")
+@broken_by(
+    "rejects on any channel",
+    changes("basic.reject: refuses a tag of no delivered message", effects=(reject_on_any_channel,)),
+)
+def tag_cannot_be_rejected_on_another_channel(broker: Broker) -> None:
+    """A Reject for a message of another channel does not touch it: that channel ends, and it comes again.
+
+    How the Reject is answered no sentence says.
+    """
+    holder, stranger = broker.channel(), broker.channel()
+    queue = holder.declare_queue()
+    holder.publish(b"held", key=queue)
+    tag = holder.ask(Basic.Get(queue), Basic.GetOk).delivery_tag
+    stranger.send(Basic.Reject(tag, requeue=False))
+    stranger.send(FENCE)
+    stranger.expect(channel_closed() | connection_closed() | answered(Exchange.DeclareOk))
+    if holder.connection.usable:
+        holder.close()
+    heir = broker.channel()
+    heir.consume(queue, no_ack=True)
+    heir.expect(message(Basic.Deliver, b"held"))
+
+
 @watch("0-9-1/domain.delivery-tag.non-zero", during="0-9-1/basic.10")
 @broken_by("counts deliveries from zero", swaps(tag=tags_from_zero))
 @broken_by("says one less than it counts", rewrites(Basic.Deliver, delivery_tag=lambda tag: tag - 1))
@@ -85,3 +111,19 @@ def message_that_comes_again_says_so(broker: Broker) -> None:
     channel = broker.channel()
     channel.consume(queue)
     channel.expect(message(Basic.Deliver, b"twice", redelivered=True))
+
+
+@scenario("0-9-1/domain.redelivered.implementation")
+@broken_by("tells consumers alone", rewrites(Basic.GetOk, redelivered=False))
+@broken_by("tells Get always", rewrites(Basic.GetOk, redelivered=True))
+def message_that_is_got_again_says_so(broker: Broker) -> None:
+    """A message that was got and left unacknowledged is got again with the redelivered flag."""
+    channel = broker.channel()
+    queue = channel.declare_queue()
+    channel.publish(b"twice", key=queue)
+    channel.send(Basic.Get(queue))
+    channel.expect(message(Basic.GetOk, b"twice", redelivered=False))
+    channel.connection.close()
+    channel = broker.channel()
+    channel.send(Basic.Get(queue, no_ack=True))
+    channel.expect(message(Basic.GetOk, b"twice", redelivered=True))

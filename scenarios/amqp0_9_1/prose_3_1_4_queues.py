@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.amqp0_9_1.basic_faults import all_that_are_out, send_to_all_consumers
+from harness.amqp0_9_1.basic_faults import (
+    all_that_are_out,
+    consumed_only,
+    send_to_all_consumers,
+    up_to_but_not_including,
+    zero_is_nothing,
+)
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.connection import AmqpChannel
 from harness.amqp0_9_1.deviations import changes, drops, rewrites, spoils, swaps
@@ -153,6 +159,7 @@ def message_without_ack_is_gone_when_delivered(broker: Broker) -> None:
 @broken_by("does not hear it", changes("basic.ack: settles", effects=()))
 @broken_by("takes every Ack for all messages", swaps(named=all_that_are_out))
 @broken_by("forgets what is left", drops("channel end: requeues what is not acknowledged"))
+@broken_by("stops before the tag", swaps(named=up_to_but_not_including))
 def message_stays_until_it_is_acknowledged(broker: Broker) -> None:
     """Of six messages the first is acknowledged, the third with all before it: three are there afterwards."""
     channel = broker.channel()
@@ -169,8 +176,32 @@ def message_stays_until_it_is_acknowledged(broker: Broker) -> None:
     broker.judge("the messages 4, 5 and 6", f"the messages {left}", left == [b"4", b"5", b"6"])
 
 
+@scenario("0-9-1/prose/3.1.8.explicit-acknowledgement")
+@broken_by("takes zero for no message", swaps(named=zero_is_nothing))
+@broken_by("does not hear it for what was got", swaps(named=consumed_only))
+def what_was_got_is_acknowledged_as_well(broker: Broker) -> None:
+    """Of four messages got, the first is acknowledged, then all up to the third, then all that are out.
+
+    After each step a fresh channel finds what is left once the one that got them is closed.
+    """
+    for steps, left in ((0, FOUR), (1, FOUR[1:]), (2, FOUR[3:]), (3, [])):
+        channel = broker.channel()
+        queue = channel.declare_queue()
+        for body in FOUR:
+            channel.publish(body, key=queue)
+        first, _, third, _ = (channel.ask(Basic.Get(queue), Basic.GetOk).delivery_tag for _ in FOUR)
+        acks = Basic.Ack(first), Basic.Ack(third, multiple=True), Basic.Ack(0, multiple=True)
+        for ack in acks[:steps]:
+            channel.send(ack)
+        channel.stays_quiet()
+        channel.close()
+        found = sorted(broker.channel().drain(queue))
+        broker.judge(f"the messages {left}", f"the messages {found}", found == left)
+
+
 # -- names ---------------------------------------------------------------------------------------------
 
+FOUR = [b"1", b"2", b"3", b"4"]
 LIKE_RESERVED = ("amq{}", "AMQ.{}", "amqp.{}", "x.amq.{}")
 
 

@@ -6,6 +6,7 @@ from harness.amqp0_9_1.basic_faults import (
     deliver_at_once,
     has_nothing_out,
     last_come_first,
+    latest_due,
     recipient_may_have,
 )
 from harness.amqp0_9_1.broker import Broker
@@ -234,3 +235,16 @@ def messages_keep_their_order(broker: Broker) -> None:
     same = [one == other for one, other in zip(fresh, numbered, strict=False)]
     broker.note(f"{sum(same)} of {MANY} messages came in their place")
     broker.judge("all messages in order", "messages out of order", fresh == numbered)
+
+
+@scenario("0-9-1/prose/4.7.order-kept")
+@broken_by("gives the latest to Get", swaps(due=latest_due))
+def messages_are_got_in_their_order(broker: Broker) -> None:
+    """Numbered messages are got in order, with and without acknowledgement."""
+    channel = broker.channel()
+    queue = channel.declare_queue()
+    for number in range(FIFTY):
+        channel.publish(f"{number}", key=queue)
+    for number in range(FIFTY):
+        channel.send(Basic.Get(queue, no_ack=number % 2 == 0))
+        channel.expect(message(Basic.GetOk, f"{number}".encode()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from harness.amqp0_9_1.basic_faults import requeue_what_was_consumed
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.connection import AmqpChannel
 from harness.amqp0_9_1.deviations import changes, drops, forwards, rejects
@@ -50,6 +51,24 @@ def unacknowledged_messages_come_again(broker: Broker) -> None:
         channel.publish(body, key=queue)
         channel.consume(queue)
         channel.deliveries(1)
+        ends(channel)
+        heir = broker.channel(new_connection=True)
+        heir.consume(queue, no_ack=True)
+        heir.expect(message(Basic.Deliver, body))
+
+
+@scenario("0-9-1/prose/4.5.unacknowledged-comes-again")
+@broken_by(
+    "loses what was got",
+    changes("channel end: requeues what is not acknowledged", effects=(requeue_what_was_consumed,)),
+)
+def what_was_got_and_not_acknowledged_comes_again(broker: Broker) -> None:
+    """A message got and not acknowledged can be got on another channel, however the first has ended."""
+    for number, ends in enumerate(WAYS):
+        channel = broker.channel(new_connection=True)
+        queue, body = channel.declare_queue(), f"message {number}".encode()
+        channel.publish(body, key=queue)
+        channel.ask(Basic.Get(queue), Basic.GetOk)
         ends(channel)
         heir = broker.channel(new_connection=True)
         heir.consume(queue, no_ack=True)
