@@ -64,7 +64,7 @@ def tag_that_was_never_delivered_is_refused(broker: Broker) -> None:
     "takes any tag as an upper bound",
     changes(UNKNOWN, condition=is_unknown_and_single),
 )
-@broken_by("takes the tag that comes next", changes(UNKNOWN, condition=is_far_away))
+@broken_by("takes the next tag for an upper bound", changes(UNKNOWN, condition=is_far_away))
 @broken_by(
     "overlooks strange upper bounds",
     ignores(Basic.Ack, when=lambda ack: ack.multiple and ack.delivery_tag > FAR),

@@ -192,21 +192,25 @@ BITS: Mapping[str, str] = {
 }
 """The bit of a method that has one with two meanings; immediate is only a SHOULD, with a rule of its own."""
 
-SHOWN: Mapping[tuple[str, bool | None], Callable[[Call], None]] = {
-    ("connection.start-ok", None): goes_on_with(Connection.Tune, Connection.Secure),
-    ("connection.secure-ok", None): goes_on_with(Connection.Tune),
-    ("connection.tune-ok", None): opens,
-    ("connection.close-ok", None): ends,
-    ("channel.close-ok", None): opens_again,
-    ("basic.publish", None): is_routed,
-    ("basic.ack", None): is_settled,
-    ("basic.reject", None): is_settled,
+SHOWN: Mapping[str, Callable[[Call], None]] = {
+    "connection.start-ok": goes_on_with(Connection.Tune, Connection.Secure),
+    "connection.secure-ok": goes_on_with(Connection.Tune),
+    "connection.tune-ok": opens,
+    "connection.close-ok": ends,
+    "channel.close-ok": opens_again,
+    "basic.publish": is_routed,
+    "basic.ack": is_settled,
+    "basic.reject": is_settled,
+    "basic.recover": comes_again,
+    "basic.recover-async": comes_again,
+}
+"""What shows that a method without a response was carried out."""
+
+SHOWN_WITH: Mapping[tuple[str, bool | None], Callable[[Call], None]] = {
     ("basic.reject", True): is_taken,
     ("basic.recover", False): is_confirmed,
-    ("basic.recover", None): comes_again,
-    ("basic.recover-async", None): comes_again,
 }
-"""What shows that a method without a response was carried out, by its name and the value of its bit."""
+"""What shows it where the method's bit has this value, if that is something else."""
 
 
 @scenarios_for(of("implemented", FLOW_OK))
@@ -225,7 +229,7 @@ def method_without_response_has_its_effect(broker: Broker, about: Subject) -> No
     for value in (False, True) if bit else (None,):
         call = ready(broker, about.method)
         call.send(call.method.replace(**{bit: value}) if bit else None)
-        SHOWN.get((name, value), SHOWN[name, None])(call)
+        SHOWN_WITH.get((name, value), SHOWN[name])(call)
     works(broker)
 
 

@@ -13,7 +13,6 @@ from harness.amqp0_9_1.frames import BODY, METHOD, OVERHEAD, Frame
 from harness.amqp0_9_1.outcomes import channel_closed, connection_closed
 from harness.amqp0_9_1.peer.policy import Level
 from harness.amqp0_9_1.peer.refusals import refuse
-from harness.amqp0_9_1.tables import DecodeError
 from harness.amqp0_9_1.vocabulary import (
     CODEC,
     CONNECTION_FORCED,
@@ -109,16 +108,16 @@ class Unanswered:
         return blamed in sent or blamed in held
 
 
+METHODS = {method.key.to_bytes(4): method for method in CODEC.methods.values()}
 OF_THE_SERVER = CONNECTION_FORCED, INTERNAL_ERROR
 """What a server says of itself: no method of ours need have caused it."""
 
 
 def answers(key: bytes, method: Method) -> bool:
     """Whether the method answers the one of this class and index."""
-    try:
-        asked = CODEC.method_class(key).spec
-    except DecodeError:
+    if key not in METHODS:
         return False
+    asked = METHODS[key].spec
     legal = {f"{asked.class_name}.{name}" for name in asked.responses} | {f"{asked.full_name}-ok"}
     return method.spec.full_name in legal
 
