@@ -13,9 +13,18 @@ from harness.tests.processes import text_of
 
 def test_descriptions_come_with_the_suite() -> None:
     known = descriptions()
-    assert list(known) == ["activemq", "artemis", "broker-j", "garagemq", "rabbitmq", "rabbitmq-tls"]
+    assert list(known) == [
+        "activemq",
+        "artemis",
+        "broker-j",
+        "garagemq",
+        "garagemq-0-9-1",
+        "rabbitmq",
+        "rabbitmq-tls",
+    ]
     assert known["rabbitmq-tls"].facilities.items() <= known["rabbitmq"].facilities.items()
     assert "second-vhost" not in known["garagemq"].facilities
+    assert known["garagemq-0-9-1"].facilities == known["garagemq"].facilities
     for name in ("activemq", "artemis"):
         assert set(known[name].facilities) == {
             "restart",
