@@ -24,6 +24,7 @@ class EmbeddedTarget(Target):
             "second-vhost",
             "restricted-user",
             "priority-queue",
+            "dead-letter-exchange",
             "log",
             "keep-alive",
             "pause",

@@ -58,6 +58,13 @@ def priority_queue(broker: Broker, given: Mapping[str, str]) -> str:
     return f"a queue with {arguments or 'no arguments'} is declared"
 
 
+def dead_letter_exchange(broker: Broker, given: Mapping[str, str]) -> str:
+    """A queue can be declared that names an exchange for its dead messages."""
+    channel, argument = broker.channel(), given["argument"]
+    channel.declare_queue(exclusive=True, arguments={argument: channel.declare_exchange("fanout")})
+    return f"a queue with {argument} is declared"
+
+
 def log(broker: Broker, given: Mapping[str, str]) -> str:
     """There is a log, and something in it."""
     del broker
@@ -80,6 +87,7 @@ LOOKS: Mapping[str, Look] = {
     "restricted-user": restricted_user,
     "lift-memory-alarm": lifted_alarm,
     "priority-queue": priority_queue,
+    "dead-letter-exchange": dead_letter_exchange,
     "log": log,
     "keep-alive": keep_alive,
 }

@@ -37,6 +37,7 @@ def test_descriptions_come_with_the_suite() -> None:
     assert set(known["broker-j"].facilities) == {
         "restart",
         "priority-queue",
+        "dead-letter-exchange",
         "log",
         "keep-alive",
         "pause",
@@ -49,6 +50,7 @@ def test_descriptions_come_with_the_suite() -> None:
     assert set(known["rabbitmq"].facilities) == {
         "restart",
         "priority-queue",
+        "dead-letter-exchange",
         "log",
         "keep-alive",
         "pause",

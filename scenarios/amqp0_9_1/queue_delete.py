@@ -12,6 +12,7 @@ from harness.amqp0_9_1.peer.queue_table import (
     delete_it,
     purge_queue,
 )
+from harness.amqp0_9_1.peer.turn import Turn
 from harness.amqp0_9_1.vocabulary import ACCESS_REFUSED, NOT_FOUND, Basic, Channel, Queue
 from scenarios.amqp0_9_1.queue import spared, unknown_queue
 from scenarios.registry import broken_by, scenario
@@ -21,9 +22,34 @@ AGAIN = "queue.declare: confirms the same again"
 NOT_EMPTY = "queue.delete: if-empty refuses one with messages"
 
 
+def is_the_last_one(turn: Turn) -> bool:
+    """No message is left behind it."""
+    return len(turn.subject.queue) == 1
+
+
 def has_no_name(delete: Queue.Delete) -> bool:
     """A Delete of the current queue."""
     return not delete.queue
+
+
+@scenario("0-9-1/queue.delete.01", needs=["dead-letter-exchange"])
+@broken_by("drops what was pending", drops("queue end: dead-letters its messages"))
+@broken_by("keeps one message", changes("queue end: dead-letters its messages", condition=is_the_last_one))
+def pending_messages_are_kept_when_their_queue_is_deleted(broker: Broker) -> None:
+    """Of a queue with a dead-letter exchange, what is pending is delivered from there when it is deleted."""
+    channel, argument = broker.channel(), broker.facility("dead-letter-exchange")["argument"]
+    exchange = channel.declare_exchange("fanout")
+    kept, deleted = channel.declare_queue(), channel.declare_queue(arguments={argument: exchange})
+    channel.bind(kept, exchange)
+    reader = broker.channel()
+    reader.consume(kept, no_ack=True)
+    channel.publish(b"control", exchange=exchange)
+    reader.deliveries(1)
+    for body in (b"first", b"second"):
+        channel.publish(body, key=deleted)
+    channel.ask(Queue.Delete(deleted))
+    for body in (b"first", b"second"):
+        reader.expect(message(Basic.Deliver, body))
 
 
 @scenario("0-9-1/queue.delete.queue.queue-known")

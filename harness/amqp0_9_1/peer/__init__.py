@@ -18,7 +18,7 @@ from harness.amqp0_9_1.peer.deliveries import serve
 from harness.amqp0_9_1.peer.entities import Store, VirtualHost
 from harness.amqp0_9_1.peer.events import Restarting, Shortened, Thing
 from harness.amqp0_9_1.peer.exchange_table import EXCHANGE
-from harness.amqp0_9_1.peer.life import LIFE, tell
+from harness.amqp0_9_1.peer.life import DEAD_LETTER_EXCHANGE, LIFE, tell
 from harness.amqp0_9_1.peer.policy import PRIORITIES, Policy
 from harness.amqp0_9_1.peer.queue_table import QUEUE
 from harness.amqp0_9_1.peer.rows import Row, Tables
@@ -111,6 +111,7 @@ class Peer:
             "restricted-user": self._restricted_user,
             "memory-alarm": self._raise_alarm,
             "lift-memory-alarm": self._lift_alarm,
+            "dead-letter-exchange": lambda: {"argument": DEAD_LETTER_EXCHANGE},
             "log": self._log,
             "priority-queue": self._priority_queue,
         }

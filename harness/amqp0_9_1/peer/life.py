@@ -8,10 +8,11 @@ from harness.amqp0_9_1.peer.deliveries import (
     await_acknowledgement,
     consumer_needs_no_ack,
     deliver,
+    enqueue,
     put_on_queue,
     settle,
 )
-from harness.amqp0_9_1.peer.entities import Binding, Exchange, Queue
+from harness.amqp0_9_1.peer.entities import Binding, Entry, Exchange, Queue
 from harness.amqp0_9_1.peer.events import (
     ChannelEnded,
     ChannelState,
@@ -30,6 +31,9 @@ from harness.amqp0_9_1.peer.events import (
 from harness.amqp0_9_1.peer.rows import Row
 from harness.amqp0_9_1.peer.turn import Reply, Turn
 from harness.amqp0_9_1.vocabulary import Channel
+
+DEAD_LETTER_EXCHANGE = "x-dead-letter-exchange"
+"""The argument of a queue that names the exchange for its dead messages."""
 
 
 def tell(turn: Turn, thing: Thing, event: Any, subjects: Any) -> None:
@@ -121,12 +125,24 @@ def bury(turn: Turn) -> None:
     """Move a message of a queue to the dead-letter area."""
     entry = turn.subject
     entry.queue.remove(entry)
-    turn.host.dead_letters.append(entry.message)
+    _pass_on(turn, entry)
 
 
 def bury_delivery(turn: Turn) -> None:
     """Move a delivered message to the dead-letter area."""
-    turn.host.dead_letters.append(turn.subject.entry.message)
+    _pass_on(turn, turn.subject.entry)
+
+
+def _pass_on(turn: Turn, entry: Entry) -> None:
+    """Keep a dead message, and give it to the exchange that its queue names for such."""
+    turn.host.dead_letters.append(entry.message)
+    exchange = turn.host.exchanges.get(str(entry.queue.arguments.get(DEAD_LETTER_EXCHANGE)))
+    if exchange is None:
+        return
+    matching = turn.strategies.routing[exchange.type]
+    for name in turn.strategies.queues_for(exchange, entry.message, matching):
+        if name in turn.host.queues:
+            enqueue(turn, turn.host.queues[name], entry.message)
 
 
 def lose(turn: Turn) -> None:
