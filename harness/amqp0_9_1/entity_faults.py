@@ -7,23 +7,27 @@ from dataclasses import replace
 
 from harness.amqp0_9_1.compiled import Method
 from harness.amqp0_9_1.faults import queue_per_binding
-from harness.amqp0_9_1.peer.entities import Binding, Consumer, Exchange, Message
-from harness.amqp0_9_1.peer.events import ChannelState
+from harness.amqp0_9_1.peer.entities import Binding, Exchange, Message
+from harness.amqp0_9_1.peer.exchange_table import exists_with_another_type, must_be_unused_but_is_bound
 from harness.amqp0_9_1.peer.handshake import NEGOTIATING
-from harness.amqp0_9_1.peer.life import delete_queue, joins_durable_ends
+from harness.amqp0_9_1.peer.life import delete_exchange, is_durable, joins_durable_ends
 from harness.amqp0_9_1.peer.queue_table import (
     bind_queue,
+    bind_to_the_default_exchange,
+    find_binding,
     is_bound_already,
+    must_be_empty_but_has_messages,
+    must_be_unused_but_has_consumers,
     purge_queue,
     routing_key,
     unbind_queue,
 )
 from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.peer.routing import Matching, headers
-from harness.amqp0_9_1.peer.rows import Condition, Row, Tables
-from harness.amqp0_9_1.peer.strategies import each_queue_once, hears
+from harness.amqp0_9_1.peer.rows import Condition, Effect, Row, Tables
+from harness.amqp0_9_1.peer.strategies import each_queue_once
 from harness.amqp0_9_1.peer.turn import Turn
-from harness.amqp0_9_1.vocabulary import COMMAND_INVALID, Basic
+from harness.amqp0_9_1.vocabulary import COMMAND_INVALID
 from harness.sasl import MECHANISMS
 
 Finding = Callable[[Exchange, Message, Matching], list[str]]
@@ -104,6 +108,25 @@ def key_is_one_of_any(binding: Binding, message: Message) -> bool:
     return headers(binding, message) or (by_any and binding.routing_key == message.routing_key)
 
 
+def _of_the_same_key(turn: Turn) -> list[Binding]:
+    wanted = turn.queue_name, routing_key(turn)
+    return [
+        each for each in turn.host.bound_to(turn.event.exchange) if (each.queue, each.routing_key) == wanted
+    ]
+
+
+def key_is_bound_already(turn: Turn) -> bool:
+    """The queue is bound to the exchange with this key, whatever the arguments."""
+    return bool(_of_the_same_key(turn))
+
+
+def bind_in_place_of_the_same_key(turn: Turn) -> None:
+    """Makes the binding in place of one with the same key."""
+    for each in _of_the_same_key(turn):
+        turn.host.bound_to(turn.event.exchange).remove(each)
+    bind_queue(turn)
+
+
 def unbind_from_the_exchange(turn: Turn) -> None:
     """Takes off all bindings of the queue to the exchange."""
     bound = turn.host.bound_to(turn.event.exchange)
@@ -112,10 +135,8 @@ def unbind_from_the_exchange(turn: Turn) -> None:
 
 def unbind_by_key(turn: Turn) -> None:
     """Takes off the first binding with the key, whatever its arguments."""
-    bound = turn.host.bound_to(turn.event.exchange)
-    named = [each for each in bound if (each.queue, each.routing_key) == (turn.queue_name, routing_key(turn))]
-    for each in named[:1]:
-        bound.remove(each)
+    for each in _of_the_same_key(turn)[:1]:
+        turn.host.bound_to(turn.event.exchange).remove(each)
 
 
 def unbind_without_arguments(turn: Turn) -> None:
@@ -128,6 +149,62 @@ def unbind_without_pattern(turn: Turn) -> None:
     """Takes off no binding by a pattern."""
     if not set(turn.event.routing_key) & set("*#"):
         unbind_queue(turn)
+
+
+def would_gain_something(turn: Turn) -> bool:
+    """A Declare says durable, or has arguments, where the exchange is not, or has others."""
+    exchange = turn.exchange
+    return exchange is not None and (
+        (turn.event.durable and not exchange.durable) or exchange.arguments != turn.event.arguments
+    )
+
+
+def differs_but_for_pattern_and_headers(turn: Turn) -> bool:
+    """The type is another one, unless both are among topic and headers."""
+    alike = ("topic", "headers")
+    both = turn.exchange is not None and turn.exchange.type in alike and turn.event.type in alike
+    return exists_with_another_type(turn) and not both
+
+
+def differs_from_no_direct(turn: Turn) -> bool:
+    """The type is another one, and the exchange is no direct one."""
+    return exists_with_another_type(turn) and turn.exchange is not None and turn.exchange.type != "direct"
+
+
+def is_durable_unless(kind: str) -> Condition:
+    """Durable exchanges, but those of one type."""
+    return lambda turn: is_durable(turn) and turn.subject.type != kind
+
+
+def delete_unless(kind: str) -> Effect:
+    """Deletes the exchange this row is about, if it is not of one type."""
+
+    def delete(turn: Turn) -> None:
+        if turn.subject.type != kind:
+            delete_exchange(turn)
+
+    return delete
+
+
+def become_direct(turn: Turn) -> None:
+    """Makes a direct exchange of the one this row is about, whatever it was."""
+    turn.subject.type = "direct"
+
+
+def is_a_direct_one_in_use(turn: Turn) -> bool:
+    """if-unused, and the exchange is a direct one that has bindings."""
+    return must_be_unused_but_is_bound(turn) and turn.exchange is not None and turn.exchange.type == "direct"
+
+
+def mute_binding(turn: Turn) -> None:
+    """Lets the binding this row is about lead nowhere, and leaves it in its exchange's count."""
+    turn.subject.queue = ""
+
+
+def mute_what_is_unbound(turn: Turn) -> None:
+    """Lets an unbound binding lead nowhere, and leaves it in its exchange's count."""
+    if (binding := find_binding(turn)) is not None:
+        binding.queue = ""
 
 
 # -- passive Declare -----------------------------------------------------------------------------------
@@ -164,6 +241,48 @@ def generate_name_of_the_connection(turn: Turn) -> None:
     turn.event = turn.event.replace(queue=f"amq.gen-{number}")
 
 
+def bind_if_shared(turn: Turn) -> None:
+    """Binds a new queue to the default exchange if it is not exclusive."""
+    if not turn.event.exclusive:
+        bind_to_the_default_exchange(turn)
+
+
+def bind_if_kept(turn: Turn) -> None:
+    """Binds a new queue to the default exchange if it has no auto-delete."""
+    if not turn.event.auto_delete:
+        bind_to_the_default_exchange(turn)
+
+
+def is_durable_and_stays(turn: Turn) -> bool:
+    """Durable queues without auto-delete."""
+    return is_durable(turn) and not turn.subject.auto_delete
+
+
+def of_another_channel(turn: Turn) -> bool:
+    """The queue is exclusive, and the channel has not declared it."""
+    return turn.queue is not None and turn.queue.exclusive and turn.channel.current_queue != turn.queue.name
+
+
+def would_lose_something(turn: Turn) -> bool:
+    """A Declare says transient or exclusive where the queue is durable or shared, or has other arguments."""
+    queue, wanted = turn.host.queues.get(turn.event.queue), turn.event
+    return queue is not None and (
+        (queue.durable and not wanted.durable)
+        or queue.exclusive != wanted.exclusive
+        or queue.arguments != wanted.arguments
+    )
+
+
+def in_use_and_not_if_empty(turn: Turn) -> bool:
+    """if-unused without if-empty, and the queue has consumers."""
+    return must_be_unused_but_has_consumers(turn) and not turn.event.if_empty
+
+
+def not_empty_and_not_if_unused(turn: Turn) -> bool:
+    """if-empty without if-unused, and the queue has messages."""
+    return must_be_empty_but_has_messages(turn) and not turn.event.if_unused
+
+
 def purge_what_was_got(turn: Turn) -> None:
     """Removes what waits, and what was taken with Get and is not acknowledged."""
     purge_queue(turn)
@@ -190,54 +309,6 @@ def tag_of_the_queue(turn: Turn) -> None:
 def tag_of_a_client(turn: Turn) -> None:
     """Calls a consumer as another one of the channel calls itself, if there is any."""
     _with_tag(turn, next(iter(turn.channel.consumers), "amq.ctag"))
-
-
-# -- ends ----------------------------------------------------------------------------------------------
-
-
-def _end_unseen(consumer: Consumer) -> None:
-    consumer.alive = False
-    consumer.channel.consumers.pop(consumer.tag, None)
-    if consumer in consumer.queue.consumers:
-        consumer.queue.consumers.remove(consumer)
-
-
-def end_consumer_unseen(turn: Turn) -> None:
-    """Ends the consumer this row is about, and its queue does not learn of it."""
-    _end_unseen(turn.subject)
-
-
-def end_consumers_unseen(turn: Turn) -> None:
-    """Ends all consumers of the connection, and their queues do not learn of it."""
-    for channel in turn.connection.channels.values():
-        for consumer in list(channel.consumers.values()):
-            _end_unseen(consumer)
-
-
-def hears_while_none_is_closing(consumer: Consumer) -> bool:
-    """Sends nothing on any channel while one of them waits for Close-Ok."""
-    channels = consumer.channel.connection.channels.values()
-    return hears(consumer) and all(each.state is not ChannelState.CLOSING for each in channels)
-
-
-def delete_what_it_consumed(turn: Turn) -> None:
-    """Deletes the auto-delete queue of the consumer this row is about, whoever else consumes from it."""
-    queue = turn.subject.queue
-    if queue.auto_delete and queue.alive:
-        delete_queue(turn.about(turn.event, queue))
-
-
-def _another_is_closing(turn: Turn) -> bool:
-    # What follows a Publish is no method.
-    return not isinstance(turn.event, Basic.Publish) and any(
-        each.state is ChannelState.CLOSING for each in turn.connection.channels.values()
-    )
-
-
-def deaf_while_one_is_closing(tables: Tables) -> Tables:
-    """Hears no method on an open channel while another one waits for Close-Ok."""
-    row = Row("channel: waits for the others", ChannelState.OPEN, Method, _another_is_closing)
-    return tables.inserting(next(iter(tables)).name, row)
 
 
 # -- connections and limits ----------------------------------------------------------------------------

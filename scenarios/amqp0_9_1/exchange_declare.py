@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 from harness.amqp0_9_1.broker import Broker
@@ -10,6 +11,9 @@ from harness.amqp0_9_1.entity_faults import (
     asks_for_a_type_that_exists,
     asks_for_its_type,
     asks_without_arguments,
+    differs_but_for_pattern_and_headers,
+    differs_from_no_direct,
+    would_gain_something,
 )
 from harness.amqp0_9_1.faults import create_while_there_is_room, only_from_durable, only_from_transient
 from harness.amqp0_9_1.outcomes import answered, channel_closed, connection_closed, message, refused
@@ -29,14 +33,13 @@ from harness.amqp0_9_1.vocabulary import (
     Connection,
     Exchange,
 )
+from scenarios.amqp0_9_1.exchange_types import REFUSED, WAYS, known_types
 from scenarios.registry import broken_by, scenario
 
 MANY = 16
 
 ILLEGAL = ("{}/", "{} and more", "{}#", "{}*", "{}!")
 """Patterns of names with one character outside the list of the document."""
-
-REFUSED = channel_closed() | connection_closed()
 
 
 @scenario("0-9-1/exchange.declare.minimum")
@@ -249,6 +252,28 @@ def declare_that_differs_is_refused(broker: Broker) -> None:
     is_answered(broker, same)
 
 
+@scenario("0-9-1/exchange.declare.passive.equivalent")
+@broken_by("lets a durable one become transient", changes(OTHERWISE, condition=would_gain_something))
+@broken_by(
+    "takes topic and headers for one type", changes(TYPE, condition=differs_but_for_pattern_and_headers)
+)
+@broken_by("does not compare with direct", changes(TYPE, condition=differs_from_no_direct))
+def declare_that_differs_is_refused_whatever_the_type(broker: Broker) -> None:
+    """So it is for a durable exchange of each type, declared again as each other type, or as transient."""
+    types = known_types(broker)
+    for kind in types:
+        channel = broker.channel(new_connection=True)
+        same = Exchange.Declare(channel.declare_exchange(kind, durable=True), kind, durable=True)
+        retyped = [same.replace(type=each) for each in types if each != kind]
+        for other in (same.replace(durable=False), *retyped):
+            is_answered(broker, same)
+            channel = broker.channel()
+            channel.send(other)
+            another_type = [connection_closed(NOT_ALLOWED)] if other in retyped else []
+            channel.expect(channel_closed(), *another_type)
+        is_answered(broker, same)
+
+
 def is_answered(broker: Broker, declare: Exchange.Declare) -> None:
     """A Declare that matches the exchange gets Declare-Ok."""
     channel = broker.channel()
@@ -263,14 +288,18 @@ def is_answered(broker: Broker, declare: Exchange.Declare) -> None:
 )
 @broken_by("routes from durable ones only", swaps(queues_for=only_from_durable))
 @broken_by("routes from transient ones only", swaps(queues_for=only_from_transient))
+@broken_by(
+    "has no durable topic exchanges",
+    rejects(Exchange.Declare, NOT_IMPLEMENTED, when=lambda it: it.type == "topic" and it.durable),
+)
 def durable_and_transient_exchanges_carry_messages(broker: Broker) -> None:
-    """A durable and a transient exchange can be declared, and a message goes through each."""
-    for durable in (True, False):
+    """A durable and a transient exchange of each type can be declared, and a message goes through each."""
+    for kind, durable in product(known_types(broker), (True, False)):
         channel = broker.channel()
         queue, exchange = channel.declare_queue(), broker.name("exchange")
-        channel.send(Exchange.Declare(exchange, "direct", durable=durable))
+        channel.send(Exchange.Declare(exchange, kind, durable=durable))
         channel.expect(Exchange.DeclareOk)
-        channel.bind(queue, exchange, "key")
+        channel.ask(WAYS[kind].bind(queue, exchange))
         channel.consume(queue, no_ack=True)
-        channel.publish(b"through", exchange=exchange, key="key")
+        WAYS[kind].publish(channel, exchange, b"through")
         channel.expect(message(Basic.Deliver, b"through"))

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 from harness.amqp0_9_1.broker import Broker
+from harness.amqp0_9_1.compiled import Method
 from harness.amqp0_9_1.deviations import answers, changes, drops, forwards, rewrites
+from harness.amqp0_9_1.entity_faults import is_a_direct_one_in_use, mute_binding, mute_what_is_unbound
 from harness.amqp0_9_1.outcomes import channel_closed, connection_closed, message, refused
 from harness.amqp0_9_1.peer.exchange_table import delete_it, delete_ok
 from harness.amqp0_9_1.vocabulary import (
@@ -13,7 +17,9 @@ from harness.amqp0_9_1.vocabulary import (
     Basic,
     Channel,
     Exchange,
+    Queue,
 )
+from scenarios.amqp0_9_1.exchange_types import WAYS, Way, known_types
 from scenarios.registry import broken_by, scenario
 
 
@@ -42,6 +48,7 @@ IN_USE = "exchange.delete: if-unused refuses one with bindings"
 @broken_by("deletes what is in use", drops(IN_USE))
 @broken_by("refuses and deletes all the same", changes(IN_USE, effects=(delete_it,)))
 @broken_by("does not see if-unused", forwards(Exchange.Delete, if_unused=False))
+@broken_by("takes every Delete for one with if-unused", forwards(Exchange.Delete, if_unused=True))
 @broken_by("confirms what it did not do", answers(Exchange.Delete, Exchange.DeleteOk(), skip=1))
 def exchange_with_bindings_is_not_deleted_if_unused(broker: Broker) -> None:
     """With if-unused an exchange without bindings is deleted; one with a binding stays, and routes by it."""
@@ -58,3 +65,39 @@ def exchange_with_bindings_is_not_deleted_if_unused(broker: Broker) -> None:
     channel.consume(queue, no_ack=True)
     channel.publish(b"still bound", exchange=exchange, key="key")
     channel.expect(message(Basic.Deliver, b"still bound"))
+    channel.send(Exchange.Delete(exchange))
+    channel.expect(Exchange.DeleteOk)
+
+
+@scenario("0-9-1/exchange.delete.if-unused.in-use")
+@broken_by("looks at direct exchanges only", changes(IN_USE, condition=is_a_direct_one_in_use))
+@broken_by("counts what was unbound", changes("queue.unbind: unbinds", effects=(mute_what_is_unbound,)))
+@broken_by("counts deleted queues", changes("queue end: removes its bindings", effects=(mute_binding,)))
+def exchange_is_in_use_while_it_has_bindings(broker: Broker) -> None:
+    """So it is for each type; when the binding is taken off, or its queue deleted, the exchange is unused."""
+    for kind, ends in product(known_types(broker), (by_unbind, by_delete)):
+        channel = broker.channel()
+        queue, exchange = channel.declare_queue(), channel.declare_exchange(kind)
+        channel.ask(WAYS[kind].bind(queue, exchange))
+        channel.send(Exchange.Delete(exchange, if_unused=True))
+        any_other = channel_closed() | connection_closed()
+        channel.expect(
+            channel_closed(PRECONDITION_FAILED),
+            any_other.under("MUST is said of the effect, not of the code"),
+        )
+        channel = broker.channel()
+        channel.send(Exchange.Declare(exchange, kind, passive=True))
+        channel.expect(Exchange.DeclareOk)
+        channel.ask(ends(WAYS[kind], queue, exchange))
+        channel.send(Exchange.Delete(exchange, if_unused=True))
+        channel.expect(Exchange.DeleteOk)
+
+
+def by_unbind(way: Way, queue: str, exchange: str) -> Method:
+    """The binding is taken off."""
+    return way.unbind(queue, exchange)
+
+
+def by_delete(_: Way, queue: str, __: str) -> Method:
+    """The queue is deleted, and its binding with it."""
+    return Queue.Delete(queue)

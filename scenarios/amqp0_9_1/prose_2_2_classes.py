@@ -7,7 +7,7 @@ from collections import Counter
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.connection import AmqpChannel
 from harness.amqp0_9_1.deviations import Fault, changes, confirms, drops, ignores, repeats, swaps, withholds
-from harness.amqp0_9_1.entity_faults import (
+from harness.amqp0_9_1.end_faults import (
     deaf_while_one_is_closing,
     delete_what_it_consumed,
     end_consumer_unseen,

@@ -7,7 +7,13 @@ from collections.abc import Iterable, Mapping
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.connection import AmqpChannel
 from harness.amqp0_9_1.deviations import changes, rejects, routes
-from harness.amqp0_9_1.entity_faults import key_is_one_of_any, no_value_is_none_of_any, reserved_may_match
+from harness.amqp0_9_1.entity_faults import (
+    bind_in_place_of_the_same_key,
+    key_is_bound_already,
+    key_is_one_of_any,
+    no_value_is_none_of_any,
+    reserved_may_match,
+)
 from harness.amqp0_9_1.faults import (
     all_must_match,
     any_may_match,
@@ -23,6 +29,8 @@ from scenarios.amqp0_9_1.exchange_types import REFUSED, knows
 from scenarios.registry import broken_by, scenario
 
 Table = Mapping[str, str | None]
+BINDS = "queue.bind: binds"
+AGAIN = "queue.bind: confirms the same again"
 
 
 def of_headers(broker: Broker) -> tuple[AmqpChannel, str]:
@@ -107,6 +115,20 @@ def headers_exchange_takes_no_notice_of_keys(broker: Broker) -> None:
         channel.publish(f"by {key!r}", exchange=exchange, key=key, headers={"a": "1"})
     for queue in queues:
         get_only(channel, queue, [b"by 'key'", b"by 'another'", b"by ''"])
+
+
+@scenario("0-9-1/prose/3.1.3.4.headers-ignores-key")
+@broken_by("knows bindings by their keys", changes(BINDS, effects=(bind_in_place_of_the_same_key,)))
+@broken_by("takes the same key for the same binding", changes(AGAIN, condition=key_is_bound_already))
+def bindings_by_one_key_are_as_many_as_their_arguments(broker: Broker) -> None:
+    """A queue is bound twice with one key, by different headers: messages come by either."""
+    channel, exchange = of_headers(broker)
+    queue = bound(channel, exchange, "all", {"a": "1"}, key="key")
+    channel.send(Queue.Bind(queue, exchange, "key", arguments={"x-match": "all", "b": "2"}))
+    channel.expect(Queue.BindOk)
+    for name, value in (("a", "1"), ("b", "2")):
+        channel.publish(name, exchange=exchange, key="key", headers={name: value})
+    get_only(channel, queue, [b"a", b"b"])
 
 
 @scenario("0-9-1/prose/3.1.3.4.headers-reserved-arguments")

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.connection import AmqpChannel
 from harness.amqp0_9_1.deviations import answers, changes, drops, ignores, routes, swaps
+from harness.amqp0_9_1.entity_faults import become_direct, delete_unless, is_durable_unless
 from harness.amqp0_9_1.faults import (
     first_queue_only,
     hash_wants_a_word,
@@ -19,8 +20,10 @@ from harness.amqp0_9_1.outcomes import answered, channel_closed, connection_clos
 from harness.amqp0_9_1.peer.routing import direct
 from harness.amqp0_9_1.vocabulary import NOT_FOUND, Basic, Exchange, Queue
 from harness.context import RESTART, Restart
-from scenarios.amqp0_9_1.exchange_types import REFUSED, knows
+from scenarios.amqp0_9_1.exchange_types import REFUSED, WAYS, known_types, knows
 from scenarios.registry import broken_by, scenario
+
+KEPT = "restart: keeps durable exchanges"
 
 
 @scenario("0-9-1/prose/3.1.3.message-copied-to-queues")
@@ -53,33 +56,50 @@ def bound(channel: AmqpChannel, exchange: str, key: str = "") -> str:
 @scenario("0-9-1/prose/3.1.3.durable-exchange-lasts")
 @broken_by("forgets it", drops("restart: keeps durable exchanges"))
 @broken_by("keeps what is deleted", changes("exchange.delete: deletes it", effects=()))
+@broken_by("forgets those of one type", changes(KEPT, condition=is_durable_unless("fanout")))
+@broken_by("remembers direct exchanges only", changes(KEPT, effects=(become_direct,)))
 def durable_exchange_is_there_until_deleted(broker: Broker) -> Iterator[Restart]:
-    """A durable exchange is there after the restart; when it is deleted it is not."""
-    exchange = broker.channel().declare_exchange("direct", durable=True)
+    """A durable exchange of each type is there after the restart, and routes; once deleted it is not."""
+    types = known_types(broker)
+    exchanges = {kind: broker.channel().declare_exchange(kind, durable=True) for kind in types}
     yield RESTART
-    look = Exchange.Declare(exchange, "direct", passive=True)
-    channel = broker.channel()
-    channel.misses("exchange")
-    channel.send(look)
-    channel.expect(Exchange.DeclareOk)
-    channel.ask(Exchange.Delete(exchange))
-    channel.send(look)
-    channel.expect(*refused(NOT_FOUND))
+    broker.channel().misses("exchange")
+    for kind, exchange in exchanges.items():
+        look = Exchange.Declare(exchange, kind, passive=True)
+        channel = broker.channel()
+        channel.send(look)
+        channel.expect(Exchange.DeclareOk)
+        queue = channel.declare_queue()
+        channel.ask(WAYS[kind].bind(queue, exchange))
+        WAYS[kind].publish(channel, exchange, b"through")
+        channel.send(Basic.Get(queue, no_ack=True))
+        channel.expect(message(Basic.GetOk, b"through"))
+        channel.ask(Exchange.Delete(exchange))
+        channel.send(look)
+        channel.expect(*refused(NOT_FOUND))
 
 
 @scenario("0-9-1/prose/3.1.3.transient-exchange-ends")
 @broken_by("keeps it", changes("restart: drops transient exchanges", effects=()))
 @broken_by("keeps no exchange", drops("restart: keeps durable exchanges"))
+@broken_by(
+    "keeps those of one type",
+    changes("restart: drops transient exchanges", effects=(delete_unless("topic"),)),
+)
 def transient_exchange_ends_with_the_server(broker: Broker) -> Iterator[Restart]:
-    """Of a durable exchange and one that is not only the durable one is there after the restart."""
+    """Of a durable and a transient exchange of each type only the durable one is there after the restart."""
     channel = broker.channel()
-    durable, transient = (channel.declare_exchange("direct", durable=each) for each in (True, False))
+    exchanges = {
+        kind: [channel.declare_exchange(kind, durable=each) for each in (True, False)]
+        for kind in known_types(broker)
+    }
     yield RESTART
-    channel = broker.channel()
-    channel.send(Exchange.Declare(durable, "direct", passive=True))
-    channel.expect(Exchange.DeclareOk)
-    channel.send(Exchange.Declare(transient, "direct", passive=True))
-    channel.expect(*refused(NOT_FOUND))
+    for kind, (durable, transient) in exchanges.items():
+        channel = broker.channel()
+        channel.send(Exchange.Declare(durable, kind, passive=True))
+        channel.expect(Exchange.DeclareOk)
+        channel.send(Exchange.Declare(transient, kind, passive=True))
+        channel.expect(*refused(NOT_FOUND))
 
 
 @scenario("0-9-1/prose/3.1.3.2.fanout-unconditional")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 from harness.amqp0_9_1.basic_faults import (
     all_that_are_out,
@@ -14,18 +15,22 @@ from harness.amqp0_9_1.basic_faults import (
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.connection import AmqpChannel
 from harness.amqp0_9_1.deviations import changes, drops, rewrites, spoils, swaps
+from harness.amqp0_9_1.end_faults import delete_queue_alone, orphan_consumers, remove_binding_unless
 from harness.amqp0_9_1.faults import queue_name_begins_like, twice
 from harness.amqp0_9_1.frame_faults import sent_whole
 from harness.amqp0_9_1.frames import Frame
 from harness.amqp0_9_1.outcomes import answered, fields, message, refused, silence
 from harness.amqp0_9_1.peer.basic_table import take_what_is_due
 from harness.amqp0_9_1.peer.deliveries import await_acknowledgement
+from harness.amqp0_9_1.peer.life import end_connection
 from harness.amqp0_9_1.vocabulary import NOT_FOUND, Basic, Exchange, Queue
 from harness.context import RESTART, Restart
-from scenarios.amqp0_9_1.exchange_types import REFUSED
+from scenarios.amqp0_9_1.ends import WAYS as ENDS
+from scenarios.amqp0_9_1.exchange_types import REFUSED, WAYS, known_types
 from scenarios.registry import broken_by, scenario
 
 FORTY = 40
+UNBINDS = "queue end: removes its bindings"
 AWAITS = "delivery: awaits acknowledgement"
 
 
@@ -74,20 +79,70 @@ def transient_queue_ends_with_the_server(broker: Broker) -> Iterator[Restart]:
 
 
 @scenario("0-9-1/prose/3.1.5.bindings-end-with-queue")
-@broken_by("keeps them", changes("queue end: removes its bindings", effects=()))
+@broken_by("keeps them", changes(UNBINDS, effects=()))
+@broken_by("keeps those to topic exchanges", changes(UNBINDS, effects=(remove_binding_unless("topic"),)))
+@broken_by(
+    "keeps them when the last consumer ends",
+    changes("consumer end: the last one deletes an auto-delete queue", effects=(delete_queue_alone,)),
+)
+@broken_by(
+    "keeps them when a connection ends",
+    changes("connection end: deletes its exclusive queues", effects=(delete_queue_alone,)),
+)
 def bindings_go_with_their_queue(broker: Broker) -> None:
-    """A queue is bound, deleted and declared again: what came by the binding comes no more."""
-    channel = broker.channel()
-    queue, exchange = channel.declare_queue(), channel.declare_exchange("direct")
-    channel.bind(queue, exchange, "key")
-    channel.publish(b"bound", exchange=exchange, key="key")
-    channel.send(Basic.Get(queue, no_ack=True))
-    channel.expect(message(Basic.GetOk, b"bound"))
+    """A queue is bound, deleted and declared again: what came by the binding comes no more.
+
+    So it is for exchanges of each type, and where the queue goes with its last consumer or its connection.
+    """
+    types, look = known_types(broker), broker.channel()
+    for kind, (declare, ends) in product(types, DELETED_BY.items()):
+        channel, queue = broker.channel(new_connection=True), look.new_name("queue")
+        exchange, way = look.declare_exchange(kind), WAYS[kind]
+        channel.ask(Queue.Declare(queue).replace(**{declare: True}))
+        channel.ask(way.bind(queue, exchange))
+        way.publish(channel, exchange, b"bound")
+        channel.send(Basic.Get(queue, no_ack=True))
+        channel.expect(message(Basic.GetOk, b"bound"))
+        ends(channel, queue)
+        if not is_gone(broker, queue):
+            continue
+        look = broker.channel()
+        look.ask(Queue.Declare(queue, durable=True))
+        way.publish(look, exchange, b"not bound")
+        look.send(Basic.Get(queue, no_ack=True))
+        look.expect(Basic.GetEmpty)
+
+
+def is_gone(broker: Broker, queue: str) -> bool:
+    """Whether the queue is not found: where its connection has just ended that may take a moment."""
+    for waits in (False, True):
+        if waits:
+            broker.channel().expect(silence())
+        channel = broker.channel()
+        channel.send(Queue.Declare(queue, passive=True))
+        if not isinstance(channel.expect(answered(Queue.DeclareOk) | REFUSED), Queue.DeclareOk):
+            return True
+    broker.note("a queue did not go, which is judged by other rules")
+    return False
+
+
+def by_delete(channel: AmqpChannel, queue: str) -> None:
+    """A Delete."""
     channel.ask(Queue.Delete(queue))
-    channel.declare_queue(queue)
-    channel.publish(b"not bound", exchange=exchange, key="key")
-    channel.send(Basic.Get(queue, no_ack=True))
-    channel.expect(Basic.GetEmpty)
+
+
+def by_last_consumer(channel: AmqpChannel, queue: str) -> None:
+    """The only consumer is cancelled."""
+    channel.ask(Basic.Cancel(channel.consume(queue)))
+
+
+def by_connection(channel: AmqpChannel, _: str) -> None:
+    """The connection that it is exclusive to is closed."""
+    channel.connection.close()
+
+
+DELETED_BY = {"durable": by_delete, "auto_delete": by_last_consumer, "exclusive": by_connection}
+"""How a queue goes that was declared with one bit."""
 
 
 @scenario("0-9-1/prose/3.1.6.consumer-created-and-destroyed")
@@ -108,6 +163,31 @@ def counts_consumers(channel: AmqpChannel, queue: str, count: int) -> None:
     """Judge how many consumers the queue has."""
     channel.send(Queue.Declare(queue, passive=True))
     channel.expect(fields(Queue.DeclareOk, consumer_count=count))
+
+
+CLOSE = "connection.close: is answered"
+HANGING_UP = "connection: hanging up ends it"
+
+
+@scenario("0-9-1/prose/3.1.6.consumer-belongs-to-channel")
+@broken_by(
+    "keeps it when its connection is closed", changes(CLOSE, effects=(orphan_consumers, end_connection))
+)
+@broken_by(
+    "keeps it when its socket is lost", changes(HANGING_UP, effects=(orphan_consumers, end_connection))
+)
+def consumer_ends_with_its_channel(broker: Broker) -> None:
+    """However its channel or connection ends, the consumer does: messages come to another one."""
+    witness = broker.channel()
+    for ends in ENDS:
+        channel = broker.channel(new_connection=True)
+        queue = channel.declare_queue(durable=True)
+        channel.consume(queue)
+        ends(channel)
+        witness.consume(queue, no_ack=True)
+        for _ in range(2):
+            witness.publish(b"for another", key=queue)
+            witness.expect(message(Basic.Deliver, b"for another"))
 
 
 @scenario("0-9-1/prose/3.1.6.consumer-belongs-to-channel")

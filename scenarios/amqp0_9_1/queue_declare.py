@@ -15,7 +15,13 @@ from harness.amqp0_9_1.deviations import (
     rewrites,
     routes,
 )
-from harness.amqp0_9_1.entity_faults import generate_name_of_the_connection
+from harness.amqp0_9_1.entity_faults import (
+    bind_if_kept,
+    bind_if_shared,
+    generate_name_of_the_connection,
+    is_durable_and_stays,
+    of_another_channel,
+)
 from harness.amqp0_9_1.faults import (
     forget_the_oldest_of_many,
     keep_transient_queues,
@@ -62,6 +68,7 @@ PERSISTENT = 2
 CREATES = "queue.declare: creates it"
 AGAIN = "queue.declare: confirms the same again"
 RESERVED = "queue.declare: refuses a reserved name"
+KEPT = "restart: keeps durable queues"
 
 
 @scenario("0-9-1/queue.declare.default-binding")
@@ -70,14 +77,32 @@ RESERVED = "queue.declare: refuses a reserved name"
 @broken_by(
     "uses the name in capitals", forwards(Basic.Publish, routing_key=str.upper, when=lambda p: not p.exchange)
 )
+@broken_by(
+    "does not bind one that it names",
+    changes(
+        "queue.declare: creates one with a generated name",
+        effects=(generate_name, create_queue, becomes_current),
+    ),
+)
+@broken_by("does not bind an exclusive one", changes(CREATES, effects=(create_queue, bind_if_shared)))
+@broken_by("does not bind one with auto-delete", changes(CREATES, effects=(create_queue, bind_if_kept)))
 def new_queue_is_bound_to_the_default_exchange(broker: Broker) -> None:
-    """A message to the blank exchange goes to the queue its key names, one with another key does not."""
+    """A message to the blank exchange goes to the queue its key names, one with another key does not.
+
+    So it is for a durable queue, an exclusive one, one with auto-delete, and one named by the server.
+    """
     channel = broker.channel()
-    queue = channel.declare_queue(durable=True)
-    channel.publish(b"other", key=f"{queue}.other")
-    channel.publish(b"bound", key=queue)
-    channel.consume(queue, no_ack=True)
-    channel.expect(message(Basic.Deliver, b"bound"))
+    queues = [
+        channel.declare_queue(durable=True),
+        channel.declare_queue(exclusive=True),
+        channel.declare_queue(durable=True, auto_delete=True),
+        channel.ask(Queue.Declare(exclusive=True)).queue,
+    ]
+    for queue in queues:
+        channel.publish(b"other", key=f"{queue}.other")
+        channel.publish(b"bound", key=queue)
+        channel.consume(queue, no_ack=True)
+        channel.expect(message(Basic.Deliver, b"bound"))
 
 
 @scenario("0-9-1/queue.declare.minimum-queues")
@@ -173,17 +198,23 @@ def name_with_other_characters_is_refused(broker: Broker) -> None:
 
 
 @scenario("0-9-1/queue.declare.durable.persistence")
-@broken_by("forgets durable queues", drops("restart: keeps durable queues"))
+@broken_by("forgets durable queues", drops(KEPT))
 @broken_by("makes every queue transient", forwards(Queue.Declare, durable=False))
+@broken_by("forgets one with auto-delete", changes(KEPT, condition=is_durable_and_stays))
 def durable_queue_is_there_after_a_restart(broker: Broker) -> Iterator[Restart]:
-    """A durable queue declared before the restart still takes and gives a message after it."""
-    queue = broker.channel().declare_queue(durable=True)
-    yield RESTART
+    """Durable queues declared before the restart still take and give a message after it.
+
+    So does one with auto-delete: without a consumer ever it is not deleted.
+    """
     channel = broker.channel()
-    channel.publish(b"after the restart", key=queue)
-    channel.send(Basic.Consume(queue, no_ack=True))
-    channel.expect_answer(Basic.ConsumeOk)
-    channel.expect(message(Basic.Deliver, b"after the restart"))
+    queues = [channel.declare_queue(durable=True, auto_delete=each) for each in (False, True)]
+    yield RESTART
+    for queue in queues:
+        channel = broker.channel()
+        channel.publish(b"after the restart", key=queue)
+        channel.send(Basic.Consume(queue, no_ack=True))
+        channel.expect_answer(Basic.ConsumeOk)
+        channel.expect(message(Basic.Deliver, b"after the restart"))
 
 
 @scenario("0-9-1/queue.declare.durable.types")
@@ -292,6 +323,22 @@ def exclusive_queue_is_locked_to_its_connection(broker: Broker) -> None:
     owner.expect(message(Basic.Deliver, b"still bound"))
     for use in uses:
         owner.ask(use)
+
+
+@scenario("0-9-1/queue.declare.exclusive.exclusive")
+@broken_by("locks it to its channel", changes(f"queue.declare: {LOCKED}", condition=of_another_channel))
+@broken_by("locks its messages to its channel", changes(f"basic.get: {LOCKED}", condition=of_another_channel))
+def exclusive_queue_is_open_to_its_connection(broker: Broker) -> None:
+    """Another channel of the same connection gets a message from the queue, and finds it."""
+    owner, sibling = broker.channel(), broker.channel()
+    queue = owner.declare_queue(exclusive=True)
+    owner.publish(b"ours", key=queue)
+    owner.fence()
+    sibling.send(Basic.Get(queue, no_ack=True))
+    sibling.expect(message(Basic.GetOk, b"ours"))
+    for again in (Queue.Declare(queue, passive=True), Queue.Declare(queue, exclusive=True)):
+        sibling.send(again)
+        sibling.expect(Queue.DeclareOk)
 
 
 @scenario("0-9-1/queue.declare.auto-delete.pre-existence")

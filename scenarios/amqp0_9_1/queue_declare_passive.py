@@ -15,6 +15,7 @@ from harness.amqp0_9_1.deviations import (
 from harness.amqp0_9_1.entity_faults import (
     asks_as_exclusive_as_it_is,
     asks_without_arguments,
+    would_lose_something,
 )
 from harness.amqp0_9_1.faults import (
     queue_is_shared,
@@ -114,6 +115,19 @@ def shared_queue_cannot_become_transient_or_exclusive(broker: Broker) -> None:
 def exclusive_queue_cannot_become_shared(broker: Broker) -> None:
     """So is an exclusive queue, which the same connection declares again."""
     stays_as_declared(broker, {"exclusive": True}, {"exclusive": False})
+
+
+@scenario("0-9-1/queue.declare.passive.equivalent")
+@broken_by("lets a queue become durable", changes(OTHERWISE, condition=would_lose_something))
+def transient_queue_cannot_become_durable(broker: Broker) -> None:
+    """So is a transient shared queue, where the server takes such a queue."""
+    probe = broker.channel(new_connection=True)
+    probe.send(Queue.Declare(broker.name("queue")))
+    refusal = channel_closed() | connection_closed()
+    if not isinstance(probe.expect(answered(Queue.DeclareOk) | refusal), Queue.DeclareOk):
+        broker.inapplicable("the server refuses queues that are neither durable nor exclusive")
+    for other in ({"durable": True}, {"exclusive": True}):
+        stays_as_declared(broker, {}, other)
 
 
 @scenario("0-9-1/queue.declare.passive.equivalent")

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.deviations import answers, changes, drops, forwards, rejects, rewrites
+from harness.amqp0_9_1.end_faults import forget_consumer, forget_consumers
+from harness.amqp0_9_1.entity_faults import in_use_and_not_if_empty, not_empty_and_not_if_unused
 from harness.amqp0_9_1.faults import current_everywhere, first_stays_current
-from harness.amqp0_9_1.outcomes import channel_closed, message, refused
+from harness.amqp0_9_1.outcomes import answered, channel_closed, message, refused, silence
+from harness.amqp0_9_1.peer.life import end_connection
 from harness.amqp0_9_1.peer.queue_table import (
     bind_to_the_default_exchange,
     create_queue,
@@ -14,11 +17,14 @@ from harness.amqp0_9_1.peer.queue_table import (
 )
 from harness.amqp0_9_1.peer.turn import Turn
 from harness.amqp0_9_1.vocabulary import ACCESS_REFUSED, NOT_FOUND, Basic, Channel, Queue
+from scenarios.amqp0_9_1.ends import WAYS
 from scenarios.amqp0_9_1.queue import spared, unknown_queue
 from scenarios.registry import broken_by, scenario
 
 IN_USE = "queue.delete: if-unused refuses one with consumers"
 AGAIN = "queue.declare: confirms the same again"
+CHANNEL_END = "channel end: cancels its consumers"
+HANGING_UP = "connection: hanging up ends it"
 NOT_EMPTY = "queue.delete: if-empty refuses one with messages"
 
 
@@ -100,6 +106,8 @@ def delete_of_a_missing_queue_is_not_found(broker: Broker) -> None:
 
 @scenario("0-9-1/queue.delete.if-unused.in-use")
 @broken_by("does not know if-unused", forwards(Queue.Delete, if_unused=False))
+@broken_by("looks at if-empty alone where both are set", changes(IN_USE, condition=in_use_and_not_if_empty))
+@broken_by("takes every Delete for one with if-unused", forwards(Queue.Delete, if_unused=True))
 @broken_by("does not look for consumers", drops(IN_USE))
 @broken_by("refuses, and deletes all the same", changes(IN_USE, effects=(delete_it,)))
 def queue_with_a_consumer_is_not_deleted(broker: Broker) -> None:
@@ -107,16 +115,47 @@ def queue_with_a_consumer_is_not_deleted(broker: Broker) -> None:
     channel = broker.channel()
     channel.ask(Queue.Delete(channel.declare_queue(durable=True), if_unused=True))
     queue = channel.declare_queue(durable=True)
-    broker.channel().consume(queue)
-    channel.send(Queue.Delete(queue, if_unused=True))
-    channel.expect(*spared())
-    channel = broker.channel()
-    channel.send(Queue.Declare(queue, passive=True))
-    channel.expect(Queue.DeclareOk)
+    broker.channel(new_connection=True).consume(queue)
+    for if_empty in (False, True):
+        channel.send(Queue.Delete(queue, if_unused=True, if_empty=if_empty))
+        channel.expect(*spared())
+        channel = broker.channel()
+        channel.send(Queue.Declare(queue, passive=True))
+        channel.expect(Queue.DeclareOk)
+    channel.send(Queue.Delete(queue))
+    channel.expect(Queue.DeleteOk)
+
+
+@scenario("0-9-1/queue.delete.if-unused.in-use", slow=True)
+@broken_by("counts consumers that have ended", changes(CHANNEL_END, effects=(forget_consumer,)))
+@broken_by(
+    "counts those of lost connections", changes(HANGING_UP, effects=(forget_consumers, end_connection))
+)
+def queue_is_unused_when_its_consumer_has_ended(broker: Broker) -> None:
+    """Without its consumer, however that has ended, the queue is deleted if unused.
+
+    A server may need a moment to see that a socket is gone.
+    """
+    for ends in WAYS:
+        channel = broker.channel(new_connection=True)
+        queue = channel.declare_queue(durable=True)
+        channel.consume(queue)
+        ends(channel)
+        remover = broker.channel()
+        remover.send(Queue.Delete(queue, if_unused=True))
+        if not isinstance(remover.expect(answered(Queue.DeleteOk), *spared()), Queue.DeleteOk):
+            broker.channel().expect(silence())
+            remover = broker.channel()
+            remover.send(Queue.Delete(queue, if_unused=True))
+            remover.expect(Queue.DeleteOk)
 
 
 @scenario("0-9-1/queue.delete.if-empty.not-empty")
 @broken_by("does not know if-empty", forwards(Queue.Delete, if_empty=False))
+@broken_by(
+    "looks at if-unused alone where both are set", changes(NOT_EMPTY, condition=not_empty_and_not_if_unused)
+)
+@broken_by("takes every Delete for one with if-empty", forwards(Queue.Delete, if_empty=True))
 @broken_by("does not look for messages", drops(NOT_EMPTY))
 @broken_by("refuses, and deletes all the same", changes(NOT_EMPTY, effects=(delete_it,)))
 @broken_by("refuses, and empties it", changes(NOT_EMPTY, effects=(purge_queue,)))
@@ -127,9 +166,14 @@ def queue_with_a_message_is_not_deleted(broker: Broker) -> None:
     queue = channel.declare_queue(durable=True)
     channel.publish(b"kept", key=queue)
     channel.fence()
-    channel.send(Queue.Delete(queue, if_empty=True))
-    channel.expect(*spared())
-    channel = broker.channel()
-    channel.send(Basic.Consume(queue, no_ack=True))
+    for if_unused in (False, True):
+        channel.send(Queue.Delete(queue, if_unused=if_unused, if_empty=True))
+        channel.expect(*spared())
+        channel = broker.channel()
+    channel.send(Basic.Consume(queue, "tag", no_ack=True))
     channel.expect_answer(Basic.ConsumeOk)
     channel.expect(message(Basic.Deliver, b"kept"))
+    channel.ask(Basic.Cancel("tag"))
+    channel.publish(b"deleted", key=queue)
+    channel.send(Queue.Delete(queue))
+    channel.expect(Queue.DeleteOk)
