@@ -84,10 +84,7 @@ class Scope:
     def of(cls, told: Mapping[str, Any]) -> Scope:
         """What `plain` told a worker."""
         banner = Banner("", "", {}, told["round_trip"])
-        barriers = {
-            name: Barrier(tuple(each["steps"]), each["rule"], each["what"])
-            for name, each in told["barriers"].items()
-        }
+        barriers = {name: Barrier.of(each) for name, each in told["barriers"].items()}
         return cls({"": banner}, told["unspoken"], told["failed"], barriers)
 
 

@@ -6,7 +6,7 @@ matches. What becomes of a mismatch (fail, warn, info) depends on the rule's lev
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -85,12 +85,25 @@ class Barrier:
     """A step of a connection's opening that a target does not take: `what` came instead of its answer.
 
     `steps` are the control that fails there and those behind it, `rule` the identity of the rule that was
-    broken.
+    broken. `actual` is the signature of what came, `due` are the answers of these steps in words.
     """
 
     steps: tuple[str, ...]
     rule: str
     what: str
+    actual: str = ""
+    due: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> Barrier:
+        """As it was before it became plain values, in which tuples may have become lists."""
+        changed: dict[str, Any] = {name: tuple(told[name]) for name in ("steps", "due")}
+        return cls(**{**told, **changed})
+
+    def explains(self, failure: Exception) -> bool:
+        """Whether an expectation missed nothing else than what the probe had missed."""
+        same = isinstance(failure, Unmet) and failure.actual == self.actual and bool(self.actual)
+        return same and failure.expected[0].startswith(self.due)  # type: ignore[attr-defined]
 
 
 class Blocked(NotRun):

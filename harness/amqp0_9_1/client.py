@@ -281,6 +281,14 @@ def readable(unit: Unit) -> Method | None:
         return None
 
 
+def understood(unit: Unit) -> Method | None:
+    """As `readable`, but of a step of the server's as much as can be read."""
+    if (method := readable(unit)) is not None or not isinstance(unit, Frame) or unit.type != METHOD:
+        return method
+    found = leniency.read_step(unit.payload)
+    return None if found is None else found[0]
+
+
 def methods_received(transcript: Iterable[Passage]) -> Iterator[tuple[float, Method]]:
     """The methods a peer sent on a connection, with their time in seconds; the unreadable is left out."""
     return _methods(transcript, Direction.RECEIVED)
@@ -296,5 +304,5 @@ def _methods(transcript: Iterable[Passage], way: Direction) -> Iterator[tuple[fl
         yield from transcript.methods[way]
         return
     for passage in transcript:
-        if passage.direction is way and (method := readable(passage.unit)) is not None:
+        if passage.direction is way and (method := understood(passage.unit)) is not None:
             yield passage.at, method

@@ -14,7 +14,7 @@ from harness.amqp0_9_1.deviations import Fault, Interposer
 from harness.amqp0_9_1.fakes import FAKES, Replacement
 from harness.amqp0_9_1.footprint import Footprint, footprint, tables_with, touches
 from harness.amqp0_9_1.frames import PROTOCOL_HEADER, Frame, Garbage, Header
-from harness.amqp0_9_1.leniency import BY_STEP
+from harness.amqp0_9_1.leniency import STEPS, barrier
 from harness.amqp0_9_1.mutants import mutants
 from harness.amqp0_9_1.outcomes import HeaderReceived, code, signature
 from harness.amqp0_9_1.peer import DEFAULT, TABLES, Peer
@@ -72,11 +72,11 @@ class Amqp091:
         try:
             with self._visit(target, within) as broker:
                 connection = broker.socket()
-                trips, barrier = [0.0], None
+                trips, met = [0.0], None
                 try:
                     trips = list(_trips(connection, target))
                 except Stop as failure:
-                    barrier = _barrier(failure, connection)
+                    met = _barrier(failure, connection)
                 told = connection.start.server_properties
                 breaches = tuple(broker.context.breaches)
         except Stop as failure:
@@ -84,7 +84,7 @@ class Amqp091:
             sentence = f"{target.name} does not open an AMQP 0-9-1 connection: {failure}{hint}"
             raise (NotSpoken if _other_header(failure) else Unreachable)(sentence) from None
         product, version = (str(told.get(name, "")) for name in ("product", "version"))
-        return Banner(product, version, told, min(trips), breaches, barrier)
+        return Banner(product, version, told, min(trips), breaches, met)
 
     def serves(self, target: Target, within: float = 15.0, barrier: Barrier | None = None) -> None:
         """Open a channel and ask for a queue; any answer will do.
@@ -173,7 +173,7 @@ def _barrier(failure: Stop, connection: AmqpConnection) -> Barrier:
     Who ends a connection may die, or may not want this user or virtual host: that breaks no rule. Who has
     broken one before is judged by that. Raises OverBudget where the target talks without end.
     """
-    if not isinstance(failure, ControlFailed) or failure.what not in BY_STEP or _other_header(failure):
+    if not isinstance(failure, ControlFailed) or failure.what not in STEPS or _other_header(failure):
         raise failure
     spoken = any(
         isinstance(each, Frame | Header) or (isinstance(each, Garbage) and each.delimited)
@@ -183,12 +183,7 @@ def _barrier(failure: Stop, connection: AmqpConnection) -> Barrier:
     if not spoken or not (breaches or not _lets_nobody_in(failure, connection)):
         raise failure
     connection.link.listen(connection.context.patience.quiet)
-    rule = breaches[0].rule if breaches else BY_STEP[failure.what]
-    told = f"{failure.what} was answered by {failure.actual}"
-    steps = tuple(BY_STEP)
-    return Barrier(
-        steps[steps.index(failure.what) :], rule, f"{told} ({breaches[0].what})" if breaches else told
-    )
+    return barrier(failure.what, failure.actual, breaches)
 
 
 def _lets_nobody_in(failure: ControlFailed, connection: AmqpConnection) -> bool:

@@ -31,7 +31,7 @@ CUT_SHORT = Outcome("a content that is cut short", lambda seen: isinstance(seen,
 def small_frames(broker: Broker) -> AmqpConnection:
     """A connection with frames of 8 KiB, or less where the server proposes less."""
     connection = broker.tuned()
-    proposed = connection.tune.frame_max or FRAME
+    proposed = connection.tune_ok().frame_max or FRAME
     connection.open(connection.tune_ok(frame_max=min(FRAME, proposed)))
     return connection
 

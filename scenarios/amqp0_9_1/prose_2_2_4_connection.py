@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from harness.amqp0_9_1.broker import Broker
-from harness.amqp0_9_1.client import Passage, Unit, methods_received, readable
+from harness.amqp0_9_1.client import Passage, Unit, methods_received, understood
 from harness.amqp0_9_1.compiled import Method
 from harness.amqp0_9_1.connection import AmqpConnection
 from harness.amqp0_9_1.deviations import (
@@ -82,7 +82,7 @@ def steps(transcript: Iterable[Passage]) -> str:
     """The steps of a handshake in the order they went over the wire, up to Open-Ok or a Close."""
     taken = ""
     for each in transcript:
-        method, sent = readable(each.unit), each.direction is Direction.SENT
+        method, sent = understood(each.unit), each.direction is Direction.SENT
         if isinstance(method, Connection.Close | Connection.CloseOk):
             break
         taken += step(each.unit, method, sent)

@@ -181,7 +181,7 @@ SMALL = 2 * FRAME_MIN_SIZE
 def with_small_frames(broker: Broker) -> tuple[AmqpConnection, int]:
     """A connection on which a small frame-max was agreed upon, and that frame-max."""
     connection = broker.tuned()
-    agreed = min(SMALL, connection.tune.frame_max or SMALL)
+    agreed = min(SMALL, connection.tune_ok().frame_max or SMALL)
     connection.open(connection.tune_ok(frame_max=agreed))
     return connection, agreed
 
