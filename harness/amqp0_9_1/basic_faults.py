@@ -6,21 +6,21 @@ from collections.abc import Iterable, Mapping
 
 from harness.amqp0_9_1.frames import OVERHEAD
 from harness.amqp0_9_1.peer.basic_table import (
-    discard_rejected,
-    hold_acknowledgement,
     named,
     requeue_rejected,
-    route,
     tag_is_not_of_a_delivered_message,
 )
 from harness.amqp0_9_1.peer.consumers import set_channel_window
-from harness.amqp0_9_1.peer.deliveries import deliver, serve, settle, stir_queues_of
+from harness.amqp0_9_1.peer.deliveries import deliver, serve, stir_queues_of
 from harness.amqp0_9_1.peer.entities import Consumer, Delivery, Entry, Queue
-from harness.amqp0_9_1.peer.life import abandon_transaction, cancel_consumer, is_persistent, requeue
+from harness.amqp0_9_1.peer.life import (
+    cancel_consumer,
+    is_persistent,
+    requeue,
+)
 from harness.amqp0_9_1.peer.session import Channel
-from harness.amqp0_9_1.peer.strategies import cut_to_frames, hears, in_turn, may_have, named_deliveries
+from harness.amqp0_9_1.peer.strategies import cut_to_frames, hears, in_turn, may_have
 from harness.amqp0_9_1.peer.turn import Reply, Turn, WithContent
-from harness.amqp0_9_1.peer.tx_table import commit
 from harness.amqp0_9_1.vocabulary import Basic
 
 # -- persistence and overflow --------------------------------------------------------------------------
@@ -179,13 +179,6 @@ def queue_of_the_consumer_is_gone(turn: Turn) -> bool:
     return consumer is not None and not consumer.queue.alive
 
 
-def has_nothing_out(turn: Turn) -> bool:
-    """The consumer is known, and none of its messages awaits acknowledgement."""
-    consumer = turn.channel.consumers.get(turn.event.consumer_tag)
-    out = [each.consumer for each in turn.channel.unacknowledged.values()]
-    return consumer is not None and consumer not in out
-
-
 def send_to_all_consumers(turn: Turn) -> None:
     """Sends what one consumer is about to get to all others of the queue as well."""
     delivery: Delivery = turn.subject
@@ -257,18 +250,6 @@ def is_unknown_and_single(turn: Turn) -> bool:
     return not turn.event.multiple and tag_is_not_of_a_delivered_message(turn)
 
 
-def is_far_away(turn: Turn) -> bool:
-    """Takes the tag that comes next for one that was given."""
-    next_one = turn.channel.last_tag + 1
-    return tag_is_not_of_a_delivered_message(turn) and turn.event.delivery_tag != next_one
-
-
-def is_not_of_the_transaction(turn: Turn) -> bool:
-    """Takes a tag a second time in the transaction that acknowledges it."""
-    held = [each.tag for each in turn.channel.withheld]
-    return tag_is_not_of_a_delivered_message(turn) and turn.event.delivery_tag not in held
-
-
 def requeue_to_the_front_door(turn: Turn) -> None:
     """Puts rejected messages back without remembering who rejected them, nor who had them."""
     requeue_rejected(turn)
@@ -300,100 +281,3 @@ def resend_unmarked(turn: Turn) -> None:
     for delivery in list(turn.channel.unacknowledged.values()):
         requeue(turn.about(turn.event, delivery))
         delivery.entry.redelivered = False
-
-
-def nobody_is_transacted(turn: Turn) -> bool:
-    """Takes a transaction for one of the whole connection."""
-    return not any(each.transacted for each in turn.connection.channels.values())
-
-
-def forget_transaction(turn: Turn) -> None:
-    """Lets what was published and acknowledged in a transaction vanish, messages and all."""
-    turn.channel.transaction.clear()
-    turn.channel.withheld.clear()
-
-
-def settle_anyway(turn: Turn) -> None:
-    """Takes acknowledgements for final though they are rolled back."""
-    for delivery in list(turn.channel.withheld):
-        settle(turn, delivery)
-    forget_transaction(turn)
-
-
-def route_only(turn: Turn) -> None:
-    """Commits publications, and takes acknowledgements back."""
-    publications = [each for each in turn.channel.transaction if each not in turn.channel.withheld]
-    abandon_transaction(turn)
-    for each in publications:
-        route(turn, each)
-
-
-def hold_the_last(turn: Turn) -> None:
-    """Takes an acknowledgement up to a tag for one of that tag alone, in a transaction."""
-    turn.event = turn.event.replace(multiple=False)
-    hold_acknowledgement(turn)
-
-
-def has_something_to_commit(turn: Turn) -> bool:
-    """Confirms a Commit only where there is anything to commit."""
-    return bool(turn.channel.transaction)
-
-
-def commit_the_first(turn: Turn) -> None:
-    """Commits the first act of a transaction alone."""
-    del turn.channel.transaction[1:]
-    commit(turn)
-
-
-# -- one way of many -----------------------------------------------------------------------------------
-
-
-def up_to_but_not_including(
-    unacknowledged: Mapping[int, Delivery], tag: int, multiple: bool
-) -> list[Delivery]:
-    """Leaves the tag itself out where it stands for all up to it."""
-    found = named_deliveries(unacknowledged, tag, multiple)
-    return [each for each in found if not (multiple and tag) or each.tag < tag]
-
-
-def zero_is_nothing(unacknowledged: Mapping[int, Delivery], tag: int, multiple: bool) -> list[Delivery]:
-    """Takes zero for the tag of no message, where it stands for all."""
-    return named_deliveries(unacknowledged, tag, multiple) if tag else []
-
-
-def consumed_only(unacknowledged: Mapping[int, Delivery], tag: int, multiple: bool) -> list[Delivery]:
-    """Acknowledges what a consumer got, and nothing that was got."""
-    found = named_deliveries(unacknowledged, tag, multiple)
-    return [each for each in found if each.consumer is not None]
-
-
-def requeue_what_was_consumed(turn: Turn) -> None:
-    """Brings back what a consumer had when its channel ended, not what was got."""
-    if turn.subject.consumer is not None:
-        requeue(turn)
-
-
-def discard_what_was_consumed(turn: Turn) -> None:
-    """Hears Reject for what a consumer got, not for what was got."""
-    if all(each.consumer is not None for each in named(turn)):
-        discard_rejected(turn)
-
-
-def latest_due(queue: Queue, channel: Channel) -> Entry | None:
-    """The message that came last, for Get."""
-    found = [entry for entry in queue if may_have(channel, None, entry)]
-    return found[-1] if found else None
-
-
-def persistent_due(queue: Queue, channel: Channel) -> Entry | None:
-    """The first persistent message, for Get; the first of all where there is none."""
-    found = [entry for entry in queue if may_have(channel, None, entry)]
-    return next((each for each in found if each.message.persistent), found[0] if found else None)
-
-
-def reject_on_any_channel(turn: Turn) -> None:
-    """Looks for a rejected delivery on all channels of the connection, and drops it."""
-    tag = turn.event.delivery_tag
-    for channel in turn.connection.channels.values():
-        if tag in channel.unacknowledged:
-            settle(Turn(turn.connection, channel, turn.event), channel.unacknowledged[tag])

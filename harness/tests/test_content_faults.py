@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from harness.amqp0_9_1.content_faults import (
     amid_a_frame,
+    bare,
     body_of,
     delivers,
     gives_up_when,
@@ -193,3 +194,20 @@ def test_who_takes_silence_lightly_does_not_stand_still() -> None:
         due = connection.next_timer()
         assert due is not None
         assert due > second
+
+
+def test_contents_of_one_method_alone_can_be_changed() -> None:
+    def publication(key: str) -> list[Frame]:
+        return list(content_frames(1, Basic.Publish("", key), PROPERTIES, b"body", 4096))
+
+    frames = (
+        method_frame(1, Queue.Declare("got")),
+        method_frame(1, Queue.Declare("consumed")),
+        method_frame(1, Basic.Consume("consumed", "tag", no_ack=True)),
+        *publication("got"),
+        method_frame(1, Basic.Get("got", no_ack=True)),
+        *publication("consumed"),
+    )
+    for behind, left in ((Basic.Deliver, [True, False]), (Basic.GetOk, [False, True])):
+        headers = [each for each in said(bare(behind), *frames) if each.type == HEADER]
+        assert [each.content_header().properties == PROPERTIES for each in headers] == left

@@ -19,7 +19,6 @@ from harness.amqp0_9_1.basic_faults import (
     memory_is_exhausted,
     memory_was_exhausted,
     one_level,
-    persistent_due,
     transient_first,
 )
 from harness.amqp0_9_1.broker import Broker
@@ -27,6 +26,7 @@ from harness.amqp0_9_1.connection import AmqpChannel
 from harness.amqp0_9_1.deviations import answers, changes, drops, ignores, rejects, swaps
 from harness.amqp0_9_1.faults import persistent_first
 from harness.amqp0_9_1.outcomes import answered, message, silence
+from harness.amqp0_9_1.settling_faults import persistent_due
 from harness.amqp0_9_1.vocabulary import NOT_IMPLEMENTED, Basic, Channel, Exchange
 from harness.context import RESTART, Restart
 from scenarios.registry import broken_by, scenario

@@ -8,8 +8,6 @@ from itertools import product
 
 from harness.amqp0_9_1.basic_faults import (
     hold_what_is_rejected,
-    is_far_away,
-    is_not_of_the_transaction,
     is_unknown_and_not_transacted,
     is_unknown_and_single,
     tag_was_never_given,
@@ -19,6 +17,7 @@ from harness.amqp0_9_1.compiled import Method
 from harness.amqp0_9_1.connection import AmqpChannel
 from harness.amqp0_9_1.deviations import changes, drops, ignores
 from harness.amqp0_9_1.outcomes import channel_closed, refused
+from harness.amqp0_9_1.settling_faults import is_far_away, is_not_of_the_transaction
 from harness.amqp0_9_1.vocabulary import PRECONDITION_FAILED, Basic
 from scenarios.amqp0_9_1.tx import transacted
 from scenarios.registry import broken_by, scenario

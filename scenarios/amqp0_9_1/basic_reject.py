@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from harness.amqp0_9_1.basic_faults import (
-    discard_what_was_consumed,
     hold_what_is_rejected,
     recipient_may_have,
     requeue_to_the_front_door,
@@ -14,6 +13,7 @@ from harness.amqp0_9_1.deviations import changes, forwards, ignores, swaps
 from harness.amqp0_9_1.outcomes import Unreadable, message, silence
 from harness.amqp0_9_1.peer.basic_table import discard_rejected, requeue_rejected
 from harness.amqp0_9_1.peer.refusals import refuse
+from harness.amqp0_9_1.settling_faults import discard_what_was_consumed
 from harness.amqp0_9_1.vocabulary import NOT_IMPLEMENTED, UNEXPECTED_FRAME, Basic, Exchange
 from harness.expect import Outcome
 from scenarios.registry import broken_by, scenario

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from harness.amqp0_9_1.basic_faults import reject_on_any_channel
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.client import Passage, methods_received
 from harness.amqp0_9_1.connection import FENCE
@@ -16,6 +15,7 @@ from harness.amqp0_9_1.faults import (
     tags_from_zero,
 )
 from harness.amqp0_9_1.outcomes import answered, channel_closed, connection_closed, message
+from harness.amqp0_9_1.settling_faults import reject_on_any_channel
 from harness.amqp0_9_1.vocabulary import PRECONDITION_FAILED, Basic, Exchange
 from harness.context import Sighting
 from scenarios.registry import broken_by, scenario, watch

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.client import Passage, methods_received
 from harness.amqp0_9_1.connection import FENCE
-from harness.amqp0_9_1.deviations import answers, drops, forwards, rewrites, routes, spoils
+from harness.amqp0_9_1.deviations import answers, changes, drops, forwards, rewrites, routes, spoils
 from harness.amqp0_9_1.faults import equal_but_for_case
 from harness.amqp0_9_1.frames import BODY, PROTOCOL_HEADER, Frame, Header
 from harness.amqp0_9_1.outcomes import message, refused
+from harness.amqp0_9_1.settling_faults import strip_what_is_stored
 from harness.amqp0_9_1.vocabulary import NOT_FOUND, Basic, Connection, Exchange
 from harness.context import RESTART, Restart, Sighting
 from harness.journal import Direction
@@ -58,9 +60,21 @@ def start_is_of_version_0_9(transcript: Iterable[Passage]) -> Iterator[Sighting]
             yield Sighting(version == (0, 9), f"Start of version {version[0]}-{version[1]} at {at:.4f} s")
 
 
+STORED: Mapping[str, Any] = {
+    "content_type": "text/plain",
+    "headers": {"text": "value"},
+    "delivery_mode": PERSISTENT,
+    "message_id": "message",
+}
+"""Properties of a persistent message."""
+
+
 @scenario("0-9-1/prose/1.4.3.persistent-survives-restart")
 @broken_by("loses persistent messages", drops("restart: keeps persistent messages"))
 @broken_by("loses the queue's messages", drops("restart: keeps durable queues"))
+@broken_by(
+    "stores no properties", changes("restart: keeps persistent messages", effects=(strip_what_is_stored,))
+)
 @broken_by(
     "damages them",
     spoils(
@@ -73,13 +87,13 @@ def persistent_message_comes_back_unchanged(broker: Broker) -> Iterator[Restart]
     channel = broker.channel()
     queue = channel.declare_queue(durable=True)
     channel.publish(b"transient", key=queue, delivery_mode=TRANSIENT)
-    channel.publish(b"persistent", key=queue, delivery_mode=PERSISTENT)
+    channel.publish(b"persistent", key=queue, **STORED)
     channel.fence()
     channel.settle()
     yield RESTART
     channel = broker.channel()
     channel.send(Basic.Get(queue, no_ack=True))
-    persistent = message(Basic.GetOk, b"persistent", carrying={"delivery_mode": PERSISTENT})
+    persistent = message(Basic.GetOk, b"persistent", carrying=STORED)
     # Whether the other one is there too is open; it would come first.
     if not persistent.matches(channel.observe(persistent | message(Basic.GetOk, b"transient"))):
         channel.send(Basic.Get(queue, no_ack=True))

@@ -4,13 +4,6 @@ from __future__ import annotations
 
 from itertools import product
 
-from harness.amqp0_9_1.basic_faults import (
-    commit_the_first,
-    forget_transaction,
-    hold_the_last,
-    route_only,
-    settle_anyway,
-)
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.connection import FENCE
 from harness.amqp0_9_1.deviations import changes, drops, ignores, withholds
@@ -19,6 +12,13 @@ from harness.amqp0_9_1.peer.basic_table import requeue_all, return_all_to_their_
 from harness.amqp0_9_1.peer.life import abandon_transaction
 from harness.amqp0_9_1.peer.rows import always
 from harness.amqp0_9_1.peer.tx_table import commit
+from harness.amqp0_9_1.settling_faults import (
+    commit_the_first,
+    forget_transaction,
+    hold_the_last,
+    route_only,
+    settle_anyway,
+)
 from harness.amqp0_9_1.vocabulary import Basic, Channel, Connection, Exchange, Tx
 from scenarios.amqp0_9_1.three_ways import unroutable
 from scenarios.amqp0_9_1.tx import transacted

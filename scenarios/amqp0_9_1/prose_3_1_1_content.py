@@ -10,9 +10,10 @@ from harness.amqp0_9_1.basic_faults import seven_bits_only
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.compiled import Properties
 from harness.amqp0_9_1.content_faults import bare, is_body
-from harness.amqp0_9_1.deviations import spoils, swaps
+from harness.amqp0_9_1.deviations import changes, spoils, swaps
 from harness.amqp0_9_1.frames import BODY, HEADER, ContentHeader, Frame
 from harness.amqp0_9_1.outcomes import Observation, Received, channel_closed, connection_closed, message
+from harness.amqp0_9_1.settling_faults import strip_what_is_put_back
 from harness.amqp0_9_1.vocabulary import Basic, Channel, Connection
 from harness.expect import Outcome
 from scenarios.amqp0_9_1.three_ways import ThreeWays, Way
@@ -146,6 +147,24 @@ def all_ways_keep(broker: Broker, sent: Mapping[str, Any], *refused: Outcome) ->
         if isinstance(ways.channel.expect(with_all(sent, way), *refused), Channel.Close | Connection.Close):
             return False
     return True
+
+
+@scenario("0-9-1/prose/3.1.1.header-kept")
+@broken_by(
+    "puts back without properties",
+    changes("requeue: puts the message back, marked redelivered", effects=(strip_what_is_put_back,)),
+)
+def header_comes_again_with_all_it_had(broker: Broker) -> None:
+    """A message that was got and not acknowledged comes again with all properties, and two headers."""
+    channel, sent = broker.channel(), every_property(broker)
+    sent["headers"] = {name: sent["headers"][name] for name in ("text", "number")}
+    queue = channel.declare_queue()
+    channel.publish(b"body", key=queue, **sent)
+    channel.ask(Basic.Get(queue), Basic.GetOk)
+    channel.close()
+    heir = broker.channel()
+    heir.consume(queue, no_ack=True)
+    heir.expect(with_all(sent, Basic.Deliver))
 
 
 def with_all(sent: Mapping[str, Any], way: Way) -> Outcome:

@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from harness.amqp0_9_1.basic_faults import (
-    all_that_are_out,
-    consumed_only,
-    send_to_all_consumers,
-    up_to_but_not_including,
-    zero_is_nothing,
-)
+from harness.amqp0_9_1.basic_faults import all_that_are_out, send_to_all_consumers
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.connection import AmqpChannel
 from harness.amqp0_9_1.deviations import changes, drops, rewrites, spoils, swaps
@@ -23,6 +17,7 @@ from harness.amqp0_9_1.outcomes import answered, fields, message, refused, silen
 from harness.amqp0_9_1.peer.basic_table import take_what_is_due
 from harness.amqp0_9_1.peer.deliveries import await_acknowledgement
 from harness.amqp0_9_1.peer.life import end_connection
+from harness.amqp0_9_1.settling_faults import consumed_only, up_to_but_not_including, zero_is_nothing
 from harness.amqp0_9_1.vocabulary import NOT_FOUND, Basic, Exchange, Queue
 from harness.context import RESTART, Restart
 from scenarios.amqp0_9_1.ends import WAYS as ENDS

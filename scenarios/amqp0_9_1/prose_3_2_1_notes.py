@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from harness.amqp0_9_1.basic_faults import has_something_to_commit
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.deviations import changes, ignores, withholds
 from harness.amqp0_9_1.frames import Frame, content_frames, method_frame
 from harness.amqp0_9_1.outcomes import message
+from harness.amqp0_9_1.settling_faults import has_something_to_commit
 from harness.amqp0_9_1.vocabulary import Basic, Exchange, Queue, Tx
 from scenarios.amqp0_9_1.tx import transacted
 from scenarios.registry import broken_by, scenario

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from harness.amqp0_9_1.basic_faults import (
-    deliver_at_once,
-    has_nothing_out,
-    last_come_first,
-    latest_due,
-    recipient_may_have,
-)
+from harness.amqp0_9_1.basic_faults import deliver_at_once, last_come_first, recipient_may_have
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.connection import FENCE, AmqpChannel
 from harness.amqp0_9_1.deviations import answers, changes, ignores, swaps
@@ -16,6 +10,7 @@ from harness.amqp0_9_1.faults import never_redelivered
 from harness.amqp0_9_1.outcomes import answered, channel_closed, connection_closed, message, refused, silence
 from harness.amqp0_9_1.peer.basic_table import requeue_all
 from harness.amqp0_9_1.peer.consumers import generate_tag, start_consumer
+from harness.amqp0_9_1.settling_faults import has_nothing_out, latest_due
 from harness.amqp0_9_1.vocabulary import NOT_FOUND, NOT_IMPLEMENTED, Basic, Exchange, Queue
 from scenarios.amqp0_9_1.prose_4_3_channels import in_order
 from scenarios.registry import broken_by, scenario

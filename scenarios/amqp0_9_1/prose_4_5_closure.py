@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from harness.amqp0_9_1.basic_faults import requeue_what_was_consumed
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.connection import AmqpChannel
 from harness.amqp0_9_1.deviations import changes, drops, forwards, rejects
 from harness.amqp0_9_1.outcomes import answered, channel_closed, connection_closed, message, silence
+from harness.amqp0_9_1.settling_faults import requeue_what_was_consumed
 from harness.amqp0_9_1.vocabulary import (
     CHANNEL_ERROR,
     NOT_FOUND,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from harness.amqp0_9_1.basic_faults import nobody_is_transacted
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.deviations import changes, drops
 from harness.amqp0_9_1.outcomes import refused
 from harness.amqp0_9_1.peer.refusals import refuse
+from harness.amqp0_9_1.settling_faults import nobody_is_transacted
 from harness.amqp0_9_1.vocabulary import NOT_ALLOWED, PRECONDITION_FAILED, Tx
 from scenarios.amqp0_9_1.tx import transacted
 from scenarios.registry import broken_by, scenario
