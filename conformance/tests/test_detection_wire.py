@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 
 import pytest
 
@@ -108,6 +109,42 @@ def test_deviations_before_rabbitmq_are_killed(rabbitmq: Target) -> None:
     for document in DOCUMENTS:
         assert sum(catalogue()[rule].document == document for rule, _ in tried) >= 12
     assert alive.keys() == UNSEEN.keys() & tried, alive
+
+
+AT_THE_DOOR: Mapping[str, tuple[str, ...]] = {
+    "0-9-1/prose/4.2.3.connection-frames-on-zero": (
+        "starts on channel 1", "tunes on channel 7", "opens on channel 1",
+    ),
+    "0-9-1/prose/4.2.3.frame-layout": ("has a type of its own before Start",),
+    "0-9-1/prose/4.2.3.frame-end-is-ce": ("ends Start with zero", "ends Tune with zero"),
+    "0-9-1/prose/2.2.4.handshake-in-order": ("starts twice", "tunes twice", "opens twice"),
+    "0-9-1/prose/2.2.4.mechanisms-listed": ("lists none",),
+    "0-9-1/connection.tune.frame-max.minimum": ("proposes frames that are too small",),
+    "0-9-1/prose/1.4.2.version-written-out": ("writes it as 9-1",),
+    "0-9-1/prose/2.3.5.1.one-command-per-frame": (
+        "starts without locales",
+        "starts and says more",
+        "starts with text for its properties",
+        "tunes without a heartbeat",
+        "says what nobody knows before Tune",
+    ),
+    "0-9-1/prose/4.2.1.table-types-understood": ("has a type of its own",),
+}  # fmt: skip
+"""What a server may do wrong when a connection is opened; all of it can be seen at once."""
+
+
+@pytest.mark.broker("rabbitmq")
+@pytest.mark.parametrize("identity", AT_THE_DOOR)
+def test_before_rabbitmq_too_the_rule_that_is_broken_at_the_door_is_red(
+    rabbitmq: Target, identity: str
+) -> None:
+    rule = catalogue()[identity]
+    changes = {each.says: each.change for each in checks().deviations[identity]}
+    clean = judge_rule(rule, ProxiedTarget(rabbitmq, None))
+    assert clean.verdict is Verdict.PASS
+    for says in AT_THE_DOOR[identity]:
+        seen = judge_rule(rule, ProxiedTarget(rabbitmq, changes[says]))
+        assert fate(rule, clean, seen) is Fate.KILLED, (says, seen)
 
 
 def test_every_exception_is_about_a_deviation() -> None:

@@ -68,7 +68,7 @@ DOORS: Mapping[str, Met] = {
     ),
     "no mechanism": Met(rewrites(Connection.Start, mechanisms=b""), f"{PROSE}2.2.4.mechanisms-listed"),
     "frames below the minimum": Met(
-        rewrites(Connection.Tune, frame_max=1024), f"{PROSE}2.3.3.limits-proposed"
+        rewrites(Connection.Tune, frame_max=1024), f"{DOCUMENT}/connection.tune.frame-max.minimum"
     ),
     "a frame of type 7": Met(
         spoils(START, before_it(RawFrame(7, 0, b"hello").encode())), f"{PROSE}4.2.3.frame-layout"

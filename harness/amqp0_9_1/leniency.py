@@ -30,7 +30,7 @@ ARGUMENTS = Leniency("0-9-1/prose/2.3.5.1.one-command-per-frame", "read as far a
 TABLE = Leniency("0-9-1/prose/4.2.1.table-types-understood", "taken for an empty one")
 VERSION = Leniency("0-9-1/prose/1.4.2.version-written-out", "taken for ours")
 NO_MECHANISM = Leniency("0-9-1/prose/2.2.4.mechanisms-listed", "ours is tried all the same")
-SMALL_FRAMES = Leniency("0-9-1/prose/2.3.3.limits-proposed", "frame-min-size is asked for")
+SMALL_FRAMES = Leniency("0-9-1/connection.tune.frame-max.minimum", "frame-min-size is asked for")
 ANOTHER_CLASS = Leniency("0-9-1/prose/4.2.6.1.own-class-id-matches", "read as that of its method")
 
 STRANGE = FRAME_MIN_SIZE
