@@ -25,6 +25,7 @@ class EmbeddedTarget(Target):
             "restricted-user",
             "priority-queue",
             "dead-letter-exchange",
+            "own-port",
             "log",
             "keep-alive",
             "pause",

@@ -65,6 +65,14 @@ def dead_letter_exchange(broker: Broker, given: Mapping[str, str]) -> str:
     return f"a queue with {argument} is declared"
 
 
+def own_port(broker: Broker, given: Mapping[str, str]) -> str:
+    """A port is named."""
+    broker.channel()
+    if not given["port"].isdecimal():
+        raise ControlFailed("the port that it takes by itself", given["port"] or "nothing")
+    return "a port is named"
+
+
 def log(broker: Broker, given: Mapping[str, str]) -> str:
     """There is a log, and something in it."""
     del broker
@@ -88,6 +96,7 @@ LOOKS: Mapping[str, Look] = {
     "lift-memory-alarm": lifted_alarm,
     "priority-queue": priority_queue,
     "dead-letter-exchange": dead_letter_exchange,
+    "own-port": own_port,
     "log": log,
     "keep-alive": keep_alive,
 }

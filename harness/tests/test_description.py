@@ -51,6 +51,7 @@ def test_descriptions_come_with_the_suite() -> None:
         "restart",
         "priority-queue",
         "dead-letter-exchange",
+        "own-port",
         "log",
         "keep-alive",
         "pause",

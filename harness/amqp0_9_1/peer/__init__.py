@@ -112,6 +112,7 @@ class Peer:
             "memory-alarm": self._raise_alarm,
             "lift-memory-alarm": self._lift_alarm,
             "dead-letter-exchange": lambda: {"argument": DEAD_LETTER_EXCHANGE},
+            "own-port": lambda: {"port": str(self.tables.strategies.port)},
             "log": self._log,
             "priority-queue": self._priority_queue,
         }

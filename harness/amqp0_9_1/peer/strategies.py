@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from harness.amqp0_9_1.peer.entities import Consumer, Delivery, Entry, Exchange, Message, Queue
 from harness.amqp0_9_1.peer.routing import ROUTING, Matching
+from harness.amqp0_9_1.vocabulary import GRAMMAR
 
 if TYPE_CHECKING:
     from harness.amqp0_9_1.peer.session import Channel
@@ -155,3 +156,5 @@ class Strategies:
     named: Callable[[Mapping[int, Delivery], int, bool], list[Delivery]] = named_deliveries
     cut: Callable[[bytes, int], list[bytes]] = cut_to_frames
     logged: Callable[[Iterable[str]], Iterable[str]] = all_that_is_noted
+    port: int = GRAMMAR.port
+    """Where it would listen if it had to."""
