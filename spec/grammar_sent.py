@@ -37,8 +37,12 @@ PRESENT = (
     "was got that was published with it."
 )
 BLAMED = (
-    "Only methods that can be read and are alone at fault are tried. Every Close of the run is looked at by "
-    "0-9-1/prose/2.3.6.exception-tells-why, which asks for one of those that can have caused it."
+    "Of methods that are alone at fault the very one is asked for. Of every other Close of the run, class "
+    "and method of one that can have caused it: it is on the channel that was closed, and was not answered "
+    "yet, nor was what came after it, for methods of one channel are processed in order (4.7); inside a "
+    "transaction a Commit may find fault with all of it. Zeros are legal where something was sent that holds "
+    "no readable method (content frames, malformed frames, a channel above channel-max), where nothing "
+    "awaits an answer, and with 320 and 541, which a server says of itself."
 )
 CODES = (
     "Any constant of an error will do: whether it is the one that fits is judged by the rules about the "
