@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.test_hostile import (
+    HURRIED,
     Done,
     Tamper,
     Tampered,
@@ -83,14 +84,15 @@ def test_empty_frames_without_end_change_no_verdict(family: str, tmp_path: Path)
     # Who listens for seconds hears more of them than any scenario takes.
     slow = replace(HOSTILE["empty-frames"], pace=0.01)
     beside = Tampered(lambda honest: Harming(slow, honest, behind=OPENED, beside=True))
-    found = judged(beside, FAMILIES[family], tmp_path)
+    # Nothing of it waits for ever: the budget only guards against that.
+    found = judged(beside, FAMILIES[family], tmp_path, replace(HURRIED, budget=5.0))
     assert {each.verdict for each in found} <= {Verdict.PASS, Verdict.INFO}
 
 
 # -- the command itself ------------------------------------------------------------------------------------
 
 PEERS: Mapping[str, tuple[Tamper, Callable[[str], str]]] = {
-    **{name: (hostile(name), str) for name in ("http", "amqp-0-9-1", "silent", "drip", "4-gib", "nested")},
+    **{name: (hostile(name), str) for name in ("http", "amqp-0-9-1", "silent", "drip", "4-gib")},
     **{
         f"{name} when opened": (hostile(name, 1, OPENED), str)
         for name in ("garbage", "resets", "empty-frames", "transfers", "endless-delivery", "huge-map")

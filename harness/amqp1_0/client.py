@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any, TypeAlias
 
 from harness import link
+from harness.amqp1_0 import leniency
 from harness.amqp1_0.annotate import blank_credentials, says
 from harness.amqp1_0.composites import Composite
 from harness.amqp1_0.frames import (
@@ -68,6 +69,7 @@ class Link(link.Link[Unit, Sight]):
     def __init__(self, transport: Transport, context: Context, name: str, protocol: str) -> None:
         super().__init__(transport, context, name, protocol, FrameReader(limit=_LIMIT))
         self.partner: Open | None = None
+        self.door = leniency.Door()
         self.said_open: Open | None = None
         self.said_close = False
         self.heard_close = False
@@ -114,7 +116,9 @@ class Link(link.Link[Unit, Sight]):
         return what.encode()
 
     def _note_sent(self, unit: Unit) -> None:
-        match performative_of(unit):
+        said = performative_of(unit)
+        self.door.went(said)
+        match said:
             case Open() as opening:
                 self.said_open = self.said_open or opening
             case Close():
@@ -157,36 +161,67 @@ class Link(link.Link[Unit, Sight]):
         return isinstance(unit, Frame) and unit.type == AMQP and not unit.body
 
     def _dispatch(self, unit: Unit) -> None:
-        inbox = self._inboxes[EVERYWHERE]
         if isinstance(unit, Header):
-            inbox.append(HeaderReceived(unit, self._kept))
-        elif not isinstance(unit, Frame):
-            self._unreadable("a frame without a place for its body" if unit.delimited else "no frame")
+            if not self._broke(self.door.comes_again(unit)):
+                self._inboxes[EVERYWHERE].append(HeaderReceived(unit, self._kept))
+        elif isinstance(unit, Frame):
+            self._dispatch_frame(unit)
+        elif not unit.delimited:
+            if self.partner is None and any(isinstance(each, Frame | Header) for each in self.received()):
+                self._broke((leniency.NO_FRAME, unit.why))
+            self._unreadable("no frame")
         else:
-            try:
-                performative, payload = unit.read()
-            except DecodeError:
+            frame, wrong = leniency.frame_in(unit)
+            self._broke(wrong)
+            if frame is not None:
+                self._dispatch_frame(frame)
+
+    def _dispatch_frame(self, frame: Frame) -> None:
+        try:
+            performative, payload = frame.read()
+        except DecodeError:
+            found = leniency.read_frame(frame)
+            if found is None:
                 self._unreadable("a frame that cannot be decoded")
                 return
-            self._dispatch_frame(unit, performative, payload)
-
-    def _dispatch_frame(self, frame: Frame, performative: Composite | None, payload: bytes) -> None:
+            performative, payload = found[0], b""
+            self._broke(found[1])
+            if performative is None:
+                return
         inbox = self._inboxes[EVERYWHERE]
         if performative is not None:
-            session = self._session_of(frame.channel, performative)
-            inbox.append(Received(frame.channel, performative, payload, session, self._kept))
-        elif frame.type != AMQP:
-            self._unreadable(f"an empty frame of {'SASL' if frame.type == SASL else 'an undefined type'}")
+            if not self._broke(self.door.comes_again(performative)):
+                session = self._session_of(frame.channel, performative)
+                inbox.append(Received(frame.channel, performative, payload, session, self._kept))
+        elif frame.type not in (AMQP, SASL):
+            self._broke((leniency.UNDEFINED_TYPE, f"a frame of type {frame.type}"))
+        elif frame.type == SASL:
+            self._unreadable("an empty frame of SASL")
         elif self.hears_empty_frames:
             inbox.append(EmptyFrame(frame.channel, self._kept))
+
+    def _broke(self, wrong: leniency.Wrong | None) -> bool:
+        """Keep what is wrong with what was read all the same; whether anything is."""
+        if wrong is not None:
+            self.context.breach(*wrong, self.name, self.now())
+        return wrong is not None
+
+    def received(self) -> Iterator[Unit]:
+        """All that the server has sent."""
+        return (each.unit for each in self.transcript if each.direction is Direction.RECEIVED)
 
     def _session_of(self, channel: int, performative: Composite) -> int | None:
         """Our channel of the session that a frame belongs to, which a begin tells; the state is kept."""
         match performative:
             case Open() as opening:
-                self.partner = self.partner or opening
+                told, wrong = leniency.readable(opening)
+                for each in wrong:
+                    self._broke(each)
+                self.partner = self.partner or told
                 return None
             case Close():
+                if self.partner is None:
+                    self._broke((leniency.CLOSE_FIRST, "a close before the open"))
                 self.heard_close = True
                 self.over = self.said_close
                 return None

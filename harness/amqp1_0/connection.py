@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import Any
 
-from harness.amqp1_0 import sasl
+from harness.amqp1_0 import leniency, sasl
 from harness.amqp1_0.client import CONNECTION, WHOLE, Link, Passage, Said
 from harness.amqp1_0.composites import Composite
 from harness.amqp1_0.frames import PROTOCOL_HEADER, SASL_HEADER, Frame, Garbage, Header
@@ -35,18 +35,21 @@ from harness.amqp1_0.performatives import (
 from harness.amqp1_0.session import Session, the_begin
 from harness.amqp1_0.types import DecodeError
 from harness.context import Context
-from harness.expect import ControlFailed, Inconclusive, NotRun, Outcome
+from harness.expect import ControlFailed, Inconclusive, NotRun, Outcome, Stop
 from harness.journal import Direction
 from harness.link import Closed, Silence
 from harness.target import Endpoint
 from harness.transport import End as StreamEnd
+
+HEADER = "the protocol header"
+"""What the control of a header is called."""
 
 
 class OtherHeader(ControlFailed):
     """The server answered our protocol header with another one."""
 
     def __init__(self, header: Header) -> None:
-        super().__init__("the protocol header", header_name(header))
+        super().__init__(HEADER, header_name(header))
         self.header = header
 
 
@@ -179,14 +182,14 @@ class AmqpConnection:
 
     def control(self, what: str, *kinds: type[Composite], place: int = CONNECTION) -> Any:
         """Take the next performative, which must be one of these. Raises ControlFailed."""
-        seen = self.link.next(place, self.context.patience.close)
+        seen = self.link.next(place, self.context.due(what, self.context.patience.close))
         if isinstance(seen, Received) and isinstance(seen.performative, kinds):
             return seen.performative
         raise self.failed(what, seen)
 
-    def failed(self, what: str, seen: Observation) -> ControlFailed:
-        """That `what` was answered by something else."""
-        return ControlFailed(what, signature(seen), lost=seen == Closed(StreamEnd.RST))
+    def failed(self, what: str, seen: Observation) -> Stop:
+        """That `what` was answered by something else, or is not answered, as was found out before."""
+        return self.context.failed(what, signature(seen), lost=seen == Closed(StreamEnd.RST))
 
     def ask(self, performative: Composite, *answers: type[Composite], channel: int = 0) -> Any:
         """Send a performative; the next one that comes must be one of these. Raises ControlFailed."""
@@ -196,11 +199,20 @@ class AmqpConnection:
     def exchange_headers(self, octets: bytes = PROTOCOL_HEADER) -> None:
         """Send a protocol header, which must come back. Raises OtherHeader, ControlFailed."""
         self.send(octets)
-        seen = self.link.next(CONNECTION, self.context.patience.close)
+        due = self.context.due(HEADER, self.context.patience.close)
+        seen = self.link.next(CONNECTION, due)
         if not isinstance(seen, HeaderReceived):
-            raise self.failed("the protocol header", seen)
-        if seen.header.octets != octets:
-            raise OtherHeader(seen.header)
+            raise self.failed(HEADER, seen)
+        self.take_header(seen.header, octets)
+
+    def take_header(self, header: Header, ours: bytes) -> None:
+        """Go on where a header in answer to `ours` is the same, or nearly. Raises OtherHeader."""
+        if header.octets == ours:
+            return
+        if not leniency.is_nearly(header, ours):
+            raise OtherHeader(header)
+        told = (leniency.ANOTHER_HEADER, header_name(header))
+        self.context.breach(*told, self.link.name, self.link.now())
 
     def mechanisms(self) -> SaslMechanisms:
         """Open the layer of SASL; what the server offers. Raises OtherHeader, ControlFailed."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.amqp1_0.client import CONNECTION, Link
-from harness.amqp1_0.connection import AmqpConnection, OtherHeader
+from harness.amqp1_0.connection import AmqpConnection
 from harness.amqp1_0.frames import PROTOCOL_HEADER, SASL_HEADER
 from harness.amqp1_0.outcomes import HeaderReceived
 from harness.amqp1_0.performatives import SaslMechanisms
@@ -18,6 +18,9 @@ from harness.fixture import Fixture
 from harness.link import Closed
 from harness.target import Endpoint
 from harness.transport import Transport
+
+SASL = "the SASL header"
+"""What the control of the layer of SASL is called."""
 
 
 @dataclass
@@ -58,14 +61,14 @@ class Container(Fixture[AmqpConnection]):
         connection = self._with_sasl(endpoint)
         if connection is None:
             raise Inapplicable("the target offers no layer of SASL")
-        return connection, connection.control("the SASL header", SaslMechanisms)
+        return connection, connection.control(SASL, SaslMechanisms)
 
     def secured(self, **endpoint: Any) -> AmqpConnection:
         """A connection on which an AMQP header is due: inside SASL, where the target has it."""
         connection = self._with_sasl(endpoint)
         if connection is None:
             return self.socket(**endpoint)
-        connection.control("the SASL header", SaslMechanisms)
+        connection.control(SASL, SaslMechanisms)
         connection.authenticate()
         return connection
 
@@ -87,20 +90,25 @@ class Container(Fixture[AmqpConnection]):
             return None
         connection = self.socket(**endpoint)
         connection.send(SASL_HEADER)
-        seen = connection.link.next(CONNECTION, self.context.patience.close)
+        seen = connection.link.next(CONNECTION, self.context.due(SASL, self.context.patience.close))
         if isinstance(seen, HeaderReceived):
-            if seen.header.octets not in (SASL_HEADER, PROTOCOL_HEADER):
-                raise OtherHeader(seen.header)
-            self.layers.sasl = seen.header.octets == SASL_HEADER
+            self.layers.sasl = seen.header.octets != PROTOCOL_HEADER
+            if self.layers.sasl:
+                connection.take_header(seen.header, SASL_HEADER)
         elif isinstance(seen, Closed) and self.layers.sasl is None:
             # It may have no word for what it does not know; with an AMQP header it will show.
             self.layers.sasl = False
         else:
-            raise connection.failed("the SASL header", seen)
+            raise connection.failed(SASL, seen)
         if self.layers.sasl:
             return connection
         connection.drop()
         return None
+
+    @property
+    def newest(self) -> AmqpConnection:
+        """The connection that was made last."""
+        return self._connections[-1]
 
     def lookout(self) -> AmqpConnection:
         """A connection in use that has nothing else to do than to wait."""

@@ -18,6 +18,7 @@ from harness.amqp1_0.deviations import Fault, Interposer
 from harness.amqp1_0.fakes import FAKES, Replacement
 from harness.amqp1_0.footprint import Footprint, footprint, tables_with, touches
 from harness.amqp1_0.frames import PROTOCOL_HEADER, Header
+from harness.amqp1_0.leniency import BY_STEP
 from harness.amqp1_0.mutants import mutants
 from harness.amqp1_0.peer import DEFAULT, TABLES, Peer, Policy
 from harness.amqp1_0.performatives import Open
@@ -77,23 +78,22 @@ class Amqp10:
         None of them is ended: there are brokers that leave one end in a thousand without an answer. Raises
         NotSpoken when the target answers with the protocol header of another protocol.
         """
+        trips, barrier = [0.0], None
         try:
             with self._visit(target, within) as container:
-                connection = _let_in(container, target)
-                told = connection.open()
-                connection.beats()  # one that has just started may answer later than it bears silence
-                trips = []
-                with suppress(Inconclusive):  # no channel is left
-                    for _ in range(TRIPS):
-                        began = connection.link.now()
-                        connection.begin()
-                        trips.append(connection.link.now() - began)
+                try:
+                    trips = list(_trips(container, target))
+                except Stop as failure:
+                    barrier = _barrier(failure, container)
+                told = container.newest.link.partner or Open()
+                breaches = tuple(container.context.breaches)
         except OtherHeader as failure:
             raise _not_opened(target, failure, spoken=_is_ours(failure.header)) from None
         except Stop as failure:
             raise _not_opened(target, failure) from None
         facts = _facts(told)
-        return Banner(str(facts.get("product", "")), str(facts.get("version", "")), facts, min(trips))
+        product, version = (str(facts.get(name, "")) for name in ("product", "version"))
+        return Banner(product, version, facts, min(trips, default=0.0), breaches, barrier)
 
     def serves(self, target: Target, within: float = 15.0, barrier: Barrier | None = None) -> None:
         """Open a connection and begin a session."""
@@ -159,6 +159,41 @@ class Amqp10:
         return touches(change, footprint)
 
 
+def _trips(container: Container, target: Target) -> Iterator[float]:
+    """Open a connection, and as many sessions as it allows: how long each took, in seconds."""
+    connection = _let_in(container, target)
+    connection.open()
+    connection.beats()  # one that has just started may answer later than it bears silence
+    with suppress(Inconclusive):  # no channel is left
+        for _ in range(TRIPS):
+            began = connection.link.now()
+            connection.begin()
+            yield connection.link.now() - began
+
+
+def _barrier(failure: Stop, container: Container) -> Barrier:
+    """What a target that speaks the protocol does not get over. Raises the failure where it is none.
+
+    Who ends a connection may die, or may not want us: that breaks no rule. Who has broken one before is
+    judged by that. Raises OverBudget where the target talks without end.
+    """
+    if not isinstance(failure, ControlFailed) or failure.what not in BY_STEP:
+        raise failure
+    link, breaches = container.newest.link, container.context.breaches
+    # Who does not begin with a protocol header does not speak it.
+    spoken = any(isinstance(each, Header) for each in link.received())
+    rule = breaches[0].rule if breaches else BY_STEP[failure.what]
+    if isinstance(failure, OtherHeader) or not spoken or not rule:
+        raise failure
+    if not breaches and (link.ended is not None or link.heard_close):
+        raise failure
+    link.listen(container.context.patience.quiet)
+    told = f"{failure.what} was answered by {failure.actual}"
+    steps = tuple(BY_STEP)
+    behind = steps[steps.index(failure.what) :]
+    return Barrier(behind, rule, f"{told} ({breaches[0].what})" if breaches else told)
+
+
 def _let_in(container: Container, target: Target) -> AmqpConnection:
     """A connection on which an open is due. Raises Unreachable where our mechanism is not offered."""
     try:
@@ -166,10 +201,8 @@ def _let_in(container: Container, target: Target) -> AmqpConnection:
     except Inapplicable:
         return container.negotiated()
     wanted = connection.endpoint.mechanism
-    if not sasl.offers(offered, wanted):
-        listed = (
-            " ".join(map(str, offered.sasl_server_mechanisms)).encode("unicode_escape").decode() or "none"
-        )
+    listed = " ".join(map(str, offered.sasl_server_mechanisms)).encode("unicode_escape").decode()
+    if listed and not sasl.offers(offered, wanted):
         raise Unreachable(f"{target.name} does not offer the SASL mechanism {wanted}, only {listed}")
     connection.authenticate()
     connection.exchange_headers()

@@ -47,7 +47,7 @@ from harness.amqp1_0.performatives import (
     SaslInit,
     SaslOutcome,
 )
-from harness.amqp1_0.types import As
+from harness.amqp1_0.types import As, Raw
 from harness.context import Context, Patience, Sighting
 from harness.expect import NotRun, OverBudget, Unmet
 from harness.journal import Direction, Ended, Expected, Grade, Octets, Seen
@@ -135,15 +135,55 @@ def test_octets_may_come_one_by_one() -> None:
     ("said", "why"),
     [
         (RawFrame(size=4).encode(), "no frame"),
-        (RawFrame(doff=1).encode(), "a frame without a place for its body"),
-        (Frame(0, 0, b"\x40").encode(), "a frame that cannot be decoded"),
-        (Frame(2, 0, b"\x40").encode(), "a frame that cannot be decoded"),
+        (Frame(0, 0, b"\x00").encode(), "a frame that cannot be decoded"),
+        (Frame(0, 0, b"\x00\x53\x18\xc1\x01\x00").encode(), "a frame that cannot be decoded"),
         (Frame(1, 0).encode(), "an empty frame of SASL"),
-        (Frame(2, 0).encode(), "an empty frame of an undefined type"),
     ],
 )
 def test_what_breaks_the_document_is_an_observation(said: bytes, why: str) -> None:
     assert link(said)[0].next(CONNECTION, 1.0) == Unreadable(why)
+
+
+@pytest.mark.parametrize(
+    ("said", "rule", "what"),
+    [
+        (RawFrame(doff=1).encode(), "2.3.1.size-covers-frame", "a data offset of 1"),
+        (RawFrame(doff=9).encode(), "2.3.1.size-covers-frame", "a data offset beyond the frame"),
+        (Frame(0, 0, b"\x40").encode(), "2.3.2.performative-defined", "no performative"),
+        (Frame(0, 0, b"\x00\x53\x19\x45").encode(), "2.3.2.performative-defined", "no performative"),
+        (Frame(2, 0, b"\x40").encode(), "2.3.1.type-names-layer", "a frame of type 2"),
+        (Frame(2, 0).encode(), "2.3.1.type-names-layer", "a frame of type 2"),
+        (2 * PROTOCOL_HEADER, "2.2.data-matches-header", "the protocol header came again"),
+        (2 * octets(OPEN), "2.4.6.open-sent-once", "open came again"),
+        (
+            Frame(1, 0, OPEN.encode()).encode(),
+            "2.3.1.type-names-layer",
+            "a performative in a frame of type 1",
+        ),
+        (Frame(0, 0, b"\x00\x53\x10\xc1\x01\x00").encode(), "2.7.1.open-well-formed", "an open that cannot"),
+        (
+            octets(OPEN.replace(channel_max=Raw(b"\xa1\1x"))),
+            "2.7.1.open-well-formed",
+            "the channel-max of an",
+        ),
+    ],
+)
+def test_a_breach_of_known_length_is_kept_and_the_exchange_goes_on(said: bytes, rule: str, what: str) -> None:
+    client, _, _ = link(said, octets(Begin(0, 0, 1, 1)))
+    while (seen := client.next(CONNECTION, 1.0)) != Silence(1.0):
+        last = seen
+    assert isinstance(last, Received)
+    assert last.performative == Begin(0, 0, 1, 1)
+    (breach,) = client.context.breaches
+    assert breach.rule == f"1-0/{rule}"
+    assert breach.what.startswith(what)
+
+
+def test_of_a_broken_open_the_rest_counts() -> None:
+    opening = OPEN.replace(channel_max=Raw(b"\xa1\1x"), max_frame_size=100, idle_time_out=7)
+    client, _, _ = link(octets(opening))
+    client.next(CONNECTION, 1.0)
+    assert client.partner == OPEN.replace(max_frame_size=512, idle_time_out=7)
 
 
 def test_a_stream_that_ends_within_a_frame_is_unreadable() -> None:

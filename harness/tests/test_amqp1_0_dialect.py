@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from harness.amqp1_0.container import Container
-from harness.amqp1_0.deviations import ends_stream, offers_header, rewrites, withholds
+from harness.amqp1_0.deviations import ends_stream, offers_header, precedes, rewrites, withholds
 from harness.amqp1_0.outcomes import begun, closed, silence, stream_ended
 from harness.amqp1_0.peer import Policy
-from harness.amqp1_0.performatives import Open, SaslMechanisms, SaslOutcome
+from harness.amqp1_0.performatives import Begin, Close, Open, SaslMechanisms, SaslOutcome
 from harness.amqp1_0.session import the_begin
 from harness.context import Context
 from harness.dialect import dialect
@@ -45,7 +45,6 @@ def test_a_target_with_one_channel_is_probed_as_well() -> None:
             rewrites(SaslMechanisms, sasl_server_mechanisms="X"),
             "does not offer the SASL mechanism PLAIN, only X",
         ),
-        (withholds(Open), "open was answered by silence"),
         (ends_stream(Open), "open was answered by stream ended"),
     ],
 )
@@ -53,6 +52,26 @@ def test_a_target_that_cannot_be_opened_gets_one_sentence(change: object, says: 
     with pytest.raises(Unreachable, match=says) as refused_:
         DIALECT.probe(EmbeddedTarget(change))
     assert not isinstance(refused_.value, NotSpoken)
+
+
+@pytest.mark.parametrize(
+    ("change", "rule", "says"),
+    [
+        (withholds(Open), "1-0/2.4.1.open-answered", "open was answered by silence"),
+        (withholds(Begin), "1-0/2.2.supported-version-proceeds", "begin was answered by silence"),
+        (precedes(Open, Close()), "1-0/2.4.1.open-first", "a close before the open"),
+    ],
+)
+def test_who_gets_no_further_is_judged_up_to_there(change: object, rule: str, says: str) -> None:
+    barrier = DIALECT.probe(EmbeddedTarget(change)).barrier
+    assert barrier is not None
+    assert barrier.rule == rule
+    assert says in barrier.what
+    DIALECT.serves(EmbeddedTarget(change), barrier=barrier)
+
+
+def test_who_lists_no_mechanism_is_spoken_to_all_the_same() -> None:
+    assert DIALECT.probe(EmbeddedTarget(rewrites(SaslMechanisms, sasl_server_mechanisms=()))).barrier is None
 
 
 def test_two_probes_never_go_by_one_name(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,7 +47,8 @@ from scenarios.registry import broken_by, scenario, watch
 
 NEWER = b"AMQP\x00\x01\x01\x00"
 """AMQP 0 1.1.0, which does not exist."""
-OTHER_VERSIONS = (NEWER, b"AMQP\x00\x02\x00\x00", b"AMQP\x00\x00\x00\x00", b"AMQP\x00\x01\x00\x01")
+OTHER_REVISION = b"AMQP\x00\x01\x00\x01"
+OTHER_VERSIONS = (NEWER, b"AMQP\x00\x02\x00\x00", b"AMQP\x00\x00\x00\x00", OTHER_REVISION)
 NO_SUCH_ID = b"AMQP\xff\x01\x00\x00"
 OTHER_IDS = (b"AMQP\x01\x01\x00\x00", NO_SUCH_ID)
 HTTP = b"GET / HT"
@@ -100,6 +101,8 @@ def layered(transcript: Iterable[Passage]) -> Iterator[tuple[Passage, int]]:
             asked.add(each.unit.octets)
     for each in from_server(passages):
         if isinstance(each.unit, Header):
+            if due is not None and LAYERS.get(each.unit.protocol_id) == due:
+                yield each, due  # the header of this layer has come before
             due = LAYERS.get(each.unit.protocol_id) if each.unit.octets in asked else None
         elif due is not None:
             yield each, due
@@ -124,6 +127,8 @@ def _named(passage: Passage) -> str:
 @broken_by("writes the name in lower case", offers_header(b"amqp\x00\x01\x00\x00"))
 @broken_by("accepts the version that does not exist", replies(ANOTHER, Header(NEWER)))
 @broken_by("proceeds with SASL behind the header of AMQP", offers_header(PROTOCOL_HEADER, opens_sasl))
+@broken_by("proceeds behind another revision", offers_header(OTHER_REVISION, opens_amqp))
+@broken_by("proceeds behind an id that nobody defines", offers_header(NO_SUCH_ID, opens_amqp))
 def headers_have_their_form(transcript: Iterable[Passage]) -> Iterator[Sighting]:
     """What comes in place of a header is one, and equal to ours only if it is of 1.0.0; then it proceeds."""
     asked: set[bytes] = set()
@@ -150,6 +155,7 @@ def headers_have_their_form(transcript: Iterable[Passage]) -> Iterator[Sighting]
 @watch("1-0/2.2.data-matches-header", during="1-0/2.4.2.pipelining-indistinguishable")
 @broken_by("sends text behind the header", replaces(Open, b"HTTP/1.1 400 Bad Request\r\n"))
 @broken_by("sends its open as a SASL frame", replaces(Open, Frame(SASL, 0, Open("peer").encode())))
+@broken_by("sends its header twice", offers_header(2 * PROTOCOL_HEADER, opens_amqp))
 def data_is_of_the_version_of_the_header(transcript: Iterable[Passage]) -> Iterator[Sighting]:
     """Behind equal headers come whole frames only: AMQP frames behind id 0, SASL frames behind id 3."""
     for each, due in layered(transcript):

@@ -12,11 +12,13 @@ from harness.amqp1_0.decoding import decode
 from harness.amqp1_0.deviations import (
     changes,
     drops,
+    follows,
     ignores_garbage,
     is_extended,
     is_unread,
     misframes,
     of_type,
+    precedes,
     reframes,
     rejects_frames,
     swaps,
@@ -57,6 +59,8 @@ def answered_alike(connection: AmqpConnection, *said: Said) -> None:
 @watch("1-0/2.3.1.size-covers-frame", during="1-0/2.4.2.pipelining-indistinguishable")
 @broken_by("counts the header alone and half of the body", misframes(Open, size=12))
 @broken_by("leaves the size at zero", misframes(Open, size=0))
+@broken_by("has a data offset of one word", misframes(Open, doff=1))
+@broken_by("has a data offset beyond its open", misframes(Open, doff=255))
 def every_size_covers_its_frame(transcript: Iterable[Passage]) -> Iterator[Sighting]:
     """From size to size the server's stream divides into frames with a valid header and a whole body."""
     for each in from_server(transcript):
@@ -155,6 +159,8 @@ def an_offset_beyond_the_frame_is_not_passed_over(container: Container) -> None:
 @broken_by("sends its open as a SASL frame", reframes(Open, type=SASL))
 @broken_by("offers mechanisms in an AMQP frame", reframes(SaslMechanisms, type=AMQP))
 @broken_by("sends frames of a type that nobody defines", reframes(Open, type=2))
+@broken_by("begins with a frame of an unknown type", precedes(Open, Frame(7, 0, b"?")))
+@broken_by("has frames of an unknown type behind its open", follows(Open, Frame(7, 0, b"?")))
 def every_type_is_that_of_its_layer(transcript: Iterable[Passage]) -> Iterator[Sighting]:
     """Behind the header of AMQP the server sends frames of type 0, behind that of SASL of type 1."""
     for each, due in layered(transcript):

@@ -14,6 +14,7 @@ from harness.amqp1_0.deviations import (
     is_extended,
     is_unread,
     on_channels,
+    precedes,
     rejects_frames,
     replaces,
     respells,
@@ -75,6 +76,10 @@ def no_performative(_: Any) -> Described:
 @broken_by("sends a performative of its own", respells(Open, no_performative))
 @broken_by("sends a list without a descriptor", spells(Open, lambda said: encode(said.elements())))
 @broken_by("sends a null", replaces(Open, Frame(AMQP, 0, encode(None))))
+@broken_by(
+    "has one of its own before its open", precedes(Open, Frame(AMQP, 0, encode(no_performative(None))))
+)
+@broken_by("has one of its own behind its open", follows(Open, Frame(AMQP, 0, encode(no_performative(None)))))
 def every_body_begins_with_a_performative(transcript: Iterable[Passage]) -> Iterator[Sighting]:
     """Every AMQP frame of the server that is not empty begins with a performative of section 2.7."""
     for each in from_server(transcript):

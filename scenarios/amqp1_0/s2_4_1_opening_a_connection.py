@@ -91,6 +91,7 @@ def channel_zero_alone_is_used_before_the_opens(transcript: Iterable[Passage]) -
 @watch("1-0/2.4.1.open-first", during="1-0/2.4.7.only-open-is-first")
 @broken_by("sends an empty frame before its open", precedes(Open, empty_frame()))
 @broken_by("refuses without an open", replaces(Open, Close()))
+@broken_by("closes before it opens", precedes(Open, Close()))
 @broken_by("sends an empty frame as soon as it may open", EMPTY_FRAME_BEFORE_OPEN)
 def the_servers_first_frame_is_an_open(transcript: Iterable[Passage]) -> Iterator[Sighting]:
     """The first AMQP frame of the server on a connection is an open."""

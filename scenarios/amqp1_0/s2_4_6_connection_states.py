@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from harness.amqp1_0.client import Passage, performatives
+from harness.amqp1_0.connection import AmqpConnection
 from harness.amqp1_0.container import Container
 from harness.amqp1_0.deviations import answers, changes, drops, ends_by, follows, rejects, swaps
 from harness.amqp1_0.faults import does, end_stream, open_again, permits, together
@@ -24,13 +26,15 @@ from harness.amqp1_0.peer import strategies
 from harness.amqp1_0.peer.connection_table import end_stream as half_close
 from harness.amqp1_0.peer.events import (
     ConnectionState,
-    EmptyFrame,
     Entered,
     SendingError,
     Undecodable,
 )
 from harness.amqp1_0.performatives import AmqpError, Begin, Close, End, Open
 from harness.amqp1_0.session import the_begin
+from harness.context import Sighting
+from harness.journal import Direction
+from harness.link import Closed
 from harness.rows import always
 from scenarios.amqp1_0.s2_4_3_closing_a_connection import (
     MAY_CARRY_ONE,
@@ -38,10 +42,11 @@ from scenarios.amqp1_0.s2_4_3_closing_a_connection import (
     REFUSAL,
     closed_by_the_server,
 )
-from scenarios.registry import broken_by, scenario
+from scenarios.registry import broken_by, scenario, watch
 
 BEGUN = Begin(0, 0, 1, 1)
 WHO_ENDS = "the server leaves it to us to close the TCP connection"
+TWICE = "that nothing follows its close is judged by 1-0/2.4.3.close-is-last"
 IT_ENDS = "the server closes the TCP connection"
 OPENED = ConnectionState.OPENED
 DISCARDING = ConnectionState.DISCARDING
@@ -86,6 +91,23 @@ def a_second_open_is_not_answered_by_an_open(container: Container) -> None:
     )
 
 
+@watch("1-0/2.4.6.open-sent-once", during="1-0/2.2.supported-version-proceeds")
+@broken_by("opens twice", follows(Open, Open("again")))
+@broken_by("opens again behind its begin", follows(Begin, Open("again", max_frame_size=1024)))
+@broken_by("opens again for good measure", does(OPENED, Entered, always, open_again))
+def the_server_opens_once(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+    """On every connection on which we sent one open at most the server has sent no more than one."""
+    passages = list(transcript)
+    asked, came = (opens(passages, way) for way in (Direction.SENT, Direction.RECEIVED))
+    if came and asked <= 1:
+        yield Sighting(came == 1, f"{came} opens of the server")
+
+
+def opens(transcript: Iterable[Passage], way: Direction) -> int:
+    """How many opens went this way."""
+    return sum(isinstance(said, Open) for _, _, said in performatives(transcript, way))
+
+
 # -- closed by us --------------------------------------------------------------------------------------
 
 
@@ -104,30 +126,29 @@ def a_begin_behind_our_close_is_not_answered(container: Container) -> None:
 @scenario("1-0/2.4.6.end-closes-tcp", slow=True)
 @broken_by("leaves the stream open", ends_by("never"))
 @broken_by("does nothing in END", changes("END: TCP Close", effects=()))
-def the_stream_ends_behind_both_closes(container: Container) -> None:
-    """When both closes have been sent: whether the server ends its stream before we end ours is recorded."""
-    connection = container.connection()
-    connection.ask(Close(), Close)
-    connection.within(
-        container.context.patience.answer, stream_ended().recorded(IT_ENDS), silence().recorded(WHO_ENDS)
-    )
-
-
-@scenario("1-0/2.4.6.end-closes-tcp", slow=True)
-@broken_by("keeps its stream behind both closes", ends_by("never"))
 @broken_by(
     "has no more ears for our close",
     drops("DISCARDING: R:CLOSE", "close: waiting for the client's is over"),
 )
-def the_stream_ends_behind_our_answer(container: Container) -> None:
-    """The server closes because of an error, then we do: whether its stream ends before ours is recorded."""
-    connection = closed_by_the_server(container)
-    connection.send(Close())
-    patience = container.context.patience.answer
+def who_closes_the_tcp_connection(container: Container) -> None:
+    """When both closes have been sent, ours first and then the server's first: whether the server ends its
+    stream before we end ours is recorded.
+    """
+    orderly = container.connection()
+    orderly.ask(Close(), Close)
+    refused_one = closed_by_the_server(container)
+    refused_one.send(Close())
+    for connection, first in ((orderly, "we"), (refused_one, "it")):
+        container.note(f"when {first} closed first {whether_it_ends(connection)}")
+
+
+def whether_it_ends(connection: AmqpConnection) -> str:
+    """Record whether the server ends its stream behind both closes."""
+    patience, again = connection.context.patience.answer, answered(Close).recorded(TWICE)
     at_last = (stream_ended().recorded(IT_ENDS), silence().recorded(WHO_ENDS))
-    again = answered(Close).recorded("that nothing follows its close is judged by 1-0/2.4.3.close-is-last")
-    if isinstance(connection.within(patience, *at_last, again), Close):
-        connection.within(patience, *at_last)
+    if isinstance(seen := connection.within(patience, *at_last, again), Close):
+        seen = connection.within(patience, *at_last)
+    return IT_ENDS if isinstance(seen, Closed) else WHO_ENDS
 
 
 # -- closed by the server ------------------------------------------------------------------------------
@@ -161,10 +182,6 @@ def whether_the_stream_ends_before_our_close(container: Container) -> None:
     "ends the sessions of a closed connection",
     together(permits(DISCARDING), does(DISCARDING, End, always, says=(End(),))),
 )
-@broken_by(
-    "hears empty frames behind its close",
-    together(permits(DISCARDING), does(DISCARDING, EmptyFrame, always, says=(empty_frame(),))),
-)
 def what_follows_the_servers_close_is_discarded(container: Container) -> None:
     """The server closes because of an error: a begin, the end of a session, an empty frame and what is no
     performative are met by nothing. Our close is not sent: up to it everything is discarded.
@@ -172,4 +189,4 @@ def what_follows_the_servers_close_is_discarded(container: Container) -> None:
     connection = closed_by_the_server(container, in_session=True)
     connection.send(the_begin(), empty_frame(), NO_PERFORMATIVE)
     connection.send(End(), channel=min(1, connection.partner.channel_max))
-    connection.nothing_behind_the_close()
+    connection.nothing_more()

@@ -25,6 +25,8 @@ from scenarios.registry import broken_by, scenario, watch
 
 UNHEARD_OF = "conformance:unheard-of"
 """A capability, and a property, that nobody knows."""
+STR8 = 0xA1
+"""The code of a short string."""
 REFUSAL = Error(AmqpError.NOT_IMPLEMENTED, "no such opens")
 
 
@@ -76,6 +78,10 @@ def held_against(kind: type[Composite], transcript: Iterable[Passage]) -> Iterat
 @watch("1-0/2.7.1.open-well-formed", during="1-0/2.7.1.optional-fields-optional")
 @broken_by("does not say who it is", rewrites(Open, container_id=None))
 @broken_by("has a symbol for its name", rewrites(Open, container_id=Symbol("faulty")))
+@broken_by("has a text for its channel-max", rewrites(Open, channel_max=As(STR8, "many")))
+@broken_by("has a text for its max-frame-size", rewrites(Open, max_frame_size=As(STR8, "large")))
+@broken_by("has a text for its idle-time-out", rewrites(Open, idle_time_out=As(STR8, "long")))
+@broken_by("has a text for its properties", rewrites(Open, properties=As(STR8, "none")))
 @broken_by("says more than an open holds", respells(Open, lambda said: said.sent_as(unknown=("more",))))
 @broken_by("opens with a map", respells(Open, lambda _: Described(Ulong(Open.spec.code), Map())))
 @broken_by(

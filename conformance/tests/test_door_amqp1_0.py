@@ -1,0 +1,120 @@
+"""A 1.0 server whose first words are wrong: its rule is red, and what does not depend on it is judged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.detection import Fate, fate, in_memory, judge_rule
+from conformance.door import BLOCKED
+from conformance.events import State, verify
+from conformance.judge import MISSED
+from conformance.tests.test_hostile import Done, run, served
+from conformance.verdicts import Verdict
+from harness.dialect import dialect
+from harness.proxy import ProxiedTarget
+from harness.target import Target
+from scenarios.registry import checks
+from spec.catalogue import catalogue
+
+DOCUMENT = "1-0"
+DOORS = [
+    ("1-0/2.2.header-layout", "proceeds behind another revision"),
+    ("1-0/2.2.header-layout", "proceeds behind an id that nobody defines"),
+    ("1-0/2.2.data-matches-header", "sends its header twice"),
+    ("1-0/2.3.1.size-covers-frame", "has a data offset of one word"),
+    ("1-0/2.3.1.size-covers-frame", "has a data offset beyond its open"),
+    ("1-0/2.3.1.size-covers-frame", "leaves the size at zero"),
+    ("1-0/2.3.1.type-names-layer", "begins with a frame of an unknown type"),
+    ("1-0/2.3.1.type-names-layer", "sends its open as a SASL frame"),
+    ("1-0/2.3.1.type-names-layer", "sends frames of a type that nobody defines"),
+    ("1-0/2.3.2.performative-defined", "sends a performative of its own"),
+    ("1-0/2.3.2.performative-defined", "has one of its own before its open"),
+    ("1-0/2.4.1.open-answered", "keeps its open to itself"),
+    ("1-0/2.4.1.open-first", "closes before it opens"),
+    ("1-0/2.4.1.open-on-channel-zero", "opens on the channel it likes"),
+    ("1-0/2.4.6.open-sent-once", "opens twice"),
+    ("1-0/2.7.1.open-well-formed", "does not say who it is"),
+    ("1-0/2.7.1.open-well-formed", "has a text for its channel-max"),
+    ("1-0/2.7.1.open-well-formed", "has a text for its max-frame-size"),
+    ("1-0/2.7.1.open-well-formed", "has a text for its idle-time-out"),
+    ("1-0/2.7.1.open-well-formed", "opens with a map"),
+    ("1-0/2.8.19.minimum-frame-size-stated", "states one octet less"),
+]
+"""Rules, and deviations that break them in what a server says first."""
+each_door = pytest.mark.parametrize(("rule", "says"), DOORS)
+
+BEARABLE = {
+    ("1-0/2.2.header-layout", "proceeds behind another revision"),
+    ("1-0/2.2.data-matches-header", "sends its header twice"),
+    ("1-0/2.3.1.size-covers-frame", "has a data offset of one word"),
+    ("1-0/2.3.1.type-names-layer", "begins with a frame of an unknown type"),
+    ("1-0/2.4.6.open-sent-once", "opens twice"),
+    ("1-0/2.7.1.open-well-formed", "has a text for its channel-max"),
+}
+"""Those that are run whole, and behind which all else can be judged."""
+BLOCKING = {
+    ("1-0/2.3.2.performative-defined", "sends a performative of its own"),
+    ("1-0/2.4.1.open-answered", "keeps its open to itself"),
+}
+"""Those that are run whole, and behind which nothing comes."""
+RUN = sorted(BEARABLE | BLOCKING)
+SOME = tuple(
+    rule.id
+    for rule in catalogue().rules
+    if rule.document == DOCUMENT and rule.section in ("2.2", "2.3.2", "2.4.1")
+)
+"""What is judged where nothing comes: each rule has to wait for that."""
+
+
+def change(rule: str, says: str) -> Any:
+    (found,) = (each.change for each in checks().deviations[rule] if each.says == says)
+    return found
+
+
+@each_door
+def test_in_memory_its_rule_is_red(rule: str, says: str) -> None:
+    asked = catalogue()[rule]
+    clean, seen = (judge_rule(asked, in_memory(each)) for each in (None, change(rule, says)))
+    assert fate(asked, clean, seen) is Fate.KILLED, seen
+
+
+@each_door
+def test_the_probe_gets_on_or_says_by_which_rule_it_does_not(rule: str, says: str) -> None:
+    found = dialect(DOCUMENT).probe(in_memory(change(rule, says)))
+    assert found.barrier is None or found.barrier.rule == rule
+
+
+@pytest.mark.broker("rabbitmq")
+@each_door
+def test_before_rabbitmq_its_rule_is_red(rule: str, says: str, rabbitmq: Target) -> None:
+    asked = catalogue()[rule]
+    clean, seen = (judge_rule(asked, ProxiedTarget(rabbitmq, each)) for each in (None, change(rule, says)))
+    if clean.verdict is Verdict.PASS:
+        assert fate(asked, clean, seen) is Fate.KILLED, seen
+    else:  # RabbitMQ breaks it as well
+        assert seen.verdict is MISSED[asked.level]
+
+
+def whole(rule: str, says: str, scratch: Path) -> Done:
+    rules = (DOCUMENT,) if (rule, says) in BEARABLE else SOME
+    with served(lambda honest: change(rule, says).before(honest), document=DOCUMENT) as url:
+        return run(url, scratch, "--budget", "120", "--parallel", "8", rules=rules)
+
+
+@pytest.mark.parametrize(("rule", "says"), RUN)
+def test_a_whole_run_judges_what_does_not_depend_on_it(rule: str, says: str, tmp_path: Path) -> None:
+    done = whole(rule, says, tmp_path)
+    assert done.status == 1, done.stdout[-2000:]
+    assert verify(done.folder).state is State.OK
+    assert done.verdicts[rule] is MISSED[catalogue()[rule].level]
+    counts = Counter(done.verdicts.values())
+    if (rule, says) in BEARABLE:
+        assert counts[Verdict.PASS] > 70, counts
+        assert f"{BLOCKED}1-0" not in done.stdout
+    else:
+        assert counts[Verdict.PASS] > 5, counts
+        assert f"{BLOCKED}{rule}" in done.stdout.replace("\n", " ")
