@@ -13,6 +13,7 @@ from typing import Any
 from harness.expect import Barrier, Blocked, ControlFailed, OverBudget, Stop
 from harness.journal import Breached, Declared, Event, Journal, Noted
 from harness.leniency import Leniency
+from harness.transport import Queueing
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,8 @@ class Context:
     beyond the `deadline`. With `described` octets are kept with a line about them. `units` and `octets` count
     what has been received on all connections. `timed` says that time has been measured, which may decide, and
     `late` how many seconds this machine was late at worst. `barrier` is where the probe got no further,
-    `breaches` are the faults that were read all the same.
+    `breaches` are the faults that were read all the same. `queues`
+    are the transports of open connections that know what of ours is still on its way.
     """
 
     journal: Journal
@@ -134,6 +136,7 @@ class Context:
     late: float = 0.0
     barrier: Barrier | None = None
     breaches: list[Breached] = field(default_factory=list)
+    queues: list[Queueing] = field(default_factory=list)
 
     def watch_only(self, document: str) -> None:
         """Leave out the passive rules of other documents: a watcher reads the units of its own protocol."""

@@ -96,6 +96,10 @@ class Dialect(Protocol):
         """The legal variants of the reference peer by name: no scenario may fail on any of them."""
         ...
 
+    def harmless(self) -> Mapping[str, Any]:
+        """Interposers that change nothing that matters, by name: none may change a verdict."""
+        ...
+
     def benchmarks(self) -> Iterator[Figure]:
         """Our codec beside another one, measured now."""
         ...

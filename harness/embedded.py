@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import Any
 
 from harness.dialect import dialect, documents, protocol
 from harness.peer import PeerServer
 from harness.serve import TcpPeer
+from harness.slow import STRAIGHT, Way
 from harness.sockets import as_text, served, tables_here
 from harness.target import Endpoint, Kind, Known, Target, TargetError
 from harness.transport import MemoryTransport, Pause, TcpTransport, Transport, VirtualClock
 
 
 class EmbeddedTarget(Target):
-    """Reference peers in memory, one per document; `change` makes them deviate (see harness.deviation)."""
+    """Reference peers in memory, one per document; `change` makes them deviate (see harness.deviation).
+
+    `way` is what connections to them go through, in virtual time.
+    """
 
     name = "embedded"
     facilities = frozenset(
@@ -39,18 +43,24 @@ class EmbeddedTarget(Target):
     ephemeral = True
     workers = 0
 
-    def __init__(self, change: object = None, policy: object = None) -> None:
+    def __init__(self, change: object = None, policy: object = None, way: Way = STRAIGHT) -> None:
         super().__init__()
+        self.way = way
         self._clock, self._pause = VirtualClock(), Pause()
         self._change, self._policy = change, policy
         self._peers: dict[str, PeerServer] = {}
+        self._before: dict[str, PeerServer] = {}
 
     def peer(self, document: str) -> PeerServer:
         """The reference peer of a document's protocol."""
         name = protocol(document)
         if name not in self._peers:
-            self._peers[name] = dialect(name).reference_peer(self._change, self._policy)
+            self._peers[name] = self.make(name)
         return self._peers[name]
+
+    def make(self, document: str) -> PeerServer:
+        """A fresh reference peer of a document's protocol."""
+        return dialect(document).reference_peer(self._change, self._policy)
 
     def endpoint(self) -> Endpoint:
         """In memory: no port."""
@@ -58,7 +68,10 @@ class EmbeddedTarget(Target):
 
     def connect(self, document: str) -> Transport:
         """A connection to the peer of that document."""
-        return MemoryTransport(self.peer(document), self._clock, self._pause)
+        peer, name = self.peer(document), protocol(document)
+        if self.way != STRAIGHT and name not in self._before:
+            self._before[name] = self.way.before(peer, lambda: self._clock.seconds, virtual=True)
+        return MemoryTransport(self._before.get(name, peer), self._clock, self._pause)
 
     def use(self, facility: str) -> Mapping[str, str]:
         """Use a facility of the peers. Raises TargetError for an unknown one."""
@@ -151,7 +164,7 @@ def _make(rest: str) -> Target:
     return MODES[rest]()
 
 
-MODES = {"": EmbeddedTarget, "tcp": ServedTarget}
+MODES: Mapping[str, Callable[[], Target]] = {"": EmbeddedTarget, "tcp": ServedTarget}
 EMBEDDED = Kind(
     make=_make,
     attach=lambda given: _make(given["rest"]),

@@ -77,8 +77,9 @@ class Link(ABC, Generic[Unit, Sight]):
         self._heard_at: float | None = None
         self._moved_at = -math.inf
         self._looked_at = -math.inf
-        self._queue = transport if isinstance(transport, Queueing) else None
         self._left = 0
+        if isinstance(transport, Queueing):
+            context.queues.append(transport)
         self._finished = False
         self._kept = 0
         self._inboxes: dict[int, deque[Sight | Unreadable]] = defaultdict(deque)
@@ -151,7 +152,6 @@ class Link(ABC, Generic[Unit, Sight]):
             if not self._deaf:
                 self._deaf = not self.transport.send(octets[start : start + PIECE])
                 self._moved_at = self.now() if start else self._moved_at
-        self._left = self._outgoing()
 
     def shut(self) -> None:
         """End our stream and go on reading: a half-close. Raises NotRun where the transport has none."""
@@ -231,6 +231,7 @@ class Link(ABC, Generic[Unit, Sight]):
             return False
         self._looked_at = now
         until = min(max(deadline, now), now + self.context.deadline.left)
+        self._left = max(self._left, self._outgoing())
         if self._left:
             until = min(until, now + LEAVING)
         came = self._pump(until)
@@ -240,7 +241,8 @@ class Link(ABC, Generic[Unit, Sight]):
         return came or until < deadline
 
     def _outgoing(self) -> int:
-        return self._queue.outgoing() if self._queue is not None else 0
+        """Octets of the scenario that are on their way: the answer may wait for those of another link."""
+        return sum(each.outgoing() for each in self.context.queues)
 
     def _check_time(self) -> None:
         """Raises OverBudget when the scenario's time is up, StillComing while octets were moving."""
@@ -382,6 +384,8 @@ class Link(ABC, Generic[Unit, Sight]):
         self._finished = True
         if self.ended is None:
             self.context.write(Ended(self.now(), self.name, "harness", "rst" if reset else "fin"))
+        if isinstance(self.transport, Queueing):
+            self.context.queues.remove(self.transport)
         self.transport.close(reset)
         finished = self._finished_transcript()
         for rule, watcher in self.context.watchers:

@@ -14,10 +14,14 @@ from typing import Any, Protocol
 from harness.peer import PeerConnection, PeerServer
 from harness.serve import TcpPeer
 from harness.target import Endpoint, Target
-from harness.transport import End, TcpTransport, Transport
+from harness.transport import End, HalfClosing, TcpTransport, Transport
 
 POLL = 0.001
 """Seconds between two looks at what the broker has said."""
+MOST_AHEAD = 1 << 16
+"""Octets that are taken from the broker ahead of who reads them."""
+RESETS = 0.02
+"""Seconds within which a broker on this machine resets what came behind its end."""
 
 
 class BeforeServer(Protocol):
@@ -42,10 +46,20 @@ class _Upstream:
 
     def receive(self, octets: bytes) -> None:
         self._transport.send(octets)
+        if self._end is End.FIN and octets and isinstance(self._transport, HalfClosing):
+            # Sent behind its end: whether it reads on shows at once on the same machine.
+            met = self._transport.met_reset(self._transport.now() + RESETS)
+            self._end = End.RST if met else End.FIN
 
     def hang_up(self) -> None:
         self._transport.close()
         self._end = self._end or End.FIN
+
+    def end_of_stream(self) -> None:
+        if isinstance(self._transport, HalfClosing):
+            self._transport.shut()
+        else:
+            self.hang_up()
 
     def take(self) -> bytes:
         self._look()
@@ -60,7 +74,7 @@ class _Upstream:
         self._look()
 
     def _look(self) -> None:
-        while self._end is None:
+        while self._end is None and len(self._said) < MOST_AHEAD:
             octets = self._transport.receive(self._transport.now())
             if octets is None:
                 return
@@ -70,20 +84,23 @@ class _Upstream:
                 self._said += octets
 
 
-class _Broker:
+class Broker:
     """The broker as a server of peers' connections."""
 
     def __init__(self, connect: Callable[[], Transport]) -> None:
         self._connect = connect
 
     def connect(self, now: float) -> PeerConnection:
+        """A connection to it. Raises Unreachable."""
         del now
         return _Upstream(self._connect())
 
     def use(self, facility: str) -> dict[str, str]:
+        """Its facilities are the target's."""
         raise KeyError(facility)
 
     def restart(self) -> None:
+        """As a facility."""
         raise KeyError("restart")
 
 
@@ -107,7 +124,7 @@ class ProxiedTarget(Target):
     def connect(self, document: str) -> Transport:
         """A connection through the proxy."""
         if document not in self._ports:
-            server: PeerServer = _Broker(lambda: self._behind.connect(document))
+            server: PeerServer = Broker(lambda: self._behind.connect(document))
             if self._change is not None:
                 server = self._change.before(server)
             self._ports[document] = self._stack.enter_context(TcpPeer(server)).port

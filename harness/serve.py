@@ -10,14 +10,29 @@ import threading
 import time
 from dataclasses import dataclass, field
 from types import TracebackType
+from typing import Protocol, runtime_checkable
 
 from harness.peer import HalfClosing, PeerConnection, PeerServer
+from harness.transport import Unreachable
 
 _RESET = struct.pack("ii", 1, 0)
 
 
 BACKED_UP = 1 << 18
 """Octets a socket has not taken, from which on the peer is left with what it says next."""
+
+
+TURN = 0.05
+"""Seconds that what is due may take before those who knock are looked at again."""
+
+
+@runtime_checkable
+class Holding(Protocol):
+    """What a peer's connection may be as well: one that takes only so much at a time."""
+
+    @property
+    def full(self) -> bool:
+        """Whether nothing more should be sent now."""
 
 
 @dataclass(slots=True, eq=False)
@@ -33,23 +48,33 @@ class _Line:
     """Everything the peer said has left, and our side is shut."""
     heard: bool = False
     """The client has ended its stream."""
+    held: bool = False
+    """So much is on its way to the peer that nothing more is read."""
 
 
 class TcpPeer:
     """Serves `server` on a loopback address in a thread of its own, from `with` to its end.
 
-    `latency` delays octets in both directions, in seconds. `port` is chosen by the system unless given.
-    The peer's clock is time.monotonic().
+    `latency` delays octets in both directions, in seconds. `port` is chosen by the system unless given. With
+    `buffer` the sockets hold about so many octets: else what is on its way fills the kernel first. The
+    peer's clock is time.monotonic().
     """
 
     def __init__(
-        self, server: PeerServer, latency: float = 0.0, port: int = 0, host: str = "127.0.0.1"
+        self,
+        server: PeerServer,
+        latency: float = 0.0,
+        port: int = 0,
+        host: str = "127.0.0.1",
+        buffer: int = 0,
     ) -> None:
         self.server = server
         self.latency = latency
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._listener = socket.create_server((host, port), family=family, backlog=256)
         self._listener.setblocking(False)
+        for each in (socket.SO_RCVBUF, socket.SO_SNDBUF) if buffer else ():
+            self._listener.setsockopt(socket.SOL_SOCKET, each, buffer)
         self.port: int = self._listener.getsockname()[1]
         self._wake, self._waker = socket.socketpair()
         self._wake.setblocking(False)
@@ -147,6 +172,10 @@ class TcpPeer:
         try:
             with self._lock:
                 line = _Line(accepted, self.server.connect(time.monotonic()))
+        except Unreachable:
+            # Nobody is there behind us: the client sees its connection end.
+            accepted.close()
+            return
         except Exception:
             accepted.close()
             raise
@@ -182,7 +211,7 @@ class TcpPeer:
                 line.peer.tick(now)
         self._deliver(now)
         # Timers only once: a peer that always has one due must not keep the others from being served.
-        while not self.latency and self._due:
+        while not self.latency and self._due and time.monotonic() < now + TURN:
             self._deliver(time.monotonic())
 
     def _deliver(self, now: float) -> None:
@@ -191,6 +220,14 @@ class TcpPeer:
             self._arrive(line, inwards, octets)
         for line in list(self._lines.values()):
             self._collect(line)
+            self._hold(line)
+
+    def _hold(self, line: _Line) -> None:
+        """Read no more than the way to the peer bears."""
+        full = isinstance(line.peer, Holding) and line.peer.full
+        if full is not line.held and line.socket in self._lines and not line.heard:
+            line.held = full
+            self._watch(line, reading=not full)
 
     def _arrive(self, line: _Line, inwards: bool, octets: bytes) -> None:
         if line.socket not in self._lines:

@@ -9,6 +9,7 @@ from harness import custody
 from harness.embedded import EMBEDDED
 from harness.process import PROCESS
 from harness.target import Kind, Known, Target, TargetError, UrlTarget
+from harness.through import THROUGH
 from harness.tls import Security
 
 ANYTHING = Known(
@@ -46,7 +47,13 @@ def _clean_docker() -> Iterable[str]:
 
 
 DOCKER = Kind(make=_docker, attach=_attach_docker, known=_known_docker)
-KINDS: Mapping[str, Kind] = {"embedded": EMBEDDED, "process": PROCESS, "docker": DOCKER, "url": URL}
+KINDS: Mapping[str, Kind] = {
+    "embedded": EMBEDDED,
+    "process": PROCESS,
+    "docker": DOCKER,
+    "url": URL,
+    "through": THROUGH,
+}
 """The kinds of targets, by what stands before the colon of their name."""
 
 
@@ -62,7 +69,7 @@ def target(named: str, security: Security | None = None) -> Target:
 
 
 def _target(named: str) -> Target:
-    if "://" in named:
+    if "://" in named and not named.startswith("through:"):
         return UrlTarget(named)
     kind, _, rest = named.partition(":")
     if kind not in KINDS or kind == "url":

@@ -14,6 +14,7 @@ from harness.amqp0_9_1.deviations import Fault, Interposer
 from harness.amqp0_9_1.fakes import FAKES, Replacement
 from harness.amqp0_9_1.footprint import Footprint, footprint, tables_with, touches
 from harness.amqp0_9_1.frames import PROTOCOL_HEADER, Frame, Garbage, Header
+from harness.amqp0_9_1.harmless import HARMLESS
 from harness.amqp0_9_1.leniency import STEPS, barrier
 from harness.amqp0_9_1.mutants import mutants
 from harness.amqp0_9_1.outcomes import HeaderReceived, code, signature
@@ -132,6 +133,10 @@ class Amqp091:
             chosen = observed(chosen, taken)
         peer = Peer(chosen, tables, taken=taken)
         return change.before(peer) if isinstance(change, Interposer) else peer
+
+    def harmless(self) -> Mapping[str, Interposer]:
+        """Interposers that change nothing that matters, by name."""
+        return HARMLESS
 
     def benchmarks(self) -> Iterator[Figure]:
         """Our codec beside pamqp."""

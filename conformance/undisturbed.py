@@ -1,0 +1,95 @@
+"""Whole runs that must come to the same verdicts, whatever lies between us and the target.
+
+`python -m conformance.undisturbed TARGET [NAME…]` judges TARGET once as it is and once with each NAME: one
+that `through:NAME:TARGET` knows, or `busy` for two loops that compute beside the run. `--rules=SELECTOR`
+judges only these. It prints each rule whose verdict differs, and fails if one differs that is not
+inconclusive now. Heavy: some hours for a real broker and all names.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from conformance.events import read, rule_results
+from conformance.results import RuleResult
+from conformance.verdicts import Verdict
+from harness.through import names
+
+BUSY = "busy"
+LOOPS = 2
+BUDGET = 14_400
+"""Seconds for one run."""
+EXCUSED = frozenset({Verdict.INCONCLUSIVE})
+"""What a rule may become where octets do not get through in time: it is named, and nobody is accused."""
+
+
+@contextmanager
+def busy_loops() -> Iterator[None]:
+    """Loops that compute for nothing, each in a process of its own."""
+    loop = [sys.executable, "-c", "while True: pass"]
+    with ExitStack() as stack:
+        for _ in range(LOOPS):
+            process = subprocess.Popen(loop)
+            stack.callback(process.wait)
+            stack.callback(process.kill)
+        yield
+
+
+def judged(target: str, folder: Path, selectors: Sequence[str] = ()) -> Mapping[str, RuleResult]:
+    """What each rule comes to on a target, in a run of its own."""
+    command = [
+        sys.executable, "-m", "conformance.cli", "run", *selectors,
+        "--target", target, "--output", str(folder), "--budget", str(BUDGET),
+    ]  # fmt: skip
+    subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
+    return {each.rule: each for each in rule_results(read(folder, "judged"))}
+
+
+def disturbed(
+    name: str, target: str, folder: Path, selectors: Sequence[str] = ()
+) -> Mapping[str, RuleResult]:
+    """As `judged`, with what has that name."""
+    if name != BUSY:
+        return judged(f"through:{name}:{target}", folder, selectors)
+    with busy_loops():
+        return judged(target, folder, selectors)
+
+
+def differences(
+    quiet: Mapping[str, RuleResult], other: Mapping[str, RuleResult]
+) -> Iterator[tuple[bool, str]]:
+    """Each rule that came to another verdict, in one line, and whether that is excused."""
+    for rule, before in quiet.items():
+        now = other.get(rule)
+        verdict = now.verdict if now else Verdict.NOT_RUN
+        if verdict is not before.verdict:
+            told = f"{rule}: {before.verdict} → {verdict} {now.signature if now else ''}"
+            yield verdict in EXCUSED, told.rstrip()
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Judge and compare; 1 when a verdict differs without excuse."""
+    target, *chosen = arguments
+    rules = tuple(each.removeprefix("--rules=") for each in chosen if each.startswith("--rules="))
+    wanted = [each for each in chosen if not each.startswith("--rules=")] or [BUSY, *names()]
+    place = Path(os.environ.get("RUNS") or tempfile.mkdtemp(prefix="undisturbed-"))
+    quiet = judged(target, place / "quiet", rules)
+    worse = False
+    for name in wanted:
+        found = list(differences(quiet, disturbed(name, target, place / name, rules)))
+        sys.stdout.write(f"{name}: {len(found)} of {len(quiet)} rules differ\n")
+        for excused, told in found:
+            worse |= not excused
+            sys.stdout.write(f"  {'' if excused else '! '}{told}\n")
+        sys.stdout.flush()
+    return int(worse or not quiet)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
