@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from harness.amqp0_9_1.compiled import Method
+from harness.amqp0_9_1.deviations import Fault
 from harness.amqp0_9_1.peer.entities import Consumer
 from harness.amqp0_9_1.peer.events import ChannelState
 from harness.amqp0_9_1.peer.life import delete_queue, remove_binding
-from harness.amqp0_9_1.peer.rows import Effect, Row, Tables
+from harness.amqp0_9_1.peer.rows import Answer, Effect, Row, Tables
 from harness.amqp0_9_1.peer.strategies import hears
 from harness.amqp0_9_1.peer.turn import Turn
 from harness.amqp0_9_1.vocabulary import Basic
+from harness.rows import State
 
 # -- ends ----------------------------------------------------------------------------------------------
 
@@ -74,6 +76,13 @@ def deaf_while_one_is_closing(tables: Tables) -> Tables:
     """Hears no method on an open channel while another one waits for Close-Ok."""
     row = Row("channel: waits for the others", ChannelState.OPEN, Method, _another_is_closing)
     return tables.inserting(next(iter(tables)).name, row)
+
+
+def obeys(state: State, method: type[Method], effect: Effect, answer: Answer | None = None) -> Fault:
+    """Carries a method out in a state of closing, and says nothing, or this answer."""
+    name = f"{method.full_name}: is obeyed while closing"
+    row = Row(name, state, method, effects=(effect,), answer=answer)
+    return Fault(lambda tables: tables.inserting(next(iter(tables)).name, row))
 
 
 def orphan_consumers(turn: Turn) -> None:

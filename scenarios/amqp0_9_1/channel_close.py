@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from harness.amqp0_9_1.broker import Broker
-from harness.amqp0_9_1.deviations import answers, changes, drops
-from harness.amqp0_9_1.outcomes import answered, channel_closed
-from harness.amqp0_9_1.peer.queue_table import create_queue, declare_ok
+from harness.amqp0_9_1.deviations import answers, drops
+from harness.amqp0_9_1.end_faults import obeys
+from harness.amqp0_9_1.outcomes import answered, channel_closed, fields
+from harness.amqp0_9_1.peer.events import ChannelState
+from harness.amqp0_9_1.peer.queue_table import create_queue, declare_ok, delete_it, purge_queue
 from harness.amqp0_9_1.vocabulary import NOT_FOUND, REPLY_SUCCESS, Channel, Queue
 from scenarios.registry import broken_by, scenario
 
@@ -13,29 +15,39 @@ CLOSING = "channel: closing hears only Close and Close-Ok"
 
 
 @scenario("0-9-1/channel.close.stability")
-@broken_by("serves methods after its Close", changes(CLOSING, effects=(create_queue,), answer=declare_ok))
-@broken_by("obeys in silence", changes(CLOSING, effects=(create_queue,)))
+@broken_by(
+    "serves methods after its Close", obeys(ChannelState.CLOSING, Queue.Declare, create_queue, declare_ok)
+)
+@broken_by("obeys in silence", obeys(ChannelState.CLOSING, Queue.Declare, create_queue))
+@broken_by("purges after its Close", obeys(ChannelState.CLOSING, Queue.Purge, purge_queue))
+@broken_by("deletes after its Close", obeys(ChannelState.CLOSING, Queue.Delete, delete_it))
 @broken_by("never frees the channel", drops("channel.close-ok: frees the channel"))
 @broken_by(
     "answers what it discards",
-    answers(Queue.Declare, Queue.DeclareOk("discarded"), when=lambda declare: not declare.passive),
+    answers(Queue.Declare, Queue.DeclareOk("discarded"), when=lambda it: not it.passive and not it.durable),
 )
 def what_follows_the_servers_close_is_discarded(broker: Broker) -> None:
-    """After the server's Close a Declare has no answer and no effect; a Close is answered with Close-Ok.
+    """After the server's Close what we ask for has no answer and no effect; a Close gets Close-Ok.
 
     A passive Declare of what is not there makes the server send Close. Open, which follows our Close-Ok,
     shows that nothing else came, and that the channel is free again.
     """
     channel, witness = broker.channel(), broker.channel()
-    queue = channel.new_name("queue")
+    queue, kept = channel.new_name("queue"), witness.declare_queue(durable=True)
+    witness.publish(b"kept", key=kept)
     channel.send(Queue.Declare(queue, passive=True))
     channel.control("a passive Declare of what is not there", Channel.Close)
     channel.send(Queue.Declare(queue))
+    channel.publish(b"discarded", key=kept)
+    for discarded in (Queue.Purge(kept), Queue.Delete(kept)):
+        channel.send(discarded)
     channel.send(Channel.Close(REPLY_SUCCESS, "crossing"))
     channel.send(Channel.CloseOk())
     channel.send(Channel.Open())
     not_confirmed = answered(Channel.OpenOk).under("Close-Ok for a crossing Close is a must in lower case")
     if isinstance(channel.expect(Channel.CloseOk, not_confirmed), Channel.CloseOk):
         channel.expect(Channel.OpenOk)
+    witness.send(Queue.Declare(kept, passive=True))
+    witness.expect(fields(Queue.DeclareOk, message_count=1))
     witness.send(Queue.Declare(queue, passive=True))
     witness.expect(channel_closed(NOT_FOUND))

@@ -96,8 +96,13 @@ def new_queue_is_bound_to_the_default_exchange(broker: Broker) -> None:
         channel.declare_queue(durable=True),
         channel.declare_queue(exclusive=True),
         channel.declare_queue(durable=True, auto_delete=True),
-        channel.ask(Queue.Declare(exclusive=True)).queue,
     ]
+    unnamed = broker.channel()
+    unnamed.send(Queue.Declare(exclusive=True))
+    # Whether it names queues at all is judged by 0-9-1/queue.declare.queue.default-name.
+    refusal = channel_closed() | connection_closed()
+    if isinstance(named := unnamed.expect(answered(Queue.DeclareOk) | refusal), Queue.DeclareOk):
+        queues.append(named.queue)
     for queue in queues:
         channel.publish(b"other", key=f"{queue}.other")
         channel.publish(b"bound", key=queue)
