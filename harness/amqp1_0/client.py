@@ -162,7 +162,8 @@ class Link(link.Link[Unit, Sight]):
 
     def _dispatch(self, unit: Unit) -> None:
         if isinstance(unit, Header):
-            if not self._broke(self.door.comes_again(unit)):
+            again = self.door.comes_again(unit)
+            if self.partner is not None or not self._broke(again):
                 self._inboxes[EVERYWHERE].append(HeaderReceived(unit, self._kept))
         elif isinstance(unit, Frame):
             self._dispatch_frame(unit)

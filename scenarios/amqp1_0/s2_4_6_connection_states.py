@@ -138,7 +138,7 @@ def who_closes_the_tcp_connection(container: Container) -> None:
     orderly.ask(Close(), Close)
     refused_one = closed_by_the_server(container)
     refused_one.send(Close())
-    for connection, first in ((orderly, "we"), (refused_one, "it")):
+    for connection, first in ((refused_one, "it"), (orderly, "we")):
         container.note(f"when {first} closed first {whether_it_ends(connection)}")
 
 
