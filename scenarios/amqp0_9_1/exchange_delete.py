@@ -77,6 +77,7 @@ def exchange_is_in_use_while_it_has_bindings(broker: Broker) -> None:
     """So it is for each type; when the binding is taken off, or its queue deleted, the exchange is unused."""
     for kind, ends in product(known_types(broker), (by_unbind, by_delete)):
         channel = broker.channel()
+        channel.ask(Exchange.Delete(channel.declare_exchange(kind), if_unused=True))
         queue, exchange = channel.declare_queue(), channel.declare_exchange(kind)
         channel.ask(WAYS[kind].bind(queue, exchange))
         channel.send(Exchange.Delete(exchange, if_unused=True))
