@@ -116,8 +116,9 @@ def has_values(table: Mapping[str, Any]) -> bool:
 
 def has_no_array(seen: Observation) -> bool:
     """The message came with the entry behind the array, and with another value or none in its place."""
-    came = getattr(seen.properties, "headers", None) if isinstance(seen, Received) else None
-    return bool(came) and came.get("after") == EMPTY["after"] and not isinstance(came.get("array"), list)
+    carried = seen.properties if isinstance(seen, Received) else None
+    came: Mapping[str, Any] = getattr(carried, "headers", None) or {}
+    return came.get("after") == EMPTY["after"] and not isinstance(came.get("array"), list)
 
 
 def knows_arrays(broker: Broker) -> None:
