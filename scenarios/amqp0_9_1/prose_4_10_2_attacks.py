@@ -58,7 +58,7 @@ def syntax_error_is_logged(broker: Broker) -> None:
 
 
 @scenario("0-9-1/prose/4.10.2.attacks-logged", needs=["log"], alone=True)
-@broken_by("logs nothing that it cannot read", swaps(logged=all_but("anything else before it is open")))
+@broken_by("logs nothing that is too large", swaps(logged=all_but("anything else before it is open")))
 def oversized_data_are_logged(broker: Broker) -> None:
     """Of a frame of twice the least size more is logged than of a connection that is opened and closed."""
     is_logged(broker, "data that are too large", oversized)
