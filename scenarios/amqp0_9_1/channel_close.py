@@ -5,10 +5,10 @@ from __future__ import annotations
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.deviations import answers, drops
 from harness.amqp0_9_1.end_faults import obeys
-from harness.amqp0_9_1.outcomes import answered, channel_closed, fields
+from harness.amqp0_9_1.outcomes import answered, channel_closed, message
 from harness.amqp0_9_1.peer.events import ChannelState
 from harness.amqp0_9_1.peer.queue_table import create_queue, declare_ok, delete_it, purge_queue
-from harness.amqp0_9_1.vocabulary import NOT_FOUND, REPLY_SUCCESS, Channel, Queue
+from harness.amqp0_9_1.vocabulary import NOT_FOUND, REPLY_SUCCESS, Basic, Channel, Queue
 from scenarios.registry import broken_by, scenario
 
 CLOSING = "channel: closing hears only Close and Close-Ok"
@@ -47,7 +47,9 @@ def what_follows_the_servers_close_is_discarded(broker: Broker) -> None:
     not_confirmed = answered(Channel.OpenOk).under("Close-Ok for a crossing Close is a must in lower case")
     if isinstance(channel.expect(Channel.CloseOk, not_confirmed), Channel.CloseOk):
         channel.expect(Channel.OpenOk)
-    witness.send(Queue.Declare(kept, passive=True))
-    witness.expect(fields(Queue.DeclareOk, message_count=1))
+    witness.send(Basic.Get(kept, no_ack=True))
+    witness.expect(message(Basic.GetOk, b"kept"))
+    witness.send(Basic.Get(kept, no_ack=True))
+    witness.expect(Basic.GetEmpty)
     witness.send(Queue.Declare(queue, passive=True))
     witness.expect(channel_closed(NOT_FOUND))

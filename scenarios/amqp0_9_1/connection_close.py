@@ -6,10 +6,10 @@ from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.deviations import answers, changes
 from harness.amqp0_9_1.end_faults import obeys
 from harness.amqp0_9_1.faults import serve_on_a_channel
-from harness.amqp0_9_1.outcomes import channel_closed, closed_silently, fields
+from harness.amqp0_9_1.outcomes import channel_closed, closed_silently, message
 from harness.amqp0_9_1.peer.events import ConnectionState
 from harness.amqp0_9_1.peer.queue_table import create_queue, delete_it, purge_queue
-from harness.amqp0_9_1.vocabulary import NOT_FOUND, REPLY_SUCCESS, Channel, Connection, Queue
+from harness.amqp0_9_1.vocabulary import NOT_FOUND, REPLY_SUCCESS, Basic, Channel, Connection, Queue
 from scenarios.registry import broken_by, scenario
 
 CLOSING = "connection: closing hears only Close and Close-Ok"
@@ -51,8 +51,10 @@ def what_follows_the_servers_close_is_discarded(broker: Broker) -> None:
     )
     connection.send(Connection.CloseOk())
     witness = broker.channel(new_connection=True)
-    witness.send(Queue.Declare(kept, passive=True))
-    witness.expect(fields(Queue.DeclareOk, message_count=1))
+    witness.send(Basic.Get(kept, no_ack=True))
+    witness.expect(message(Basic.GetOk, b"kept"))
+    witness.send(Basic.Get(kept, no_ack=True))
+    witness.expect(Basic.GetEmpty)
     witness.send(Queue.Declare(queue, passive=True))
     witness.expect(channel_closed(NOT_FOUND))
     channel.got_nothing()
