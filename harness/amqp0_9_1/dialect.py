@@ -187,7 +187,8 @@ def _barrier(failure: Stop, connection: AmqpConnection) -> Barrier:
     breaches = connection.context.breaches
     if not spoken or not (breaches or not _lets_nobody_in(failure, connection)):
         raise failure
-    connection.link.listen(connection.context.patience.quiet)
+    while connection.link.listen(connection.context.patience.quiet):
+        pass  # up to the first pause, however busy we are
     return barrier(failure.what, failure.actual, breaches)
 
 
