@@ -125,5 +125,6 @@ def message_that_is_got_again_says_so(broker: Broker) -> None:
     channel.expect(message(Basic.GetOk, b"twice", redelivered=False))
     channel.connection.close()
     channel = broker.channel()
+    channel.settle()  # no sentence says when what a connection leaves is put back
     channel.send(Basic.Get(queue, no_ack=True))
     channel.expect(message(Basic.GetOk, b"twice", redelivered=True))

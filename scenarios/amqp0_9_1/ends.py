@@ -1,11 +1,15 @@
-"""How a channel can end, for the rules about what ends with it (4.5)."""
+"""How a channel can end, and what is left behind, for the rules about what ends with it (4.5)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
+from operator import or_
 
+from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.connection import AmqpChannel
-from harness.amqp0_9_1.vocabulary import Channel, Queue
+from harness.amqp0_9_1.outcomes import Received, message
+from harness.amqp0_9_1.vocabulary import Basic, Channel, Queue
 
 
 def by_handshake(channel: AmqpChannel) -> None:
@@ -36,3 +40,19 @@ WAYS: tuple[Callable[[AmqpChannel], None], ...] = (
     by_dropping_the_socket,
 )
 """Each way for a channel to end (4.5)."""
+
+
+def is_left(broker: Broker, queue: str, *bodies: bytes) -> None:
+    """Judge that a new consumer gets these messages, in any order, and no other before one published behind.
+
+    What a channel leaves may be put back after its Close-Ok: no sentence says when. Raises Unmet.
+    """
+    channel, left = broker.channel(), list(bodies)
+    channel.consume(queue, no_ack=True)
+    while left:
+        one_of_them = reduce(or_, (message(Basic.Deliver, body) for body in left))
+        seen = channel.observe(one_of_them)
+        assert isinstance(seen, Received)  # else it is unmet
+        left.remove(seen.body)
+    channel.publish(b"behind", key=queue)
+    channel.expect(message(Basic.Deliver, b"behind"))

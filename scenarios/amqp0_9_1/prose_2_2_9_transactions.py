@@ -20,6 +20,7 @@ from harness.amqp0_9_1.settling_faults import (
     settle_anyway,
 )
 from harness.amqp0_9_1.vocabulary import Basic, Channel, Connection, Exchange, Tx
+from scenarios.amqp0_9_1.ends import is_left
 from scenarios.amqp0_9_1.three_ways import unroutable
 from scenarios.amqp0_9_1.tx import transacted
 from scenarios.registry import broken_by, scenario
@@ -74,8 +75,7 @@ def publish_and_ack_wait_for_the_commit(broker: Broker) -> None:
     channel.send(Basic.Ack(channel.ask(Basic.Get(queue), Basic.GetOk).delivery_tag))
     channel.fence()
     channel.close()
-    witness.send(look)
-    witness.expect(message(Basic.GetOk, b"acknowledged"))
+    is_left(broker, queue, b"acknowledged")
 
 
 TWO = b"first", b"second"
@@ -100,9 +100,7 @@ def acknowledgements_end_as_their_transaction(broker: Broker) -> None:
         channel.send(end)
         channel.expect(answer)
         channel.close()
-        for _ in TWO:
-            witness.send(Basic.Get(queue, no_ack=True))
-            witness.expect(Basic.GetEmpty if answer is Tx.CommitOk else Basic.GetOk)
+        is_left(broker, queue, *(() if answer is Tx.CommitOk else TWO))
 
 
 OF_AN_END = (Basic.Return, Tx.CommitOk, Tx.RollbackOk, Exchange.DeclareOk)

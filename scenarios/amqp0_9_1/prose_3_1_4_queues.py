@@ -21,6 +21,7 @@ from harness.amqp0_9_1.settling_faults import consumed_only, up_to_but_not_inclu
 from harness.amqp0_9_1.vocabulary import NOT_FOUND, Basic, Exchange, Queue
 from harness.context import RESTART, Restart
 from scenarios.amqp0_9_1.ends import WAYS as ENDS
+from scenarios.amqp0_9_1.ends import is_left
 from scenarios.amqp0_9_1.exchange_types import REFUSED, WAYS, known_types
 from scenarios.registry import broken_by, scenario
 
@@ -247,8 +248,7 @@ def message_stays_until_it_is_acknowledged(broker: Broker) -> None:
     channel.send(Basic.Ack(tags[2], multiple=True))
     channel.stays_quiet()
     channel.close()
-    left = sorted(broker.channel().drain(queue))
-    broker.judge("the messages 4, 5 and 6", f"the messages {left}", left == [b"4", b"5", b"6"])
+    is_left(broker, queue, b"4", b"5", b"6")
 
 
 @scenario("0-9-1/prose/3.1.8.explicit-acknowledgement")
@@ -270,8 +270,7 @@ def what_was_got_is_acknowledged_as_well(broker: Broker) -> None:
             channel.send(ack)
         channel.stays_quiet()
         channel.close()
-        found = sorted(broker.channel().drain(queue))
-        broker.judge(f"the messages {left}", f"the messages {found}", found == left)
+        is_left(broker, queue, *left)
 
 
 # -- names ---------------------------------------------------------------------------------------------
