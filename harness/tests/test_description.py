@@ -44,6 +44,8 @@ def test_descriptions_come_with_the_suite() -> None:
         "resume",
         "second-vhost",
         "restricted-user",
+        "memory-alarm",
+        "lift-memory-alarm",
         "address",
         "idle-timeout",
     }

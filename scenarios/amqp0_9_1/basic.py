@@ -29,6 +29,7 @@ from harness.amqp0_9_1.outcomes import answered, message, silence
 from harness.amqp0_9_1.settling_faults import persistent_due
 from harness.amqp0_9_1.vocabulary import NOT_IMPLEMENTED, Basic, Channel, Exchange
 from harness.context import RESTART, Restart
+from harness.link import Silence
 from scenarios.registry import broken_by, scenario
 
 TRANSIENT, PERSISTENT = 1, 2
@@ -48,18 +49,21 @@ NOTHING = replace(answered(Exchange.DeclareOk), says="nothing before the answer 
 
 
 @contextmanager
-def overflow(broker: Broker) -> Iterator[None]:
-    """Within, the broker takes its memory for exhausted; afterwards it does not, whatever happened."""
-    broker.facility("memory-alarm")
+def overflow(broker: Broker) -> Iterator[int]:
+    """Within, so many messages make a queue overflow; afterwards memory is not exhausted, whatever happened.
+
+    Most brokers take their memory for exhausted at once; others say how many messages of a queue it holds.
+    """
+    held = int(broker.facility("memory-alarm").get("messages", "0"))
     try:
-        yield
+        yield held + MANY
     finally:
         broker.facility("lift-memory-alarm")
 
 
-def fill(channel: AmqpChannel, queue: str, delivery_mode: int) -> None:
-    """Publish many messages in one go: a Channel.Flow would come too late for them."""
-    for _ in range(MANY):
+def fill(channel: AmqpChannel, queue: str, delivery_mode: int, count: int) -> None:
+    """Publish messages in one go: a Channel.Flow would come too late for them."""
+    for _ in range(count):
         channel.publish(BODY, key=queue, delivery_mode=delivery_mode)
 
 
@@ -106,18 +110,29 @@ def persistent_message_is_there_after_a_restart(broker: Broker) -> Iterator[Rest
     ),
 )
 def persistent_messages_outlive_an_overflow(broker: Broker) -> None:
-    """Persistent messages published before and during an overflow are all delivered after it."""
+    """Persistent messages published before and during an overflow are all delivered after it.
+
+    What is held back for good, but still counted in the queue, was not discarded.
+    """
     channel = broker.channel()
     queue = channel.declare_queue(durable=True)
-    fill(channel, queue, PERSISTENT)
+    fill(channel, queue, PERSISTENT, MANY)
     channel.depth(queue)
     reader = broker.channel(new_connection=True)
-    with overflow(broker):
-        fill(channel, queue, PERSISTENT)
+    with overflow(broker) as many:
+        fill(channel, queue, PERSISTENT, many)
         reader.fence()  # what was sent before has arrived, whether the broker reads it now or later
     reader.consume(queue, no_ack=True)
-    for _ in range(2 * MANY):
-        reader.expect(message(Basic.Deliver, BODY))
+    delivered, held_back = (
+        message(Basic.Deliver, BODY),
+        silence().under("not discarded, as it is in the queue"),
+    )
+    left = MANY + many
+    while left and not isinstance(reader.expect(delivered, held_back), Silence):
+        left -= 1
+    if left:
+        broker.judge("the others still in the queue", "messages gone", channel.depth(queue) == left)
+        broker.note(f"{left} messages are in the queue and are not delivered")
 
 
 @scenario("0-9-1/basic.03", needs=ALARM, disruptive=True, alone=True)
@@ -130,9 +145,9 @@ def flow_in_an_overflow_is_recorded(broker: Broker) -> None:
     """Whether Channel.Flow comes when messages are published into an overflow; either is legal."""
     publishers = [(broker.channel(new_connection=True), mode) for mode in (TRANSIENT, PERSISTENT)]
     queues = [channel.declare_queue(durable=True) for channel, _ in publishers]
-    with overflow(broker):
+    with overflow(broker) as many:
         for (channel, mode), queue in zip(publishers, queues, strict=True):
-            fill(channel, queue, mode)
+            fill(channel, queue, mode, many)
             seen = channel.expect(answered(Channel.Flow).recorded(), silence().recorded())
             if isinstance(seen, Channel.Flow):
                 channel.send(Channel.FlowOk(seen.active))
