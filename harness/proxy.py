@@ -62,7 +62,9 @@ class _Upstream:
             self.hang_up()
 
     def take(self) -> bytes:
-        self._look()
+        now = time.monotonic()
+        if now >= self._next:
+            self.tick(now)
         said, self._said = self._said, b""
         return said
 

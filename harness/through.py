@@ -29,6 +29,8 @@ WAYS: Mapping[str, Way] = {
 """Ways of octets by name; each connection has one of its own."""
 BUFFER = 4096
 """Octets a socket before a slow way holds: a kernel that took all at once would hide it."""
+AT_ONCE = 4
+"""Cases judged at once: what stands before the target is one thread, and must not be what is slow."""
 UNSEEN = frozenset({"keep-alive"})
 """Facilities that look at the target's sockets: what is connected to them is not us."""
 
@@ -41,7 +43,7 @@ class ThroughTarget(Target):
         self.name = f"through:{through}:{behind.name}"
         self.facilities = behind.facilities - UNSEEN
         self.protocols, self.shared, self.ephemeral = behind.protocols, behind.shared, behind.ephemeral
-        self.workers, self.apart = behind.workers, behind.apart
+        self.workers, self.apart = min(behind.workers, AT_ONCE), behind.apart
         self._through, self._behind = through, behind
         self._ports = dict(ports or {})
         self._stack = ExitStack()

@@ -126,7 +126,7 @@ class TcpTransport:
 
     def send(self, octets: bytes) -> bool:
         """Send all octets; a peer that has taken none for `STALLED` seconds counts as gone."""
-        left, moved, waiting = memoryview(octets), self.now(), self.outgoing()
+        left, moved, waiting = memoryview(octets), self.now(), 1 << 62
         self._socket.settimeout(LOOK)
         while left:
             try:
@@ -146,7 +146,7 @@ class TcpTransport:
         """How many octets have been sent that the other end has not acknowledged; 0 where nobody knows."""
         try:
             return int.from_bytes(fcntl.ioctl(self._socket, termios.TIOCOUTQ, bytes(4)), sys.byteorder)
-        except OSError:
+        except (OSError, ValueError):  # the latter once it is closed
             return 0
 
     def receive(self, deadline: float) -> bytes | End | None:
