@@ -75,7 +75,7 @@ class Link(ABC, Generic[Unit, Sight]):
         self.over = False
         self._deaf = False
         self._heard_at: float | None = None
-        self._moved_at = -math.inf
+        self._moved_at = self._partial_at = -math.inf
         self._looked_at = -math.inf
         self._left = 0
         if isinstance(transport, Queueing):
@@ -118,6 +118,10 @@ class Link(ABC, Generic[Unit, Sight]):
 
     def _unfinished(self, channel: int) -> bool:  # noqa: ARG002 - protocols with messages look at it
         """Whether part of something has come for `channel`, and not its end."""
+        return self._unfinished_unit
+
+    @property
+    def _unfinished_unit(self) -> bool:
         return bool(self._reader.pending) and not self._reader.broken
 
     def acknowledge_close(self, seen: Sight | Closed | Silence | Unreadable) -> None:
@@ -213,7 +217,7 @@ class Link(ABC, Generic[Unit, Sight]):
         Raises OverBudget.
         """
         needed = max(patience, self.context.patience.answer) if self._unfinished(channel) else patience
-        if self._wait(max(began, self._moved_at) + needed):
+        if self._wait(max(began, self._moved_at, self._partial_at) + needed):
             if not self.context.affords(self.now() - began):
                 raise self._over("the scenario's budget is spent")
             return True
@@ -250,7 +254,7 @@ class Link(ABC, Generic[Unit, Sight]):
             raise self._over(self.context.deadline.says)
 
     def _over(self, says: str) -> OverBudget:
-        moving = self.now() - self._moved_at < self.context.patience.answer
+        moving = self.now() - max(self._moved_at, self._partial_at) < self.context.patience.answer
         return StillComing(f"{says}, and octets were still coming or going") if moving else OverBudget(says)
 
     def _pump(self, deadline: float) -> bool:
@@ -277,8 +281,8 @@ class Link(ABC, Generic[Unit, Sight]):
             self._keep(Direction.RECEIVED, raw)
             self.transcript.append(Passage(self.now(), Direction.RECEIVED, unit))
             self._dispatch(unit)
-        if self._reader.pending and not self._reader.broken:
-            self._moved_at = self.now()
+        # What part of a unit was worth shows when the rest has come.
+        self._partial_at = self.now() if self._unfinished_unit else -math.inf
         return True
 
     def _rest(self) -> None:

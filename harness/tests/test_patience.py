@@ -118,6 +118,16 @@ def test_what_only_says_that_the_peer_lives_holds_nobody(
 
 
 @BOTH
+def test_what_only_says_that_the_peer_lives_holds_nobody_octet_by_octet_either(
+    kind: Any, place: int, octets: bytes, alive: bytes
+) -> None:
+    del octets
+    client, transport = link(kind, *spelled(alive * 100, 0.1))
+    assert isinstance(client.next(place, 1.5), Silence)
+    assert transport.clock <= 0.1 * 3 * len(alive)
+
+
+@BOTH
 def test_a_peer_that_trickles_without_end_costs_the_budget(
     kind: Any, place: int, octets: bytes, alive: bytes
 ) -> None:
