@@ -12,6 +12,7 @@ from harness.serve import TcpPeer
 from harness.slow import STRAIGHT, Way
 from harness.sockets import as_text, served, tables_here
 from harness.target import Endpoint, Kind, Known, Target, TargetError
+from harness.tls_server import SecurePort
 from harness.transport import MemoryTransport, Pause, TcpTransport, Transport, VirtualClock
 
 
@@ -38,6 +39,7 @@ class EmbeddedTarget(Target):
             "lift-memory-alarm",
             "address",
             "idle-timeout",
+            "secure-port",
         }
     )
     ephemeral = True
@@ -72,6 +74,10 @@ class EmbeddedTarget(Target):
         if self.way != STRAIGHT and name not in self._before:
             self._before[name] = self.way.before(peer, lambda: self._clock.seconds, virtual=True)
         return MemoryTransport(self._before.get(name, peer), self._clock, self._pause)
+
+    def secure_port(self, document: str) -> Transport:
+        """A connection to the port for TLS of the peer of that document."""
+        return MemoryTransport(SecurePort(self.peer(document)), self._clock, self._pause)
 
     def use(self, facility: str) -> Mapping[str, str]:
         """Use a facility of the peers. Raises TargetError for an unknown one."""
@@ -115,10 +121,19 @@ class ServedTarget(EmbeddedTarget):
         self._latency = latency
         self._stack = ExitStack()
         self._served: dict[str, TcpPeer] = {}
+        self._secure: dict[str, TcpPeer] = {}
 
     def connect(self, document: str) -> Transport:
         """A TCP connection to the peer of that document, which is served from the first one on."""
         return TcpTransport("127.0.0.1", self._serve(document).port, self._zero)
+
+    def secure_port(self, document: str) -> Transport:
+        """A TCP connection to a port for TLS, behind which another peer of that document is."""
+        # Not the one that is served already: a peer lives in one thread.
+        if document not in self._secure:
+            peer = TcpPeer(SecurePort(self.make(document)), latency=self._latency)
+            self._secure[document] = self._stack.enter_context(peer)
+        return TcpTransport("127.0.0.1", self._secure[document].port, self._zero)
 
     def _serve(self, document: str) -> TcpPeer:
         if document not in self._served:
@@ -146,6 +161,7 @@ class ServedTarget(EmbeddedTarget):
         """Stop serving."""
         self._stack.close()
         self._served.clear()
+        self._secure.clear()
 
 
 def _use(peer: PeerServer | TcpPeer, facility: str) -> dict[str, str]:

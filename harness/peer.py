@@ -45,6 +45,14 @@ class HalfClosing(Protocol):
         """The client sends nothing more, but still reads: what is left can be said, before `closed`."""
 
 
+@runtime_checkable
+class Securing(Protocol):
+    """What a `PeerServer` may be as well: one that says itself what a client meets on its port for TLS."""
+
+    def secured(self, connection: PeerConnection) -> PeerConnection:
+        """A connection of its own as it is on that port."""
+
+
 class PeerServer(Protocol):
     """A peer with its entities; several connections see the same ones."""
 

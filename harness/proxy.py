@@ -132,6 +132,10 @@ class ProxiedTarget(Target):
             self._ports[document] = self._stack.enter_context(TcpPeer(server)).port
         return TcpTransport("127.0.0.1", self._ports[document], time.monotonic())
 
+    def secure_port(self, document: str) -> Transport:
+        """That of the target behind: nothing stands before it."""
+        return self._behind.secure_port(document)
+
     def use(self, facility: str) -> Mapping[str, str]:
         """A facility of the target behind."""
         return self._behind.use(facility)

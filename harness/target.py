@@ -100,6 +100,14 @@ class Target(ABC):
         transport = TcpTransport(endpoint.host, endpoint.port, self._zero)
         return TlsTransport(transport, self._trust(), endpoint.host) if self.tls else transport
 
+    def secure_port(self, document: str) -> Transport:  # noqa: ARG002 - as above
+        """Open a connection to its port for TLS, on which nothing is said yet, not even TLS's own.
+
+        The facility "secure-port" says which port it is. Raises Unreachable, TargetError, and KeyError where
+        the facility names none.
+        """
+        return TcpTransport(self.endpoint().host, int(self.use("secure-port")["port"]), self._zero)
+
     def answers_tls(self) -> bool:
         """Whether something on a port thought to be plain answers in TLS; False where we speak it already."""
         endpoint = self.endpoint()

@@ -80,6 +80,10 @@ class ThroughTarget(Target):
         """A connection through what stands before the target."""
         return TcpTransport("127.0.0.1", self._ports[document], self._zero)
 
+    def secure_port(self, document: str) -> Transport:
+        """That of the target behind: nothing stands before it."""
+        return self._behind.secure_port(document)
+
     def use(self, facility: str) -> Mapping[str, str]:
         """A facility of the target behind."""
         return self._behind.use(facility)

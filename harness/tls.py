@@ -17,6 +17,8 @@ from harness.transport import End, Nameable, Queueing, Transport, Unreachable
 HANDSHAKE = 5.0
 """Seconds that a TLS handshake may take."""
 _CHUNK = 65536
+_TELLING = 4
+"""Octets by which a TLS record and a protocol header are known."""
 
 
 class BadSecurity(ValueError):
@@ -297,15 +299,37 @@ def _is_record(octets: bytes) -> bool:
     return octets[:1] in (b"\x15", b"\x16", b"\x17") and octets[1:2] in (b"", b"\x03")
 
 
-def speaks_tls(below: Transport, within: float) -> bool:
-    """Whether a server answers a ClientHello with a TLS record within so many seconds; closes `below`."""
+def anyone() -> ssl.SSLContext:
+    """A context that shakes hands with everybody, also without a certificate: nothing secret may follow."""
+    context = client_context(Security(insecure=True))
+    context.set_ciphers("ALL:@SECLEVEL=0")
+    return context
+
+
+def answer_to_hello(below: Transport, within: float) -> bytes | End | None:
+    """What comes first within so many seconds when a ClientHello is sent before all else; closes `below`."""
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-    hello = client_context(Security(insecure=True)).wrap_bio(incoming, outgoing, server_hostname="localhost")
+    hello = anyone().wrap_bio(incoming, outgoing, server_hostname="localhost")
     with suppress(ssl.SSLWantReadError):
         hello.do_handshake()
     try:
         below.send(outgoing.read())
-        seen = below.receive(below.now() + within)
+        deadline, first = below.now() + within, b""
+        while len(first) < _TELLING:
+            seen = below.receive(deadline)
+            if not isinstance(seen, bytes):
+                return first or seen
+            first += seen
+        return first
     finally:
         below.close()
-    return isinstance(seen, bytes) and len(seen) > 1 and _is_record(seen)
+
+
+def is_tls(seen: bytes | End | None) -> bool:
+    """Whether an answer to a ClientHello is a TLS record."""
+    return isinstance(seen, bytes) and len(seen) >= _TELLING and _is_record(seen)
+
+
+def speaks_tls(below: Transport, within: float) -> bool:
+    """Whether a server answers a ClientHello with a TLS record within so many seconds; closes `below`."""
+    return is_tls(answer_to_hello(below, within))

@@ -23,7 +23,8 @@ from harness.process import process_target
 from harness.sasl import MECHANISMS
 from harness.serve import TcpPeer
 from harness.target import Target
-from harness.tests.tls_peer import Certificates, TlsServer, make_certificates, server_context
+from harness.tests.tls_peer import Certificates, make_certificates, server_context
+from harness.tls_server import TlsServer
 
 RULE = "0-9-1/channel.open.state"
 DURABLE = "0-9-1/queue.declare.durable.persistence"

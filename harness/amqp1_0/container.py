@@ -13,14 +13,17 @@ from harness.amqp1_0.frames import PROTOCOL_HEADER, SASL_HEADER
 from harness.amqp1_0.outcomes import HeaderReceived
 from harness.amqp1_0.performatives import SaslMechanisms
 from harness.context import Context
-from harness.expect import Inapplicable
+from harness.expect import ControlFailed, Inapplicable, NotRun
 from harness.fixture import Fixture
 from harness.link import Closed
 from harness.target import Endpoint
-from harness.transport import Transport
+from harness.tls import TlsTransport, answer_to_hello, anyone
+from harness.transport import End, Transport, Unreachable
 
 SASL = "the SASL header"
 """What the control of the layer of SASL is called."""
+TLS = "the TLS handshake"
+"""What the control of the port for TLS is called."""
 
 
 @dataclass
@@ -40,21 +43,48 @@ class Container(Fixture[AmqpConnection]):
         context: Context,
         protocol: str,
         layers: Layers | None = None,
+        secure: Callable[[], Transport] | None = None,
     ) -> None:
         super().__init__(connect, endpoint, context, protocol)
         self.layers = layers or Layers()
+        self._secure = secure
 
     # -- connections -----------------------------------------------------------------------------------
 
     def socket(self, **endpoint: Any) -> AmqpConnection:
         """A connection on which nothing has been said yet; `endpoint` changes user, host, …"""
+        return self._over(self._connect(), self._endpoint_with(endpoint))
+
+    def _over(self, transport: Transport, place: Endpoint) -> AmqpConnection:
         self._opened += 1
-        place = self._endpoint_with(endpoint)
-        link = Link(self._connect(), self.context, self._connection_name(), self._protocol)
+        link = Link(transport, self.context, self._connection_name(), self._protocol)
         own = f"{self.context.prefix}-c{self._opened}"
         connection = AmqpConnection(link, self.context, place, own)
         self._connections.append(connection)
         return connection
+
+    def hello(self) -> bytes | End | None:
+        """What the port for TLS answers to a ClientHello that comes before all else. Raises ControlFailed."""
+        return answer_to_hello(self._secure_socket(), self.context.patience.close)
+
+    def behind_tls(self) -> AmqpConnection:
+        """A connection to the port for TLS, on which TLS is done and nothing else is said yet.
+
+        Raises ControlFailed.
+        """
+        try:
+            inside = TlsTransport(self._secure_socket(), anyone(), self.endpoint.host)
+        except Unreachable as failure:
+            raise ControlFailed(TLS, str(failure)) from None
+        return self._over(inside, self.endpoint)
+
+    def _secure_socket(self) -> Transport:
+        if self._secure is None:
+            raise NotRun("the target has no port for TLS")
+        try:
+            return self._secure()
+        except Unreachable as failure:
+            raise ControlFailed(TLS, str(failure)) from None
 
     def offered(self, **endpoint: Any) -> tuple[AmqpConnection, SaslMechanisms]:
         """A connection on which the server has offered its mechanisms. Raises Inapplicable without SASL."""

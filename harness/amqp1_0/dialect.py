@@ -59,7 +59,12 @@ class Amqp10:
     def _container(self, target: Target, context: Context) -> Container:
         layers = self._layers.setdefault(target, Layers())
         return Container(
-            lambda: target.connect(self.document), target.endpoint(), context, self.document, layers
+            lambda: target.connect(self.document),
+            target.endpoint(),
+            context,
+            self.document,
+            layers,
+            lambda: target.secure_port(self.document),
         )
 
     def _visit(

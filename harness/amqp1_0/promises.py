@@ -41,5 +41,16 @@ def keep_alive(container: Container, given: Mapping[str, str]) -> str:
     return f"a connection is seen, with keep-alive {'on' if on else 'off'}"
 
 
-LOOKS: Mapping[str, Look] = {"address": address, "idle-timeout": idle_timeout, "keep-alive": keep_alive}
+def secure_port(container: Container, given: Mapping[str, str]) -> str:
+    """A TLS handshake is completed on the port, whoever the certificate is for."""
+    container.behind_tls()
+    return f"port {given['port']} completes a TLS handshake"
+
+
+LOOKS: Mapping[str, Look] = {
+    "address": address,
+    "idle-timeout": idle_timeout,
+    "keep-alive": keep_alive,
+    "secure-port": secure_port,
+}
 """By facility."""

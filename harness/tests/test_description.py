@@ -54,6 +54,7 @@ def test_descriptions_come_with_the_suite() -> None:
         "priority-queue",
         "dead-letter-exchange",
         "own-port",
+        "secure-port",
         "log",
         "keep-alive",
         "pause",

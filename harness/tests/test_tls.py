@@ -16,8 +16,9 @@ from harness.peer import PeerConnection, PeerServer
 from harness.serve import TcpPeer
 from harness.target import Target, TargetError, UrlTarget
 from harness.targets import target
-from harness.tests.tls_peer import Certificates, TlsServer, make_certificates, openssl, server_context
+from harness.tests.tls_peer import Certificates, make_certificates, openssl, server_context
 from harness.tls import BadSecurity, Security, TlsTransport, client_context, speaks_tls
+from harness.tls_server import TlsServer
 from harness.transport import End, MemoryTransport, TcpTransport, Unreachable, VirtualClock
 
 Said = bytes | End | None

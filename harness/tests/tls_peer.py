@@ -1,4 +1,4 @@
-"""A server behind TLS, in memory or over TCP, and certificates for it: what tests of TLS talk to."""
+"""Certificates for servers behind TLS, and what those accept: for tests of TLS."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import shutil
 import ssl
 import subprocess
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +13,6 @@ import pytest
 
 from harness.brokers_required import REQUIRED
 from harness.description import descriptions, fill
-from harness.peer import PeerConnection, PeerServer
 
 
 @dataclass(frozen=True)
@@ -55,78 +53,3 @@ def server_context(made: Certificates, demands: str = "") -> ssl.SSLContext:
         context.load_verify_locations(demands)
         context.verify_mode = ssl.CERT_REQUIRED
     return context
-
-
-class TlsServer:
-    """`server` behind TLS; with `abrupt` it ends without close_notify. Implements harness.peer.PeerServer."""
-
-    def __init__(self, server: PeerServer, context: ssl.SSLContext, abrupt: bool = False) -> None:
-        self.server, self.context, self.abrupt = server, context, abrupt
-        self.connections: list[TlsConnection] = []
-
-    def connect(self, now: float) -> PeerConnection:
-        connection = TlsConnection(self.server.connect(now), self.context, self.abrupt)
-        self.connections.append(connection)
-        return connection
-
-    def use(self, facility: str) -> dict[str, str]:
-        return self.server.use(facility)
-
-    def restart(self) -> None:
-        self.server.restart()
-
-
-class TlsConnection:
-    """One connection of a TlsServer."""
-
-    def __init__(self, inner: PeerConnection, context: ssl.SSLContext, abrupt: bool) -> None:
-        self.inner = inner
-        self._in, self._out = ssl.MemoryBIO(), ssl.MemoryBIO()
-        self._tls = context.wrap_bio(self._in, self._out, server_side=True)
-        self._abrupt = abrupt
-        self._ready = False
-        self._refused = False
-        self._told = False
-        self.injected = b""
-        """Octets that go out behind everything else, as they are."""
-        self.heard_close_notify = False
-
-    @property
-    def closed(self) -> str | None:
-        return "fin" if self._refused else self.inner.closed
-
-    def receive(self, octets: bytes) -> None:
-        self._in.write(octets)
-        try:
-            if not self._ready:
-                self._tls.do_handshake()
-                self._ready = True
-            while plain := self._tls.read(65536):
-                self.inner.receive(plain)
-            self.heard_close_notify = True
-        except ssl.SSLWantReadError:
-            pass
-        except ssl.SSLError:
-            self._refused = True
-
-    def hang_up(self) -> None:
-        self.inner.hang_up()
-
-    def take(self) -> bytes:
-        if self._ready and not self._refused:
-            if plain := self.inner.take():
-                self._tls.write(plain)
-            if self.inner.closed and not self._told:
-                self._told = True
-                if self.inner.closed == "fin" and not self._abrupt:
-                    with suppress(ssl.SSLError):
-                        self._tls.unwrap()
-        octets = self._out.read() + self.injected
-        self.injected = b""
-        return octets
-
-    def next_timer(self) -> float | None:
-        return self.inner.next_timer()
-
-    def tick(self, now: float) -> None:
-        self.inner.tick(now)

@@ -1,4 +1,4 @@
-"""2.8.19 Constant Definitions: the smallest maximum of a frame's size."""
+"""2.8.19 Constant Definitions: TLS on its own port, and the smallest maximum of a frame's size."""
 
 from __future__ import annotations
 
@@ -7,16 +7,55 @@ from itertools import zip_longest
 
 from harness.amqp1_0.client import Passage, performatives
 from harness.amqp1_0.container import Container
-from harness.amqp1_0.deviations import drops, forwards, ignores, rewrites
-from harness.amqp1_0.frames import MIN_MAX_FRAME_SIZE
+from harness.amqp1_0.deviations import (
+    Interposed,
+    drops,
+    forwards,
+    ignores,
+    ignores_garbage,
+    rewrites,
+    swaps,
+)
+from harness.amqp1_0.frames import MIN_MAX_FRAME_SIZE, PROTOCOL_HEADER, SASL_HEADER
 from harness.amqp1_0.outcomes import Refusal, goes_on, refused
 from harness.amqp1_0.performatives import Close, Open
 from harness.context import Sighting
+from harness.peer import PeerConnection
+from harness.tls import is_tls
+from harness.transport import End
 from scenarios.amqp1_0.s2_7_1_limits import TALKATIVE, largest_frame
 from scenarios.registry import broken_by, scenario, watch
 
 TOO_SMALL = (MIN_MAX_FRAME_SIZE - 1, 0)
 TAKEN_FOR_512 = "frames of 512 octets are accepted by all: that may be taken for what was meant"
+
+
+def wants_a_header(connection: PeerConnection) -> PeerConnection:
+    """The port for TLS is like the plain one: who begins otherwise is told the header that is wanted."""
+    return connection
+
+
+def waits_for_a_header(connection: PeerConnection) -> PeerConnection:
+    """Nothing that is no protocol header is taken notice of on the port for TLS."""
+    return Interposed(ignores_garbage(), connection)
+
+
+@scenario("1-0/2.8.19.tls-before-header", needs={"secure-port"})
+@broken_by("answers a ClientHello by the header it wants", swaps(secured=wants_a_header))
+@broken_by("waits for a header before TLS", swaps(secured=waits_for_a_header))
+def tls_needs_no_header_before_it(container: Container) -> None:
+    """A ClientHello is the first that is sent to the port for TLS: TLS answers it, with AMQP inside."""
+    plain = container.connection()
+    seen = container.hello()
+    plain.judge("an answer of TLS to the ClientHello", answer_name(seen), is_tls(seen))
+    container.behind_tls().exchange_headers(SASL_HEADER if container.layers.sasl else PROTOCOL_HEADER)
+
+
+def answer_name(seen: bytes | End | None) -> str:
+    """What answered a ClientHello instead of TLS, by a name that is the same in every run."""
+    if isinstance(seen, bytes):
+        return "a protocol header" if seen.startswith(PROTOCOL_HEADER[:4]) else "octets that are no TLS"
+    return "silence" if seen is None else f"the end of the stream ({seen.value})"
 
 
 @watch("1-0/2.8.19.minimum-frame-size-stated", during="1-0/2.8.19.minimum-frame-size-refused")

@@ -20,6 +20,7 @@ from harness.amqp1_0.peer.session_table import SESSION
 from harness.amqp1_0.peer.strategies import Strategies
 from harness.amqp1_0.peer.turn import Row, Tables, Turn
 from harness.amqp1_0.performatives import Transfer
+from harness.peer import PeerConnection
 from harness.rows import State, meet
 
 __all__ = ["TABLES", "Limits", "Peer", "Policy", "Row", "Tables"]
@@ -107,6 +108,10 @@ class Peer:
             raise KeyError(facility)
         self._addresses += 1
         return {"address": f"node-{self._addresses}"}
+
+    def secured(self, connection: PeerConnection) -> PeerConnection:
+        """What a client meets on the port for TLS."""
+        return self.tables.strategies.secured(connection)
 
     def add_restricted_user(self, name: str, password: str) -> None:
         """Make a user who may attach to no node."""

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from harness.amqp1_0.composites import Composite
 from harness.amqp1_0.frames import Frame, FrameReader, Unit
 from harness.amqp1_0.types import Symbol
+from harness.peer import PeerConnection
+from harness.tls_server import behind_tls
 
 if TYPE_CHECKING:
     from harness.amqp1_0.peer.policy import Policy
@@ -54,6 +56,11 @@ def kept_alive() -> bool:
     return True
 
 
+def secured(connection: PeerConnection) -> PeerConnection:
+    """On the port for TLS that comes first: no protocol header is expected before it (2.8.19)."""
+    return behind_tls(connection)
+
+
 @dataclass(frozen=True, slots=True)
 class Strategies:
     """The algorithms the peer uses."""
@@ -67,3 +74,4 @@ class Strategies:
     spell: Callable[[Composite, Policy], bytes] = spell
     pieces: Callable[[bytes, int], list[bytes]] = pieces
     keep_alive: Callable[[], bool] = kept_alive
+    secured: Callable[[PeerConnection], PeerConnection] = secured
