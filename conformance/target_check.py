@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from textwrap import shorten
 
 from rich.console import Console
 from rich.table import Table
@@ -25,6 +26,8 @@ from harness.transport import NotSpoken, Unreachable
 from scenarios.registry import Scenario, checks
 from spec.catalogue import catalogue
 
+SHOWN = 60
+"""Characters that are shown of a value: one of them is a whole log."""
 WITHIN = 30.0
 """Seconds for one handshake, or for one look at what a facility gave."""
 RESTART = "restart"
@@ -160,7 +163,7 @@ def _tried(goal: Target, facility: str, spoken: list[str]) -> Promise:
         return Promise(
             facility, State.UNUSED, "it can be used, but no check asks for a facility of that name"
         )
-    gave = ", ".join(f"{key} {value}" for key, value in given.items() if key != "password")
+    gave = ", ".join(f"{key} {shorten(value, SHOWN)}" for key, value in given.items() if key != "password")
     told = told or ["used, and new clients are served" if facility not in PAIRS else "applied"]
     return Promise(facility, State.KEPT, "; ".join([*told, *([f"gave {gave}"] if gave else [])]))
 
