@@ -309,6 +309,7 @@ class Judge:
             facilities=self.target.facilities,
             facility=lambda name: dict(self.target.use(name)),
             deadline=self._deadline(),
+            latest=self.deadline,
             barrier=self.barriers.get(protocol(rule.document)),
         )
         session = dialect(rule.document).session(self.target, context)

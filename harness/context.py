@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import count
 from typing import Any
@@ -109,7 +109,7 @@ class Context:
     the run. `profile` is "document" or "vendor". `watchers` are the passive rules by identity. `tidy` is
     false where the target goes with the run, and all that is left there with it. `facility` runs one of the
     target's facilities and returns what it made; `facilities` are those the target has. Nothing is waited for
-    beyond the `deadline`. With `described` octets are kept with a line about them. `units` and `octets` count
+    beyond the `deadline`, which may be put off up to the `latest`, that of the run. With `described` octets are kept with a line about them. `units` and `octets` count
     what has been received on all connections. `timed` says that time has been measured, which may decide, and
     `late` how many seconds this machine was late at worst. `barrier` is where the probe got no further,
     `breaches` are the faults that were read all the same. `queues`
@@ -129,6 +129,7 @@ class Context:
     declared: list[tuple[str, str]] = field(default_factory=list)
     spent: float = 0.0
     deadline: Deadline = field(default_factory=Deadline)
+    latest: Deadline = field(default_factory=Deadline)
     described: bool = True
     units: int = 0
     octets: int = 0
@@ -186,6 +187,15 @@ class Context:
     def affords(self, seconds: float) -> bool:
         """Whether the budget allows for so many seconds more."""
         return self.spent + seconds <= self.patience.budget
+
+    def use(self, facility: str) -> dict[str, str]:
+        """Use a facility of the target. The scenario's time stands still: tools are slow where others compute."""
+        began = time.monotonic()
+        try:
+            return self.facility(facility)
+        finally:
+            put_off = replace(self.deadline, at=self.deadline.at + time.monotonic() - began)
+            self.deadline = min(put_off, self.latest, key=lambda each: each.at)
 
     def renew(self, deadline: Deadline) -> None:
         """Begin anew with time and with what may be received, for what comes after the scenario."""

@@ -85,7 +85,7 @@ class Fixture(Generic[AnyConnection]):
         """Use a facility of the target. Raises NotRun when it has none of that name."""
         if name not in self.context.facilities:
             raise NotRun(f"the target has no facility {name!r}")
-        return self.context.facility(name)
+        return self.context.use(name)
 
     def log(self) -> Log:
         """The target's log, from here on; it is looked at from a connection of its own. Raises NotRun."""

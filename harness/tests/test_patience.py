@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from typing import Any
 
@@ -211,3 +212,17 @@ def test_a_control_on_a_slow_way_is_awaited() -> None:
     client, _ = link(Link0_9_1, *spelled(ANSWER, 2.9))
     channel = AmqpChannel(AmqpConnection(client, client.context, Endpoint("timed", 0)), 1)
     assert channel.control("it", Queue.BindOk) == Queue.BindOk()
+
+
+def test_what_the_targets_tools_take_is_not_the_scenarios_time() -> None:
+    def slow_tool(name: str) -> dict[str, str]:
+        time.sleep(0.05)
+        return {"used": name}
+
+    context = Context(Kept(), "test", facility=slow_tool, deadline=Deadline.after(10.0, "its own"))
+    before = context.deadline.at
+    assert context.use("log") == {"used": "log"}
+    assert context.deadline.at >= before + 0.05
+    context.latest = Deadline(before, "that of the run")
+    context.use("log")
+    assert context.deadline == context.latest
