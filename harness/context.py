@@ -109,11 +109,11 @@ class Context:
     the run. `profile` is "document" or "vendor". `watchers` are the passive rules by identity. `tidy` is
     false where the target goes with the run, and all that is left there with it. `facility` runs one of the
     target's facilities and returns what it made; `facilities` are those the target has. Nothing is waited for
-    beyond the `deadline`, which may be put off up to the `latest`, that of the run. With `described` octets are kept with a line about them. `units` and `octets` count
-    what has been received on all connections. `timed` says that time has been measured, which may decide, and
-    `late` how many seconds this machine was late at worst. `barrier` is where the probe got no further,
-    `breaches` are the faults that were read all the same. `queues`
-    are the transports of open connections that know what of ours is still on its way.
+    beyond the `deadline`, which may be put off up to the `latest`, that of the run. With `described` octets
+    are kept with a line about them. `units` and `octets` count what has been received on all connections.
+    `timed` says that time has been measured, which may decide, and `late` how many seconds this machine was
+    late at worst. `barrier` is where the probe got no further, `breaches` are the faults that were read all
+    the same. `queues` are the transports of open connections that know what of ours is still on its way.
     """
 
     journal: Journal
@@ -189,7 +189,10 @@ class Context:
         return self.spent + seconds <= self.patience.budget
 
     def use(self, facility: str) -> dict[str, str]:
-        """Use a facility of the target. The scenario's time stands still: tools are slow where others compute."""
+        """Use a facility of the target; the scenario's time stands still.
+
+        A target's tools are slow where others compute, and nothing is judged by that.
+        """
         began = time.monotonic()
         try:
             return self.facility(facility)
