@@ -43,8 +43,9 @@ def keep_alive(container: Container, given: Mapping[str, str]) -> str:
 
 def secure_port(container: Container, given: Mapping[str, str]) -> str:
     """A TLS handshake is completed on the port, whoever the certificate is for."""
+    del given  # who needs a port to get there looks for it; a peer in memory has none
     container.behind_tls()
-    return f"port {given['port']} completes a TLS handshake"
+    return "a TLS handshake is completed"
 
 
 LOOKS: Mapping[str, Look] = {

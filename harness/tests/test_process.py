@@ -25,7 +25,9 @@ pytestmark = pytest.mark.usefixtures("temporary")
 def test_a_missing_executable_gets_a_sentence(monkeypatch: pytest.MonkeyPatch, temporary: Path) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None)
     one = target("process:rabbitmq")
-    with pytest.raises(TargetError, match=r"epmd not found; the Debian package rabbitmq-server brings it"):
+    with pytest.raises(
+        TargetError, match=r"epmd, openssl not found; the Debian package rabbitmq-server brings it"
+    ):
         one.start()
     with pytest.raises(TargetError, match="is not running"):
         attach(one.attachment()).endpoint()  # the workers of a run that has lost its target
