@@ -53,6 +53,15 @@ class Securing(Protocol):
         """A connection of its own as it is on that port."""
 
 
+@runtime_checkable
+class Holding(Protocol):
+    """What a `PeerConnection` may be as well: one that takes only so much at a time."""
+
+    @property
+    def full(self) -> bool:
+        """Whether nothing more should be sent now."""
+
+
 class PeerServer(Protocol):
     """A peer with its entities; several connections see the same ones."""
 

@@ -37,6 +37,7 @@ class _Upstream:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self._said = b""
+        self._unsent = bytearray()
         self._end: End | None = None
         self._next = 0.0
 
@@ -44,12 +45,25 @@ class _Upstream:
     def closed(self) -> str | None:
         return None if self._end is None or self._said else self._end.value
 
+    @property
+    def full(self) -> bool:
+        """Whether the broker does not take what is sent: the others behind the same port must not wait."""
+        return len(self._unsent) >= MOST_AHEAD
+
     def receive(self, octets: bytes) -> None:
-        self._transport.send(octets)
+        self._unsent += octets
+        self._offer()
         if self._end is End.FIN and octets and isinstance(self._transport, HalfClosing):
             # Sent behind its end: whether it reads on shows at once on the same machine.
             met = self._transport.met_reset(self._transport.now() + RESETS)
             self._end = End.RST if met else End.FIN
+
+    def _offer(self) -> None:
+        if isinstance(self._transport, TcpTransport):
+            del self._unsent[: self._transport.offer(bytes(self._unsent))]
+        elif self._unsent:
+            self._transport.send(bytes(self._unsent))
+            self._unsent.clear()
 
     def hang_up(self) -> None:
         self._transport.close()
@@ -73,6 +87,8 @@ class _Upstream:
 
     def tick(self, now: float) -> None:
         self._next = now + POLL
+        if self._unsent:
+            self._offer()
         self._look()
 
     def _look(self) -> None:

@@ -10,9 +10,8 @@ import threading
 import time
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Protocol, runtime_checkable
 
-from harness.peer import HalfClosing, PeerConnection, PeerServer
+from harness.peer import HalfClosing, Holding, PeerConnection, PeerServer
 from harness.transport import Unreachable
 
 _RESET = struct.pack("ii", 1, 0)
@@ -24,15 +23,6 @@ BACKED_UP = 1 << 18
 
 TURN = 0.05
 """Seconds that what is due may take before those who knock are looked at again."""
-
-
-@runtime_checkable
-class Holding(Protocol):
-    """What a peer's connection may be as well: one that takes only so much at a time."""
-
-    @property
-    def full(self) -> bool:
-        """Whether nothing more should be sent now."""
 
 
 @dataclass(slots=True, eq=False)

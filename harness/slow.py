@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from weakref import WeakSet
 
-from harness.peer import HalfClosing, PeerConnection, PeerServer
+from harness.peer import HalfClosing, Holding, PeerConnection, PeerServer
 
 SEGMENT = 1024
 """Octets that arrive together where a way has no pieces of its own."""
@@ -144,7 +144,12 @@ class Slowed:
 
     def next_timer(self) -> float | None:
         """When the next piece arrives, or the peer acts by itself."""
-        times = [self._to_client.due, self._to_peer.due, *(each._to_peer.due for each in self._others)]
+        held = isinstance(self._inner, Holding) and self._inner.full
+        times = [
+            self._to_client.due,
+            None if held else self._to_peer.due,
+            *(each._to_peer.due for each in self._others),
+        ]
         if self._to_client.octets < ROOM:
             times.append(self._inner.next_timer())
         if self._inner.closed and not self.closed and not self._to_client.coming:
@@ -161,7 +166,9 @@ class Slowed:
 
     def _deliver(self) -> None:
         now = self._clock()
-        while piece := self._to_peer.arrived(now):
+        while not (isinstance(self._inner, Holding) and self._inner.full) and (
+            piece := self._to_peer.arrived(now)
+        ):
             self._inner.receive(piece)
         if self._ended and not self._to_peer.coming:
             self._ended = False

@@ -142,6 +142,16 @@ class TcpTransport:
                 return False
         return True
 
+    def offer(self, octets: bytes) -> int:
+        """Send what can be sent without waiting; how many octets that were, all of them where it is gone."""
+        try:
+            self._socket.settimeout(0)
+            return self._socket.send(octets)
+        except BlockingIOError:
+            return 0
+        except OSError:
+            return len(octets)
+
     def outgoing(self) -> int:
         """How many octets have been sent that the other end has not acknowledged; 0 where nobody knows."""
         try:
