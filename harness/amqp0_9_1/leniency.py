@@ -120,7 +120,8 @@ class Door:
         if kind not in ASKED_BY:
             return
         asked = sum(self._sent[each] for each in ASKED_BY[kind])
-        if self.ours and 0 < asked <= self._heard[kind]:
+        ending = self._sent[Connection.Close] or self._sent[Connection.CloseOk]
+        if self.ours and not ending and 0 < asked <= self._heard[kind]:
             yield TWICE, f"{method.full_name} came again"
         self._heard[kind] += 1
         self.opened |= kind is Connection.OpenOk
