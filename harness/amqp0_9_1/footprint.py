@@ -49,6 +49,7 @@ def footprint(taken: Iterable[str], events: Iterable[Event]) -> Footprint:
     """The footprint of an exchange with a peer of which this was taken."""
     methods: dict[Direction, list[Method]] = {Direction.SENT: [], Direction.RECEIVED: []}
     frames: list[tuple[bool, Frame]] = []
+    large: set[tuple[bool, int, int]] = set()  # One of each size is enough to be found by it.
     header = ended = garbage = False
     for event in events:
         if isinstance(event, Ended):
@@ -60,8 +61,11 @@ def footprint(taken: Iterable[str], events: Iterable[Event]) -> Footprint:
         for _, unit in FrameReader(limit=len(event.octets)).feed(event.octets):
             header |= isinstance(unit, Header) and event.direction is Direction.RECEIVED
             garbage |= isinstance(unit, Garbage) and event.direction is Direction.SENT
-            if isinstance(unit, Frame) and len(unit.payload) <= FRAME_MIN_SIZE:
-                frames.append((event.direction is Direction.RECEIVED, unit))
+            if isinstance(unit, Frame):
+                like = (event.direction is Direction.RECEIVED, unit.type, len(unit.payload))
+                if len(unit.payload) <= FRAME_MIN_SIZE or like not in large:
+                    frames.append((like[0], unit))
+                large.add(like)
             if isinstance(unit, Frame) and unit.type == METHOD:
                 try:
                     methods[event.direction].append(unit.method())
