@@ -92,13 +92,17 @@ def occasions(seen: Iterable[Sighted]) -> int:
 
 
 def conclude_passive(rule: Rule, watch: Watch, seen: Sequence[Sighted]) -> Judged:
-    """The verdict of a passive rule from all that it saw: nothing seen is inconclusive, never pass."""
+    """The verdict of a passive rule from all that it saw: nothing seen is never a pass.
+
+    It is inconclusive, or inapplicable where it is the server that decides whether there is an occasion.
+    """
     count = occasions(seen)
     broken = [(line, event) for line, event in seen if event.violations]
     verdict, signature, detail, connection = Verdict.PASS, "", "", None
     if not count:
-        verdict, signature = Verdict.INCONCLUSIVE, "no occasion"
-        detail = "no connection of this run gave an occasion to see it"
+        verdict = Verdict.INAPPLICABLE if watch.never else Verdict.INCONCLUSIVE
+        signature = "no occasion"
+        detail = watch.never or "no connection of this run gave an occasion to see it"
     elif broken:
         line, event = broken[0]
         verdict, signature, connection = MISSED[rule.level], "violated", event.connection or None

@@ -52,13 +52,16 @@ class Scenario:
 class Watch:
     """A passive rule: a pure function over one finished connection's transcript.
 
-    `during` is a rule whose scenarios give an occasion; they are played when nothing else does.
+    `during` is a rule whose scenarios give an occasion; they are played when nothing else does. Where the
+    server decides whether an occasion comes, `never` says what it means that none did: the rule is
+    inapplicable then. Else it is inconclusive.
     """
 
     rule: str
     name: str
     look: Callable[[Any], Iterable[Sighting]]
     during: str
+    never: str = ""
 
     @property
     def test(self) -> str:
@@ -109,14 +112,15 @@ def scenario(
     return register
 
 
-def watch(rule: str, *, during: str) -> Callable[[Play], Play]:
+def watch(rule: str, *, during: str, never: str = "") -> Callable[[Play], Play]:
     """Register a pure function over a connection's transcript as the check of a passive rule.
 
-    It sees every connection of the run; the scenarios of the rule `during` give an occasion.
+    It sees every connection of the run; the scenarios of the rule `during` give an occasion. `never` is as in
+    Watch.
     """
 
     def register(look: Play) -> Play:
-        _CHECKS.watches.setdefault(rule, []).append(Watch(rule, look.__name__, look, during))
+        _CHECKS.watches.setdefault(rule, []).append(Watch(rule, look.__name__, look, during, never))
         _keep_deviations(rule, look)
         return look
 
@@ -140,16 +144,20 @@ def scenarios_for(subjects: Iterable[tuple[str, Any]], **how: Any) -> Callable[[
 
 
 def watches_for(
-    subjects: Iterable[tuple[str, Any]], *, during: Callable[[Any], str]
+    subjects: Iterable[tuple[str, Any]],
+    *,
+    during: Callable[[Any], str],
+    never: Callable[[Any], str] = lambda _: "",
 ) -> Callable[[Play], Play]:
     """Register one function for a family of passive rules: it takes the transcript and its rule's subject.
 
-    `during` gives, for a subject, the rule whose scenarios give an occasion.
+    `during` gives, for a subject, the rule whose scenarios give an occasion; `never` what it means that none
+    came, as in Watch.
     """
 
     def register(look: Play) -> Play:
         for rule, subject in subjects:
-            watch(rule, during=during(subject))(_about(look, subject))
+            watch(rule, during=during(subject), never=never(subject))(_about(look, subject))
         return look
 
     return register

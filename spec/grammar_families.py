@@ -109,14 +109,15 @@ FAMILIES = (
         "kept-level",
         "level",
         "The reply code {code} ({constant}) is a {class} and comes in a Close of the {closes}.",
-        "Look at every Close the server sends in the run: this code comes in {closes}.close alone.",
+        "Look at every Close with this code that the server sends in the run: it is a {closes}.close.",
         most=Level.SHOULD,
         testability=Testability.PASSIVE,
         see=("2.3.6.error-level",),
-        reason="4.8.1 couples the class of an error and what is closed only as the usual case. No client can "
-        "cause this error at will: it is watched for wherever a server gives it.",
-        reading="A Close of the other kind without this code is judged as well: it is one in which the code "
-        "might have come.",
+        reason="4.8.1 couples the class of an error and what is closed only as the usual case. Which limits "
+        "a server has is its own affair (4.9), and so are its faults: no client can cause this error at "
+        "will. It is watched for wherever a server gives it.",
+        reading="A Close with another code says nothing of this one: where none has it, the rule is "
+        "inapplicable.",
     ),
     Family(
         "property",

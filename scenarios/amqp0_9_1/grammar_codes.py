@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.client import Passage, methods_received
 from harness.amqp0_9_1.connection import FENCE
-from harness.amqp0_9_1.deviations import Interposer, changes, rewrites
+from harness.amqp0_9_1.deviations import Fault, Interposer, changes
 from harness.amqp0_9_1.frames import HEADER, METHOD, ContentHeader, Frame, method_frame
 from harness.amqp0_9_1.outcomes import Observation, Received, channel_closed, connection_closed, silence
+from harness.amqp0_9_1.peer.policy import Level
+from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.peer.turn import Turn
 from harness.amqp0_9_1.vocabulary import CONNECTION_FORCED, Basic, Channel, Connection, Exchange, Queue
 from harness.context import Sighting
@@ -208,16 +210,38 @@ def restart_closes_the_connection(broker: Broker) -> None:
     channel.expect(connection_closed(CONNECTION_FORCED), told)
 
 
-@watches_for(of("kept-level"), during=lambda _: "0-9-1/grammar/constant.not-found.level")
-@broken_by("gives it where a channel ends", lambda about: rewrites(Channel.Close, reply_code=code_of(about)))
+OVERTAXED: Mapping[str, tuple[str, str]] = {
+    "resource-error": (
+        "0-9-1/grammar/constant.content-too-large.level",
+        "content header: refuses a content too large",
+    ),
+    "internal-error": (
+        "0-9-1/grammar/basic.publish.content-header-truncated",
+        "content header: refuses one badly formatted",
+    ),
+}
+"""Where a server may say that it is overtaxed: a rule that gives the occasion, and the peer's row for it."""
+
+
+def given_where_a_channel_ends(about: Subject) -> Fault:
+    """Says that it is overtaxed, and closes the channel alone."""
+    _, row = OVERTAXED[constant(about).name]
+    return changes(row, answer=refuse(code_of(about), Level.CHANNEL))
+
+
+@watches_for(
+    of("kept-level"),
+    during=lambda about: OVERTAXED[constant(about).name][0],
+    never=lambda about: (
+        f"no Close of this run has the code {code_of(about)}, and no client can bring it about"
+    ),
+)
+@broken_by("gives it where a channel ends", given_where_a_channel_ends)
 def hard_error_ends_no_channel(transcript: Iterable[Passage], about: Subject) -> Iterator[Sighting]:
-    """No Close of a channel has the code; one of the connection may."""
+    """Every Close with the code is one of the connection."""
     for at, method in methods_received(transcript):
-        if isinstance(method, CLOSE):
-            ends_channel = isinstance(method, Channel.Close)
-            held = not (ends_channel and method.reply_code == constant(about).value)
-            if ends_channel or method.reply_code == constant(about).value:
-                yield Sighting(held, f"{method.full_name} with {method.reply_code} at {at:.4f} s")
+        if isinstance(method, CLOSE) and method.reply_code == code_of(about):
+            yield Sighting(isinstance(method, Connection.Close), f"{method.full_name} at {at:.4f} s")
 
 
 @scenarios_for(of("level", "connection-forced"))

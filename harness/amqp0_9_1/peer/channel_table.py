@@ -23,7 +23,6 @@ from harness.amqp0_9_1.peer.turn import Publication, Reply, Turn
 from harness.amqp0_9_1.vocabulary import (
     CHANNEL_ERROR,
     COMMAND_INVALID,
-    CONTENT_TOO_LARGE,
     UNEXPECTED_FRAME,
     Channel,
 )
@@ -238,7 +237,7 @@ _CONTENT = (
         EXPECT_CONTENT_HEADER,
         ContentHeaderReceived,
         is_too_large,
-        answer=refuse(CONTENT_TOO_LARGE),
+        answer=refuse_by(lambda policy: policy.content_too_large),
     ),
     Row(
         "content header: without body completes the content",

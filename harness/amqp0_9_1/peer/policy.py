@@ -15,6 +15,7 @@ from harness.amqp0_9_1.vocabulary import (
     ACCESS_REFUSED,
     CHANNEL_ERROR,
     COMMAND_INVALID,
+    CONTENT_TOO_LARGE,
     FRAME_ERROR,
     GRAMMAR,
     INVALID_PATH,
@@ -22,6 +23,7 @@ from harness.amqp0_9_1.vocabulary import (
     NOT_FOUND,
     NOT_IMPLEMENTED,
     PRECONDITION_FAILED,
+    RESOURCE_ERROR,
     SYNTAX_ERROR,
     UNEXPECTED_FRAME,
 )
@@ -145,6 +147,8 @@ class Policy:
     """How the socket is closed, which the document leaves to TCP."""
     silent_close_delay: float = 0.0
     """4.10.2 advises a pause of several seconds before a refused negotiation is closed."""
+    content_too_large: int = CONTENT_TOO_LARGE
+    """4.9 leaves limits open: a content beyond ours is too large (311), or there is no room for it (506)."""
     linger: float = 0.0
     """2.2.4 lets either side close the socket after Close-Ok: seconds we leave it to the client."""
     restart_notice: Literal["silent", "close"] = "silent"
@@ -233,6 +237,7 @@ _OTHERS: Final[Mapping[str, Sequence[Any]]] = {
     "pause_publishers_at": [200],
     "socket_close": ["rst"],
     "silent_close_delay": [3.0],
+    "content_too_large": [RESOURCE_ERROR],
     "linger": [30.0],
     "restart_notice": ["close"],
     "unknown_method": [COMMAND_INVALID, FRAME_ERROR],
