@@ -7,8 +7,13 @@ from dataclasses import replace
 
 from harness.amqp0_9_1.compiled import Method
 from harness.amqp0_9_1.faults import queue_per_binding
+from harness.amqp0_9_1.peer.basic_table import route
 from harness.amqp0_9_1.peer.entities import Binding, Exchange, Message
-from harness.amqp0_9_1.peer.exchange_table import exists_with_another_type, must_be_unused_but_is_bound
+from harness.amqp0_9_1.peer.exchange_table import (
+    create_exchange,
+    exists_with_another_type,
+    must_be_unused_but_is_bound,
+)
 from harness.amqp0_9_1.peer.handshake import NEGOTIATING
 from harness.amqp0_9_1.peer.life import delete_exchange, is_durable, joins_durable_ends
 from harness.amqp0_9_1.peer.queue_table import (
@@ -26,7 +31,7 @@ from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.peer.routing import Matching, headers
 from harness.amqp0_9_1.peer.rows import Condition, Effect, Row, Tables
 from harness.amqp0_9_1.peer.strategies import each_queue_once
-from harness.amqp0_9_1.peer.turn import Turn
+from harness.amqp0_9_1.peer.turn import Publication, Turn
 from harness.amqp0_9_1.vocabulary import COMMAND_INVALID
 from harness.sasl import MECHANISMS
 
@@ -251,6 +256,40 @@ def bind_if_kept(turn: Turn) -> None:
     """Binds a new queue to the default exchange if it has no auto-delete."""
     if not turn.event.auto_delete:
         bind_to_the_default_exchange(turn)
+
+
+def bind_if_no_exchange_is_called_so(turn: Turn) -> None:
+    """Binds a new queue to the default exchange if there is no exchange of its name."""
+    if turn.queue_name not in turn.host.exchanges:
+        bind_to_the_default_exchange(turn)
+
+
+def create_in_place_of_a_queue(turn: Turn) -> None:
+    """Makes an exchange, and takes the queue of its name off the default exchange."""
+    create_exchange(turn)
+    bound = turn.host.bound_to("")
+    bound[:] = [each for each in bound if each.queue != turn.event.exchange]
+
+
+def _to_the_exchange_of_its_key(turn: Turn) -> Publication | None:
+    """The publication as if it named the exchange that its key does, where that is one and none is named."""
+    given: Publication = turn.subject
+    key = given.method.routing_key
+    if given.method.exchange or key not in turn.host.exchanges:
+        return None
+    return replace(given, method=given.method.replace(exchange=key))
+
+
+def route_to_exchanges_first(turn: Turn) -> None:
+    """Takes what is sent to the default exchange to the exchange its key names, else to a queue."""
+    route(turn, _to_the_exchange_of_its_key(turn) or turn.subject)
+
+
+def route_to_exchanges_as_well(turn: Turn) -> None:
+    """Takes what is sent to the default exchange to the exchange its key names, and to the queue."""
+    if (other := _to_the_exchange_of_its_key(turn)) is not None:
+        route(turn, other)
+    route(turn, turn.subject)
 
 
 def is_durable_and_stays(turn: Turn) -> bool:

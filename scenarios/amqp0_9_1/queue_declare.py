@@ -13,11 +13,8 @@ from harness.amqp0_9_1.deviations import (
     forwards,
     rejects,
     rewrites,
-    routes,
 )
 from harness.amqp0_9_1.entity_faults import (
-    bind_if_kept,
-    bind_if_shared,
     generate_name_of_the_connection,
     is_durable_and_stays,
     of_another_channel,
@@ -45,7 +42,6 @@ from harness.amqp0_9_1.peer.queue_table import (
     purge_queue,
     unbind_queue,
 )
-from harness.amqp0_9_1.peer.routing import fanout
 from harness.amqp0_9_1.vocabulary import (
     ACCESS_REFUSED,
     COMMAND_INVALID,
@@ -69,45 +65,6 @@ CREATES = "queue.declare: creates it"
 AGAIN = "queue.declare: confirms the same again"
 RESERVED = "queue.declare: refuses a reserved name"
 KEPT = "restart: keeps durable queues"
-
-
-@scenario("0-9-1/queue.declare.default-binding")
-@broken_by("does not bind it", changes(CREATES, effects=(create_queue,)))
-@broken_by("passes it all messages", routes(direct=fanout))
-@broken_by(
-    "uses the name in capitals", forwards(Basic.Publish, routing_key=str.upper, when=lambda p: not p.exchange)
-)
-@broken_by(
-    "does not bind one that it names",
-    changes(
-        "queue.declare: creates one with a generated name",
-        effects=(generate_name, create_queue, becomes_current),
-    ),
-)
-@broken_by("does not bind an exclusive one", changes(CREATES, effects=(create_queue, bind_if_shared)))
-@broken_by("does not bind one with auto-delete", changes(CREATES, effects=(create_queue, bind_if_kept)))
-def new_queue_is_bound_to_the_default_exchange(broker: Broker) -> None:
-    """A message to the blank exchange goes to the queue its key names, one with another key does not.
-
-    So it is for a durable queue, an exclusive one, one with auto-delete, and one named by the server.
-    """
-    channel = broker.channel()
-    queues = [
-        channel.declare_queue(durable=True),
-        channel.declare_queue(exclusive=True),
-        channel.declare_queue(durable=True, auto_delete=True),
-    ]
-    unnamed = broker.channel()
-    unnamed.send(Queue.Declare(exclusive=True))
-    # Whether it names queues at all is judged by 0-9-1/queue.declare.queue.default-name.
-    refusal = channel_closed() | connection_closed()
-    if isinstance(named := unnamed.expect(answered(Queue.DeclareOk) | refusal), Queue.DeclareOk):
-        queues.append(named.queue)
-    for queue in queues:
-        channel.publish(b"other", key=f"{queue}.other")
-        channel.publish(b"bound", key=queue)
-        channel.consume(queue, no_ack=True)
-        channel.expect(message(Basic.Deliver, b"bound"))
 
 
 @scenario("0-9-1/queue.declare.minimum-queues")
