@@ -30,8 +30,8 @@ class Evidence:
     """What one rule came to on one build.
 
     `text` is the sentence of the document, `why` says why it settles nothing (`measured` is then open). Of
-    the entries in which the vendor admits a shortfall here, `admitted` are the numbers of the more specific
-    ones, for which it does not count, and `hedged` those of the more general ones.
+    the entries in which the vendor admits a shortfall here, `admitted` are the numbers of those that are as
+    specific or more, for which it does not count, and `hedged` those of the more general ones.
     """
 
     rule: str
@@ -51,10 +51,18 @@ class Evidence:
         if self.measured is Measured.ABSENT:
             return f"{told}: {self.finding.detail or self.finding.signature}"
         told += f": {self.finding.signature}" if self.finding.signature else ""
-        if self.measured is Measured.TOLERATED:
+        if self.by_reading:
             under = f": {self.finding.reading}" if self.finding.reading else ""
-            told += f" ({self.measured}{under})"
+            told += f" ({self.by_reading}{under})"
         return told
+
+    @property
+    def by_reading(self) -> str:
+        """What an outcome is that only a reading makes legal; empty for one that needs none."""
+        if self.measured is Measured.TOLERATED:
+            return str(self.measured)
+        recorded = self.measured is Measured.KEPT and self.finding and self.finding.verdict is Verdict.INFO
+        return "legal either way, and recorded" if recorded else ""
 
     @property
     def replay(self) -> str:
@@ -98,9 +106,9 @@ class Audited:
 
     @property
     def plain(self) -> bool:
-        """Whether the status says all: every build came to the same, and to what the document prefers."""
-        tolerated = any(e.measured is Measured.TOLERATED for each in self.builds for e in each.evidence)
-        return not tolerated and len({each.sentence for each in self.builds}) == 1
+        """Whether the status says all: every build came to the same, no reading decided, nothing is noted."""
+        by_reading = any(e.by_reading for each in self.builds for e in each.evidence)
+        return not by_reading and not self.claim.note and len({each.sentence for each in self.builds}) == 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,19 +212,25 @@ def _admissions(claims: Iterable[Claim], joined: Mapping[int, Joined]) -> _Admis
 
 
 def _audited(claim: Claim, joined: Joined, columns: Iterable[Column], admissions: _Admissions) -> Audited:
+    def unverified(why: str) -> Audited:
+        return Audited(claim, Status.NOT_VERIFIED, why + _noted(claim), identities, ())
+
     identities = tuple(rule.id for rule in joined.rules)
     if joined.why:
-        return Audited(claim, Status.NOT_VERIFIED, joined.why, identities, ())
+        return unverified(joined.why)
     concerned = [each for each in columns if claim.concerns(each.build.version)]
     builds = tuple(_on_build(claim, joined.rules, column, admissions) for column in concerned)
     if not builds:
-        why = "no build that it is about was measured"
-        return Audited(claim, Status.NOT_VERIFIED, why, identities, ())
+        return unverified("no build that it is about was measured")
     settled = [each for each in builds if each.status is not Status.NOT_VERIFIED] or list(builds)
     statuses = {each.status for each in settled}
     status = statuses.pop() if len(statuses) == 1 else Status.VERSION_DEPENDENT
     told = [each for each in builds if each in settled or any(e.finding for e in each.evidence)]
-    return Audited(claim, status, _over_builds(told, status), identities, builds)
+    return Audited(claim, status, _over_builds(told, status) + _noted(claim), identities, builds)
+
+
+def _noted(claim: Claim) -> str:
+    return f"; note: {claim.note}" if claim.note else ""
 
 
 def _over_builds(builds: Iterable[OnBuild], status: Status) -> str:
@@ -231,15 +245,15 @@ def _over_builds(builds: Iterable[OnBuild], status: Status) -> str:
 def _on_build(claim: Claim, rules: Sequence[Rule], column: Column, admissions: _Admissions) -> OnBuild:
     evidence = tuple(_evidence(claim, rule, column, admissions) for rule in rules)
     single = claim.subject is Subject.RULE or (claim.subject is Subject.PROSE and len(rules) == 1)
-    measured = evidence[0].measured if single else _together(evidence)
+    measured = _of_rule(evidence[0]) if single else _together(evidence)
     status = STATUS_OF[measured, claim.meaning]
     sentence = _of_one(claim, evidence[0]) if single else _of_many(claim, measured, evidence)
     if status is Status.NOT_VERIFIED and measured is not Measured.OPEN:
-        free = "whether a freedom is left unused cannot be told from a verdict"
-        sentence += f"; {free if claim.meaning is Meaning.UNUSED else _UNSETTLED[measured]}"
+        sentence += f"; {_FREE if claim.meaning is Meaning.UNUSED else _UNSETTLED[measured]}"
     return OnBuild(column.build, status, measured, sentence, evidence)
 
 
+_FREE = "the rule is about what is owed to whoever uses the freedom, not about whether it is used"
 _UNSETTLED = {
     Measured.ABSENT: "without an occasion it is neither kept nor broken",
     Measured.SO_FAR: "what is missing need not be among them",
@@ -261,7 +275,7 @@ def _evidence(claim: Claim, rule: Rule, column: Column, admissions: _Admissions)
     if measured in BAD and claim.meaning in BOASTS:
         said = [each for each in admissions.get(rule.id, ()) if each.concerns(column.build.version)]
         own = _breadth(claim)
-        admitted = tuple(each.number for each in said if _breadth(each) < own)
+        admitted = tuple(each.number for each in said if _breadth(each) <= own)
         hedged = tuple(each.number for each in said if _breadth(each) > own)
     return Evidence(rule.id, rule.text, measured, finding, admitted=admitted, hedged=hedged)
 
@@ -282,9 +296,20 @@ def _why_open(rule: Rule, finding: Finding | None) -> str:
         why = finding.detail or finding.signature or finding.verdict.row.meaning
         return f"{finding.verdict}: {why}"
     if finding.verdict is Verdict.INFO and finding.level == Level.MAY:
-        seen = finding.detail or finding.signature
-        return f"the document leaves it free, and either way is legal ({seen})"
+        seen = finding.detail or finding.actual or finding.signature
+        return f"{_whose(rule)}, and either way is legal; seen: {seen}"
     return ""
+
+
+def _whose(rule: Rule) -> str:
+    """Whose a freedom is: what one peer ought to do may leave it free what the other makes of it."""
+    if rule.binds in (Party.CLIENT, Party.APPLICATION):
+        return f"the sentence binds the {rule.binds}, what the server makes of it is left free"
+    return "the document leaves it free"
+
+
+def _of_rule(evidence: Evidence) -> Measured:
+    return Measured.QUALIFIED if evidence.admitted else evidence.measured
 
 
 def _together(evidence: Sequence[Evidence]) -> Measured:
@@ -322,8 +347,9 @@ def _of_many(claim: Claim, measured: Measured, evidence: Sequence[Evidence]) -> 
     counts = Counter(each.measured for each in evidence)
     told = ", ".join(f"{counts[each]} {each}" for each in Measured if counts[each])
     parts = [_claimed(claim), f"{measured}: of {len(evidence)} rule{'s' * (len(evidence) > 1)} {told}"]
-    worth = BAD | {Measured.TOLERATED} | _WORTH_TELLING.get(measured, set())
-    return "; ".join([*parts, *(each.says + _elsewhere(each) for each in evidence if each.measured in worth)])
+    worth = BAD | _WORTH_TELLING.get(measured, set())
+    named = [each for each in evidence if each.by_reading or each.measured in worth]
+    return "; ".join([*parts, *(each.says + _elsewhere(each) for each in named)])
 
 
 _WORTH_TELLING = {Measured.OPEN: {Measured.OPEN}, Measured.LACKING: {Measured.ABSENT}}

@@ -17,7 +17,8 @@
     status = "ok"                         # a word of [statuses], or a list where the vendor gives several
     level = "MUST NOT"                    # optional: as the vendor states it; several are separated by commas
     versions = ">=3.2"                    # optional
-    note = "…"                            # optional
+    note = "…"                            # optional: what the row says beside its word, or how it was joined
+    means = "partly"                      # optional: what it claims, where its note takes back the word
 
     [[claim]]
     prose = "4.2.3 frame-end"             # the vendor's name of a row about the prose of a document
@@ -33,10 +34,11 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -179,13 +181,15 @@ def _claim(
     words, level = told["status"], told.get("level", "")
     if unknown := [word for word in words if word not in statuses]:
         raise ClaimsError(f"{where}: status: {unknown[0]!r} is not in [statuses]")
+    if "means" in told and "note" not in told:
+        raise ClaimsError(f"{where}: means: needs a note that takes back the word")
     return Claim(
         number,
         subject,
         told[subject],
         told.get("document", head["document"]),
         words,
-        meaning(words, level, statuses),
+        told.get("means") or meaning(words, level, statuses),
         level,
         told.get("versions", head.get("versions")),
         told.get("section", ""),
@@ -197,14 +201,13 @@ def _claim(
 def meaning(words: tuple[str, ...], level: str, statuses: Mapping[str, Word]) -> Meaning:
     """What the vendor's `words` claim together, at the `level` as the vendor states it.
 
-    As many words as levels belong to one another in order. What is said of a freedom yields to what is said
-    of a duty; duties that differ make `partly`.
+    As many words as levels belong to one another in order, else each word is said at each level. What is said
+    of a freedom yields to what is said of a duty; duties that differ make `partly`.
     """
     levels = [each.strip() for each in level.split(",")]
-    at = levels if len(levels) == len(words) else [level] * len(words)
-    found = {
-        statuses[word].at.get(where, statuses[word].means) for word, where in zip(words, at, strict=True)
-    }
+    in_order = len(levels) == len(words)
+    pairs: Iterable[tuple[str, str]] = zip(words, levels, strict=True) if in_order else product(words, levels)
+    found = {statuses[word].at.get(where, statuses[word].means) for word, where in pairs}
     found = found - {Meaning.USED, Meaning.UNUSED} or found - {Meaning.UNUSED} or found
     return found.pop() if len(found) == 1 else Meaning.PARTLY
 
@@ -299,13 +302,14 @@ _HEAD: Mapping[str, _Reader] = {
     "statuses": _mapping,
 }
 _OPTIONAL_HEAD = {"date", "versions"}
-_OPTIONAL = {"document", "level", "versions", "note"}
+_OPTIONAL = {"document", "level", "versions", "note", "means"}
 _READERS: Mapping[str, _Reader] = {
     "date": _day,
     "versions": _range,
     "document": _text,
     "level": _text,
     "note": _text,
+    "means": _meaning,
     "section": _text,
     "rules": _texts,
 }

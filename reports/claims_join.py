@@ -1,8 +1,12 @@
-"""Which rules of the catalogue a claim is about. Nothing is guessed: what does not join says why."""
+"""Which rules of the catalogue a claim is about. Nothing is guessed: what does not join says why.
+
+That a method or class is implemented is said by its own rules, and by those that the grammar of its document
+obliges to: that it is there, that it is answered, and what the fields of the answer carry.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from reports.claims import Claim, Subject
@@ -35,16 +39,25 @@ def _rule(claim: Claim, rules: Sequence[Rule], aliases: Mapping[str, str]) -> Jo
 
 
 def _method(claim: Claim, rules: Sequence[Rule], _: Mapping[str, str]) -> Joined:
-    return _around(claim, rules, lambda rule: f"{rule.named('class')}.{rule.named('method')}")
+    return _around(claim, rules, _methods_of)
 
 
 def _class(claim: Claim, rules: Sequence[Rule], _: Mapping[str, str]) -> Joined:
-    return _around(claim, rules, lambda rule: rule.named("class"))
+    return _around(claim, rules, lambda rule: (rule.named("class"),))
 
 
-def _around(claim: Claim, rules: Sequence[Rule], name: Callable[[Rule], str | None]) -> Joined:
-    found = tuple(rule for rule in rules if rule.document == claim.document and name(rule) == claim.name)
+def _around(claim: Claim, rules: Sequence[Rule], names: Callable[[Rule], Collection[str | None]]) -> Joined:
+    found = tuple(rule for rule in rules if _is_of(rule, claim.document) and claim.name in names(rule))
     return Joined(found, "" if found else f"no rule is about the {claim.subject} {claim.name}")
+
+
+def _is_of(rule: Rule, document: str) -> bool:
+    """Whether `document` says it itself, or obliges to what it tells of methods by its grammar."""
+    return rule.document == document or bool(rule.implements and rule.document.startswith(f"{document}/"))
+
+
+def _methods_of(rule: Rule) -> Collection[str]:
+    return rule.implements or (f"{rule.named('class')}.{rule.named('method')}",)
 
 
 def _prose(claim: Claim, rules: Sequence[Rule], aliases: Mapping[str, str]) -> Joined:

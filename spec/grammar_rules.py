@@ -26,6 +26,7 @@ from spec.grammar_families import (
     UNPROVOKED,
 )
 from spec.grammar_family import Family
+from spec.grammar_implements import implemented
 from spec.grammar_sent import READINGS as READINGS_OF_SENT
 from spec.grammar_sent import SEE, SENT
 from spec.provisions import Provision, elements, path_of, provisions, section_of
@@ -232,6 +233,7 @@ def _rule(
         reading=_reading(kind, about),
         claims=(described.claim,) if described else (),
         related=(*_related(path, about, known), *_in_prose(prefix, kind), *_beside(prefix, kind, about)),
+        implements=implemented(kind.key, about.method, spec),
     )
 
 

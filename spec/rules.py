@@ -93,7 +93,7 @@ class Rule:
     is not copied all of it is ours, and `claims` lead to the sentences; of some rules of the grammar they
     lead to what is said of a field, and else there are none. `related` are rules about the same thing, of
     this document or another, by their identities. `faults` are those that break this rule together with
-    others.
+    others. `implements` are the methods ("queue.bind") of which it says that they are implemented.
     """
 
     id: str
@@ -114,6 +114,7 @@ class Rule:
     claims: tuple[Claim, ...] = ()
     related: tuple[str, ...] = ()
     faults: tuple[Fault, ...] = ()
+    implements: tuple[str, ...] = ()
 
     @property
     def gist(self) -> str:

@@ -63,7 +63,7 @@ def test_a_good_file_is_read_whole() -> None:
 def test_the_documented_format_is_the_format() -> None:
     example = "\n".join(line for line in (module.__doc__ or "").splitlines() if line.startswith("    "))
     told = read(tomllib.loads(example.replace("    ", "")), "example")
-    assert [each.meaning for each in told.claims] == [Meaning.KEPT, Meaning.KEPT]
+    assert [each.meaning for each in told.claims] == [Meaning.PARTLY, Meaning.KEPT]
 
 
 def without(key: str) -> Callable[[dict[str, Any]], None]:
@@ -108,6 +108,8 @@ WRONG: list[tuple[Callable[[dict[str, Any]], None], str]] = [
     (put("~=3", "claim", 0, "versions"), "entry 1: versions: must be a range"),
     (put("", "claim", 0, "note"), "entry 1: note: must be a text"),
     (put("", "claim", 0, "level"), "entry 1: level: must be a text"),
+    (put("fine", "claim", 1, "means"), "entry 2: means: must be one of kept, partly"),
+    (put("partly", "claim", 0, "means"), "entry 1: means: needs a note"),
     (put("4.2", "claim", 1, "section"), "entry 2: section: there is no such key"),
     (put(["a"], "claim", 0, "rules"), "entry 1: rules: there is no such key"),
     (put([], "claim", 3, "rules"), "entry 4: rules: must be a list"),
@@ -177,6 +179,16 @@ def test_a_word_outside_the_vocabulary_is_refused() -> None:
         read(data, "claims.toml")
 
 
+def test_a_note_that_takes_back_the_word_says_what_is_claimed() -> None:
+    data = copy.deepcopy(GOOD)
+    data["claim"][1] |= {"means": "partly"}
+    assert agree(data)
+    assert (read(GOOD, "x").claims[1].meaning, read(data, "x").claims[1].meaning) == (
+        Meaning.KEPT,
+        Meaning.PARTLY,
+    )
+
+
 def test_one_subject_twice_is_refused_unless_about_other_versions() -> None:
     data = copy.deepcopy(GOOD)
     data["claim"].append(dict(data["claim"][0]))
@@ -198,11 +210,14 @@ def test_one_subject_twice_is_refused_unless_about_other_versions() -> None:
         (("does", "doesn't"), "MAY, MAY", Meaning.USED),
         (("doesn't", "doesn't"), "SHOULD, SHOULD", Meaning.NOT_KEPT),
         (("planned", "doesn't"), "", Meaning.PARTLY),
+        (("does",), "MAY, MAY", Meaning.USED),
+        (("does",), "SHOULD NOT, SHOULD NOT", Meaning.NOT_KEPT),
     ],
 )
 def test_words_at_a_level_come_to_one_meaning(words: tuple[str, ...], level: str, found: Meaning) -> None:
     data = copy.deepcopy(GOOD)
-    data["statuses"] |= {"does": {"means": "kept", "at": {"MAY": "used"}}, "planned": "planned"}
+    at = {"MAY": "used", "SHOULD NOT": "not-kept"}
+    data["statuses"] |= {"does": {"means": "kept", "at": at}, "planned": "planned"}
     assert meaning(words, level, read(data, "claims.toml").statuses) is found
 
 
@@ -273,4 +288,31 @@ def test_every_row_about_the_prose_names_rules_that_are_there() -> None:
         "1.4.1 naming",  # both sentences are one rule, as no run can tell
         "3.2.1 wait for reply",  # that who does not wait is borne is a rule for the other side
         "4.2.5.5 validate field names",  # to check and to refuse is one rule
+        "4.3 multiple channels",  # that one channel is borne is a rule for the other side
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "claimed"),
+    [
+        ("4.3 channel fairness", Meaning.KEPT),  # "doesn't" beside SHOULD NOT
+        ("3.1.1 content not modified", Meaning.PARTLY),  # "does" beside MUST NOT, and only with one header
+        ("4.2.6 bad content 505", Meaning.PARTLY),
+        ("0-9-1/exchange.declare.exchange.syntax", Meaning.NOT_KEPT),
+        ("0-9-1/queue.declare.queue.syntax", Meaning.NOT_KEPT),
+        ("0-9-1/channel.flow.throttling", Meaning.UNUSED),
+        ("0-9-1/queue.declare.exclusive.exclusive", Meaning.KEPT),
+        ("3.1.4 FIFO caveat", Meaning.USED),
+    ],
+)
+def test_what_a_row_of_the_vendors_page_claims(name: str, claimed: Meaning) -> None:
+    (row,) = [each for each in load(RABBITMQ).claims if each.name == name]
+    assert row.meaning is claimed
+
+
+def test_no_row_about_the_prose_rests_on_a_rule_for_the_other_side() -> None:
+    joined = {each.name: each.rules for each in load(RABBITMQ).claims}
+    others = {"0-9-1/prose/4.3.single-channel-borne", "0-9-1/prose/3.2.1.pipelined-requests-borne"}
+    assert [name for name, rules in joined.items() if others & set(rules)] == []
+    assert joined["2.3.5.2 body may be split"] == ("0-9-1/prose/4.2.3.own-frames-fit",)
+    assert "0-9-1/queue.declare.default-binding" in joined["3.1.3.1 direct + default exchange"]

@@ -151,7 +151,8 @@ def flow_in_an_overflow_is_recorded(broker: Broker) -> None:
             seen = channel.expect(answered(Channel.Flow).recorded(), silence().recorded())
             if isinstance(seen, Channel.Flow):
                 channel.send(Channel.FlowOk(seen.active))
-                broker.note(f"Channel.Flow comes to a publisher with delivery-mode {mode}")
+            came = "comes" if isinstance(seen, Channel.Flow) else "does not come"
+            broker.note(f"Channel.Flow {came} to a publisher with delivery-mode {mode}")
 
 
 @scenario("0-9-1/basic.06")

@@ -92,6 +92,7 @@ def asked_to_pause(broker: Broker, publisher: AmqpChannel) -> str:
     if isinstance(
         publisher.expect(answered(Exchange.DeclareOk) | answered(Channel.Flow)), Exchange.DeclareOk
     ):
+        broker.note(f"no Channel.Flow came within {MANY} messages that nobody consumed")
         return ""
     broker.note(f"Channel.Flow came within {MANY} messages that nobody consumed")
     publisher.send(Channel.FlowOk(active=False))

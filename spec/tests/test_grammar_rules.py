@@ -165,3 +165,21 @@ def test_rules_follow_the_document(tmp_path: Path, old: str, new: str, gone: str
     assert f"{PREFIX}/{gone}" in RULES
     assert f"{PREFIX}/{gone}" not in found
     assert f"{PREFIX}/{come}" in found
+
+
+@pytest.mark.parametrize(
+    ("name", "methods"),
+    [
+        ("basic.get.answers", ("basic.get", "basic.get-ok", "basic.get-empty")),
+        ("connection.secure-ok.implemented", ("connection.secure-ok", "connection.secure")),
+        ("queue.declare-ok.queue.carries", ("queue.declare-ok",)),
+        ("queue.bind.no-wait", ("queue.bind",)),
+        ("queue.bind.truncated", ()),
+        ("queue.bind-ok.wrong-way", ()),
+        ("basic.priority.round-trip", ()),
+    ],
+)
+def test_a_rule_tells_of_which_methods_it_says_that_they_are_implemented(
+    name: str, methods: tuple[str, ...]
+) -> None:
+    assert rule(name).implements == methods
