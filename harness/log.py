@@ -50,7 +50,7 @@ class Log:
         until = self._link.now() + self._link.context.patience.close
         while not (new := self._kinds(self._lines()) - self._usual) and self._waits(until):
             pass
-        self._link.judged(f"{what} is logged", "nothing is logged that is not always", bool(new))
+        self._link.judged(f"{what} is logged", "only what is always logged", bool(new))
         self._before = self._settled()
 
     def _settled(self) -> Counter[str]:

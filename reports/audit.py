@@ -15,6 +15,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from textwrap import shorten
 
 from conformance.verdicts import TABLE, Verdict
 from harness.journal import Grade
@@ -22,7 +23,7 @@ from reports.audit_table import BAD, BOASTS, GOOD, MEASURED, STATUS_OF, STATUSES
 from reports.claims import ADMISSIONS, Claim, Claims, Meaning, Subject
 from reports.claims_join import Joined, join
 from reports.findings import Build, Column, Finding, columns_in_order
-from spec.rules import Level, Party, Rule, Testability
+from spec.rules import GIST, Level, Party, Rule, Testability
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,8 +330,10 @@ def _together(evidence: Sequence[Evidence]) -> Measured:
 def _of_one(claim: Claim, evidence: Evidence) -> str:
     told = f"{_claimed(claim)}; {evidence.says}"
     finding = evidence.finding
-    if finding and evidence.measured in BAD and claim.level and finding.level.upper() not in claim.level:
-        told += f" (the vendor states {claim.level})"
+    if finding and evidence.measured in BAD:
+        told += f"; the rule: {shorten(evidence.text, GIST, placeholder=' …')}"
+        if claim.level and finding.level.upper() not in claim.level:
+            told += f" (the vendor states {claim.level})"
     return f"{told}{_elsewhere(evidence)}"
 
 

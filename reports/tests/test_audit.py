@@ -123,6 +123,16 @@ def test_what_a_reading_leaves_open_is_said_with_the_reading() -> None:
     assert "no sentence says which" in of_many.sentence
 
 
+def test_what_speaks_against_a_claim_is_said_with_the_rule() -> None:
+    asks = rule(A.id, text="The server MUST close the connection.")
+    told = one(of_rule("not-kept", level="SHOULD"), column(found(asks, F)), rules=[asks])
+    assert (
+        "404 instead of 405; the rule: The server MUST close the connection. (the vendor states SHOULD)"
+        in told.sentence
+    )
+    assert "the rule:" not in one(of_rule("kept"), column(found(asks, P)), rules=[asks]).sentence
+
+
 def test_a_note_is_part_of_the_sentence() -> None:
     noted = of_rule("kept", note="half of it is not judged")
     for columns in ([column(found(A, P))], []):
