@@ -153,9 +153,13 @@ class Context:
         `pattern` holds {} where the unique part goes: "amq.{}" makes a reserved name of it.
         """
         name = pattern.format(f"{self.prefix}-{next(self.numbers)}")
+        self.remember(kind, name, connection, at)
+        return name
+
+    def remember(self, kind: str, name: str, connection: str, at: float) -> None:
+        """Keep a name that is to be removed from the target when the scenario ends."""
         self.write(Declared(at, connection, kind, name))
         self.declared.append((kind, name))
-        return name
 
     def note(self, text: str, connection: str = "", at: float = 0.0) -> None:
         """Keep a fact that no expectation covers."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from spec.grammar_current import CURRENT
 from spec.grammar_family import Family
 from spec.grammar_sent import SENT, UNTOLD
 from spec.rules import Level, Party, Testability
@@ -323,6 +324,7 @@ FAMILIES = (
         "which this one can; only its length is wrong: that is a miss, as is every other end.",
         error="unexpected-frame",
     ),
+    CURRENT,
     SENT,
 )
 """The families, in the order their rules are listed for one and the same place."""

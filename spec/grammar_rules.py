@@ -15,6 +15,7 @@ from pathlib import Path
 
 from spec.amqp0_9_1 import DOCUMENT, Assert, Class, Constant, Field, Grammar, Method, grammar
 from spec.descriptions import Description, descriptions
+from spec.grammar_current import NEWLY_NAMED
 from spec.grammar_families import (
     CONTESTED,
     DISPUTED,
@@ -117,6 +118,13 @@ def _asserted(spec: Grammar, fits: Callable[[Method], bool]) -> Iterator[Subject
             yield from (Subject(each.content, each.method, field, check) for check in field.asserts)
 
 
+def _naming_a_queue(spec: Grammar) -> Iterator[Subject]:
+    for each in _methods(spec, lambda method: serves(method) and method.full_name != NEWLY_NAMED):
+        for field in each.method.fields if each.method else ():
+            if field.domain == "queue-name":
+                yield Subject(each.content, each.method, field)
+
+
 def _properties(spec: Grammar) -> Iterator[Subject]:
     for owner in spec.classes:
         yield from (Subject(owner, field=field) for field in owner.properties)
@@ -145,6 +153,7 @@ MEMBERS: Mapping[str, Callable[[Grammar], Iterable[Subject]]] = {
     ),
     "assert": lambda spec: _asserted(spec, serves),
     "keeps": lambda spec: _asserted(spec, from_server),
+    "current": _naming_a_queue,
     "carries": _sent,
     "level": lambda spec: _constants(
         spec, lambda each: each.error_class is not None and each.name not in UNPROVOKED

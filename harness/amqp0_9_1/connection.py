@@ -290,6 +290,10 @@ class AmqpChannel:
         """A name of its own for a "queue" or an "exchange"; it is removed when the scenario ends."""
         return self.context.name(kind, self._link.name, self._link.now())
 
+    def remember(self, kind: str, name: str) -> None:
+        """Keep a name that the server made: it too is removed when the scenario ends."""
+        self.context.remember(kind, name, self._link.name, self._link.now())
+
     def misses(self, kind: str) -> None:
         """Make sure that a "queue" or "exchange" nobody declared is not found, on a channel of its own.
 

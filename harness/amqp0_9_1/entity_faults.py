@@ -14,7 +14,7 @@ from harness.amqp0_9_1.peer.exchange_table import (
     exists_with_another_type,
     must_be_unused_but_is_bound,
 )
-from harness.amqp0_9_1.peer.handshake import NEGOTIATING
+from harness.amqp0_9_1.peer.handshake import NEGOTIATING, exceeds_the_offer
 from harness.amqp0_9_1.peer.life import delete_exchange, is_durable, joins_durable_ends
 from harness.amqp0_9_1.peer.queue_table import (
     bind_queue,
@@ -239,13 +239,6 @@ def asks_as_exclusive_as_it_is(turn: Turn) -> bool:
 # -- queues --------------------------------------------------------------------------------------------
 
 
-def generate_name_of_the_connection(turn: Turn) -> None:
-    """Counts the queues that have no name of their client's for each connection by itself."""
-    mine = [each.name for each in turn.host.queues.values() if each.owner is turn.connection]
-    number = next(number for number in range(len(mine) + 1) if f"amq.gen-{number}" not in mine)
-    turn.event = turn.event.replace(queue=f"amq.gen-{number}")
-
-
 def bind_if_shared(turn: Turn) -> None:
     """Binds a new queue to the default exchange if it is not exclusive."""
     if not turn.event.exclusive:
@@ -362,6 +355,12 @@ def set_signed_window(turn: Turn) -> None:
     """Takes the upper half of the numbers a count can have for negative ones."""
     count = turn.event.prefetch_count
     turn.channel.window.count = count - 0x10000 if count > 0x7FFF else count
+
+
+def exceeds_the_offer_by_less_than_all(turn: Turn) -> bool:
+    """More than was offered, but for the highest number a field can hold: that counts as no limit."""
+    highest = turn.event.channel_max == 0xFFFF or turn.event.frame_max == 0xFFFFFFFF
+    return exceeds_the_offer(turn) and not highest
 
 
 def says_close_for_methods(tables: Tables) -> Tables:

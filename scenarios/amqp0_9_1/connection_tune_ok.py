@@ -7,6 +7,7 @@ from dataclasses import replace
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.connection import AmqpConnection
 from harness.amqp0_9_1.deviations import answers, changes, drops, ends_with, forwards, swaps
+from harness.amqp0_9_1.entity_faults import exceeds_the_offer_by_less_than_all
 from harness.amqp0_9_1.faults import uncut
 from harness.amqp0_9_1.frames import FRAME_MIN_SIZE, OVERHEAD, Frame
 from harness.amqp0_9_1.outcomes import Received, answered, closed_silently, connection_closed, message
@@ -15,7 +16,8 @@ from harness.journal import Direction
 from scenarios.registry import broken_by, scenario
 
 CLOSE = Connection.Close(FRAME_ERROR, "not such a frame")
-NO_LIMIT = {"channel_max": (0, 0xFFFF), "frame_max": (0, 0xFFFFFFFF)}
+MOST = {"channel_max": 0xFFFF, "frame_max": 0xFFFFFFFF}
+"""The highest number that the field holds: no more can be asked for where this is proposed."""
 OBEYS = "connection.tune-ok: more than offered ends in silence"
 OPENED = replace(answered(Connection.OpenOk), waits_for_end=True)
 """The connection is open; a server that refuses what was asked for may take its time to end it."""
@@ -28,10 +30,11 @@ def one_less(limit: int) -> int:
 
 @scenario("0-9-1/connection.tune-ok.channel-max.upper-limit", slow=True)
 @broken_by("takes any channel-max", drops(OBEYS))
+@broken_by("takes the highest for no limit", changes(OBEYS, condition=exceeds_the_offer_by_less_than_all))
 @broken_by("does not see it", forwards(Connection.TuneOk, channel_max=one_less))
 @broken_by("says Close before it closes", ends_with(Connection.Close(NOT_ALLOWED, "too many channels")))
 def channel_max_above_the_proposal_ends_without_negotiation(broker: Broker) -> None:
-    """One channel more than Tune proposed: the socket is closed, and no Connection.Close comes before."""
+    """One channel more than Tune proposed, then 65535: the socket is closed, with no Close before."""
     refuses_more_than_proposed(broker, "channel_max")
 
 
@@ -102,20 +105,26 @@ def frame_sizes(connection: AmqpConnection) -> list[int]:
 
 @scenario("0-9-1/connection.tune-ok.frame-max.upper-limit", slow=True)
 @broken_by("takes any frame-max", drops(OBEYS))
+@broken_by("takes the highest for no limit", changes(OBEYS, condition=exceeds_the_offer_by_less_than_all))
 @broken_by("does not see it", forwards(Connection.TuneOk, frame_max=one_less))
 @broken_by("says Close before it closes", ends_with(Connection.Close(NOT_ALLOWED, "too large frames")))
 def frame_max_above_the_proposal_ends_without_negotiation(broker: Broker) -> None:
-    """One octet more than Tune proposed: the socket is closed, and no Connection.Close comes before."""
+    """One octet more than Tune proposed, then all 32 bits: the socket is closed, with no Close before."""
     refuses_more_than_proposed(broker, "frame_max")
 
 
 def refuses_more_than_proposed(broker: Broker, limit: str) -> None:
-    """Ask for one more than the limit that was proposed; Open follows, so that obedience would show."""
+    """Ask for one more than the limit that was proposed, and for the most there is.
+
+    Open follows, so that obedience would show.
+    """
     broker.connection()
-    greedy: AmqpConnection = broker.tuned()
-    proposed = getattr(greedy.tune, limit)
-    if proposed in NO_LIMIT[limit]:
+    greedy, greediest = broker.tuned(), broker.tuned()
+    proposed, most = getattr(greedy.tune, limit), MOST[limit]
+    if proposed in (0, most):
         broker.inapplicable(f"the server proposes no limit for {limit.replace('_', '-')}")
-    greedy.send(greedy.tune_ok(**{limit: proposed + 1}))
-    greedy.send(Connection.Open(greedy.endpoint.virtual_host))
-    greedy.expect(closed_silently())
+    for connection, wanted in ((greedy, proposed + 1), (greediest, most)):
+        connection.send(connection.tune_ok(**{limit: wanted}))
+        connection.send(Connection.Open(connection.endpoint.virtual_host))
+    for connection in (greedy, greediest):
+        connection.expect(closed_silently())

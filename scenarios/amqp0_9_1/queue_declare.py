@@ -15,7 +15,6 @@ from harness.amqp0_9_1.deviations import (
     rewrites,
 )
 from harness.amqp0_9_1.entity_faults import (
-    generate_name_of_the_connection,
     is_durable_and_stays,
     of_another_channel,
 )
@@ -35,22 +34,18 @@ from harness.amqp0_9_1.outcomes import (
 from harness.amqp0_9_1.peer.queue_table import (
     becomes_current,
     bind_queue,
-    bind_to_the_default_exchange,
     create_queue,
     delete_it,
-    generate_name,
     purge_queue,
     unbind_queue,
 )
 from harness.amqp0_9_1.vocabulary import (
     ACCESS_REFUSED,
-    COMMAND_INVALID,
     NOT_FOUND,
     NOT_IMPLEMENTED,
     PRECONDITION_FAILED,
     RESOURCE_ERROR,
     RESOURCE_LOCKED,
-    SYNTAX_ERROR,
     Basic,
     Channel,
     Queue,
@@ -63,7 +58,6 @@ MANY = 256
 PERSISTENT = 2
 CREATES = "queue.declare: creates it"
 AGAIN = "queue.declare: confirms the same again"
-RESERVED = "queue.declare: refuses a reserved name"
 KEPT = "restart: keeps durable queues"
 
 
@@ -79,84 +73,6 @@ def at_least_256_queues_are_possible(broker: Broker) -> None:
         for queue in queues:
             channel.send(Queue.Declare(queue, passive=passive, exclusive=True))
             channel.expect(Queue.DeclareOk)
-
-
-@scenario("0-9-1/queue.declare.queue.default-name")
-@broken_by("gives one name to all", rewrites(Queue.DeclareOk, queue="amq.gen"))
-@broken_by("gives no name", rewrites(Queue.DeclareOk, queue=""))
-@broken_by("wants a name", rejects(Queue.Declare, SYNTAX_ERROR, when=lambda declare: not declare.queue))
-@broken_by(
-    "makes a name and no queue",
-    changes("queue.declare: creates one with a generated name", effects=(generate_name,)),
-)
-@broken_by(
-    "counts for each connection by itself",
-    changes(
-        "queue.declare: creates one with a generated name",
-        effects=(
-            generate_name_of_the_connection,
-            create_queue,
-            bind_to_the_default_exchange,
-            becomes_current,
-        ),
-    ),
-)
-def empty_name_makes_a_new_queue_each_time(broker: Broker) -> None:
-    """Declares with an empty name on three channels of two connections give names of their own.
-
-    None of them is blank, and each is that of a queue that exists.
-    """
-    channels = [broker.channel(), broker.channel(), broker.channel(new_connection=True)]
-    names = []
-    for channel in 3 * channels:
-        channel.send(Queue.Declare(exclusive=True))
-        names.append(channel.expect(Queue.DeclareOk).queue)
-    different = len(set(filter(None, names)))
-    broker.judge("nine different names", f"{different} different names", different == len(names))
-    for channel, name in zip(3 * channels, names, strict=True):
-        channel.send(Queue.Declare(name, passive=True))
-        channel.expect(Queue.DeclareOk)
-
-
-@scenario("0-9-1/queue.declare.queue.reserved")
-@broken_by("makes it", drops(RESERVED))
-@broken_by("refuses it, and makes it all the same", changes(RESERVED, effects=(create_queue,)))
-@broken_by("gives another code", rewrites(Channel.Close, reply_code=COMMAND_INVALID))
-@broken_by(
-    "may not even be asked for it",
-    rejects(Queue.Declare, ACCESS_REFUSED, when=lambda d: d.passive and d.queue.startswith("amq.")),
-)
-def new_name_that_begins_with_amq_is_refused(broker: Broker) -> None:
-    """An ordinary name is taken, one that begins with "amq." refused with 403; before and after it is 404.
-
-    To ask with the passive option is allowed, so the answer is that of any name that is not there.
-    """
-    broker.channel().declare_queue(exclusive=True)
-    reserved = broker.name("queue", "amq.{}")
-    asked = Queue.Declare(reserved, passive=True), refused(NOT_FOUND)
-    for declare, legal in (asked, (Queue.Declare(reserved, exclusive=True), refused(ACCESS_REFUSED)), asked):
-        channel = broker.channel()
-        channel.send(declare)
-        channel.expect(*legal)
-
-
-@scenario("0-9-1/queue.declare.queue.syntax")
-@broken_by("takes any name", drops("queue.declare: refuses an illegal name"))
-@broken_by("takes no colon", rejects(Queue.Declare, SYNTAX_ERROR, when=lambda d: ":" in d.queue))
-@broken_by("gives another code", rewrites(Channel.Close, reply_code=ACCESS_REFUSED))
-def name_with_other_characters_is_refused(broker: Broker) -> None:
-    """Letters, digits, hyphen, underscore, period and colon make a name; each other character is refused."""
-    channel = broker.channel()
-    channel.send(Queue.Declare(broker.name("queue", "{}-_.:aZ09"), exclusive=True))
-    channel.expect(Queue.DeclareOk)
-    syntax_error = channel_closed(SYNTAX_ERROR) | connection_closed(SYNTAX_ERROR)
-    for illegal in ("{} ", "{}/", "{}#", "{}\u00e9"):
-        channel = broker.channel()
-        channel.send(Queue.Declare(broker.name("queue", illegal), exclusive=True))
-        channel.expect(
-            *refused(PRECONDITION_FAILED),
-            syntax_error.under("502 is the code for illegal values of a field"),
-        )
 
 
 @scenario("0-9-1/queue.declare.durable.persistence")

@@ -13,7 +13,8 @@ from harness.amqp0_9_1.entity_faults import (
     route_to_exchanges_first,
 )
 from harness.amqp0_9_1.outcomes import answered, channel_closed, connection_closed, message
-from harness.amqp0_9_1.peer.queue_table import becomes_current, create_queue, generate_name
+from harness.amqp0_9_1.peer.names import generate_name
+from harness.amqp0_9_1.peer.queue_table import becomes_current, create_queue
 from harness.amqp0_9_1.peer.routing import fanout
 from harness.amqp0_9_1.vocabulary import Basic, Exchange, Queue
 from scenarios.registry import broken_by, scenario

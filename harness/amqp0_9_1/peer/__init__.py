@@ -91,7 +91,8 @@ class Peer:
         """What a log may hold: how connections ended that were not closed by the hand-shake."""
         self._connections: weakref.WeakSet[Connection] = weakref.WeakSet()
         self._accepted = 0
-        self._names = 0
+        self.names = 0
+        """How many names it has made."""
         self.add_virtual_host("/")
 
     def add_virtual_host(self, name: str) -> None:
@@ -178,8 +179,8 @@ class Peer:
 
     def unique(self, prefix: str) -> str:
         """A name never given before."""
-        self._names += 1
-        return f"{prefix}{self._names}"
+        self.names += 1
+        return f"{prefix}{self.names}"
 
     def meet(self, state: State, turn: Turn) -> Row | None:
         """Take the first row for `state` and the turn's event whose condition holds, and return it."""

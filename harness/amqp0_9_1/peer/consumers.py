@@ -6,7 +6,7 @@ from harness.amqp0_9_1.peer.deliveries import stir_queues_of
 from harness.amqp0_9_1.peer.entities import Consumer
 from harness.amqp0_9_1.peer.events import ChannelState
 from harness.amqp0_9_1.peer.life import cancel_consumer
-from harness.amqp0_9_1.peer.names import use_of_a_queue
+from harness.amqp0_9_1.peer.names import first_free, use_of_a_queue
 from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.peer.rows import Row
 from harness.amqp0_9_1.peer.turn import Reply, Turn
@@ -70,9 +70,7 @@ def generate_tag(turn: Turn) -> None:
     if turn.policy.consumer_tags == "of the server":
         tag = turn.peer.unique("amq.ctag-")
     else:
-        taken = turn.channel.consumers
-        tags = (f"amq.ctag-{number}" for number in range(len(taken) + 1))
-        tag = next(each for each in tags if each not in taken)
+        tag = first_free("amq.ctag-", turn.channel.consumers)
     turn.event = turn.event.replace(consumer_tag=tag)
 
 

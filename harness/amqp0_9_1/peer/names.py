@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from harness.amqp0_9_1.compiled import Method
 from harness.amqp0_9_1.peer.events import ChannelState
@@ -23,6 +23,19 @@ def has_name_syntax(name: str, limit: int) -> bool:
 def is_reserved(name: str) -> bool:
     """Reserved for pre-declared and standardised entities."""
     return name.startswith("amq.")
+
+
+def first_free(prefix: str, taken: Collection[str]) -> str:
+    """The first name that is not taken, of those with this prefix and a number from zero on."""
+    names = (f"{prefix}{number}" for number in range(len(taken) + 1))
+    return next(each for each in names if each not in taken)
+
+
+def generate_name(turn: Turn) -> None:
+    """A blank name stands for a new unique one, by the policy one that is free (default-name)."""
+    free = turn.policy.queue_names == "free"
+    name = first_free("amq.gen-", turn.host.queues) if free else turn.peer.unique("amq.gen-")
+    turn.event = turn.event.replace(queue=name)
 
 
 def exchange_is_missing(turn: Turn) -> bool:

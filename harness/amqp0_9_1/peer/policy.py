@@ -98,6 +98,8 @@ class Policy:
     """Silent document: Tune-Ok with less than frame-min-size: ends in silence, or 4096 counts as agreed."""
     consumer_tags: Literal["of the server", "of the channel"] = "of the server"
     """Tags are unique and local to a channel: counted for all channels together, or for each."""
+    queue_names: Literal["never again", "free"] = "never again"
+    """A name made is unique among queues: none ever given comes again, or the first that is free does."""
     channel_max_is: Literal["highest number", "count"] = "highest number"
     """A22. What channel-max limits."""
     no_virtual_host: Refusal | Silent = Refusal(INVALID_PATH)
@@ -147,8 +149,6 @@ class Policy:
     """How the socket is closed, which the document leaves to TCP."""
     silent_close_delay: float = 0.0
     """4.10.2 advises a pause of several seconds before a refused negotiation is closed."""
-    overflow: Literal["deliver", "hold back"] = "deliver"
-    """basic.02: what comes in an overflow is delivered after it, or kept on disk until a restart."""
     content_too_large: int = CONTENT_TOO_LARGE
     """4.9 leaves limits open: a content beyond ours is too large (311), or there is no room for it (506)."""
     linger: float = 0.0
@@ -215,6 +215,7 @@ _OTHERS: Final[Mapping[str, Sequence[Any]]] = {
     "tune_zero": ["refuse"],
     "frame_max_below_minimum": ["raise"],
     "consumer_tags": ["of the channel"],
+    "queue_names": ["free"],
     "channel_max_is": ["count"],
     "no_virtual_host": [Refusal(NOT_ALLOWED), "silent"],
     "no_permission": ["silent"],
@@ -239,7 +240,6 @@ _OTHERS: Final[Mapping[str, Sequence[Any]]] = {
     "pause_publishers_at": [200],
     "socket_close": ["rst"],
     "silent_close_delay": [3.0],
-    "overflow": ["hold back"],
     "content_too_large": [RESOURCE_ERROR],
     "linger": [30.0],
     "restart_notice": ["close"],

@@ -11,6 +11,7 @@ from harness.amqp0_9_1.peer.life import delete_queue
 from harness.amqp0_9_1.peer.names import (
     default_exchange_is_kept,
     exchange_is_missing,
+    generate_name,
     has_name_syntax,
     is_reserved,
     queue_is_locked,
@@ -31,11 +32,6 @@ from harness.amqp0_9_1.vocabulary import (
 )
 
 OPEN = ChannelState.OPEN
-
-
-def generate_name(turn: Turn) -> None:
-    """A blank name stands for a new unique one (queue.declare.queue.default-name)."""
-    turn.event = turn.event.replace(queue=turn.peer.unique("amq.gen-"))
 
 
 def has_no_name(turn: Turn) -> bool:
