@@ -167,6 +167,32 @@ def header_comes_again_with_all_it_had(broker: Broker) -> None:
     heir.expect(with_all(sent, Basic.Deliver))
 
 
+ROUTED_BY = ("CC", "BCC")
+"""Headers in which some servers look for further routing keys."""
+
+
+def without(name: str) -> Any:
+    """A content header that has lost an entry of its headers."""
+
+    def change(frame: Frame) -> Frame:
+        headers = getattr(frame.content_header().properties, "headers", None) or {}
+        kept = {each: value for each, value in headers.items() if each != name}
+        return altered(headers=kept)(frame) if kept != headers else frame
+
+    return change
+
+
+@scenario("0-9-1/prose/3.1.1.headers-with-a-use-kept")
+@broken_by("keeps who else got it to itself", spoils(is_header, without("BCC")))
+@broken_by("takes further keys away when it delivers", spoils(is_header, without("CC"), Basic.Deliver))
+@broken_by("takes them away when it returns", spoils(is_header, without("CC"), Basic.Return))
+def headers_that_servers_route_by_are_kept(broker: Broker) -> None:
+    """A message with routing keys in a header comes with it, got, delivered and returned."""
+    refused = (channel_closed() | connection_closed()).recorded(ITS_TYPES)
+    for name in ROUTED_BY:
+        all_ways_keep(broker, {"headers": {name: [broker.name("queue")]}}, refused)
+
+
 def with_all(sent: Mapping[str, Any], way: Way) -> Outcome:
     """The message, come this way, with all properties that were sent, and all entries of its headers."""
     simple = {name: value for name, value in sent.items() if name != "headers"}
@@ -178,4 +204,4 @@ def with_all(sent: Mapping[str, Any], way: Way) -> Outcome:
         came: Mapping[str, Any] = getattr(seen.properties, "headers", None) or {}
         return all(name in came and came[name] == value for name, value in sent["headers"].items())
 
-    return Outcome(f"{plain.says}, and all its headers", matches)
+    return Outcome(f"{plain.says}, and the headers {', '.join(sent['headers'])}", matches)
