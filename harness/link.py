@@ -152,10 +152,12 @@ class Link(ABC, Generic[Unit, Sight]):
         for start in range(0, len(octets), PIECE):
             if start:
                 self._check_time()
+            began = self.now()
             # A peer that no longer reads costs one time-out, not one for every frame.
-            if not self._deaf:
-                self._deaf = not self.transport.send(octets[start : start + PIECE])
-                self._moved_at = self.now() if start else self._moved_at
+            self._deaf = self._deaf or not self.transport.send(octets[start : start + PIECE])
+            # What was not taken at once was moving, and so was the piece before this one.
+            if not self._deaf and (start or self.now() - began > LEAVING):
+                self._moved_at = self.now()
 
     def shut(self) -> None:
         """End our stream and go on reading: a half-close. Raises NotRun where the transport has none."""
@@ -230,8 +232,7 @@ class Link(ABC, Generic[Unit, Sight]):
         Nobody holds us beyond the scenario's own deadline in real time. Raises OverBudget.
         """
         self._check_time()
-        now = self.now()
-        if now > deadline and self._looked_at > deadline:
+        if (now := self.now()) > deadline and self._looked_at > deadline:
             return False
         self._looked_at = now
         until = min(max(deadline, now), now + self.context.deadline.left)

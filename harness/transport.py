@@ -164,8 +164,8 @@ class TcpTransport:
         if self._end is not None:
             return self._end
         try:
-            # A deadline already passed still takes what has arrived.
-            self._socket.settimeout(max(deadline - self.now(), 0.000001))
+            # A deadline already passed waits for nothing, and still takes what has arrived.
+            self._socket.settimeout(max(deadline - self.now(), 0.0))
             octets = self._socket.recv(65536)
         except (TimeoutError, BlockingIOError):
             return None

@@ -183,6 +183,34 @@ def test_time_that_is_up_says_whether_anything_was_moving(moving: bool, stop: ty
     assert type(stopped.value) is stop
 
 
+class Blocking(Timed):
+    """Takes what is sent after so many seconds, or gives it up."""
+
+    def __init__(self, seconds: float, takes: bool) -> None:
+        super().__init__(())
+        self.seconds, self.takes = seconds, takes
+
+    def send(self, octets: bytes) -> bool:
+        del octets
+        self.clock += self.seconds
+        return self.takes
+
+
+@pytest.mark.parametrize(
+    ("seconds", "takes", "stop"),
+    [(9.0, True, StillComing), (0.0, True, OverBudget), (9.0, False, OverBudget)],
+)
+def test_time_that_is_up_behind_a_long_send_is_no_error(
+    seconds: float, takes: bool, stop: type[OverBudget]
+) -> None:
+    client = Link0_9_1(Blocking(seconds, takes), Context(Kept(), "test"), "c1", "protocol")
+    client._push(ANSWER)
+    client.context.deadline = Deadline(at=0.0)
+    with pytest.raises(OverBudget) as stopped:
+        client.next(1, 1.0)
+    assert type(stopped.value) is stop
+
+
 @pytest.mark.parametrize(("late", "stop"), [(0.0, Unmet), (1.0, Late)])
 def test_silence_is_no_finding_where_this_machine_was_late(late: float, stop: type[Exception]) -> None:
     client, _ = link(Link0_9_1, late=late)
