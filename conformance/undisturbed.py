@@ -16,7 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from conformance.events import read, rule_results
+from conformance.events import RunEnded, read, rule_results
+from conformance.gate import Exit
 from conformance.results import RuleResult
 from conformance.verdicts import Verdict
 from harness.through import names
@@ -27,6 +28,12 @@ BUDGET = 14_400
 """Seconds for one run."""
 EXCUSED = frozenset({Verdict.INCONCLUSIVE})
 """What a rule may become where octets do not get through in time: it is named, and nobody is accused."""
+WHOLE = frozenset({Exit.MET, Exit.NOT_MET})
+"""What a run ends with that judged all it was to judge."""
+
+
+class BrokenOff(Exception):
+    """A run did not come to its end; the message is its own sentence."""
 
 
 @contextmanager
@@ -42,12 +49,18 @@ def busy_loops() -> Iterator[None]:
 
 
 def judged(target: str, folder: Path, selectors: Sequence[str] = ()) -> Mapping[str, RuleResult]:
-    """What each rule comes to on a target, in a run of its own."""
+    """What each rule comes to on a target, in a run of its own.
+
+    Raises BrokenOff where the run did not come to its end: what it left out is no difference.
+    """
     command = [
         sys.executable, "-m", "conformance.cli", "run", *selectors,
         "--target", target, "--output", str(folder), "--budget", str(BUDGET),
     ]  # fmt: skip
     subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
+    ends = [line.event for line in read(folder, "run-ended") if isinstance(line.event, RunEnded)]
+    if not ends or ends[-1].exit_status not in WHOLE:
+        raise BrokenOff(ends[-1].sentence if ends else f"{target}: the run did not end")
     return {each.rule: each for each in rule_results(read(folder, "judged"))}
 
 
@@ -74,21 +87,36 @@ def differences(
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Judge and compare; 1 when a verdict differs without excuse."""
+    """Judge and compare; 1 when a verdict differs without excuse, or a run does not come to its end."""
     target, *chosen = arguments
     rules = tuple(each.removeprefix("--rules=") for each in chosen if each.startswith("--rules="))
     wanted = [each for each in chosen if not each.startswith("--rules=")] or [BUSY, *names()]
     place = Path(os.environ.get("RUNS") or tempfile.mkdtemp(prefix="undisturbed-"))
-    quiet = judged(target, place / "quiet", rules)
-    worse = False
+    try:
+        quiet = judged(target, place / "quiet", rules)
+    except BrokenOff as broken:
+        sys.stdout.write(f"! {broken}\n")
+        return 1
+    worse = not quiet
     for name in wanted:
-        found = list(differences(quiet, disturbed(name, target, place / name, rules)))
-        sys.stdout.write(f"{name}: {len(found)} of {len(quiet)} rules differ\n")
-        for excused, told in found:
+        for excused, told in _compared(name, quiet, target, place / name, rules):
             worse |= not excused
-            sys.stdout.write(f"  {'' if excused else '! '}{told}\n")
-        sys.stdout.flush()
-    return int(worse or not quiet)
+            sys.stdout.write(f"{'  ' if excused else '! '}{told}\n")
+            sys.stdout.flush()
+    return int(worse)
+
+
+def _compared(
+    name: str, quiet: Mapping[str, RuleResult], target: str, folder: Path, rules: Sequence[str]
+) -> Iterator[tuple[bool, str]]:
+    """Lines about the run with `name`, and whether each is nothing to worry about."""
+    try:
+        found = list(differences(quiet, disturbed(name, target, folder, rules)))
+    except BrokenOff as broken:
+        yield False, f"{name}: {broken}"
+        return
+    yield True, f"{name}: {len(found)} of {len(quiet)} rules differ"
+    yield from found
 
 
 if __name__ == "__main__":

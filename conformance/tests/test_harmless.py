@@ -209,4 +209,14 @@ def test_whole_runs_are_compared_by_the_command(capsys: pytest.CaptureFixture[st
         main(["embedded", "delay", "more-locales", "--rules=1-0/2.4.1*", "--rules=0-9-1/queue.bind.*"]) == 0
     )
     said = capsys.readouterr().out
-    assert [line.partition(" of ")[0] for line in said.splitlines()] == ["delay: 0", "more-locales: 0"]
+    assert [line.strip().partition(" of ")[0] for line in said.splitlines()] == [
+        "delay: 0",
+        "more-locales: 0",
+    ]
+
+
+def test_a_run_that_broke_off_is_no_comparison(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["amqp://127.0.0.1:1", "--rules=1-0/2.4.1*"]) == 1
+    said = capsys.readouterr().out
+    assert said.startswith("! ")
+    assert "cannot be reached" in said
