@@ -40,6 +40,11 @@ class _Line:
     """The client has ended its stream."""
     held: bool = False
     """So much is on its way to the peer that nothing more is read."""
+    holding: Holding | None = field(init=False)
+    """The peer, where it takes only so much at a time."""
+
+    def __post_init__(self) -> None:
+        self.holding = self.peer if isinstance(self.peer, Holding) else None
 
 
 class TcpPeer:
@@ -214,7 +219,7 @@ class TcpPeer:
 
     def _hold(self, line: _Line) -> None:
         """Read no more than the way to the peer bears."""
-        full = isinstance(line.peer, Holding) and line.peer.full
+        full = line.holding is not None and line.holding.full
         if full is not line.held and line.socket in self._lines and not line.heard:
             line.held = full
             self._watch(line, reading=not full)

@@ -97,6 +97,8 @@ class Slowed:
         self, way: Way, inner: PeerConnection, clock: Callable[[], float], others: Collection[Slowed]
     ) -> None:
         self._inner, self._clock, self._delay, self._others = inner, clock, way.delay, others
+        # Asked once: looking whether an object fits a protocol costs more than passing an octet on.
+        self._holding = inner if isinstance(inner, Holding) else None
         self._to_peer, self._to_client = _Lane(way), _Lane(way)
         self._ends: float | None = None
         self._ended = False
@@ -144,7 +146,7 @@ class Slowed:
 
     def next_timer(self) -> float | None:
         """When the next piece arrives, or the peer acts by itself."""
-        held = isinstance(self._inner, Holding) and self._inner.full
+        held = self._holding and self._holding.full
         times = [
             self._to_client.due,
             None if held else self._to_peer.due,
@@ -166,9 +168,7 @@ class Slowed:
 
     def _deliver(self) -> None:
         now = self._clock()
-        while not (isinstance(self._inner, Holding) and self._inner.full) and (
-            piece := self._to_peer.arrived(now)
-        ):
+        while not (self._holding and self._holding.full) and (piece := self._to_peer.arrived(now)):
             self._inner.receive(piece)
         if self._ended and not self._to_peer.coming:
             self._ended = False

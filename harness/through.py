@@ -23,7 +23,7 @@ from harness.transport import TcpTransport, Transport
 
 WAYS: Mapping[str, Way] = {
     "slow": Way(rate=20_000, delay=0.05),
-    "octets": Way(rate=5_000, piece=1),
+    "octets": Way(rate=20_000, piece=1),
     "delay": Way(delay=0.02),
 }
 """Ways of octets by name; each connection has one of its own."""

@@ -229,6 +229,7 @@ class MemoryTransport:
         self._pause = pause or Pause()
         self._waiting = b""
         self._peer: PeerConnection = server.connect(clock.seconds)
+        self._queueing = self._peer if isinstance(self._peer, Queueing) else None
         self._open = True
 
     def now(self) -> float:
@@ -253,7 +254,7 @@ class MemoryTransport:
 
     def outgoing(self) -> int:
         """How many octets a slow peer has not been given yet."""
-        return self._peer.outgoing() if isinstance(self._peer, Queueing) else 0
+        return self._queueing.outgoing() if self._queueing else 0
 
     def shut(self) -> None:
         """End our stream; what the peer still says can be received."""
