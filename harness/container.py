@@ -6,13 +6,9 @@ knows one. The ports are ours, not of the engine's choice: those would be others
 
 from __future__ import annotations
 
-import io
-import tarfile
 import time
-from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from collections.abc import Mapping
 from contextlib import closing
-from threading import Thread
 from typing import Any, Self
 
 import docker
@@ -23,6 +19,7 @@ from docker.utils import parse_repository_tag
 from harness.bridge import BridgedTransport, ProxiedTransport, bridged
 from harness.container_custody import ANSWER, ContainerCustody
 from harness.container_description import ContainerDescription, containers, describing
+from harness.container_inside import archive, execute
 from harness.described import DescribedTarget, said
 from harness.description import fill
 from harness.dialect import dialect, documents
@@ -243,7 +240,7 @@ class ContainerTarget(DescribedTarget):
             )
             if described.files:
                 made.put_archive(
-                    "/", _archive({name: fill(text, values) for name, text in described.files.items()})
+                    "/", archive({name: fill(text, values) for name, text in described.files.items()})
                 )
         return str(made.id)
 
@@ -295,60 +292,7 @@ class ContainerTarget(DescribedTarget):
             return self._client.api.inspect_container(self._running())  # type: ignore[no-any-return]
 
     def _execute(self, command: tuple[str, ...]) -> str:
-        """What a command prints inside. Raises TargetError where it fails or takes too long."""
-        within, shown = self._description.within, command[0].rpartition("/")[2]
-        deadline = time.monotonic() + within
-        api = self._client.api
-
-        def output() -> bytes:
-            written = b""
-            for piece in api.exec_start(identity, stream=True):
-                written += piece
-                if time.monotonic() > deadline:
-                    break
-            return written
-
-        with speaking(f"{shown} could not be run in the container"):
-            identity = api.exec_create(self._running(), list(command))["Id"]
-            try:
-                printed = _within(within, output).decode(errors="replace")
-                status = api.exec_inspect(identity)["ExitCode"]
-            except TimeoutError:
-                status = None
-        if status is None:
-            raise TargetError(f"{shown} did not end within {within:g} s.")
-        if status != 0:
-            raise TargetError(f"{shown} ended with status {status}: {said(printed)}")
-        return printed
-
-
-def _within(seconds: float, work: Callable[[], bytes]) -> bytes:
-    """What `work` returns; TimeoutError if it takes longer.
-
-    The engine's client waits for a silent stream without end. Work that is given up ends with the container.
-    """
-    done: Future[bytes] = Future()
-
-    def settle() -> None:
-        try:
-            done.set_result(work())
-        except Exception as error:
-            done.set_exception(error)
-
-    Thread(target=settle, daemon=True).start()
-    return done.result(seconds)
-
-
-def _archive(files: Mapping[str, str]) -> bytes:
-    """The files as a tape archive, each readable by whatever user the broker runs as."""
-    written = io.BytesIO()
-    with closing(tarfile.open(fileobj=written, mode="w")) as archive:
-        for path, text in files.items():
-            content = text.encode()
-            entry = tarfile.TarInfo(path.lstrip("/"))
-            entry.size, entry.mode, entry.mtime = len(content), 0o644, int(time.time())
-            archive.addfile(entry, io.BytesIO(content))
-    return written.getvalue()
+        return execute(self._client.api, self._running(), command, self._description.within)
 
 
 def _is_about_a_port(error: APIError) -> bool:

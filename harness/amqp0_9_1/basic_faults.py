@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from harness.amqp0_9_1.deviations import Fault
 from harness.amqp0_9_1.frames import OVERHEAD
 from harness.amqp0_9_1.peer.basic_table import (
     named,
@@ -18,6 +19,7 @@ from harness.amqp0_9_1.peer.life import (
     is_persistent,
     requeue,
 )
+from harness.amqp0_9_1.peer.rows import Effect
 from harness.amqp0_9_1.peer.session import Channel
 from harness.amqp0_9_1.peer.strategies import cut_to_frames, hears, in_turn, may_have
 from harness.amqp0_9_1.peer.turn import Reply, Turn, WithContent
@@ -49,6 +51,15 @@ def drop_the_newest(turn: Turn) -> None:
 def drop_the_oldest(turn: Turn) -> None:
     """Discards the message that would be due next."""
     turn.subject.remove(next(iter(turn.subject)))
+
+
+def counts_what_it_discards(*in_a_restart: Effect) -> Fault:
+    """Discards what comes in an overflow and goes on counting it; `in_a_restart` that may come to an end."""
+    return Fault(
+        lambda tables: tables.replacing(
+            "overflow: holds back what comes", condition=memory_is_exhausted
+        ).replacing("restart: gives back what was held back", effects=in_a_restart)
+    )
 
 
 # -- priorities ----------------------------------------------------------------------------------------

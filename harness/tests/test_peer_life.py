@@ -169,6 +169,25 @@ def test_persistent_messages_in_durable_queues_outlive_a_restart() -> None:
     assert [(each.body[0], each.method.redelivered) for each in got if each] == [(1, True), (3, False)]
 
 
+def test_what_comes_in_an_overflow_may_be_held_back_until_a_restart() -> None:
+    server = peer(overflow="hold back")
+    client = Client(server)
+    client.declare(durable=True)
+    client.publish(body=b"before", delivery_mode=2)
+    server.use("memory-alarm")
+    client.publish(body=b"during", delivery_mode=2)
+    client.publish(body=b"transient")
+    server.use("lift-memory-alarm")
+    client.publish(body=b"after", delivery_mode=2)
+    assert [client.get(no_ack=True).body for _ in range(2)] == [b"before", b"after"]
+    assert client.get() is None
+    assert client.count() == (2, 0)
+    server.restart()
+    client = Client(server)
+    assert client.get(no_ack=True).body == b"during"
+    assert client.count() == (0, 0)
+
+
 def test_uncommitted_and_exclusive_things_are_gone_after_a_restart() -> None:
     server = peer()
     client = Client(server)

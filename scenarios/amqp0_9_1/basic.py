@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from harness.amqp0_9_1.basic_faults import (
     all_that_are_out,
+    counts_what_it_discards,
     drop_the_newest,
     drop_the_oldest,
     five_is_low,
@@ -25,11 +26,12 @@ from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.connection import AmqpChannel
 from harness.amqp0_9_1.deviations import answers, changes, drops, ignores, rejects, swaps
 from harness.amqp0_9_1.faults import persistent_first
-from harness.amqp0_9_1.outcomes import answered, message, silence
+from harness.amqp0_9_1.outcomes import Received, answered, message, silence
+from harness.amqp0_9_1.peer.life import lose
 from harness.amqp0_9_1.settling_faults import persistent_due
 from harness.amqp0_9_1.vocabulary import NOT_IMPLEMENTED, Basic, Channel, Exchange
 from harness.context import RESTART, Restart
-from harness.link import Silence
+from harness.expect import Outcome
 from scenarios.registry import broken_by, scenario
 
 TRANSIENT, PERSISTENT = 1, 2
@@ -40,9 +42,9 @@ ALARM = ("memory-alarm", "lift-memory-alarm")
 They concern everybody: scenarios that use them run alone.
 """
 
-BODY = bytes(1024)
+SIZE = 1024
 MANY = 100
-"""Messages of 1 KiB before and again during an overflow: they fit into a socket that nobody reads."""
+"""Messages of so many octets before and again during an overflow: they fit into a socket nobody reads."""
 
 NOTHING = replace(answered(Exchange.DeclareOk), says="nothing before the answer to a later method")
 """Used with the fence that the same scenario sends."""
@@ -61,10 +63,12 @@ def overflow(broker: Broker) -> Iterator[int]:
         broker.facility("lift-memory-alarm")
 
 
-def fill(channel: AmqpChannel, queue: str, delivery_mode: int, count: int) -> None:
-    """Publish messages in one go: a Channel.Flow would come too late for them."""
-    for _ in range(count):
-        channel.publish(BODY, key=queue, delivery_mode=delivery_mode)
+def fill(channel: AmqpChannel, queue: str, delivery_mode: int, numbers: range) -> set[bytes]:
+    """Publish numbered messages in one go: a Channel.Flow would come too late. Returns their bodies."""
+    bodies = [number.to_bytes(SIZE) for number in numbers]
+    for body in bodies:
+        channel.publish(body, key=queue, delivery_mode=delivery_mode)
+    return set(bodies)
 
 
 @scenario("0-9-1/basic.01")
@@ -109,30 +113,55 @@ def persistent_message_is_there_after_a_restart(broker: Broker) -> Iterator[Rest
         answer=None,
     ),
 )
+@broken_by("discards new messages and counts them for ever", counts_what_it_discards())
+@broken_by("discards new messages and counts them until a restart", counts_what_it_discards(lose))
 def persistent_messages_outlive_an_overflow(broker: Broker) -> None:
     """Persistent messages published before and during an overflow are all delivered after it.
 
-    What is held back for good, but still counted in the queue, was not discarded.
+    What is held back then must still be counted in the queue, and come after a restart if there can be one.
     """
     channel = broker.channel()
     queue = channel.declare_queue(durable=True)
-    fill(channel, queue, PERSISTENT, MANY)
+    left = fill(channel, queue, PERSISTENT, range(MANY))
     channel.depth(queue)
     reader = broker.channel(new_connection=True)
     with overflow(broker) as many:
-        fill(channel, queue, PERSISTENT, many)
+        left |= fill(channel, queue, PERSISTENT, range(MANY, MANY + many))
         reader.fence()  # what was sent before has arrived, whether the broker reads it now or later
     reader.consume(queue, no_ack=True)
-    delivered, held_back = (
-        message(Basic.Deliver, BODY),
-        silence().under("not discarded, as it is in the queue"),
-    )
-    left = MANY + many
-    while left and not isinstance(reader.expect(delivered, held_back), Silence):
-        left -= 1
+    take(reader, left, silence().under("what is held back until a restart is not discarded"))
     if left:
-        broker.judge("the others still in the queue", "messages gone", channel.depth(queue) == left)
-        broker.note(f"{left} messages are in the queue and are not delivered")
+        broker.note(f"{len(left)} messages are held back")
+        broker.judge("the others still in the queue", "messages gone", channel.depth(queue) == len(left))
+        come_after_a_restart(broker, channel, queue, left)
+
+
+def take(reader: AmqpChannel, left: set[bytes], *otherwise: Outcome) -> None:
+    """Judge that deliveries come until no body is `left`, or one of the other legal outcomes."""
+    while left:
+        seen = reader.observe(message(Basic.Deliver), *otherwise)
+        if not isinstance(seen, Received):
+            return
+        left.discard(seen.body)
+
+
+def come_after_a_restart(broker: Broker, channel: AmqpChannel, queue: str, left: set[bytes]) -> None:
+    """Judge that the messages `left` in the queue come when the target was restarted, as a control does."""
+    if "restart" not in broker.context.facilities:
+        broker.note("that they are still counted has to do: the target cannot be restarted")
+        return
+    control = channel.declare_queue(durable=True)
+    channel.publish(b"control", key=control, delivery_mode=PERSISTENT)
+    channel.depth(control)
+    channel.settle()
+    broker.hang_up()
+    broker.facility("restart")
+    reader = broker.channel()
+    reader.consume(control, no_ack=True)
+    reader.deliveries(1)
+    reader.consume(queue, no_ack=True)
+    take(reader, left)
+    broker.note("they come after a restart")
 
 
 @scenario("0-9-1/basic.03", needs=ALARM, disruptive=True, alone=True)
@@ -147,7 +176,7 @@ def flow_in_an_overflow_is_recorded(broker: Broker) -> None:
     queues = [channel.declare_queue(durable=True) for channel, _ in publishers]
     with overflow(broker) as many:
         for (channel, mode), queue in zip(publishers, queues, strict=True):
-            fill(channel, queue, mode, many)
+            fill(channel, queue, mode, range(many))
             seen = channel.expect(answered(Channel.Flow).recorded(), silence().recorded())
             if isinstance(seen, Channel.Flow):
                 channel.send(Channel.FlowOk(seen.active))

@@ -81,6 +81,8 @@ class Entry:
     """The client it was delivered to before, which is preferred for redelivery."""
     avoid: tuple[Channel, ...] = ()
     """The channels that rejected it."""
+    held_back: bool = False
+    """Nobody may have it until the server was restarted."""
 
 
 @dataclass(slots=True, eq=False)

@@ -177,6 +177,17 @@ def pause_publisher(turn: Turn) -> None:
     turn.channel.flow_asked += 1
 
 
+def hold_back(turn: Turn) -> None:
+    """Keep the message that came last where no consumer gets it."""
+    newest = max(turn.subject, key=lambda entry: entry.serial)
+    newest.held_back = True
+
+
+def give_back(turn: Turn) -> None:
+    """Let a message that was held back be delivered again."""
+    turn.subject.held_back = False
+
+
 def resume_publishers(turn: Turn) -> None:
     """Let all publishers go on."""
     for channel in turn.host.paused:
@@ -243,6 +254,16 @@ def queue_is_long(turn: Turn) -> bool:
     if limit is None or turn.channel in turn.host.paused:
         return False
     return turn.peer.alarm or len(turn.subject) >= limit
+
+
+def overflow_is_held_back(turn: Turn) -> bool:
+    """Every queue counts as overflowing, and the policy holds back what comes then."""
+    return turn.peer.alarm and turn.policy.overflow == "hold back"
+
+
+def is_held_back(turn: Turn) -> bool:
+    """A persistent message that an overflow has held back."""
+    return is_persistent(turn) and turn.subject.held_back
 
 
 def queue_is_short_again(turn: Turn) -> bool:
@@ -313,6 +334,7 @@ _DELIVERIES = (
         effects=(mark_redelivered, prefer_original_client, put_back),
     ),
     Row("reject: without requeue dead-letters", Thing.DELIVERY, Discarded, effects=(bury_delivery,)),
+    Row("overflow: holds back what comes", Thing.QUEUE, Lengthened, overflow_is_held_back, (hold_back,)),
     Row(
         "overflow: asks the publisher to pause",
         Thing.QUEUE,
@@ -333,6 +355,7 @@ _RESTART = (
     Row("restart: drops transient exchanges", Thing.EXCHANGE, Restarting, effects=(delete_exchange,)),
     Row("restart: keeps bindings between durable ends", Thing.BINDING, Restarting, joins_durable_ends),
     Row("restart: drops other bindings", Thing.BINDING, Restarting, effects=(remove_binding,)),
+    Row("restart: gives back what was held back", Thing.MESSAGE, Restarting, is_held_back, (give_back,)),
     Row("restart: keeps persistent messages", Thing.MESSAGE, Restarting, is_persistent),
     Row("restart: loses other messages", Thing.MESSAGE, Restarting, effects=(lose,)),
 )

@@ -149,6 +149,8 @@ class Policy:
     """How the socket is closed, which the document leaves to TCP."""
     silent_close_delay: float = 0.0
     """4.10.2 advises a pause of several seconds before a refused negotiation is closed."""
+    overflow: Literal["deliver", "hold back"] = "deliver"
+    """basic.02: what comes in an overflow is delivered after it, or kept on disk until a restart."""
     content_too_large: int = CONTENT_TOO_LARGE
     """4.9 leaves limits open: a content beyond ours is too large (311), or there is no room for it (506)."""
     linger: float = 0.0
@@ -240,6 +242,7 @@ _OTHERS: Final[Mapping[str, Sequence[Any]]] = {
     "pause_publishers_at": [200],
     "socket_close": ["rst"],
     "silent_close_delay": [3.0],
+    "overflow": ["hold back"],
     "content_too_large": [RESOURCE_ERROR],
     "linger": [30.0],
     "restart_notice": ["close"],
