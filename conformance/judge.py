@@ -322,9 +322,9 @@ class Judge:
         except (Unreachable, TargetDied):
             raise
         except Exception as failure:
-            play.stop, barrier = failure, play.context.barrier
-            if barrier and barrier.rule != play.rule.id and barrier.explains(failure):
-                play.stop = Blocked(barrier.rule, str(failure))
+            play.stop, rule = failure, play.context.blocking(failure)
+            if rule not in ("", play.rule.id):
+                play.stop = Blocked(rule, str(failure))
         play.seconds += time.monotonic() - began
 
     def _deadline(self) -> Deadline:

@@ -10,7 +10,7 @@ from enum import Enum
 from itertools import count
 from typing import Any
 
-from harness.expect import Barrier, Blocked, ControlFailed, OverBudget, Stop
+from harness.expect import SILENCE, Barrier, Blocked, ControlFailed, OverBudget, Stop, Unmet
 from harness.journal import Breached, Declared, Event, Journal, Noted
 from harness.leniency import Leniency
 from harness.transport import Queueing
@@ -113,7 +113,9 @@ class Context:
     are kept with a line about them. `units` and `octets` count what has been received on all connections.
     `timed` says that time has been measured, which may decide, and `late` how many seconds this machine was
     late at worst. `barrier` is where the probe got no further, `breaches` are the faults that were read all
-    the same. `queues` are the transports of open connections that know what of ours is still on its way.
+    the same; `astray` is the rule of one that came elsewhere than it was due, `unplaced` that it is
+    not certain where that was.
+    `queues` are the transports of open connections that know what of ours is still on its way.
     """
 
     journal: Journal
@@ -137,6 +139,8 @@ class Context:
     late: float = 0.0
     barrier: Barrier | None = None
     breaches: list[Breached] = field(default_factory=list)
+    astray: str = ""
+    unplaced: bool = False
     queues: list[Queueing] = field(default_factory=list)
 
     def watch_only(self, document: str) -> None:
@@ -181,6 +185,17 @@ class Context:
         if self.barrier is not None and what in self.barrier.steps:
             return Blocked(self.barrier.rule, f"{what} was answered by {actual}")
         return ControlFailed(what, actual, lost)
+
+    def blocking(self, failure: Exception) -> str:
+        """The rule that the peer broke and by which a scenario failed; empty without one.
+
+        What it missed had met the barrier, or may have come elsewhere than it was due.
+        """
+        if self.barrier is not None and self.barrier.explains(failure):
+            return self.barrier.rule
+        if isinstance(failure, Unmet | ControlFailed):
+            return self.astray if self.unplaced or failure.actual == SILENCE else ""
+        return self.astray if isinstance(failure, OverBudget) or not isinstance(failure, Stop) else ""
 
     def spend(self, seconds: float) -> None:
         """Account for time spent waiting. Raises OverBudget when the scenario has had its share."""

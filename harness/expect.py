@@ -12,6 +12,9 @@ from typing import Any
 
 from harness.journal import Grade
 
+SILENCE = "silence"
+"""The signature of nothing that came, whatever the protocol."""
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:

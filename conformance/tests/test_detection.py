@@ -20,11 +20,13 @@ from conformance.detection import (
     SAMPLE,
     Bench,
     Fate,
+    Memory,
     deviations,
     in_memory,
     judge_rule,
     missing_deviations,
 )
+from conformance.events import Judged
 from conformance.mutation import mutate, passes_on_fakes
 from conformance.tests.conftest import command_line, environment
 from conformance.verdicts import Verdict
@@ -33,6 +35,7 @@ from harness.amqp1_0.deviations import Fault as Fault1_0
 from harness.deviation import Deviation
 from harness.dialect import dialect, protocol
 from harness.embedded import EmbeddedTarget
+from harness.journal import Breached
 from scenarios.registry import checks
 from spec.catalogue import catalogue
 
@@ -169,7 +172,12 @@ def test_no_scenario_fails_on_a_legal_variant(document: str, name: str, policy: 
     legal = {Verdict.PASS, Verdict.INFO, Verdict.WARN, Verdict.INAPPLICABLE}
     touches, rules = dialect(document).touches, checked(document)
     met = [rule for rule in rules if touches(policy, bench.footprints[rule.id])]
-    judged = {rule.id: judge_rule(rule, EmbeddedTarget(None, policy), bare=True) for rule in met}
+    judged, breaches = dict[str, Judged](), list[Breached]()
+    for rule in met:
+        evidence = Memory()
+        judged[rule.id] = judge_rule(rule, EmbeddedTarget(None, policy), evidence, bare=True)
+        breaches += (each.event for each in evidence.lines if isinstance(each.event, Breached))
+    assert breaches == []
     without = DOCUMENTS[document].without.get(name, frozenset())
     assert {rule for rule, each in judged.items() if each.verdict is Verdict.NOT_RUN} == without
     assert [each for rule, each in judged.items() if rule not in without and each.verdict not in legal] == []

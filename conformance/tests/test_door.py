@@ -26,14 +26,16 @@ from harness.amqp0_9_1.frame_faults import (
     START,
     TUNE,
     before_it,
+    next_channel,
     on_channel,
+    sent_on,
     with_more,
     with_properties,
     without_its_last,
 )
 from harness.amqp0_9_1.frames import METHOD, PROTOCOL_HEADER, Frame, RawFrame
 from harness.amqp0_9_1.tables import shortstr
-from harness.amqp0_9_1.vocabulary import NOT_ALLOWED, NOT_IMPLEMENTED, Channel, Connection
+from harness.amqp0_9_1.vocabulary import NOT_ALLOWED, NOT_IMPLEMENTED, Channel, Connection, Queue
 from harness.dialect import dialect, protocol
 from harness.embedded import EmbeddedTarget
 from harness.journal import Breached
@@ -43,8 +45,17 @@ from spec.catalogue import catalogue
 DOCUMENT = "0-9-1"
 DOCUMENTS = tuple(each.prefix for each in catalogue().documents if protocol(each.prefix) == DOCUMENT)
 PROSE, GRAMMAR = f"{DOCUMENT}/prose/", f"{DOCUMENT}/grammar/"
+CHANNELS = f"{PROSE}2.3.1.frames-on-their-channel"
+CHANNEL_OPEN_OK, DECLARE_OK, CLOSE = (
+    sent_on(each, bool) for each in (Channel.OpenOk, Queue.DeclareOk, Channel.Close)
+)
 UNKNOWN = Frame(METHOD, 0, b"\x00\x0a\x00\x63").encode()
 TYPE_Z = b"\x00\x00\x00\x04\x01aZ\x01"
+
+
+def on_channels(frame: Frame) -> bool:
+    """What is not of the connection."""
+    return frame.channel > 0
 
 
 @dataclass(frozen=True)
@@ -102,6 +113,10 @@ DOORS: Mapping[str, Met] = {
     "Open not implemented": Met(
         rejects(Connection.Open, NOT_IMPLEMENTED), f"{GRAMMAR}connection.open.answers", True
     ),
+    "opens the next channel": Met(spoils(CHANNEL_OPEN_OK, next_channel), CHANNELS),
+    "opens channels on channel 0": Met(spoils(CHANNEL_OPEN_OK, on_channel(0)), CHANNELS),
+    "opens all channels as the first": Met(spoils(CHANNEL_OPEN_OK, on_channel(1)), CHANNELS),
+    "says all on the next channel": Met(spoils(on_channels, next_channel), CHANNELS),
     "no channels": Met(withholds(Channel.OpenOk), f"{GRAMMAR}channel.open.answers", True),
 }  # fmt: skip
 """Servers of 0-9-1 that are broken at the door, and the first rule each of them breaks."""
@@ -180,6 +195,32 @@ def test_a_whole_run_is_red_where_it_is_broken_and_judges_the_rest(
     says = f"{len(blocked)} rules are blocked by {met.rule}" if met.blocks else "no rule is blocked by that"
     assert run.gate.sentence.endswith(says)
     assert [says in told for told in told_by(run)] == [True] * 3
+
+
+BEHIND: Mapping[str, Interposer] = {
+    "opens the next channel": DOORS["opens the next channel"].change,
+    "answers Declare on channel 0": spoils(DECLARE_OK, on_channel(0)),
+    "answers Declare on the first channel": spoils(DECLARE_OK, on_channel(1)),
+    "closes the next channel": spoils(CLOSE, next_channel),
+}
+"""Servers that say on another channel what is due on one."""
+
+
+@pytest.mark.parametrize("name", BEHIND)
+def test_what_comes_on_another_channel_breaks_that_rule_and_no_other(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = judged_whole(BEHIND[name], tmp_path, monkeypatch)
+    assert run.gate is not None
+    assert run.gate.exit_status is Exit.NOT_MET
+    verdicts = {each.rule: each.verdict for each in run.results}
+    assert {rule for rule, verdict in verdicts.items() if verdict is Verdict.FAIL} == {CHANNELS}
+    warned = {rule for rule, verdict in verdicts.items() if verdict is Verdict.WARN}
+    assert warned == ({f"{PROSE}4.2.3.channels-not-zero"} if "channel 0" in name else set())
+    assert not {Verdict.ERROR, Verdict.INCONCLUSIVE} & set(verdicts.values())
+    blocked = [each.signature for each in run.results if each.verdict is Verdict.NOT_RUN]
+    assert set(blocked) <= {f"blocked by {CHANNELS}"}
+    assert len(blocked) < 10
 
 
 def told_by(run: Run) -> list[str]:

@@ -8,9 +8,10 @@ from typing import Any
 from harness.amqp0_9_1.client import Link
 from harness.amqp0_9_1.compiled import Method
 from harness.amqp0_9_1.connection import AmqpChannel, AmqpConnection
+from harness.amqp0_9_1.leniency import ANOTHER_CHANNEL
 from harness.amqp0_9_1.outcomes import Observation, Received, signature
 from harness.amqp0_9_1.vocabulary import NOT_FOUND, Channel, Exchange, Queue
-from harness.expect import ControlFailed
+from harness.expect import Blocked, ControlFailed
 from harness.fixture import Fixture
 from harness.transport import Transport, Unreachable
 
@@ -76,6 +77,12 @@ class Broker(Fixture[AmqpConnection]):
         connection = self.connection()
         connection.channel().fence()
         return connection
+
+    def keeps_to_its_channels(self) -> None:
+        """Go on where all has come on the channel it was due on, up to now. Raises Blocked."""
+        for each in self.context.breaches:
+            if each.rule == ANOTHER_CHANNEL.rule:
+                raise Blocked(each.rule, each.what)
 
     # -- what differs between brokers ------------------------------------------------------------------
 

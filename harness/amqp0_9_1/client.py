@@ -7,9 +7,8 @@ altered or left out as wanted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness import link
@@ -32,9 +31,24 @@ from harness.amqp0_9_1.frames import (
     method_frame,
 )
 from harness.amqp0_9_1.frames import Unit as Unit
-from harness.amqp0_9_1.outcomes import HeaderReceived, Observation, Received, answered, signature
+from harness.amqp0_9_1.outcomes import (
+    Closed,
+    HeaderReceived,
+    Observation,
+    Received,
+    Silence,
+    answered,
+    signature,
+)
+from harness.amqp0_9_1.places import Places
 from harness.amqp0_9_1.tables import DecodeError
-from harness.amqp0_9_1.vocabulary import Channel, Connection
+from harness.amqp0_9_1.transcript import Passage as Passage
+from harness.amqp0_9_1.transcript import Transcript as Transcript
+from harness.amqp0_9_1.transcript import methods_received as methods_received
+from harness.amqp0_9_1.transcript import methods_sent as methods_sent
+from harness.amqp0_9_1.transcript import readable as readable
+from harness.amqp0_9_1.transcript import understood as understood
+from harness.amqp0_9_1.vocabulary import Basic, Channel, Connection
 from harness.context import Context
 from harness.expect import Outcome
 from harness.journal import Direction
@@ -44,24 +58,14 @@ from harness.transport import Transport
 
 CONNECTION = Connection.Open.spec.class_index
 
-Passage = link.Passage[Unit]
-"""One unit on the wire, as passive rules see it."""
-
-
-class Transcript(tuple[Passage, ...]):
-    """All that went over a finished connection; its methods are read once for all passive rules."""
-
-    @cached_property
-    def methods(self) -> Mapping[Direction, Sequence[tuple[float, Method]]]:
-        """The methods that can be read, by direction, with their time in seconds."""
-        return {way: tuple(_methods(iter(self), way)) for way in Direction}
-
 
 @dataclass(slots=True)
 class _Content:
-    """A content-bearing method whose content is still arriving."""
+    """A content-bearing method for `channel` whose content is still arriving; `doubtful` as its place is."""
 
+    channel: int
     method: Method
+    doubtful: bool = False
     header: ContentHeader | None = None
     body: bytearray = field(default_factory=bytearray)
 
@@ -77,6 +81,8 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
         super().__init__(transport, context, name, protocol, reader)
         self.frame_max = 0
         self.door = leniency.Door()
+        self._places = Places()
+        self._doubtful: list[Received] = []
         self._contents: dict[int, _Content] = {}
 
     # -- sending ---------------------------------------------------------------------------------------
@@ -84,8 +90,11 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
     def send_octets(self, octets: bytes) -> None:
         """Send octets as they are; a peer that is gone shows at the next expectation."""
         self._keep(Direction.SENT, octets)
-        for _, unit in FrameReader(limit=len(octets)).feed(octets):
+        reader = FrameReader(limit=len(octets))
+        for _, unit in reader.feed(octets):
             self._went(unit)
+        if reader.pending:
+            self._lose_track()
         self._push(octets)
 
     def send_frames(self, frames: Sequence[Frame | RawFrame]) -> None:
@@ -117,8 +126,24 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
     def _went(self, unit: Unit) -> None:
         super()._went(unit)
         self.door.went(unit)
+        self._places.went(unit)
+        if isinstance(unit, Garbage):
+            self._lose_track()
 
     # -- receiving -------------------------------------------------------------------------------------
+
+    def next(self, channel: int, patience: float) -> Observation:
+        """As `Link.next`; behind silence an answer that came on another channel, where that has not asked."""
+        seen = super().next(channel, patience)
+        if not self._doubtful or not isinstance(seen, Silence | Closed):
+            return seen
+        missing = isinstance(seen, Silence) and patience > 0
+        for each in self._doubtful:
+            if each.channel == channel or (missing and self._places.may_be_for(channel, each.method)):
+                self._doubtful.remove(each)
+                self._places.arrived(each.channel, channel, each.method)
+                return each if each.channel == channel else self._moved(each, channel)
+        return seen
 
     def coming(self, channel: int, patience: float) -> Method | None:
         """The method that comes next on `channel`, left where it is; its content may still be on the way.
@@ -130,8 +155,8 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
             if inbox := self._inboxes[channel]:
                 seen = inbox[0]
                 return seen.method if isinstance(seen, Received) else None
-            if channel in self._contents:
-                return self._contents[channel].method
+            if (content := self._content_for(channel)) is not None:
+                return content.method
             nothing_else = not self._inboxes[EVERYWHERE] and self.ended is None
             if not nothing_else or not self._awaits(channel, began, patience):
                 return None
@@ -140,7 +165,10 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
         return isinstance(unit, Frame) and unit.type == HEARTBEAT
 
     def _unfinished(self, channel: int) -> bool:
-        return channel in self._contents or super()._unfinished(channel)
+        return self._content_for(channel) is not None or super()._unfinished(channel)
+
+    def _content_for(self, channel: int) -> _Content | None:
+        return next((each for each in self._contents.values() if each.channel == channel), None)
 
     def _dispatch(self, unit: Unit) -> None:
         match unit:
@@ -158,32 +186,50 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
                         self._unreadable("a frame that cannot be decoded", unit.channel)
 
     def _dispatch_frame(self, frame: Frame) -> None:
-        content = self._contents.get(frame.channel)
         if frame.type == METHOD:
-            if self._contents.pop(frame.channel, None):
-                self._unreadable("a content cut off by a method", frame.channel)
-            method = frame.method()
-            if method.spec.content:
-                self._contents[frame.channel] = _Content(method)
-            else:
-                self._take_method(frame.channel, method)
-        elif content is None or (frame.type == BODY) != (content.header is not None):
+            if cut := self._contents.pop(frame.channel, None):
+                self._unreadable("a content cut off by a method", cut.channel)
+            self._take_method(frame.channel, frame.method())
+            return
+        content = self._contents.get(frame.channel) or self._misplaced(frame)
+        if content is None or (frame.type == BODY) != (content.header is not None):
             self._unreadable("a content frame out of place", frame.channel)
         else:
             self._extend(frame, content)
 
-    def _take_method(self, channel: int, method: Method) -> None:
-        """Put a method into its inbox: what concerns the connection into that of channel 0, a step once."""
+    def _take_method(self, on: int, method: Method) -> None:
+        """Put a method into the inbox where it belongs, if it has no content; a step of the opening once."""
         if method.spec.class_index == CONNECTION:
-            if channel:
-                self._breach(leniency.ON_A_CHANNEL, f"{method.full_name} on channel {channel}")
-                channel = 0
-            wrong = list(self.door.came(method))
-            for each, what in wrong:
-                self._breach(each, what)
-            if any(each is leniency.TWICE for each, _ in wrong):
-                return
-        self._inboxes[channel].append(Received(channel, method, frame=self._kept))
+            self._take_step(on, method)
+            return
+        channel, doubtful = self._belongs(on, method)
+        if method.spec.content:
+            self._contents[on] = _Content(channel, method, doubtful)
+        else:
+            self._arrive(Received(channel, method, frame=self._kept), on, doubtful)
+
+    def _take_step(self, on: int, method: Method) -> None:
+        if on:
+            self._breach(leniency.ON_A_CHANNEL, f"{method.full_name} on channel {on}")
+        if isinstance(method, Connection.Close | Connection.CloseOk):
+            self._places.give_up()
+        wrong = list(self.door.came(method))
+        for each, what in wrong:
+            self._breach(each, what)
+        if not any(each is leniency.TWICE for each, _ in wrong):
+            self._inboxes[0].append(Received(0, method, frame=self._kept, came_on=on or None))
+
+    def _arrive(self, came: Received, on: int, doubtful: bool = False) -> None:
+        """Put what has come whole into its inbox; what is in doubt waits while another channel misses one."""
+        if on != came.channel:
+            came = replace(came, came_on=on)
+        (self._doubtful if doubtful else self._inboxes[came.channel]).append(came)
+        for each in [
+            each for each in self._doubtful if not self._places.is_missed(each.channel, each.method)
+        ]:
+            self._doubtful.remove(each)
+            self._places.arrived(each.channel, each.channel, each.method)
+            self._inboxes[each.channel].append(each)
 
     def _extend(self, frame: Frame, content: _Content) -> None:
         if frame.type == HEADER:
@@ -193,18 +239,62 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
         assert content.header is not None
         missing = content.header.body_size - len(content.body)
         if missing <= 0:
-            del self._contents[frame.channel]
+            (on,) = (number for number, each in self._contents.items() if each is content)
+            del self._contents[on]
             if missing < 0:
-                self._unreadable("a content longer than its header says", frame.channel)
+                self._unreadable("a content longer than its header says", content.channel)
             else:
                 body = bytes(content.body)
-                came = Received(frame.channel, content.method, content.header.properties, body, self._kept)
-                self._inboxes[frame.channel].append(came)
+                came = Received(content.channel, content.method, content.header.properties, body, self._kept)
+                self._arrive(came, on, content.doubtful)
 
     # -- what is read all the same ---------------------------------------------------------------------
 
     def _breach(self, fault: Leniency, what: str) -> None:
         self.context.breach(fault, what, self.name, self.now())
+
+    def _astray(self, fault: Leniency, what: str, taken: bool = True) -> None:
+        self.context.astray = fault.rule
+        self.context.unplaced |= not taken
+        self._breach(fault, what)
+
+    def _lose_track(self) -> None:
+        """What comes elsewhere than it is due cannot be told any more."""
+        self._places.give_up()
+        self.context.unplaced |= bool(self.context.astray)
+
+    def _belongs(self, on: int, method: Method) -> tuple[int, bool]:
+        """The channel that a method belongs to, and whether that is in doubt."""
+        if not self.door.ours:
+            return on, False
+        place = self._places.came(on, method)
+        if place.channel is None:
+            what = f"{method.full_name} on channel {on}, where nobody asked"
+            self._astray(leniency.NO_CHANNEL, what, taken=False)
+        elif place.channel != on:
+            moved = isinstance(method, Basic.Deliver)
+            fault = leniency.ANOTHER_CONSUMER if moved else leniency.ANOTHER_CHANNEL
+            self._astray(fault, f"{method.full_name} on channel {on} that is due on {place.channel}")
+        return on if place.channel is None else place.channel, place.doubtful
+
+    def _moved(self, came: Received, channel: int) -> Received:
+        """An answer that another channel than its own has missed, as there."""
+        what = f"{came.method.full_name} on channel {came.channel} that is due on {channel}"
+        self._astray(leniency.ANOTHER_CHANNEL, what, taken=False)
+        return replace(came, channel=channel, came_on=came.channel)
+
+    def _misplaced(self, frame: Frame) -> _Content | None:
+        """The only content that such a frame can belong to, where there is none on its channel."""
+        lacking = [
+            each for each in self._contents.values() if (frame.type == BODY) == (each.header is not None)
+        ]
+        if len(lacking) != 1 or not self.door.ours:
+            return None
+        due = f"that is due on {lacking[0].channel}"
+        self._breach(
+            leniency.CONTENT_ELSEWHERE, f"a frame of type {frame.type} on channel {frame.channel} {due}"
+        )
+        return lacking[0]
 
     def _passes_over(self, garbage: Garbage) -> bool:
         """Keep what is wrong with octets that are no frame; whether we go on behind them."""
@@ -269,40 +359,3 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
             garbage = Garbage(rest, "a frame of an undefined type, cut short")
             self.transcript.append(Passage(self.now(), Direction.RECEIVED, garbage))
         return Transcript(self.transcript)
-
-
-def readable(unit: Unit) -> Method | None:
-    """The method in a unit on the wire; None where there is none that can be read."""
-    if not isinstance(unit, Frame) or unit.type != METHOD:
-        return None
-    try:
-        return unit.method()
-    except DecodeError:
-        return None
-
-
-def understood(unit: Unit) -> Method | None:
-    """As `readable`, but of a step of the server's as much as can be read."""
-    if (method := readable(unit)) is not None or not isinstance(unit, Frame) or unit.type != METHOD:
-        return method
-    found = leniency.read_step(unit.payload)
-    return None if found is None else found[0]
-
-
-def methods_received(transcript: Iterable[Passage]) -> Iterator[tuple[float, Method]]:
-    """The methods a peer sent on a connection, with their time in seconds; the unreadable is left out."""
-    return _methods(transcript, Direction.RECEIVED)
-
-
-def methods_sent(transcript: Iterable[Passage]) -> Iterator[tuple[float, Method]]:
-    """The methods we sent on a connection, with their time in seconds; the unreadable is left out."""
-    return _methods(transcript, Direction.SENT)
-
-
-def _methods(transcript: Iterable[Passage], way: Direction) -> Iterator[tuple[float, Method]]:
-    if isinstance(transcript, Transcript):
-        yield from transcript.methods[way]
-        return
-    for passage in transcript:
-        if passage.direction is way and (method := understood(passage.unit)) is not None:
-            yield passage.at, method

@@ -69,6 +69,11 @@ def on_channel(number: int) -> Callable[[Frame], Frame]:
     return lambda frame: Frame(frame.type, number, frame.payload)
 
 
+def next_channel(frame: Frame) -> Frame:
+    """The same frame on the channel behind its own."""
+    return Frame(frame.type, frame.channel + 1, frame.payload)
+
+
 def without_its_last(octets: int) -> Callable[[Frame], Frame]:
     """A frame that lacks the end of its payload, with the size that it has then."""
     return lambda frame: Frame(frame.type, frame.channel, frame.payload[:-octets])

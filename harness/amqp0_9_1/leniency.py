@@ -31,6 +31,14 @@ TABLE = Leniency("0-9-1/prose/4.2.1.table-types-understood", "taken for an empty
 VERSION = Leniency("0-9-1/prose/1.4.2.version-written-out", "taken for ours")
 NO_MECHANISM = Leniency("0-9-1/prose/2.2.4.mechanisms-listed", "ours is tried all the same")
 SMALL_FRAMES = Leniency("0-9-1/connection.tune.frame-max.minimum", "frame-min-size is asked for")
+ANOTHER_CHANNEL = Leniency(
+    "0-9-1/prose/2.3.1.frames-on-their-channel", "taken as on the channel it is due on"
+)
+NO_CHANNEL = Leniency("0-9-1/prose/2.3.1.frames-on-their-channel", "not taken for that of another channel")
+ANOTHER_CONSUMER = Leniency(
+    "0-9-1/prose/3.1.6.consumer-belongs-to-channel", "taken as on the channel of its consumer"
+)
+CONTENT_ELSEWHERE = Leniency("0-9-1/prose/2.3.5.2.content-follows-its-method", "taken as behind its method")
 ANOTHER_CLASS = Leniency("0-9-1/prose/4.2.6.1.own-class-id-matches", "read as that of its method")
 
 STRANGE = FRAME_MIN_SIZE

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness.amqp0_9_1.compiled import Method, Properties
 from harness.amqp0_9_1.frames import Header
 from harness.amqp0_9_1.vocabulary import GRAMMAR, Channel, Connection
-from harness.expect import Outcome
+from harness.expect import SILENCE, Outcome
 from harness.link import Closed as Closed
 from harness.link import Silence as Silence
 from harness.link import Unreadable as Unreadable
@@ -22,7 +22,8 @@ CODES = {constant.value: constant.name for constant in GRAMMAR.constants if cons
 class Received:
     """A method on a channel, with its content where it carries one.
 
-    `frame` is the number of the unit on its connection that completed it.
+    `channel` is the one it belongs to, `came_on` another one whose number it had. `frame` is the number of
+    the unit on its connection that completed it.
     """
 
     channel: int
@@ -30,6 +31,7 @@ class Received:
     properties: Properties | None = None
     body: bytes = b""
     frame: int = field(default=0, compare=False, repr=False)
+    came_on: int | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ def signature(seen: Observation) -> str:
         case Closed(how=how):
             return f"socket closed ({how})"
         case Silence():
-            return "silence"
+            return SILENCE
         case Unreadable(why=why):
             return f"unreadable: {why}"
 
@@ -119,6 +121,15 @@ def answered(*methods: type[Method]) -> Outcome:
     return Outcome(names, lambda seen: isinstance(seen, Received) and isinstance(seen.method, methods))
 
 
+def on_its_channel(outcome: Outcome) -> Outcome:
+    """The outcome with the number of the channel that it is due on, where that is what a rule is about."""
+    return replace(
+        outcome,
+        says=f"{outcome.says} on its channel",
+        matches=lambda seen: outcome.matches(seen) and seen.came_on is None,
+    )
+
+
 def header_answered(at_most: tuple[int, int, int] | None = None) -> Outcome:
     """A valid protocol header comes, with a version that is not above `at_most`."""
     limit = f" of version {'-'.join(map(str, at_most))} or lower" if at_most else ""
@@ -135,7 +146,7 @@ def header_answered(at_most: tuple[int, int, int] | None = None) -> Outcome:
 
 def silence() -> Outcome:
     """Nothing comes."""
-    return Outcome("silence", lambda seen: isinstance(seen, Silence))
+    return Outcome(SILENCE, lambda seen: isinstance(seen, Silence))
 
 
 def message(

@@ -11,7 +11,7 @@ from harness.amqp1_0.composites import Composite, choices
 from harness.amqp1_0.frames import PROTOCOL_HEADER, Header
 from harness.amqp1_0.performatives import Begin, Close, Detach, End, Error, SaslOutcome
 from harness.amqp1_0.source import attribute
-from harness.expect import Outcome
+from harness.expect import SILENCE, Outcome
 from harness.link import Closed, Silence, Unreadable
 
 LONGEST = 80
@@ -69,7 +69,7 @@ def signature(seen: Observation) -> str:
         case Closed(how=how):
             return f"stream ended ({how})"
         case Silence():
-            return "silence"
+            return SILENCE
         case Unreadable(why=why):
             return f"unreadable: {why}"
 
@@ -184,7 +184,7 @@ def empty_frame_came() -> Outcome:
 
 def silence() -> Outcome:
     """Nothing comes."""
-    return Outcome("silence", lambda seen: isinstance(seen, Silence))
+    return Outcome(SILENCE, lambda seen: isinstance(seen, Silence))
 
 
 # -- how it ends ---------------------------------------------------------------------------------------

@@ -6,9 +6,10 @@ import pytest
 
 from harness.amqp0_9_1 import leniency
 from harness.amqp0_9_1.client import Link
-from harness.amqp0_9_1.frames import BODY, HEADER, PROTOCOL_HEADER, Frame, RawFrame, content_frames
+from harness.amqp0_9_1.compiled import Method
+from harness.amqp0_9_1.frames import BODY, HEADER, METHOD, PROTOCOL_HEADER, Frame, RawFrame, content_frames
 from harness.amqp0_9_1.outcomes import Received, Silence, Unreadable
-from harness.amqp0_9_1.vocabulary import Basic, Connection, Queue
+from harness.amqp0_9_1.vocabulary import NOT_FOUND, Basic, Channel, Connection, Queue
 from harness.journal import Breached
 from harness.leniency import Leniency
 from harness.tests.test_client import Kept, link, octets
@@ -25,6 +26,11 @@ def greeted(*lines: bytes, header: bytes = PROTOCOL_HEADER) -> tuple[Link, Kept]
     client, kept, _ = link(*lines)
     client.send_octets(header)
     return client, kept
+
+
+def ask(client: Link, *methods: Method, on: int = 1) -> None:
+    for each in methods:
+        client.send(on, each)
 
 
 def broken(kept: Kept) -> list[str]:
@@ -80,7 +86,108 @@ def test_a_content_whose_header_names_another_class_comes_whole() -> None:
     wrong = Frame(HEADER, 1, Queue.Declare.spec.class_index.to_bytes(2) + header.payload[2:])
     assert body.type == BODY
     client, kept = greeted(method.encode() + wrong.encode() + body.encode())
+    ask(client, Channel.Open(), Basic.Get("queue"))
     seen = client.next(1, 1.0)
     assert isinstance(seen, Received)
     assert (seen.properties, seen.body) == (Basic.Properties(priority=3), b"octets")
     assert broken(kept) == [leniency.ANOTHER_CLASS.rule]
+
+
+# -- on another channel --------------------------------------------------------------------------------
+
+OPEN, DECLARE, CONSUME = Channel.Open(), Queue.Declare("queue"), Basic.Consume("queue", "tag")
+OPEN_OK, DECLARE_OK, CONSUME_OK = Channel.OpenOk(), Queue.DeclareOk("queue"), Basic.ConsumeOk("tag")
+MISSING = Channel.Close(NOT_FOUND, "missing", *divmod(Queue.Declare.key, 1 << 16))
+DELIVER = tuple(
+    each.payload for each in content_frames(0, Basic.Deliver("tag", 1), Basic.Properties(), b"", 0)
+)
+
+
+def delivery(on: int) -> bytes:
+    return Frame(METHOD, on, DELIVER[0]).encode() + Frame(HEADER, on, DELIVER[1]).encode()
+
+
+@pytest.mark.parametrize("on", [0, 2, 9])
+@pytest.mark.parametrize(
+    ("asked", "came"),
+    [((OPEN,), OPEN_OK), ((OPEN, DECLARE), DECLARE_OK), ((OPEN, DECLARE), MISSING)],
+    ids=["open-ok", "declare-ok", "close"],
+)
+def test_what_comes_where_nobody_asked_is_taken_by_the_channel_it_is_due_on(
+    asked: tuple[Method, ...], came: Method, on: int
+) -> None:
+    answered = [OPEN_OK] if came is not OPEN_OK else []
+    client, kept = greeted(*(octets(1, each) for each in answered), octets(on, came))
+    ask(client, *asked)
+    for each in [*answered, came]:
+        assert client.next(1, 1.0) == Received(1, each)
+    assert broken(kept) == [leniency.ANOTHER_CHANNEL.rule]
+    assert client.context.astray == leniency.ANOTHER_CHANNEL.rule
+
+
+def test_a_delivery_is_taken_by_the_channel_of_its_consumer() -> None:
+    client, kept = greeted(octets(1, OPEN_OK), octets(2, OPEN_OK), octets(1, CONSUME_OK), delivery(2))
+    ask(client, OPEN, CONSUME)
+    ask(client, OPEN, on=2)
+    seen = [client.next(1, 1.0) for _ in range(3)]
+    assert [getattr(each, "came_on", None) for each in seen] == [None, None, 2]
+    assert broken(kept) == [leniency.ANOTHER_CONSUMER.rule]
+
+
+def test_a_content_whose_frames_come_elsewhere_is_whole() -> None:
+    begun, header = Frame(METHOD, 1, DELIVER[0]).encode(), Frame(HEADER, 3, DELIVER[1]).encode()
+    client, kept = greeted(begun + header)
+    ask(client, OPEN, CONSUME)
+    assert client.next(1, 1.0) == Received(1, Basic.Deliver("tag", 1), Basic.Properties(), b"")
+    assert broken(kept) == [leniency.CONTENT_ELSEWHERE.rule]
+
+
+def test_an_answer_in_doubt_is_taken_by_the_channel_that_misses_it_and_then_at_once() -> None:
+    client, kept = greeted(octets(1, OPEN_OK), octets(1, OPEN_OK))
+    for number in (1, 2):
+        ask(client, OPEN, on=number)
+    assert [client.next(number, 1.0) for number in (1, 2)] == [Received(number, OPEN_OK) for number in (1, 2)]
+    for number in (1, 2):
+        ask(client, DECLARE, on=number)
+    for number in (1, 2):
+        client._dispatch(Frame(METHOD, 1, DECLARE_OK.encode()))
+        assert client.next(number, 0.0) == Received(number, DECLARE_OK)
+    assert set(broken(kept)) == {leniency.ANOTHER_CHANNEL.rule}
+
+
+def test_an_answer_twice_is_none_of_a_channel_that_gets_its_own() -> None:
+    client, kept = greeted(octets(1, OPEN_OK), octets(1, OPEN_OK), octets(2, OPEN_OK))
+    for number in (1, 2):
+        ask(client, OPEN, on=number)
+    assert [client.next(number, 1.0) for number in (1, 2, 1)] == [
+        Received(number, OPEN_OK) for number in (1, 2, 1)
+    ]
+    assert broken(kept) == []
+
+
+def test_an_exception_that_blames_what_another_channel_said_is_at_home_where_nobody_misses_it() -> None:
+    client, kept = greeted(*(octets(number, each) for number, each in [(1, OPEN_OK), (1, DECLARE_OK)]))
+    ask(client, OPEN, DECLARE)
+    ask(client, OPEN, Basic.Ack(1), on=2)
+    assert [client.next(1, 1.0) for _ in range(2)] == [Received(1, OPEN_OK), Received(1, DECLARE_OK)]
+    client._dispatch(Frame(METHOD, 2, MISSING.encode()))
+    assert client.next(2, 1.0) == Received(2, MISSING)
+    assert broken(kept) == []
+
+
+def test_where_what_was_sent_cannot_be_read_nothing_is_concluded() -> None:
+    client, kept = greeted(octets(1, OPEN_OK))
+    begun = Frame(METHOD, 1, OPEN.encode()).encode()
+    client.send_octets(begun[:5])
+    client.send_octets(begun[5:])
+    assert client.next(1, 1.0) == Received(1, OPEN_OK)
+    assert broken(kept) == []
+
+
+def test_of_two_that_may_be_meant_neither_is_taken() -> None:
+    client, kept = greeted(octets(9, DECLARE_OK))
+    for number in (1, 2):
+        ask(client, OPEN, DECLARE, on=number)
+    assert isinstance(client.next(1, 1.0), Silence)
+    assert broken(kept) == [leniency.NO_CHANNEL.rule]
+    assert client.context.unplaced

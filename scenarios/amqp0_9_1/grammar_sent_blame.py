@@ -68,6 +68,12 @@ class Unanswered:
             return None in sent or not sent or close.reply_code in OF_THE_SERVER
         return blamed in sent or blamed in held
 
+    def is_of_another(self, channel: int, close: Channel.Close | Connection.Close) -> bool:
+        """Whether a Close of a channel blames what another one has said."""
+        blamed = close.class_id.to_bytes(2) + close.method_id.to_bytes(2)
+        others = (sent for number, sent in self._sent.items() if number != channel)
+        return isinstance(close, Channel.Close) and any(blamed in sent for sent in others)
+
 
 METHODS = {method.key.to_bytes(4): method for method in CODEC.methods.values()}
 OF_THE_SERVER = CONNECTION_FORCED, INTERNAL_ERROR
@@ -91,6 +97,7 @@ def close_blames_what_can_have_caused_it(transcript: Iterable[Passage], about: S
     """Every Close has class and method of something that was not answered yet.
 
     Zeros are legal where no method can be blamed: for frames without a readable one, or what is the server's.
+    A Close that blames what another channel has said is not counted: it may have come on the wrong one.
     """
     if not any(isinstance(method, kind(about)) for _, method in methods_received(transcript)):
         return
@@ -102,5 +109,7 @@ def close_blames_what_can_have_caused_it(transcript: Iterable[Passage], about: S
             if isinstance(method, Channel.Close | Connection.Close) and isinstance(method, kind(about)):
                 why = f"{method.reply_code}, class {method.class_id}, method {method.method_id}"
                 held = unanswered.explains(each.unit.channel, method)
+                if not held and unanswered.is_of_another(each.unit.channel, method):
+                    continue
                 yield Sighting(held, f"{method.full_name} {why} at {each.at:.4f} s")
             unanswered.came(each.unit.channel, method)

@@ -13,7 +13,7 @@ from harness.amqp0_9_1.end_faults import delete_queue_alone, orphan_consumers, r
 from harness.amqp0_9_1.faults import queue_name_begins_like, twice
 from harness.amqp0_9_1.frame_faults import sent_whole
 from harness.amqp0_9_1.frames import Frame
-from harness.amqp0_9_1.outcomes import answered, fields, message, refused, silence
+from harness.amqp0_9_1.outcomes import answered, fields, message, on_its_channel, refused, silence
 from harness.amqp0_9_1.peer.basic_table import take_what_is_due
 from harness.amqp0_9_1.peer.deliveries import await_acknowledgement
 from harness.amqp0_9_1.peer.life import end_connection
@@ -198,7 +198,7 @@ def consumer_lives_on_its_channel(broker: Broker) -> None:
     queue = first.declare_queue()
     first.consume(queue, no_ack=True)
     second.publish(b"for the first", key=queue)
-    first.expect(message(Basic.Deliver, b"for the first"))
+    first.expect(on_its_channel(message(Basic.Deliver, b"for the first")))
     second.stays_quiet()
     first.close()
     counts_consumers(second, queue, 0)

@@ -10,7 +10,14 @@ from harness.amqp0_9_1.deviations import changes, ignores, mends, rewrites, spoi
 from harness.amqp0_9_1.faults import close_after_a_pause, number_is_the_limit
 from harness.amqp0_9_1.frame_faults import sent_on, unreadable
 from harness.amqp0_9_1.frames import BODY, HEADER, METHOD, ContentHeader, Frame, method_frame
-from harness.amqp0_9_1.outcomes import channel_closed, closed_silently, connection_closed, silence
+from harness.amqp0_9_1.outcomes import (
+    answered,
+    channel_closed,
+    closed_silently,
+    connection_closed,
+    on_its_channel,
+    silence,
+)
 from harness.amqp0_9_1.peer.refusals import close_in_silence
 from harness.amqp0_9_1.tables import encode_table
 from harness.amqp0_9_1.vocabulary import (
@@ -87,9 +94,10 @@ def highest_channel_can_be_opened(broker: Broker) -> None:
     """The channel with the highest number proposed, 65535 without a limit, is opened and answers."""
     broker.channel().misses("queue")
     connection = broker.connection()
+    broker.keeps_to_its_channels()
     highest = connection.unopened(connection.tune.channel_max or 0xFFFF)
     highest.send(Channel.Open())
-    highest.expect(Channel.OpenOk)
+    highest.expect(on_its_channel(answered(Channel.OpenOk)))
     highest.stays_quiet()
 
 
