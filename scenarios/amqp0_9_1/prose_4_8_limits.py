@@ -21,12 +21,7 @@ from harness.amqp0_9_1.outcomes import (
 from harness.amqp0_9_1.peer.refusals import close_in_silence
 from harness.amqp0_9_1.tables import encode_table
 from harness.amqp0_9_1.vocabulary import (
-    CONTENT_TOO_LARGE,
     FRAME_ERROR,
-    NOT_ALLOWED,
-    NOT_IMPLEMENTED,
-    PRECONDITION_FAILED,
-    RESOURCE_ERROR,
     SYNTAX_ERROR,
     Basic,
     Channel,
@@ -58,8 +53,6 @@ def reply_codes_tell_how_grave_it_is(transcript: Iterable[Passage]) -> Iterator[
 HUGE = (1 << 64) - 1
 """The largest content: its size is an unsigned number of 64 bits (4.9, 4.2.5.1)."""
 TOO_LARGE = "content header: refuses a content too large"
-OF_LIMITS = CONTENT_TOO_LARGE, PRECONDITION_FAILED, RESOURCE_ERROR, NOT_ALLOWED, NOT_IMPLEMENTED
-"""What can be said of a limit of the server's own; other codes find fault with the frames."""
 
 
 @scenario("0-9-1/prose/4.9.huge-content-announced", slow=True)
