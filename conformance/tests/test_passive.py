@@ -13,12 +13,15 @@ from harness.amqp0_9_1.deviations import changes
 from harness.amqp0_9_1.peer.policy import Level, Policy
 from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.vocabulary import INTERNAL_ERROR, RESOURCE_ERROR
+from harness.amqp1_0.deviations import offers_header
+from harness.amqp1_0.frames import PROTOCOL_HEADER, empty_frame
 from harness.embedded import EmbeddedTarget
 from scenarios.registry import Watch, checks
 from spec.catalogue import catalogue
 
 RESOURCES = "0-9-1/grammar/constant.resource-error.level"
 FAULTS = "0-9-1/grammar/constant.internal-error.level"
+EARLY = "1-0/2.4.5.empty-frames-before-open-on-channel-zero"
 UNREADABLE = "content header: refuses one badly formatted"
 
 
@@ -37,8 +40,8 @@ def test_where_the_server_decides_on_the_occasion_the_rule_is_inapplicable_and_s
     assert judged.detail == "no Close of this run has the code 506, and no client can bring it about"
 
 
-@pytest.mark.parametrize("rule", [RESOURCES, FAULTS])
-def test_a_close_with_another_code_is_no_occasion(rule: str) -> None:
+@pytest.mark.parametrize("rule", [RESOURCES, FAULTS, EARLY])
+def test_what_never_comes_is_no_occasion(rule: str) -> None:
     assert judge_rule(catalogue()[rule], EmbeddedTarget()).verdict is Verdict.INAPPLICABLE
 
 
@@ -48,7 +51,8 @@ def test_a_close_with_another_code_is_no_occasion(rule: str) -> None:
         (RESOURCES, None, Policy(content_too_large=RESOURCE_ERROR), Verdict.PASS),
         (FAULTS, changes(UNREADABLE, answer=refuse(INTERNAL_ERROR)), None, Verdict.PASS),
         (FAULTS, changes(UNREADABLE, answer=refuse(INTERNAL_ERROR, Level.CHANNEL)), None, Verdict.WARN),
+        (EARLY, offers_header(PROTOCOL_HEADER + empty_frame().encode()), None, Verdict.PASS),
     ],
 )
-def test_where_the_code_comes_it_is_judged(rule: str, change: Any, policy: Any, verdict: Verdict) -> None:
+def test_where_it_comes_it_is_judged(rule: str, change: Any, policy: Any, verdict: Verdict) -> None:
     assert judge_rule(catalogue()[rule], EmbeddedTarget(change, policy)).verdict is verdict

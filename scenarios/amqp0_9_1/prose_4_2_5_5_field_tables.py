@@ -19,13 +19,14 @@ from scenarios.amqp0_9_1.three_ways import ThreeWays
 from scenarios.registry import broken_by, scenario, watch
 
 TEXT = b"with a table"
+NO_NAMES = "the properties of the server are empty"
 
 
 def of_the_server(transcript: Iterable[Passage], is_well: Callable[[str], bool]) -> Iterator[Sighting]:
     """Whether every field name of the server's properties, those in tables within too, is well."""
     for at, method in methods_received(transcript):
-        if isinstance(method, Connection.Start):
-            wrong = [each for each in names(method.server_properties) if not is_well(each)]
+        if isinstance(method, Connection.Start) and (said := list(names(method.server_properties))):
+            wrong = [each for each in said if not is_well(each)]
             told = f"illegal field names {', '.join(map(repr, wrong))}" if wrong else "legal names"
             yield Sighting(not wrong, f"{told} at {at:.4f} s")
 
@@ -36,7 +37,11 @@ def with_names(*added: str) -> Interposer:
     return rewrites(Connection.Start, server_properties=lambda told: {**told, **abilities})
 
 
-@watch("0-9-1/prose/4.2.5.5.own-field-names-legal", during="0-9-1/connection.start.locales.required-support")
+@watch(
+    "0-9-1/prose/4.2.5.5.own-field-names-legal",
+    during="0-9-1/connection.start.locales.required-support",
+    never=NO_NAMES,
+)
 @broken_by("begins a name in a table within with a digit", with_names("1st"))
 @broken_by("begins a name with a hyphen", with_names("-x"))
 @broken_by("has a name that is empty", with_names(""))
@@ -45,7 +50,11 @@ def server_properties_begin_as_they_must(transcript: Iterable[Passage]) -> Itera
     yield from of_the_server(transcript, begins_well)
 
 
-@watch("0-9-1/prose/4.2.5.5.own-field-names-go-on", during="0-9-1/connection.start.locales.required-support")
+@watch(
+    "0-9-1/prose/4.2.5.5.own-field-names-go-on",
+    during="0-9-1/connection.start.locales.required-support",
+    never=NO_NAMES,
+)
 @broken_by("has a dot in a name", with_names("build.number"))
 @broken_by("has a hyphen in a name", with_names("build-number"))
 @broken_by("has a name that is too long", with_names("x" * (LONGEST + 1)))

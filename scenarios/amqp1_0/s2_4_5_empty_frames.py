@@ -128,7 +128,11 @@ def empty_frames_come_on_channel_zero(transcript: Iterable[Passage]) -> Iterator
         yield Sighting(channel == 0, f"an empty frame on channel {channel} at {each.at:.4f} s")
 
 
-@watch("1-0/2.4.5.empty-frames-before-open-on-channel-zero", during="1-0/2.4.3.close-answered")
+@watch(
+    "1-0/2.4.5.empty-frames-before-open-on-channel-zero",
+    during="1-0/2.4.3.close-answered",
+    never="the server sends no empty frame before it has our open",
+)
 @broken_by(
     "sends one on channel 1 behind its header",
     offers_header(
@@ -137,11 +141,10 @@ def empty_frames_come_on_channel_zero(transcript: Iterable[Passage]) -> Iterator
 )
 @broken_by("begins with one on channel 7", together(EMPTY_FRAME_BEFORE_OPEN, places(Frame, 7)))
 def no_other_channel_before_our_open(transcript: Iterable[Passage]) -> Iterator[Sighting]:
-    """What came before our open was sent: no empty frame on another channel than 0."""
-    before = up_to(Open, Direction.SENT, transcript)
-    if before is not None:
-        channels = [getattr(each.unit, "channel", 0) for each in before if is_empty_amqp(each)]
-        yield Sighting(not any(channels), f"empty frames on channels {channels} before our open")
+    """Every empty frame that came before our open was sent is on channel 0."""
+    for each in filter(is_empty_amqp, up_to(Open, Direction.SENT, transcript) or ()):
+        channel = getattr(each.unit, "channel", 0)
+        yield Sighting(not channel, f"an empty frame on channel {channel} before our open at {each.at:.4f} s")
 
 
 @watch("1-0/2.4.5.no-empty-frame-before-open", during="1-0/2.4.3.close-answered")

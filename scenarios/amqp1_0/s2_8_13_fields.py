@@ -62,15 +62,19 @@ def why_in_a_string(error: Error) -> Error:
     return error.replace(info=Map([("why", "faulty")]))
 
 
-@watch("1-0/2.8.13.fields-keys-are-symbols", during="1-0/2.8.15.decode-error")
+@watch(
+    "1-0/2.8.13.fields-keys-are-symbols",
+    during="1-0/2.8.15.decode-error",
+    never="no open of the server has properties, and no error an info",
+)
 @broken_by("has strings for keys of its properties", rewrites(Open, properties=Map([("product", "faulty")])))
 @broken_by("has a null among the keys", rewrites(Open, properties=Map([(KEY, "good"), (None, "bad")])))
 @broken_by("has strings for keys of an error", rewrites(Close, when=carries("error"), error=why_in_a_string))
 def every_key_is_a_symbol(transcript: Iterable[Passage]) -> Iterator[Sighting]:
     """In the properties of every open, and the info of every error of the run, all keys are symbols."""
     for at, _, said in performatives(transcript):
-        if isinstance(fields_of(said), Map | None):
-            good = all(type(key) is Symbol for key, _ in pairs_of(said))
+        if pairs := pairs_of(said):
+            good = all(type(key) is Symbol for key, _ in pairs)
             seen = "symbols for keys" if good else "a key that is no symbol"
             yield Sighting(good, f"{said.type_name} at {at:.4f} s: {seen}")
 
