@@ -387,6 +387,12 @@ READINGS: Mapping[tuple[str, str], str] = {
     ): "The grammar names no response, but there is a method recover-ok, and the text says "
     "that it acknowledges recover: it is required.",
     (
+        "implemented",
+        "reject",
+    ): "That a message rejected without requeue is discarded or dead-lettered is said "
+    "without a keyword: one that goes back to its queue is heard and a SHOULD missed. What stays with the "
+    "channel that rejected it was not heard: a miss.",
+    (
         "table",
         "decimal-value",
     ): "The grammar has an unsigned number, the text a signed one: positive values are judged.",

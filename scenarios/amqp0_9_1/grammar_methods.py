@@ -164,6 +164,16 @@ def is_settled(call: Call) -> None:
     again.expect(Basic.GetEmpty)
 
 
+def is_discarded(call: Call) -> None:
+    """The message is in its queue neither now nor when its channel is closed."""
+    call.channel.stays_quiet()
+    witness = call.connection.channel()
+    witness.send(Basic.Get(call.queue, no_ack=True))
+    back = message(Basic.GetOk, BODY).under("requeue: what becomes of it without the bit has no keyword")
+    if isinstance(witness.expect(Basic.GetEmpty, back), Basic.GetEmpty):
+        is_settled(call)
+
+
 def comes_again(call: Call) -> None:
     """The message comes again, redelivered."""
     if isinstance(call.method, Basic.Recover):
@@ -200,7 +210,7 @@ SHOWN: Mapping[str, Callable[[Call], None]] = {
     "channel.close-ok": opens_again,
     "basic.publish": is_routed,
     "basic.ack": is_settled,
-    "basic.reject": is_settled,
+    "basic.reject": is_discarded,
     "basic.recover": comes_again,
     "basic.recover-async": comes_again,
 }

@@ -256,6 +256,11 @@ def wants_requeue(turn: Turn) -> bool:
     return bool(turn.event.requeue)
 
 
+def requeues_anyway(turn: Turn) -> bool:
+    """The requeue bit is clear, and the policy requeues all the same."""
+    return not wants_requeue(turn) and turn.policy.without_requeue == "requeue"
+
+
 def _others_consume(turn: Turn) -> bool:
     delivery = turn.channel.unacknowledged[turn.event.delivery_tag]
     return any(each.channel is not turn.channel for each in delivery.entry.queue.consumers)
@@ -328,6 +333,7 @@ _ACKNOWLEDGE = (
         wants_requeue,
         (keep_off_this_channel, requeue_rejected),
     ),
+    Row("basic.reject: comes back without requeue", OPEN, Basic.Reject, requeues_anyway, (requeue_rejected,)),
     Row("basic.reject: discards", OPEN, Basic.Reject, effects=(discard_rejected,)),
 )
 

@@ -55,6 +55,11 @@ def wait_for_the_client(turn: Turn) -> None:
     turn.connection.wait(turn.policy.linger)
 
 
+def step_is_passed_over(turn: Turn) -> bool:
+    """The policy does not take a method before its turn for an error."""
+    return turn.policy.step_left_out == "ignore"
+
+
 def heartbeats_are_looked_at(turn: Turn) -> bool:
     """They were agreed upon, or the policy does not discard them all."""
     return bool(turn.connection.interval) or turn.policy.unagreed_heartbeats == "check"
@@ -229,6 +234,7 @@ _ENDS = (
         next=CLOSED,
     ),
     Row("connection: closing hears only Close and Close-Ok", CLOSING, (Method, Event)),
+    Row("connection: a step before its turn is passed over", NEGOTIATING, Method, step_is_passed_over),
     Row(
         "connection: anything else before it is open ends in silence",
         NEGOTIATING,

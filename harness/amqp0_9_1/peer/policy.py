@@ -102,6 +102,10 @@ class Policy:
     """A name made is unique among queues: none ever given comes again, or the first that is free does."""
     channel_max_is: Literal["highest number", "count"] = "highest number"
     """A22. What channel-max limits."""
+    step_left_out: Literal["end", "ignore"] = "end"
+    """2.2.4 says how to end upon an error, not that a method out of turn is one: the end, or no effect."""
+    without_requeue: Literal["discard", "requeue"] = "discard"
+    """Reject without requeue, which the field tells without a keyword: discarded, or requeued as well."""
     no_virtual_host: Refusal | Silent = Refusal(INVALID_PATH)
     """A24. Open of an unknown virtual host: 402, 530, or closed in silence."""
     no_permission: Refusal | Silent = Refusal(NOT_ALLOWED)
@@ -219,6 +223,8 @@ _OTHERS: Final[Mapping[str, Sequence[Any]]] = {
     "consumer_tags": ["of the channel"],
     "queue_names": ["free"],
     "channel_max_is": ["count"],
+    "step_left_out": ["ignore"],
+    "without_requeue": ["requeue"],
     "no_virtual_host": [Refusal(NOT_ALLOWED), "silent"],
     "no_permission": ["silent"],
     "open_again": ["confirm", "ignore"],
