@@ -119,6 +119,7 @@ def _facts(result: RuleResult, rule: Rule, connection: Sequence[Line]) -> Iterab
     yield "detail", judged.detail
     yield "cause", judged.cause
     yield "one fault", " ".join(rule.one_fault) if judged.verdict in _MISSED else ""
+    yield "reason", rule.reason if judged.verdict in _MISSED else ""
     yield "reading", judged.reading or rule.reading
     endpoints = [each.event.endpoint for each in connection if isinstance(each.event, Opened)]
     yield "connection", f"{judged.connection} to {endpoints[0]}" if endpoints else judged.connection or ""

@@ -125,7 +125,7 @@ class Rule:
     def one_fault(self) -> tuple[str, ...]:
         """For each fault that breaks more than this rule, a sentence that names the others."""
         return tuple(
-            f"A peer that {fault.says} breaks this rule together with "
+            f"If it is that a peer {fault.says}, then with this rule it breaks "
             f"{', '.join(each for each in fault.rules if each != self.id)}: one fault, not several."
             for fault in self.faults
         )

@@ -147,7 +147,8 @@ def test_a_finding_names_what_the_same_fault_breaks_as_well(verdict: Verdict) ->
     on = console(200)
     on.print(explanation(rule_results(lines)[0], broken, lines, annotate, "runs/1"))
     said = (
-        f"one fault A peer that does it breaks this rule together with {RULES[1].id}: one fault, not several."
+        f"one fault If it is that a peer does it, then with this rule it breaks {RULES[1].id}: "
+        "one fault, not several."
     )
     assert (said in folded(shown(on))) is (verdict in (Verdict.FAIL, Verdict.WARN))
 
