@@ -88,7 +88,8 @@ class Barrier:
     """A step of a connection's opening that a target does not take: `what` came instead of its answer.
 
     `steps` are the control that fails there and those behind it, `rule` the identity of the rule that was
-    broken. `actual` is the signature of what came, `due` are the answers of these steps in words.
+    broken. `actual` is the signature of what came, `due` are the answers of these steps in words, `behind`
+    how that begins which may come in place of a missing one: it answers what was said at once with it.
     """
 
     steps: tuple[str, ...]
@@ -96,17 +97,20 @@ class Barrier:
     what: str
     actual: str = ""
     due: tuple[str, ...] = ()
+    behind: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> Barrier:
         """As it was before it became plain values, in which tuples may have become lists."""
-        changed: dict[str, Any] = {name: tuple(told[name]) for name in ("steps", "due")}
+        changed: dict[str, Any] = {name: tuple(told[name]) for name in ("steps", "due", "behind")}
         return cls(**{**told, **changed})
 
     def explains(self, failure: Exception) -> bool:
         """Whether an expectation missed nothing else than what the probe had missed."""
-        same = isinstance(failure, Unmet) and failure.actual == self.actual and bool(self.actual)
-        return same and failure.expected[0].startswith(self.due)  # type: ignore[attr-defined]
+        if not isinstance(failure, Unmet) or not self.actual:
+            return False
+        same = failure.actual == self.actual or failure.actual.startswith(self.behind or "\0")
+        return same and failure.expected[0].startswith(self.due)
 
 
 class Blocked(NotRun):

@@ -161,10 +161,12 @@ def test_an_honest_peer_is_not_hampered() -> None:
     assert (found.breaches, found.barrier) == ((), None)
 
 
-def judged_whole(change: Interposer, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """A run of all rules of 0-9-1 on a faulty peer in memory."""
+def judged_whole(
+    change: object, folder: Path, monkeypatch: pytest.MonkeyPatch, rules: tuple[str, ...] = DOCUMENTS
+) -> Run:
+    """A run of all rules of a protocol, 0-9-1 unless said otherwise, on a faulty peer in memory."""
     monkeypatch.setattr(running, "target", lambda *_: EmbeddedTarget(change))
-    run = Run.begin(Options(selectors=DOCUMENTS, output=str(folder / "run")))
+    run = Run.begin(Options(selectors=rules, output=str(folder / "run")))
     for case in run.cases():
         run.verdict(case)
     run.finish()

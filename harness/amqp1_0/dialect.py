@@ -19,7 +19,7 @@ from harness.amqp1_0.fakes import FAKES, Replacement
 from harness.amqp1_0.footprint import Footprint, footprint, tables_with, touches
 from harness.amqp1_0.frames import PROTOCOL_HEADER, Header
 from harness.amqp1_0.harmless import HARMLESS
-from harness.amqp1_0.leniency import BY_STEP
+from harness.amqp1_0.leniency import STEPS, barrier
 from harness.amqp1_0.mutants import mutants
 from harness.amqp1_0.peer import DEFAULT, TABLES, Peer, Policy
 from harness.amqp1_0.performatives import Open
@@ -84,13 +84,13 @@ class Amqp10:
         None of them is ended: there are brokers that leave one end in a thousand without an answer. Raises
         NotSpoken when the target answers with the protocol header of another protocol.
         """
-        trips, barrier = [0.0], None
+        trips, met = [0.0], None
         try:
             with self._visit(target, within) as container:
                 try:
                     trips = list(_trips(container, target))
                 except Stop as failure:
-                    barrier = _barrier(failure, container)
+                    met = _barrier(failure, container)
                 told = container.newest.link.partner or Open()
                 breaches = tuple(container.context.breaches)
         except OtherHeader as failure:
@@ -99,7 +99,7 @@ class Amqp10:
             raise _not_opened(target, failure) from None
         facts = _facts(told)
         product, version = (str(facts.get(name, "")) for name in ("product", "version"))
-        return Banner(product, version, facts, min(trips, default=0.0), breaches, barrier)
+        return Banner(product, version, facts, min(trips, default=0.0), breaches, met)
 
     def serves(self, target: Target, within: float = 15.0, barrier: Barrier | None = None) -> None:
         """Open a connection and begin a session."""
@@ -187,21 +187,18 @@ def _barrier(failure: Stop, container: Container) -> Barrier:
     Who ends a connection may die, or may not want us: that breaks no rule. Who has broken one before is
     judged by that. Raises OverBudget where the target talks without end.
     """
-    if not isinstance(failure, ControlFailed) or failure.what not in BY_STEP:
+    if not isinstance(failure, ControlFailed) or failure.what not in STEPS:
         raise failure
     link, breaches = container.newest.link, container.context.breaches
     # Who does not begin with a protocol header does not speak it.
     spoken = any(isinstance(each, Header) for each in link.received())
-    rule = breaches[0].rule if breaches else BY_STEP[failure.what]
+    rule = breaches[0].rule if breaches else STEPS[failure.what].rule
     if isinstance(failure, OtherHeader) or not spoken or not rule:
         raise failure
     if not breaches and (link.ended is not None or link.heard_close):
         raise failure
     link.listen(container.context.patience.quiet)
-    told = f"{failure.what} was answered by {failure.actual}"
-    steps = tuple(BY_STEP)
-    behind = steps[steps.index(failure.what) :]
-    return Barrier(behind, rule, f"{told} ({breaches[0].what})" if breaches else told)
+    return barrier(failure.what, failure.actual, breaches)
 
 
 def _let_in(container: Container, target: Target) -> AmqpConnection:

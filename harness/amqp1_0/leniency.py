@@ -8,7 +8,7 @@ rules here: what is wrong in it is borne where that is possible, and counts agai
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -31,6 +31,8 @@ from harness.amqp1_0.frames import (
 from harness.amqp1_0.performatives import Open
 from harness.amqp1_0.source import attribute
 from harness.amqp1_0.types import DecodeError, Described
+from harness.expect import Barrier
+from harness.journal import Breached
 from harness.leniency import Leniency
 
 UNDEFINED_TYPE = Leniency("1-0/2.3.1.type-names-layer", "passed over")
@@ -46,15 +48,42 @@ ANOTHER_HEADER = Leniency("1-0/2.2.header-layout", "taken for ours")
 OPEN_TWICE = Leniency("1-0/2.4.6.open-sent-once", "the second is set aside")
 CLOSE_FIRST = Leniency("1-0/2.4.1.open-first", "taken for a close")
 
-BY_STEP: Mapping[str, str] = {
-    "the SASL header": "1-0/2.2.supported-version-proceeds",
-    "sasl-init": "",
-    "sasl-response": "",
-    "the protocol header": "1-0/2.2.supported-version-proceeds",
-    "open": "1-0/2.4.1.open-answered",
-    "begin": "1-0/2.2.supported-version-proceeds",
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of ours that opens a connection: the rule that says that it is answered, and how that begins."""
+
+    rule: str
+    answer: str
+
+
+STEPS: Mapping[str, Step] = {
+    "the SASL header": Step("1-0/2.2.supported-version-proceeds", "protocol header"),
+    "sasl-init": Step("", "sasl-outcome"),
+    "sasl-response": Step("", "sasl-outcome"),
+    "the protocol header": Step("1-0/2.2.supported-version-proceeds", "protocol header"),
+    "open": Step("1-0/2.4.1.open-answered", "open"),
+    "begin": Step("1-0/2.2.supported-version-proceeds", "begin"),
 }
-"""Which rule says that a step of ours is answered; the steps in their order. Those of SASL have none."""
+"""The steps in their order, by the control that fails when there is no answer. Those of SASL have no rule."""
+
+LAST_WORDS = ("begin", "end", "close")
+"""How that begins which a server may say that has left out an answer: it answers what stands behind."""
+
+
+def barrier(step: str, actual: str, breaches: Sequence[Breached]) -> Barrier:
+    """Where a server does not go on: what came instead of an answer to the step is said by its signature.
+
+    Who has broken a rule before is blocked by that.
+    """
+    behind = list(STEPS)[list(STEPS).index(step) :]
+    due = dict.fromkeys(STEPS[name].answer for name in behind)
+    told = f"{step} was answered by {actual}"
+    if not breaches:
+        return Barrier(tuple(behind), STEPS[step].rule, told, actual, tuple(due), LAST_WORDS)
+    first = breaches[0]
+    return Barrier(tuple(behind), first.rule, f"{told} ({first.what})", actual, tuple(due), LAST_WORDS)
+
 
 LAYERS = tuple(Header(each).protocol_id for each in (PROTOCOL_HEADER, TLS_HEADER, SASL_HEADER))
 """The protocol ids that the standard has."""

@@ -82,7 +82,7 @@ def empty_frames_are_borne_on_every_channel(container: Container) -> None:
 def empty_frames_change_nothing(container: Container) -> None:
     """Open, begin, end and close are answered by the same frames with empty frames between as without."""
     plain, other = container.negotiated(), container.negotiated()
-    usual = life(plain, lambda kind: plain.control("the life of a connection", kind))
+    usual = life(plain, lambda kind: plain.control(kind.type_name, kind))
     seen = life(other, other.expect, empty_frame())
     other.judge("the same frames as without", ", ".join(seen), seen == usual)
 
