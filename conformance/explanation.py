@@ -110,7 +110,7 @@ def _facts(result: RuleResult, rule: Rule, connection: Sequence[Line]) -> Iterab
     yield "verdict", f"{judged.verdict}: {judged.signature}" if judged.signature else str(judged.verdict)
     yield "test", judged.test if judged.test != rule.id or len(result.tests) > 1 else ""
     yield "level", f"{rule.level}, binds the {rule.binds}, judged on the {rule.judged}"
-    yield "asks" if rule.claims else "sentence", rule.text
+    yield "asks" if rule.is_in_our_words else "sentence", rule.text
     yield "place", f"{rule.document}, {rule.place}"
     yield "on failure", rule.on_failure or ""
     yield "legal", " | ".join(judged.expected)

@@ -69,7 +69,7 @@ def rule_page(rule: Rule) -> RenderableType:
     for name, value in (
         ("document", f"{document.title}, {document.revision}"),
         ("stands in", f"{document.file}: {rule.place}"),
-        ("asks" if rule.claims else "sentence", rule.text),
+        ("asks" if rule.is_in_our_words else "sentence", rule.text),
         (whose, rule.scenario),
         ("on failure", rule.on_failure or ""),
         ("level", rule.level),

@@ -16,23 +16,22 @@ from pathlib import Path
 from spec.amqp0_9_1 import DOCUMENT, Assert, Class, Constant, Field, Grammar, Method, grammar
 from spec.descriptions import Description, descriptions
 from spec.grammar_current import NEWLY_NAMED
-from spec.grammar_families import (
+from spec.grammar_families import FAMILIES
+from spec.grammar_family import Family
+from spec.grammar_implements import implemented
+from spec.grammar_members import (
     CONTESTED,
     DISPUTED,
     DISPUTED_READING,
-    FAMILIES,
     OUT_OF_REACH,
     READINGS,
     STRONGER,
     UNPROVOKED,
 )
-from spec.grammar_family import Family
-from spec.grammar_implements import implemented
 from spec.grammar_sent import READINGS as READINGS_OF_SENT
 from spec.grammar_sent import SEE, SENT
-from spec.provisions import Provision, elements, path_of, provisions, section_of
+from spec.provisions import Provision, beginnings, provisions, section_of
 from spec.rules import Level, Place, Rule, Testability
-from spec.xml import parse
 
 PREFIX = "0-9-1/grammar"
 
@@ -190,7 +189,7 @@ def derived(path: Path = DOCUMENT, prefix: str = PREFIX) -> tuple[Derived, ...]:
 
     Raises DocumentError when the file is no such document.
     """
-    spec, places = grammar(path), _places(path)
+    spec, places = grammar(path), beginnings(path, ("class", "method", "field", "constant"))
     known = provisions(path, prefix.partition("/")[0])
     told = {each.path: each for each in descriptions(path)}
     found = [
@@ -389,13 +388,3 @@ def _words(spec: Grammar, about: Subject) -> Mapping[str, str]:
 
 
 FRAME_TYPES = ("frame-method", "frame-header", "frame-body", "frame-heartbeat")
-
-
-def _places(path: Path) -> Mapping[tuple[tuple[str, str], ...], int]:
-    """Where every class, method, field and constant begins, in characters from the start."""
-    root, source = parse(path), path.read_text(encoding="utf-8")
-    return {
-        path_of(element): stretch.start
-        for tag in ("class", "method", "field", "constant")
-        for element, stretch in zip(root.iter(tag), elements(source, tag), strict=True)
-    }

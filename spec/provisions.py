@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,6 +74,16 @@ def path_of(element: etree._Element) -> tuple[tuple[str, str], ...]:
     """The named elements from the root down to and including `element`, as (element, name)."""
     line = [element, *element.iterancestors()]
     return tuple((str(each.tag), each.get("name", "")) for each in reversed(line) if each.get("name"))
+
+
+def beginnings(path: Path, tags: Iterable[str]) -> Mapping[tuple[tuple[str, str], ...], int]:
+    """Where every element of these `tags` begins, in characters from the start of the XML at `path`."""
+    root, source = parse(path), path.read_text(encoding="utf-8")
+    return {
+        path_of(element): stretch.start
+        for tag in tags
+        for element, stretch in zip(root.iter(tag), elements(source, tag), strict=True)
+    }
 
 
 def section_of(path: tuple[tuple[str, str], ...]) -> str:

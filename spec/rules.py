@@ -122,6 +122,11 @@ class Rule:
         return shorten(self.text, GIST, placeholder=" …")
 
     @property
+    def is_in_our_words(self) -> bool:
+        """Whether `text` is no sentence of the document: told in other words, or made of the grammar."""
+        return bool(self.claims) or self.document.endswith("/grammar")
+
+    @property
     def one_fault(self) -> tuple[str, ...]:
         """For each fault that breaks more than this rule, a sentence that names the others."""
         return tuple(

@@ -29,7 +29,7 @@ from scenarios.amqp0_9_1.grammar_calls import BODY, of
 from scenarios.amqp0_9_1.three_ways import ThreeWays, Way
 from scenarios.registry import broken_by, scenarios_for
 from spec.amqp0_9_1 import Field
-from spec.grammar_families import CONTESTED
+from spec.grammar_members import CONTESTED
 from spec.grammar_rules import Subject
 
 USUAL: Mapping[str, Sequence[Any]] = {

@@ -9,7 +9,8 @@ import pytest
 
 from spec.amqp0_9_1 import DOCUMENT, grammar
 from spec.catalogue import DOCUMENTS, catalogue, identity_faults
-from spec.grammar_families import FAMILIES, OUT_OF_REACH, READINGS
+from spec.grammar_families import FAMILIES
+from spec.grammar_members import OUT_OF_REACH, READINGS
 from spec.grammar_rules import MEMBERS, PREFIX, TABLE_TYPES, Derived, derived, family
 from spec.ledger import faults, load
 from spec.rules import Level, Party, Rule, Testability

@@ -17,7 +17,7 @@ from harness.amqp0_9_1.peer.events import (
 from harness.amqp0_9_1.tables import DecodeError, decode_value
 from harness.amqp0_9_1.vocabulary import CODEC
 from harness.annotation import Span
-from spec.grammar_families import CONTESTED
+from spec.grammar_members import CONTESTED
 
 _TABLES = {
     method: [attribute(field.name) for field in method.fields if field.type == "table"]
