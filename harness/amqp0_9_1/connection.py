@@ -8,12 +8,13 @@ judge the rule.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from harness.amqp0_9_1.client import Link
 from harness.amqp0_9_1.compiled import Method
 from harness.amqp0_9_1.frames import FRAME_MIN_SIZE, HEARTBEAT, PROTOCOL_HEADER, Frame, RawFrame
-from harness.amqp0_9_1.outcomes import Closed, Observation, Received, Silence, signature
+from harness.amqp0_9_1.outcomes import Closed, Observation, Received, Silence, answered, signature
 from harness.amqp0_9_1.vocabulary import CODEC, REPLY_SUCCESS, Basic, Channel, Connection, Exchange, Queue
 from harness.context import Context
 from harness.expect import ControlFailed, Outcome
@@ -24,6 +25,8 @@ from harness.transport import End
 ASYNCHRONOUS = (Basic.Deliver, Basic.Return)
 LOCALE = "en_US"
 FENCE = Exchange.Declare("amq.direct", "direct", passive=True)
+QUIET = replace(answered(Exchange.DeclareOk), says="nothing before exchange.declare-ok")
+"""What is legal behind the fence where nothing was due before it."""
 
 
 class AmqpConnection:
@@ -219,7 +222,7 @@ class AmqpChannel:
         on one channel are processed in order (4.7).
         """
         self.send(FENCE)
-        self.expect(Exchange.DeclareOk)
+        self.expect(QUIET)
 
     def got_nothing(self) -> None:
         """Judge that nothing has come on this channel up to now, where no fence can be sent any more.
