@@ -13,7 +13,13 @@ from harness.amqp0_9_1.peer.basic_table import (
 )
 from harness.amqp0_9_1.peer.deliveries import settle
 from harness.amqp0_9_1.peer.entities import Delivery, Entry, Message, Queue
-from harness.amqp0_9_1.peer.life import abandon_transaction, mark_redelivered, put_back, requeue
+from harness.amqp0_9_1.peer.life import (
+    abandon_transaction,
+    is_transacted,
+    mark_redelivered,
+    put_back,
+    requeue,
+)
 from harness.amqp0_9_1.peer.session import Channel
 from harness.amqp0_9_1.peer.strategies import may_have, named_deliveries
 from harness.amqp0_9_1.peer.turn import Turn
@@ -36,6 +42,25 @@ def route_only(turn: Turn) -> None:
     abandon_transaction(turn)
     for each in publications:
         route(turn, each)
+
+
+def publish_what_was_not_committed(turn: Turn) -> None:
+    """Commits what was published when a channel ends, and takes acknowledgements back."""
+    publications = [each for each in turn.channel.transaction if not isinstance(each, Delivery)]
+    abandon_transaction(turn)
+    turn.channel.transaction = publications
+    commit(turn)
+
+
+def commit_everywhere(turn: Turn) -> None:
+    """Commits what is open on all channels of the connection."""
+    for channel in turn.connection.channels.values():
+        commit(Turn(turn.connection, channel, turn.event))
+
+
+def is_transacted_and_of_what_was_got(turn: Turn) -> bool:
+    """Acknowledgements in a transaction, but those of what a consumer got."""
+    return is_transacted(turn) and all(each.consumer is None for each in named(turn))
 
 
 def hold_the_last(turn: Turn) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.connection import AmqpChannel
@@ -39,14 +40,14 @@ class Way:
         """Take that binding off again."""
         return Queue.Unbind(queue, exchange, self.key, arguments=dict(self.arguments))
 
-    def publish(self, channel: AmqpChannel, exchange: str, body: bytes) -> None:
-        """Publish a message that passes."""
-        publish(channel, exchange, self.passes, body)
+    def publish(self, channel: AmqpChannel, exchange: str, body: bytes, **how: Any) -> None:
+        """Publish a message that passes; `how` are other properties, and bits of Publish."""
+        publish(channel, exchange, self.passes, body, **how)
 
 
-def publish(channel: AmqpChannel, exchange: str, sent: Sent, body: bytes) -> None:
+def publish(channel: AmqpChannel, exchange: str, sent: Sent, body: bytes, **how: Any) -> None:
     """Publish a message with this key and these headers."""
-    channel.publish(body, exchange=exchange, key=sent.key, headers=dict(sent.headers))
+    channel.publish(body, exchange=exchange, key=sent.key, headers=dict(sent.headers), **how)
 
 
 WAYS: Mapping[str, Way] = {

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
 from typing import Any
 
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.client import Passage, methods_received
-from harness.amqp0_9_1.connection import FENCE
+from harness.amqp0_9_1.connection import FENCE, AmqpChannel
 from harness.amqp0_9_1.deviations import answers, changes, drops, forwards, rewrites, routes, spoils
 from harness.amqp0_9_1.faults import equal_but_for_case
 from harness.amqp0_9_1.frames import BODY, PROTOCOL_HEADER, Frame, Header
 from harness.amqp0_9_1.outcomes import message, refused
+from harness.amqp0_9_1.peer.basic_table import route_now, take_what_is_due
+from harness.amqp0_9_1.peer.deliveries import await_acknowledgement
+from harness.amqp0_9_1.restart_faults import commit_in_memory, forget_on_disk, keep_in_memory_unless
 from harness.amqp0_9_1.settling_faults import strip_what_is_stored
-from harness.amqp0_9_1.vocabulary import NOT_FOUND, Basic, Connection, Exchange
+from harness.amqp0_9_1.vocabulary import NOT_FOUND, Basic, Connection, Exchange, Tx
 from harness.context import RESTART, Restart, Sighting
 from harness.journal import Direction
 from scenarios.amqp0_9_1.basic import PERSISTENT, TRANSIENT
+from scenarios.amqp0_9_1.exchange_types import WAYS, known_types
+from scenarios.amqp0_9_1.tx import transacted
 from scenarios.registry import broken_by, scenario, watch
 
 
@@ -98,3 +104,80 @@ def persistent_message_comes_back_unchanged(broker: Broker) -> Iterator[Restart]
     if not persistent.matches(channel.observe(persistent | message(Basic.GetOk, b"transient"))):
         channel.send(Basic.Get(queue, no_ack=True))
         channel.expect(persistent)
+
+
+def waits(channel: AmqpChannel, queue: str) -> None:
+    """Nobody has taken it."""
+
+
+def is_got(channel: AmqpChannel, queue: str) -> None:
+    """It was got, and is not acknowledged."""
+    channel.ask(Basic.Get(queue), Basic.GetOk)
+
+
+def is_delivered(channel: AmqpChannel, queue: str) -> None:
+    """It was delivered, and is not acknowledged."""
+    channel.consume(queue)
+    channel.deliveries(1)
+
+
+def was_put_back(channel: AmqpChannel, queue: str) -> None:
+    """It was got on a channel that has ended since."""
+    other = channel.connection.channel()
+    is_got(other, queue)
+    other.close()
+
+
+@scenario("0-9-1/prose/1.4.3.persistent-survives-restart", needs=["restart"], disruptive=True, alone=True)
+@broken_by(
+    "takes off the disk what it delivers",
+    changes("delivery: awaits acknowledgement", effects=(forget_on_disk, await_acknowledgement)),
+)
+@broken_by(
+    "takes off the disk what is got",
+    changes(
+        "basic.get: awaits acknowledgement", effects=(take_what_is_due, forget_on_disk, await_acknowledgement)
+    ),
+)
+@broken_by(
+    "stores what comes through direct exchanges",
+    changes("basic.publish: goes to the exchange", effects=(keep_in_memory_unless("direct"), route_now)),
+)
+def persistent_message_survives_whoever_has_it(broker: Broker) -> None:
+    """Got, delivered or put back, and not acknowledged when the server restarts: it is there afterwards.
+
+    So it is for messages that came through an exchange of each type.
+    """
+    states, types, queues = (waits, is_got, is_delivered, was_put_back), known_types(broker), []
+    for state, kind in product(states, types):
+        channel = broker.channel()
+        queue, exchange = channel.declare_queue(durable=True), channel.declare_exchange(kind)
+        channel.ask(WAYS[kind].bind(queue, exchange))
+        WAYS[kind].publish(channel, exchange, b"persistent", delivery_mode=PERSISTENT)
+        state(channel, queue)
+        queues.append(queue)
+    channel.fence()
+    channel.settle()
+    broker.facility("restart")
+    broker.drop()
+    channel = broker.channel()
+    for queue in queues:
+        channel.send(Basic.Get(queue, no_ack=True))
+        channel.expect(message(Basic.GetOk, b"persistent"))
+
+
+@scenario("0-9-1/prose/1.4.3.persistent-survives-restart")
+@broken_by(
+    "stores nothing of a transaction",
+    changes("tx.commit: publications and acknowledgements take effect", effects=(commit_in_memory,)),
+)
+def committed_message_survives(broker: Broker) -> Iterator[Restart]:
+    """A persistent message that was published in a transaction and committed is there after the restart."""
+    channel = transacted(broker)
+    queue = channel.declare_queue(durable=True)
+    channel.publish(b"committed", key=queue, delivery_mode=PERSISTENT)
+    channel.ask(Tx.Commit())
+    yield RESTART
+    channel = broker.channel()
+    channel.send(Basic.Get(queue, no_ack=True))
+    channel.expect(message(Basic.GetOk, b"committed"))

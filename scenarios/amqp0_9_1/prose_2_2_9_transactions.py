@@ -9,18 +9,21 @@ from harness.amqp0_9_1.connection import FENCE
 from harness.amqp0_9_1.deviations import changes, drops, ignores, withholds
 from harness.amqp0_9_1.outcomes import Silence, answered, channel_closed, connection_closed, message, silence
 from harness.amqp0_9_1.peer.basic_table import requeue_all, return_all_to_their_recipients
-from harness.amqp0_9_1.peer.life import abandon_transaction
+from harness.amqp0_9_1.peer.life import abandon_transaction, end_connection
 from harness.amqp0_9_1.peer.rows import always
 from harness.amqp0_9_1.peer.tx_table import commit
 from harness.amqp0_9_1.settling_faults import (
+    commit_everywhere,
     commit_the_first,
     forget_transaction,
     hold_the_last,
+    is_transacted_and_of_what_was_got,
+    publish_what_was_not_committed,
     route_only,
     settle_anyway,
 )
 from harness.amqp0_9_1.vocabulary import Basic, Channel, Connection, Exchange, Tx
-from scenarios.amqp0_9_1.ends import is_left
+from scenarios.amqp0_9_1.ends import WAYS, is_left
 from scenarios.amqp0_9_1.three_ways import unroutable
 from scenarios.amqp0_9_1.tx import transacted
 from scenarios.registry import broken_by, scenario
@@ -101,6 +104,41 @@ def acknowledgements_end_as_their_transaction(broker: Broker) -> None:
         channel.expect(answer)
         channel.close()
         is_left(broker, queue, *(() if answer is Tx.CommitOk else TWO))
+
+
+ABANDONS = "channel end: abandons its transaction"
+
+
+@scenario("0-9-1/prose/2.2.9.transaction-covers-publish-and-ack")
+@broken_by("publishes when a channel ends", changes(ABANDONS, effects=(publish_what_was_not_committed,)))
+@broken_by(
+    "commits when its client is gone",
+    changes("connection: hanging up ends it", effects=(commit_everywhere, end_connection)),
+)
+@broken_by(
+    "commits when its connection is closed",
+    changes("connection.close: is answered", effects=(commit_everywhere, end_connection)),
+)
+@broken_by(
+    "acknowledges what was delivered at once",
+    changes("basic.ack: waits for the commit", condition=is_transacted_and_of_what_was_got),
+)
+def end_of_a_channel_commits_nothing(broker: Broker) -> None:
+    """A message is published, and one delivered and acknowledged, without Commit: the second is there again.
+
+    However the channel ends.
+    """
+    for ends in WAYS:
+        channel = transacted(broker, new_connection=True)
+        queue = channel.declare_queue()
+        witness = broker.channel()
+        witness.publish(b"acknowledged", key=queue)
+        channel.consume(queue)
+        channel.send(Basic.Ack(channel.deliveries(1)[0].method.delivery_tag))
+        channel.publish(b"published", key=queue)
+        channel.fence()
+        ends(channel)
+        is_left(broker, queue, b"acknowledged")
 
 
 OF_AN_END = (Basic.Return, Tx.CommitOk, Tx.RollbackOk, Exchange.DeclareOk)

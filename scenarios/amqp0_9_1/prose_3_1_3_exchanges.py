@@ -18,6 +18,7 @@ from harness.amqp0_9_1.faults import (
 )
 from harness.amqp0_9_1.outcomes import answered, channel_closed, connection_closed, message, refused
 from harness.amqp0_9_1.peer.routing import direct
+from harness.amqp0_9_1.restart_faults import brings_back, exchange_again
 from harness.amqp0_9_1.vocabulary import NOT_FOUND, Basic, Exchange, Queue
 from harness.context import RESTART, Restart
 from scenarios.amqp0_9_1.exchange_types import REFUSED, WAYS, known_types, knows
@@ -76,6 +77,22 @@ def durable_exchange_is_there_until_deleted(broker: Broker) -> Iterator[Restart]
         channel.expect(message(Basic.GetOk, b"through"))
         channel.ask(Exchange.Delete(exchange))
         channel.send(look)
+        channel.expect(*refused(NOT_FOUND))
+
+
+@scenario("0-9-1/prose/3.1.3.durable-exchange-lasts")
+@broken_by("brings back what was deleted", brings_back("exchange.delete: deletes it", exchange_again))
+def deleted_exchange_is_gone_after_a_restart(broker: Broker) -> Iterator[Restart]:
+    """A durable exchange of each type that was deleted before the restart is not there after it."""
+    channel = broker.channel()
+    exchanges = {kind: channel.declare_exchange(kind, durable=True) for kind in known_types(broker)}
+    for exchange in exchanges.values():
+        channel.ask(Exchange.Delete(exchange))
+    channel.settle()
+    yield RESTART
+    for kind, exchange in exchanges.items():
+        channel = broker.channel()
+        channel.send(Exchange.Declare(exchange, kind, passive=True))
         channel.expect(*refused(NOT_FOUND))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from harness.amqp0_9_1.broker import Broker
-from harness.amqp0_9_1.connection import AmqpChannel
+from harness.amqp0_9_1.connection import FENCE, AmqpChannel
 from harness.amqp0_9_1.deviations import (
     Fault,
     answers,
@@ -39,6 +39,7 @@ from harness.amqp0_9_1.peer.queue_table import (
     create_queue,
     unbind_queue,
 )
+from harness.amqp0_9_1.restart_faults import binding_again, brings_back
 from harness.amqp0_9_1.vocabulary import (
     ACCESS_REFUSED,
     NOT_FOUND,
@@ -214,6 +215,25 @@ def binding_between_durable_ends_is_there_after_a_restart(broker: Broker) -> Ite
         channel.send(Basic.Consume(queue, no_ack=True))
         channel.expect_answer(Basic.ConsumeOk)
         channel.expect(message(Basic.Deliver, b"still bound"))
+
+
+@scenario("0-9-1/queue.bind.durable-exchange")
+@broken_by("brings back what was unbound", brings_back("queue.unbind: unbinds", binding_again))
+def binding_that_was_taken_off_is_not_there_after_a_restart(broker: Broker) -> Iterator[Restart]:
+    """Durable queues unbound from durable exchanges of each type get nothing that way after the restart."""
+    types, bound = known_types(broker), {}
+    for kind in types:
+        channel = broker.channel()
+        bound[kind] = channel.declare_queue(durable=True), channel.declare_exchange(kind, durable=True)
+        channel.ask(WAYS[kind].bind(*bound[kind]))
+        channel.ask(WAYS[kind].unbind(*bound[kind]))
+    channel.settle()
+    yield RESTART
+    for kind, (queue, exchange) in bound.items():
+        channel, publisher = broker.channel(), broker.channel()
+        WAYS[kind].publish(publisher, exchange, b"not bound")
+        publisher.ask(FENCE, Exchange.DeclareOk, Channel.Close)  # that the exchange is there is judged above
+        only_the_sentinel_comes(channel, queue)
 
 
 @scenario("0-9-1/queue.bind.binding-count")

@@ -39,6 +39,7 @@ from harness.amqp0_9_1.peer.queue_table import (
     purge_queue,
     unbind_queue,
 )
+from harness.amqp0_9_1.restart_faults import brings_back, queue_again
 from harness.amqp0_9_1.vocabulary import (
     ACCESS_REFUSED,
     NOT_FOUND,
@@ -93,6 +94,22 @@ def durable_queue_is_there_after_a_restart(broker: Broker) -> Iterator[Restart]:
         channel.send(Basic.Consume(queue, no_ack=True))
         channel.expect_answer(Basic.ConsumeOk)
         channel.expect(message(Basic.Deliver, b"after the restart"))
+
+
+@scenario("0-9-1/queue.declare.durable.persistence")
+@broken_by("brings back what was deleted", brings_back("queue.delete: deletes it", queue_again))
+def deleted_queue_is_gone_after_a_restart(broker: Broker) -> Iterator[Restart]:
+    """Of two durable queues one is deleted before the restart: after it only the other one is there."""
+    channel = broker.channel()
+    kept, deleted = (channel.declare_queue(durable=True) for _ in range(2))
+    channel.ask(Queue.Delete(deleted))
+    channel.settle()
+    yield RESTART
+    channel = broker.channel()
+    channel.send(Queue.Declare(kept, passive=True))
+    channel.expect(Queue.DeclareOk)
+    channel.send(Queue.Declare(deleted, passive=True))
+    channel.expect(*refused(NOT_FOUND))
 
 
 @scenario("0-9-1/queue.declare.durable.types")

@@ -9,12 +9,12 @@ from harness.amqp0_9_1.vocabulary import NOT_IMPLEMENTED, Exchange, Tx
 from scenarios.amqp0_9_1.basic import NOTHING
 
 
-def transacted(broker: Broker) -> AmqpChannel:
-    """A channel on which Tx.Select was confirmed.
+def transacted(broker: Broker, *, new_connection: bool = False) -> AmqpChannel:
+    """A channel, on a connection of its own if that is wanted, on which Tx.Select was confirmed.
 
     A server that answers it with 540, or only what is sent after it, has no transactions.
     """
-    channel = broker.channel()
+    channel = broker.channel(new_connection=new_connection)
     channel.send(Tx.Select())
     channel.send(FENCE)
     absent = channel_closed(NOT_IMPLEMENTED) | connection_closed(NOT_IMPLEMENTED) | NOTHING
