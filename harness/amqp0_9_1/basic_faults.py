@@ -219,6 +219,17 @@ def exchange_is_named(turn: Turn) -> bool:
     return bool(turn.event.exchange)
 
 
+def is_of_type(turn: Turn, kind: str) -> bool:
+    """A publication for an exchange of this type; blank is the default exchange, which is none of another."""
+    name = turn.subject.method.exchange
+    return (turn.host.exchanges[name].type if name else "") == kind
+
+
+def has_bindings(turn: Turn) -> bool:
+    """A publication for an exchange to which something is bound."""
+    return bool(turn.host.bound_to(turn.subject.method.exchange))
+
+
 def exchange_is_of_type_topic(turn: Turn) -> bool:
     """A topic exchange of its own, not one of those pre-declared."""
     exchange = turn.exchange

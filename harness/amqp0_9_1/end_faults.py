@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from harness.amqp0_9_1.compiled import Method
 from harness.amqp0_9_1.deviations import Fault
+from harness.amqp0_9_1.peer.deliveries import await_acknowledgement
 from harness.amqp0_9_1.peer.entities import Consumer
-from harness.amqp0_9_1.peer.events import ChannelState
-from harness.amqp0_9_1.peer.life import delete_queue, remove_binding
+from harness.amqp0_9_1.peer.events import ChannelEnded, ChannelState, Thing
+from harness.amqp0_9_1.peer.life import (
+    belongs_to_the_connection,
+    delete_queue,
+    end_connection,
+    remove_binding,
+)
 from harness.amqp0_9_1.peer.rows import Answer, Effect, Row, Tables
 from harness.amqp0_9_1.peer.strategies import hears
 from harness.amqp0_9_1.peer.turn import Turn
@@ -106,3 +112,43 @@ def remove_binding_unless(kind: str) -> Effect:
             remove_binding(turn)
 
     return remove
+
+
+def disown_queues(turn: Turn) -> None:
+    """Makes shared queues of those that are exclusive to the connection."""
+    for queue in turn.host.queues.values():
+        if queue.owner is turn.connection:
+            queue.owner = None
+
+
+def owns_and_forgets(turn: Turn) -> bool:
+    """An exclusive queue of the connection that ended, if it is not durable."""
+    return belongs_to_the_connection(turn) and not turn.subject.durable
+
+
+def delete_what_it_declared(tables: Tables) -> Tables:
+    """Deletes an exclusive queue with the channel that declared it last, not with its connection."""
+
+    def owns(turn: Turn) -> bool:
+        queue = turn.host.queues.get(turn.subject.current_queue)
+        return queue is not None and queue.owner is turn.connection
+
+    def delete(turn: Turn) -> None:
+        delete_queue(turn.about(turn.event, turn.host.queues[turn.subject.current_queue]))
+
+    row = Row("channel end: deletes what it declared", Thing.CHANNEL, ChannelEnded, owns, (delete,))
+    return tables.inserting("channel end: abandons its transaction", row)
+
+
+def keeps_what_is_closed(tables: Tables) -> Tables:
+    """Keeps what was delivered without acknowledgement while its channel is there, and puts it back then."""
+    kept = tables.replacing(
+        "delivery: of a no-ack consumer ends with sending", effects=(await_acknowledgement,)
+    )
+    return kept.replacing("connection: hanging up ends it", effects=(settle_everything, end_connection))
+
+
+def settle_everything(turn: Turn) -> None:
+    """Takes for acknowledged what is out on the connection."""
+    for channel in turn.connection.channels.values():
+        channel.unacknowledged.clear()

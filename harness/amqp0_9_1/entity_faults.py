@@ -59,6 +59,16 @@ def queue_per_binding_of(kind: str) -> Finding:
     return finding
 
 
+def one_queue_of(kind: str) -> Finding:
+    """Finds one queue, however many are bound to an exchange of one type."""
+
+    def finding(exchange: Exchange, message: Message, matches: Matching) -> list[str]:
+        names = each_queue_once(exchange, message, matches)
+        return names[:1] if exchange.type == kind else names
+
+    return finding
+
+
 def binds_twice(kind: str) -> Callable[[Tables], Tables]:
     """Keeps the same binding to an exchange of one type a second time, and finds the queue once for each."""
 

@@ -9,12 +9,15 @@ from typing import Any
 from harness.amqp0_9_1.basic_faults import (
     exchange_is_named,
     exchange_is_of_type_topic,
+    has_bindings,
+    is_of_type,
     return_nothing_but_the_method,
 )
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.connection import FENCE
 from harness.amqp0_9_1.content_faults import bare
 from harness.amqp0_9_1.deviations import (
+    Fault,
     answers,
     changes,
     drops,
@@ -25,7 +28,7 @@ from harness.amqp0_9_1.deviations import (
     withholds,
 )
 from harness.amqp0_9_1.outcomes import answered, channel_closed, connection_closed, message, refused
-from harness.amqp0_9_1.peer.basic_table import enqueue_everywhere, is_immediate
+from harness.amqp0_9_1.peer.basic_table import enqueue_everywhere, is_immediate, is_mandatory_and_unroutable
 from harness.amqp0_9_1.peer.policy import Level
 from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.vocabulary import (
@@ -41,6 +44,7 @@ from harness.amqp0_9_1.vocabulary import (
     Exchange,
 )
 from scenarios.amqp0_9_1.basic import NOTHING
+from scenarios.amqp0_9_1.exchange_types import WAYS, known_types, publish
 from scenarios.registry import broken_by, scenario
 
 PROPERTIES: Mapping[str, Any] = {
@@ -188,6 +192,47 @@ def unroutable_mandatory_message_is_returned(broker: Broker) -> None:
     nowhere: Any = {"exchange": "amq.direct", "key": f"{queue}.nowhere"}
     channel.publish(b"returned", **nowhere, mandatory=True, **PROPERTIES)
     channel.expect(message(Basic.Return, b"returned", carrying=PROPERTIES))
+
+
+RETURNS = "routing: mandatory and unroutable is returned"
+
+
+def loses_what_comes_to(kind: str) -> Fault:
+    """Returns nothing that exchanges of one type cannot route."""
+    return changes(
+        RETURNS, condition=lambda turn: is_mandatory_and_unroutable(turn) and not is_of_type(turn, kind)
+    )
+
+
+@scenario("0-9-1/basic.publish.mandatory.01")
+@broken_by("returns nothing from fanout exchanges", loses_what_comes_to("fanout"))
+@broken_by("returns nothing from topic exchanges", loses_what_comes_to("topic"))
+@broken_by("returns nothing from headers exchanges", loses_what_comes_to("headers"))
+@broken_by("returns nothing from the default exchange", loses_what_comes_to(""))
+@broken_by(
+    "returns nothing where anything is bound",
+    changes(RETURNS, condition=lambda turn: is_mandatory_and_unroutable(turn) and not has_bindings(turn)),
+)
+def mandatory_message_is_returned_by_each_exchange(broker: Broker) -> None:
+    """The default exchange returns what is for no queue, each type what comes when nothing is bound.
+
+    With a queue bound a message comes if it matches, and is returned if it does not.
+    """
+    channel = broker.channel()
+    channel.publish(b"for no queue", key=channel.new_name("queue"), mandatory=True)
+    channel.expect(message(Basic.Return, b"for no queue"))
+    for kind in known_types(broker):
+        exchange, queue = channel.declare_exchange(kind), channel.declare_queue()
+        WAYS[kind].publish(channel, exchange, b"not bound", mandatory=True)
+        channel.expect(message(Basic.Return, b"not bound"))
+        channel.ask(WAYS[kind].bind(queue, exchange))
+        channel.consume(queue, no_ack=True)
+        WAYS[kind].publish(channel, exchange, b"bound", mandatory=True)
+        channel.expect(message(Basic.Deliver, b"bound"))
+        stays = WAYS[kind].stays
+        if stays is not None and kind != "direct":
+            publish(channel, exchange, stays, b"bound otherwise", mandatory=True)
+            channel.expect(message(Basic.Return, b"bound otherwise"))
 
 
 @scenario("0-9-1/basic.publish.immediate.01")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.connection import AmqpChannel
 from harness.amqp0_9_1.deviations import answers, changes, drops, ignores, routes, swaps
-from harness.amqp0_9_1.entity_faults import become_direct, delete_unless, is_durable_unless
+from harness.amqp0_9_1.entity_faults import become_direct, delete_unless, is_durable_unless, one_queue_of
 from harness.amqp0_9_1.faults import (
     first_queue_only,
     hash_wants_a_word,
@@ -45,6 +45,24 @@ def each_queue_has_a_message_of_its_own(broker: Broker) -> None:
     channel.expect(Queue.PurgeOk)
     channel.send(Basic.Get(third, no_ack=True))
     channel.expect(message(Basic.GetOk, b"copied"))
+
+
+@scenario("0-9-1/prose/3.1.3.message-copied-to-queues")
+@broken_by("gives it to one queue of a fanout exchange", swaps(queues_for=one_queue_of("fanout")))
+@broken_by("gives it to one queue of a topic exchange", swaps(queues_for=one_queue_of("topic")))
+@broken_by("gives it to one queue of a headers exchange", swaps(queues_for=one_queue_of("headers")))
+def exchange_of_each_type_copies_to_all_queues(broker: Broker) -> None:
+    """A message comes to each of three queues that are bound to an exchange alike, whatever its type."""
+    for kind in known_types(broker):
+        channel = broker.channel()
+        exchange = channel.declare_exchange(kind)
+        queues = [channel.declare_queue() for _ in range(3)]
+        for queue in queues:
+            channel.ask(WAYS[kind].bind(queue, exchange))
+        WAYS[kind].publish(channel, exchange, b"copied")
+        for queue in queues:
+            channel.send(Basic.Get(queue, no_ack=True))
+            channel.expect(message(Basic.GetOk, b"copied"))
 
 
 def bound(channel: AmqpChannel, exchange: str, key: str = "") -> str:

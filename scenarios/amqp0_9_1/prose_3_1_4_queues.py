@@ -8,8 +8,13 @@ from itertools import product
 from harness.amqp0_9_1.basic_faults import all_that_are_out, send_to_all_consumers
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.connection import AmqpChannel
-from harness.amqp0_9_1.deviations import changes, drops, rewrites, spoils, swaps
-from harness.amqp0_9_1.end_faults import delete_queue_alone, orphan_consumers, remove_binding_unless
+from harness.amqp0_9_1.deviations import Fault, changes, drops, rewrites, spoils, swaps
+from harness.amqp0_9_1.end_faults import (
+    delete_queue_alone,
+    keeps_what_is_closed,
+    orphan_consumers,
+    remove_binding_unless,
+)
 from harness.amqp0_9_1.faults import queue_name_begins_like, twice
 from harness.amqp0_9_1.frame_faults import sent_whole
 from harness.amqp0_9_1.frames import Frame
@@ -228,6 +233,24 @@ def message_without_ack_is_gone_when_delivered(broker: Broker) -> None:
     broker.drop()
     heir = broker.channel()
     heir.consume(queue)
+    heir.expect(silence())
+
+
+@scenario("0-9-1/prose/3.1.8.automatic-acknowledgement", slow=True)
+@broken_by("puts it back when its channel is closed", Fault(keeps_what_is_closed))
+def message_without_ack_is_gone_however_its_channel_ends(broker: Broker) -> None:
+    """A message got and one consumed with no-ack: the channel or its connection ends, and neither comes."""
+    heir = broker.channel()
+    for ends in ENDS:
+        channel = broker.channel(new_connection=True)
+        queue = channel.declare_queue()
+        for body in (b"got", b"consumed"):
+            channel.publish(body, key=queue)
+        channel.ask(Basic.Get(queue, no_ack=True), Basic.GetOk)
+        channel.consume(queue, no_ack=True)
+        channel.deliveries(1)
+        ends(channel)
+        heir.consume(queue)
     heir.expect(silence())
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.connection import AmqpChannel
-from harness.amqp0_9_1.deviations import changes, drops, forwards, rejects
+from harness.amqp0_9_1.deviations import Fault, changes, drops, forwards, rejects
+from harness.amqp0_9_1.end_faults import delete_what_it_declared, disown_queues, owns_and_forgets
 from harness.amqp0_9_1.outcomes import answered, channel_closed, connection_closed, message, silence
+from harness.amqp0_9_1.peer.life import end_connection
 from harness.amqp0_9_1.settling_faults import requeue_what_was_consumed
 from harness.amqp0_9_1.vocabulary import (
     CHANNEL_ERROR,
@@ -13,9 +17,10 @@ from harness.amqp0_9_1.vocabulary import (
     RESOURCE_LOCKED,
     Basic,
     Channel,
+    Connection,
     Queue,
 )
-from scenarios.amqp0_9_1.ends import WAYS, by_exception, by_handshake
+from scenarios.amqp0_9_1.ends import WAYS, by_exception, by_handshake, with_connection
 from scenarios.amqp0_9_1.prose_2_3_3_negotiation import opened
 from scenarios.amqp0_9_1.prose_3_1_4_queues import counts_consumers
 from scenarios.registry import broken_by, scenario
@@ -100,6 +105,48 @@ def exclusive_queue_goes_with_its_connection(broker: Broker) -> None:
         answered(Queue.DeclareOk).recorded("auto-delete ends a queue with its last consumer"),
         gone.recorded("4.5: auto-delete ends a queue with its connection"),
     )
+
+
+@scenario("0-9-1/prose/4.5.owned-queues-deleted")
+@broken_by(
+    "keeps them when the connection is closed",
+    changes("connection.close: is answered", effects=(disown_queues, end_connection)),
+)
+@broken_by(
+    "keeps them behind an exception",
+    changes("channel.open: refuses a channel already open", effects=(disown_queues,)),
+)
+@broken_by(
+    "keeps those that are durable",
+    changes("connection end: deletes its exclusive queues", condition=owns_and_forgets),
+)
+@broken_by("deletes them with their channel", Fault(delete_what_it_declared))
+def exclusive_queues_go_with_their_connection_alone(broker: Broker) -> None:
+    """They stay when their channel ends, and go when the connection is closed, or ended by an exception.
+
+    So it is for durable ones, and those that are not. Until they are gone they are locked, or still there.
+    """
+    for durable, ends in product((False, True), (with_connection, by_opening_twice)):
+        channel = broker.channel(new_connection=True)
+        queue = channel.declare_queue(exclusive=True, durable=durable)
+        channel.close()
+        channel = channel.connection.channel()
+        channel.send(Queue.Declare(queue, passive=True))
+        channel.expect(Queue.DeclareOk)
+        ends(channel)
+        gone = channel_closed(NOT_FOUND)
+        locked = channel_closed(RESOURCE_LOCKED) | connection_closed(RESOURCE_LOCKED)
+        seen = look_for(broker, queue).expect(gone | locked | answered(Queue.DeclareOk))
+        if not isinstance(seen, Channel.Close) or seen.reply_code != NOT_FOUND:
+            broker.channel().expect(silence())
+            look_for(broker, queue).expect(gone)
+
+
+def by_opening_twice(channel: AmqpChannel) -> None:
+    """A channel that is open is opened again: an exception of the connection (0-9-1/channel.open.state)."""
+    channel.ask(Channel.Open(), Connection.Close)
+    channel.connection.send(Connection.CloseOk())
+    channel.connection.drop()
 
 
 def look_for(broker: Broker, queue: str) -> AmqpChannel:
