@@ -211,6 +211,12 @@ def take_over(turn: Turn) -> None:
         cancel_consumer(turn.about(turn.event, consumer))
 
 
+def wants_to_be_alone_among_connections(turn: Turn) -> bool:
+    """Exclusive access to a queue that another connection consumes from."""
+    others = [each for each in turn.queue.consumers if each.channel.connection is not turn.connection]
+    return bool(turn.event.exclusive and others)
+
+
 # -- publishing ----------------------------------------------------------------------------------------
 
 

@@ -7,8 +7,10 @@ from harness.amqp0_9_1.basic_faults import (
     never_the_sixteenth,
     tag_is_in_use_anywhere,
     take_over,
+    wants_to_be_alone_among_connections,
 )
 from harness.amqp0_9_1.broker import Broker
+from harness.amqp0_9_1.connection import AmqpChannel
 from harness.amqp0_9_1.deviations import answers, changes, drops, forwards, rejects, rewrites, swaps
 from harness.amqp0_9_1.entity_faults import (
     one_tag_for_all,
@@ -171,3 +173,42 @@ def exclusive_access_to_a_queue_with_a_consumer_is_refused(broker: Broker) -> No
     second.expect(*refused(ACCESS_REFUSED))
     first.publish(b"still consumed", key=queue)
     first.expect(message(Basic.Deliver, b"still consumed"))
+
+
+@scenario("0-9-1/basic.consume.exclusive.01")
+@broken_by(
+    "looks at other connections alone",
+    changes(
+        "basic.consume: refuses exclusive access to a queue with consumers",
+        condition=wants_to_be_alone_among_connections,
+    ),
+)
+@broken_by("lets others in beside it", drops("basic.consume: refuses a queue with an exclusive consumer"))
+def exclusive_access_and_another_consumer_exclude_each_other(broker: Broker) -> None:
+    """Where one of two consumers wants to be alone the second is refused, 403.
+
+    It is on the channel of the first, on another one of its connection, or on another connection.
+    """
+    for first, second in ((False, True), (True, True), (True, False)):
+        for beside in (same_channel, another_channel, another_connection):
+            channel = broker.channel()
+            queue = channel.declare_queue()
+            channel.consume(queue, exclusive=first)
+            other = beside(broker, channel)
+            other.send(Basic.Consume(queue, exclusive=second))
+            other.expect(*refused(ACCESS_REFUSED))
+
+
+def same_channel(_: Broker, channel: AmqpChannel) -> AmqpChannel:
+    """That of the first consumer."""
+    return channel
+
+
+def another_channel(_: Broker, channel: AmqpChannel) -> AmqpChannel:
+    """One of the same connection."""
+    return channel.connection.channel()
+
+
+def another_connection(broker: Broker, _: AmqpChannel) -> AmqpChannel:
+    """One of a connection of its own."""
+    return broker.channel(new_connection=True)
