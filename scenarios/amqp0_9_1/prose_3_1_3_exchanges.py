@@ -61,8 +61,8 @@ def exchange_of_each_type_copies_to_all_queues(broker: Broker) -> None:
             channel.ask(WAYS[kind].bind(queue, exchange))
         WAYS[kind].publish(channel, exchange, b"copied")
         for queue in queues:
-            channel.send(Basic.Get(queue, no_ack=True))
-            channel.expect(message(Basic.GetOk, b"copied"))
+            channel.consume(queue, no_ack=True)
+            channel.expect(message(Basic.Deliver, b"copied"))
 
 
 def bound(channel: AmqpChannel, exchange: str, key: str = "") -> str:
