@@ -8,7 +8,6 @@ from harness.amqp0_9_1.peer.deliveries import await_acknowledgement
 from harness.amqp0_9_1.peer.entities import Consumer
 from harness.amqp0_9_1.peer.events import ChannelEnded, ChannelState, Thing
 from harness.amqp0_9_1.peer.life import (
-    belongs_to_the_connection,
     delete_queue,
     end_connection,
     remove_binding,
@@ -119,11 +118,6 @@ def disown_queues(turn: Turn) -> None:
     for queue in turn.host.queues.values():
         if queue.owner is turn.connection:
             queue.owner = None
-
-
-def owns_and_forgets(turn: Turn) -> bool:
-    """An exclusive queue of the connection that ended, if it is not durable."""
-    return belongs_to_the_connection(turn) and not turn.subject.durable
 
 
 def delete_what_it_declared(tables: Tables) -> Tables:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.connection import AmqpChannel
 from harness.amqp0_9_1.deviations import Fault, changes, drops, forwards, rejects
-from harness.amqp0_9_1.end_faults import delete_what_it_declared, disown_queues, owns_and_forgets
+from harness.amqp0_9_1.end_faults import delete_what_it_declared, disown_queues
 from harness.amqp0_9_1.outcomes import answered, channel_closed, connection_closed, message, silence
 from harness.amqp0_9_1.peer.life import end_connection
 from harness.amqp0_9_1.settling_faults import requeue_what_was_consumed
@@ -116,19 +114,15 @@ def exclusive_queue_goes_with_its_connection(broker: Broker) -> None:
     "keeps them behind an exception",
     changes("channel.open: refuses a channel already open", effects=(disown_queues,)),
 )
-@broken_by(
-    "keeps those that are durable",
-    changes("connection end: deletes its exclusive queues", condition=owns_and_forgets),
-)
 @broken_by("deletes them with their channel", Fault(delete_what_it_declared))
 def exclusive_queues_go_with_their_connection_alone(broker: Broker) -> None:
     """They stay when their channel ends, and go when the connection is closed, or ended by an exception.
 
-    So it is for durable ones, and those that are not. Until they are gone they are locked, or still there.
+    Until they are gone they are locked, or still there.
     """
-    for durable, ends in product((False, True), (with_connection, by_opening_twice)):
+    for ends in (with_connection, by_opening_twice):
         channel = broker.channel(new_connection=True)
-        queue = channel.declare_queue(exclusive=True, durable=durable)
+        queue = channel.declare_queue(exclusive=True)
         channel.close()
         channel = channel.connection.channel()
         channel.send(Queue.Declare(queue, passive=True))
