@@ -6,6 +6,7 @@ fields, constants and types belong to it is read from the XML in `spec.grammar_r
 
 from __future__ import annotations
 
+from spec.grammar_bits import BITS
 from spec.grammar_current import CURRENT
 from spec.grammar_family import Family
 from spec.grammar_sent import SENT
@@ -325,6 +326,7 @@ FAMILIES = (
         error="unexpected-frame",
     ),
     CURRENT,
+    BITS,
     SENT,
 )
 """The families, in the order their rules are listed for one and the same place."""

@@ -8,9 +8,9 @@ from spec.amqp0_9_1 import Grammar, Method
 
 EXCHANGED = ("answers", "implemented")
 """Families that say of a request and its response that both are there."""
-TELLING = (*EXCHANGED, "no-wait", "carries", "keeps")
-"""Families that say whether a method is implemented: that it is there, and what it carries. How a broken one
-is refused is another matter, which who calls a method implemented has not spoken of."""
+TELLING = (*EXCHANGED, "no-wait", "bit", "carries", "keeps")
+"""Families that say whether a method is implemented: that it is there, what it carries, what its bits decide.
+How a broken one is refused is another matter, which who calls a method implemented has not spoken of."""
 
 
 def implemented(family: str, method: Method | None, spec: Grammar) -> tuple[str, ...]:

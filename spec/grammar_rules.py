@@ -15,6 +15,7 @@ from pathlib import Path
 
 from spec.amqp0_9_1 import DOCUMENT, Assert, Class, Constant, Field, Grammar, Method, grammar
 from spec.descriptions import Description, descriptions
+from spec.grammar_bits import BITS, MEANINGS
 from spec.grammar_current import NEWLY_NAMED
 from spec.grammar_families import FAMILIES
 from spec.grammar_family import Family
@@ -111,28 +112,30 @@ def _with_field(spec: Grammar) -> Iterator[Subject]:
             yield Subject(each.content, each.method, field)
 
 
-def _asserted(spec: Grammar, fits: Callable[[Method], bool]) -> Iterator[Subject]:
+def _arguments(spec: Grammar, fits: Callable[[Method], bool]) -> Iterator[Subject]:
     for each in _methods(spec, fits):
         for field in each.method.fields if each.method else ():
-            yield from (Subject(each.content, each.method, field, check) for check in field.asserts)
+            yield Subject(each.content, each.method, field)
+
+
+def _asserted(spec: Grammar, fits: Callable[[Method], bool]) -> Iterator[Subject]:
+    for each in _arguments(spec, fits):
+        for check in each.field.asserts if each.field else ():
+            yield Subject(each.content, each.method, each.field, check)
 
 
 def _naming_a_queue(spec: Grammar) -> Iterator[Subject]:
-    for each in _methods(spec, lambda method: serves(method) and method.full_name != NEWLY_NAMED):
-        for field in each.method.fields if each.method else ():
-            if field.domain == "queue-name":
-                yield Subject(each.content, each.method, field)
+    taking = _arguments(spec, lambda method: serves(method) and method.full_name != NEWLY_NAMED)
+    return (each for each in taking if each.field and each.field.domain == "queue-name")
+
+
+def _deciding(spec: Grammar) -> Iterator[Subject]:
+    return (each for each in _arguments(spec, serves) if _full_name(each) in MEANINGS)
 
 
 def _properties(spec: Grammar) -> Iterator[Subject]:
     for owner in spec.classes:
         yield from (Subject(owner, field=field) for field in owner.properties)
-
-
-def _sent(spec: Grammar) -> Iterator[Subject]:
-    for each in _methods(spec, from_server):
-        for field in each.method.fields if each.method else ():
-            yield Subject(each.content, each.method, field)
 
 
 def _constants(spec: Grammar, fits: Callable[[Constant], bool]) -> Iterator[Subject]:
@@ -153,7 +156,8 @@ MEMBERS: Mapping[str, Callable[[Grammar], Iterable[Subject]]] = {
     "assert": lambda spec: _asserted(spec, serves),
     "keeps": lambda spec: _asserted(spec, from_server),
     "current": _naming_a_queue,
-    "carries": _sent,
+    "bit": _deciding,
+    "carries": lambda spec: _arguments(spec, from_server),
     "level": lambda spec: _constants(
         spec, lambda each: each.error_class is not None and each.name not in UNPROVOKED
     ),
@@ -299,6 +303,8 @@ def _reading(kind: Family, about: Subject) -> str:
     default = DISPUTED_READING if _is_disputed(about) else kind.reading
     if kind.key == SENT.key:
         return READINGS_OF_SENT.get(_full_name(about), default)
+    if kind.key == BITS.key:
+        return MEANINGS[_full_name(about)].reading
     return READINGS.get((kind.key, _subject_name(about)), default)
 
 
@@ -371,6 +377,8 @@ def _words(spec: Grammar, about: Subject) -> Mapping[str, str]:
         words["responses"] = " or ".join(f"{method.class_name}.{each}" for each in method.responses)
     if about.field is not None:
         words["field"] = about.field.name
+        if (meaning := MEANINGS.get(_full_name(about))) is not None:
+            words |= {"decides": meaning.decides, "trial": meaning.trial}
     if (check := about.check) is not None and about.method is not None:
         place = f"{about.method.class_name}.{check.method}"
         words["check"] = check.check

@@ -292,6 +292,24 @@ def recipient_may_have(channel: Channel, consumer: Consumer | None, entry: Entry
     return may_have(channel, consumer, entry)
 
 
+def no_local_may_have_nothing(channel: Channel, consumer: Consumer | None, entry: Entry) -> bool:
+    """Withholds from a no-local consumer whatever anybody published."""
+    return not (consumer and consumer.no_local) and may_have(channel, consumer, entry)
+
+
+def forget_who_published_elsewhere(turn: Turn) -> None:
+    """Takes for a client's own only what it publishes on a channel that consumes."""
+    if not turn.channel.consumers:
+        turn.subject.message.publisher = None
+
+
+def no_local_spares_what_waits(channel: Channel, consumer: Consumer | None, entry: Entry) -> bool:
+    """Looks at no-local only where there was nothing before: the first message is anybody's."""
+    if consumer is not None and consumer.no_local and not entry.serial:
+        entry.message.publisher = None
+    return may_have(channel, consumer, entry)
+
+
 def wants_room_in_the_frame(channel: Channel, consumer: Consumer | None, entry: Entry) -> bool:
     """Holds back what has a header that fills its frame to the last octet."""
     fills = len(entry.message.header) + OVERHEAD == channel.connection.frame_max
