@@ -16,9 +16,13 @@ from conformance.judge import MISSED
 from conformance.tests.test_door import judged_whole
 from conformance.tests.test_hostile import run, served
 from conformance.verdicts import Verdict
+from harness.amqp1_0.deviations import Interposer, follows, replaces, withholds
+from harness.amqp1_0.performatives import SaslMechanisms, SaslOutcome
+from harness.amqp1_0.types import Symbol
 from harness.dialect import dialect
 from harness.proxy import ProxiedTarget
 from harness.target import Target
+from harness.transport import Unreachable
 from scenarios.registry import checks
 from spec.catalogue import catalogue
 
@@ -109,6 +113,52 @@ def test_a_whole_run_judges_what_does_not_depend_on_it(rule: str, says: str, tmp
     counts = Counter(done.verdicts.values())
     assert counts[Verdict.PASS] > 70, counts
     assert f"{BLOCKED}1-0" not in done.stdout
+
+
+SASL_TWICE = {
+    "mechanisms": follows(SaslMechanisms, SaslMechanisms(sasl_server_mechanisms=[Symbol("PLAIN")])),
+    "outcome": follows(SaslOutcome, SaslOutcome(code=0)),
+}
+
+
+@pytest.mark.parametrize("name", SASL_TWICE)
+def test_what_is_said_twice_in_the_layer_of_sasl_counts_against_no_rule_of_ours(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = judged_whole(SASL_TWICE[name], tmp_path, monkeypatch, rules=(DOCUMENT,))
+    assert done.gate is not None
+    assert done.gate.exit_status is Exit.MET
+    fine = {Verdict.PASS, Verdict.INFO, Verdict.INAPPLICABLE, Verdict.UNTESTABLE}
+    assert {each.verdict for each in done.results} <= fine
+
+
+@pytest.mark.parametrize("change", [withholds(SaslMechanisms), replaces(SaslMechanisms, SaslOutcome(code=0))])
+def test_who_offers_no_mechanism_at_all_is_not_judged(change: Interposer) -> None:
+    with pytest.raises(Unreachable, match="sasl-mechanisms was answered by"):
+        dialect(DOCUMENT).probe(in_memory(change))
+
+
+UNTAKEN = [
+    ("1-0/2.2.header-layout", "proceeds behind another revision"),
+    ("1-0/2.3.1.size-covers-frame", "has a data offset of one word"),
+    ("1-0/2.3.1.type-names-layer", "sends its open as a SASL frame"),
+]
+"""Those that have more to do with how something is written than with what it is."""
+EVERY_OCTET = "1-0/2.2.data-matches-header"
+"""What frames of another form or layer break besides."""
+ANY_VERSION = {"1-0/2.2.mismatch-closes", "1-0/2.2.supported-version-proceeds"}
+"""What a server breaks besides that answers every header by the same wrong one."""
+
+
+@pytest.mark.parametrize(("rule", "says"), UNTAKEN)
+def test_who_writes_its_first_words_wrongly_breaks_no_rule_about_what_they_say(
+    rule: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = judged_whole(change(rule, says), tmp_path, monkeypatch, rules=(DOCUMENT,))
+    verdicts = {each.rule: each.verdict for each in done.results}
+    red = {each for each, verdict in verdicts.items() if verdict in (Verdict.FAIL, Verdict.WARN)}
+    assert rule in red <= {rule, EVERY_OCTET, *ANY_VERSION}
+    assert Verdict.ERROR not in verdicts.values()
 
 
 @pytest.mark.parametrize(("rule", "says"), BLOCKING)

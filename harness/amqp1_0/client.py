@@ -191,7 +191,8 @@ class Link(link.Link[Unit, Sight]):
                 return
         inbox = self._inboxes[EVERYWHERE]
         if performative is not None:
-            if not self._broke(self.door.comes_again(performative)):
+            again = self.door.is_said_twice(performative)
+            if not again and not self._broke(self.door.comes_again(performative)):
                 session = self._session_of(frame.channel, performative)
                 inbox.append(Received(frame.channel, performative, payload, session, self._kept))
         elif frame.type not in (AMQP, SASL):

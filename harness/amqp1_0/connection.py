@@ -217,7 +217,7 @@ class AmqpConnection:
     def mechanisms(self) -> SaslMechanisms:
         """Open the layer of SASL; what the server offers. Raises OtherHeader, ControlFailed."""
         self.exchange_headers(SASL_HEADER)
-        offered: SaslMechanisms = self.control("the SASL header", SaslMechanisms)
+        offered: SaslMechanisms = self.control("sasl-mechanisms", SaslMechanisms)
         return offered
 
     def init(self, **changes: Any) -> SaslInit:

@@ -20,7 +20,7 @@ from harness.target import Endpoint
 from harness.tls import TlsTransport, answer_to_hello, anyone
 from harness.transport import End, Transport, Unreachable
 
-SASL = "the SASL header"
+SASL, MECHANISMS = "the SASL header", "sasl-mechanisms"
 """What the control of the layer of SASL is called."""
 TLS = "the TLS handshake"
 """What the control of the port for TLS is called."""
@@ -91,14 +91,14 @@ class Container(Fixture[AmqpConnection]):
         connection = self._with_sasl(endpoint)
         if connection is None:
             raise Inapplicable("the target offers no layer of SASL")
-        return connection, connection.control(SASL, SaslMechanisms)
+        return connection, connection.control(MECHANISMS, SaslMechanisms)
 
     def secured(self, **endpoint: Any) -> AmqpConnection:
         """A connection on which an AMQP header is due: inside SASL, where the target has it."""
         connection = self._with_sasl(endpoint)
         if connection is None:
             return self.socket(**endpoint)
-        connection.control(SASL, SaslMechanisms)
+        connection.control(MECHANISMS, SaslMechanisms)
         connection.authenticate()
         return connection
 

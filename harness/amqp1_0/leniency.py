@@ -28,7 +28,7 @@ from harness.amqp1_0.frames import (
     Garbage,
     Header,
 )
-from harness.amqp1_0.performatives import Open
+from harness.amqp1_0.performatives import Open, SaslMechanisms, SaslOutcome
 from harness.amqp1_0.source import attribute
 from harness.amqp1_0.types import DecodeError, Described
 from harness.expect import Barrier
@@ -59,6 +59,7 @@ class Step:
 
 STEPS: Mapping[str, Step] = {
     "the SASL header": Step("1-0/2.2.supported-version-proceeds", "protocol header"),
+    "sasl-mechanisms": Step("", "sasl-mechanisms"),
     "sasl-init": Step("", "sasl-outcome"),
     "sasl-response": Step("", "sasl-outcome"),
     "the protocol header": Step("1-0/2.2.supported-version-proceeds", "protocol header"),
@@ -97,6 +98,7 @@ class Door:
 
     _opens: Counter[bool] = field(default_factory=Counter)
     _headers: set[bytes] = field(default_factory=set)
+    _sasl: set[str] = field(default_factory=set)
 
     def went(self, said: Composite | None) -> None:
         """Take note of what we sent."""
@@ -111,6 +113,17 @@ class Door:
         self._opens[False] += isinstance(came, Open)
         again = isinstance(came, Open) and self._opens[False] > max(self._opens[True], 1)
         return (OPEN_TWICE, "open came again") if again else None
+
+    def is_said_twice(self, came: Composite) -> bool:
+        """Take note of what a server says once in the layer of SASL; whether it had said that.
+
+        No rule here is about that: the second is set aside.
+        """
+        if not isinstance(came, SaslMechanisms | SaslOutcome):
+            return False
+        again = came.type_name in self._sasl
+        self._sasl.add(came.type_name)
+        return again
 
 
 def is_nearly(header: Header, ours: bytes) -> bool:

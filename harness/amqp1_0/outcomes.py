@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Final
 
 from harness.amqp1_0.composites import Composite, choices
 from harness.amqp1_0.frames import PROTOCOL_HEADER, Header
+from harness.amqp1_0.leniency import is_nearly
 from harness.amqp1_0.performatives import Begin, Close, Detach, End, Error, SaslOutcome
 from harness.amqp1_0.source import attribute
 from harness.expect import SILENCE, Outcome
@@ -151,7 +152,18 @@ def goes_on() -> Outcome:
 
 
 def header(octets: bytes = PROTOCOL_HEADER) -> Outcome:
-    """This very protocol header comes."""
+    """This protocol header comes, or one that is taken for it: how it has to look another rule says."""
+    same = the_very_header(octets)
+    return replace(
+        same,
+        matches=lambda seen: (
+            same.matches(seen) or (isinstance(seen, HeaderReceived) and is_nearly(seen.header, octets))
+        ),
+    )
+
+
+def the_very_header(octets: bytes = PROTOCOL_HEADER) -> Outcome:
+    """This protocol header comes, octet for octet."""
     return Outcome(
         header_name(Header(octets)),
         lambda seen: isinstance(seen, HeaderReceived) and seen.header.octets == octets,

@@ -35,7 +35,14 @@ from harness.amqp1_0.frames import (
     Header,
     empty_frame,
 )
-from harness.amqp1_0.outcomes import header, header_name, other_header, other_id, stream_ended
+from harness.amqp1_0.outcomes import (
+    header,
+    header_name,
+    other_header,
+    other_id,
+    stream_ended,
+    the_very_header,
+)
 from harness.amqp1_0.peer.connection_table import close_socket
 from harness.amqp1_0.peer.events import ConnectionState, Entered, Waited
 from harness.amqp1_0.peer.turn import Reply, Turn
@@ -236,7 +243,7 @@ def the_server_may_wait_for_our_header(container: Container) -> None:
     if container.layers.sasl:
         late.send(SASL_HEADER)
         late.expect(header(SASL_HEADER))
-        late.control("the SASL header", SaslMechanisms)
+        late.control("sasl-mechanisms", SaslMechanisms)
         late.authenticate()
     late.send(PROTOCOL_HEADER)
     late.expect(header())
@@ -253,7 +260,7 @@ def the_supported_version_comes_back_and_proceeds(container: Container) -> None:
     """AMQP 0 1.0.0 is answered by the same eight octets, an open by an open, and a begin by a begin."""
     connection = container.secured()
     connection.send(PROTOCOL_HEADER)
-    connection.expect(header())
+    connection.expect(the_very_header())
     connection.send(connection.the_open())
     connection.expect(Open)
     connection.goes_on()
