@@ -13,7 +13,8 @@ from conformance.verdicts import Verdict, fold
 class RuleResult:
     """What a rule came to: the folded `verdict` and the tests it was folded from, in order.
 
-    `deciding` is the first test with that verdict; `worker` is where it ran.
+    `deciding` is the first by name of the tests with that verdict, in whatever order they were judged;
+    `worker` is where it ran.
     """
 
     rule: str
@@ -47,5 +48,6 @@ def rule_results(lines: Iterable[Line]) -> list[RuleResult]:
 
 def _result(rule: str, judged: list[tuple[Judged, str]]) -> RuleResult:
     verdict = fold(test.verdict for test, _ in judged)
-    deciding, worker = next((test, worker) for test, worker in judged if test.verdict is verdict)
+    alike = [(test, worker) for test, worker in judged if test.verdict is verdict]
+    deciding, worker = min(alike, key=lambda each: each[0].test)
     return RuleResult(rule, verdict, tuple(test for test, _ in judged), deciding, worker)

@@ -387,12 +387,12 @@ class Link(ABC, Generic[Unit, Sight]):
         if self._finished:
             return
         self._finished = True
+        finished = self._finished_transcript()
         if self.ended is None:
             self.context.write(Ended(self.now(), self.name, "harness", "rst" if reset else "fin"))
         if isinstance(self.transport, Queueing):
             self.context.queues.remove(self.transport)
         self.transport.close(reset)
-        finished = self._finished_transcript()
         for rule, watcher in self.context.watchers:
             sightings = list(watcher(finished))
             if sightings:

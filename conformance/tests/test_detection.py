@@ -131,7 +131,7 @@ def detection(tmp_path_factory: pytest.TempPathFactory) -> Detection:
     folder = tmp_path_factory.mktemp("detect")
     done = subprocess.run(
         command_line("detect", "--output", folder / "found.json"),
-        cwd=folder, env=environment(), capture_output=True, text=True, timeout=900, check=False,
+        cwd=folder, env=environment(), capture_output=True, text=True, timeout=2400, check=False,
     )  # fmt: skip
     return Detection(done.returncode, done.stdout, json.loads((folder / "found.json").read_text()))
 

@@ -1,4 +1,5 @@
 import hashlib
+import itertools
 import json
 import os
 import signal
@@ -28,7 +29,7 @@ from conformance.events import (
     wall_clock,
     write_run,
 )
-from conformance.tests.samples import exchange, judged, ticking, write
+from conformance.tests.samples import exchange, judged, results_of, ticking, write
 from conformance.verdicts import Verdict
 from harness.journal import Direction, Noted, Octets, Opened
 
@@ -355,3 +356,13 @@ def test_results_fold_the_tests_of_a_rule(tmp_path: Path) -> None:
     assert [test.test for test in first.tests] == ["r1[a]", "r1[b]"]
     assert first.deciding.detail == "no restart"
     assert second.verdict is Verdict.PASS
+
+
+def test_what_decides_a_rule_does_not_depend_on_the_order_of_its_tests() -> None:
+    parts = [
+        judged(Verdict.INFO, test="b", signature="one reading"),
+        judged(Verdict.INFO, test="a", signature="another"),
+        judged(Verdict.PASS, test="0"),
+    ]
+    found = [results_of(*order)[0].signature for order in itertools.permutations(parts)]
+    assert found == ["another"] * 6

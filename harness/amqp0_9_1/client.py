@@ -355,7 +355,9 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
     def _finished_transcript(self) -> Transcript:
         rest = b"" if self._reader.broken else self._reader.rest()
         if rest and not begins_a_unit(rest):
-            # What would have been passed over, had it come whole.
+            # What would have been passed over, had it come whole. At an end it has been kept.
+            if self.ended is None:
+                self._keep(Direction.RECEIVED, rest)
             garbage = Garbage(rest, "a frame of an undefined type, cut short")
-            self.transcript.append(Passage(self.now(), Direction.RECEIVED, garbage))
+            self.transcript.append(link.Passage(self.now(), Direction.RECEIVED, garbage))
         return Transcript(self.transcript)

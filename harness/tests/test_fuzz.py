@@ -124,6 +124,11 @@ def test_what_follows_garbage_is_passed_on_once() -> None:
     assert heard == b"HTTP/1.1 400"
 
 
+def test_a_frame_of_an_undefined_type_that_is_cut_short_is_in_the_transcript() -> None:
+    cut_short = b"\x00\x00\x00\x00\x00\x00\x00\x00\x00O\x00\x00\x80\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02"
+    TARGETS["link"](cut_short + bytes(11) + b"\xd8")
+
+
 def test_a_client_that_asks_and_never_reads_is_given_up() -> None:
     client = Client(Peer(limits=Limits(unread=1 << 16)))
     for _ in range(100):
