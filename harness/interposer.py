@@ -125,6 +125,8 @@ class Interposed(ABC, Generic[Unit]):
         self._to_server: Way[Unit] = Way(self._reader())
         self._to_client: Way[Unit] = Way(self._reader())
         self._back = b""
+        self._ahead = 0
+        """Octets of an unfinished unit of the client's that have been passed on."""
         self._spoke = False
 
     @abstractmethod
@@ -134,6 +136,10 @@ class Interposed(ABC, Generic[Unit]):
     @abstractmethod
     def _apply(self, way: Way[Unit], from_server: bool, raw: bytes, unit: Unit) -> tuple[bytes, bytes]:
         """What goes on and what goes back in place of a unit."""
+
+    def _concerns(self, begun: bytearray) -> bool:  # noqa: ARG002 - protocols know what may have begun
+        """Whether a rule may act on the unit of the client's that begins with these octets."""
+        return any(not rule.from_server for rule in self._rules)
 
     @property
     def closed(self) -> str | None:
@@ -145,13 +151,18 @@ class Interposed(ABC, Generic[Unit]):
         self._inner.receive(b"")  # It hears us, though what we keep of a frame is not passed on yet.
         for raw, unit in self._to_server.reader.feed(octets):
             on, back = self._apply(self._to_server, False, raw, unit)
-            if on:
-                self._inner.receive(on)
+            ahead, self._ahead = self._ahead, 0
+            if len(on) > ahead:
+                self._inner.receive(on[ahead:])
             if back:
                 # Our answer comes after what the server has said; else the server keeps it until it is asked.
                 self._back += self._taken() + back
-        if self._to_server.reader.broken and (rest := self._to_server.unread()):
-            self._inner.receive(rest)
+        if self._to_server.reader.broken:
+            if rest := self._to_server.unread():
+                self._inner.receive(rest)
+        elif (begun := self._to_server.reader.pending) and not self._concerns(begun):
+            self._inner.receive(bytes(begun[self._ahead :]))
+            self._ahead = len(begun)
 
     def hang_up(self) -> None:
         """Tell the inner connection."""

@@ -30,13 +30,15 @@ from harness.peer import PeerConnection
 class FrameRule:
     """What an interposer does with frames that `matches` finds, whether they can be read or not.
 
-    `act` gives what takes a frame's place, as for methods. `behind` a method only what it carries is met.
+    `act` gives what takes a frame's place, as for methods. `behind` a method only what it carries is met,
+    with a `type` only frames of that type.
     """
 
     matches: Callable[[Frame], bool]
     from_server: bool
     act: Callable[[Frame], Passed]
     behind: type[Method] | None = None
+    type: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ HARMLESS: Mapping[str, Interposer] = {
     + rewrites(Basic.Return, reply_text=OTHERWISE),
     "other-body-frames": Interposer(frames=(FrameRule(_is_any_body, True, _in_pieces),)),
     "empty-body-frames": Interposer(frames=(FrameRule(_is_any_body, True, _behind_an_empty_one),)),
-    "other-body-frames-sent": Interposer(frames=(FrameRule(_is_body, False, _in_pieces),)),
+    "other-body-frames-sent": Interposer(frames=(FrameRule(_is_body, False, _in_pieces, type=BODY),)),
 }
 """Interposers by name. What is sent by us is changed where its frames fit into the smallest limit only: a
 larger one may be the point."""

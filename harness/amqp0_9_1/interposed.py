@@ -27,6 +27,11 @@ class Interposed(AnyInterposed[Unit]):
     def _reader(self) -> FrameReader:
         return FrameReader(limit=16 << 20)
 
+    def _concerns(self, begun: bytearray) -> bool:
+        if super()._concerns(begun) or self._mending is not None or self._for_server is not None:
+            return True
+        return any(not rule.from_server and rule.type in (None, begun[0]) for rule in self._frames)
+
     def _apply(self, way: Way[Unit], from_server: bool, raw: bytes, unit: Unit) -> tuple[bytes, bytes]:
         if isinstance(unit, Garbage) and self._mending is not None and not from_server:
             return self._mending(raw), b""
