@@ -49,6 +49,7 @@ CHANNELS = f"{PROSE}2.3.1.frames-on-their-channel"
 CHANNEL_OPEN_OK, DECLARE_OK, CLOSE = (
     sent_on(each, bool) for each in (Channel.OpenOk, Queue.DeclareOk, Channel.Close)
 )
+UNASKED = Frame(METHOD, 1, Channel.OpenOk().encode()).encode()
 UNKNOWN = Frame(METHOD, 0, b"\x00\x0a\x00\x63").encode()
 TYPE_Z = b"\x00\x00\x00\x04\x01aZ\x01"
 
@@ -116,6 +117,7 @@ DOORS: Mapping[str, Met] = {
     "opens the next channel": Met(spoils(CHANNEL_OPEN_OK, next_channel), CHANNELS),
     "opens channels on channel 0": Met(spoils(CHANNEL_OPEN_OK, on_channel(0)), CHANNELS),
     "opens all channels as the first": Met(spoils(CHANNEL_OPEN_OK, on_channel(1)), CHANNELS),
+    "opens channel 1 unasked": Met(spoils(TUNE, before_it(UNASKED)), CHANNELS),
     "says all on the next channel": Met(spoils(on_channels, next_channel), CHANNELS),
     "no channels": Met(withholds(Channel.OpenOk), f"{GRAMMAR}channel.open.answers", True),
 }  # fmt: skip

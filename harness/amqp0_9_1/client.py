@@ -57,6 +57,8 @@ from harness.link import EVERYWHERE
 from harness.transport import Transport
 
 CONNECTION = Connection.Open.spec.class_index
+NOWHERE = EVERYWHERE - 1
+"""The inbox that nobody opens."""
 
 
 @dataclass(slots=True)
@@ -275,7 +277,7 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
             moved = isinstance(method, Basic.Deliver)
             fault = leniency.ANOTHER_CONSUMER if moved else leniency.ANOTHER_CHANNEL
             self._astray(fault, f"{method.full_name} on channel {on} that is due on {place.channel}")
-        return on if place.channel is None else place.channel, place.doubtful
+        return NOWHERE if place.channel is None else place.channel, place.doubtful
 
     def _moved(self, came: Received, channel: int) -> Received:
         """An answer that another channel than its own has missed, as there."""

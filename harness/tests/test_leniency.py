@@ -184,6 +184,14 @@ def test_where_what_was_sent_cannot_be_read_nothing_is_concluded() -> None:
     assert broken(kept) == []
 
 
+def test_what_comes_on_a_channel_before_it_is_used_is_passed_over() -> None:
+    client, kept = greeted(octets(1, OPEN_OK))
+    assert isinstance(client.next(0, 1.0), Silence)
+    ask(client, OPEN)
+    assert isinstance(client.next(1, 1.0), Silence)
+    assert broken(kept) == [leniency.NO_CHANNEL.rule]
+
+
 def test_of_two_that_may_be_meant_neither_is_taken() -> None:
     client, kept = greeted(octets(9, DECLARE_OK))
     for number in (1, 2):
