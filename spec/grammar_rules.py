@@ -378,7 +378,7 @@ def _words(spec: Grammar, about: Subject) -> Mapping[str, str]:
     if about.field is not None:
         words["field"] = about.field.name
         if (meaning := MEANINGS.get(_full_name(about))) is not None:
-            words |= {"decides": meaning.decides, "trial": meaning.trial}
+            words |= {"decides": meaning.decides, "trial": meaning.trial.format(**words)}
     if (check := about.check) is not None and about.method is not None:
         place = f"{about.method.class_name}.{check.method}"
         words["check"] = check.check

@@ -322,6 +322,15 @@ def hold_what_is_rejected(turn: Turn) -> None:
         delivery.entry.avoid = ()
 
 
+def anybody_may_have_what_is_resent(turn: Turn) -> None:
+    """Puts every message back as if nobody had had it before."""
+    deliveries = list(turn.channel.unacknowledged.values())
+    for delivery in deliveries:
+        requeue(turn.about(turn.event, delivery))
+    for delivery in deliveries:
+        delivery.entry.original = None
+
+
 def resend_unmarked(turn: Turn) -> None:
     """Returns every message to its recipient as if it were new."""
     for delivery in list(turn.channel.unacknowledged.values()):

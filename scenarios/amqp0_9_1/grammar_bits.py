@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from harness.amqp0_9_1.basic_faults import (
+    anybody_may_have_what_is_resent,
     forget_who_published_elsewhere,
     no_local_may_have_nothing,
     no_local_spares_what_waits,
 )
 from harness.amqp0_9_1.broker import Broker
-from harness.amqp0_9_1.deviations import changes, forwards, rejects, swaps
-from harness.amqp0_9_1.outcomes import message
+from harness.amqp0_9_1.deviations import Fault, changes, forwards, rejects, swaps
+from harness.amqp0_9_1.outcomes import Silence, channel_closed, connection_closed, message, silence
 from harness.amqp0_9_1.peer.basic_table import route_now
 from harness.amqp0_9_1.vocabulary import NOT_IMPLEMENTED, Basic
-from scenarios.registry import broken_by, scenario
+from scenarios.amqp0_9_1.basic_recover import recovers
+from scenarios.amqp0_9_1.grammar_calls import kind, of
+from scenarios.registry import broken_by, scenario, scenarios_for
+from spec.grammar_rules import Subject
 
+THREE = 3
+REFUSED = (channel_closed() | connection_closed()).recorded("judged by the rule that it is implemented")
+NO_MORE = silence().recorded("no more was resent")
 PUBLISHED = "basic.publish: goes to the exchange"
 
 
@@ -43,3 +50,54 @@ def own_messages_are_withheld_with_no_local(broker: Broker) -> None:
         publisher.depth(queue)
     own.expect(message(Basic.Deliver, b"other"))
     own.stays_quiet()
+
+
+@scenario("0-9-1/grammar/basic.qos.global.decides")
+@broken_by("takes it for set always", forwards(Basic.Qos, global_=True))
+@broken_by(
+    "takes it for set without a size", forwards(Basic.Qos, lambda qos: not qos.prefetch_size, global_=True)
+)
+@broken_by("takes it the other way round", forwards(Basic.Qos, global_=lambda set_: not set_))
+@broken_by("answers and does nothing", changes("basic.qos: for the channel", effects=()))
+def window_without_global_is_that_of_its_channel(broker: Broker) -> None:
+    """A channel whose window is full gets no more; others, opened before and behind it, get a message."""
+    before, limited = broker.channel(), broker.channel()
+    limited.ask(Basic.Qos(prefetch_count=1))
+    for channel in (limited, before, broker.channel()):
+        queue = channel.declare_queue()
+        for _ in range(THREE):
+            channel.publish(b"in advance", key=queue)
+        channel.depth(queue)
+        channel.consume(queue)
+        channel.expect(message(Basic.Deliver, b"in advance"))
+    limited.stays_quiet()
+
+
+def overlooks_the_recipient(about: Subject) -> Fault:
+    """Puts what is not acknowledged back for anybody."""
+    row = f"{kind(about).full_name}: redelivers"
+    return changes(row, effects=(anybody_may_have_what_is_resent,))
+
+
+@scenarios_for(of("bit", "basic.consume", "basic.qos"))
+@broken_by("resends to anybody", overlooks_the_recipient)
+def what_is_not_requeued_comes_to_its_recipient(broker: Broker, about: Subject) -> None:
+    """Of three messages, resent without requeue, none comes to the other consumer that waits for them."""
+    recipient, other = broker.channel(), broker.channel(new_connection=True)
+    queue = recipient.declare_queue()
+    for number in range(THREE):
+        recipient.publish(f"{number}", key=queue)
+    recipient.consume(queue)
+    recipient.deliveries(THREE)
+    other.consume(queue)
+    if kind(about) is Basic.Recover:
+        recovers(broker, recipient, requeue=False)
+    else:
+        recipient.send(Basic.RecoverAsync(requeue=False))
+    for _ in range(THREE):
+        seen = recipient.expect(message(Basic.Deliver), NO_MORE, REFUSED)
+        if isinstance(seen, Silence):
+            break
+        if not isinstance(seen, Basic.Deliver):
+            broker.inapplicable("the method is refused, so that nothing is resent")
+    other.stays_quiet()
