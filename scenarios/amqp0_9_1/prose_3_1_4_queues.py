@@ -8,7 +8,7 @@ from itertools import product
 from harness.amqp0_9_1.basic_faults import all_that_are_out, send_to_all_consumers
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.connection import AmqpChannel
-from harness.amqp0_9_1.deviations import Fault, changes, drops, rewrites, spoils, swaps
+from harness.amqp0_9_1.deviations import Fault, changes, drops, forwards, rewrites, spoils, swaps
 from harness.amqp0_9_1.end_faults import (
     delete_queue_alone,
     keeps_what_is_closed,
@@ -259,8 +259,9 @@ def message_without_ack_is_gone_however_its_channel_ends(broker: Broker) -> None
 @broken_by("takes every Ack for all messages", swaps(named=all_that_are_out))
 @broken_by("forgets what is left", drops("channel end: requeues what is not acknowledged"))
 @broken_by("stops before the tag", swaps(named=up_to_but_not_including))
+@broken_by("takes every tag for an upper bound", forwards(Basic.Ack, multiple=True))
 def message_stays_until_it_is_acknowledged(broker: Broker) -> None:
-    """Of six messages the first is acknowledged, the third with all before it: three are there afterwards."""
+    """Of six the first is acknowledged, the third with all before it, the fifth alone: two are left."""
     channel = broker.channel()
     queue = channel.declare_queue()
     for number in range(1, 7):
@@ -269,26 +270,28 @@ def message_stays_until_it_is_acknowledged(broker: Broker) -> None:
     tags = [each.method.delivery_tag for each in channel.deliveries(6)]
     channel.send(Basic.Ack(tags[0]))
     channel.send(Basic.Ack(tags[2], multiple=True))
+    channel.send(Basic.Ack(tags[4]))
     channel.stays_quiet()
     channel.close()
-    is_left(broker, queue, b"4", b"5", b"6")
+    is_left(broker, queue, b"4", b"6")
 
 
 @scenario("0-9-1/prose/3.1.8.explicit-acknowledgement")
 @broken_by("takes zero for no message", swaps(named=zero_is_nothing))
 @broken_by("does not hear it for what was got", swaps(named=consumed_only))
+@broken_by("takes every tag for an upper bound", forwards(Basic.Ack, multiple=True))
 def what_was_got_is_acknowledged_as_well(broker: Broker) -> None:
-    """Of four messages got, the first is acknowledged, then all up to the third, then all that are out.
+    """Of four messages got, the second is acknowledged, then all up to the third, then all that are out.
 
     After each step a fresh channel finds what is left once the one that got them is closed.
     """
-    for steps, left in ((0, FOUR), (1, FOUR[1:]), (2, FOUR[3:]), (3, [])):
+    for steps, left in ((0, FOUR), (1, [b"1", *FOUR[2:]]), (2, FOUR[3:]), (3, [])):
         channel = broker.channel()
         queue = channel.declare_queue()
         for body in FOUR:
             channel.publish(body, key=queue)
-        first, _, third, _ = (channel.ask(Basic.Get(queue), Basic.GetOk).delivery_tag for _ in FOUR)
-        acks = Basic.Ack(first), Basic.Ack(third, multiple=True), Basic.Ack(0, multiple=True)
+        _, second, third, _ = (channel.ask(Basic.Get(queue), Basic.GetOk).delivery_tag for _ in FOUR)
+        acks = Basic.Ack(second), Basic.Ack(third, multiple=True), Basic.Ack(0, multiple=True)
         for ack in acks[:steps]:
             channel.send(ack)
         channel.stays_quiet()
