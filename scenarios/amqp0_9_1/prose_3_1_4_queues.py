@@ -279,7 +279,7 @@ def message_stays_until_it_is_acknowledged(broker: Broker) -> None:
 @scenario("0-9-1/prose/3.1.8.explicit-acknowledgement")
 @broken_by("takes zero for no message", swaps(named=zero_is_nothing))
 @broken_by("does not hear it for what was got", swaps(named=consumed_only))
-@broken_by("takes every tag for an upper bound", forwards(Basic.Ack, multiple=True))
+@broken_by("takes every tag of what was got for an upper bound", forwards(Basic.Ack, multiple=True))
 def what_was_got_is_acknowledged_as_well(broker: Broker) -> None:
     """Of four messages got, the second is acknowledged, then all up to the third, then all that are out.
 
