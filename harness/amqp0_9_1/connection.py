@@ -17,7 +17,7 @@ from harness.amqp0_9_1.frames import FRAME_MIN_SIZE, HEARTBEAT, PROTOCOL_HEADER,
 from harness.amqp0_9_1.outcomes import Closed, Observation, Received, Silence, answered, signature
 from harness.amqp0_9_1.vocabulary import CODEC, REPLY_SUCCESS, Basic, Channel, Connection, Exchange, Queue
 from harness.context import Context
-from harness.expect import ControlFailed, Outcome
+from harness.expect import ControlFailed, NotRun, Outcome
 from harness.sasl import mechanism
 from harness.target import Endpoint
 from harness.transport import End
@@ -40,6 +40,7 @@ class AmqpConnection:
         self.tune = Connection.Tune()
         self.opened = False
         self._channels = 0
+        self._channel_max = 0
 
     # -- sending and expecting -------------------------------------------------------------------------
 
@@ -120,13 +121,18 @@ class AmqpConnection:
         self.send(agreed)
         self.send(Connection.Open(self.endpoint.virtual_host))
         self.control("connection.open", Connection.OpenOk)
-        self.link.frame_max = agreed.frame_max
+        self.link.frame_max, self._channel_max = agreed.frame_max, agreed.channel_max
         self.opened = True
 
     # -- use -------------------------------------------------------------------------------------------
 
     def channel(self, number: int | None = None) -> AmqpChannel:
-        """Open a channel (the next free number, unless given)."""
+        """Open a channel (the next free number, unless given).
+
+        Raises NotRun where the agreed channel-max leaves none free.
+        """
+        if number is None and 0 < self._channel_max <= self._channels:
+            raise NotRun(f"the agreed channel-max of {self._channel_max} leaves no channel free")
         channel = self.unopened(number)
         channel.ask(Channel.Open())
         return channel
