@@ -129,11 +129,11 @@ class AmqpConnection:
     def channel(self, number: int | None = None) -> AmqpChannel:
         """Open a channel (the next free number, unless given).
 
-        Raises NotRun where the agreed channel-max leaves none free.
+        Raises NotRun where the agreed channel-max does not reach so far.
         """
-        if number is None and 0 < self._channel_max <= self._channels:
-            raise NotRun(f"the agreed channel-max of {self._channel_max} leaves no channel free")
         channel = self.unopened(number)
+        if 0 < self._channel_max < channel.number:
+            raise NotRun(f"channel {channel.number} is beyond the agreed channel-max of {self._channel_max}")
         channel.ask(Channel.Open())
         return channel
 
