@@ -13,8 +13,8 @@ import pytest
 from conformance.detection import judge_rule
 from conformance.verdicts import Verdict
 from harness.amqp0_9_1.content_faults import header_with
-from harness.amqp0_9_1.deviations import drops, forwards, objects
-from harness.amqp0_9_1.vocabulary import FRAME_ERROR, Queue
+from harness.amqp0_9_1.deviations import drops, forwards, objects, rewrites
+from harness.amqp0_9_1.vocabulary import FRAME_ERROR, Connection, Queue
 from harness.embedded import EmbeddedTarget
 from spec.catalogue import catalogue
 
@@ -39,6 +39,13 @@ FAULTS: dict[str, tuple[Any, str, str, Verdict]] = {
     ),
 }
 """What a peer does wrong, the rule it breaks, and one that it does not break, with the verdict of that."""
+
+
+def test_what_comes_before_tune_is_held_to_no_frame_max() -> None:
+    names = b" ".join(b"X-%d" % number for number in range(1000))
+    long = EmbeddedTarget(rewrites(Connection.Start, mechanisms=lambda offered: offered + b" " + names))
+    for rule in ("0-9-1/connection.tune-ok.frame-max.minimum", "0-9-1/prose/2.3.3.reduced-limits-borne"):
+        assert judge_rule(catalogue()[rule], long).verdict is Verdict.PASS
 
 
 @pytest.mark.parametrize(("change", "broken", "kept", "verdict"), FAULTS.values(), ids=list(FAULTS))

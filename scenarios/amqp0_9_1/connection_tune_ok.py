@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import dropwhile
 
 from harness.amqp0_9_1.broker import Broker
 from harness.amqp0_9_1.connection import AmqpConnection
@@ -11,6 +12,7 @@ from harness.amqp0_9_1.entity_faults import exceeds_the_offer_by_less_than_all
 from harness.amqp0_9_1.faults import uncut
 from harness.amqp0_9_1.frames import FRAME_MIN_SIZE, OVERHEAD, Frame
 from harness.amqp0_9_1.outcomes import Received, answered, closed_silently, connection_closed, message
+from harness.amqp0_9_1.transcript import readable
 from harness.amqp0_9_1.vocabulary import FRAME_ERROR, NOT_ALLOWED, Basic, Channel, Connection
 from harness.journal import Direction
 from scenarios.registry import broken_by, scenario
@@ -98,9 +100,13 @@ def carries_full_frames(connection: AmqpConnection) -> None:
 
 
 def frame_sizes(connection: AmqpConnection) -> list[int]:
-    """The sizes in octets of all frames received, frame header and end included."""
+    """The sizes in octets of the frames received behind Tune, frame header and end included.
+
+    Start and what a mechanism asks come before a frame-max is proposed.
+    """
     received = [each.unit for each in connection.link.transcript if each.direction is Direction.RECEIVED]
-    return [len(unit.payload) + OVERHEAD for unit in received if isinstance(unit, Frame)]
+    behind_tune = dropwhile(lambda unit: not isinstance(readable(unit), Connection.Tune), received)
+    return [len(unit.payload) + OVERHEAD for unit in behind_tune if isinstance(unit, Frame)]
 
 
 @scenario("0-9-1/connection.tune-ok.frame-max.upper-limit", slow=True)
