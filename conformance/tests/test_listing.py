@@ -125,7 +125,7 @@ def test_the_target_is_not_touched_and_no_folder_made(amqp_conformance: Command,
     assert done.returncode == 0, done.stderr
     assert "declares: " in done.stdout
     assert "not judged: the target has no facility restart" in done.stdout
-    assert "1 of 3 tests would be judged" in done.stdout
+    assert "1 of 4 tests would be judged" in done.stdout
     assert list(tmp_path.iterdir()) == []
 
 
@@ -158,7 +158,7 @@ def test_only_what_was_left_out_for_others_is_told() -> None:
 def test_a_process_target_is_not_started(amqp_conformance: Command) -> None:
     done = amqp_conformance("run", "--list", "--target", "process:rabbitmq", DURABLE)
     assert "needs: restart" in done.stdout
-    assert "1 of 1 tests would be judged on process:rabbitmq" in done.stdout
+    assert "2 of 2 tests would be judged on process:rabbitmq" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.events import Judged, read
+from conformance.events import read, rule_results
 from conformance.tests.conftest import Command
 from conformance.tests.peers import RESTART, description
 from conformance.verdicts import Verdict
@@ -44,6 +44,6 @@ def test_what_is_kept_in_memory_survives_a_quick_restart_alone(
     (tmp_path / "mine.toml").write_text(description(FORGETFUL, restart))
     told = ("--target", "process:mine", "--targets", tmp_path / "mine.toml", "--output", tmp_path / "run")
     done = amqp_conformance("run", *KEPT, *told)
-    judged = [line.event for line in read(tmp_path / "run", "judged") if isinstance(line.event, Judged)]
-    assert len(judged) == len(KEPT)
-    assert {each.rule for each in judged if each.verdict is Verdict.PASS} == passing, done.stdout
+    results = rule_results(read(tmp_path / "run", "judged"))
+    assert len(results) == len(KEPT)
+    assert {each.rule for each in results if each.verdict is Verdict.PASS} == passing, done.stdout
