@@ -16,11 +16,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 PREFIX = "amqp-conformance"
 DIRECTORY, PROGRAM = "AMQP_CONFORMANCE_DIRECTORY", "AMQP_CONFORMANCE_PROGRAM"
 PROC = Path("/proc")
+ENDED, STOPPED = frozenset("ZX"), frozenset("ZXTt")
+"""The kernel's letters for a thread that has come to its end, or does not go on."""
 LINGERING = 5.0
 """Seconds that the kernel has to take a killed process apart."""
 
@@ -108,17 +111,31 @@ def signal_all(directory: Path, program: str, number: signal.Signals) -> None:
             os.kill(pid, number)
 
 
+def stop_all(directory: Path, program: str) -> None:
+    """Stop every bearer of these marks; returns when none of their threads goes on, or after `LINGERING`."""
+    signal_all(directory, program, signal.SIGSTOP)
+    deadline = time.monotonic() + LINGERING
+    # One that runs on another core goes on for a moment.
+    while any(not STOPPED.issuperset(_states(pid)) for pid in bearers(directory, program)):
+        if time.monotonic() > deadline:
+            return
+        time.sleep(0.005)
+
+
 def _dying(pid: int) -> bool:
     """Whether a thread of it has not come to its end; a zombie holds nothing any more."""
+    return not ENDED.issuperset(_states(pid))
+
+
+def _states(pid: int) -> Iterator[str]:
+    """The state of each of its threads, in the kernel's letters."""
     try:
         threads = list((PROC / str(pid) / "task").iterdir())
     except OSError:
-        return False
+        return
     for thread in threads:
         with contextlib.suppress(OSError):  # it has ended since it was listed
-            if (thread / "stat").read_text().rpartition(")")[2].split()[0] not in "ZX":
-                return True
-    return False
+            yield (thread / "stat").read_text().rpartition(")")[2].split()[0]
 
 
 def clear(directory: Path) -> None:

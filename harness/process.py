@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
-from harness.custody import Custody, end, marks, signal_all
+from harness.custody import Custody, end, marks, signal_all, stop_all
 from harness.described import DescribedTarget, said
 from harness.description import Description, Program, descriptions, fill
 from harness.sockets import tables_here
@@ -199,7 +199,7 @@ class ProcessTarget(DescribedTarget):
             case "start":
                 self._start(programs[operands[0]])
             case "pause":
-                signal_all(self._directory(), operands[0], signal.SIGSTOP)
+                stop_all(self._directory(), operands[0])
             case "resume":
                 signal_all(self._directory(), operands[0], signal.SIGCONT)
             case _:

@@ -108,8 +108,9 @@ def test_one_by_one_in_another_order_the_verdicts_are_the_same_and_nothing_is_le
 ) -> None:
     alone, at = tmp_path / "run", url(rabbitmq)
     amqp_conformance(
-        "run", "--target", at, "--disruptive", "--output", alone, "--parallel", "0", "--shuffle", "3"
-    )
+        "run", "--target", at, "--disruptive", "--output", alone, "--parallel", "0", "--shuffle", "3",
+        "--budget", "1800",
+    )  # fmt: skip
     # A URL has no facilities: what needs one is not-run, everything else is as before.
     before, found = verdicts(run), verdicts(alone)
     other = {rule: each for rule, each in found.items() if each[0] is not Verdict.NOT_RUN}

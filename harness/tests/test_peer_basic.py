@@ -108,6 +108,12 @@ def test_a_rejected_message_may_come_back_or_be_dead_lettered_by_policy() -> Non
         assert delivered(client) == [("u", b"1")]
 
 
+def test_what_is_rejected_without_requeue_may_come_back() -> None:
+    client = queue_with(b"1", without_requeue="requeue")
+    client.send(Basic.Reject(client.get().method.delivery_tag, requeue=False))
+    assert client.get().method.redelivered
+
+
 def test_rejecting_without_requeue_discards() -> None:
     server = peer()
     client = Client(server)

@@ -85,6 +85,16 @@ def test_what_is_wrong_before_open_ends_in_silence(start_ok: Any) -> None:
     assert client.is_silently_closed(start_ok)
 
 
+def test_a_step_before_its_turn_may_be_passed_over() -> None:
+    client = Client(peer(step_left_out="ignore"), opened=False)
+    assert isinstance(client.ask(PROTOCOL_HEADER), Connection.Start)
+    client.send(Connection.TuneOk(0, 4096, 0), Connection.Open("/"))
+    assert client.listen() == []
+    assert isinstance(client.ask(START_OK), Connection.Tune)
+    client.send(Connection.TuneOk(0, 4096, 0))
+    assert client.ask(Connection.Open("/")) == Connection.OpenOk()
+
+
 def test_silence_may_last_before_the_close() -> None:
     client = Client(peer(silent_close_delay=3.0), opened=False)
     client.ask(PROTOCOL_HEADER)
