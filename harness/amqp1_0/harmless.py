@@ -63,10 +63,19 @@ def cut_short(value: Any) -> Any:
     return _each(value, lambda it: it.sent_as(width=0))
 
 
+OTHER_WORDS = "Nein, so geht das nicht. "
+
+
+def otherwise(description: str | None) -> str:
+    """Other words in as many letters, if there are any: who breaks a limit on frames breaks it as before."""
+    size = len(description or OTHER_WORDS)
+    return (OTHER_WORDS * (size // len(OTHER_WORDS) + 1))[:size]
+
+
 def described_otherwise(value: Any) -> Any:
     """A composite whose errors say the same in other words."""
     return _each(
-        value, lambda it: it.replace(description="Nein, so geht das nicht.") if isinstance(it, Error) else it
+        value, lambda it: it.replace(description=otherwise(it.description)) if isinstance(it, Error) else it
     )
 
 
