@@ -138,7 +138,7 @@ def returned_message_says_where_it_was_published(broker: Broker, about: Subject)
     channel = broker.channel()
     exchanges = ("", *(channel.declare_exchange(each) for each in KINDS))
     for number, exchange in enumerate(exchanges):
-        key = broker.name("nowhere", f"{{}}.{number}")
+        key = broker.name("queue", f"{{}}.{number}")
         channel.publish(BODY, exchange=exchange, key=key, mandatory=True)
         seen = channel.observe(Basic.Return)
         assert isinstance(seen, Received)
@@ -171,7 +171,7 @@ SOFT = {each.value for each in GRAMMAR.constants if each.error_class == "soft-er
 def code_of_an_unroutable_message_is_no_other(broker: Broker) -> None:
     """A mandatory message for no queue comes back with a code; what is no success and ends no connection."""
     channel = broker.channel()
-    channel.publish(BODY, exchange="amq.direct", key=broker.name("nowhere"), mandatory=True)
+    channel.publish(BODY, exchange="amq.direct", key=broker.name("queue"), mandatory=True)
     code = channel.expect(Basic.Return).reply_code
     broker.note(f"the code is {code}, {'that of a soft error' if code in SOFT else 'no constant'}")
     useful = code not in HARD and code not in (0, REPLY_SUCCESS)
