@@ -13,6 +13,7 @@ from conformance.listing import declared_by, listing
 from conformance.tests.conftest import Command
 from conformance.tests.samples import judged, results_of
 from conformance.verdicts import Verdict
+from harness.amqp0_9_1.broker import REMOVE
 from harness.context import RESTART
 from harness.dialect import dialect
 from harness.embedded import EmbeddedTarget
@@ -113,6 +114,10 @@ def test_every_facility_that_is_used_is_listed(monkeypatch: pytest.MonkeyPatch) 
     needs = {need for entry in entries for need in entry.needs}
     assert set(used)
     assert set(used) <= needs
+    # In memory nothing is cleaned up: what is declared must be of a kind that can be.
+    assert {kind for each in entries if each.test.startswith("0-9-1/") for kind in each.declares} == set(
+        REMOVE
+    )
 
 
 def test_the_target_is_not_touched_and_no_folder_made(amqp_conformance: Command, tmp_path: Path) -> None:
