@@ -195,7 +195,7 @@ class Context:
             return self.barrier.rule
         if isinstance(failure, Unmet | ControlFailed):
             return self.astray if self.unplaced or failure.actual == SILENCE else ""
-        return self.astray if isinstance(failure, OverBudget) or not isinstance(failure, Stop) else ""
+        return self.astray if isinstance(failure, OverBudget) else ""
 
     def spend(self, seconds: float) -> None:
         """Account for time spent waiting. Raises OverBudget when the scenario has had its share."""

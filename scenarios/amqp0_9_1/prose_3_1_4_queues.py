@@ -223,17 +223,22 @@ def consumer_lives_on_its_channel(broker: Broker) -> None:
 )
 def message_without_ack_is_gone_when_delivered(broker: Broker) -> None:
     """A message is got and one consumed with no-ack; the socket is dropped, and neither comes again."""
-    channel = broker.channel()
+    queue = taken_without_ack(broker.channel())
+    broker.drop()
+    heir = broker.channel()
+    heir.consume(queue)
+    heir.expect(silence())
+
+
+def taken_without_ack(channel: AmqpChannel) -> str:
+    """The name of a queue of which one message was got and one consumed with no-ack."""
     queue = channel.declare_queue()
     for body in (b"got", b"consumed"):
         channel.publish(body, key=queue)
     channel.ask(Basic.Get(queue, no_ack=True), Basic.GetOk)
     channel.consume(queue, no_ack=True)
     channel.deliveries(1)
-    broker.drop()
-    heir = broker.channel()
-    heir.consume(queue)
-    heir.expect(silence())
+    return queue
 
 
 @scenario("0-9-1/prose/3.1.8.automatic-acknowledgement", slow=True)
@@ -243,12 +248,7 @@ def message_without_ack_is_gone_however_its_channel_ends(broker: Broker) -> None
     heir = broker.channel()
     for ends in ENDS:
         channel = broker.channel(new_connection=True)
-        queue = channel.declare_queue()
-        for body in (b"got", b"consumed"):
-            channel.publish(body, key=queue)
-        channel.ask(Basic.Get(queue, no_ack=True), Basic.GetOk)
-        channel.consume(queue, no_ack=True)
-        channel.deliveries(1)
+        queue = taken_without_ack(channel)
         ends(channel)
         heir.consume(queue)
     heir.expect(silence())
