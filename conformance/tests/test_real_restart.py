@@ -19,14 +19,18 @@ from harness.serve import TcpPeer
 peer = dialect("0-9-1").reference_peer()
 pathlib.Path("pid").write_text(str(os.getpid()))
 with TcpPeer(peer, port=int(sys.argv[1])) as served:
-    signal.signal(signal.SIGUSR1, lambda *_: served.restart())
+    signal.signal(signal.SIGUSR1, lambda *_: (served.restart(), pathlib.Path("restarted").touch()))
     while True:
         signal.pause()
 """
-"""Keeps what is durable in its memory alone; told so, it drops what is not, and goes on."""
+"""Keeps what is durable in its memory alone; told so, it drops what is not, writes a file, and goes on."""
 QUICK = """
 [facilities.restart]
-steps = [{ run = ["sh", "-c", "kill -USR1 $(cat pid)"] }, { await = "amqp" }]
+steps = [
+    { run = ["sh", "-c", "rm -f restarted; kill -USR1 $(cat pid)"] },
+    { run = ["sh", "-c", "until [ -e restarted ]; do sleep 0.01; done"] },
+    { await = "amqp" },
+]
 """
 KEPT = (
     "0-9-1/queue.declare.durable.persistence",

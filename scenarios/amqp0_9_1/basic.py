@@ -29,7 +29,7 @@ from harness.amqp0_9_1.faults import persistent_first
 from harness.amqp0_9_1.outcomes import Received, answered, message, silence
 from harness.amqp0_9_1.peer.life import lose
 from harness.amqp0_9_1.settling_faults import persistent_due
-from harness.amqp0_9_1.vocabulary import NOT_IMPLEMENTED, Basic, Channel, Exchange
+from harness.amqp0_9_1.vocabulary import NOT_IMPLEMENTED, Basic, Channel, Exchange, Queue
 from harness.context import RESTART, Restart
 from harness.expect import Outcome
 from scenarios.registry import broken_by, scenario
@@ -131,12 +131,20 @@ def persistent_messages_outlive_an_overflow(broker: Broker) -> None:
     reader.consume(queue, no_ack=True)
     held_back = silence().under("what is held back until a restart is not discarded")
     take(reader, left, held_back)
-    channel.depth(queue)  # a server that is slow to store what it took has done so when it answers
+    counted(channel, queue)  # a server that is slow to store what it took has done so when it answers
     take(reader, left, held_back)
     if left:
         broker.note(f"{len(left)} messages are held back")
-        broker.judge("the others still in the queue", "messages gone", channel.depth(queue) == len(left))
-        come_after_a_restart(broker, channel, queue, left)
+        broker.judge("the others still in the queue", "messages gone", counted(channel, queue) == len(left))
+        come_after_a_restart(broker, queue, left)
+
+
+def counted(publisher: AmqpChannel, queue: str) -> int:
+    """How many messages are ready in the queue; a Flow that the overflow has brought is answered first."""
+    publisher.send(Queue.Declare(queue, passive=True))
+    while isinstance(came := publisher.control("counting", Queue.DeclareOk, Channel.Flow), Channel.Flow):
+        publisher.send(Channel.FlowOk(came.active))
+    return int(came.message_count)
 
 
 def take(reader: AmqpChannel, left: set[bytes], *otherwise: Outcome) -> None:
@@ -148,11 +156,12 @@ def take(reader: AmqpChannel, left: set[bytes], *otherwise: Outcome) -> None:
         left.discard(seen.body)
 
 
-def come_after_a_restart(broker: Broker, channel: AmqpChannel, queue: str, left: set[bytes]) -> None:
+def come_after_a_restart(broker: Broker, queue: str, left: set[bytes]) -> None:
     """Judge that the messages `left` in the queue come when the target was restarted, as a control does."""
     if "restart" not in broker.context.facilities:
         broker.note("that they are still counted has to do: the target cannot be restarted")
         return
+    channel = broker.channel(new_connection=True)
     control = channel.declare_queue(durable=True)
     channel.publish(b"control", key=control, delivery_mode=PERSISTENT)
     channel.depth(control)
