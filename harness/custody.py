@@ -111,15 +111,16 @@ def signal_all(directory: Path, program: str, number: signal.Signals) -> None:
             os.kill(pid, number)
 
 
-def stop_all(directory: Path, program: str) -> None:
-    """Stop every bearer of these marks; returns when none of their threads goes on, or after `LINGERING`."""
+def stop_all(directory: Path, program: str) -> bool:
+    """Stop every bearer of these marks; whether none of their threads goes on, `LINGERING` later at most."""
     signal_all(directory, program, signal.SIGSTOP)
     deadline = time.monotonic() + LINGERING
     # One that runs on another core goes on for a moment.
     while any(not STOPPED.issuperset(_states(pid)) for pid in bearers(directory, program)):
         if time.monotonic() > deadline:
-            return
+            return False
         time.sleep(0.005)
+    return True
 
 
 def _dying(pid: int) -> bool:

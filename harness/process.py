@@ -199,7 +199,8 @@ class ProcessTarget(DescribedTarget):
             case "start":
                 self._start(programs[operands[0]])
             case "pause":
-                stop_all(self._directory(), operands[0])
+                if not stop_all(self._directory(), operands[0]):
+                    raise TargetError(f"{operands[0]} was told to pause, and goes on")
             case "resume":
                 signal_all(self._directory(), operands[0], signal.SIGCONT)
             case _:

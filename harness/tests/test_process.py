@@ -198,6 +198,15 @@ def test_a_paused_process_gets_no_time_until_it_is_resumed(temporary: Path) -> N
     assert not list(temporary.iterdir())
 
 
+def test_a_process_that_goes_on_is_not_called_paused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with listener(FACILITIES) as one:
+        monkeypatch.setattr(custody, "LINGERING", 0.0)
+        monkeypatch.setattr(custody, "_states", lambda _: iter("TR"))
+        with pytest.raises(TargetError, match="broker was told to pause, and goes on"):
+            one.use("pause")
+        monkeypatch.undo()
+
+
 def test_the_log_can_be_read_while_it_runs() -> None:
     with listener(FACILITIES) as one:
         assert one.use("log") == {"log": "listening\n"}
