@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 # Judging needs neither Spark nor Java: its tests run where there is neither.
 PLAIN  := .venv-plain
-JUDGING := spec/tests harness/tests scenarios/tests conformance/tests
+JUDGING := $(sort $(shell find spec harness scenarios conformance -type d -name tests))
 # A file's tests share what they start. Files begin in the order of the tests, those that take minutes first.
 WHOLE_FILES := --dist=loadfile --no-loadscope-reorder
 
@@ -20,7 +20,7 @@ certify: $(READY)
 
 test: $(READY) $(PLAIN)/.ready lint
 	PATH="$(CURDIR)/$(PLAIN)/bin:$$PATH" JAVA_HOME= $(PLAIN)/bin/pytest -q -rs -n 2 $(WHOLE_FILES) $(JUDGING)
-	$(BIN)/pytest -q -rs -n 2 $(WHOLE_FILES) reports/tests
+	$(BIN)/pytest -q -rs -n 2 $(WHOLE_FILES) $(sort $(shell find reports -type d -name tests))
 
 lint: $(READY)
 	$(BIN)/ruff format --check .
@@ -45,17 +45,17 @@ $(PLAIN)/.ready: pyproject.toml
 
 fuzz: $(READY)
 	@$(BIN)/python -c 'import atheris' 2>/dev/null || $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[fuzz]'
-	@$(BIN)/python -m harness.amqp0_9_1.fuzz --seconds $$(($(SECONDS) * 2 / 5))
-	@$(BIN)/python -m harness.amqp1_0.fuzz --seconds $$(($(SECONDS) * 2 / 5))
-	@$(BIN)/python -m conformance.fuzz --seconds $$(($(SECONDS) / 5))
+	@$(BIN)/python -m harness.amqp0_9_1.trials.fuzz --seconds $$(($(SECONDS) * 2 / 5))
+	@$(BIN)/python -m harness.amqp1_0.trials.fuzz --seconds $$(($(SECONDS) * 2 / 5))
+	@$(BIN)/python -m conformance.proof.fuzz --seconds $$(($(SECONDS) / 5))
 
 bench: bench-judging bench-warehouse
 
 bench-judging: $(READY)
-	@$(BIN)/python -m conformance.benchmark $(JSON)
+	@$(BIN)/python -m conformance.proof.benchmark $(JSON)
 
 bench-warehouse: $(READY)
-	@$(BIN)/python -m reports.benchmark $(if $(RUNS),--runs $(RUNS))
+	@$(BIN)/python -m reports.commands.benchmark $(if $(RUNS),--runs $(RUNS))
 
 clean:
 	rm -rf $(VENV) $(PLAIN) .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info

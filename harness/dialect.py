@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol, TypeVar
 
-from harness.annotation import Span
-from harness.context import Context
-from harness.deviation import Mutant
-from harness.expect import Barrier, Stop
-from harness.journal import Breached, Event
-from harness.peer import PeerServer
-from harness.target import Target
+from harness.peers.deviation import Mutant
+from harness.peers.peer import PeerServer
+from harness.play.context import Context
+from harness.play.expect import Barrier, Stop
+from harness.targets.target import Target
+from harness.wire.annotation import Span
+from harness.wire.journal import Breached, Event
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 import scenarios
-from harness.context import Sighting
-from harness.deviation import Deviation
+from harness.peers.deviation import Deviation
+from harness.play.context import Sighting
 
 
 @dataclass(frozen=True, slots=True)

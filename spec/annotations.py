@@ -9,10 +9,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
-from spec.keywords import strongest
-from spec.provisions import Provision
+from spec.readers.keywords import strongest
+from spec.readers.provisions import Provision
+from spec.readers.xml import DocumentError
 from spec.rules import Level, Party, Rule, Testability
-from spec.xml import DocumentError
 
 REQUIRED: Mapping[str, type[StrEnum]] = {
     "level": Level,

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from spec.annotations import annotate, cited
-from spec.envelope import envelope
-from spec.faults import faults, with_faults
-from spec.grammar_rules import derived
-from spec.provisions import provisions
+from spec.grammar.rules import derived
+from spec.one_fault import faults, with_faults
+from spec.readers.envelope import envelope
+from spec.readers.provisions import provisions
+from spec.readers.xml import DocumentError
 from spec.rules import Rule
-from spec.xml import DocumentError
 
 DOCUMENTS = Path(__file__).parent / "documents"
 

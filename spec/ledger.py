@@ -21,10 +21,10 @@ from types import MappingProxyType
 
 from spec.annotations import cited
 from spec.catalogue import DOCUMENTS, Catalogue, Document, catalogue, index
-from spec.keywords import keywords, strongest
+from spec.readers.keywords import keywords, strongest
+from spec.readers.xml import DocumentError
 from spec.rules import Claim, Rule
 from spec.statements import STATEMENTS, Statement, verified
-from spec.xml import DocumentError
 
 TEXTS = "AMQP_SPEC_DOCUMENTS"
 

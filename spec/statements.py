@@ -11,12 +11,12 @@ from typing import cast
 
 from lxml import etree
 
-from spec.descriptions import descriptions
-from spec.keywords import fingerprint, keywords, sentences
-from spec.pages import FRONT, cuts
-from spec.provisions import elements, path_of, section_of
+from spec.readers.descriptions import descriptions
+from spec.readers.keywords import fingerprint, keywords, sentences
+from spec.readers.pages import FRONT, cuts
+from spec.readers.provisions import elements, path_of, section_of
+from spec.readers.xml import DocumentError, parse
 from spec.rules import Claim, Rule
-from spec.xml import DocumentError, parse
 
 # A heading of a text: its number, then a title. The table of contents has the same ones, before the body.
 _HEADING = re.compile(r"(\d+(?:\.\d+)+) \S")
@@ -101,7 +101,7 @@ def of_text(path: Path, rules: Iterable[Rule]) -> Iterator[Statement]:
 
 
 def of_pages(path: Path, rules: Iterable[Rule]) -> Iterator[Statement]:
-    """All sentences of the text at `path`, which was extracted from the pages of a PDF (`spec.pages`).
+    """All sentences of the text at `path`, extracted from the pages of a PDF (`spec.readers.pages`).
 
     Raises as `_claimed`.
     """

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from conformance import plugin
-from conformance.cases import Case
-from conformance.events import Judged
+from conformance.engine import plugin
+from conformance.engine.cases import Case
+from conformance.evidence.stream import Judged
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from conformance.cases import Case
-from conformance.events import Judged
+from conformance.engine.cases import Case
+from conformance.evidence.stream import Judged
 
 
 def test_rule(case: Case, verdict: Callable[[Case], Judged], show: Callable[[Judged], None]) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 import yaml
 
-from conformance.tests.conftest import environment
+from conformance.tests.commands import environment
 
 ROOT = Path(__file__).parents[2]
 ACTION = ROOT / "ci" / "action" / "action.yml"
@@ -48,9 +48,8 @@ def suite(folder: Path, then: str = "") -> Path:
     `then` are words for the shell to play after `run` (its status is in $status); the warehouse, which needs
     Spark, is never there.
     """
-    command = (
-        f'PYTHONPATH={shlex.quote(str(ROOT))} {shlex.quote(sys.executable)} -m reports.cli "$@"; status=$?'
-    )
+    python = f"PYTHONPATH={shlex.quote(str(ROOT))} {shlex.quote(sys.executable)}"
+    command = f'{python} -m reports.commands.cli "$@"; status=$?'
     absent = 'case "$1" in ingest | report) echo "no Spark here" >&2; exit 2 ;; esac'
     return program(
         folder / "amqp-conformance",

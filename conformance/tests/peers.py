@@ -9,7 +9,7 @@ from pathlib import Path
 SCRIPT = """
 import signal, sys
 from harness.dialect import dialect
-from harness.serve import TcpPeer
+from harness.peers.serve import TcpPeer
 
 peer = dialect("0-9-1").reference_peer()
 with TcpPeer(peer, port=int(sys.argv[1])):

@@ -11,10 +11,10 @@ from pathlib import Path
 import docker
 import pytest
 
-from conformance.events import State, verify
-from conformance.tests.conftest import Command, command_line, environment
-from harness.container_custody import OWNER, RUN
-from harness.tests.containers import image_of
+from conformance.evidence.stream import State, verify
+from conformance.tests.commands import Command, command_line, environment
+from harness.targets.docker.custody import OWNER, RUN
+from harness.targets.docker.tests.containers import image_of
 
 RULE = "0-9-1/queue.declare.passive.passive"
 

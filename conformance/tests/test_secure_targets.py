@@ -12,19 +12,19 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from conformance.events import State, read, read_run, verify
-from conformance.results import rule_results
-from conformance.tests.conftest import Command
-from conformance.verdicts import Verdict
+from conformance.evidence.results import rule_results
+from conformance.evidence.stream import State, read, read_run, verify
+from conformance.evidence.verdicts import Verdict
+from conformance.tests.commands import Command
 from harness.amqp0_9_1.peer import Peer, Policy
-from harness.journal import Octets, Opened
-from harness.peer import PeerServer
-from harness.process import process_target
-from harness.sasl import MECHANISMS
-from harness.serve import TcpPeer
-from harness.target import Target
-from harness.tests.tls_peer import Certificates, make_certificates, server_context
-from harness.tls_server import TlsServer
+from harness.peers.peer import PeerServer
+from harness.peers.serve import TcpPeer
+from harness.peers.tls_server import TlsServer
+from harness.targets.process import process_target
+from harness.targets.target import Target
+from harness.wire.journal import Octets, Opened
+from harness.wire.sasl import MECHANISMS
+from harness.wire.tests.tls_peer import Certificates, make_certificates, server_context
 
 RULE = "0-9-1/channel.open.state"
 DURABLE = "0-9-1/queue.declare.durable.persistence"

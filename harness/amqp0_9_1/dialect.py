@@ -6,22 +6,22 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
-from harness.amqp0_9_1.annotate import annotate
-from harness.amqp0_9_1.benchmark import figures
-from harness.amqp0_9_1.broker import Broker, remove
-from harness.amqp0_9_1.connection import AmqpConnection
-from harness.amqp0_9_1.deviations import Fault, Interposer
-from harness.amqp0_9_1.fakes import FAKES, Replacement
-from harness.amqp0_9_1.footprint import Footprint, footprint, tables_with, touches
-from harness.amqp0_9_1.frames import PROTOCOL_HEADER, Frame, Garbage, Header
-from harness.amqp0_9_1.harmless import HARMLESS
-from harness.amqp0_9_1.leniency import STEPS, barrier
-from harness.amqp0_9_1.mutants import mutants
-from harness.amqp0_9_1.outcomes import HeaderReceived, code, signature
+from harness.amqp0_9_1.broken.deviations import Fault, Interposer
+from harness.amqp0_9_1.broken.fakes import FAKES, Replacement
+from harness.amqp0_9_1.broken.footprint import Footprint, footprint, tables_with, touches
+from harness.amqp0_9_1.broken.harmless import HARMLESS
+from harness.amqp0_9_1.broken.mutants import mutants
+from harness.amqp0_9_1.client.broker import Broker, remove
+from harness.amqp0_9_1.client.connection import AmqpConnection
+from harness.amqp0_9_1.client.leniency import STEPS, barrier
+from harness.amqp0_9_1.client.outcomes import HeaderReceived, code, signature
+from harness.amqp0_9_1.client.promises import LOOKS
 from harness.amqp0_9_1.peer import DEFAULT, TABLES, Peer
 from harness.amqp0_9_1.peer.policy import Policy
-from harness.amqp0_9_1.promises import LOOKS
-from harness.amqp0_9_1.vocabulary import (
+from harness.amqp0_9_1.trials.benchmark import figures
+from harness.amqp0_9_1.wire.annotate import annotate
+from harness.amqp0_9_1.wire.frames import PROTOCOL_HEADER, Frame, Garbage, Header
+from harness.amqp0_9_1.wire.vocabulary import (
     ACCESS_REFUSED,
     CONNECTION_FORCED,
     INVALID_PATH,
@@ -31,18 +31,18 @@ from harness.amqp0_9_1.vocabulary import (
     Connection,
     Queue,
 )
-from harness.annotation import Span
-from harness.context import Context
-from harness.deviation import Mutant
 from harness.dialect import Banner, Figure, tried
 from harness.dialect import Look as Tried
-from harness.expect import Barrier, Blocked, ControlFailed, Stop
-from harness.fixture import played, visiting
-from harness.footprint import observed
-from harness.journal import Event
-from harness.peer import PeerServer
-from harness.target import Endpoint, Target
-from harness.transport import NotSpoken, Unreachable
+from harness.peers.deviation import Mutant
+from harness.peers.footprint import observed
+from harness.peers.peer import PeerServer
+from harness.play.context import Context
+from harness.play.expect import Barrier, Blocked, ControlFailed, Stop
+from harness.play.fixture import played, visiting
+from harness.targets.target import Endpoint, Target
+from harness.wire.annotation import Span
+from harness.wire.journal import Event
+from harness.wire.transport import NotSpoken, Unreachable
 
 LOG_IN = ("connection.start-ok", "connection.secure-ok")
 TRIPS = 3

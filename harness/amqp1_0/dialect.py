@@ -9,34 +9,34 @@ from secrets import token_hex
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from harness.amqp1_0 import sasl
-from harness.amqp1_0.annotate import annotate
-from harness.amqp1_0.benchmark import figures
-from harness.amqp1_0.connection import AmqpConnection, OtherHeader
-from harness.amqp1_0.container import Container, Layers
-from harness.amqp1_0.deviations import Fault, Interposer
-from harness.amqp1_0.fakes import FAKES, Replacement
-from harness.amqp1_0.footprint import Footprint, footprint, tables_with, touches
-from harness.amqp1_0.frames import PROTOCOL_HEADER, Header
-from harness.amqp1_0.harmless import HARMLESS
-from harness.amqp1_0.leniency import STEPS, barrier
-from harness.amqp1_0.mutants import mutants
+from harness.amqp1_0.broken.deviations import Fault, Interposer
+from harness.amqp1_0.broken.fakes import FAKES, Replacement
+from harness.amqp1_0.broken.footprint import Footprint, footprint, tables_with, touches
+from harness.amqp1_0.broken.harmless import HARMLESS
+from harness.amqp1_0.broken.mutants import mutants
+from harness.amqp1_0.client import sasl
+from harness.amqp1_0.client.connection import AmqpConnection, OtherHeader
+from harness.amqp1_0.client.container import Container, Layers
+from harness.amqp1_0.client.leniency import STEPS, barrier
+from harness.amqp1_0.client.promises import LOOKS
 from harness.amqp1_0.peer import DEFAULT, TABLES, Peer, Policy
-from harness.amqp1_0.performatives import Open
-from harness.amqp1_0.promises import LOOKS
-from harness.amqp1_0.types import Map
-from harness.annotation import Span
-from harness.context import Context
-from harness.deviation import Mutant
+from harness.amqp1_0.trials.benchmark import figures
+from harness.amqp1_0.wire.annotate import annotate
+from harness.amqp1_0.wire.frames import PROTOCOL_HEADER, Header
+from harness.amqp1_0.wire.performatives import Open
+from harness.amqp1_0.wire.types import Map
 from harness.dialect import Banner, Figure, tried
 from harness.dialect import Look as Tried
-from harness.expect import Barrier, Blocked, ControlFailed, Inapplicable, Inconclusive, Stop
-from harness.fixture import played, visiting
-from harness.footprint import observed
-from harness.journal import Event
-from harness.peer import PeerServer
-from harness.target import Target
-from harness.transport import NotSpoken, Unreachable
+from harness.peers.deviation import Mutant
+from harness.peers.footprint import observed
+from harness.peers.peer import PeerServer
+from harness.play.context import Context
+from harness.play.expect import Barrier, Blocked, ControlFailed, Inapplicable, Inconclusive, Stop
+from harness.play.fixture import played, visiting
+from harness.targets.target import Target
+from harness.wire.annotation import Span
+from harness.wire.journal import Event
+from harness.wire.transport import NotSpoken, Unreachable
 
 TRIPS = 3
 """Round trips that the probe measures."""

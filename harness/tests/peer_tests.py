@@ -6,16 +6,14 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from types import ModuleType
 
-from harness.tests import (
-    test_peer_basic,
-    test_peer_channel,
-    test_peer_connection,
-    test_peer_consumers,
-    test_peer_exchange,
-    test_peer_life,
-    test_peer_queue,
-    test_peer_tx,
-)
+from harness.amqp0_9_1.peer.tests import test_basic as test_peer_basic
+from harness.amqp0_9_1.peer.tests import test_channel as test_peer_channel
+from harness.amqp0_9_1.peer.tests import test_connection as test_peer_connection
+from harness.amqp0_9_1.peer.tests import test_consumers as test_peer_consumers
+from harness.amqp0_9_1.peer.tests import test_exchange as test_peer_exchange
+from harness.amqp0_9_1.peer.tests import test_life as test_peer_life
+from harness.amqp0_9_1.peer.tests import test_queue as test_peer_queue
+from harness.amqp0_9_1.peer.tests import test_tx as test_peer_tx
 
 MODULES = (
     test_peer_connection,

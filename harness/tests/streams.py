@@ -9,7 +9,7 @@ from typing import TypeVar
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from harness.reader import Reader
+from harness.wire.reader import Reader
 
 Unit = TypeVar("Unit")
 Units = list[tuple[bytes, Unit]]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from reports.exchanges import Frames, Row, Wanted
-from reports.findings import Column
-from reports.matrix import Detection
+from reports.compare.exchanges import Frames, Row, Wanted
+from reports.compare.matrix import Detection
+from reports.model.findings import Column
 from scenarios.registry import Checks
 from spec.catalogue import Catalogue
 from spec.ledger import Ledger
@@ -23,7 +23,7 @@ def no_frames(wanted: Collection[Wanted]) -> Mapping[Wanted, Sequence[Row]]:
 class SiteData:
     """All that the site shows.
 
-    `columns` stand in the order of `reports.findings.columns_in_order`, `frames` is asked for a bounded
+    `columns` stand in the order of `reports.model.findings.columns_in_order`, `frames` is asked for a bounded
     number of connections at a time, `detection` is None when the deviations were not run here.
     """
 

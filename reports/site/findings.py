@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from conformance.explanation import Explanation
-from conformance.verdicts import TABLE, Verdict
-from reports.exchanges import Captured, Row, Wanted, capture, explained, lines_of, wanted
-from reports.findings import Column, Finding
-from reports.matrix import Row as Rule
+from conformance.evidence.explanation import Explanation
+from conformance.evidence.verdicts import TABLE, Verdict
+from reports.compare.exchanges import Captured, Row, Wanted, capture, explained, lines_of, wanted
+from reports.compare.matrix import Row as Rule
+from reports.model.findings import Column, Finding
 from reports.site.names import rule_name
 from reports.site.press import Press
 

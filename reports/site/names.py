@@ -9,7 +9,7 @@ import hashlib
 import re
 import unicodedata
 
-from reports.findings import Build
+from reports.model.findings import Build
 
 LONGEST = 120
 """Characters of a name, without its ending: file systems allow 255 octets."""

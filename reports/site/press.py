@@ -9,8 +9,8 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from conformance.printable import printable
-from conformance.verdicts import TABLE
+from conformance.evidence.printable import printable
+from conformance.evidence.verdicts import TABLE
 
 TEXT = 2000
 """Characters shown of one thing a peer said; the evidence has the rest."""

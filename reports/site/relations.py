@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from conformance.verdicts import TABLE, Verdict
-from reports.findings import Column, Finding
+from conformance.evidence.verdicts import TABLE, Verdict
+from reports.model.findings import Column, Finding
 from spec.catalogue import Catalogue, Document
 from spec.rules import Rule
 

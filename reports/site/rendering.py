@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from conformance.verdicts import TABLE, Verdict
-from reports.coverage import coverage
-from reports.findings import Column
-from reports.matrix import Matrix, Row, as_csv, as_json, matrix
+from conformance.evidence.verdicts import TABLE, Verdict
+from reports.compare.coverage import coverage
+from reports.compare.matrix import Matrix, Row, as_csv, as_json, matrix
+from reports.model.findings import Column
 from reports.site import findings as rule_findings
 from reports.site.data import SiteData
 from reports.site.names import build_name, rule_name

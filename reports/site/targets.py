@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.verdicts import TABLE, Verdict
-from reports.comparison import Comparison, compare
-from reports.findings import Column, Finding
-from reports.matrix import Matrix, Row
+from conformance.evidence.verdicts import TABLE, Verdict
+from reports.compare.comparison import Comparison, compare
+from reports.compare.matrix import Matrix, Row
+from reports.model.findings import Column, Finding
 from reports.site.data import SiteData
 from reports.site.findings import lineages, neighbours
 

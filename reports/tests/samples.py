@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from conformance.events import EventWriter, RunInfo, merge, seal, write_run
-from conformance.gate import Standing
-from conformance.kinds import AnyEvent, Interrupted, Judged, RunEnded, RunStarted
-from conformance.verdicts import Verdict
-from harness.journal import Direction, Ended, Expected, Grade, Octets, Opened
+from conformance.evidence.kinds import AnyEvent, Interrupted, Judged, RunEnded, RunStarted
+from conformance.evidence.stream import EventWriter, RunInfo, merge, seal, write_run
+from conformance.evidence.verdicts import Verdict
+from conformance.gate.gate import Standing
+from harness.wire.journal import Direction, Ended, Expected, Grade, Octets, Opened
 from spec.rules import Level
 
 LOCKED = "x-1/queue.declare.exclusive"

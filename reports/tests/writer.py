@@ -16,12 +16,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from reports import intake
-from reports.commands import render_site
-from reports.ingest import ingest
-from reports.session import session
-from reports.tests.cluster import ENVIRONMENT
-from reports.warehouse import Warehouse
+from reports.commands.commands import render_site
+from reports.ingest import intake
+from reports.ingest.ingest import ingest
+from reports.ingest.tests.cluster import ENVIRONMENT
+from reports.warehouse.spark import session
+from reports.warehouse.warehouse import Warehouse
 
 PORTION = 3
 """So many runs of these small ones at a time, so that there is more than one commit."""

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from harness.amqp0_9_1.broker import Broker
-from harness.amqp0_9_1.client import Passage, methods_received
-from harness.amqp0_9_1.connection import FENCE
-from harness.amqp0_9_1.deviations import changes, ignores, rewrites, swaps
-from harness.amqp0_9_1.faults import (
+from harness.amqp0_9_1.broken.deviations import changes, ignores, rewrites, swaps
+from harness.amqp0_9_1.broken.faults import (
     always_redelivered,
     never_redelivered,
     settle_on_any_channel,
     tags_from_zero,
 )
-from harness.amqp0_9_1.outcomes import answered, channel_closed, connection_closed, message
-from harness.amqp0_9_1.settling_faults import reject_on_any_channel
-from harness.amqp0_9_1.vocabulary import PRECONDITION_FAILED, Basic, Exchange
-from harness.context import Sighting
+from harness.amqp0_9_1.broken.settling_faults import reject_on_any_channel
+from harness.amqp0_9_1.client.broker import Broker
+from harness.amqp0_9_1.client.connection import FENCE
+from harness.amqp0_9_1.client.link import Passage, methods_received
+from harness.amqp0_9_1.client.outcomes import answered, channel_closed, connection_closed, message
+from harness.amqp0_9_1.wire.vocabulary import PRECONDITION_FAILED, Basic, Exchange
+from harness.play.context import Sighting
 from scenarios.registry import broken_by, scenario, watch
 
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from functools import reduce
 from operator import or_
 
-from harness.amqp0_9_1.broker import Broker
-from harness.amqp0_9_1.connection import AmqpChannel
-from harness.amqp0_9_1.outcomes import Received, message
-from harness.amqp0_9_1.vocabulary import Basic, Channel, Queue
+from harness.amqp0_9_1.client.broker import Broker
+from harness.amqp0_9_1.client.connection import AmqpChannel
+from harness.amqp0_9_1.client.outcomes import Received, message
+from harness.amqp0_9_1.wire.vocabulary import Basic, Channel, Queue
 
 
 def by_handshake(channel: AmqpChannel) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from harness.amqp0_9_1.broker import Broker
-from harness.amqp0_9_1.compiled import Method
-from harness.amqp0_9_1.connection import AmqpChannel
-from harness.amqp0_9_1.frames import BODY, HEADER, Frame, content_frames, method_frame
-from harness.amqp0_9_1.outcomes import Received
-from harness.amqp0_9_1.vocabulary import Basic
+from harness.amqp0_9_1.client.broker import Broker
+from harness.amqp0_9_1.client.connection import AmqpChannel
+from harness.amqp0_9_1.client.outcomes import Received
+from harness.amqp0_9_1.wire.compiled import Method
+from harness.amqp0_9_1.wire.frames import BODY, HEADER, Frame, content_frames, method_frame
+from harness.amqp0_9_1.wire.vocabulary import Basic
 
 Way = type[Method]
 """Basic.Get-Ok, Basic.Deliver or Basic.Return."""

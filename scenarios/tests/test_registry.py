@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import scenarios.amqp0_9_1
-from harness.context import RESTART
+from harness.play.context import RESTART
 from scenarios.registry import Scenario, Watch, checks
 
 SCENARIOS = [each for found in checks().scenarios.values() for each in found]
@@ -39,7 +39,7 @@ def test_no_socket_sleep_time_out_or_swallowed_error_in_a_scenario(module: Path)
     tree = ast.parse(module.read_text())
     imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     imported |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert not imported & {"socket", "time", "asyncio", "threading", "harness.transport"}
+    assert not imported & {"socket", "time", "asyncio", "threading", "harness.wire.transport"}
     caught = [node for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler)]
     assert caught == []
 

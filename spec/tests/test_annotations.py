@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from spec.amqp0_9_1 import DOCUMENT
 from spec.annotations import AnnotationError, annotate, cited, needs_reason
 from spec.catalogue import DOCUMENTS, catalogue
-from spec.keywords import strongest
-from spec.provisions import Provision, provisions
+from spec.readers.amqp0_9_1 import DOCUMENT
+from spec.readers.keywords import strongest
+from spec.readers.provisions import Provision, provisions
 from spec.rules import Level, Party, Place, Rule, Testability
 
 RULES = tuple(rule for rule in catalogue().rules if rule.document == "0-9-1")

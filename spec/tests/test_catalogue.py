@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from spec.amqp0_9_1 import grammar
 from spec.annotations import AnnotationError
 from spec.catalogue import DOCUMENTS, UnknownRule, catalogue, identity_faults
-from spec.xml import DocumentError
+from spec.readers.amqp0_9_1 import grammar
+from spec.readers.xml import DocumentError
 
 IDENTITY = "0-9-1/queue.declare.durable.persistence"
 PERSISTENCE = '["0-9-1/queue.declare.durable.persistence"]'

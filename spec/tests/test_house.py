@@ -53,7 +53,7 @@ def test_the_runner_knows_no_protocol(package: str) -> None:
 def test_the_checks_above_would_see_an_import(tmp_path: Path) -> None:
     example = tmp_path / "example.py"
     example.write_text("from conformance import judge\nimport harness.amqp0_9_1.peer\n")
-    assert {"conformance.judge", "harness.amqp0_9_1.peer"} <= imported(example)
+    assert {"conformance.engine.judge", "harness.amqp0_9_1.peer"} <= imported(example)
 
 
 def test_reports_need_only_the_evidence_of_conformance() -> None:

@@ -9,8 +9,8 @@ from spec import ledger
 from spec.annotations import AnnotationError
 from spec.catalogue import DOCUMENTS, catalogue, identity_faults
 from spec.ledger import Ledger, build, dump, faults, key, load, rebuild
+from spec.readers.xml import DocumentError
 from spec.statements import of_definition
-from spec.xml import DocumentError
 
 FILE = DOCUMENTS / "amqp0-9-1.ledger.json"
 COMMITTED = load(FILE)

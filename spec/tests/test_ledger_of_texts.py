@@ -8,11 +8,11 @@ import pytest
 
 from spec import ledger
 from spec.catalogue import DOCUMENTS, catalogue, identity_faults
-from spec.keywords import fingerprint
 from spec.ledger import Entry, Ledger, dump, faults, load, rebuild, texts
-from spec.pages import FRONT
+from spec.readers.keywords import fingerprint
+from spec.readers.pages import FRONT
+from spec.readers.xml import DocumentError
 from spec.rules import Level
-from spec.xml import DocumentError
 
 FILE = DOCUMENTS / "amqp1-0-part2.ledger.json"
 COMMITTED = load(FILE)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from spec.amqp0_9_1 import grammar
 from spec.catalogue import DOCUMENTS, Catalogue, catalogue, identity_faults, relation_faults
-from spec.keywords import fingerprint
 from spec.ledger import Ledger, build, dump, faults, key, load, rebuild, texts
-from spec.pages import FRONT
+from spec.readers.amqp0_9_1 import grammar
+from spec.readers.keywords import fingerprint
+from spec.readers.pages import FRONT
 from spec.rules import Level, Party, Testability
 from spec.statements import Statement, of_pages
 

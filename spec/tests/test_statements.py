@@ -3,10 +3,10 @@ from pathlib import Path
 import pytest
 
 from spec.catalogue import catalogue
-from spec.keywords import fingerprint
+from spec.readers.keywords import fingerprint
+from spec.readers.xml import DocumentError
 from spec.rules import Claim, Rule
 from spec.statements import of_text, verified
-from spec.xml import DocumentError
 
 TEXT = """Front matter must not count. Second.
 

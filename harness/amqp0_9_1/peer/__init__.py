@@ -11,21 +11,21 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from harness.amqp0_9_1.peer.basic_table import BASIC
-from harness.amqp0_9_1.peer.channel_table import CHANNEL, OTHERWISE
-from harness.amqp0_9_1.peer.connection_table import CONNECTION
 from harness.amqp0_9_1.peer.deliveries import serve
+from harness.amqp0_9_1.peer.driver import Connection
 from harness.amqp0_9_1.peer.entities import Store, VirtualHost
 from harness.amqp0_9_1.peer.events import Restarting, Shortened, Thing
-from harness.amqp0_9_1.peer.exchange_table import EXCHANGE
 from harness.amqp0_9_1.peer.life import DEAD_LETTER_EXCHANGE, LIFE, tell
 from harness.amqp0_9_1.peer.policy import PRIORITIES, Policy
-from harness.amqp0_9_1.peer.queue_table import QUEUE
 from harness.amqp0_9_1.peer.rows import Row, Tables
-from harness.amqp0_9_1.peer.session import Connection
+from harness.amqp0_9_1.peer.tables.basic import BASIC
+from harness.amqp0_9_1.peer.tables.channel import CHANNEL, OTHERWISE
+from harness.amqp0_9_1.peer.tables.connection import CONNECTION
+from harness.amqp0_9_1.peer.tables.exchange import EXCHANGE
+from harness.amqp0_9_1.peer.tables.queue import QUEUE
+from harness.amqp0_9_1.peer.tables.tx import TX
 from harness.amqp0_9_1.peer.turn import Turn
-from harness.amqp0_9_1.peer.tx_table import TX
-from harness.rows import State, meet
+from harness.peers.rows import State, meet
 
 __all__ = ["TABLES", "Limits", "Peer", "Policy", "Row", "Tables"]
 
@@ -57,7 +57,7 @@ GENEROUS = Limits()
 
 
 class Peer:
-    """A server whose connections share its virtual hosts; implements harness.peer.PeerServer.
+    """A server whose connections share its virtual hosts; implements harness.peers.peer.PeerServer.
 
     `users` are names with passwords; `external` is who EXTERNAL finds the client to be. `taken`, when given,
     collects the names of all rows taken.

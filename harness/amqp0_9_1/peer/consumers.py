@@ -10,7 +10,7 @@ from harness.amqp0_9_1.peer.names import first_free, use_of_a_queue
 from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.peer.rows import Row
 from harness.amqp0_9_1.peer.turn import Reply, Turn
-from harness.amqp0_9_1.vocabulary import ACCESS_REFUSED, NOT_ALLOWED, RESOURCE_ERROR, Basic
+from harness.amqp0_9_1.wire.vocabulary import ACCESS_REFUSED, NOT_ALLOWED, RESOURCE_ERROR, Basic
 
 OPEN = ChannelState.OPEN
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from harness.amqp0_9_1.peer.entities import Consumer, Delivery, Entry, Queue, VirtualHost
 from harness.amqp0_9_1.peer.events import Delivering, Lengthened, Shortened, Thing
 from harness.amqp0_9_1.peer.turn import Reply, Turn, WithContent
-from harness.amqp0_9_1.vocabulary import Basic
+from harness.amqp0_9_1.wire.vocabulary import Basic
 
 if TYPE_CHECKING:
     from harness.amqp0_9_1.peer import Peer
-    from harness.amqp0_9_1.peer.session import Channel
+    from harness.amqp0_9_1.peer.driver import Channel
 
 
 def enqueue(turn: Turn, queue: Queue, message: Any) -> None:

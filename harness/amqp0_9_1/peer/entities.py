@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from harness.amqp0_9_1.tables import Table
+from harness.amqp0_9_1.wire.field_tables import Table
 
 if TYPE_CHECKING:
-    from harness.amqp0_9_1.peer.session import Channel, Connection
+    from harness.amqp0_9_1.peer.driver import Channel, Connection
 
 DEAD_LETTERS = 100
 """Messages the dead-letter area of a virtual host keeps, the latest."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.amqp0_9_1.compiled import Method, Properties
-from harness.rows import State
+from harness.amqp0_9_1.wire.compiled import Method, Properties
+from harness.peers.rows import State
 
 
 class ConnectionState(State):

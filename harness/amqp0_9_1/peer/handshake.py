@@ -7,14 +7,14 @@ import socket
 from collections.abc import Callable, Mapping
 from functools import cache
 
-from harness.amqp0_9_1.frames import FRAME_MIN_SIZE
 from harness.amqp0_9_1.peer.events import BadHeader, ConnectionState, GoodHeader
 from harness.amqp0_9_1.peer.refusals import close_in_silence, refuse_by
 from harness.amqp0_9_1.peer.rows import Row
 from harness.amqp0_9_1.peer.turn import Reply, Turn
-from harness.amqp0_9_1.tables import DecodeError, Table, decode_table
-from harness.amqp0_9_1.vocabulary import Connection
-from harness.sasl import CHALLENGED, mechanism
+from harness.amqp0_9_1.wire.field_tables import DecodeError, Table, decode_table
+from harness.amqp0_9_1.wire.frames import FRAME_MIN_SIZE
+from harness.amqp0_9_1.wire.vocabulary import Connection
+from harness.wire.sasl import CHALLENGED, mechanism
 
 EXPECT_HEADER = ConnectionState.EXPECT_HEADER
 EXPECT_START_OK = ConnectionState.EXPECT_START_OK
@@ -109,7 +109,7 @@ _READERS: Mapping[str, Callable[[Turn, bytes], str]] = {
         turn.peer.external if wanted in (b"", turn.peer.external.encode()) else ""
     ),
 }
-"""How each mechanism finds out who the client is; the mechanisms are those of harness.sasl."""
+"""How each mechanism finds out who the client is; the mechanisms are those of harness.wire.sasl."""
 
 
 def log_in(turn: Turn) -> None:

@@ -30,7 +30,7 @@ from harness.amqp0_9_1.peer.events import (
 )
 from harness.amqp0_9_1.peer.rows import Row
 from harness.amqp0_9_1.peer.turn import Reply, Turn
-from harness.amqp0_9_1.vocabulary import Channel
+from harness.amqp0_9_1.wire.vocabulary import Channel
 
 DEAD_LETTER_EXCHANGE = "x-dead-letter-exchange"
 """The argument of a queue that names the exchange for its dead messages."""

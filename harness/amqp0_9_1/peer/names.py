@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 
-from harness.amqp0_9_1.compiled import Method
 from harness.amqp0_9_1.peer.events import ChannelState
 from harness.amqp0_9_1.peer.refusals import refuse, refuse_by
 from harness.amqp0_9_1.peer.rows import Answer, Row
 from harness.amqp0_9_1.peer.turn import Turn
-from harness.amqp0_9_1.vocabulary import NOT_FOUND, RESOURCE_LOCKED
+from harness.amqp0_9_1.wire.compiled import Method
+from harness.amqp0_9_1.wire.vocabulary import NOT_FOUND, RESOURCE_LOCKED
 
 _NAME = re.compile(r"[a-zA-Z0-9\-_.:]*")
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, Final, Literal
 
-from harness.amqp0_9_1.vocabulary import (
+from harness.amqp0_9_1.wire.vocabulary import (
     ACCESS_REFUSED,
     CHANNEL_ERROR,
     COMMAND_INVALID,

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from harness.amqp0_9_1.compiled import Method, attribute, field_spans, property_spans
-from harness.amqp0_9_1.field_names import is_legal, names
 from harness.amqp0_9_1.peer.events import (
     ContentHeaderReceived,
     Event,
@@ -14,10 +12,12 @@ from harness.amqp0_9_1.peer.events import (
     Undecodable,
     UnknownMethod,
 )
-from harness.amqp0_9_1.tables import DecodeError, decode_value
-from harness.amqp0_9_1.vocabulary import CODEC
-from harness.annotation import Span
-from spec.grammar_members import CONTESTED
+from harness.amqp0_9_1.wire.compiled import Method, attribute, field_spans, property_spans
+from harness.amqp0_9_1.wire.field_names import is_legal, names
+from harness.amqp0_9_1.wire.field_tables import DecodeError, decode_value
+from harness.amqp0_9_1.wire.vocabulary import CODEC
+from harness.wire.annotation import Span
+from spec.grammar.members import CONTESTED
 
 _TABLES = {
     method: [attribute(field.name) for field in method.fields if field.type == "table"]

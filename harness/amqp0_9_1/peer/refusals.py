@@ -8,7 +8,7 @@ from harness.amqp0_9_1.peer.events import ChannelState, ConnectionState
 from harness.amqp0_9_1.peer.life import end_channel, end_connection
 from harness.amqp0_9_1.peer.policy import NAMES, Level, Policy, Refusal
 from harness.amqp0_9_1.peer.turn import Reply, Turn
-from harness.amqp0_9_1.vocabulary import Channel, Connection
+from harness.amqp0_9_1.wire.vocabulary import Channel, Connection
 
 CLOSE_TIMEOUT = 30.0
 """Seconds a client may take to confirm our Close before the socket is closed."""

@@ -1,4 +1,4 @@
-"""Rows and tables of the 0-9-1 peer (see harness.rows): what their columns are here.
+"""Rows and tables of the 0-9-1 peer (see harness.peers.rows): what their columns are here.
 
 Where no row is, nothing happens, but the last rows of connection and channel refuse every method that is
 left.
@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from harness import rows
 from harness.amqp0_9_1.peer.strategies import Strategies
 from harness.amqp0_9_1.peer.turn import Reply, Turn
-from harness.rows import always
+from harness.peers import rows
+from harness.peers.rows import always
 
 __all__ = ["Answer", "Condition", "Effect", "Row", "Tables", "always"]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from harness.amqp0_9_1.compiled import Method
 from harness.amqp0_9_1.peer.entities import Exchange, Message, Queue, VirtualHost
+from harness.amqp0_9_1.wire.compiled import Method
 
 if TYPE_CHECKING:
     from harness.amqp0_9_1.peer import Peer
+    from harness.amqp0_9_1.peer.driver import Channel, Connection
     from harness.amqp0_9_1.peer.policy import Policy
     from harness.amqp0_9_1.peer.rows import Row
-    from harness.amqp0_9_1.peer.session import Channel, Connection
     from harness.amqp0_9_1.peer.strategies import Strategies
 
 

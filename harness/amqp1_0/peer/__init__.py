@@ -11,17 +11,17 @@ import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from harness.amqp1_0.peer.connection import Connection
-from harness.amqp1_0.peer.connection_table import CONNECTION
+from harness.amqp1_0.peer.driver import Connection
 from harness.amqp1_0.peer.entities import Link, Message, Node, Nodes, Session
 from harness.amqp1_0.peer.events import ConnectionState, SessionState
 from harness.amqp1_0.peer.policy import Policy
-from harness.amqp1_0.peer.session_table import SESSION
 from harness.amqp1_0.peer.strategies import Strategies
+from harness.amqp1_0.peer.tables.connection import CONNECTION
+from harness.amqp1_0.peer.tables.session import SESSION
 from harness.amqp1_0.peer.turn import Row, Tables, Turn
-from harness.amqp1_0.performatives import Transfer
-from harness.peer import PeerConnection
-from harness.rows import State, meet
+from harness.amqp1_0.wire.performatives import Transfer
+from harness.peers.peer import PeerConnection
+from harness.peers.rows import State, meet
 
 __all__ = ["TABLES", "Limits", "Peer", "Policy", "Row", "Tables"]
 
@@ -68,7 +68,7 @@ CHOKED = 1 << 20
 
 
 class Peer:
-    """A server whose connections share its nodes; implements harness.peer.PeerServer.
+    """A server whose connections share its nodes; implements harness.peers.peer.PeerServer.
 
     `users` are names with passwords; `external` is who EXTERNAL finds the client to be. `taken`, when given,
     collects the names of all rows taken.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from harness.amqp1_0.peer.events import LinkState, SessionState
 
 if TYPE_CHECKING:
-    from harness.amqp1_0.peer.connection import Connection
+    from harness.amqp1_0.peer.driver import Connection
 
 
 OVERHEAD = 256

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.amqp1_0.composites import Composite
-from harness.amqp1_0.frames import Frame
-from harness.rows import State
+from harness.amqp1_0.wire.composites import Composite
+from harness.amqp1_0.wire.frames import Frame
+from harness.peers.rows import State
 
 
 class ConnectionState(State):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from harness.amqp1_0.composites import Composite
 from harness.amqp1_0.peer.entities import Link, Message
 from harness.amqp1_0.peer.events import LinkState
 from harness.amqp1_0.peer.policy import Level
 from harness.amqp1_0.peer.refusals import WINDOW, Answer, refuse
 from harness.amqp1_0.peer.turn import Reply, Row, Said, Turn
-from harness.amqp1_0.performatives import (
+from harness.amqp1_0.wire.composites import Composite
+from harness.amqp1_0.wire.performatives import (
     Accepted,
     AmqpError,
     Attach,
@@ -25,7 +25,7 @@ from harness.amqp1_0.performatives import (
     Target,
     Transfer,
 )
-from harness.amqp1_0.types import Symbol
+from harness.amqp1_0.wire.types import Symbol
 
 DETACHED = LinkState.DETACHED
 ATTACHED = LinkState.ATTACHED

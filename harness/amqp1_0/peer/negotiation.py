@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from harness.amqp1_0.composites import Composite
-from harness.amqp1_0.frames import PROTOCOL_HEADER, SASL_HEADER, Header
 from harness.amqp1_0.peer.events import (
     EmptyFrame,
     Entered,
@@ -18,7 +16,9 @@ from harness.amqp1_0.peer.events import (
 )
 from harness.amqp1_0.peer.states import END, HDR_RCVD, START, write
 from harness.amqp1_0.peer.turn import Reply, Row, Turn
-from harness.amqp1_0.performatives import (
+from harness.amqp1_0.wire.composites import Composite
+from harness.amqp1_0.wire.frames import PROTOCOL_HEADER, SASL_HEADER, Header
+from harness.amqp1_0.wire.performatives import (
     SaslChallenge,
     SaslCode,
     SaslInit,
@@ -144,7 +144,7 @@ _READERS: Final[Mapping[str, Callable[[Turn, bytes], str]]] = {
         turn.peer.external if wanted in (b"", turn.peer.external.encode()) else ""
     ),
 }
-"""How each mechanism finds out who the client is; the mechanisms are those of harness.sasl."""
+"""How each mechanism finds out who the client is; the mechanisms are those of harness.wire.sasl."""
 
 _SASL = (
     Row("sasl: S:frame", (START, *SaslState), SendingSasl, effects=(write,)),

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, Final, Literal
 
-from harness.amqp1_0.performatives import AmqpError, ConnectionError_
-from harness.amqp1_0.types import Symbol
+from harness.amqp1_0.wire.performatives import AmqpError, ConnectionError_
+from harness.amqp1_0.wire.types import Symbol
 
 
 class Level(Enum):

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from harness.amqp1_0.composites import Composite, described_by
-from harness.amqp1_0.decoding import decode
-from harness.amqp1_0.encoding import type_of
-from harness.amqp1_0.frames import AMQP, PROTOCOL_HEADER, SASL, SASL_HEADER, Garbage
 from harness.amqp1_0.peer.events import (
     AmqpHeader,
     EmptyFrame,
@@ -22,8 +18,12 @@ from harness.amqp1_0.peer.events import (
     Undecodable,
     Undefined,
 )
-from harness.amqp1_0.performatives import Open
-from harness.amqp1_0.types import DecodeError, Described, Map, Symbol
+from harness.amqp1_0.wire.composites import Composite, described_by
+from harness.amqp1_0.wire.decoding import decode
+from harness.amqp1_0.wire.encoding import type_of
+from harness.amqp1_0.wire.frames import AMQP, PROTOCOL_HEADER, SASL, SASL_HEADER, Garbage
+from harness.amqp1_0.wire.performatives import Open
+from harness.amqp1_0.wire.types import DecodeError, Described, Map, Symbol
 
 if TYPE_CHECKING:
     from harness.amqp1_0.peer.policy import Policy

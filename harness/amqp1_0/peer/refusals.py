@@ -7,8 +7,8 @@ from collections.abc import Callable
 from harness.amqp1_0.peer.events import ConnectionState, LinkState, SaslState, SessionState
 from harness.amqp1_0.peer.policy import Level, Policy, Refusal
 from harness.amqp1_0.peer.turn import Reply, Said, Turn
-from harness.amqp1_0.performatives import Begin, Close, Detach, End, Error, Open
-from harness.amqp1_0.types import Symbol
+from harness.amqp1_0.wire.performatives import Begin, Close, Detach, End, Error, Open
+from harness.amqp1_0.wire.types import Symbol
 
 Answer = Callable[[Turn], Reply]
 

@@ -21,8 +21,8 @@ from harness.amqp1_0.peer.events import (
     SendingOpen,
 )
 from harness.amqp1_0.peer.turn import Row, Turn
-from harness.amqp1_0.performatives import Close, Open
-from harness.rows import always
+from harness.amqp1_0.wire.performatives import Close, Open
+from harness.peers.rows import always
 
 START = ConnectionState.START
 HDR_RCVD = ConnectionState.HDR_RCVD

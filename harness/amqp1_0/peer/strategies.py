@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from harness.amqp1_0.composites import Composite
-from harness.amqp1_0.frames import Frame, FrameReader, Unit
-from harness.amqp1_0.types import Symbol
-from harness.peer import PeerConnection
-from harness.tls_server import behind_tls
+from harness.amqp1_0.wire.composites import Composite
+from harness.amqp1_0.wire.frames import Frame, FrameReader, Unit
+from harness.amqp1_0.wire.types import Symbol
+from harness.peers.peer import PeerConnection
+from harness.peers.tls_server import behind_tls
 
 if TYPE_CHECKING:
     from harness.amqp1_0.peer.policy import Policy

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from harness import rows
-from harness.amqp1_0.composites import Composite
-from harness.amqp1_0.frames import Frame, Header
 from harness.amqp1_0.peer.strategies import Strategies
+from harness.amqp1_0.wire.composites import Composite
+from harness.amqp1_0.wire.frames import Frame, Header
+from harness.peers import rows
 
 if TYPE_CHECKING:
     from harness.amqp1_0.peer import Peer
-    from harness.amqp1_0.peer.connection import Connection
+    from harness.amqp1_0.peer.driver import Connection
     from harness.amqp1_0.peer.entities import Link, Session
     from harness.amqp1_0.peer.policy import Policy
 

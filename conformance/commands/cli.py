@@ -1,0 +1,284 @@
+"""The command line: a thin layer over the catalogue, the pytest suite and the evidence of runs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+from rich.console import Console
+
+from conformance.commands.options import security, security_options, targets_option
+from conformance.commands.targets import targets as targets_group
+from conformance.evidence.kinds import EvidenceError
+from conformance.gate.baseline_file import BaselineError
+from conformance.gate.gate import Exit
+from harness.targets.target import TargetError
+from harness.wire.transport import Unreachable
+from spec.readers.xml import DocumentError
+from spec.rules import Level
+from spec.selection import SelectorError
+
+EXPECTED = (SelectorError, DocumentError, EvidenceError, BaselineError, TargetError, KeyError)
+"""What a user can do wrong."""
+REPORTS = ("terminal", "junit", "allure", "github", "gitlab", "tap", "badge")
+LEVELS = click.Choice([str(level) for level in Level])
+
+
+class Sentence(click.Group):
+    """A group whose expected errors are one sentence on standard error and an exit status."""
+
+    expected: tuple[type[Exception], ...] = EXPECTED
+
+    def invoke(self, context: click.Context) -> Any:
+        """Run the command; wrong usage exits 2, an unreachable target 3."""
+        try:
+            return super().invoke(context)
+        except self.expected as failure:
+            end(str(failure), Exit.NOTHING)
+        except Unreachable as failure:
+            end(str(failure), Exit.UNREACHABLE)
+
+
+def end(sentence: str, status: Exit) -> NoReturn:
+    """Say why and exit."""
+    click.echo(f"amqp-conformance: {sentence}", err=True)
+    sys.exit(int(status))
+
+
+@click.group(cls=Sentence, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="amqp-conformance")
+def main() -> None:
+    """Judge an AMQP broker by every rule of the documents.
+
+    Exit status: 0 the gate is met; 1 not certified, or unexpected verdicts; 2 wrong usage, or nothing was
+    selected; 3 the target could not be reached or died.
+    """
+
+
+@main.command()
+@click.argument("selectors", nargs=-1)
+@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+def rules(selectors: tuple[str, ...], form: str) -> None:
+    """List the catalogue, all of it or what SELECTORS mean.
+
+    Example: amqp-conformance rules class:queue level:must
+    """
+    from conformance.commands.show import rules_json, rules_table
+    from spec.catalogue import catalogue
+    from spec.selection import select
+
+    chosen = select(catalogue().rules, selectors, catalogue().aliases)
+    if form == "json":
+        click.echo(rules_json(chosen))
+    else:
+        Console().print(rules_table(chosen))
+
+
+@main.command()
+@click.argument("rule")
+def explain(rule: str) -> None:
+    """Explain RULE: what it asks, of whom, how it is read, and what the check does.
+
+    Example: amqp-conformance explain 0-9-1/queue.declare.exclusive.exclusive
+    """
+    from conformance.commands.show import rule_page
+    from spec.catalogue import catalogue
+
+    Console().print(rule_page(catalogue()[rule]))
+
+
+@main.command()
+@click.argument("selectors", nargs=-1)
+@click.option(
+    "--target",
+    "targets",
+    multiple=True,
+    default=("embedded",),
+    show_default="embedded",
+    help="embedded, amqp://…, process:NAME, docker:IMAGE; several are judged at once",
+)
+@targets_option
+@click.option("--level", type=LEVELS, default="must", show_default=True, help="the level of the gate")
+@click.option("--profile", type=click.Choice(["document", "vendor"]), default="document", show_default=True)
+@click.option(
+    "--baseline",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="accepted verdicts (TOML); of several those about this product and version count",
+)
+@click.option(
+    "--parallel",
+    type=click.IntRange(min=0),
+    help="judge so many cases at once (default: the target's own number, 4 for a URL)",
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    help="the run's folder (default: new, under runs/); of several targets each has one in it",
+)
+@click.option("--shuffle", type=int, metavar="SEED", help="another order, to show that none matters")
+@click.option("--disruptive", is_flag=True, help="allow what may harm others on a shared target")
+@click.option(
+    "--budget",
+    type=click.FloatRange(min=0, min_open=True),
+    default=600.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="judge no longer than this; the rest is not-run",
+)
+@click.option(
+    "--verify",
+    "times",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="judge N times in other orders; exit 1 if runs differ",
+)
+@click.option("--list", "dry", is_flag=True, help="say what would be judged and declared, and touch nothing")
+@security_options
+def run(
+    selectors: tuple[str, ...], targets: tuple[str, ...], times: int | None, dry: bool, **chosen: Any
+) -> None:
+    """Judge a target, write the run's folder, exit by the gate.
+
+    Several targets are judged at once, each in a process and a folder of its own, and compared at the end;
+    all other options count for each of them. Exit status: 3 if one could not be judged, else 1 if one misses
+    its gate, else 2 if nothing that was selected fits one, else 0.
+
+    With baselines of which none is about this version of a product that they know, nobody has read it yet:
+    its findings are reported and do not gate.
+
+    Example: amqp-conformance run --target amqp://guest:guest@localhost:5672 --level must
+    """
+    if len(targets) > 1:
+        if times or dry:
+            end("--verify and --list are for one target", Exit.NOTHING)
+        from conformance.several.parent import run_several
+
+        sys.exit(int(run_several(selectors, Console(), targets, **chosen).status))
+    chosen["target"] = targets[0]
+    if dry:
+        from conformance.commands.listing import list_suite
+
+        sys.exit(list_suite(selectors, Console(), **chosen))
+    if times:
+        from conformance.commands.verify import verify_suite
+
+        sys.exit(verify_suite(selectors, Console(), times, **chosen))
+    from conformance.commands.run import run_suite
+
+    sys.exit(run_suite(selectors, Console(), **chosen))
+
+
+@main.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("rule")
+@click.option("--target", help="judge here instead (the run's own target by default)")
+@targets_option
+@security_options
+def replay(run: Path, rule: str, target: str | None, **reached: Any) -> None:
+    """Judge RULE of RUN again and print both exchanges side by side.
+
+    The password comes from --target or from AMQP_PASSWORD, never from the run.
+
+    Example: amqp-conformance replay runs/20261120-101500-1a2b3c4d 0-9-1/channel.open.state
+    """
+    from conformance.commands.replay import replay_rule
+
+    sys.exit(replay_rule(run, rule, target, Console(), security(**reached)))
+
+
+@main.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--format", "form", type=click.Choice(REPORTS), help="only this report, on standard output")
+@click.option("--output", type=click.Path(path_type=Path), help="where the files go (default: into RUN)")
+def render(run: Path, form: str | None, output: Path | None) -> None:
+    """Write the reports of RUN, a finished or a broken-off one, from its events.
+
+    Without --format all files are written; allure is always a folder of files. Nothing is judged anew.
+
+    Example: amqp-conformance render runs/20261120-101500-1a2b3c4d --format github
+    """
+    from conformance.render.rendering import render_run
+
+    render_run(run, form, output, Console())
+
+
+@main.command()
+@click.argument("run", type=click.Path(path_type=Path))
+def verify(run: Path) -> None:
+    """Check a run's footer and hashes.
+
+    Example: amqp-conformance verify runs/20261120-101500-1a2b3c4d
+    """
+    from conformance.evidence.stream import State
+    from conformance.evidence.stream import verify as check
+
+    found = check(run)
+    click.echo(f"{found.state}: {found.sentence}")
+    sys.exit(int(Exit.MET if found.state is State.OK else Exit.NOT_MET))
+
+
+@main.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--target", help="clean here (the run's own target by default)")
+@targets_option
+@security_options
+def clean(run: Path, target: str | None, **reached: Any) -> None:
+    """Remove from its target what a crashed RUN left there.
+
+    The password comes from --target or from AMQP_PASSWORD, never from the run.
+
+    Example: amqp-conformance clean runs/20261120-101500-1a2b3c4d
+    """
+    from conformance.commands.replay import clean_up
+
+    sys.exit(clean_up(run, target, security(**reached)))
+
+
+@main.group()
+def baseline() -> None:
+    """Keep the list of verdicts that are accepted.
+
+    Example: amqp-conformance baseline update runs/20261120-101500-1a2b3c4d --baseline accepted.toml
+    """
+
+
+@baseline.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--baseline", "file", type=click.Path(path_type=Path), required=True, metavar="FILE")
+@click.option("--dry-run", is_flag=True, help="print what would change, and change nothing")
+def update(run: Path, file: Path, dry_run: bool) -> None:
+    """Bring FILE up to date with RUN: add what is new, remove what RUN has shown to be gone.
+
+    New entries have an empty sentence and reason: no gate takes the file before somebody fills them in.
+
+    Example: amqp-conformance baseline update runs/20261120-101500-1a2b3c4d --baseline accepted.toml
+    """
+    from conformance.gate.baseline_update import update_baseline
+
+    sys.exit(update_baseline(run, file, dry_run, Console()))
+
+
+@main.command()
+@click.argument("selectors", nargs=-1)
+@click.option("--latency", type=float, metavar="SECONDS", help="over TCP with this latency each way")
+@click.option(
+    "--output", type=click.Path(path_type=Path), metavar="FILE", help="also as JSON, for `report --detection`"
+)
+def detect(selectors: tuple[str, ...], latency: float | None, output: Path | None) -> None:
+    """Prove that the checks can fail: judge every rule on peers that break it.
+
+    Example: amqp-conformance detect class:queue
+    """
+    from conformance.commands.detect import detect_rules
+
+    sys.exit(detect_rules(selectors, latency, Console(), output))
+
+
+main.add_command(targets_group)
+
+
+if __name__ == "__main__":
+    main()

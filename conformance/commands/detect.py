@@ -1,0 +1,132 @@
+"""`amqp-conformance detect`: the table of rules and the deviations that prove their checks."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+
+from rich.console import Console, Group, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from conformance.evidence.printable import printable
+from conformance.gate.gate import Exit
+from conformance.proof.detection import (
+    MANY,
+    Bench,
+    Build,
+    Detected,
+    Fate,
+    deviations,
+    in_memory,
+    missing_deviations,
+)
+from harness.targets.embedded import ServedTarget
+from spec.catalogue import catalogue
+from spec.rules import Rule
+from spec.selection import select
+
+WAITING = 16
+"""Processes that judge at once where latency is what takes the time."""
+STYLES = {
+    Fate.KILLED: "green",
+    Fate.ELSEWHERE: "bold red",
+    Fate.ERROR: "bold magenta",
+    Fate.SURVIVED: "bold red",
+}
+
+
+def detect_rules(
+    selectors: tuple[str, ...], latency: float | None, console: Console, output: Path | None = None
+) -> int:
+    """Judge every deviation of the selected rules and print what became of it; 0 when all are killed.
+
+    With `latency` (seconds each way) the deviating peers are served over TCP, and only the deviation's
+    own rule is judged: the other rules cannot see another peer there than in memory. `output` is a file
+    for what became of each deviation, for the site of the reports.
+    """
+    chosen = select(catalogue().rules, selectors, catalogue().aliases)
+    build: Build = in_memory if latency is None else lambda change: ServedTarget(change, latency=latency)
+    found = list(_with_progress(chosen, build, latency is None, console))
+    if output is not None:
+        output.write_text(detection_json(found), encoding="ascii")
+    console.print(detection_table(found))
+    _explain_touched(found, console)
+    bare = missing_deviations(chosen)
+    for identity in bare:
+        console.print(f"{identity} has a check and no deviation that proves it", style="bold red")
+    for each in found:
+        for wide in each.too_wide:
+            sentence = f"{wide} is too wide: it changed on a peer that {each.deviation.says}"
+            console.print(sentence, style="bold red")
+    bad = [each for each in found if each.fate is not Fate.KILLED]
+    counts = ", ".join(f"{sum(each.fate is fate for each in found)} {fate}" for fate in Fate)
+    console.print(f"\n{len(found)} deviations of {len({each.rule.id for each in found})} rules: {counts}")
+    if not found:
+        return int(Exit.NOTHING)
+    return int(Exit.NOT_MET if bad or bare or any(each.too_wide for each in found) else Exit.MET)
+
+
+def _explain_touched(found: Sequence[Detected], console: Console) -> None:
+    """Which other rules turned worse: theirs use what the deviation breaks, as computed from a clean peer."""
+    touched = [each for each in found if each.touched]
+    if touched:
+        console.print("\nalso turned, by rules whose checks use what is broken:", style="bold")
+    for each in touched:
+        others = ", ".join(identity.partition("/")[2] for identity in each.touched)
+        console.print(Text(f"{each.rule.id}, {each.deviation.says}: {others}", style="dim"))
+
+
+def _with_progress(rules: Sequence[Rule], build: Build, others: bool, console: Console) -> Iterator[Detected]:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    bench = Bench(build)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        everybody = catalogue().rules
+        task = bar.add_task("clean peers", total=len(everybody))
+        for _ in bench.prepare(everybody):
+            bar.advance(task)
+        broken = deviations(rules)
+        task = bar.add_task("deviations", total=len(broken))
+        # Over TCP most of the time nobody computes.
+        processes = (os.cpu_count() or 1) if others else WAITING
+        for found in bench.detect_all(broken, others, processes):
+            yield found
+            bar.advance(task)
+
+
+def detection_json(found: Sequence[Detected]) -> str:
+    """What became of each deviation, as a list of objects."""
+    told = [
+        {
+            "rule": each.rule.id,
+            "deviation": each.deviation.says,
+            "fate": each.fate,
+            "killed": each.fate is Fate.KILLED,
+            "verdict": each.seen.verdict,
+        }
+        for each in found
+    ]
+    return json.dumps(told, indent=1) + "\n"
+
+
+def detection_table(found: Sequence[Detected]) -> Group:
+    """Rule by rule: what the peer does wrong, what became of it, the verdict it got, and who else noticed."""
+    parts: list[RenderableType] = []
+    for rule, members in groupby(found, key=lambda each: each.rule.id):
+        table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 1), expand=True)
+        table.add_column("fate", width=15, no_wrap=True)
+        table.add_column("a peer that", ratio=2, overflow="fold")
+        table.add_column("verdict", ratio=3, overflow="fold")
+        for each in members:
+            tried = f" of {MANY} tried, of {each.touchable} that use it" if each.sampled else ""
+            also = f" (and {len(each.touched)} other rules{tried})" if each.touched else ""
+            came = printable(f"{each.seen.verdict} {each.seen.signature}")[:120]
+            table.add_row(
+                Text(str(each.fate), style=STYLES[each.fate]), Text(each.deviation.says), Text(came + also)
+            )
+        parts += [Text(f"\n{rule}", style="bold"), table]
+    return Group(*parts)

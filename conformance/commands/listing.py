@@ -1,0 +1,168 @@
+"""`run --list`: what a run would judge, what it would declare and what it needs, without touching the target.
+
+Nothing of it is written down anywhere: the scenarios are played against the reference peer in memory, and
+what they name there is what they would name on a target.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from conformance.engine.cases import Case, cases
+from conformance.engine.judge import Judge
+from conformance.engine.passive import give_occasion, occasions, sighted
+from conformance.engine.scope import apart_of
+from conformance.evidence.kinds import AnyEvent, Line
+from conformance.gate.gate import Exit
+from harness.targets.embedded import EmbeddedTarget
+from harness.targets.named import target
+from harness.targets.target import Target
+from harness.wire.journal import Declared
+from harness.wire.tls import Security
+from scenarios.registry import Scenario, Watch, checks
+from spec.catalogue import catalogue
+from spec.selection import select
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One test as it would be judged.
+
+    `declares` counts entities by kind, `needs` are facilities and what else it asks of its surroundings;
+    `runs` says whether it would be played on the target, and `why` not.
+    """
+
+    test: str
+    declares: Mapping[str, int]
+    needs: tuple[str, ...]
+    runs: bool
+    why: str
+
+
+class _Kept:
+    """Evidence in memory."""
+
+    def __init__(self) -> None:
+        self.lines: list[Line] = []
+        self._test: str | None = None
+
+    def write(self, event: AnyEvent) -> None:
+        """Keep an event under the test it belongs to."""
+        self.lines.append(Line(0.0, "main", len(self.lines) + 1, self._test, event))
+
+    @contextmanager
+    def test(self, test: str, rule: str) -> Iterator[None]:  # noqa: ARG002 - the test names its rule
+        """Everything written inside belongs to this test."""
+        before, self._test = self._test, test
+        try:
+            yield
+        finally:
+            self._test = before
+
+
+def listing(found: Sequence[Case], goal: Target, disruptive: bool = False) -> list[Listed]:
+    """What a run of these cases on `goal` would do; `goal` is neither started nor reached.
+
+    `disruptive` allows what may harm others on a shared target.
+    """
+    declares = declared_by(found)
+    there = Judge(goal, _Kept(), "list", harmless=goal.shared and not disruptive)
+    return [_listed(case, declares.get(case.id, Counter()), there) for case in found]
+
+
+def _listed(case: Case, declares: Mapping[str, int], there: Judge) -> Listed:
+    match case.check:
+        case Scenario() as scenario:
+            why = there.missing(scenario)
+            return Listed(case.id, declares, _needs(scenario, case.apart), not why, why)
+        case Watch() as watch:
+            return Listed(
+                case.id, declares, (f"a look at every connection, such as those of {watch.during}",), True, ""
+            )
+    judged = case.unchecked()
+    return Listed(case.id, {}, (), False, f"{judged.verdict}: {judged.detail}")
+
+
+def _needs(scenario: Scenario, apart: bool) -> tuple[str, ...]:
+    marks = {
+        "restart": scenario.exclusive,
+        "disruptive": scenario.disruptive,
+        "alone": scenario.alone,
+        "apart": apart,
+    }
+    return (*sorted(scenario.needs), *(word for word, applies in marks.items() if applies))
+
+
+def declared_by(found: Sequence[Case]) -> dict[str, Counter[str]]:
+    """By test, the kinds of entities it declares and how many, seen on the reference peer."""
+    kept = _Kept()
+    judge = Judge(EmbeddedTarget(), kept, "list", lively=False)
+    late = []
+    for case in found:
+        if isinstance(case.check, Scenario):
+            if case.check.exclusive:
+                late.append((case.rule, case.check))
+            else:
+                judge.judge(case.rule, case.check)
+    judge.exclusive(late)
+    counts: dict[str, Counter[str]] = {}
+    for line in kept.lines:
+        if isinstance(line.event, Declared) and line.test is not None:
+            counts.setdefault(line.test, Counter())[line.event.kind] += 1
+    for case in found:
+        if isinstance(case.check, Watch):
+            counts[case.id] = _declared_for(case.check, kept, judge)
+    return counts
+
+
+def _declared_for(watch: Watch, kept: _Kept, judge: Judge) -> Counter[str]:
+    """What is declared only to give a passive rule its occasion: nothing where other tests give one."""
+    if occasions(sighted(kept.lines).get(watch.rule, ())):
+        return Counter()
+    before = len(kept.lines)
+    give_occasion(watch, judge)
+    events: Iterable[Any] = [line.event for line in kept.lines[before:]]
+    del kept.lines[before:]
+    return Counter(event.kind for event in events if isinstance(event, Declared))
+
+
+def list_suite(selectors: tuple[str, ...], console: Console, **chosen: Any) -> int:
+    """The command: print the listing. Raises SelectorError or TargetError."""
+    security = Security(
+        chosen["tls_ca"], chosen["tls_cert"], chosen["tls_key"], chosen["tls_insecure"], chosen["mechanism"]
+    )
+    goal = target(chosen["target"], security)
+    rules = select(catalogue().rules, selectors, catalogue().aliases)
+    entries = listing(cases(rules, checks(), chosen["shuffle"], apart_of(goal)), goal, chosen["disruptive"])
+    for entry in entries:
+        _show(entry, console)
+    played = [each for each in entries if each.runs]
+    kinds = sum((Counter(each.declares) for each in played), Counter[str]())
+    console.print(Text(f"\n{len(played)} of {len(entries)} tests would be judged on {goal.name}"))
+    console.print(Text(f"they would declare {_counted(kinds) or 'nothing'} and remove them again"))
+    console.print(Text("nothing was connected to: seen on the reference peer in memory", style="dim"))
+    return int(Exit.MET)
+
+
+def _show(entry: Listed, console: Console) -> None:
+    facts = {
+        "declares": _counted(entry.declares),
+        "needs": ", ".join(entry.needs),
+        "not judged": entry.why,
+    }
+    console.print(Text(entry.test, style="" if entry.runs else "dim"))
+    for what, told in facts.items():
+        if told:
+            console.print(Padding(Text(f"{what}: {told}", style="dim"), (0, 0, 0, 4)))
+
+
+def _counted(kinds: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {kind}{'s' if count > 1 else ''}" for kind, count in sorted(kinds.items()))

@@ -1,0 +1,111 @@
+"""A finished run taken up again: one rule replayed beside what was recorded, or its leftovers removed."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from itertools import zip_longest
+from pathlib import Path
+from urllib.parse import quote, urlsplit, urlunsplit
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from conformance.engine.leftovers import remove_leftovers
+from conformance.engine.options import Options
+from conformance.engine.run import Run
+from conformance.evidence.printable import printable
+from conformance.evidence.results import rule_results
+from conformance.evidence.stream import Line, read, read_run
+from conformance.gate.gate import Exit
+from harness.targets.named import target
+from harness.targets.target import Target, TargetError
+from harness.wire.journal import Direction, Ended, Event, Octets, Opened
+from harness.wire.tls import Security
+from spec.catalogue import catalogue
+
+
+def target_of(run_dir: Path, override: str | None) -> str:
+    """The target a run was about, with the password of the environment; or the one given instead."""
+    if override:
+        return override
+    recorded = read_run(run_dir).target
+    parts = urlsplit(recorded)
+    if not parts.hostname:
+        return recorded
+    password = os.environ.get("AMQP_PASSWORD")
+    if password is None:
+        raise TargetError(f"the password for {recorded} is not kept: give --target or set AMQP_PASSWORD")
+    place = parts.netloc.rpartition("@")[2]
+    return urlunsplit(
+        parts._replace(netloc=f"{parts.username or 'guest'}:{quote(password, safe='')}@{place}")
+    )
+
+
+def replay_rule(
+    run_dir: Path, identity: str, override: str | None, console: Console, security: Security | None = None
+) -> int:
+    """Judge a rule again and print recorded and new exchange side by side; 0 when the verdicts agree."""
+    rule = catalogue()[identity]
+    recorded = read(run_dir)
+    if not any(result.rule == rule.id for result in rule_results(recorded)):
+        raise TargetError(f"{run_dir} has no verdict on {rule.id}")
+    with tempfile.TemporaryDirectory() as scratch:
+        chosen = Options(
+            target=target_of(run_dir, override), selectors=(rule.id,), output=f"{scratch}/run"
+        ).reached(security or Security())
+        run = Run.begin(chosen)
+        for case in run.cases():
+            run.verdict(case)
+        run.finish()
+        again = run.lines
+    before, now = (_verdict(lines, rule.id) for lines in (recorded, again))
+    table = Table(title=rule.id, title_justify="left", show_lines=False)
+    table.add_column(Text(f"recorded: {before}"), ratio=1, overflow="fold")
+    table.add_column(Text(f"now: {now}"), ratio=1, overflow="fold")
+    for left, right in zip_longest(_exchange(recorded, rule.id), _exchange(again, rule.id), fillvalue=""):
+        table.add_row(Text(left), Text(right))
+    console.print(table)
+    return int(Exit.MET if before == now else Exit.NOT_MET)
+
+
+def _verdict(lines: tuple[Line, ...], rule: str) -> str:
+    result = next(each for each in rule_results(lines) if each.rule == rule)
+    return printable(f"{result.verdict} {result.signature}".strip())
+
+
+def _exchange(lines: tuple[Line, ...], rule: str) -> list[str]:
+    told = []
+    for line in lines:
+        if line.test is not None and line.test.partition("[")[0] == rule:
+            told += _words(line.event)
+    return told
+
+
+def _words(event: Event | object) -> list[str]:
+    match event:
+        case Opened(connection=connection):
+            return [f"── {connection} opened"]
+        case Octets(direction=direction, says=says):
+            return [printable(f"{'→' if direction is Direction.SENT else '←'} {says}")]
+        case Ended(connection=connection, by=by, how=how):
+            return [f"── {connection} closed by {by} ({how})"]
+    return []
+
+
+def clean_up(run_dir: Path, override: str | None, security: Security | None = None) -> int:
+    """Remove what a run may have left on its target; 1 when something could not be removed."""
+    goal: Target = target(target_of(run_dir, override), security)
+    if goal.ephemeral:
+        Console().print(f"{goal.name} keeps nothing after a run; there is nothing to clean", highlight=False)
+        return int(Exit.MET)
+
+    class Unkept:
+        def write(self, event: Event) -> None:
+            """Cleaning leaves no evidence."""
+
+    left = remove_leftovers(goal, read(run_dir), Unkept())
+    for sentence in left:
+        Console().print(f"not removed: {printable(sentence)}", highlight=False)
+    return int(Exit.NOT_MET if left else Exit.MET)

@@ -1,0 +1,143 @@
+"""`amqp-conformance run`: the pytest suite with our own progress and report."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from conformance.engine.plugin import RUN
+from conformance.engine.run import Run
+from conformance.engine.scope import apart_of
+from conformance.gate.applying import load_all
+from conformance.gate.baseline_file import BaselineError
+from conformance.gate.gate import Gate
+from conformance.render.progress import Follower, Quiet
+from conformance.render.rendering import named
+from conformance.render.terminal import report
+from harness.targets.named import target
+from harness.targets.target import Target, TargetError
+from harness.wire.tls import Security
+from spec.catalogue import catalogue
+from spec.selection import select
+
+SUITE = Path(__file__).parents[1] / "suite"
+
+
+class _Kept:
+    """Keeps the run that a pytest session makes."""
+
+    run: Run | None = None
+
+    def pytest_unconfigure(self, config: pytest.Config) -> None:
+        """Take the run out of the session, however that has ended."""
+        self.run = config.stash.get(RUN, None)
+
+
+def run_suite(selectors: tuple[str, ...], console: Console, **chosen: Any) -> int:
+    """Judge a target and print the report; returns the exit status. Raises as `play_suite` does."""
+    _, gate = told_suite(selectors, console, **chosen)
+    return int(gate.exit_status)
+
+
+def told_suite(selectors: tuple[str, ...], console: Console, **chosen: Any) -> tuple[Run, Gate]:
+    """Judge a target and print the report. Raises as `play_suite` does."""
+    run, gate = play_suite(selectors, console, **chosen)
+    report(
+        run.results, run.rules, run.lines, gate, console,
+        annotate=named,
+        run=str(run.folder),
+    )  # fmt: skip
+    console.print(f"\nrun: {run.folder}", highlight=False)
+    return run, gate
+
+
+def play_suite(
+    selectors: tuple[str, ...], console: Console, follower: Follower | None = None, **chosen: Any
+) -> tuple[Run, Gate]:
+    """Judge a target without a report; the finished run and what it comes to.
+
+    `follower` is told how far it is; a bar on the console without one. Raises SelectorError or TargetError
+    before anything is started.
+    """
+    goal = checked(selectors, **chosen)
+    parallel = chosen.pop("parallel")
+    if parallel is None:
+        parallel = goal.workers
+    kept = _Kept()
+    plugins = [follower or Quiet(console), kept]
+    pytest.main([str(SUITE), *_arguments(selectors, parallel, chosen)], plugins=plugins)
+    run = kept.run
+    if run is not None and run.gate is None:  # pytest was interrupted between the target's start and its own
+        run.cut = run.cut or "interrupted before anything was judged"
+        run.finish()
+    if run is None or run.gate is None:
+        raise TargetError("the run broke before it could be judged")
+    return run, run.gate
+
+
+def checked(selectors: tuple[str, ...], **chosen: Any) -> Target:
+    """The target that was chosen, neither started nor reached.
+
+    Raises SelectorError or TargetError for whatever of the choice cannot be.
+    """
+    goal = target(chosen["target"], security_of(chosen))
+    apart_of(goal)
+    select(catalogue().rules, selectors, catalogue().aliases)
+    try:
+        load_all(map(Path, chosen["baseline"]))
+    except BaselineError as failure:
+        raise TargetError(str(failure)) from None
+    return goal
+
+
+def place_for_runs(output: Path | None) -> Path:
+    """The folder for several runs: a new one under runs/, or `output`.
+
+    Raises TargetError when that is not empty.
+    """
+    place = output or Path(f"runs/{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(4)}")
+    if place.exists() and any(place.iterdir()):
+        raise TargetError(f"{place} is not empty; runs need a folder of their own")
+    return place
+
+
+def security_of(chosen: Mapping[str, Any]) -> Security:
+    """How the target is to be reached, by the names of the options."""
+    return Security(
+        chosen["tls_ca"], chosen["tls_cert"], chosen["tls_key"], chosen["tls_insecure"], chosen["mechanism"]
+    )
+
+
+def _arguments(selectors: tuple[str, ...], parallel: int, chosen: dict[str, Any]) -> list[str]:
+    # The suite is run as an application: no settings of the directory the user stands in, no cache.
+    arguments = ["-q", "-s", "-c", "/dev/null", f"--rootdir={SUITE}", "-p", "no:cacheprovider"]
+    # Without the cut pytest lists every directory above the suite, in each process.
+    arguments += [f"--confcutdir={SUITE}", "--import-mode=importlib"]
+    # The last collects garbage several times over, just to warn of what Python itself prints.
+    for plugin in ("hypothesispytest", "allure_pytest", "unraisableexception"):
+        arguments += ["-p", f"no:{plugin}"]
+    for selector in selectors:
+        arguments += ["--rules", selector]
+    for name, value in chosen.items():
+        option = f"--{name.replace('_', '-')}"
+        if isinstance(value, tuple):
+            arguments += [f"{option}={each}" for each in value]
+        elif value is True:
+            arguments.append(option)
+        elif value not in (None, False, ""):
+            arguments.append(f"{option}={value}")
+    if parallel:
+        # Processes compute, threads wait.
+        processes = min(parallel, os.cpu_count() or 1)
+        arguments += ["-n", str(processes), f"--at-once={ceil(parallel / processes)}"]
+    else:
+        arguments += ["-p", "no:xdist"]
+    return arguments

@@ -1,0 +1,1 @@
+"""Judge: cases, judges, the run on a target."""

@@ -1,0 +1,82 @@
+"""From the catalogue to test cases: every rule yields at least one, whether it has a check or not."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Set
+from dataclasses import dataclass
+
+from conformance.evidence.stream import Judged
+from conformance.evidence.verdicts import Verdict
+from scenarios.registry import Checks, Scenario, Watch
+from spec.rules import Rule, Testability
+
+OUT_OF_REACH = (Testability.UNTESTABLE, Testability.CLIENT)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A rule with one of its checks, or with none; `apart` where the target may not survive it."""
+
+    rule: Rule
+    check: Scenario | Watch | None
+    apart: bool = False
+
+    @property
+    def id(self) -> str:
+        """Identity of the test in every report."""
+        return self.check.test if self.check else self.rule.id
+
+    @property
+    def order(self) -> int:
+        """When it runs: slow ones first, the others, those that must be alone, those apart, passive rules."""
+        match self.check:
+            case Scenario() if self.apart:
+                return 3
+            case Scenario(exclusive=True) | Scenario(alone=True):
+                return 2
+            case Scenario(slow=True):
+                return 0
+            case Watch():
+                return 4
+            case _:
+                return 1
+
+    @property
+    def late(self) -> bool:
+        """Whether it must wait until everything else has ended."""
+        return self.order >= 2
+
+    def unchecked(self) -> Judged:
+        """The verdict on a rule that has no check: never a pass."""
+        rule = self.rule
+        if rule.testability in OUT_OF_REACH:
+            verdict, why = Verdict.UNTESTABLE, rule.reason
+        else:
+            verdict, why = Verdict.NOT_RUN, "no scenario yet"
+        return Judged(test=self.id, rule=rule.id, verdict=verdict, detail=why, level=rule.level)
+
+    def not_run(self, why: str, signature: str = "") -> Judged:
+        """The verdict when the run did not come to this case; with a `signature` where that recurs."""
+        return Judged(
+            test=self.id,
+            rule=self.rule.id,
+            verdict=Verdict.NOT_RUN,
+            signature=signature,
+            detail=why,
+            level=self.rule.level,
+        )
+
+
+def cases(
+    rules: Iterable[Rule], checks: Checks, shuffle: int | None = None, apart: Set[str] = frozenset()
+) -> list[Case]:
+    """The cases of these rules in the order they run; `shuffle` seeds another order within each phase.
+
+    `apart` are the identities of rules that the target may not survive.
+    """
+    nothing: list[Scenario | Watch | None] = [None]
+    found = [Case(rule, check, rule.id in apart) for rule in rules for check in checks.of(rule.id) or nothing]
+    if shuffle is not None:
+        random.Random(shuffle).shuffle(found)
+    return sorted(found, key=lambda case: case.order)

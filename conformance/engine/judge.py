@@ -1,0 +1,399 @@
+"""Plays one scenario and says what it came to. Knows no protocol: the dialect gives the fixture."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Protocol
+
+from conformance.engine.door import BLOCKED
+from conformance.evidence.results import RuleResult
+from conformance.evidence.room import Room
+from conformance.evidence.stream import AnyEvent, Judged, TargetRestarted
+from conformance.evidence.verdicts import Verdict
+from harness.dialect import dialect, protocol
+from harness.play.context import Context, Deadline, Patience
+from harness.play.expect import (
+    Barrier,
+    Blocked,
+    ControlFailed,
+    Inapplicable,
+    Inconclusive,
+    Late,
+    NotRun,
+    OverBudget,
+    StillComing,
+    Stop,
+    Unmet,
+)
+from harness.targets.target import Target, TargetError
+from harness.wire.journal import Declared, Event, Expected, Grade, Noted
+from harness.wire.transport import Unreachable
+from scenarios.registry import Scenario, checks
+from spec.rules import Level, Rule
+
+MISSED = {Level.MUST: Verdict.FAIL, Level.SHOULD: Verdict.WARN, Level.MAY: Verdict.INFO}
+"""What it means that none of the legal outcomes came, by the rule's level."""
+
+SPARED = "disruptive, and the target may be shared with others (--disruptive allows it)"
+"""Why a scenario that might harm others is not played."""
+
+
+def spared(results: Iterable[RuleResult]) -> str:
+    """One sentence on the tests that were left out because the target may be shared; empty without any."""
+    left = [
+        test.rule + (f" ({other})" if (other := test.signature.removesuffix(SPARED).rstrip("; ")) else "")
+        for result in results
+        for test in result.tests
+        if test.verdict is Verdict.NOT_RUN and test.signature.endswith(SPARED)
+    ]
+    tests = "1 disruptive test was" if len(left) == 1 else f"{len(left)} disruptive tests were"
+    why = "left out, because others may use the target (--disruptive allows it)"
+    return f"{tests} {why}: {', '.join(left)}" if left else ""
+
+
+ENDED = {
+    ControlFailed: Verdict.ERROR,
+    StillComing: Verdict.INCONCLUSIVE,
+    OverBudget: Verdict.ERROR,
+    Inapplicable: Verdict.INAPPLICABLE,
+    Inconclusive: Verdict.INCONCLUSIVE,
+    NotRun: Verdict.NOT_RUN,
+}
+"""What it means that a scenario ended without a judgement."""
+
+
+class Evidence(Protocol):
+    """Takes the events of a run, stamped with the test they belong to."""
+
+    def write(self, event: AnyEvent) -> None:
+        """Keep an event."""
+
+    def test(self, test: str, rule: str) -> AbstractContextManager[None]:
+        """Everything written inside belongs to this test."""
+        ...
+
+
+class TargetDied(Exception):
+    """The target no longer serves; the run cannot go on."""
+
+
+@dataclass
+class Findings:
+    """A journal that keeps what decides the verdict while everything goes to the evidence."""
+
+    writer: Evidence
+    expected: list[Expected] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    events: int = 0
+
+    def write(self, event: Event) -> None:
+        """Keep the event, and expectations and notes here as well."""
+        if isinstance(event, Expected):
+            self.expected.append(event)
+        elif isinstance(event, Noted):
+            self.notes.append(event.text)
+        elif isinstance(event, Declared):
+            self.names.append(event.name)
+        self.events += 1
+        self.writer.write(event)
+
+
+def conclude(rule: Rule, test: str, findings: Findings, stop: BaseException | None, profile: str) -> Judged:
+    """The verdict on one test, from what was expected and how the scenario ended.
+
+    `profile` "vendor" takes the readings that the document tolerates for as good as the preferred one.
+    """
+    verdict = Verdict.PASS
+    decisive = findings.expected[-1] if findings.expected else None
+    detail = "; ".join(findings.notes)
+    cause = ""
+    if isinstance(stop, Unmet):
+        verdict = MISSED[rule.level]
+        detail = "; ".join(filter(None, [str(stop), detail]))
+        if stop.lost:
+            verdict = Verdict.INCONCLUSIVE
+            detail += " (twice; a frame before the reset may have been lost)"
+    elif isinstance(stop, Stop):
+        verdict = next(ended for kind, ended in ENDED.items() if isinstance(stop, kind))
+        detail = str(stop)
+    elif stop is not None:
+        verdict, detail = Verdict.ERROR, f"the scenario broke: {type(stop).__name__}: {stop}"
+        cause = "".join(traceback.format_exception(stop))
+    elif decisive is None:
+        verdict, detail = Verdict.ERROR, "the scenario came to its end without expecting anything"
+    else:
+        graded = [each for each in findings.expected if each.grade is Grade.TOLERATED]
+        recorded = [each for each in findings.expected if each.grade is Grade.RECORDED]
+        if graded and profile != "vendor":
+            verdict, decisive = Verdict.WARN, graded[-1]
+        elif recorded or rule.level is Level.MAY:
+            verdict, decisive = Verdict.INFO, (recorded or [decisive])[-1]
+    return Judged(
+        test=test,
+        rule=rule.id,
+        verdict=verdict,
+        signature=_nameless(_signature(verdict, decisive, stop), findings.names),
+        expected=decisive.outcomes if decisive else (),
+        actual=decisive.actual if decisive else "",
+        detail=detail,
+        reading=(decisive.reading if decisive else "") or rule.reading,
+        connection=decisive.connection if decisive else None,
+        frame=decisive.frame if decisive else None,
+        level=rule.level,
+        cause=cause,
+    )
+
+
+def _signature(verdict: Verdict, decisive: Expected | None, stop: BaseException | None) -> str:
+    if verdict is Verdict.PASS:
+        return ""
+    if isinstance(stop, ControlFailed):
+        return f"{stop.actual} to the control {stop.what}"
+    if isinstance(stop, Blocked):
+        return f"{BLOCKED}{stop.rule}"
+    if stop is not None and not isinstance(stop, Unmet):
+        return type(stop).__name__
+    if decisive is None:
+        return "nothing was expected"
+    if decisive.actual == decisive.outcomes[0]:
+        return decisive.actual
+    return f"{decisive.actual} instead of {decisive.outcomes[0]}"
+
+
+def _nameless(signature: str, names: list[str]) -> str:
+    # Names differ from run to run; what a baseline recognises must not.
+    for name in sorted(names, key=len, reverse=True):
+        signature = signature.replace(name, "NAME")
+    return signature
+
+
+@dataclass
+class _Play:
+    """A scenario under way; an exclusive one is advanced in pieces."""
+
+    rule: Rule
+    scenario: Scenario
+    findings: Findings
+    context: Context
+    session: AbstractContextManager[Any]
+    fixture: Any
+    stop: BaseException | None = None
+    steps: Iterator[Any] | None = None
+    stuck: str = ""
+    seconds: float = 0.0
+
+
+@dataclass
+class Judge:
+    """Judges tests on one target.
+
+    `prefix` makes names unique to run and worker; `harmless` keeps disruptive scenarios from running;
+    `alone` says that no other process is judging the target at the same time, `lively` that the target
+    must still serve after every scenario. Nothing goes on beyond the `deadline`, which is the run's, and
+    no more events are kept than there is `room` for. With `only`, the identity of a rule, nobody reads
+    the evidence: no other passive rule looks at the connections, and octets are kept without a line about
+    them. `barriers` are where the probe got no further, by protocol.
+    """
+
+    target: Target
+    writer: Evidence
+    prefix: str
+    profile: str = "document"
+    patience: Patience = field(default_factory=Patience)
+    harmless: bool = False
+    alone: bool = True
+    lively: bool = True
+    worker: str = "main"
+    deadline: Deadline = field(default_factory=Deadline)
+    room: Room = field(default_factory=Room)
+    only: str = ""
+    barriers: Mapping[str, Barrier] = field(default_factory=dict)
+    _count: int = 0
+
+    def missing(self, scenario: Scenario) -> str:
+        """Why a scenario cannot be played on this target; empty when it can."""
+        lacks = scenario.needs - self.target.facilities
+        if scenario.exclusive and "restart" not in self.target.facilities:
+            lacks |= {"restart"}
+        why = [f"the target has no facility {', '.join(sorted(lacks))}"] if lacks else []
+        if scenario.disruptive and self.harmless:
+            why.append(SPARED)
+        return "; ".join(why)
+
+    def judge(self, rule: Rule, scenario: Scenario) -> Judged:
+        """Play a scenario; a second time when a reset may have destroyed the deciding frame, or when time
+        decided and this machine was late.
+
+        Raises TargetDied when the target no longer serves afterwards, OverBudget when the deadline came.
+        """
+        if why := self.missing(scenario):
+            return Judged(
+                test=scenario.test,
+                rule=rule.id,
+                verdict=Verdict.NOT_RUN,
+                signature=why,  # the same for every run on such a target, so a baseline may name it
+                detail=why,
+                level=rule.level,
+            )
+        play = self._run(rule, scenario)
+        lost = isinstance(play.stop, Unmet | ControlFailed) and play.stop.lost
+        if lost or isinstance(play.stop, Late):
+            play = self._run(rule, scenario)
+        return self._conclude(play)
+
+    def _run(self, rule: Rule, scenario: Scenario) -> _Play:
+        with self.writer.test(scenario.test, rule.id):
+            play = self._begin(rule, scenario)
+            try:
+                self._step(play, lambda: scenario.play(play.fixture))
+            finally:
+                self._leave(play)
+            self._look_after(play)
+        return play
+
+    def exclusive(self, pairs: list[tuple[Rule, Scenario]]) -> list[Judged]:
+        """Advance every scenario to where it wants a restart, restart the target once, resume them all.
+
+        Raises TargetDied when the target does not come back, OverBudget when the deadline came.
+        """
+        plays: list[_Play] = []
+        for rule, scenario in pairs:
+            with self.writer.test(scenario.test, rule.id):
+                play = self._begin(rule, scenario)
+                self._step(play, lambda p=play, s=scenario: self._advance(p, s))  # type: ignore[misc]
+                self._hang_up(play)
+                plays.append(play)
+        if any(play.steps for play in plays):
+            self._restart()
+        for play in plays:
+            with self.writer.test(play.scenario.test, play.rule.id):
+                if play.steps and play.stop is None:
+                    play.context.renew(self._deadline())
+                    self._step(play, lambda p=play: self._resume(p))  # type: ignore[misc]
+                self._leave(play)
+                self._look_after(play)
+        return [self._conclude(play) for play in plays]
+
+    def _advance(self, play: _Play, scenario: Scenario) -> None:
+        play.steps = iter(scenario.play(play.fixture))
+        next(play.steps)
+
+    def _resume(self, play: _Play) -> None:
+        assert play.steps is not None
+        if next(play.steps, None) is not None:
+            raise RuntimeError("a scenario is interrupted by one restart only; what follows was not played")
+
+    def _begin(self, rule: Rule, scenario: Scenario) -> _Play:
+        findings = Findings(self.writer)
+        self._count += 1
+        context = Context(
+            journal=findings,
+            prefix=f"{self.prefix}-{self._count}",
+            label=f"{self.worker}.{self._count}",
+            patience=self.patience,
+            profile=self.profile,
+            watchers=tuple(
+                (rule_id, each.look)
+                for rule_id, looks in checks().watches.items()
+                for each in looks
+                if self.only in ("", rule_id)
+            ),
+            described=not self.only,
+            tidy=not self.target.ephemeral,
+            facilities=self.target.facilities,
+            facility=lambda name: dict(self.target.use(name)),
+            deadline=self._deadline(),
+            latest=self.deadline,
+            barrier=self.barriers.get(protocol(rule.document)),
+        )
+        session = dialect(rule.document).session(self.target, context)
+        return _Play(rule, scenario, findings, context, session, session.__enter__())
+
+    def _step(self, play: _Play, step: Callable[[], Any]) -> None:
+        began = time.monotonic()
+        try:
+            step()
+        except (Unreachable, TargetDied):
+            raise
+        except Exception as failure:
+            play.stop, rule = failure, play.context.blocking(failure)
+            if rule not in ("", play.rule.id):
+                play.stop = Blocked(rule, str(failure))
+        play.seconds += time.monotonic() - began
+
+    def _deadline(self) -> Deadline:
+        """That of a scenario which begins now."""
+        budget = self.patience.budget
+        own = Deadline.after(budget, f"the scenario took more than its budget of {budget:g} s")
+        return min(own, self.deadline, key=lambda each: each.at)
+
+    def _leave(self, play: _Play) -> None:
+        self._clear_up(play, lambda: play.session.__exit__(None, None, None))
+
+    def _hang_up(self, play: _Play) -> None:
+        self._clear_up(play, lambda: play.fixture.hang_up())
+
+    def _clear_up(self, play: _Play, leave: Callable[[], Any]) -> None:
+        # It has time of its own: a scenario that was stopped must still leave nothing behind.
+        within = min(self.patience.leave, max(self.deadline.left, self.patience.answer))
+        play.context.renew(Deadline.after(within, f"clearing up took more than {within:.3g} s"))
+        try:
+            leave()
+        except Stop as failure:
+            # What the scenario has found stands; a clean-up that failed only spoils a clean result.
+            play.stop = play.stop or failure
+
+    def _look_after(self, play: _Play) -> None:
+        """Whether the run can go on after a scenario; when its time is up, only what was found counts."""
+        if not self.deadline.left:
+            if isinstance(play.stop, OverBudget):
+                raise OverBudget(self.deadline.says)
+            return
+        self._still_serves(play)
+        self.room.left -= play.findings.events
+        if self.room.left < 0:
+            raise TargetDied(
+                f"after {play.scenario.test} {self.target.name} had said more than a run keeps: "
+                "it talks without end"
+            )
+
+    def _still_serves(self, play: _Play) -> None:
+        """Revive a target that got stuck, where that is ours to do and nobody else is talking to it."""
+        if not self.lively:
+            return
+        barrier = self.barriers.get(protocol(play.rule.document))
+        serves = partial(dialect(play.rule.document).serves, self.target, barrier=barrier)
+        try:
+            serves()
+        except Unreachable as failure:
+            play.stuck = str(failure)
+            if not (self.alone and "restart" in self.target.facilities):
+                raise TargetDied(f"after {play.scenario.test} {failure}") from failure
+            self._restart()
+            try:
+                serves()
+            except Unreachable as still:
+                raise TargetDied(f"after {play.scenario.test} and a restart {still}") from still
+
+    def _restart(self) -> None:
+        try:
+            self.target.use("restart")
+        except TargetError as failure:
+            raise TargetDied(f"the target did not come back after its restart: {failure}") from failure
+        self.writer.write(TargetRestarted())
+
+    def _conclude(self, play: _Play) -> Judged:
+        judged = conclude(play.rule, play.scenario.test, play.findings, play.stop, self.profile)
+        judged = replace(judged, duration=play.seconds)
+        if play.stuck:
+            told = f"{judged.detail}; afterwards {play.stuck}, and it was restarted".removeprefix("; ")
+            judged = replace(judged, detail=told)
+            if judged.verdict in (Verdict.PASS, Verdict.INFO):
+                judged = replace(judged, verdict=Verdict.WARN, signature="no longer serves afterwards")
+        return judged

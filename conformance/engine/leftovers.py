@@ -1,0 +1,43 @@
+"""Remove from a target what a run declared there and did not come to remove."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from conformance.evidence.stream import Line
+from harness.dialect import dialect
+from harness.play.context import Context, Deadline
+from harness.targets.target import Target
+from harness.wire.journal import Declared, Journal, Opened
+
+
+def declared(lines: Iterable[Line]) -> dict[str, list[tuple[str, str]]]:
+    """By document, the kind and name of everything a run may have declared.
+
+    Names are kept before they are declared, so some may never have existed.
+    """
+    protocols: dict[tuple[str | None, str], str] = {}
+    found: dict[str, list[tuple[str, str]]] = {}
+    default = ""
+    for line in lines:
+        match line.event:
+            case Opened(connection=connection, protocol=protocol):
+                protocols[line.test, connection] = default = protocol
+            case Declared(connection=connection, kind=kind, name=name):
+                protocol = protocols.get((line.test, connection), default)
+                found.setdefault(protocol, []).append((kind, name))
+    return found
+
+
+def remove_leftovers(
+    target: Target, lines: Iterable[Line], journal: Journal, within: float = 300.0
+) -> list[str]:
+    """Delete everything a run may have left; returns a sentence for each that could not be removed.
+
+    Raises Unreachable when the target does not answer, OverBudget when `within` seconds are not enough.
+    """
+    deadline = Deadline.after(within, f"removing took more than {within:g} s")
+    left: list[str] = []
+    for document, entities in declared(lines).items():
+        left += dialect(document).remove(target, Context(journal, "clean", deadline=deadline), entities)
+    return left

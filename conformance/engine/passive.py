@@ -1,0 +1,129 @@
+"""What was seen in passing on every connection of a run, folded into one verdict for each rule.
+
+Passive rules look at all that went over the wire. Any rule may have been broken where the exchange went on
+all the same: such a breach counts as an occasion of a passive rule, and against any other one.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from conformance.engine.door import BLOCKED
+from conformance.engine.judge import MISSED, Judge
+from conformance.evidence.stream import Judged, Line
+from conformance.evidence.verdicts import Verdict
+from harness.wire.journal import Breached, Seen
+from scenarios.registry import Watch, checks
+from spec.catalogue import catalogue
+from spec.rules import Level, Rule
+
+
+def give_occasion(watch: Watch, judge: Judge) -> Judged | None:
+    """Play the scenarios that give a passive rule its occasion; what they come to is not judged here.
+
+    Returns the judgement on one that met a barrier.
+    """
+    met = None
+    for scenario in checks().scenarios.get(watch.during, ()):
+        if not scenario.exclusive:
+            judged = judge.judge(catalogue()[watch.during], scenario)
+            met = judged if judged.signature.startswith(BLOCKED) else met
+    return met
+
+
+Sighted = tuple[Line, Seen]
+"""What a passive rule saw on one connection, and where that stands in the evidence."""
+
+
+KINDS = ("seen", "breached")
+"""The events that are folded here, as they are called in the stream."""
+
+
+def sighted(lines: Iterable[Line]) -> Mapping[str, Sequence[Sighted]]:
+    """What each rule saw in passing, in order of time; a breach that its own check has seen counts once."""
+    found = defaultdict[str, list[Sighted]](list)
+    breaches: list[tuple[Line, Breached]] = []
+    for line in lines:
+        if isinstance(line.event, Seen):
+            found[line.event.rule].append((line, line.event))
+        elif isinstance(line.event, Breached):
+            breaches.append((line, line.event))
+    told = {(each.rule, each.connection) for seen in found.values() for _, each in seen if each.violations}
+    for line, each in breaches:
+        if (each.rule, each.connection) not in told:
+            seen = Seen(each.at, each.connection, each.rule, 1, (each.what,))
+            found[each.rule].append((line, seen))
+    return found
+
+
+def conclude_breached(
+    rules: Iterable[Rule], seen: Mapping[str, Sequence[Sighted]], judged: Mapping[str, Verdict]
+) -> Iterator[Judged]:
+    """A second judgement on rules that were broken in passing and whose own tests have not noticed it.
+
+    `judged` is what each rule has come to; passive rules have counted their breaches themselves.
+    """
+    for rule in rules:
+        found = seen.get(rule.id, ())
+        missed = MISSED[rule.level]
+        if not found or checks().watches.get(rule.id) or judged.get(rule.id) is missed:
+            continue
+        line, event = found[0]
+        test = next((each.test for each in checks().of(rule.id)), rule.id)
+        detail = f"broken {len(found)} times in passing, first {_where(line)}: {event.violations[0]}"
+        yield Judged(
+            test=test,
+            rule=rule.id,
+            verdict=missed,
+            signature="violated",
+            expected=(rule.text,),
+            actual=event.violations[0],
+            detail=detail,
+            reading=rule.reading,
+            connection=event.connection or None,
+            level=rule.level,
+        )
+
+
+def occasions(seen: Iterable[Sighted]) -> int:
+    """How often a passive rule has had an occasion."""
+    return sum(event.occasions for _, event in seen)
+
+
+def conclude_passive(rule: Rule, watch: Watch, seen: Sequence[Sighted]) -> Judged:
+    """The verdict of a passive rule from all that it saw: nothing seen is never a pass.
+
+    It is inconclusive, or inapplicable where it is the server that decides whether there is an occasion.
+    """
+    count = occasions(seen)
+    broken = [(line, event) for line, event in seen if event.violations]
+    verdict, signature, detail, connection = Verdict.PASS, "", "", None
+    if not count:
+        verdict = Verdict.INAPPLICABLE if watch.never else Verdict.INCONCLUSIVE
+        signature = "no occasion"
+        detail = watch.never or "no connection of this run gave an occasion to see it"
+    elif broken:
+        line, event = broken[0]
+        verdict, signature, connection = MISSED[rule.level], "violated", event.connection or None
+        wrong = sum(len(each.violations) for _, each in broken)
+        detail = f"{wrong} of {count} occasions broke it, first {_where(line)}: {event.violations[0]}"
+    else:
+        verdict = Verdict.INFO if rule.level is Level.MAY else Verdict.PASS
+        detail = f"seen {count} times on {len(seen)} connections"
+    return Judged(
+        test=watch.test,
+        rule=rule.id,
+        verdict=verdict,
+        signature=signature,
+        expected=(watch.does.splitlines()[0],) if watch.does else (),
+        actual=detail,
+        detail=detail,
+        reading=rule.reading,
+        connection=connection,
+        level=rule.level,
+    )
+
+
+def _where(line: Line) -> str:
+    return f"in {line.test}" if line.test else "when the target was probed"

@@ -1,0 +1,257 @@
+"""The pytest side of a run: options, generated items, the late phase, the gate's exit status.
+
+Where several processes judge, each takes its part of the cases, and may judge several of them at once.
+Loaded by `conformance/suite/conftest.py` alone; no pytest entry point is registered.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from conformance.engine.cases import Case
+from conformance.engine.options import Options
+from conformance.engine.panel import Panel
+from conformance.engine.run import STARTING, Run
+from conformance.evidence.room import Room
+from conformance.evidence.stream import Judged, read
+from conformance.evidence.verdicts import Outcome
+from conformance.render.alluredir import follow_verdicts, told_to_allure
+from harness.targets.target import TargetError
+from scenarios.registry import checks
+from spec.rules import Level
+from spec.selection import SelectorError
+
+RUN = pytest.StashKey[Run]()
+VERDICT = pytest.StashKey[Callable[[Case], Judged]]()
+"""Says what a case comes to."""
+SHOW = "amqp-conformance-report"
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Declare the options of a run."""
+    group = parser.getgroup("amqp-conformance")
+    group.addoption("--target", default="embedded", help="what to judge: embedded, amqp://…, process:NAME")
+    group.addoption("--rules", action="append", default=[], metavar="SELECTOR", help="judge only these rules")
+    group.addoption("--level", default="must", choices=[str(level) for level in Level])
+    group.addoption("--profile", default="document", choices=["document", "vendor"])
+    group.addoption("--baseline", action="append", default=[], metavar="FILE", help="accepted verdicts")
+    group.addoption("--output", metavar="DIR", help="the run's folder (default: a new one under runs/)")
+    group.addoption("--at-once", type=int, default=1, metavar="N", help="judge so many in each process")
+    group.addoption("--shuffle", type=int, metavar="SEED", help="another order, to show that none matters")
+    group.addoption("--disruptive", action="store_true", help="allow what may harm others on a shared target")
+    group.addoption(
+        "--budget", type=float, default=600.0, metavar="SECONDS", help="judge no longer than this"
+    )
+    group.addoption("--tls-ca", default="", metavar="FILE", help="trust these authorities (PEM)")
+    group.addoption("--tls-cert", default="", metavar="FILE", help="the client's certificate (PEM)")
+    group.addoption("--tls-key", default="", metavar="FILE", help="its key, if it stands in another file")
+    group.addoption("--tls-insecure", action="store_true", help="trust any certificate; the run says so")
+    group.addoption("--mechanism", default="PLAIN", metavar="NAME", help="the SASL mechanism")
+
+
+def options(config: pytest.Config) -> Options:
+    """The options of a run as pytest got them."""
+    get = config.getoption
+    return Options(
+        target=get("--target"),
+        selectors=tuple(get("--rules")),
+        level=get("--level"),
+        profile=get("--profile"),
+        baseline=tuple(get("--baseline")),
+        output=get("--output"),
+        shuffle=get("--shuffle"),
+        disruptive=get("--disruptive"),
+        budget=get("--budget"),
+        tls_ca=get("--tls-ca"),
+        tls_cert=get("--tls-cert"),
+        tls_key=get("--tls-key"),
+        tls_insecure=get("--tls-insecure"),
+        mechanism=get("--mechanism"),
+        arguments=tuple(str(each) for each in config.invocation_params.args),
+    )
+
+
+def heed_interrupts(run: Run) -> Callable[[], None]:
+    """Let the run end at Ctrl-C also where Python loses it: in a destructor, or a callback of an import.
+
+    What is returned undoes it. Where Ctrl-C means something else already, it is left so.
+    """
+
+    def interrupted(number: int, frame: object) -> None:  # noqa: ARG001 - a handler's arguments
+        run.cut = run.cut or "interrupted"
+        raise KeyboardInterrupt
+
+    def undo() -> None:
+        if signal.getsignal(signal.SIGINT) is interrupted:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    main = threading.current_thread() is threading.main_thread()
+    if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, interrupted)
+    return undo
+
+
+class Suite:
+    """Hooks of the controller, or of the only process, registered when the suite is about to run."""
+
+    def __init__(self, run: Run, distributed: bool) -> None:
+        self.run = run
+        self.distributed = distributed
+        self.died: str | None = None
+        self._parts: dict[str, int] = {}
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """One item per case."""
+        _generate(metafunc, self.run.cases())
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell a worker which run it belongs to, and which part of the cases is its own (xdist)."""
+        free = set(range(node.workerinput["workercount"])) - set(self._parts.values())
+        self._parts[node.gateway.id] = min(free)
+        node.workerinput["amqp_conformance"] = self.run.for_worker() | {
+            "part": min(free),
+            "at_once": node.config.getoption("--at-once"),
+        }
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: object | None) -> None:
+        """Remember that a worker died: what it was judging is lost, though another one takes its place."""
+        if error is not None:
+            self.died = f"worker {node.gateway.id} died: {str(error).splitlines()[0]}"
+            del self._parts[node.gateway.id]
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Any:
+        """After the workers have ended, play the late cases in the controller."""
+        done = yield
+        if self.distributed:
+            self.run.hear()
+            session.perform_collect()
+            late = [item for item in session.items if case_of(item).late]
+            for place, item in enumerate(late):
+                following = late[place + 1] if place + 1 < len(late) else None
+                item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        return done
+
+    def pytest_internalerror(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Remember that the suite itself broke: such a run is partial and certifies nothing."""
+        self.run.cut = f"the suite broke: {excinfo.exconly()}"
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_keyboard_interrupt(self) -> None:
+        """Remember that the run was cut short."""
+        self.run.cut = "interrupted"
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Close the run; the gate decides the exit status."""
+        self.run.cut = self.run.cut or self.died
+        session.exitstatus = int(self.run.finish())
+
+
+class Worker:
+    """Hooks of one worker, which judges its part of the cases and leaves the late ones to the controller."""
+
+    def __init__(self, given: dict[str, Any], worker: str, workers: int) -> None:
+        run, at_once = given["amqp_conformance"], given["amqp_conformance"]["at_once"]
+        names = [worker] if at_once == 1 else [f"{worker}-{number}" for number in range(at_once)]
+        room = Room.among(workers)
+        self.runs = [Run.attach(run, name, room) for name in names]
+        early = [case for case in self.runs[0].cases() if not case.late]
+        self.cases = early[run["part"] :: workers]
+        self._panel: Panel | None = None
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """One item per case; slow ones are begun first, and asked for last."""
+        _generate(metafunc, self.cases[::-1])
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Without cases there is no item, where pytest makes one that is skipped."""
+        if not self.cases:
+            items.clear()
+
+    def verdict(self, case: Case) -> Judged:
+        """The verdict on one of its cases; all of them are begun with the first."""
+        if self._panel is None:
+            self._panel = Panel(self.runs, self.cases, self._known())
+        return self._panel.verdict(case)
+
+    def _known(self) -> list[Judged]:
+        lines = read(self.runs[0].folder, "judged")
+        return [line.event for line in lines if isinstance(line.event, Judged)]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """End its part, also where none of it was begun."""
+        if self._panel is not None:
+            self._panel.leave()
+            return
+        for run in self.runs:
+            run.leave()
+
+
+def _generate(metafunc: pytest.Metafunc, found: list[Case]) -> None:
+    if "case" in metafunc.fixturenames:
+        metafunc.parametrize("case", found, ids=[case.id for case in found])
+
+
+def case_of(item: pytest.Item) -> Case:
+    """The case an item was generated from."""
+    assert isinstance(item, pytest.Function)
+    case = item.callspec.params["case"]
+    assert isinstance(case, Case)
+    return case
+
+
+def configure(config: pytest.Config) -> None:
+    """Begin the run, or attach to it in a worker.
+
+    Raises pytest.UsageError for a selector that means nothing and a target that cannot exist here. A run that
+    is interrupted before it can judge is closed here, and ends pytest.
+    """
+    if config.option.collectonly or config.option.help:
+        return
+    given = getattr(config, "workerinput", None)
+    checks()
+    if given is not None:
+        worker = Worker(given, given["workerid"], given["workercount"])
+        _settle(config, worker.runs[0], worker.verdict, worker)
+        return
+    distributed = bool(config.getoption("tx", None) or config.getoption("numprocesses", None))
+    if distributed:
+        config.option.dist = "each"  # a process that knows its part from the start can judge ahead in it
+    try:
+        run = Run.begin(options(config))
+    except (SelectorError, TargetError) as failure:
+        raise pytest.UsageError(str(failure)) from None
+    config.add_cleanup(heed_interrupts(run))
+    _settle(config, run, run.verdict, Suite(run, distributed))
+    if run.lost == STARTING:  # who wants it to end does not wait for workers
+        run.finish()
+        pytest.exit(STARTING)
+
+
+def _settle(config: pytest.Config, run: Run, verdict: Callable[[Case], Judged], hooks: object) -> None:
+    config.stash[RUN], config.stash[VERDICT] = run, verdict
+    follow_verdicts(config)
+    config.pluginmanager.register(hooks, SHOW)
+
+
+def show(judged: Judged, record: Any) -> None:
+    """Let pytest show a verdict as the table of verdicts says."""
+    told_to_allure(judged)
+    record("verdict", str(judged.verdict))
+    record("rule", judged.rule)
+    record("level", str(judged.level))
+    told = f"{judged.verdict}: {judged.detail or judged.signature}"
+    match judged.verdict.row.pytest:
+        case Outcome.FAILED:
+            pytest.fail(told, pytrace=False)
+        case Outcome.SKIPPED:
+            pytest.skip(told)

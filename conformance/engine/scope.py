@@ -1,0 +1,127 @@
+"""What of the catalogue a run is about: the documents whose protocol its target speaks.
+
+Whether it does is never inferred from a failure: the target's description says so, or the target answers
+with the header of another protocol. A probe that fails in any other way leaves the rules not-run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from harness.dialect import Banner, dialect, protocol
+from harness.play.expect import Barrier
+from harness.targets.target import Target, TargetError
+from harness.wire.journal import Breached
+from harness.wire.transport import NotSpoken, Unreachable
+from spec.catalogue import catalogue
+from spec.rules import Rule
+from spec.selection import SelectorError, select
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What was found out about the protocols of a target.
+
+    `banners` are of those it speaks, `unspoken` says of others why they are left out, `failed` why nothing
+    can be judged of them although they may be spoken. `barriers` are where the opening of a connection ends
+    for all, by protocol.
+    """
+
+    banners: Mapping[str, Banner] = field(default_factory=dict)
+    unspoken: Mapping[str, str] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
+    barriers: Mapping[str, Barrier] = field(default_factory=dict)
+
+    @property
+    def breaches(self) -> list[Breached]:
+        """What was wrong at the door and read all the same."""
+        return [each for banner in self.banners.values() for each in banner.breaches]
+
+    @property
+    def hampered(self) -> dict[str, str]:
+        """What is wrong with the opening of a connection, by protocol."""
+        told = {
+            name: "; ".join(each.what for each in banner.breaches)
+            for name, banner in self.banners.items()
+            if banner.breaches
+        }
+        return {name: each.what for name, each in self.barriers.items()} | told
+
+    @property
+    def banner(self) -> Banner | None:
+        """What the target says of itself in the first protocol it speaks; the shortest round trip of all."""
+        return next(iter(self.banners.values()), None)
+
+    @property
+    def round_trip(self) -> float:
+        """The longest of the protocols, in seconds: patience is for all of them."""
+        return max((each.round_trip for each in self.banners.values()), default=0.0)
+
+    def covers(self, document: str) -> bool:
+        """Whether the run is about the rules of a document."""
+        return protocol(document) not in self.unspoken
+
+    def rules(self, rules: Iterable[Rule]) -> tuple[Rule, ...]:
+        """Those of `rules` that the run is about."""
+        return tuple(rule for rule in rules if self.covers(rule.document))
+
+    def why_not(self, rule: Rule) -> str:
+        """Why a rule of the run cannot be judged; empty when it can."""
+        return self.failed.get(protocol(rule.document), "")
+
+    def plain(self) -> dict[str, Any]:
+        """What a worker needs to know, as plain values."""
+        return {
+            "unspoken": dict(self.unspoken),
+            "failed": dict(self.failed),
+            "round_trip": self.round_trip,
+            "barriers": {name: asdict(each) for name, each in self.barriers.items()},
+        }
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> Scope:
+        """What `plain` told a worker."""
+        banner = Banner("", "", {}, told["round_trip"])
+        barriers = {name: Barrier.of(each) for name, each in told["barriers"].items()}
+        return cls({"": banner}, told["unspoken"], told["failed"], barriers)
+
+
+def apart_of(target: Target) -> frozenset[str]:
+    """Identities of the rules that are judged apart from others on `target`, for it may not survive them.
+
+    Raises TargetError for a selector that means nothing.
+    """
+    if not target.apart:
+        return frozenset()
+    try:
+        found = select(catalogue().rules, target.apart, catalogue().aliases)
+    except SelectorError as failure:
+        raise TargetError(f"{target.name} is described with what cannot be judged apart: {failure}") from None
+    return frozenset(rule.id for rule in found)
+
+
+def scope(target: Target, rules: Sequence[Rule], within: float) -> Scope:
+    """Probe the protocols of `rules` on a started `target`, each in `within` seconds.
+
+    Raises Unreachable when none of them is spoken.
+    """
+    banners: dict[str, Banner] = {}
+    unspoken: dict[str, str] = {}
+    failed: dict[str, str] = {}
+    for each in dict.fromkeys(protocol(rule.document) for rule in rules):
+        if target.protocols is not None and each not in target.protocols:
+            spoken = " and ".join(sorted(target.protocols))
+            unspoken[each] = f"{target.name} is described as speaking {spoken}"
+            continue
+        try:
+            banners[each] = dialect(each).probe(target, within)
+        except NotSpoken as failure:
+            unspoken[each] = str(failure)
+        except Unreachable as failure:
+            failed[each] = str(failure)
+    if not banners:
+        raise Unreachable("; ".join((*failed.values(), *unspoken.values())))
+    barriers = {name: each.barrier for name, each in banners.items() if each.barrier}
+    return Scope(banners, unspoken, failed, barriers)

@@ -1,0 +1,118 @@
+"""How a scenario's end becomes a verdict; no wire, only findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.engine.judge import Findings, Judge, conclude
+from conformance.evidence.stream import EventWriter
+from conformance.evidence.verdicts import Verdict
+from conformance.proof.detection import Memory
+from harness.play.expect import (
+    ControlFailed,
+    Inapplicable,
+    Inconclusive,
+    NotRun,
+    OverBudget,
+    StillComing,
+    Unmet,
+)
+from harness.targets.embedded import EmbeddedTarget
+from harness.wire.journal import Expected, Grade
+from scenarios.registry import Scenario
+from spec.catalogue import catalogue
+from spec.rules import Level, Rule
+
+MUST = next(rule for rule in catalogue().rules if rule.level is Level.MUST)
+SHOULD = next(rule for rule in catalogue().rules if rule.level is Level.SHOULD)
+MAY = next(rule for rule in catalogue().rules if rule.level is Level.MAY)
+
+
+@pytest.fixture
+def findings(tmp_path: Path) -> Findings:
+    return Findings(EventWriter(tmp_path, "main", lambda: 0.0))
+
+
+def expectation(grade: Grade, actual: str = "a") -> Expected:
+    return Expected(0.0, "c1", ("a", "b"), actual, grade, "a reading", 1, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("rule", "verdict"), [(MUST, Verdict.FAIL), (SHOULD, Verdict.WARN), (MAY, Verdict.INFO)]
+)
+def test_what_is_missed_counts_by_level(findings: Findings, rule: Rule, verdict: Verdict) -> None:
+    findings.write(expectation(Grade.UNMET, "silence"))
+    judged = conclude(rule, "t", findings, Unmet(("a", "b"), "silence"), "document")
+    assert judged.verdict is verdict
+    assert judged.signature == "silence instead of a"
+
+
+@pytest.mark.parametrize(
+    ("stop", "verdict"),
+    [
+        (ControlFailed("queue.declare", "silence"), Verdict.ERROR),
+        (OverBudget("late"), Verdict.ERROR),
+        (StillComing("late"), Verdict.INCONCLUSIVE),
+        (Inapplicable("absent"), Verdict.INAPPLICABLE),
+        (Inconclusive("unclear"), Verdict.INCONCLUSIVE),
+        (NotRun("lacking"), Verdict.NOT_RUN),
+        (ZeroDivisionError("ours"), Verdict.ERROR),
+    ],
+)
+def test_an_end_without_judgement_is_never_a_pass(
+    findings: Findings, stop: Exception, verdict: Verdict
+) -> None:
+    findings.write(expectation(Grade.PREFERRED))
+    assert conclude(MUST, "t", findings, stop, "document").verdict is verdict
+
+
+def test_a_scenario_that_expects_nothing_is_an_error(findings: Findings) -> None:
+    assert conclude(MUST, "t", findings, None, "document").verdict is Verdict.ERROR
+
+
+def test_a_reset_that_may_have_eaten_a_frame_is_inconclusive(findings: Findings) -> None:
+    findings.write(expectation(Grade.UNMET, "socket closed (rst)"))
+    judged = conclude(MUST, "t", findings, Unmet(("a",), "socket closed (rst)", lost=True), "document")
+    assert judged.verdict is Verdict.INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    ("grades", "profile", "verdict"),
+    [
+        ((Grade.PREFERRED,), "document", Verdict.PASS),
+        ((Grade.TOLERATED, Grade.PREFERRED), "document", Verdict.WARN),
+        ((Grade.TOLERATED, Grade.PREFERRED), "vendor", Verdict.PASS),
+        ((Grade.RECORDED, Grade.PREFERRED), "document", Verdict.INFO),
+        ((Grade.RECORDED, Grade.TOLERATED), "document", Verdict.WARN),
+    ],
+)
+def test_the_least_preferred_step_decides(
+    findings: Findings, grades: tuple[Grade, ...], profile: str, verdict: Verdict
+) -> None:
+    for grade in grades:
+        findings.write(expectation(grade))
+    assert conclude(MUST, "t", findings, None, profile).verdict is verdict
+
+
+def test_a_may_is_only_recorded(findings: Findings) -> None:
+    findings.write(expectation(Grade.PREFERRED))
+    assert conclude(MAY, "t", findings, None, "document").verdict is Verdict.INFO
+
+
+def test_a_scenario_that_wants_a_second_restart_is_an_error_and_never_half_played() -> None:
+    def twice(broker: Any) -> Iterator[str]:
+        broker.channel()
+        yield "restart"
+        broker.channel().stays_quiet()
+        yield "restart"
+        raise AssertionError("not reached")
+
+    scenario = Scenario(MUST.id, "twice", twice, frozenset(), slow=False, disruptive=False, alone=False)
+    with EmbeddedTarget() as goal:
+        (judged,) = Judge(goal, Memory(), "test").exclusive([(MUST, scenario)])
+    assert judged.verdict is Verdict.ERROR
+    assert "one restart only" in judged.detail

@@ -1,0 +1,171 @@
+"""A finding laid out for the person who has to mend the broker, as data; renderers only dress it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.evidence.kinds import CappedOctets, Judged, Line
+from conformance.evidence.printable import printable
+from conformance.evidence.results import RuleResult
+from conformance.evidence.verdicts import Verdict
+from harness.wire.journal import Direction, Ended, Expected, Octets, Opened
+from spec.rules import Rule
+
+Annotate = Callable[[str, bytes], Iterable[tuple[int, int, str, Any]]]
+"""Names the fields of octets of a protocol: (offset, length, name, value)."""
+
+FRAMES = 8
+"""How many frames of the deciding connection are shown."""
+OCTETS = 64
+"""How many octets of a frame whose fields are not named are shown."""
+_MISSED = (Verdict.FAIL, Verdict.WARN)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of octets in hexadecimal, and what it is (empty when it has no name)."""
+
+    offset: int
+    octets: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One frame, or the end of the connection: `at` in seconds, which way, what, and its octets."""
+
+    number: int
+    at: float
+    way: str
+    says: str
+    deciding: bool
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """All there is to say about one test's verdict. Texts are one printable line each."""
+
+    judged: Judged
+    facts: tuple[tuple[str, str], ...]
+    frames: tuple[Shown, ...]
+    replay: str
+
+
+def explain(
+    result: RuleResult,
+    rule: Rule,
+    lines: Sequence[Line],
+    annotate: Annotate | None = None,
+    run: str = "RUN",
+) -> Explanation:
+    """Explain the test that decided `result`.
+
+    `lines` is the run's stream, `annotate` names the fields of octets, `run` is the run's folder as a
+    user would type it.
+    """
+    judged = result.deciding
+    connection = _connection(lines, judged)
+    named = [(label, printable(text)) for label, text in _facts(result, rule, connection) if text]
+    return Explanation(
+        judged=judged,
+        facts=tuple(named),
+        frames=tuple(_frames(connection, judged.frame, annotate)),
+        replay=shlex.join(["amqp-conformance", "replay", run, rule.id]),
+    )
+
+
+def as_text(explanation: Explanation) -> str:
+    """The explanation as plain text, for reports without layout."""
+    text = [f"{label}: {value}" for label, value in explanation.facts]
+    for frame in explanation.frames:
+        text.append(f"{heading(frame)}  {frame.says}")
+        text += [f"        {part.offset:5}  {part.octets}  {part.meaning}".rstrip() for part in frame.parts]
+    return "\n".join([*text, f"again: {explanation.replay}"])
+
+
+def heading(frame: Shown) -> str:
+    """Number, time and direction of a frame; the deciding one is marked."""
+    return f"{'>' if frame.deciding else ' '} {frame.number:3} {frame.at:9.4f} s  {frame.way}"
+
+
+def _connection(lines: Iterable[Line], judged: Judged) -> list[Line]:
+    """The events of the deciding connection; of another test when a passive rule was broken there."""
+    if judged.connection is None:
+        return []
+    all_of_it = [
+        each
+        for each in lines
+        if getattr(each.event, "connection", None) == judged.connection and not isinstance(each.event, Judged)
+    ]
+    return [each for each in all_of_it if each.test == judged.test] or all_of_it
+
+
+def _facts(result: RuleResult, rule: Rule, connection: Sequence[Line]) -> Iterable[tuple[str, str]]:
+    judged = result.deciding
+    yield "rule", rule.id
+    yield "verdict", f"{judged.verdict}: {judged.signature}" if judged.signature else str(judged.verdict)
+    yield "test", judged.test if judged.test != rule.id or len(result.tests) > 1 else ""
+    yield "level", f"{rule.level}, binds the {rule.binds}, judged on the {rule.judged}"
+    yield "asks" if rule.is_in_our_words else "sentence", rule.text
+    yield "place", f"{rule.document}, {rule.place}"
+    yield "on failure", rule.on_failure or ""
+    yield "legal", " | ".join(judged.expected)
+    yield "came", judged.actual
+    yield "when", _when(judged, connection)
+    yield "detail", judged.detail
+    yield "cause", judged.cause
+    yield "one fault", " ".join(rule.one_fault) if judged.verdict in _MISSED else ""
+    yield "reason", rule.reason if judged.verdict in _MISSED else ""
+    yield "reading", judged.reading or rule.reading
+    endpoints = [each.event.endpoint for each in connection if isinstance(each.event, Opened)]
+    yield "connection", f"{judged.connection} to {endpoints[0]}" if endpoints else judged.connection or ""
+
+
+def _when(judged: Judged, connection: Sequence[Line]) -> str:
+    decided = [e.event for e in connection if isinstance(e.event, Expected) and e.event.frame == judged.frame]
+    if not decided:
+        return ""
+    last = decided[-1]
+    return f"{last.at:.4f} s into the run, after waiting {last.waited:.4f} s"
+
+
+def _frames(connection: Sequence[Line], frame: int | None, annotate: Annotate | None) -> Iterable[Shown]:
+    units = [each.event for each in connection if isinstance(each.event, Octets | Ended)]
+    protocol = next((each.event.protocol for each in connection if isinstance(each.event, Opened)), "")
+    last = len(units) if frame is None else frame
+    window = list(enumerate(units[:last], 1))[-FRAMES:]
+    sent = [
+        number for number, unit in window if isinstance(unit, Octets) and unit.direction is Direction.SENT
+    ]
+    for number, unit in window:
+        deciding = number == frame
+        if isinstance(unit, Ended):
+            ending = f"connection ended by the {printable(unit.by)} ({printable(unit.how)})"
+            yield Shown(number, unit.at, "ended", ending, deciding, ())
+        else:
+            # Fields are named where the eye goes: what we sent last, and what decided.
+            named = annotate if deciding or number in sent[-1:] else None
+            way = "sent" if unit.direction is Direction.SENT else "came"
+            parts = tuple(_parts(unit, protocol, named))
+            yield Shown(number, unit.at, way, printable(unit.says), deciding, parts)
+
+
+def _parts(unit: Octets, protocol: str, annotate: Annotate | None) -> Iterable[Part]:
+    whole = unit.length if isinstance(unit, CappedOctets) else len(unit.octets)
+    if annotate is not None and whole == len(unit.octets):
+        for offset, length, name, value in annotate(protocol, unit.octets):
+            octets = _hex(unit.octets[offset : offset + length], 16)
+            yield Part(offset, octets, printable(f"{name} = {value}"))
+        return
+    for offset in range(0, min(len(unit.octets), OCTETS), 16):
+        yield Part(offset, unit.octets[offset : offset + 16].hex(" "), "")
+    if whole > OCTETS:
+        yield Part(OCTETS, "...", f"{whole} octets in all")
+
+
+def _hex(octets: bytes, limit: int) -> str:
+    return octets.hex(" ") if len(octets) <= limit else f"{octets[:limit].hex(' ')} ..."

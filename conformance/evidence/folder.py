@@ -1,0 +1,112 @@
+"""`run.json`: what a run was made of, readable before and without its events."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from conformance.evidence.kinds import SCHEMA, EvidenceError, readers
+
+RUN_FILE = "run.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunInfo:
+    """A run's description.
+
+    `started` is UTC in ISO 8601, `target` without its password, `documents` mappings with title,
+    revision and sha256. `files` are name and SHA-256 of the folder's other files once it is sealed.
+    `unspoken` are protocols that were left out, each with the sentence why.
+    """
+
+    run: str
+    started: str
+    suite: str
+    target: str
+    product: str = ""
+    version: str = ""
+    banner: Mapping[str, Any] = field(default_factory=dict)
+    documents: tuple[Mapping[str, Any], ...] = ()
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    level: str = "must"
+    profile: str = "document"
+    unspoken: Mapping[str, str] = field(default_factory=dict)
+    arguments: tuple[str, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+    schema: int = SCHEMA
+
+
+_READERS = readers(RunInfo)
+
+
+def write_run(run_dir: Path, info: RunInfo) -> None:
+    """Write `info` as run.json into `run_dir`, replacing the one that is there at once."""
+    unfinished = run_dir / f"{RUN_FILE}.unfinished"
+    unfinished.write_text(json.dumps(asdict(info), indent=2) + "\n", encoding="ascii")
+    unfinished.replace(run_dir / RUN_FILE)
+
+
+def read_run(run_dir: Path) -> RunInfo:
+    """Read run.json from `run_dir`. Raises EvidenceError naming the file and what is wrong."""
+    path = run_dir / RUN_FILE
+    try:
+        data = json.loads(path.read_bytes())
+        if data["schema"] != SCHEMA:
+            raise ValueError(f"its schema is {data['schema']!r}, and this suite reads {SCHEMA}")
+        if superfluous := data.keys() - _READERS.keys():
+            raise ValueError(f"superfluous: {', '.join(sorted(superfluous))}")
+        return RunInfo(**{name: read(data[name]) for name, read in _READERS.items() if name in data})
+    except OSError as failure:
+        raise EvidenceError(f"{path}: cannot be read ({failure.strerror})") from None
+    except KeyError:
+        raise EvidenceError(f"{path}: it names no schema, and this suite reads {SCHEMA}") from None
+    except (ValueError, TypeError, AttributeError, RecursionError) as failure:
+        raise EvidenceError(f"{path}: not the description of a run ({failure})") from None
+
+
+def seal(run_dir: Path) -> None:
+    """List every other file of the folder with its SHA-256 in run.json; the last thing a run does."""
+    others = (path for path in run_dir.rglob("*") if path.is_file() and path != run_dir / RUN_FILE)
+    files = {path.relative_to(run_dir).as_posix(): _sha256(path) for path in sorted(others)}
+    write_run(run_dir, replace(read_run(run_dir), files=files))
+
+
+def relist(run_dir: Path, written: Iterable[Path]) -> None:
+    """Bring the hashes of files `written` anew in a sealed folder up to date, and no others.
+
+    A folder that was never sealed lists nothing, and stays so.
+    """
+    info = read_run(run_dir)
+    if not info.files:
+        return
+    inside = [path for path in written if path.is_relative_to(run_dir)]
+    files = {path.relative_to(run_dir).as_posix(): _sha256(path) for path in inside}
+    write_run(run_dir, replace(info, files=dict(sorted({**info.files, **files}.items()))))
+
+
+def changed_files(run_dir: Path) -> list[str]:
+    """The files whose content is not what run.json lists, missing ones included; none without a list.
+
+    Raises EvidenceError when run.json is there but cannot be read.
+    """
+    if not (run_dir / RUN_FILE).exists():
+        return []
+    return [name for name, listed in read_run(run_dir).files.items() if _differs(run_dir, name, listed)]
+
+
+def _differs(run_dir: Path, name: str, listed: str) -> bool:
+    try:
+        path = (run_dir / name).resolve()
+    except ValueError:  # no file can have that name
+        return True
+    inside = path.is_relative_to(run_dir.resolve())  # a list may not send us elsewhere
+    return not inside or not path.is_file() or _sha256(path) != listed
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

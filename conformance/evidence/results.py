@@ -1,0 +1,53 @@
+"""From the tests' verdicts to one result per rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from conformance.evidence.kinds import Judged, Line
+from conformance.evidence.verdicts import Verdict, fold
+
+
+@dataclass(frozen=True, slots=True)
+class RuleResult:
+    """What a rule came to: the folded `verdict` and the tests it was folded from, in order.
+
+    `deciding` is the first by name of the tests with that verdict, in whatever order they were judged;
+    `worker` is where it ran.
+    """
+
+    rule: str
+    verdict: Verdict
+    tests: tuple[Judged, ...]
+    deciding: Judged
+    worker: str
+
+    @property
+    def signature(self) -> str:
+        """The short stable form of the finding, which a baseline names."""
+        return self.deciding.signature
+
+    @property
+    def signatures(self) -> frozenset[str]:
+        """The signatures of all tests that came to the rule's verdict: excusing one excuses no other."""
+        return frozenset(test.signature for test in self.tests if test.verdict is self.verdict)
+
+
+def rule_results(lines: Iterable[Line]) -> list[RuleResult]:
+    """One result per rule judged in `lines`, in order of first judgement.
+
+    A test judged twice counts with both verdicts: two judgements that differ must not hide each other.
+    """
+    by_rule: dict[str, list[tuple[Judged, str]]] = {}
+    for line in lines:
+        if isinstance(line.event, Judged):
+            by_rule.setdefault(line.event.rule, []).append((line.event, line.worker))
+    return [_result(rule, judged) for rule, judged in by_rule.items()]
+
+
+def _result(rule: str, judged: list[tuple[Judged, str]]) -> RuleResult:
+    verdict = fold(test.verdict for test, _ in judged)
+    alike = [(test, worker) for test, worker in judged if test.verdict is verdict]
+    deciding, worker = min(alike, key=lambda each: each[0].test)
+    return RuleResult(rule, verdict, tuple(test for test, _ in judged), deciding, worker)

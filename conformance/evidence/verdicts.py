@@ -1,0 +1,168 @@
+"""The nine verdicts, and everything that follows from each: one table, quoted by the README.
+
+`python -m conformance.evidence.verdicts` prints the table as Markdown.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Verdict(StrEnum):
+    """What a test, and after folding a rule, came to."""
+
+    PASS = "pass"
+    WARN = "warn"
+    FAIL = "fail"
+    INFO = "info"
+    INAPPLICABLE = "inapplicable"
+    UNTESTABLE = "untestable"
+    NOT_RUN = "not-run"
+    INCONCLUSIVE = "inconclusive"
+    ERROR = "error"
+
+    @property
+    def row(self) -> Row:
+        """This verdict's row of the table."""
+        return _ROWS[self]
+
+    @property
+    def blocks(self) -> bool:
+        """Whether a rule with this verdict stands against certification."""
+        return self.row.blocks
+
+    @property
+    def severity(self) -> int:
+        """What it says against the target: 2 blocks certification, 1 is a missed SHOULD, 0 is nothing."""
+        return 2 if self.blocks else int(self is Verdict.WARN)
+
+
+class Outcome(StrEnum):
+    """How pytest shows a verdict."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+class Element(StrEnum):
+    """The element a JUnit testcase carries for a verdict."""
+
+    NONE = "none"
+    FAILURE = "failure"
+    ERROR = "error"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What one verdict means and how each report shows it; `style` is rich's, `allure` Allure's status."""
+
+    verdict: Verdict
+    meaning: str
+    blocks: bool
+    pytest: Outcome
+    junit: Element
+    allure: str
+    style: str
+    symbol: str
+
+    @property
+    def tap(self) -> str:
+        """How a TAP test point says it."""
+        return _TAP[self.pytest]
+
+
+_TAP = {Outcome.PASSED: "ok", Outcome.FAILED: "not ok", Outcome.SKIPPED: "ok # SKIP"}
+
+
+# The order is the fold: of several tests of one rule the verdict that stands first here wins. All that
+# blocks certification comes before all that does not, so that no part left open hides behind a pass.
+# Error leads because a broken set-up puts the other parts in doubt and is never excused; fail comes
+# before the verdicts that lack an observation, as it has one. Of the rest the one that tells more wins.
+TABLE: tuple[Row, ...] = (
+    Row(
+        Verdict.ERROR,
+        "The harness or the set-up broke, so nothing is said about the target.",
+        True, Outcome.FAILED, Element.ERROR, "broken", "bold magenta", "⚡",
+    ),
+    Row(
+        Verdict.FAIL,
+        "A MUST was broken: none of the legal outcomes came.",
+        True, Outcome.FAILED, Element.FAILURE, "failed", "bold red", "✗",
+    ),
+    Row(
+        Verdict.INCONCLUSIVE,
+        "The test ran, but what it saw does not decide the rule.",
+        True, Outcome.SKIPPED, Element.SKIPPED, "unknown", "yellow", "?",
+    ),
+    Row(
+        Verdict.NOT_RUN,
+        "Nothing was tried: no scenario, a facility the target lacks, or the run ended before.",
+        True, Outcome.SKIPPED, Element.SKIPPED, "skipped", "yellow", "○",
+    ),
+    Row(
+        Verdict.WARN,
+        "A SHOULD was missed, or the outcome is legal but not the preferred one.",
+        False, Outcome.PASSED, Element.NONE, "passed", "bold yellow", "!",
+    ),
+    Row(
+        Verdict.INFO,
+        "A MAY, or which of several equal readings the target follows.",
+        False, Outcome.PASSED, Element.NONE, "passed", "cyan", "i",
+    ),
+    Row(
+        Verdict.PASS,
+        "The preferred outcome came.",
+        False, Outcome.PASSED, Element.NONE, "passed", "green", "✓",
+    ),
+    Row(
+        Verdict.INAPPLICABLE,
+        "A probe proved that the target does not have the optional feature.",
+        False, Outcome.SKIPPED, Element.SKIPPED, "skipped", "dim", "–",
+    ),
+    Row(
+        Verdict.UNTESTABLE,
+        "This kind of run cannot show the rule kept or broken; it is listed with the reason.",
+        False, Outcome.SKIPPED, Element.SKIPPED, "skipped", "dim", "·",
+    ),
+)  # fmt: skip
+
+_ROWS = {row.verdict: row for row in TABLE}
+_RANK = {row.verdict: rank for rank, row in enumerate(TABLE)}
+
+
+def fold(verdicts: Iterable[Verdict]) -> Verdict:
+    """The verdict of a rule from those of its tests: the one that stands first in the table.
+
+    No verdict at all folds to not-run: a rule that nothing judged has not been run.
+    """
+    return min(verdicts, key=_RANK.__getitem__, default=Verdict.NOT_RUN)
+
+
+def markdown() -> str:
+    """The table as Markdown, in fold order."""
+    head = "rank verdict meaning blocks_certification pytest JUnit Allure TAP Markdown"
+    rows = [
+        (
+            str(rank),
+            f"`{row.verdict}`",
+            row.meaning,
+            "yes" if row.blocks else "no",
+            row.pytest,
+            row.junit,
+            row.allure,
+            row.tap,
+            f"{row.symbol} {row.verdict}",
+        )
+        for rank, row in enumerate(TABLE, 1)
+    ]
+    names = [name.replace("_", " ") for name in head.split()]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in [names, ["---"] * len(names), *rows])
+
+
+if __name__ == "__main__":
+    sys.stdout.write(markdown() + "\n")

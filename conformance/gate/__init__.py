@@ -1,0 +1,1 @@
+"""Certified or not: the gate, and baselines of accepted verdicts."""

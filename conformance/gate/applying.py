@@ -1,0 +1,116 @@
+"""Which of several baselines are about a build, and what that means for its gate.
+
+Entries are keyed by product and version range. A file that says nothing of this product and version is not
+applied. Where a product is known but nobody has read this version of it, its findings are reported and do
+not gate. A product that no file knows, and a version without a number, gate as if there were no file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+from typing import TypeVar
+
+from packaging.specifiers import SpecifierSet
+
+from conformance.evidence.results import RuleResult
+from conformance.gate.baseline import (
+    Accepted,
+    Baseline,
+    BaselineReport,
+    Flaky,
+    apply,
+    number_of,
+)
+from conformance.gate.baseline_file import BaselineError, load, refuse_twice
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What baselines say of a run: `report` of those about it, None where none is.
+
+    `notes` are sentences on the files that were not applied, `unread` is the one that says why findings do
+    not gate; empty when they do.
+    """
+
+    report: BaselineReport | None = None
+    notes: tuple[str, ...] = ()
+    unread: str = ""
+
+
+def load_all(files: Iterable[Path]) -> tuple[Baseline, ...]:
+    """Read the baselines. Raises BaselineError, also for a finding that two of them accept."""
+    found = tuple(map(load, files))
+    _together(found)
+    return found
+
+
+def applied(
+    results: Iterable[RuleResult],
+    baselines: Sequence[Baseline],
+    product: str,
+    version: str,
+    today: date,
+    catalogue: Collection[str],
+) -> Applied:
+    """Hold `results` against those of the `baselines` that are about `version` of `product`.
+
+    `catalogue` are the identities of all rules there are. A file without any entry is about every build.
+    """
+    if not baselines:
+        return Applied()
+    chosen = [each for each in baselines if not each.keys or _is_about(each, product, version)]
+    build = f"{product} {version}".strip() or "a target that does not name itself"
+    notes = tuple(_not_applied(each, build) for each in baselines if each not in chosen)
+    if chosen:
+        return Applied(apply(results, _together(chosen), product, version, today, catalogue), notes)
+    if number_of(version) and any(_knows(each, product) for each in baselines):
+        unread = f"nobody has read {build} yet: no baseline is about it, so its findings do not gate"
+        return Applied(None, notes, unread)
+    return Applied(None, notes)
+
+
+def _is_about(baseline: Baseline, product: str, version: str) -> bool:
+    return any(each.concerns(product, version) for each in baseline.keys)
+
+
+def _knows(baseline: Baseline, product: str) -> bool:
+    return any(each.product.casefold() == product.casefold() for each in baseline.keys)
+
+
+def _not_applied(baseline: Baseline, build: str) -> str:
+    about = dict.fromkeys(f"{each.product} {_range(each.versions)}" for each in baseline.keys)
+    return f"{baseline.path} is not applied to {build}: it is about {' and '.join(about)}"
+
+
+def _range(versions: SpecifierSet) -> str:
+    """As people write it: from, then up to."""
+    return ",".join(sorted(map(str, versions), reverse=True))
+
+
+def _together(baselines: Sequence[Baseline]) -> Baseline:
+    """Several baselines as one. Raises BaselineError for what two of them say."""
+    if len(baselines) == 1:
+        return baselines[0]
+    accepted = _counted(each.accepted for each in baselines)
+    flaky = _counted(each.flaky for each in baselines)
+    names = " with ".join(str(each.path) for each in baselines)
+    try:
+        refuse_twice(names, accepted, flaky)
+    except BaselineError as failure:
+        raise BaselineError(f"{failure}; the entries are counted over all files") from None
+    return Baseline(Path(names), accepted, flaky)
+
+
+Entry = TypeVar("Entry", Accepted, Flaky)
+
+
+def _counted(files: Iterable[tuple[Entry, ...]]) -> tuple[Entry, ...]:
+    """The entries of all files, numbered through."""
+    found: list[Entry] = []
+    for entries in files:
+        before = found[-1].entry if found else 0
+        found += [replace(each, entry=before + each.entry) for each in entries]
+    return tuple(found)

@@ -1,0 +1,212 @@
+"""Accepted verdicts: what is known of one product, argued for, and checked to be still so.
+
+An entry excuses exactly one finding of one rule; it never hides the verdict. An entry whose rule now passes,
+whose date is past, or that fits nothing is itself a finding, so that the list cannot rot. Rules whose verdict
+alternates are reported apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+from conformance.evidence.kinds import Judged
+from conformance.evidence.results import RuleResult
+from conformance.evidence.verdicts import Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accepted:
+    """One accepted verdict.
+
+    `signature` is the finding's, `sentence` the sentence of the document that decides, `reading` how it
+    was read, `frame` an excerpt of the deciding frame. It holds for the `versions` (">=3.10,<3.11") of
+    `product`, through the day `expires`. `entry` counts the tables of the file; one for
+    several rules gives it to each.
+    """
+
+    rule: str
+    verdict: Verdict
+    signature: str
+    sentence: str
+    reading: str
+    frame: str
+    reason: str
+    product: str
+    versions: SpecifierSet
+    ticket: str | None = None
+    expires: date | None = None
+    entry: int = 0
+
+    def fits(self, test: Judged) -> bool:
+        """Whether `test` is the finding this entry is about."""
+        return (self.rule, self.verdict, self.signature) == (test.rule, test.verdict, test.signature)
+
+    def concerns(self, product: str, version: str) -> bool:
+        """Whether this entry is about `version` of `product`; a version without a number fits no range."""
+        return _concerns(self, product, version)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flaky:
+    """A rule whose verdict alternates between these `verdicts`, at least one of which blocks."""
+
+    rule: str
+    verdicts: tuple[Verdict, ...]
+    sentence: str
+    reason: str
+    product: str
+    versions: SpecifierSet
+    entry: int = 0
+
+    def covers(self, result: RuleResult) -> bool:
+        """Whether `result` is about this rule and every test of it came to one of the verdicts."""
+        return self.rule == result.rule and all(test.verdict in self.verdicts for test in result.tests)
+
+    def concerns(self, product: str, version: str) -> bool:
+        """Whether this entry is about `version` of `product`."""
+        return _concerns(self, product, version)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """Versions of a product that somebody has read: what is not accepted of them is unexpected."""
+
+    product: str
+    versions: SpecifierSet
+
+    def concerns(self, product: str, version: str) -> bool:
+        """Whether this is about `version` of `product`."""
+        return _concerns(self, product, version)
+
+
+def number_of(version: str) -> str:
+    """The number a version begins with; what a package or a build adds is not ordered. Empty without one."""
+    # A peer may call anything its version, thousands of digits too: that is no number.
+    number = re.match(r"\d{1,99}(\.\d{1,99})*(?!\d)", version)
+    return number[0] if number else ""
+
+
+def _concerns(entry: Accepted | Flaky | Read, product: str, version: str) -> bool:
+    number = number_of(version)
+    if not number or product.casefold() != entry.product.casefold():
+        return False
+    return entry.versions.contains(Version(number), prereleases=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The accepted verdicts of one file, the rules whose verdict alternates, and what was read beside."""
+
+    path: Path
+    accepted: tuple[Accepted, ...]
+    flaky: tuple[Flaky, ...] = ()
+    read: tuple[Read, ...] = ()
+
+    @property
+    def keys(self) -> tuple[Accepted | Flaky | Read, ...]:
+        """All that says which products and versions it is about."""
+        return (*self.accepted, *self.flaky, *self.read)
+
+
+@dataclass(frozen=True, slots=True)
+class Unexpected:
+    """A finding the baseline does not cover: the rule, what was found, one sentence about it."""
+
+    rule: str
+    verdict: Verdict
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineReport:
+    """How results stand to a baseline.
+
+    `excused` maps each excused rule to the entries that cover all its blocking findings. `failures` are
+    blocking verdicts no entry covers, `passes` accepted verdicts that no longer come, `stale` the
+    expired entries, `unmatched` entries that fit nothing. `elsewhere` counts the entries about another
+    product or version, `not_reached` those whose rule was not judged. `flaky` are the entries whose rule came
+    to one of the verdicts it may alternate between.
+    """
+
+    excused: Mapping[str, tuple[Accepted, ...]]
+    failures: tuple[Unexpected, ...]
+    passes: tuple[Unexpected, ...]
+    stale: tuple[Accepted, ...]
+    unmatched: tuple[Unexpected, ...]
+    elsewhere: int
+    not_reached: int
+    flaky: Mapping[str, Flaky] = field(default_factory=dict)
+
+
+def apply(
+    results: Iterable[RuleResult],
+    baseline: Baseline,
+    product: str,
+    version: str,
+    today: date,
+    catalogue: Collection[str],
+) -> BaselineReport:
+    """Hold `results` against `baseline` for `version` of `product` on the day `today`.
+
+    `catalogue` are the identities of all rules there are, selected or not. An `error` is never excused.
+    """
+    results = list(results)
+    concerned = [each for each in baseline.accepted if each.concerns(product, version)]
+    stale = tuple(each for each in concerned if each.expires is not None and each.expires < today)
+    valid = [each for each in concerned if each not in stale]
+    judged = {result.rule: result for result in results}
+    excused = {result.rule: cover for result in results if (cover := _cover(result, valid))}
+    reached = [(each, judged[each.rule]) for each in valid if each.rule in judged]
+    unused = [(each, result) for each, result in reached if not any(map(each.fits, result.tests))]
+    alternating = [each for each in baseline.flaky if each.concerns(product, version)]
+    flaky = {
+        each.rule: each for each in alternating if each.rule in judged and each.covers(judged[each.rule])
+    }
+    strangers = [each for each in valid if each.rule not in catalogue]
+    lost = [(each.rule, each.verdict) for each in strangers]
+    lost += [(each.rule, each.verdicts[0]) for each in alternating if each.rule not in catalogue]
+    return BaselineReport(
+        excused=excused,
+        failures=tuple(
+            Unexpected(each.rule, each.verdict, _uncovered(each, valid))
+            for each in results
+            if each.verdict.blocks and each.rule not in excused and each.rule not in flaky
+        ),
+        passes=tuple(
+            Unexpected(each.rule, result.verdict, f"accepted as {each.verdict}, but is {result.verdict} now")
+            for each, result in unused
+            if not result.verdict.blocks
+        ),
+        stale=stale,
+        unmatched=tuple(Unexpected(rule, verdict, "no document has this rule") for rule, verdict in lost)
+        + tuple(
+            Unexpected(each.rule, each.verdict, f"accepted for another finding: {each.signature}")
+            for each, result in unused
+            if result.verdict is Verdict.FAIL
+        ),
+        elsewhere=len(baseline.accepted) - len(concerned),
+        not_reached=len(valid) - len(reached) - len(strangers),
+        flaky=flaky,
+    )
+
+
+def _cover(result: RuleResult, entries: Iterable[Accepted]) -> tuple[Accepted, ...]:
+    """The entries that excuse every blocking test of `result`; none when one is left.
+
+    An error always is: no entry can name it.
+    """
+    open_tests = [test for test in result.tests if test.verdict.blocks]
+    fitting = tuple(each for each in entries if any(map(each.fits, open_tests)))
+    return fitting if all(any(each.fits(test) for each in fitting) for test in open_tests) else ()
+
+
+def _uncovered(result: RuleResult, entries: Collection[Accepted]) -> str:
+    left = [t for t in result.tests if t.verdict.blocks and not any(each.fits(t) for each in entries)]
+    return "; ".join(dict.fromkeys(test.signature or test.detail or str(test.verdict) for test in left))

@@ -1,0 +1,207 @@
+"""A baseline as a file: read strictly, and refused with a sentence that names the entry and what is wrong.
+
+A baseline is a TOML file of `[[accepted]]` tables. Each is about one finding of one rule, or of each of the
+`rules` that miss for one reason. `[[flaky]]` tables name rules whose verdict alternates; no rule may be both
+for the same version. `[[read]]` tables name products and versions that somebody has read, with nothing to
+accept of them.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, fields
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import Version
+
+from conformance.evidence.verdicts import Verdict
+from conformance.gate.baseline import Accepted, Baseline, Flaky, Read, number_of
+
+
+class BaselineError(Exception):
+    """A baseline cannot be used; the message names the file, the entry and what is wrong."""
+
+
+TABLES = {"accepted", "flaky", "read"}
+PERSONAL = ("sentence", "reason")
+"""What only a person can say: `baseline update` leaves it empty, and a gate refuses it so."""
+
+
+def load(path: Path, unfinished: bool = False) -> Baseline:
+    """Read the baseline at `path`; `unfinished` accepts entries that a person has not filled in yet.
+
+    Raises BaselineError with one sentence for whatever is wrong, naming file and entry.
+    """
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as failure:
+        raise BaselineError(f"{path}: cannot be read ({failure.strerror})") from None
+    except RecursionError:
+        raise BaselineError(f"{path}: not valid TOML: nested too deeply") from None
+    except ValueError as failure:  # TOML's own errors, duplicate keys among them, and not UTF-8
+        raise BaselineError(f"{path}: not valid TOML: {failure}") from None
+    if data.keys() - TABLES or not all(isinstance(each, list) for each in data.values()):
+        raise BaselineError(
+            f"{path}: only [[accepted]], [[flaky]] and [[read]] tables belong into a baseline"
+        )
+    accepted = tuple(
+        Accepted(**_entry(Accepted, each, f"{path}: entry {number}", unfinished), entry=number)
+        for number, table in enumerate(data.get("accepted", []), 1)
+        for each in _singly(table, f"{path}: entry {number}")
+    )
+    flaky = tuple(
+        Flaky(**_entry(Flaky, each, f"{path}: flaky entry {number}", unfinished), entry=number)
+        for number, table in enumerate(data.get("flaky", []), 1)
+        for each in _singly(table, f"{path}: flaky entry {number}")
+    )
+    read = tuple(
+        Read(**_entry(Read, each, f"{path}: read entry {number}", unfinished))
+        for number, table in enumerate(data.get("read", []), 1)
+        for each in _singly(table, f"{path}: read entry {number}")
+    )
+    explained = [each for each in accepted if each.reason]
+    _refuse_same(str(path), explained, "reason", lambda each: each.reason.casefold().split())
+    refuse_twice(str(path), accepted, flaky)
+    return Baseline(path, accepted, flaky, read)
+
+
+def refuse_twice(where: str, accepted: Iterable[Accepted], flaky: Iterable[Flaky]) -> None:
+    """Raises BaselineError for a finding that is accepted twice, or a rule that is flaky as well.
+
+    `where` names the file, or the files, in the message.
+    """
+    accepted = tuple(accepted)
+    _refuse_same(
+        where,
+        accepted,
+        "finding",
+        lambda each: (each.rule, each.verdict, each.signature, each.product.casefold(), each.versions),
+    )
+    _refuse_both(where, accepted, flaky)
+
+
+def _singly(table: object, where: str) -> list[dict[str, Any]]:
+    """The table of an entry as one table for each of its rules."""
+    if not isinstance(table, dict):
+        raise BaselineError(f"{where}: not a table")
+    if "rules" not in table:
+        return [table]
+    rules, shared = table["rules"], {name: value for name, value in table.items() if name != "rules"}
+    own = {"rule"} if isinstance(rules, list) else {"rule", "signature"}
+    if twice := sorted(own & shared.keys()):
+        raise BaselineError(f"{where}: {' and '.join(twice)} beside rules, which has that for each")
+    if isinstance(rules, dict) and rules:
+        return [shared | {"rule": rule, "signature": signature} for rule, signature in rules.items()]
+    if not isinstance(rules, list) or not rules or not all(isinstance(each, str) for each in rules):
+        raise BaselineError(
+            f"{where}: rules must be a list of rules, or a table of rules and their signatures"
+        )
+    if again := next((rule for rule in rules if rules.count(rule) > 1), None):
+        raise BaselineError(f"{where}: rules has {again} twice")
+    return [shared | {"rule": rule} for rule in rules]
+
+
+def _entry(cls: type[Any], table: Mapping[str, Any], where: str, unfinished: bool) -> dict[str, Any]:
+    """The values of an entry of this class, read from its table."""
+    where = f"{where} ({table.get('rule', 'no rule')})"
+    names = {each.name: each.default is MISSING for each in fields(cls) if each.name != "entry"}
+    if unknown := sorted(table.keys() - names.keys()):
+        raise BaselineError(f"{where}: unknown key {', '.join(unknown)}")
+    if missing := [name for name, required in names.items() if required and name not in table]:
+        raise BaselineError(f"{where}: {', '.join(missing)} missing")
+    empty = [name for name, value in table.items() if isinstance(value, str) and not value.strip()]
+    if unfinished:
+        empty = [name for name in empty if name not in PERSONAL]
+    if empty:
+        verb = "is" if len(empty) == 1 else "are"
+        raise BaselineError(f"{where}: {' and '.join(empty)} {verb} empty: somebody has to fill that in")
+    return {name: _READ.get(name, _text)(value, f"{where}: {name}") for name, value in table.items()}
+
+
+_ACCEPTABLE = (Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.NOT_RUN, Verdict.WARN)
+_ALTERNATING = (*_ACCEPTABLE, Verdict.PASS, Verdict.INFO, Verdict.INAPPLICABLE)
+
+
+def _text(value: object, where: str) -> str:
+    if not isinstance(value, str):
+        raise BaselineError(f"{where} must be a text")
+    return value
+
+
+def _verdict(value: object, where: str) -> Verdict:
+    if not isinstance(value, str) or value not in _ACCEPTABLE:
+        raise BaselineError(f"{where} {value!r} cannot be accepted, only {', '.join(_ACCEPTABLE)}")
+    return Verdict(value)
+
+
+def _verdicts(value: object, where: str) -> tuple[Verdict, ...]:
+    if not isinstance(value, list) or any(each not in _ALTERNATING for each in value):
+        raise BaselineError(f"{where} must be a list of {', '.join(_ALTERNATING)}")
+    found = tuple(dict.fromkeys(map(Verdict, value)))
+    if len(found) < 2 or not any(each.blocks for each in found):
+        raise BaselineError(f"{where} must be two or more, and one of them a blocking one")
+    return found
+
+
+def _range(value: object, where: str) -> SpecifierSet:
+    try:
+        versions = SpecifierSet(_text(value, where))
+        for each in versions:
+            each.contains("0")  # only now are its numbers read
+        return versions
+    except (InvalidSpecifier, ValueError):
+        raise BaselineError(f'{where} {value!r} is not a range like ">=3.10,<3.11"') from None
+
+
+def _day(value: object, where: str) -> date:
+    try:
+        day = date.fromisoformat(value) if isinstance(value, str) else value
+    except ValueError:
+        day = None
+    if not isinstance(day, date) or isinstance(day, datetime):
+        raise BaselineError(f"{where} {value!r} is not a date like 2026-12-31")
+    return day
+
+
+_READ: Mapping[str, Callable[[object, str], Any]] = {
+    "verdict": _verdict,
+    "verdicts": _verdicts,
+    "versions": _range,
+    "expires": _day,
+}
+
+
+def _refuse_same(where: str, accepted: Iterable[Accepted], what: str, key: Any) -> None:
+    seen: dict[str, int] = {}
+    for each in accepted:
+        first = seen.setdefault(repr(key(each)), each.entry)
+        if first != each.entry:
+            raise BaselineError(
+                f"{where}: entries {first} and {each.entry} have the same {what} ({each.rule})"
+            )
+
+
+def _refuse_both(where: str, accepted: Iterable[Accepted], flaky: Iterable[Flaky]) -> None:
+    for one in flaky:
+        others: list[tuple[str, Accepted | Flaky]] = [("entry", each) for each in accepted]
+        others += [("flaky entry", each) for each in flaky if each.entry < one.entry]
+        for what, other in others:
+            same = (one.rule, one.product.casefold()) == (other.rule, other.product.casefold())
+            if same and _overlap(one.versions, other.versions):
+                raise BaselineError(
+                    f"{where}: {what} {other.entry} and flaky entry {one.entry} are about the same rule and "
+                    f"versions ({one.rule})"
+                )
+
+
+def _overlap(one: SpecifierSet, other: SpecifierSet) -> bool:
+    """Whether some version is in both: if any is, then one at, or just above, a bound of either."""
+    bounds = {"0", *(number_of(each.version) for each in (*one, *other))} - {""}
+    near = [Version(text) for bound in bounds for text in (bound, f"{bound}.0.0.1")]
+    return any(
+        one.contains(each, prereleases=True) and other.contains(each, prereleases=True) for each in near
+    )

@@ -1,0 +1,256 @@
+"""Certified or not, met or not, and the exit status that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+
+from conformance.evidence.results import RuleResult
+from conformance.evidence.verdicts import Verdict
+from conformance.gate.baseline import BaselineReport
+from spec.rules import Level, Party, Rule, Testability
+
+
+class Exit(IntEnum):
+    """The exit status of a run."""
+
+    MET = 0
+    NOT_MET = 1
+    """Unexpected verdicts, or not certified."""
+    NOTHING = 2
+    """Wrong usage, or nothing was selected."""
+    UNREACHABLE = 3
+    """The target could not be reached or died."""
+
+
+GRAVEST = (Exit.UNREACHABLE, Exit.NOT_MET, Exit.NOTHING, Exit.MET)
+
+
+def gravest(statuses: Iterable[Exit]) -> Exit:
+    """What several runs come to together: the gravest of their statuses, NOTHING when there is none."""
+    found = set(statuses) or {Exit.NOTHING}
+    return next(each for each in GRAVEST if each in found)
+
+
+class Standing(StrEnum):
+    """What a run says of its target as a whole; each report shows one of these words."""
+
+    CERTIFIED = "certified"
+    NOT_CERTIFIED = "not certified"
+    PARTIAL = "partial"
+    """The run was cut short, or was about some of the rules only: it can certify nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a gate is not met, or why a run certifies nothing: the rule (if it is one), and a sentence."""
+
+    rule: str | None
+    sentence: str
+
+    def __str__(self) -> str:
+        return self.sentence if self.rule is None else f"{self.rule}: {self.sentence}"
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What a run comes to.
+
+    `certified` is about the whole catalogue at the level, `met` about what was asked: certification,
+    no blocking verdict among the selected rules, or (with a baseline) no unexpected verdict. `reasons`
+    say why not certified, `unexpected` what a baseline does not cover. `apart` are the rules this kind
+    of run cannot judge, `judged` counts those it was about, `sentence` sums up in plain words. `flaky` are
+    the findings on rules that a baseline lists as alternating. `notes` are sentences on the baselines that
+    were not applied.
+    """
+
+    certified: bool
+    met: bool
+    reasons: tuple[Reason, ...]
+    unexpected: tuple[Reason, ...]
+    apart: tuple[Rule, ...]
+    judged: int
+    exit_status: Exit
+    sentence: str
+    flaky: tuple[Reason, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def standing(self) -> Standing:
+        """Certified, not certified, or neither because the run is only a part."""
+        if self.certified:
+            return Standing.CERTIFIED
+        partial = any(reason.rule is None for reason in self.reasons) or not self.judged
+        return Standing.PARTIAL if partial else Standing.NOT_CERTIFIED
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How a run stands at one level: of `judged` rules at or above it, `against` block certification."""
+
+    level: Level
+    judged: int
+    against: int
+    standing: Standing
+
+
+def scores(
+    results: Sequence[RuleResult],
+    rules: Sequence[Rule],
+    selected: Collection[str] | None = None,
+    lost: str | None = None,
+    cut: str | None = None,
+) -> tuple[Score, ...]:
+    """The score at every level, strongest first; the arguments are those of `gate`."""
+    gates = [(each, gate(results, rules, each, selected=selected, lost=lost, cut=cut)) for each in Level]
+    return tuple(Score(level, at.judged, _against(at.reasons), at.standing) for level, at in gates)
+
+
+def _against(reasons: Iterable[Reason]) -> int:
+    return sum(reason.rule is not None for reason in reasons)
+
+
+def gate(
+    results: Iterable[RuleResult],
+    rules: Sequence[Rule],
+    level: Level,
+    role: Party = Party.SERVER,
+    selected: Collection[str] | None = None,
+    baseline: BaselineReport | None = None,
+    lost: str | None = None,
+    cut: str | None = None,
+    unread: str = "",
+) -> Gate:
+    """Judge `results` at `level` for a target in the `role`.
+
+    `rules` is the whole catalogue the certification is about, `selected` the identities that were asked
+    for (None: all), `baseline` what the accepted verdicts cover, `lost` why the target could not be
+    reached or when it died, `cut` why the run ended before its end (an interrupt, the total budget). With
+    `unread`, the sentence that nobody has read this version yet, findings are reported and do not gate.
+    """
+    by_rule = {result.rule: result for result in results}
+    concerned = [rule for rule in rules if level.covers(rule.level)]
+    narrowed = selected is not None and any(r.id not in selected for r in _scope(concerned, by_rule, role))
+    if narrowed:  # what was asked for by name counts at any level
+        concerned = [rule for rule in rules if rule.id in (selected or ())]
+    scope = _scope(concerned, by_rule, role)
+    blocking = [*_blocking(scope, by_rule), *_strangers(rules, by_rule)]
+    unexpected = blocking if baseline is None else _unexpected(blocking, baseline)
+    partial = (
+        [Reason(None, f"not a certification: {len(selected or ())} of {len(rules)} rules were selected")]
+        if narrowed
+        else []
+    )
+    ended = [Reason(None, why) for why in (lost, cut) if why is not None]
+    unexpected = ended if unread else [*ended, *unexpected]
+    reasons = (*ended, *partial, *blocking)
+    certified = bool(scope) and not reasons
+    exit_status = _exit(lost, scope, unexpected)
+    return Gate(
+        certified=certified,
+        met=exit_status is Exit.MET,
+        reasons=reasons,
+        unexpected=() if baseline is None else tuple(unexpected),
+        apart=tuple(rule for rule in concerned if _is_apart(rule, by_rule.get(rule.id), role)),
+        judged=len(scope),
+        exit_status=exit_status,
+        sentence="; ".join(
+            filter(None, (*_sentences(certified, level, role, reasons, unexpected, scope, baseline), unread))
+        ),
+        flaky=_flaky(by_rule, baseline),
+    )
+
+
+def _scope(rules: Iterable[Rule], results: Mapping[str, RuleResult], role: Party) -> list[Rule]:
+    """The rules that certification of the `role` hangs on."""
+    return [
+        rule
+        for rule in rules
+        if rule.judged in (role, Party.PEER) and not _is_apart(rule, results.get(rule.id), role)
+    ]
+
+
+def _is_apart(rule: Rule, result: RuleResult | None, role: Party) -> bool:
+    """Whether this kind of run cannot judge `rule`: the catalogue says so, and no test says more."""
+    beyond = rule.testability is Testability.UNTESTABLE or (
+        rule.testability is Testability.CLIENT and role is Party.SERVER
+    )
+    return beyond and (result is None or result.verdict in (Verdict.UNTESTABLE, Verdict.NOT_RUN))
+
+
+def _blocking(scope: Iterable[Rule], results: Mapping[str, RuleResult]) -> list[Reason]:
+    reasons = []
+    for rule in scope:
+        result = results.get(rule.id)
+        if result is None:
+            reasons.append(Reason(rule.id, "not-run: no verdict at all"))
+        elif result.verdict is Verdict.UNTESTABLE:
+            reasons.append(Reason(rule.id, "called untestable by its test, but not by the catalogue"))
+        elif result.verdict.blocks:
+            finding = result.signature or result.deciding.detail
+            reasons.append(
+                Reason(rule.id, f"{result.verdict}: {finding}" if finding else str(result.verdict))
+            )
+    return reasons
+
+
+def _strangers(rules: Iterable[Rule], results: Mapping[str, RuleResult]) -> list[Reason]:
+    known = {rule.id for rule in rules}
+    return [Reason(rule, "judged, but in no document") for rule in results if rule not in known]
+
+
+def _unexpected(blocking: Iterable[Reason], baseline: BaselineReport) -> list[Reason]:
+    known = {*baseline.excused, *baseline.flaky}
+    left = [reason for reason in blocking if reason.rule not in known]
+    findings = [Reason(each.rule, each.sentence) for each in (*baseline.passes, *baseline.unmatched)]
+    stale = [Reason(each.rule, f"the accepted verdict expired on {each.expires}") for each in baseline.stale]
+    return left + findings + stale
+
+
+def _flaky(results: Mapping[str, RuleResult], baseline: BaselineReport | None) -> tuple[Reason, ...]:
+    entries = baseline.flaky if baseline else {}
+    return tuple(
+        Reason(
+            rule, f"{results[rule].verdict} this time, known to alternate between {', '.join(each.verdicts)}"
+        )
+        for rule, each in entries.items()
+    )
+
+
+def _exit(lost: str | None, scope: Sequence[Rule], unexpected: Sequence[Reason]) -> Exit:
+    if lost is not None:
+        return Exit.UNREACHABLE
+    if not scope:
+        return Exit.NOTHING
+    return Exit.NOT_MET if unexpected else Exit.MET
+
+
+def _sentences(
+    certified: bool,
+    level: Level,
+    role: Party,
+    reasons: Iterable[Reason],
+    unexpected: Sequence[Reason],
+    scope: Sequence[Rule],
+    baseline: BaselineReport | None,
+) -> Iterable[str]:
+    """The gate in plain words, the answer first."""
+    general = [reason.sentence for reason in reasons if reason.rule is None]
+    blocked = _against(reasons)
+    if certified:
+        yield f"certified as {role} at level {level}: all {len(scope)} rules"
+    elif not scope:
+        yield "nothing that this run can judge was selected"
+    elif not general:
+        yield f"not certified as {role} at level {level}"
+    yield from general
+    if blocked:
+        yield f"{blocked} of {len(scope)} rules stand against it"
+    if baseline is not None and scope:
+        count = len(unexpected)
+        yield (
+            f"{count} unexpected against the baseline" if count else "nothing unexpected against the baseline"
+        )
+        if baseline.flaky:
+            yield f"{len(baseline.flaky)} flaky, reported apart"

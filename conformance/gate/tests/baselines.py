@@ -1,0 +1,49 @@
+"""What the committed lists say about the known targets, for the tests that run them."""
+
+from __future__ import annotations
+
+import tomllib
+from datetime import date
+from pathlib import Path
+
+from conformance.evidence.results import rule_results
+from conformance.evidence.stream import read, read_run
+from conformance.evidence.verdicts import Verdict
+from conformance.gate.baseline import Accepted, Unexpected, apply
+from conformance.gate.baseline_file import load
+from spec.catalogue import catalogue
+
+BASELINES = Path(__file__).parents[3] / "ci" / "baselines"
+NO_EVIDENCE = (Verdict.ERROR, Verdict.NOT_RUN, Verdict.INCONCLUSIVE, Verdict.INAPPLICABLE)
+
+
+def path_of(name: str) -> Path:
+    """The baseline called `name`."""
+    return BASELINES / f"{name}.toml"
+
+
+def rules_of(*protocols: str) -> set[str]:
+    """All rules of these protocols, of whichever document."""
+    return {rule.id for rule in catalogue().rules if rule.id.partition("/")[0] in protocols}
+
+
+def unexpected(run: Path, name: str) -> list[Unexpected | Accepted]:
+    """What a run found beyond the baseline called `name`, errors aside."""
+    results = rule_results(read(run))
+    told = read_run(run)
+    rules = {rule.id for rule in catalogue().rules}
+    accepted = load(path_of(name))
+    report = apply(results, accepted, told.product, told.version, date.today(), rules)
+    found = [each for each in report.failures if each.verdict not in NO_EVIDENCE]
+    return [*found, *report.passes, *report.unmatched, *report.stale]
+
+
+def unevidenced(run: Path) -> dict[str, str]:
+    """The rules a run could not evidence, with the verdict that says so."""
+    return {each.rule: str(each.verdict) for each in rule_results(read(run)) if each.verdict in NO_EVIDENCE}
+
+
+def admitted(target: str) -> dict[str, str]:
+    """The rules a target is known not to evidence, with the verdict their reason begins with."""
+    listed = tomllib.loads((BASELINES / "unevidenced.toml").read_text())[target]
+    return {rule: reason.partition(":")[0] for rule, reason in listed.items()}

@@ -1,0 +1,1 @@
+"""Prove the checks themselves: deviations, mutants, runs that must agree, fuzzing, costs."""

@@ -1,0 +1,110 @@
+"""`make bench`: what a run costs, and our codec beside others', all measured in one go.
+
+Prints a table; with an argument it also writes the figures as JSON to that file.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from conformance.proof.detection import judge_rule
+from harness.dialect import Figure, dialect
+from harness.targets.embedded import EmbeddedTarget
+from harness.targets.named import known_targets, target
+from scenarios.registry import checks
+from spec.catalogue import catalogue
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """How long `work` takes."""
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def command(*arguments: str) -> None:
+    """Run the command line quietly; its status is a verdict, not a fault."""
+    with tempfile.TemporaryDirectory() as scratch:
+        more = ["--output", f"{scratch}/run"] if arguments[0] == "run" else []
+        subprocess.run(
+            [sys.executable, "-m", "conformance.commands.cli", *arguments, *more],
+            stdout=subprocess.DEVNULL,
+            check=False,
+        )
+
+
+def runs() -> Iterator[tuple[str, float]]:
+    """Wall time of whole runs, in seconds."""
+    yield "run on embedded", seconds(lambda: command("run", "--level", "should"))
+    yield "detect in memory", seconds(lambda: command("detect"))
+    for known in known_targets():
+        if known.name.startswith("process:") and known.starts_here:
+            yield from broker_runs(known.name)
+
+
+def broker_runs(name: str) -> Iterator[tuple[str, float]]:
+    """A run that starts the broker itself, and one on a broker that is there already."""
+    whole = seconds(lambda: command("run", "--target", name, "--level", "should"))
+    yield f"run on {name}, its start included", whole
+    with target(name) as started:
+        if started.endpoint().tls:
+            return  # its authority is made at its start, and a URL alone does not carry it
+        url = started.endpoint().url(with_password=True)
+        arguments = ("run", "--target", url, "--level", "should", "--disruptive")
+        yield f"run on {name}, already started, without a restart", seconds(lambda: command(*arguments))
+
+
+def per_rule() -> Iterator[tuple[str, float]]:
+    """What judging a rule costs in memory over a bare handshake, in milliseconds."""
+    rules = [rule for rule in catalogue().rules if checks().of(rule.id)]
+    for rule in rules:
+        judge_rule(rule, EmbeddedTarget())
+    judging = seconds(lambda: [judge_rule(rule, EmbeddedTarget()) for rule in rules]) / len(rules)
+    protocol = dialect(rules[0].document)
+    handshake = seconds(lambda: [protocol.probe(EmbeddedTarget()) for _ in rules]) / len(rules)
+    yield "bare handshake in memory", handshake * 1e3
+    yield "judging one rule in memory", judging * 1e3
+    yield "overhead per rule", (judging - handshake) * 1e3
+
+
+def main(path: str | None = None) -> None:
+    """Measure and print; write JSON to `path`."""
+    console = Console()
+    told: dict[str, Any] = {"machine": platform.machine(), "python": platform.python_version()}
+    console.print("codec, µs for one call (ours, theirs, factor)", style="bold")
+    documents = [document.prefix for document in catalogue().documents]
+    beside: list[Figure] = [figure for each in documents for figure in dialect(each).benchmarks()]
+    table = Table(box=None)
+    for figure in beside:
+        factor = figure.theirs / figure.ours
+        table.add_row(
+            figure.what, f"{figure.ours:.2f}", f"{figure.peer} {figure.theirs:.2f}", f"{factor:.1f}×"
+        )
+    console.print(table)
+    told["codec"] = [
+        {"what": each.what, "ours": each.ours, each.peer: each.theirs, "factor": each.theirs / each.ours}
+        for each in beside
+    ]
+    for key, unit, figures in (("judging", "ms", per_rule()), ("runs", "s", runs())):
+        console.print(f"{key}, {unit}", style="bold")
+        told[key] = {}
+        for what, figure_ in figures:
+            console.print(f"  {what}: {figure_:.2f} {unit}", highlight=False)
+            told[key][what] = figure_
+    if path:
+        Path(path).write_text(json.dumps(told, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:2])

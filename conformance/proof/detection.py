@@ -1,0 +1,257 @@
+"""Does a check fail when it should? Every rule is judged on peers that break it, and must notice.
+
+A deviation is killed when its own rule's check gives the expected verdict: not by a crash, not by a
+time-out. Which other rules it may touch is computed from what their checks use of a clean peer; of the
+rest a sample is judged as well, and must not change.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import random
+import secrets
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from conformance.engine.cases import Case, cases
+from conformance.engine.judge import MISSED, Judge, TargetDied
+from conformance.engine.passive import conclude_breached, conclude_passive, give_occasion, sighted
+from conformance.evidence.stream import AnyEvent, Judged, Line
+from conformance.evidence.verdicts import Verdict, fold
+from harness.dialect import dialect, protocol
+from harness.peers.deviation import Deviation
+from harness.targets.embedded import EmbeddedTarget
+from harness.targets.target import Target
+from harness.wire.journal import Event
+from harness.wire.transport import Unreachable
+from scenarios.registry import Scenario, Watch, checks
+from spec.rules import Level, Rule
+
+SAMPLE = 0.05
+"""Share of the rules a deviation cannot touch that are judged all the same."""
+MANY = 40
+"""Of more rules than that which a deviation may touch (nearly all, if it breaks the log-in) so many are
+judged once its own check has noticed it: they decide nothing then, and only tell what else it shows in."""
+
+
+class Fate(StrEnum):
+    """What became of a deviation."""
+
+    KILLED = "killed"
+    """Its own rule's check gave the expected verdict."""
+    ELSEWHERE = "by another only"
+    """Its own rule's check noticed nothing or gave another verdict, but another rule's did."""
+    ERROR = "by error"
+    """It only broke the check's set-up, or the peer."""
+    SURVIVED = "survived"
+    """Nobody noticed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Detected:
+    """A deviation, what its rule came to `clean` and with it (`seen`), and who else changed.
+
+    `touched` are other rules that could and did turn worse (see MANY), of `touchable` that could; `too_wide`
+    those that could not and still did.
+    """
+
+    rule: Rule
+    deviation: Deviation
+    fate: Fate
+    clean: Judged
+    seen: Judged
+    touched: tuple[str, ...] = ()
+    touchable: int = 0
+    too_wide: tuple[str, ...] = ()
+
+    @property
+    def sampled(self) -> bool:
+        """Whether only some of the rules that it could touch were judged."""
+        return self.touchable > MANY and self.fate not in (Fate.SURVIVED, Fate.ELSEWHERE)
+
+
+@dataclass
+class Memory:
+    """Evidence that is kept in memory, for judging that nobody will audit."""
+
+    lines: list[Line] = field(default_factory=list)
+    _test: str | None = None
+
+    def write(self, event: AnyEvent) -> None:
+        """Keep an event."""
+        self.lines.append(Line(0.0, "main", len(self.lines) + 1, self._test, event))
+
+    @contextmanager
+    def test(self, test: str, rule: str) -> Iterator[None]:
+        """Stamp what is written inside; `rule` is in the test's identity already."""
+        del rule
+        before, self._test = self._test, test
+        try:
+            yield
+        finally:
+            self._test = before
+
+    @property
+    def exchange(self) -> list[Event]:
+        """The events of the harness."""
+        return [line.event for line in self.lines]  # type: ignore[misc]
+
+
+Build = Callable[[object], Target]
+"""Makes a fresh target with a deviation's change (None: a clean one)."""
+
+
+def judge_rule(rule: Rule, goal: Target, evidence: Memory | None = None, bare: bool = False) -> Judged:
+    """Judge all checks of one rule on a target; the judgement that decides the rule's verdict.
+
+    A `bare` judgement leaves out what only those need who read the evidence.
+    """
+    evidence = evidence or Memory()
+    with goal:
+        # Names of its own each time: several judgements may share a real broker.
+        prefix = f"detect-{secrets.token_hex(4)}"
+        judge = Judge(goal, evidence, prefix, lively=False, only=rule.id if bare else "")
+        judged = [_judge(case, judge, evidence) for case in cases([rule], checks())]
+    come_to = {rule.id: fold(each.verdict for each in judged)}
+    judged += conclude_breached([rule], sighted(evidence.lines), come_to)
+    worst = fold(each.verdict for each in judged)
+    return next(each for each in judged if each.verdict is worst)
+
+
+def _judge(case: Case, judge: Judge, evidence: Memory) -> Judged:
+    try:
+        match case.check:
+            case None:
+                return case.unchecked()
+            case Watch() as watch:
+                give_occasion(watch, judge)
+                return conclude_passive(case.rule, watch, sighted(evidence.lines).get(case.rule.id, ()))
+            case Scenario(exclusive=True) as scenario:
+                if why := judge.missing(scenario):
+                    return case.not_run(why)
+                return judge.exclusive([(case.rule, scenario)])[0]
+            case scenario:
+                return judge.judge(case.rule, scenario)
+    except (TargetDied, Unreachable) as failure:
+        return Judged(test=case.id, rule=case.rule.id, verdict=Verdict.ERROR, detail=str(failure))
+    except Exception as failure:
+        # A peer with a fault may break altogether, where no scenario's step is to blame.
+        cause = "".join(traceback.format_exception(failure))
+        return Judged(test=case.id, rule=case.rule.id, verdict=Verdict.ERROR, detail="broke", cause=cause)
+
+
+def in_memory(change: object) -> EmbeddedTarget:
+    """A fresh reference peer in memory."""
+    return EmbeddedTarget(change)
+
+
+@dataclass
+class Bench:
+    """The clean verdicts and footprints of all rules with a check, and the deviations to try.
+
+    `build` makes the peers that are judged; footprints are always taken in memory.
+    """
+
+    build: Build = in_memory
+    clean: dict[str, Judged] = field(default_factory=dict)
+    footprints: dict[str, Any] = field(default_factory=dict)
+    rules: dict[str, Rule] = field(default_factory=dict)
+
+    def prepare(self, rules: Iterable[Rule]) -> Iterator[Rule]:
+        """Judge each rule that has a check on a clean peer; yields them as it goes."""
+        for rule in rules:
+            if not checks().of(rule.id):
+                continue
+            goal, evidence = EmbeddedTarget(), Memory()
+            self.rules[rule.id] = rule
+            self.clean[rule.id] = judge_rule(rule, goal, evidence)
+            spoken = dialect(rule.document)
+            self.footprints[rule.id] = spoken.footprint(goal.peer(rule.document), evidence.exchange)
+            yield rule
+
+    def detect(self, deviation: Deviation, others: bool = True) -> Detected:
+        """Judge a deviation's own rule with it, and (with `others`) every rule it may touch."""
+        rule, clean = self.rules[deviation.rule], self.clean[deviation.rule]
+        seen = judge_rule(rule, self.build(deviation.change))
+        found = fate(rule, clean, seen)
+        if not others:
+            return Detected(rule, deviation, found, clean, seen)
+        # The same samples every time, others for each deviation.
+        chance = random.Random(f"{deviation.rule} {deviation.says}")
+        may, rest = self._split(deviation)
+        some = may if found is Fate.SURVIVED else chance.sample(may, min(len(may), MANY))
+        touched = tuple(each for each in sorted(some) if self._worse(each, deviation))
+        control = chance.sample(rest, round(len(rest) * SAMPLE))
+        too_wide = tuple(each for each in sorted(control) if self._worse(each, deviation))
+        if found is Fate.SURVIVED and touched:
+            found = Fate.ELSEWHERE
+        return Detected(rule, deviation, found, clean, seen, touched, len(may), too_wide)
+
+    def detect_all(self, wanted: Sequence[Deviation], others: bool, processes: int) -> Iterator[Detected]:
+        """Detect each deviation in order, in that many processes at once (1: in this one)."""
+        if processes == 1 or "fork" not in multiprocessing.get_all_start_methods():
+            yield from (self.detect(deviation, others) for deviation in wanted)
+            return
+        # Forked children have clean verdicts and deviations already; only what they found comes back.
+        context = multiprocessing.get_context("fork")
+        _INHERITED[:] = [self, wanted, others]
+        with context.Pool(processes) as pool:
+            # One by one: the few that take long in real time stand together.
+            found = pool.imap(_detect_number, range(len(wanted)))
+            for deviation, (fate_, seen, touched, touchable, too_wide) in zip(wanted, found, strict=True):
+                rule = self.rules[deviation.rule]
+                clean = self.clean[rule.id]
+                yield Detected(rule, deviation, fate_, clean, seen, touched, touchable, too_wide)
+
+    def _split(self, deviation: Deviation) -> tuple[list[str], list[str]]:
+        """The other rules of the protocol: those it may touch, and those it cannot."""
+        own = self.rules[deviation.rule]
+        spoken, name = dialect(own.document), protocol(own.document)
+        others = [each for each in self.rules.values() if protocol(each.document) == name and each is not own]
+        may: list[str] = []
+        rest: list[str] = []
+        for each in others:
+            met = spoken.touches(deviation.change, self.footprints[each.id])
+            (may if met else rest).append(each.id)
+        return may, rest
+
+    def _worse(self, identity: str, deviation: Deviation) -> bool:
+        clean = self.clean[identity]
+        seen = judge_rule(self.rules[identity], self.build(deviation.change), bare=True)
+        return seen.verdict is not clean.verdict and fold([seen.verdict, clean.verdict]) is seen.verdict
+
+
+_INHERITED: list[Any] = []
+
+
+def _detect_number(number: int) -> tuple[Fate, Judged, tuple[str, ...], int, tuple[str, ...]]:
+    bench, wanted, others = _INHERITED
+    found = bench.detect(wanted[number], others)
+    return found.fate, found.seen, found.touched, found.touchable, found.too_wide
+
+
+def fate(rule: Rule, clean: Judged, seen: Judged) -> Fate:
+    """What became of a deviation, from its rule's verdict without and with it."""
+    if seen.verdict is Verdict.ERROR:
+        return Fate.ERROR
+    told = [(each.verdict, each.signature, each.detail) for each in (clean, seen)]
+    if told[0] == told[1]:
+        return Fate.SURVIVED
+    if rule.level is Level.MAY or seen.verdict is MISSED[rule.level]:
+        return Fate.KILLED
+    return Fate.SURVIVED
+
+
+def deviations(rules: Iterable[Rule]) -> list[Deviation]:
+    """All deviations of these rules, in order."""
+    return [each for rule in rules for each in checks().deviations.get(rule.id, ())]
+
+
+def missing_deviations(rules: Sequence[Rule]) -> list[str]:
+    """Rules that have a check but nothing that proves it can fail."""
+    known = checks()
+    return [rule.id for rule in rules if known.of(rule.id) and not known.deviations.get(rule.id)]

@@ -1,0 +1,60 @@
+"""Table mutants and agreeable fakes: what no scenario's author had in mind must be noticed as well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from conformance.evidence.stream import Judged
+from conformance.evidence.verdicts import Verdict, fold
+from conformance.proof.detection import Bench, in_memory, judge_rule
+from harness.dialect import dialect, protocol
+from harness.peers.deviation import Mutant
+from spec.rules import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Mutated:
+    """A mutant and the rule whose check noticed it first (None: it survived), with what that came to."""
+
+    mutant: Mutant[object]
+    noticed: str | None
+    seen: Judged | None
+
+
+def mutate(document: str, bench: Bench) -> Iterator[Mutated]:
+    """Judge every mutant of a document's reference peer by the rules that use the mutated row.
+
+    `bench` must be prepared. A mutant is noticed when some rule's verdict gets worse, set-up errors aside:
+    those only count when nothing better notices it.
+    """
+    spoken = dialect(document)
+    for mutant in spoken.mutants():
+        using = [
+            rule
+            for rule in bench.rules.values()
+            if protocol(rule.document) == document
+            and spoken.touches(mutant.change, bench.footprints[rule.id])
+        ]
+        yield _first_to_notice(mutant, using, bench)
+
+
+def _first_to_notice(mutant: Mutant[object], rules: Iterable[Rule], bench: Bench) -> Mutated:
+    by_error: Mutated | None = None
+    for rule in rules:
+        clean, seen = bench.clean[rule.id], judge_rule(rule, in_memory(mutant.change), bare=True)
+        if seen.verdict is clean.verdict or fold([seen.verdict, clean.verdict]) is not seen.verdict:
+            continue
+        if seen.verdict is not Verdict.ERROR:
+            return Mutated(mutant, rule.id, seen)
+        by_error = by_error or Mutated(mutant, rule.id, seen)
+    return by_error or Mutated(mutant, None, None)
+
+
+def passes_on_fakes(document: str, rules: Iterable[Rule]) -> Iterator[tuple[str, str]]:
+    """The fakes of a document's protocol, each with the rules that pass on it."""
+    chosen = list(rules)
+    for name, change in dialect(document).fakes().items():
+        for rule in chosen:
+            if judge_rule(rule, in_memory(change), bare=True).verdict is Verdict.PASS:
+                yield name, rule.id

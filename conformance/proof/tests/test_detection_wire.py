@@ -1,0 +1,151 @@
+"""Detection where the point is the socket: over TCP with latency, and as a proxy before RabbitMQ."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+
+import pytest
+
+from conformance.evidence.verdicts import Verdict
+from conformance.proof.detection import Bench, Fate, deviations, fate, judge_rule
+from harness.peers.proxy import BeforeServer, ProxiedTarget
+from harness.targets.embedded import ServedTarget
+from harness.targets.target import Target
+from scenarios.registry import Scenario, checks
+from spec.catalogue import catalogue
+from spec.rules import Rule
+
+LATENCY = 0.02
+RULES = catalogue().rules
+DOCUMENTS = {rule.document for rule in RULES}
+
+
+def test_over_tcp_with_latency_the_table_is_the_same() -> None:
+    bench = Bench(lambda change: ServedTarget(change, latency=LATENCY))
+    list(bench.prepare(RULES))
+    wanted = deviations(RULES)
+    found = list(bench.detect_all(wanted, others=False, processes=32))
+    assert len(found) == len(wanted)
+    alive = [
+        f"{each.rule.id}: {each.deviation.says}: {each.seen}"
+        for each in found
+        if each.fate is not Fate.KILLED
+    ]
+    assert alive == []
+
+
+def quick(rule: Rule) -> bool:
+    """Whether a rule's scenarios neither wait for seconds nor need the broker to themselves."""
+    return all(
+        isinstance(check, Scenario) and not (check.slow or check.exclusive or check.alone or check.disruptive)
+        for check in checks().of(rule.id)
+    )
+
+
+def interposed() -> list[tuple[Rule, str, BeforeServer]]:
+    return [
+        (rule, deviation.says, deviation.change)
+        for rule in RULES
+        if quick(rule)
+        for deviation in checks().deviations.get(rule.id, ())
+        if hasattr(deviation.change, "before")
+    ]
+
+
+RULES_EACH = 20
+"""Rules of each document whose deviations are tried before RabbitMQ: the same ones every time."""
+
+
+def chosen() -> list[Rule]:
+    able: dict[str, dict[str, Rule]] = {}
+    for rule, _, _ in interposed():
+        able.setdefault(rule.document, {})[rule.id] = rule
+    return [
+        rule
+        for document, rules in able.items()
+        for rule in random.Random(document).sample(list(rules.values()), RULES_EACH)
+    ]
+
+
+UNSEEN = {
+    ("0-9-1/grammar/channel.flow.truncated", "makes up what is missing"): (
+        "what it makes up stops deliveries, which RabbitMQ does not implement: it answers with 540"
+    ),
+    ("0-9-1/grammar/exchange.declare.truncated", "makes up what is missing"): (
+        "what it makes up has a type of exchange that RabbitMQ does not know: it answers with 503"
+    ),
+    ("0-9-1/grammar/exchange.declare.overlong", "makes up what is missing"): (
+        "what it makes up has a type of exchange that RabbitMQ does not know: it answers with 503"
+    ),
+    ("0-9-1/grammar/basic.recover.truncated", "makes up what is missing"): (
+        "what it makes up is Recover without requeue, which RabbitMQ does not implement: it answers with 540"
+    ),
+    ("0-9-1/grammar/basic.return.reply-code.carries", "gives another code"): (
+        "it is about a message that was immediate, which RabbitMQ does not implement: it answers with 540"
+    ),
+    ("1-0/2.4.3.close-answered", "says something behind its close"): (
+        "it speaks where the server ends the stream, and RabbitMQ leaves that to us after both closes"
+    ),
+    ("1-0/2.7.1.channel-max-respected", "answers on the number it hears"): (
+        "it needs a channel above ours, and RabbitMQ repeats our channel-max as its own"
+    ),
+}
+"""Deviations that nobody can see before RabbitMQ, and why; before the reference peer all of them are seen."""
+
+
+@pytest.mark.broker("rabbitmq")
+def test_deviations_before_rabbitmq_are_killed(rabbitmq: Target) -> None:
+    tried, alive = set(), {}
+    for rule in chosen():
+        clean = judge_rule(rule, ProxiedTarget(rabbitmq, None))
+        if clean.verdict is not Verdict.PASS:
+            continue  # where RabbitMQ itself misses the rule nothing can be told from its deviation
+        for _, says, change in (each for each in interposed() if each[0] is rule):
+            tried.add((rule.id, says))
+            seen = judge_rule(rule, ProxiedTarget(rabbitmq, change))
+            if fate(rule, clean, seen) is not Fate.KILLED:
+                alive[rule.id, says] = seen
+    for document in DOCUMENTS:
+        assert sum(catalogue()[rule].document == document for rule, _ in tried) >= 12
+    assert alive.keys() == UNSEEN.keys() & tried, alive
+
+
+AT_THE_DOOR: Mapping[str, tuple[str, ...]] = {
+    "0-9-1/prose/4.2.3.connection-frames-on-zero": (
+        "starts on channel 1", "tunes on channel 7", "opens on channel 1",
+    ),
+    "0-9-1/prose/4.2.3.frame-layout": ("has a type of its own before Start",),
+    "0-9-1/prose/4.2.3.frame-end-is-ce": ("ends Start with zero", "ends Tune with zero"),
+    "0-9-1/prose/2.2.4.handshake-in-order": ("starts twice", "tunes twice", "opens twice"),
+    "0-9-1/prose/2.2.4.mechanisms-listed": ("lists none",),
+    "0-9-1/connection.tune.frame-max.minimum": ("proposes frames that are too small",),
+    "0-9-1/prose/1.4.2.version-written-out": ("writes it as 9-1",),
+    "0-9-1/prose/2.3.5.1.one-command-per-frame": (
+        "starts without locales",
+        "starts and says more",
+        "starts with text for its properties",
+        "tunes without a heartbeat",
+        "says what nobody knows before Tune",
+    ),
+    "0-9-1/prose/4.2.1.table-types-understood": ("has a type of its own",),
+}  # fmt: skip
+"""What a server may do wrong when a connection is opened; all of it can be seen at once."""
+
+
+@pytest.mark.broker("rabbitmq")
+@pytest.mark.parametrize("identity", AT_THE_DOOR)
+def test_before_rabbitmq_too_the_rule_that_is_broken_at_the_door_is_red(
+    rabbitmq: Target, identity: str
+) -> None:
+    rule = catalogue()[identity]
+    changes = {each.says: each.change for each in checks().deviations[identity]}
+    clean = judge_rule(rule, ProxiedTarget(rabbitmq, None))
+    assert clean.verdict is Verdict.PASS
+    for says in AT_THE_DOOR[identity]:
+        seen = judge_rule(rule, ProxiedTarget(rabbitmq, changes[says]))
+        assert fate(rule, clean, seen) is Fate.KILLED, (says, seen)
+
+
+def test_every_exception_is_about_a_deviation() -> None:
+    assert {(rule.id, says) for rule, says, _ in interposed()} >= UNSEEN.keys()

@@ -1,0 +1,1 @@
+"""Tell a run: reports for people and for machines."""

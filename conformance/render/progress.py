@@ -1,0 +1,74 @@
+"""Progress of a run, instead of pytest's own report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from conformance.engine.plugin import RUN
+from conformance.evidence.printable import printable
+
+
+class Follower:
+    """Replaces pytest's terminal reporter, and is told how far the run is."""
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Take the terminal reporter out; the target has been started by now."""
+        reporter = config.pluginmanager.getplugin("terminalreporter")
+        if reporter is not None:
+            config.pluginmanager.unregister(reporter)
+        run = config.stash.get(RUN, None)
+        self.begin(len(run.cases()) if run else 0)
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Move on by one case."""
+        told = dict(report.user_properties)
+        if report.when == "call" and "rule" in told:
+            self.move(told["verdict"], told["rule"])
+
+    def pytest_unconfigure(self) -> None:
+        """Nothing more comes."""
+        self.end()
+
+    def begin(self, total: int) -> None:
+        """The target is there; `total` cases are to be judged."""
+
+    def move(self, verdict: str, rule: str) -> None:
+        """One more case was judged."""
+
+    def end(self) -> None:
+        """The run is over."""
+
+
+class Quiet(Follower):
+    """A bar that shows what was judged last; on a console that is no terminal it prints nothing."""
+
+    def __init__(self, console: Console) -> None:
+        self._bar = Progress(
+            TextColumn("judging"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[last]}"),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task = self._bar.add_task("", last="")
+
+    def begin(self, total: int) -> None:
+        """Show the bar."""
+        self._bar.update(self._task, total=total)
+        self._bar.start()
+
+    def move(self, verdict: str, rule: str) -> None:
+        """Move on by one case."""
+        self._bar.update(self._task, advance=1, last=printable(f"{verdict:12} {rule}"))
+
+    def end(self) -> None:
+        """Clear the bar away."""
+        self._bar.stop()

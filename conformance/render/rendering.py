@@ -1,0 +1,80 @@
+"""Writes the reports of a run from its evidence: one table of them, for a run's end and for `render`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from conformance.evidence.folder import relist
+from conformance.evidence.stream import EvidenceError, State, read, read_run, verify
+from conformance.render import terminal
+from conformance.render.allure import FOLDER, write_allure
+from conformance.render.badge import badge
+from conformance.render.junit import junit
+from conformance.render.report import Render, Report, report_of
+from conformance.render.summary import github, gitlab
+from conformance.render.tap import tap
+from harness.dialect import dialect
+from spec.catalogue import catalogue
+
+TEXTS: dict[str, tuple[str, Render]] = {
+    "junit": ("junit.xml", junit),
+    "github": ("summary.github.md", github),
+    "gitlab": ("summary.gitlab.md", gitlab),
+    "tap": ("report.tap", tap),
+    "badge": ("badge.svg", badge),
+}
+"""The reports that are one text: the file in the run's folder, and what writes it."""
+
+
+def named(protocol: str, octets: bytes) -> Iterable[tuple[int, int, str, Any]]:
+    """The fields of octets, as the dialect of `protocol` names them."""
+    return [(each.offset, each.length, each.name, each.value) for each in dialect(protocol).annotate(octets)]
+
+
+def render_files(report: Report, folder: Path) -> list[Path]:
+    """Write every report that is a file into `folder`; gives the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = write_allure(report, folder / FOLDER)
+    for name, render in TEXTS.values():
+        (folder / name).write_text(render(report), encoding="utf-8")
+        written.append(folder / name)
+    return written
+
+
+def render_run(run: Path, form: str | None, output: Path | None, console: Console) -> None:
+    """Render the run in folder `run`: the report `form` on standard output, or all as files in `output`.
+
+    Raises EvidenceError for evidence that is damaged, or that is not as the run left it: no report may
+    lend its looks to that.
+    """
+    report = load(run)
+    if form == "terminal":
+        rules = tuple(report.rules.values())
+        terminal.report(report.results, rules, report.lines, report.gate, console, named, report.name)
+    elif form in TEXTS:
+        click.echo(TEXTS[form][1](report), nl=False)
+    else:
+        folder = output or run
+        written = write_allure(report, folder / FOLDER) if form else render_files(report, folder)
+        if folder == run:
+            relist(run, written)
+        tops = sorted({folder / path.relative_to(folder).parts[0] for path in written})
+        click.echo("\n".join(map(str, tops)))
+
+
+def load(run: Path) -> Report:
+    """The run in folder `run`, ready to be rendered. Raises EvidenceError as `render_run` does."""
+    checked = verify(run)
+    if checked.state is State.TAMPERED:
+        raise EvidenceError(f"{run} is not rendered. {checked.sentence}")
+    try:
+        began = datetime.fromisoformat(read_run(run).started).timestamp()
+    except ValueError as failure:
+        raise EvidenceError(f"{run}: the run does not say when it started ({failure})") from None
+    return report_of(read(run), catalogue().rules, str(run), began, named)

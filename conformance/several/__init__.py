@@ -1,0 +1,1 @@
+"""Judge several targets at once."""

@@ -1,0 +1,228 @@
+"""The whole way on a real RabbitMQ: verdicts, capture, and nothing left behind however a run ends."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conformance.engine.leftovers import declared
+from conformance.evidence.results import rule_results
+from conformance.evidence.stream import State, read, read_run, verify
+from conformance.evidence.verdicts import Verdict
+from conformance.gate.tests.baselines import admitted, path_of, rules_of, unevidenced, unexpected
+from conformance.tests.commands import Command, command_line, environment
+from harness.amqp0_9_1.client.broker import Broker
+from harness.amqp0_9_1.client.outcomes import Received
+from harness.amqp0_9_1.wire.vocabulary import Channel, Exchange, Queue
+from harness.play.context import Context
+from harness.targets.target import Target
+from harness.wire.journal import Event
+
+pytestmark = [pytest.mark.broker("rabbitmq"), pytest.mark.minutes]
+
+
+class Unkept:
+    def write(self, event: Event) -> None:
+        pass
+
+
+def verdicts(run: Path) -> dict[str, tuple[Verdict, str]]:
+    return {result.rule: (result.verdict, result.signature) for result in rule_results(read(run))}
+
+
+def url(target: Target) -> str:
+    return target.endpoint().url(with_password=True)
+
+
+def broker_of(target: Target) -> Broker:
+    return Broker(lambda: target.connect("0-9-1"), target.endpoint(), Context(Unkept(), "look"), "0-9-1")
+
+
+def surviving(target: Target, run: Path) -> list[str]:
+    """Which of the names a run has kept exist on the target."""
+    broker = broker_of(target)
+    found = []
+    for kind, name in declared(read(run)).get("0-9-1", []):
+        channel = broker.channel()
+        channel.send(
+            Queue.Declare(name, passive=True) if kind == "queue" else Exchange.Declare(name, passive=True)
+        )
+        seen = channel.connection.link.next(channel.number, 5.0)
+        channel.connection.link.acknowledge_close(seen)
+        if not (isinstance(seen, Received) and isinstance(seen.method, Channel.Close)):
+            found.append(name)
+    broker.hang_up()
+    return found
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("rabbitmq") / "run"
+    subprocess.run(
+        command_line(
+            "run", "--target", "process:rabbitmq", "--baseline", path_of("rabbitmq-3.10"), "--output", folder
+        ),
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        check=True,  # the gate is met, with what is known
+    )
+    return folder
+
+
+def test_every_rule_has_a_verdict_and_none_is_an_error(run: Path) -> None:
+    found = verdicts(run)
+    assert found.keys() == rules_of("0-9-1", "1-0")
+    assert {rule: each for rule, each in found.items() if each[0] is Verdict.ERROR} == {}
+    assert verify(run).state is State.OK
+    assert read_run(run).product == "RabbitMQ"
+
+
+def test_every_finding_is_in_the_baseline(run: Path) -> None:
+    assert unexpected(run, "rabbitmq-3.10") == []
+    assert unevidenced(run) == admitted("process-rabbitmq")
+
+
+def test_the_broker_was_restarted_once(run: Path) -> None:
+    assert [line.kind for line in read(run)].count("target-restarted") == 1
+    assert verdicts(run)["0-9-1/queue.declare.durable.persistence"][0] is Verdict.PASS
+
+
+def test_one_by_one_in_another_order_the_verdicts_are_the_same_and_nothing_is_left(
+    run: Path, rabbitmq: Target, amqp_conformance: Command, tmp_path: Path
+) -> None:
+    alone, at = tmp_path / "run", url(rabbitmq)
+    amqp_conformance(
+        "run", "--target", at, "--disruptive", "--output", alone, "--parallel", "0", "--shuffle", "3",
+        "--budget", "1800",
+    )  # fmt: skip
+    # A URL has no facilities: what needs one is not-run, everything else is as before.
+    before, found = verdicts(run), verdicts(alone)
+    other = {rule: each for rule, each in found.items() if each[0] is not Verdict.NOT_RUN}
+    assert other == {rule: before[rule] for rule in other}
+    left_out = [each.deciding for each in rule_results(read(alone)) if each.rule not in other]
+    assert [each.test for each in left_out if "the target has no facility" not in each.detail] == []
+    assert surviving(rabbitmq, alone) == []
+
+
+def test_the_password_is_nowhere_in_the_run(
+    rabbitmq: Target, amqp_conformance: Command, tmp_path: Path
+) -> None:
+    made = rabbitmq.use("restricted-user")
+    endpoint = rabbitmq.endpoint()
+    secret = made["password"]
+    address = f"amqp://{made['user']}:{secret}@{endpoint.host}:{endpoint.port}"
+    amqp_conformance("run", "channel.open.state", "--target", address, "--output", tmp_path / "run")
+    forms = (secret.encode(), secret.encode().hex().encode())
+    user = made["user"].encode()
+    for path in (tmp_path / "run").rglob("*"):
+        if path.is_dir():
+            continue
+        content = path.read_bytes().replace(user, b"").replace(user.hex().encode(), b"")
+        assert not any(form in content for form in forms), path.name
+
+
+def test_wireshark_reads_every_packet(run: Path) -> None:
+    if shutil.which("tshark") is None:
+        if os.environ.get("AMQP_CONFORMANCE_REQUIRE_BROKERS"):
+            pytest.fail("tshark is not installed")
+        pytest.skip("tshark is not installed")
+    shown = subprocess.run(
+        [
+            "tshark", "-2", "-r", str(run / "capture.pcapng"), "-Y", "tcp.len > 0", "-T", "fields",
+            "-e", "_ws.col.Protocol", "-e", "_ws.malformed", "-e", "frame.comment",
+        ],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    packets = [line.split("\t") for line in shown.stdout.splitlines()]
+    assert len(packets) > 500
+    odd = [comment for protocol, malformed, comment in packets if protocol != "AMQP" or malformed]
+    # Only what we malform on purpose is no AMQP, and what is too large to be kept whole.
+    whole = [comment for comment in odd if "the evidence holds the first" not in comment]
+    assert all("; sent: " in comment for comment in whole), whole
+    wrong = ("no frame", "not decodable")
+    assert all(any(each in comment for each in wrong) for comment in whole if "rule 0-9-1/" in comment), whole
+
+
+def started(target: Target, folder: Path, *more: str) -> subprocess.Popen[bytes]:
+    # Rules that declare much and wait for little.
+    rules = ("0-9-1/queue.*", "0-9-1/basic.*")
+    return subprocess.Popen(
+        command_line("run", *rules, "--target", url(target), "--output", folder, *more),
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+
+
+def until_declared(process: subprocess.Popen[bytes], folder: Path, count: int) -> None:
+    """Wait until the run has named `count` entities."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        if sum(path.read_bytes().count(b'"event":"declared"') for path in folder.glob("events-*")) >= count:
+            return
+        time.sleep(0.005)
+    pytest.fail("the run ended before it was to be interrupted")
+
+
+def until_quiet(folder: Path) -> None:
+    """Wait until the workers, whose controller is gone, have written nothing more for half a second."""
+    deadline, size, since = time.monotonic() + 60, -1, time.monotonic()
+    while time.monotonic() < min(deadline, since + 0.5):
+        now = sum(path.stat().st_size for path in folder.glob("events-*"))
+        if now != size:
+            size, since = now, time.monotonic()
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def leftovers(rabbitmq: Target) -> Iterator[Broker]:
+    broker = broker_of(rabbitmq)
+    yield broker
+    broker.hang_up()
+
+
+@pytest.mark.parametrize(("workers", "count"), [("0", 4), ("0", 40), ("3", 10)])
+def test_after_ctrl_c_nothing_is_left(rabbitmq: Target, tmp_path: Path, workers: str, count: int) -> None:
+    process = started(rabbitmq, tmp_path / "run", "--parallel", workers)
+    until_declared(process, tmp_path / "run", count)
+    process.send_signal(signal.SIGINT)
+    told, _ = process.communicate(timeout=60)
+    assert process.returncode == 1, told.decode()
+    assert verify(tmp_path / "run").state is State.PARTIAL
+    assert surviving(rabbitmq, tmp_path / "run") == []
+
+
+@pytest.mark.parametrize("count", [2, 30])
+def test_after_kill_9_clean_leaves_nothing(
+    rabbitmq: Target, amqp_conformance: Command, leftovers: Broker, tmp_path: Path, count: int
+) -> None:
+    process = started(rabbitmq, tmp_path / "run", "--parallel", "2")
+    until_declared(process, tmp_path / "run", count)
+    process.kill()
+    process.communicate()
+    assert verify(tmp_path / "run").state is State.PARTIAL
+    until_quiet(tmp_path / "run")
+    for kind, name in declared(read(tmp_path / "run"))["0-9-1"]:
+        if name.startswith("amq."):
+            continue  # reserved: it was named to be refused
+        # Whatever the run had come to, now everything it named is there.
+        leftovers.channel().ask(
+            Queue.Declare(name, durable=True)
+            if kind == "queue"
+            else Exchange.Declare(name, "direct", durable=True)
+        )
+    leftovers.hang_up()
+    assert surviving(rabbitmq, tmp_path / "run")
+    refused = amqp_conformance("clean", tmp_path / "run")
+    assert refused.returncode == 2
+    assert "AMQP_PASSWORD" in refused.stderr
+    cleaned = amqp_conformance("clean", tmp_path / "run", "--target", url(rabbitmq))
+    assert cleaned.returncode == 0, cleaned.stdout + cleaned.stderr
+    assert surviving(rabbitmq, tmp_path / "run") == []

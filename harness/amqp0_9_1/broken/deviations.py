@@ -1,0 +1,245 @@
+"""Changes that make a 0-9-1 peer break a rule: interposers on the wire, faults in the state tables.
+
+Interposers are data: what of which method is rewritten, withheld, answered or repeated. They work before
+the reference peer in memory and, carried by a proxy, before a real broker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from harness.amqp0_9_1.broken.interposed import Interposed
+from harness.amqp0_9_1.peer.rows import Tables
+from harness.amqp0_9_1.wire.compiled import Method
+from harness.amqp0_9_1.wire.frames import (
+    FRAME_END,
+    OVERHEAD,
+    PROTOCOL_HEADER,
+    Frame,
+    method_frame,
+)
+from harness.amqp0_9_1.wire.vocabulary import Connection
+from harness.peers.interposer import Condition, Passed, Rule, always, changed, nothing
+from harness.peers.interposer import Interposer as AnyInterposer
+from harness.peers.peer import PeerConnection
+
+
+@dataclass(frozen=True, slots=True)
+class FrameRule:
+    """What an interposer does with frames that `matches` finds, whether they can be read or not.
+
+    `act` gives what takes a frame's place, as for methods. `behind` a method only what it carries is met,
+    with a `type` only frames of that type.
+    """
+
+    matches: Callable[[Frame], bool]
+    from_server: bool
+    act: Callable[[Frame], Passed]
+    behind: type[Method] | None = None
+    type: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Interposer(AnyInterposer):
+    """Rewrites what passes between client and peer, by its rules in order; the first that fits acts.
+
+    `mending` gives what goes on to the server in place of octets of the client's that are no frame.
+    """
+
+    header_from_server: bytes | None = None
+    header_to_server: bytes | None = None
+    frames: tuple[FrameRule, ...] = ()
+    mending: Callable[[bytes], bytes] | None = None
+
+    def connected(self, inner: PeerConnection) -> Interposed:
+        """A connection of the server with this interposer before it."""
+        return Interposed(self, inner)
+
+    def __add__(self, other: Interposer) -> Interposer:
+        """Both interposers at once."""
+        return Interposer(
+            self.rules + other.rules,
+            self.last_words or other.last_words,
+            self.header_from_server or other.header_from_server,
+            self.header_to_server or other.header_to_server,
+            self.frames + other.frames,
+            self.mending or other.mending,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A change of the reference peer's state tables."""
+
+    change: Callable[[Tables], Tables]
+
+
+# -- interposers, as words -----------------------------------------------------------------------------
+
+
+def rewrites(method: type[Method], when: Condition = always, skip: int = 0, **values: Any) -> Interposer:
+    """Changes fields of a method the server sends; a value may be a function of the old one."""
+
+    def act(channel: int, sent: Any) -> Passed:
+        return [method_frame(channel, changed(values, sent))], []
+
+    return Interposer(rules=(Rule(method, True, act, when, skip, content=False),))
+
+
+def replaces(method: type[Method], by: Method | bytes, when: Condition = always, skip: int = 0) -> Interposer:
+    """Sends another method (or octets) in place of one the server sends."""
+
+    def act(channel: int, _: Any) -> Passed:
+        return [by if isinstance(by, bytes) else method_frame(channel, by)], []
+
+    return Interposer(rules=(Rule(method, True, act, when, skip),))
+
+
+def repeats(method: type[Method], when: Condition = always, skip: int = 0) -> Interposer:
+    """Sends a method without content twice."""
+
+    def act(channel: int, sent: Any) -> Passed:
+        return [method_frame(channel, sent)] * 2, []
+
+    return Interposer(rules=(Rule(method, True, act, when, skip),))
+
+
+def withholds(method: type[Method], when: Condition = always, skip: int = 0) -> Interposer:
+    """Lets a method of the server disappear, with its content."""
+    return Interposer(rules=(Rule(method, True, nothing, when, skip),))
+
+
+def ignores(method: type[Method], when: Condition = always, skip: int = 0) -> Interposer:
+    """Lets a method of the client disappear, with its content."""
+    return Interposer(rules=(Rule(method, False, nothing, when, skip),))
+
+
+def answers(method: type[Method], by: Method, when: Condition = always, skip: int = 0) -> Interposer:
+    """Answers a method of the client itself; the server never sees it."""
+
+    def act(channel: int, _: Any) -> Passed:
+        return [], [method_frame(channel, by)]
+
+    return Interposer(rules=(Rule(method, False, act, when, skip),))
+
+
+def confirms(method: type[Method], by: Method, when: Condition = always, skip: int = 0) -> Interposer:
+    """Passes a method of the client on, and answers it as well."""
+
+    def act(channel: int, sent: Any) -> Passed:
+        return [method_frame(channel, sent)], [method_frame(channel, by)]
+
+    return Interposer(rules=(Rule(method, False, act, when, skip, content=False),))
+
+
+def rejects(method: type[Method], code: int, when: Condition = always, skip: int = 0) -> Interposer:
+    """Refuses a method of the client by a Close of the connection; the server never sees it."""
+    close = Connection.Close(code, "refused", method.spec.class_index, method.spec.index)
+
+    def act(*_: Any) -> Passed:
+        return [], [method_frame(0, close)]
+
+    return Interposer(rules=(Rule(method, False, act, when, skip),))
+
+
+def forwards(method: type[Method], when: Condition = always, skip: int = 0, **values: Any) -> Interposer:
+    """Changes fields of a method the client sends before the server sees it."""
+
+    def act(channel: int, sent: Any) -> Passed:
+        return [method_frame(channel, changed(values, sent))], []
+
+    return Interposer(rules=(Rule(method, False, act, when, skip, content=False),))
+
+
+def ends_with(*last_words: Method | bytes) -> Interposer:
+    """Says something on channel 0 before the server closes the socket without a word."""
+    octets = [each if isinstance(each, bytes) else method_frame(0, each).encode() for each in last_words]
+    return Interposer(last_words=b"".join(octets))
+
+
+def offers_header(octets: bytes) -> Interposer:
+    """Sends another protocol header (or anything) where the server answers with its own."""
+    return Interposer(header_from_server=octets)
+
+
+def takes_any_header() -> Interposer:
+    """Takes every protocol header for the right one."""
+    return Interposer(header_to_server=PROTOCOL_HEADER)
+
+
+def swallows(matches: Callable[[Frame], bool]) -> Interposer:
+    """Lets frames of the client disappear."""
+    return Interposer(frames=(FrameRule(matches, False, nothing),))
+
+
+def mends(matches: Callable[[Frame], bool], mended: Callable[[Frame], Frame]) -> Interposer:
+    """Passes frames of the client on as they should have been."""
+    return Interposer(frames=(FrameRule(matches, False, lambda frame: ([mended(frame)], [])),))
+
+
+def serves(matches: Callable[[Frame], bool], by: Method) -> Interposer:
+    """Answers frames of the client itself, on their channel; the server never sees them."""
+    return Interposer(
+        frames=(FrameRule(matches, False, lambda frame: ([], [method_frame(frame.channel, by)])),)
+    )
+
+
+def objects(matches: Callable[[Frame], bool], code: int) -> Interposer:
+    """Ends the connection by Close for frames of the client; the server never sees them."""
+    close = method_frame(0, Connection.Close(code, "not such a frame"))
+    return Interposer(frames=(FrameRule(matches, False, lambda _: ([], [close])),))
+
+
+def spoils(
+    matches: Callable[[Frame], bool],
+    spoilt: Callable[[Frame], Frame | bytes],
+    behind: type[Method] | None = None,
+) -> Interposer:
+    """Changes frames the server sends; with `behind` those of contents that this method carries."""
+    return Interposer(frames=(FrameRule(matches, True, lambda frame: ([spoilt(frame)], []), behind),))
+
+
+def adds(matches: Callable[[Frame], bool], added: Callable[[Frame], Frame]) -> Interposer:
+    """Sends another frame behind frames of the server's."""
+    return Interposer(frames=(FrameRule(matches, True, lambda frame: ([frame, added(frame)], [])),))
+
+
+def overlooks_frame_ends() -> Interposer:
+    """Takes a frame for good whatever octet it ends with."""
+
+    def mended(octets: bytes) -> bytes:
+        end = int.from_bytes(octets[3:7]) + OVERHEAD - 1
+        return octets[:end] + bytes((FRAME_END,)) + octets[end + 1 :] if end < len(octets) else octets
+
+    return Interposer(mending=mended)
+
+
+# -- faults, as words ----------------------------------------------------------------------------------
+
+
+def drops(*rows: str) -> Fault:
+    """Lacks these rows of the state tables, so that a later row is taken or nothing happens."""
+
+    def change(tables: Tables) -> Tables:
+        for row in rows:
+            tables = tables.without(row)
+        return tables
+
+    return Fault(change)
+
+
+def changes(row: str, **columns: Any) -> Fault:
+    """Has other columns in a row of the state tables: condition, effects, answer or next state."""
+    return Fault(lambda tables: tables.replacing(row, **columns))
+
+
+def swaps(**strategies: Any) -> Fault:
+    """Follows other strategies (see the peer's `Strategies`)."""
+    return Fault(lambda tables: tables.swapping(**strategies))
+
+
+def routes(**types: Any) -> Fault:
+    """Routes otherwise in exchanges of these types."""
+    return Fault(lambda tables: tables.routing(**types))

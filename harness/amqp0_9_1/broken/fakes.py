@@ -1,0 +1,89 @@
+"""Agreeable fakes: peers that know no rule at all. A check that passes on one of them proves little.
+
+One agrees to everything, one refuses everything, one echoes, one is silent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from harness.amqp0_9_1.wire.compiled import Method
+from harness.amqp0_9_1.wire.field_tables import DecodeError
+from harness.amqp0_9_1.wire.frames import (
+    FRAME_MIN_SIZE,
+    METHOD,
+    Frame,
+    FrameReader,
+    Header,
+    method_frame,
+)
+from harness.amqp0_9_1.wire.vocabulary import CODEC, INTERNAL_ERROR, Basic, Channel, Connection, Queue
+from harness.peers import fakes
+
+START = Connection.Start(0, 9, {"product": "fake", "version": "1"}, b"PLAIN", b"en_US")
+TUNE = Connection.Tune(0, FRAME_MIN_SIZE, 0)
+SPECIAL: Mapping[str, Callable[[Method], Method]] = {
+    "connection.start-ok": lambda _: TUNE,
+    "connection.secure-ok": lambda _: TUNE,
+    "queue.declare": lambda declare: Queue.DeclareOk(getattr(declare, "queue", "") or "a-queue"),
+    "basic.consume": lambda consume: Basic.ConsumeOk(getattr(consume, "consumer_tag", "") or "a-tag"),
+    "basic.cancel": lambda cancel: Basic.CancelOk(getattr(cancel, "consumer_tag", "")),
+    "basic.get": lambda _: Basic.GetEmpty(),
+    "basic.recover": lambda _: Basic.RecoverOk(),
+}
+
+Reaction = Callable[[int, Method], Iterable[Frame]]
+
+
+def agree(channel: int, method: Method) -> Iterable[Frame]:
+    """The answer of success, whatever was asked."""
+    if method.full_name in SPECIAL:
+        yield method_frame(channel, SPECIAL[method.full_name](method))
+    elif method.spec.responses:
+        answer = CODEC.methods[f"{method.spec.class_name}.{method.spec.responses[0]}"]
+        yield method_frame(channel, answer())
+
+
+def refuse(channel: int, method: Method) -> Iterable[Frame]:
+    """Once the connection is open: a channel exception, whatever was asked."""
+    if method.spec.class_name == "connection" or isinstance(method, Channel.Open | Channel.Close):
+        yield from agree(channel, method)
+    elif not isinstance(method, Channel.CloseOk):
+        close = Channel.Close(INTERNAL_ERROR, "no", method.spec.class_index, method.spec.index)
+        yield method_frame(channel, close)
+
+
+class _Fake(fakes.Fake):
+    """A connection of a fake: `react` answers each method."""
+
+    def __init__(self, react: Reaction) -> None:
+        super().__init__()
+        self._react = react
+        self._reader = FrameReader()
+
+    def receive(self, octets: bytes) -> None:
+        for _, unit in self._reader.feed(octets):
+            if isinstance(unit, Header):
+                self.said += method_frame(0, START).encode()
+            elif isinstance(unit, Frame) and unit.type == METHOD:
+                self._answer(unit)
+
+    def _answer(self, frame: Frame) -> None:
+        try:
+            method = frame.method()
+        except DecodeError:
+            return
+        self.said += b"".join(answer.encode() for answer in self._react(frame.channel, method))
+        if isinstance(method, Connection.Close):
+            self.closed = "fin"
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement(fakes.Replacement):
+    """A change that puts another server in the reference peer's place."""
+
+
+FAKES: Mapping[str, Replacement] = fakes.replacements(
+    Replacement, lambda: _Fake(agree), lambda: _Fake(refuse)
+)

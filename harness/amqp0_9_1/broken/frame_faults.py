@@ -1,0 +1,103 @@
+"""Which frames a deviation acts on, where no method can be read out of them or it is about their place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from harness.amqp0_9_1.wire.compiled import Method
+from harness.amqp0_9_1.wire.field_tables import DecodeError
+from harness.amqp0_9_1.wire.frames import BODY, HEADER, METHOD, Frame
+from harness.amqp0_9_1.wire.vocabulary import CODEC, Connection
+
+Matching = Callable[[Frame], bool]
+
+
+def sent_on(method: type[Method], fits: Callable[[int], bool]) -> Matching:
+    """Frames with the method, readable or not, on a channel whose number fits."""
+    begun = method.key.to_bytes(4)
+    return lambda frame: frame.type == METHOD and frame.payload.startswith(begun) and fits(frame.channel)
+
+
+def sent_whole(method: type[Method], fits: Callable[[int], bool]) -> Matching:
+    """The same with the frames of its content, if it carries one: then all content on such a channel."""
+    of_method = sent_on(method, fits)
+    carries: bool = method.spec.content
+    return lambda frame: (
+        of_method(frame) or (carries and frame.type in (HEADER, BODY) and fits(frame.channel))
+    )
+
+
+def unreadable(method: type[Method]) -> Matching:
+    """Frames with the method whose arguments cannot be read."""
+    of_method = sent_on(method, lambda _: True)
+
+    def matches(frame: Frame) -> bool:
+        if not of_method(frame):
+            return False
+        try:
+            frame.method()
+        except DecodeError:
+            return True
+        return False
+
+    return matches
+
+
+def unknown(class_index: int) -> Matching:
+    """Method frames of the class with an index that no method has."""
+
+    def matches(frame: Frame) -> bool:
+        if frame.type != METHOD or int.from_bytes(frame.payload[:2]) != class_index:
+            return False
+        try:
+            CODEC.method_class(frame.payload)
+        except DecodeError:
+            return True
+        return False
+
+    return matches
+
+
+START, TUNE, OPEN_OK = (
+    sent_on(method, lambda _: True) for method in (Connection.Start, Connection.Tune, Connection.OpenOk)
+)
+"""What the server says before a connection is open: its steps at the door."""
+
+
+def on_channel(number: int) -> Callable[[Frame], Frame]:
+    """The same frame on another channel."""
+    return lambda frame: Frame(frame.type, number, frame.payload)
+
+
+def next_channel(frame: Frame) -> Frame:
+    """The same frame on the channel behind its own."""
+    return Frame(frame.type, frame.channel + 1, frame.payload)
+
+
+def without_its_last(octets: int) -> Callable[[Frame], Frame]:
+    """A frame that lacks the end of its payload, with the size that it has then."""
+    return lambda frame: Frame(frame.type, frame.channel, frame.payload[:-octets])
+
+
+def with_more(octets: bytes) -> Callable[[Frame], Frame]:
+    """A frame with octets behind what its payload should hold."""
+    return lambda frame: Frame(frame.type, frame.channel, frame.payload + octets)
+
+
+def with_properties(octets: bytes) -> Callable[[Frame], Frame]:
+    """Start with these octets in place of the server's properties."""
+
+    def rewritten(frame: Frame) -> Frame:
+        behind = PROPERTIES + 4 + int.from_bytes(frame.payload[PROPERTIES : PROPERTIES + 4])
+        return Frame(frame.type, frame.channel, frame.payload[:PROPERTIES] + octets + frame.payload[behind:])
+
+    return rewritten
+
+
+def before_it(octets: bytes) -> Callable[[Frame], bytes]:
+    """Something else, and then the frame."""
+    return lambda frame: octets + frame.encode()
+
+
+PROPERTIES = 6
+"""Where the server's properties stand in Start: behind class, method and version."""

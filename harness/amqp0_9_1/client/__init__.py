@@ -1,0 +1,1 @@
+"""The frame-level client of AMQP 0-9-1 and what scenarios say with it."""

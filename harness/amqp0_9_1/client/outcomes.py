@@ -1,0 +1,193 @@
+"""What can be observed of a 0-9-1 peer, and the legal outcomes a scenario may name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from harness.amqp0_9_1.wire.compiled import Method, Properties
+from harness.amqp0_9_1.wire.frames import Header
+from harness.amqp0_9_1.wire.vocabulary import GRAMMAR, Channel, Connection
+from harness.play.expect import SILENCE, Outcome
+from harness.play.link import Closed as Closed
+from harness.play.link import Silence as Silence
+from harness.play.link import Unreadable as Unreadable
+
+CODES = {constant.value: constant.name for constant in GRAMMAR.constants if constant.value >= 200}
+"""Reply codes and their names; codes the document does not define are shown as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A method on a channel, with its content where it carries one.
+
+    `channel` is the one it belongs to, `came_on` another one whose number it had. `frame` is the number of
+    the unit on its connection that completed it.
+    """
+
+    channel: int
+    method: Any
+    properties: Properties | None = None
+    body: bytes = b""
+    frame: int = field(default=0, compare=False, repr=False)
+    came_on: int | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderReceived:
+    """The peer answered with a protocol header."""
+
+    header: Header
+
+
+Observation = Received | HeaderReceived | Closed | Silence | Unreadable
+
+
+def signature(seen: Observation) -> str:
+    """A name for what was observed that is the same in every run: no tags, names or times in it."""
+    match seen:
+        case Received(method=Channel.Close() | Connection.Close() as close):
+            return f"{close.full_name} {code(close.reply_code)}"
+        case Received(method=method):
+            return str(method.full_name)
+        case HeaderReceived(header=header):
+            return f"protocol header {'-'.join(map(str, header.version))}"
+        case Closed(how=how):
+            return f"socket closed ({how})"
+        case Silence():
+            return SILENCE
+        case Unreadable(why=why):
+            return f"unreadable: {why}"
+
+
+def code(number: int) -> str:
+    """A reply code with the name the document gives it."""
+    return f"{number} ({CODES[number]})" if number in CODES else str(number)
+
+
+def _close(name: str, codes: tuple[int, ...]) -> str:
+    return f"{name} {' or '.join(map(code, codes))}" if codes else f"{name} with any reply code"
+
+
+def channel_closed(*codes: int) -> Outcome:
+    """A channel exception with one of these reply codes (any, if none is given)."""
+
+    def matches(seen: Observation) -> bool:
+        return (
+            isinstance(seen, Received)
+            and isinstance(seen.method, Channel.Close)
+            and (not codes or seen.method.reply_code in codes)
+        )
+
+    return Outcome(_close("channel.close", codes), matches)
+
+
+def connection_closed(*codes: int) -> Outcome:
+    """A connection exception with one of these reply codes (any, if none is given)."""
+
+    def matches(seen: Observation) -> bool:
+        return (
+            isinstance(seen, Received)
+            and isinstance(seen.method, Connection.Close)
+            and (not codes or seen.method.reply_code in codes)
+        )
+
+    return Outcome(_close("connection.close", codes), matches)
+
+
+SOFT = {each.value for each in GRAMMAR.constants if each.error_class == "soft-error"}
+
+
+def refused(code_: int) -> tuple[Outcome, ...]:
+    """An exception with this reply code, at the level of its class: soft errors close the channel.
+
+    The right code on the other level is legal, not preferred: 4.8.1 couples class and level only "usually".
+    """
+    usual, other = (channel_closed, connection_closed)[:: 1 if code_ in SOFT else -1]
+    return usual(code_), other(code_).under("4.8.1: the level of an exception follows its class only usually")
+
+
+def closed_silently() -> Outcome:
+    """The socket is closed without a further octet, by FIN or RST."""
+    return Outcome(
+        "socket closed without further data", lambda seen: isinstance(seen, Closed), waits_for_end=True
+    )
+
+
+def answered(*methods: type[Method]) -> Outcome:
+    """One of these methods comes."""
+    names = " or ".join(method.full_name for method in methods)
+    return Outcome(names, lambda seen: isinstance(seen, Received) and isinstance(seen.method, methods))
+
+
+def on_its_channel(outcome: Outcome) -> Outcome:
+    """The outcome with the number of the channel that it is due on, where that is what a rule is about."""
+    return replace(
+        outcome,
+        says=f"{outcome.says} on its channel",
+        matches=lambda seen: outcome.matches(seen) and seen.came_on is None,
+    )
+
+
+def header_answered(at_most: tuple[int, int, int] | None = None) -> Outcome:
+    """A valid protocol header comes, with a version that is not above `at_most`."""
+    limit = f" of version {'-'.join(map(str, at_most))} or lower" if at_most else ""
+    return Outcome(
+        f"a valid protocol header{limit}",
+        lambda seen: (
+            isinstance(seen, HeaderReceived)
+            and seen.header.octets[4] == 0
+            and (at_most is None or seen.header.version <= at_most)
+        ),
+        waits_for_end=True,
+    )
+
+
+def silence() -> Outcome:
+    """Nothing comes."""
+    return Outcome(SILENCE, lambda seen: isinstance(seen, Silence))
+
+
+def message(
+    kind: type[Method],
+    body: bytes | None = None,
+    *,
+    carrying: Mapping[str, object] | None = None,
+    **fields: object,
+) -> Outcome:
+    """A method with content: `kind` Deliver, GetOk or Return, with this body and these fields.
+
+    `carrying` are properties by their Python names with the values they must have; others may be there too.
+    """
+    told = [f"{name.replace('_', '-')}={value}" for name, value in fields.items()]
+    carried = carrying or {}
+    if carried:
+        told.append(f"with {', '.join(name.replace('_', '-') for name in carried)} as published")
+    if body is not None:
+        told.insert(0, f"with the body {body[:40]!r}")
+
+    def matches(seen: Observation) -> bool:
+        return (
+            isinstance(seen, Received)
+            and isinstance(seen.method, kind)
+            and (body is None or seen.body == body)
+            and all(getattr(seen.properties, name) == value for name, value in carried.items())
+            and all(getattr(seen.method, name) == value for name, value in fields.items())
+        )
+
+    return Outcome(" ".join([kind.full_name, *told]), matches)
+
+
+def fields(kind: type[Method], **values: object) -> Outcome:
+    """A method without content, with these values in its fields."""
+    told = " ".join(f"{name.replace('_', '-')}={value}" for name, value in values.items())
+
+    def matches(seen: Observation) -> bool:
+        return (
+            isinstance(seen, Received)
+            and isinstance(seen.method, kind)
+            and all(getattr(seen.method, name) == value for name, value in values.items())
+        )
+
+    return Outcome(f"{kind.full_name} {told}".strip(), matches)

@@ -1,0 +1,385 @@
+"""The basic class: publishing, Get, and what becomes of delivered messages."""
+
+from __future__ import annotations
+
+from harness.amqp0_9_1.peer.consumers import CONSUMERS, someone_consumes_exclusively
+from harness.amqp0_9_1.peer.deliveries import (
+    await_acknowledgement,
+    enqueue,
+    settle,
+    someone_could_take,
+    take_from_queue,
+)
+from harness.amqp0_9_1.peer.entities import Delivery
+from harness.amqp0_9_1.peer.events import (
+    ChannelState,
+    ContentComplete,
+    Discarded,
+    Routing,
+    Thing,
+)
+from harness.amqp0_9_1.peer.life import is_transacted, requeue
+from harness.amqp0_9_1.peer.names import exchange_is_missing, use_of_a_queue
+from harness.amqp0_9_1.peer.refusals import refuse
+from harness.amqp0_9_1.peer.rows import Row
+from harness.amqp0_9_1.peer.turn import Reply, Turn, WithContent
+from harness.amqp0_9_1.wire.vocabulary import (
+    ACCESS_REFUSED,
+    NO_CONSUMERS,
+    NOT_FOUND,
+    NOT_IMPLEMENTED,
+    PRECONDITION_FAILED,
+    Basic,
+)
+
+OPEN = ChannelState.OPEN
+
+
+def immediate_is_not_implemented(turn: Turn) -> bool:
+    """The immediate bit is set, and the policy does without it."""
+    return bool(turn.event.immediate) and turn.policy.immediate == "refuse"
+
+
+def expect_content(turn: Turn) -> None:
+    """Header and body follow on this channel."""
+    turn.channel.publishing = turn.event
+
+
+def hold_until_commit(turn: Turn) -> None:
+    """The publication is part of the transaction."""
+    turn.channel.transaction.append(turn.subject)
+
+
+def route_now(turn: Turn) -> None:
+    """The publication goes to its exchange."""
+    route(turn, turn.subject)
+
+
+def route(turn: Turn, publication: object) -> None:
+    """Find the queues of a publication and let the rows for routing decide."""
+    routing = turn.about(Routing(), publication)
+    method, message = routing.subject.method, routing.subject.message
+    exchange = turn.host.exchanges.get(method.exchange)
+    if exchange is not None:
+        strategies = turn.strategies
+        matching = strategies.routing[exchange.type]
+        names = strategies.queues_for(exchange, message, matching)
+        routing.targets = [turn.host.queues[name] for name in names if name in turn.host.queues]
+    turn.peer.meet(Thing.CONTENT, routing)
+
+
+def is_mandatory_and_unroutable(turn: Turn) -> bool:
+    """No queue gets the message, and the client wants to know."""
+    return bool(turn.subject.method.mandatory and not turn.targets)
+
+
+def is_immediate_and_nobody_is_ready(turn: Turn) -> bool:
+    """No consumer could take the message at once from any of its queues."""
+    message = turn.subject.message
+    return bool(turn.subject.method.immediate) and not any(
+        someone_could_take(turn, queue, message) for queue in turn.targets
+    )
+
+
+def is_immediate(turn: Turn) -> bool:
+    """The message goes only where a consumer takes it at once."""
+    return bool(turn.subject.method.immediate)
+
+
+def enqueue_where_taken_at_once(turn: Turn) -> None:
+    """Add the message to the queues with a consumer ready for it."""
+    message = turn.subject.message
+    for queue in [each for each in turn.targets if someone_could_take(turn, each, message)]:
+        enqueue(turn, queue, message)
+
+
+def enqueue_everywhere(turn: Turn) -> None:
+    """Add the message to all its queues."""
+    for queue in turn.targets:
+        enqueue(turn, queue, turn.subject.message)
+
+
+def return_unroutable(turn: Turn) -> Reply:
+    """Basic.Return for mandatory; the document has no code for it (A30)."""
+    method, message = turn.subject.method, turn.subject.message
+    code = turn.policy.unroutable_code
+    return WithContent(
+        Basic.Return(code, "no queue is bound for it", method.exchange, method.routing_key), message
+    )
+
+
+def return_without_consumers(turn: Turn) -> Reply:
+    """Basic.Return for immediate."""
+    method, message = turn.subject.method, turn.subject.message
+    text = "no consumer can take it at once"
+    return WithContent(Basic.Return(NO_CONSUMERS, text, method.exchange, method.routing_key), message)
+
+
+_PUBLISH = (
+    Row(
+        "basic.publish: refuses an exchange that does not exist",
+        OPEN,
+        Basic.Publish,
+        exchange_is_missing,
+        answer=refuse(NOT_FOUND),
+    ),
+    Row(
+        "basic.publish: refuses immediate",
+        OPEN,
+        Basic.Publish,
+        immediate_is_not_implemented,
+        answer=refuse(NOT_IMPLEMENTED),
+    ),
+    Row(
+        "basic.publish: its content follows",
+        OPEN,
+        Basic.Publish,
+        effects=(expect_content,),
+        next=ChannelState.EXPECT_CONTENT_HEADER,
+    ),
+    Row(
+        "basic.publish: waits for the commit",
+        Thing.CONTENT,
+        ContentComplete,
+        is_transacted,
+        (hold_until_commit,),
+    ),
+    Row("basic.publish: goes to the exchange", Thing.CONTENT, ContentComplete, effects=(route_now,)),
+    Row(
+        "routing: mandatory and unroutable is returned",
+        Thing.CONTENT,
+        Routing,
+        is_mandatory_and_unroutable,
+        answer=return_unroutable,
+    ),
+    Row(
+        "routing: immediate without a ready consumer is returned",
+        Thing.CONTENT,
+        Routing,
+        is_immediate_and_nobody_is_ready,
+        answer=return_without_consumers,
+    ),
+    Row(
+        "routing: immediate goes where it is taken at once",
+        Thing.CONTENT,
+        Routing,
+        is_immediate,
+        (enqueue_where_taken_at_once,),
+    ),
+    Row("routing: goes to every queue found", Thing.CONTENT, Routing, effects=(enqueue_everywhere,)),
+)
+
+
+def nothing_is_due(turn: Turn) -> bool:
+    """The queue has no message for this channel."""
+    return turn.strategies.due(turn.queue, turn.channel) is None
+
+
+def needs_no_ack(turn: Turn) -> bool:
+    """The no-ack bit is set."""
+    return bool(turn.event.no_ack)
+
+
+def take_what_is_due(turn: Turn) -> None:
+    """Take the first message off the queue."""
+    entry = turn.strategies.due(turn.queue, turn.channel)
+    if entry is not None:
+        turn.subject = take_from_queue(turn, entry, None)
+
+
+def get_empty(_: Turn) -> Reply:
+    """Basic.Get-Empty."""
+    return Basic.GetEmpty()
+
+
+def get_ok(turn: Turn) -> Reply:
+    """Basic.Get-Ok with the message and the number of those left."""
+    delivery: Delivery | None = turn.subject
+    if delivery is None:
+        return None
+    message = delivery.entry.message
+    flag = turn.strategies.redelivered(delivery.entry)
+    left = len(delivery.entry.queue)
+    return WithContent(Basic.GetOk(delivery.tag, flag, message.exchange, message.routing_key, left), message)
+
+
+_GET = (
+    *use_of_a_queue(Basic.Get),
+    Row(
+        "basic.get: refuses a queue with an exclusive consumer",
+        OPEN,
+        Basic.Get,
+        someone_consumes_exclusively,
+        answer=refuse(ACCESS_REFUSED),
+    ),
+    Row("basic.get: answers that the queue is empty", OPEN, Basic.Get, nothing_is_due, answer=get_empty),
+    Row("basic.get: without acknowledgement", OPEN, Basic.Get, needs_no_ack, (take_what_is_due,), get_ok),
+    Row(
+        "basic.get: awaits acknowledgement",
+        OPEN,
+        Basic.Get,
+        effects=(take_what_is_due, await_acknowledgement),
+        answer=get_ok,
+    ),
+)
+
+
+def tag_is_not_of_a_delivered_message(turn: Turn) -> bool:
+    """No unacknowledged message of this channel has the tag; zero is good only with multiple."""
+    tag = turn.event.delivery_tag
+    means_all = tag == 0 and getattr(turn.event, "multiple", False)
+    return not means_all and tag not in turn.channel.unacknowledged
+
+
+def named(turn: Turn) -> list[Delivery]:
+    """The deliveries the method names."""
+    multiple = getattr(turn.event, "multiple", False)
+    return turn.strategies.named(turn.channel.unacknowledged, turn.event.delivery_tag, multiple)
+
+
+def acknowledge(turn: Turn) -> None:
+    """The messages are done with."""
+    for delivery in named(turn):
+        settle(turn, delivery)
+
+
+def hold_acknowledgement(turn: Turn) -> None:
+    """The acknowledgement is part of the transaction; the tag cannot be used again in it."""
+    for delivery in named(turn):
+        del turn.channel.unacknowledged[delivery.tag]
+        turn.channel.transaction.append(delivery)
+        turn.channel.withheld.append(delivery)
+
+
+def wants_requeue(turn: Turn) -> bool:
+    """The requeue bit is set."""
+    return bool(turn.event.requeue)
+
+
+def requeues_anyway(turn: Turn) -> bool:
+    """The requeue bit is clear, and the policy requeues all the same."""
+    return not wants_requeue(turn) and turn.policy.without_requeue == "requeue"
+
+
+def _others_consume(turn: Turn) -> bool:
+    delivery = turn.channel.unacknowledged[turn.event.delivery_tag]
+    return any(each.channel is not turn.channel for each in delivery.entry.queue.consumers)
+
+
+def requeue_has_no_alternative(turn: Turn) -> bool:
+    """Requeue, nobody else consumes, and the policy dead-letters then (A7)."""
+    return wants_requeue(turn) and turn.policy.rejected == "dead-letter" and not _others_consume(turn)
+
+
+def requeue_may_come_back(turn: Turn) -> bool:
+    """Requeue, nobody else consumes, and the policy redelivers then (A7)."""
+    return wants_requeue(turn) and turn.policy.rejected == "redeliver" and not _others_consume(turn)
+
+
+def discard_rejected(turn: Turn) -> None:
+    """Settle the delivery and let the rows for discarded messages decide."""
+    for delivery in named(turn):
+        settle(turn, delivery)
+        turn.peer.meet(Thing.DELIVERY, turn.about(Discarded(), delivery))
+
+
+def requeue_rejected(turn: Turn) -> None:
+    """The message goes back to its queue."""
+    for delivery in named(turn):
+        requeue(turn.about(turn.event, delivery))
+
+
+def keep_off_this_channel(turn: Turn) -> None:
+    """The message is not for this channel any more (basic.reject.requeue.01)."""
+    for delivery in named(turn):
+        delivery.entry.avoid += (turn.channel,)
+
+
+_ACKNOWLEDGE = (
+    Row(
+        "basic.ack: refuses a tag of no delivered message",
+        OPEN,
+        Basic.Ack,
+        tag_is_not_of_a_delivered_message,
+        answer=refuse(PRECONDITION_FAILED),
+    ),
+    Row("basic.ack: waits for the commit", OPEN, Basic.Ack, is_transacted, (hold_acknowledgement,)),
+    Row("basic.ack: settles", OPEN, Basic.Ack, effects=(acknowledge,)),
+    Row(
+        "basic.reject: refuses a tag of no delivered message",
+        OPEN,
+        Basic.Reject,
+        tag_is_not_of_a_delivered_message,
+        answer=refuse(PRECONDITION_FAILED),
+    ),
+    Row(
+        "basic.reject: without an alternative discards",
+        OPEN,
+        Basic.Reject,
+        requeue_has_no_alternative,
+        (discard_rejected,),
+    ),
+    Row(
+        "basic.reject: without an alternative comes back",
+        OPEN,
+        Basic.Reject,
+        requeue_may_come_back,
+        (requeue_rejected,),
+    ),
+    Row(
+        "basic.reject: requeues for others",
+        OPEN,
+        Basic.Reject,
+        wants_requeue,
+        (keep_off_this_channel, requeue_rejected),
+    ),
+    Row("basic.reject: comes back without requeue", OPEN, Basic.Reject, requeues_anyway, (requeue_rejected,)),
+    Row("basic.reject: discards", OPEN, Basic.Reject, effects=(discard_rejected,)),
+)
+
+
+def recover_async_is_not_implemented(turn: Turn) -> bool:
+    """The policy does without Recover-Async (A29)."""
+    return turn.policy.recover_async == "refuse"
+
+
+def requeue_all(turn: Turn) -> None:
+    """Every unacknowledged message of the channel goes back to its queue."""
+    for delivery in list(turn.channel.unacknowledged.values()):
+        requeue(turn.about(turn.event, delivery))
+
+
+def return_all_to_their_recipients(turn: Turn) -> None:
+    """Every unacknowledged message of the channel goes back, for its original consumer only."""
+    for delivery in list(turn.channel.unacknowledged.values()):
+        delivery.entry.only = delivery.consumer
+        requeue(turn.about(turn.event, delivery))
+
+
+def recover_ok(_: Turn) -> Reply:
+    """Basic.Recover-Ok; redeliveries follow it (4.6)."""
+    return Basic.RecoverOk()
+
+
+_RECOVER = (
+    Row(
+        "basic.recover-async: refuses",
+        OPEN,
+        Basic.RecoverAsync,
+        recover_async_is_not_implemented,
+        answer=refuse(NOT_IMPLEMENTED),
+    ),
+    Row("basic.recover-async: requeues", OPEN, Basic.RecoverAsync, wants_requeue, (requeue_all,)),
+    Row(
+        "basic.recover-async: redelivers", OPEN, Basic.RecoverAsync, effects=(return_all_to_their_recipients,)
+    ),
+    Row("basic.recover: requeues", OPEN, Basic.Recover, wants_requeue, (requeue_all,), recover_ok),
+    Row(
+        "basic.recover: redelivers",
+        OPEN,
+        Basic.Recover,
+        effects=(return_all_to_their_recipients,),
+        answer=recover_ok,
+    ),
+)
+BASIC = (*CONSUMERS, *_PUBLISH, *_GET, *_ACKNOWLEDGE, *_RECOVER)

@@ -1,0 +1,290 @@
+"""The channel: opening, flow, closing, and the frames of a content in their order (4.2.6)."""
+
+from __future__ import annotations
+
+from harness.amqp0_9_1.peer.deliveries import stir_queues_of
+from harness.amqp0_9_1.peer.entities import Message
+from harness.amqp0_9_1.peer.events import (
+    BodyReceived,
+    ChannelState,
+    ContentComplete,
+    ContentHeaderReceived,
+    Event,
+    IllegalFieldName,
+    Thing,
+    Undecodable,
+    UnknownMethod,
+)
+from harness.amqp0_9_1.peer.life import end_channel
+from harness.amqp0_9_1.peer.refusals import refuse, refuse_by
+from harness.amqp0_9_1.peer.rows import Row
+from harness.amqp0_9_1.peer.turn import Publication, Reply, Turn
+from harness.amqp0_9_1.wire.compiled import Method
+from harness.amqp0_9_1.wire.vocabulary import (
+    CHANNEL_ERROR,
+    COMMAND_INVALID,
+    UNEXPECTED_FRAME,
+    Channel,
+)
+
+UNOPENED = ChannelState.UNOPENED
+OPEN = ChannelState.OPEN
+EXPECT_CONTENT_HEADER = ChannelState.EXPECT_CONTENT_HEADER
+EXPECT_BODY = ChannelState.EXPECT_BODY
+CLOSING = ChannelState.CLOSING
+RECEIVING = (EXPECT_CONTENT_HEADER, EXPECT_BODY)
+
+
+def is_beyond_channel_max(turn: Turn) -> bool:
+    """The channel's number, or the number of channels, is higher than agreed (A22)."""
+    connection = turn.connection
+    used = len(connection.channels) + 1 if turn.policy.channel_max_is == "count" else turn.channel.number
+    return bool(connection.channel_max) and used > connection.channel_max
+
+
+def was_meant_to_open(turn: Turn) -> bool:
+    """The method that cannot be read is Open: any other has no business here, whatever its arguments."""
+    return turn.event.method is Channel.Open
+
+
+def open_ok(_: Turn) -> Reply:
+    """Channel.Open-Ok."""
+    return Channel.OpenOk()
+
+
+def close_ok(_: Turn) -> Reply:
+    """Channel.Close-Ok."""
+    return Channel.CloseOk()
+
+
+def set_flow(turn: Turn) -> None:
+    """Stop or start deliveries on this channel; Get is not affected."""
+    turn.channel.flowing = turn.event.active
+    stir_queues_of(turn.channel)
+
+
+def flow_ok(turn: Turn) -> Reply:
+    """Channel.Flow-Ok with the setting that now holds."""
+    return Channel.FlowOk(turn.event.active)
+
+
+def flow_was_asked_for(turn: Turn) -> bool:
+    """This peer sent Channel.Flow and has no answer to it yet."""
+    return bool(turn.channel.flow_asked)
+
+
+def count_flow_ok(turn: Turn) -> None:
+    """One Channel.Flow of ours is answered."""
+    turn.channel.flow_asked -= 1
+
+
+def is_of_another_class(turn: Turn) -> bool:
+    """The class in the content header is not the method's (4.2.6.1)."""
+    return bool(turn.event.class_index != turn.channel.publishing.spec.class_index)
+
+
+def is_badly_formatted(turn: Turn) -> bool:
+    """The weight is not zero, or flags and properties cannot be read."""
+    return bool(turn.event.weight) or turn.event.properties is None
+
+
+def has_illegal_field_names(turn: Turn) -> bool:
+    """A name in the headers table is outside the syntax of 4.2.5.5."""
+    return not turn.event.legal_names
+
+
+def is_too_large(turn: Turn) -> bool:
+    """Larger than this peer accepts, at all or with what it holds already."""
+    limits, store = turn.peer.limits, turn.peer.store
+    return bool(turn.event.size > limits.content or turn.event.size + store.octets > store.limit)
+
+
+def has_no_body(turn: Turn) -> bool:
+    """The header announces no body frames."""
+    return bool(turn.event.size == 0)
+
+
+def is_longer_than_announced(turn: Turn) -> bool:
+    """More octets arrived than the header announced."""
+    return bool(len(turn.channel.body) + len(turn.event.octets) > turn.channel.content.size)
+
+
+def is_the_last(turn: Turn) -> bool:
+    """With this frame the body has the announced size."""
+    return bool(len(turn.channel.body) + len(turn.event.octets) == turn.channel.content.size)
+
+
+def begin_content(turn: Turn) -> None:
+    """Keep the header; the body follows."""
+    turn.channel.content = turn.event
+
+
+def add_to_body(turn: Turn) -> None:
+    """Keep a part of the body."""
+    turn.channel.body += turn.event.octets
+
+
+def content_is_complete(turn: Turn) -> None:
+    """Make a message of method, header and body, and let the rows for it decide."""
+    channel = turn.channel
+    method, header, body = channel.publishing, channel.content, bytes(channel.body)
+    channel.forget_content()
+    message = Message(
+        turn.peer.store,
+        turn.connection,
+        method.exchange,
+        method.routing_key,
+        header.payload,
+        header.properties,
+        body,
+    )
+    turn.peer.meet(Thing.CONTENT, turn.about(ContentComplete(), Publication(method, message, channel)))
+
+
+def content_may_be_aborted(turn: Turn) -> bool:
+    """The policy reads a method amid a content as its end (A14)."""
+    return turn.policy.content_interrupted == "abort"
+
+
+def abort_content_and_serve(turn: Turn) -> None:
+    """Forget the content; the method is served as on an open channel."""
+    turn.channel.forget_content()
+    turn.channel.state = OPEN
+    turn.connection.meet_on(turn.channel, turn)
+
+
+_OPENING = (
+    Row(
+        "channel.open: refuses more than agreed",
+        UNOPENED,
+        Channel.Open,
+        is_beyond_channel_max,
+        answer=refuse_by(lambda policy: policy.beyond_channel_max),
+    ),
+    Row("channel.open: is answered", UNOPENED, Channel.Open, answer=open_ok, next=OPEN),
+    Row(
+        "channel.open: refuses arguments that cannot be read",
+        UNOPENED,
+        Undecodable,
+        was_meant_to_open,
+        answer=refuse_by(lambda policy: policy.undecodable),
+    ),
+    Row("channel.open: refuses a channel already open", OPEN, Channel.Open, answer=refuse(CHANNEL_ERROR)),
+    Row(
+        "channel: refuses anything on a channel not open",
+        UNOPENED,
+        (Method, Event),
+        answer=refuse(CHANNEL_ERROR),
+    ),
+)
+_CLOSING = (
+    Row(
+        "channel.close: is answered",
+        (OPEN, *RECEIVING),
+        Channel.Close,
+        effects=(end_channel,),
+        answer=close_ok,
+        next=UNOPENED,
+    ),
+    Row("channel.close: crossing ours is answered", CLOSING, Channel.Close, answer=close_ok),
+    Row("channel.close-ok: frees the channel", CLOSING, Channel.CloseOk, next=UNOPENED),
+    Row("channel: closing hears only Close and Close-Ok", CLOSING, (Method, Event)),
+)
+_UNREADABLE = (
+    Row(
+        "method: refuses one of no class and index on a channel",
+        (OPEN, *RECEIVING),
+        UnknownMethod,
+        answer=refuse_by(lambda policy: policy.unknown_method),
+    ),
+    Row(
+        "method: refuses arguments that cannot be read",
+        (OPEN, *RECEIVING),
+        Undecodable,
+        answer=refuse_by(lambda policy: policy.undecodable),
+    ),
+    Row(
+        "method: refuses illegal field names",
+        (OPEN, *RECEIVING),
+        IllegalFieldName,
+        answer=refuse_by(lambda policy: policy.illegal_field_name),
+    ),
+)
+_CONTENT = (
+    Row(
+        "content header: refuses another class",
+        EXPECT_CONTENT_HEADER,
+        ContentHeaderReceived,
+        is_of_another_class,
+        answer=refuse_by(lambda policy: policy.bad_content_header),
+    ),
+    Row(
+        "content header: refuses one badly formatted",
+        EXPECT_CONTENT_HEADER,
+        ContentHeaderReceived,
+        is_badly_formatted,
+        answer=refuse_by(lambda policy: policy.bad_content_header),
+    ),
+    Row(
+        "content header: refuses illegal field names",
+        EXPECT_CONTENT_HEADER,
+        ContentHeaderReceived,
+        has_illegal_field_names,
+        answer=refuse_by(lambda policy: policy.illegal_field_name),
+    ),
+    Row(
+        "content header: refuses a content too large",
+        EXPECT_CONTENT_HEADER,
+        ContentHeaderReceived,
+        is_too_large,
+        answer=refuse_by(lambda policy: policy.content_too_large),
+    ),
+    Row(
+        "content header: without body completes the content",
+        EXPECT_CONTENT_HEADER,
+        ContentHeaderReceived,
+        has_no_body,
+        (begin_content, content_is_complete),
+        next=OPEN,
+    ),
+    Row(
+        "content header: body frames follow",
+        EXPECT_CONTENT_HEADER,
+        ContentHeaderReceived,
+        effects=(begin_content,),
+        next=EXPECT_BODY,
+    ),
+    Row(
+        "content body: refuses more than announced",
+        EXPECT_BODY,
+        BodyReceived,
+        is_longer_than_announced,
+        answer=refuse(UNEXPECTED_FRAME),
+    ),
+    Row(
+        "content body: the last frame completes the content",
+        EXPECT_BODY,
+        BodyReceived,
+        is_the_last,
+        (add_to_body, content_is_complete),
+        next=OPEN,
+    ),
+    Row("content body: is kept", EXPECT_BODY, BodyReceived, effects=(add_to_body,)),
+    Row(
+        "content: refuses a frame out of sequence",
+        (OPEN, *RECEIVING),
+        (ContentHeaderReceived, BodyReceived),
+        answer=refuse(UNEXPECTED_FRAME),
+    ),
+    Row("content: a method ends it", RECEIVING, Method, content_may_be_aborted, (abort_content_and_serve,)),
+    Row("content: refuses a method before its end", RECEIVING, Method, answer=refuse(UNEXPECTED_FRAME)),
+)
+_FLOW = (
+    Row("channel.flow: stops or starts deliveries", OPEN, Channel.Flow, effects=(set_flow,), answer=flow_ok),
+    Row("channel.flow-ok: answers ours", OPEN, Channel.FlowOk, flow_was_asked_for, (count_flow_ok,)),
+)
+CHANNEL = (*_OPENING, *_CLOSING, *_UNREADABLE, *_CONTENT, *_FLOW)
+OTHERWISE = (
+    Row("method: refuses one that clients do not send", OPEN, Method, answer=refuse(COMMAND_INVALID)),
+)
+"""Behind the rows of all classes: what is left is a method of the server's, or an answer nobody awaits."""

@@ -1,0 +1,222 @@
+"""The exchange class."""
+
+from __future__ import annotations
+
+from harness.amqp0_9_1.peer.entities import Exchange as Entity
+from harness.amqp0_9_1.peer.events import ChannelState
+from harness.amqp0_9_1.peer.life import delete_exchange
+from harness.amqp0_9_1.peer.names import exchange_is_missing, has_name_syntax, is_reserved
+from harness.amqp0_9_1.peer.refusals import refuse, refuse_by
+from harness.amqp0_9_1.peer.rows import Row
+from harness.amqp0_9_1.peer.turn import Reply, Turn
+from harness.amqp0_9_1.wire.vocabulary import (
+    ACCESS_REFUSED,
+    COMMAND_INVALID,
+    NOT_FOUND,
+    PRECONDITION_FAILED,
+    RESOURCE_ERROR,
+    Exchange,
+)
+
+OPEN = ChannelState.OPEN
+
+
+def is_the_default_exchange(turn: Turn) -> bool:
+    """A blank name, allowed only in Bind, Unbind and Publish (exchange.default-access)."""
+    return not turn.event.exchange
+
+
+def name_is_illegal(turn: Turn) -> bool:
+    """The name has other characters, or is too long."""
+    return not has_name_syntax(turn.event.exchange, turn.policy.name_limit)
+
+
+def is_the_default_and_cannot_match(turn: Turn) -> bool:
+    """The default exchange, of which the policy does not even say that it matches."""
+    return is_the_default_exchange(turn) and turn.policy.blank_exchange != "confirm"
+
+
+def passive_and_missing(turn: Turn) -> bool:
+    """Only a check, and there is no such exchange."""
+    return turn.event.passive and exchange_is_missing(turn)
+
+
+def passive_missing_and_no_wait_has_no_effect(turn: Turn) -> bool:
+    """Such a check with no-wait, where the policy lets it have no effect (A25)."""
+    return turn.policy.passive_no_wait == "silence" and turn.event.no_wait and passive_and_missing(turn)
+
+
+def is_passive(turn: Turn) -> bool:
+    """Only a check; all fields but name and no-wait are ignored."""
+    return bool(turn.event.passive)
+
+
+def type_is_not_supported(turn: Turn) -> bool:
+    """There is no routing for this type."""
+    return turn.event.type not in turn.strategies.routing
+
+
+def exists_with_another_type(turn: Turn) -> bool:
+    """The exchange was declared with another type."""
+    return turn.exchange is not None and turn.exchange.type != turn.event.type
+
+
+def exists_otherwise(turn: Turn) -> bool:
+    """The exchange was declared with another durable or other arguments."""
+    exchange = turn.exchange
+    return exchange is not None and (
+        exchange.durable != turn.event.durable or exchange.arguments != turn.event.arguments
+    )
+
+
+def exists(turn: Turn) -> bool:
+    """The exchange was declared before, just like this."""
+    return turn.exchange is not None
+
+
+def name_is_reserved(turn: Turn) -> bool:
+    """The name begins with "amq."."""
+    return is_reserved(turn.event.exchange)
+
+
+def there_are_too_many(turn: Turn) -> bool:
+    """The virtual host holds as many exchanges as this peer admits."""
+    return len(turn.host.exchanges) >= turn.peer.limits.entities
+
+
+def create_exchange(turn: Turn) -> None:
+    """Make the exchange; the reserved bits have no meaning."""
+    wanted = turn.event
+    name, bindings = wanted.exchange, turn.host.bound_to(wanted.exchange)
+    turn.host.exchanges[name] = Entity(name, wanted.type, wanted.durable, wanted.arguments, bindings)
+
+
+def declare_ok(_: Turn) -> Reply:
+    """Exchange.Declare-Ok."""
+    return Exchange.DeclareOk()
+
+
+def is_predeclared(turn: Turn) -> bool:
+    """One of the exchanges every virtual host has."""
+    return turn.exchange is not None and turn.exchange.predeclared
+
+
+def must_be_unused_but_is_bound(turn: Turn) -> bool:
+    """if-unused, and the exchange has bindings."""
+    return bool(turn.event.if_unused and turn.exchange and turn.exchange.bindings)
+
+
+def delete_it(turn: Turn) -> None:
+    """Delete the exchange the method names."""
+    delete_exchange(turn.about(turn.event, turn.exchange))
+
+
+def delete_ok(_: Turn) -> Reply:
+    """Exchange.Delete-Ok."""
+    return Exchange.DeleteOk()
+
+
+EXCHANGE = (
+    Row(
+        "exchange.declare: refuses the default exchange",
+        OPEN,
+        Exchange.Declare,
+        is_the_default_and_cannot_match,
+        answer=refuse_by(lambda policy: policy.blank_exchange),
+    ),
+    Row(
+        "exchange.declare: passive and no-wait has no effect",
+        OPEN,
+        Exchange.Declare,
+        passive_missing_and_no_wait_has_no_effect,
+    ),
+    Row(
+        "exchange.declare: passive refuses one that does not exist",
+        OPEN,
+        Exchange.Declare,
+        passive_and_missing,
+        answer=refuse(NOT_FOUND),
+    ),
+    Row(
+        "exchange.declare: passive confirms one that exists",
+        OPEN,
+        Exchange.Declare,
+        is_passive,
+        answer=declare_ok,
+    ),
+    Row(
+        "exchange.declare: refuses an illegal name",
+        OPEN,
+        Exchange.Declare,
+        name_is_illegal,
+        answer=refuse(PRECONDITION_FAILED),
+    ),
+    Row(
+        "exchange.declare: refuses a type that is not supported",
+        OPEN,
+        Exchange.Declare,
+        type_is_not_supported,
+        answer=refuse(COMMAND_INVALID),
+    ),
+    Row(
+        "exchange.declare: refuses another type",
+        OPEN,
+        Exchange.Declare,
+        exists_with_another_type,
+        answer=refuse_by(lambda policy: policy.type_change),
+    ),
+    Row(
+        "exchange.declare: refuses another durable or other arguments",
+        OPEN,
+        Exchange.Declare,
+        exists_otherwise,
+        answer=refuse(PRECONDITION_FAILED),
+    ),
+    Row("exchange.declare: confirms the same again", OPEN, Exchange.Declare, exists, answer=declare_ok),
+    Row(
+        "exchange.declare: refuses a reserved name",
+        OPEN,
+        Exchange.Declare,
+        name_is_reserved,
+        answer=refuse(ACCESS_REFUSED),
+    ),
+    Row(
+        "exchange.declare: refuses when there are too many",
+        OPEN,
+        Exchange.Declare,
+        there_are_too_many,
+        answer=refuse(RESOURCE_ERROR),
+    ),
+    Row(
+        "exchange.declare: creates it", OPEN, Exchange.Declare, effects=(create_exchange,), answer=declare_ok
+    ),
+    Row(
+        "exchange.delete: refuses the default exchange",
+        OPEN,
+        Exchange.Delete,
+        is_the_default_exchange,
+        answer=refuse(ACCESS_REFUSED),
+    ),
+    Row(
+        "exchange.delete: refuses one that does not exist",
+        OPEN,
+        Exchange.Delete,
+        exchange_is_missing,
+        answer=refuse(NOT_FOUND),
+    ),
+    Row(
+        "exchange.delete: refuses a pre-declared one",
+        OPEN,
+        Exchange.Delete,
+        is_predeclared,
+        answer=refuse(ACCESS_REFUSED),
+    ),
+    Row(
+        "exchange.delete: if-unused refuses one with bindings",
+        OPEN,
+        Exchange.Delete,
+        must_be_unused_but_is_bound,
+        answer=refuse(PRECONDITION_FAILED),
+    ),
+    Row("exchange.delete: deletes it", OPEN, Exchange.Delete, effects=(delete_it,), answer=delete_ok),
+)

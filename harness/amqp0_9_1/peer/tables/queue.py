@@ -1,0 +1,395 @@
+"""The queue class."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from harness.amqp0_9_1.peer.entities import Binding
+from harness.amqp0_9_1.peer.entities import Queue as Entity
+from harness.amqp0_9_1.peer.events import ChannelState, Shortened, Thing
+from harness.amqp0_9_1.peer.life import delete_queue
+from harness.amqp0_9_1.peer.names import (
+    default_exchange_is_kept,
+    exchange_is_missing,
+    generate_name,
+    has_name_syntax,
+    is_reserved,
+    queue_is_locked,
+    queue_is_missing,
+    use_of_a_queue,
+)
+from harness.amqp0_9_1.peer.policy import Level, Policy, Refusal
+from harness.amqp0_9_1.peer.refusals import refuse, refuse_by
+from harness.amqp0_9_1.peer.rows import Row
+from harness.amqp0_9_1.peer.turn import Reply, Turn
+from harness.amqp0_9_1.wire.vocabulary import (
+    ACCESS_REFUSED,
+    NOT_FOUND,
+    PRECONDITION_FAILED,
+    RESOURCE_ERROR,
+    RESOURCE_LOCKED,
+    Queue,
+)
+
+OPEN = ChannelState.OPEN
+
+
+def has_no_name(turn: Turn) -> bool:
+    """The client leaves the name to the server."""
+    return not turn.event.queue
+
+
+def passive_and_missing(turn: Turn) -> bool:
+    """Only a check, and there is no such queue."""
+    return turn.event.passive and queue_is_missing(turn)
+
+
+def passive_missing_and_no_wait_has_no_effect(turn: Turn) -> bool:
+    """Such a check with no-wait, where the policy lets it have no effect (A25)."""
+    return turn.policy.passive_no_wait == "silence" and turn.event.no_wait and passive_and_missing(turn)
+
+
+def declared_queue_is_locked(turn: Turn) -> bool:
+    """The queue is another connection's; a blank name, unless passive, is a new queue's."""
+    return bool(turn.event.queue or turn.event.passive) and queue_is_locked(turn)
+
+
+def is_passive(turn: Turn) -> bool:
+    """Only a check; all fields but name and no-wait are ignored."""
+    return bool(turn.event.passive)
+
+
+def name_is_illegal(turn: Turn) -> bool:
+    """The name has other characters, or is too long."""
+    return not has_name_syntax(turn.event.queue, turn.policy.name_limit)
+
+
+def named_queue_exists(turn: Turn) -> bool:
+    """The method gives the name of a queue that exists."""
+    return turn.event.queue in turn.host.queues
+
+
+def exists_otherwise(turn: Turn) -> bool:
+    """The queue was declared with another durable or exclusive, or other arguments."""
+    queue, wanted = turn.host.queues.get(turn.event.queue), turn.event
+    return queue is not None and (queue.durable, queue.exclusive, queue.arguments) != (
+        wanted.durable,
+        wanted.exclusive,
+        wanted.arguments,
+    )
+
+
+def auto_delete_differs_and_matters(turn: Turn) -> bool:
+    """The queue was declared with another auto-delete, and the policy looks at it (A2)."""
+    queue = turn.host.queues.get(turn.event.queue)
+    differs = queue is not None and queue.auto_delete != turn.event.auto_delete
+    return differs and turn.policy.auto_delete_mismatch == "refuse"
+
+
+def name_is_reserved(turn: Turn) -> bool:
+    """The name begins with "amq."."""
+    return is_reserved(turn.event.queue)
+
+
+def there_are_too_many(turn: Turn) -> bool:
+    """The virtual host holds as many queues as this peer admits."""
+    return len(turn.host.queues) >= turn.peer.limits.entities
+
+
+def create_queue(turn: Turn) -> None:
+    """Make the queue; an exclusive one belongs to this connection."""
+    wanted = turn.event
+    turn.host.queues[wanted.queue] = Entity(
+        wanted.queue,
+        wanted.durable,
+        wanted.auto_delete,
+        turn.connection if wanted.exclusive else None,
+        wanted.arguments,
+        [deque() for _ in range(turn.policy.levels(wanted.arguments))],
+    )
+
+
+def bind_to_the_default_exchange(turn: Turn) -> None:
+    """Bind the new queue to the default exchange by its name (queue.declare.default-binding)."""
+    name = turn.event.queue
+    turn.host.bound_to("").append(Binding("", name, name, {}))
+
+
+def becomes_current(turn: Turn) -> None:
+    """Blank queue names on this channel mean this queue from now on."""
+    turn.channel.current_queue = turn.queue_name
+
+
+def declare_ok(turn: Turn) -> Reply:
+    """Queue.Declare-Ok with the counts; consumers whose channel is paused do not count."""
+    queue = turn.queue
+    if queue is None:
+        return Queue.DeclareOk(turn.queue_name, 0, 0)
+    active = sum(each.channel.flowing for each in queue.consumers)
+    on_their_way = turn.policy.counts_what_is_on_its_way
+    waiting = sum(on_their_way or each.serial < queue.seen for each in queue)
+    return Queue.DeclareOk(queue.name, waiting, active)
+
+
+_DECLARE = (
+    Row(
+        "queue.declare: passive and no-wait has no effect",
+        OPEN,
+        Queue.Declare,
+        passive_missing_and_no_wait_has_no_effect,
+    ),
+    Row(
+        "queue.declare: passive refuses one that does not exist",
+        OPEN,
+        Queue.Declare,
+        passive_and_missing,
+        answer=refuse(NOT_FOUND),
+    ),
+    Row(
+        "queue.declare: refuses a queue locked by another connection",
+        OPEN,
+        Queue.Declare,
+        declared_queue_is_locked,
+        answer=refuse(RESOURCE_LOCKED),
+    ),
+    Row(
+        "queue.declare: passive confirms one that exists",
+        OPEN,
+        Queue.Declare,
+        is_passive,
+        effects=(becomes_current,),
+        answer=declare_ok,
+    ),
+    Row(
+        "queue.declare: refuses an illegal name",
+        OPEN,
+        Queue.Declare,
+        name_is_illegal,
+        answer=refuse(PRECONDITION_FAILED),
+    ),
+    Row(
+        "queue.declare: refuses another durable or exclusive or other arguments",
+        OPEN,
+        Queue.Declare,
+        exists_otherwise,
+        answer=refuse(PRECONDITION_FAILED),
+    ),
+    Row(
+        "queue.declare: refuses another auto-delete",
+        OPEN,
+        Queue.Declare,
+        auto_delete_differs_and_matters,
+        answer=refuse(PRECONDITION_FAILED),
+    ),
+    Row(
+        "queue.declare: confirms the same again",
+        OPEN,
+        Queue.Declare,
+        named_queue_exists,
+        effects=(becomes_current,),
+        answer=declare_ok,
+    ),
+    Row(
+        "queue.declare: refuses a reserved name",
+        OPEN,
+        Queue.Declare,
+        name_is_reserved,
+        answer=refuse(ACCESS_REFUSED),
+    ),
+    Row(
+        "queue.declare: refuses when there are too many",
+        OPEN,
+        Queue.Declare,
+        there_are_too_many,
+        answer=refuse(RESOURCE_ERROR),
+    ),
+    Row(
+        "queue.declare: creates one with a generated name",
+        OPEN,
+        Queue.Declare,
+        has_no_name,
+        (generate_name, create_queue, bind_to_the_default_exchange, becomes_current),
+        declare_ok,
+    ),
+    Row(
+        "queue.declare: creates it",
+        OPEN,
+        Queue.Declare,
+        effects=(create_queue, bind_to_the_default_exchange, becomes_current),
+        answer=declare_ok,
+    ),
+)
+
+
+def routing_key(turn: Turn) -> str:
+    """The binding's key; with queue and key both blank it is the queue's name."""
+    event = turn.event
+    key: str = event.routing_key or ("" if event.queue else turn.queue_name)
+    return key
+
+
+def find_binding(turn: Turn) -> Binding | None:
+    """The binding with the method's exchange, queue, key and arguments."""
+    queue, key = turn.queue_name, routing_key(turn)
+    for each in turn.host.bound_to(turn.event.exchange):
+        if each.queue == queue and each.routing_key == key and each.arguments == turn.event.arguments:
+            return each
+    return None
+
+
+def is_bound_already(turn: Turn) -> bool:
+    """An identical binding exists (queue.bind.duplicates)."""
+    return find_binding(turn) is not None
+
+
+def exchange_has_too_many_bindings(turn: Turn) -> bool:
+    """The exchange holds as many bindings as this peer admits."""
+    return len(turn.host.bound_to(turn.event.exchange)) >= turn.peer.limits.entities
+
+
+def bind_queue(turn: Turn) -> None:
+    """Make the binding."""
+    wanted = turn.event
+    binding = Binding(wanted.exchange, turn.queue_name, routing_key(turn), wanted.arguments)
+    turn.host.bound_to(wanted.exchange).append(binding)
+
+
+def bind_ok(_: Turn) -> Reply:
+    """Queue.Bind-Ok."""
+    return Queue.BindOk()
+
+
+def is_not_bound_and_matters(turn: Turn) -> bool:
+    """There is no such binding, and the policy refuses that (A3)."""
+    return turn.policy.missing_binding == "refuse" and find_binding(turn) is None
+
+
+def unbind_queue(turn: Turn) -> None:
+    """Remove the binding if there is one."""
+    binding = find_binding(turn)
+    if binding is not None:
+        turn.host.bound_to(binding.exchange).remove(binding)
+
+
+def unbind_ok(_: Turn) -> Reply:
+    """Queue.Unbind-Ok."""
+    return Queue.UnbindOk()
+
+
+def _unknown_in_unbind(policy: Policy) -> Refusal:
+    refusal = policy.current_queue_unknown
+    return Refusal(refusal.code, Level.CONNECTION) if policy.unbind_failure is Level.CONNECTION else refusal
+
+
+refuse_unbind = refuse_by(lambda policy: Refusal(NOT_FOUND, policy.unbind_failure))
+refuse_locked_unbind = refuse_by(lambda policy: Refusal(RESOURCE_LOCKED, policy.unbind_failure))
+
+_BIND = (
+    *use_of_a_queue(Queue.Bind),
+    Row(
+        "queue.bind: refuses an exchange that does not exist",
+        OPEN,
+        Queue.Bind,
+        exchange_is_missing,
+        answer=refuse(NOT_FOUND),
+    ),
+    Row("queue.bind: confirms the same again", OPEN, Queue.Bind, is_bound_already, answer=bind_ok),
+    Row(
+        "queue.bind: refuses when there are too many",
+        OPEN,
+        Queue.Bind,
+        exchange_has_too_many_bindings,
+        answer=refuse(RESOURCE_ERROR),
+    ),
+    Row("queue.bind: binds", OPEN, Queue.Bind, effects=(bind_queue,), answer=bind_ok),
+    *use_of_a_queue(Queue.Unbind, refuse_by(_unknown_in_unbind), refuse_unbind, refuse_locked_unbind),
+    Row(
+        "queue.unbind: refuses the default exchange",
+        OPEN,
+        Queue.Unbind,
+        default_exchange_is_kept,
+        answer=refuse_by(lambda policy: policy.default_unbind),
+    ),
+    Row(
+        "queue.unbind: refuses an exchange that does not exist",
+        OPEN,
+        Queue.Unbind,
+        exchange_is_missing,
+        answer=refuse_unbind,
+    ),
+    Row(
+        "queue.unbind: refuses a binding that does not exist",
+        OPEN,
+        Queue.Unbind,
+        is_not_bound_and_matters,
+        answer=refuse_unbind,
+    ),
+    Row("queue.unbind: unbinds", OPEN, Queue.Unbind, effects=(unbind_queue,), answer=unbind_ok),
+)
+
+
+def purge_queue(turn: Turn) -> None:
+    """Remove the messages that are not awaiting acknowledgement."""
+    queue = turn.queue
+    turn.subject = len(queue)
+    for level in queue.levels:
+        level.clear()
+    turn.peer.meet(Thing.QUEUE, turn.about(Shortened(), queue))
+
+
+def purge_ok(turn: Turn) -> Reply:
+    """Queue.Purge-Ok with the number of messages purged."""
+    return Queue.PurgeOk(turn.subject or 0)
+
+
+def must_be_unused_but_has_consumers(turn: Turn) -> bool:
+    """if-unused, and the queue has consumers."""
+    return bool(turn.event.if_unused and turn.queue.consumers)
+
+
+def must_be_empty_but_has_messages(turn: Turn) -> bool:
+    """if-empty, and the queue has messages."""
+    queue = turn.queue
+    also = queue.unacknowledged if turn.policy.unacknowledged_count_as_messages else 0
+    return bool(turn.event.if_empty and (len(queue) or also))
+
+
+def delete_it(turn: Turn) -> None:
+    """Delete the queue the method names, and count its messages."""
+    also = turn.queue.unacknowledged if turn.policy.unacknowledged_count_as_deleted else 0
+    turn.subject = len(turn.queue) + also
+    delete_queue(turn.about(turn.event, turn.queue))
+
+
+def delete_ok(turn: Turn) -> Reply:
+    """Queue.Delete-Ok with the number of messages deleted."""
+    return Queue.DeleteOk(turn.subject or 0)
+
+
+_PURGE_AND_DELETE = (
+    *use_of_a_queue(Queue.Purge),
+    Row(
+        "queue.purge: removes what awaits no acknowledgement",
+        OPEN,
+        Queue.Purge,
+        effects=(purge_queue,),
+        answer=purge_ok,
+    ),
+    *use_of_a_queue(Queue.Delete),
+    Row(
+        "queue.delete: if-unused refuses one with consumers",
+        OPEN,
+        Queue.Delete,
+        must_be_unused_but_has_consumers,
+        answer=refuse(PRECONDITION_FAILED),
+    ),
+    Row(
+        "queue.delete: if-empty refuses one with messages",
+        OPEN,
+        Queue.Delete,
+        must_be_empty_but_has_messages,
+        answer=refuse(PRECONDITION_FAILED),
+    ),
+    Row("queue.delete: deletes it", OPEN, Queue.Delete, effects=(delete_it,), answer=delete_ok),
+)
+QUEUE = (*_DECLARE, *_BIND, *_PURGE_AND_DELETE)

@@ -1,0 +1,85 @@
+"""The tx class: publications and acknowledgements that take effect together."""
+
+from __future__ import annotations
+
+from harness.amqp0_9_1.peer.deliveries import settle
+from harness.amqp0_9_1.peer.entities import Delivery
+from harness.amqp0_9_1.peer.events import ChannelState
+from harness.amqp0_9_1.peer.life import abandon_transaction
+from harness.amqp0_9_1.peer.refusals import refuse
+from harness.amqp0_9_1.peer.rows import Row
+from harness.amqp0_9_1.peer.tables.basic import route
+from harness.amqp0_9_1.peer.turn import Reply, Turn
+from harness.amqp0_9_1.wire.vocabulary import PRECONDITION_FAILED, Tx
+
+OPEN = ChannelState.OPEN
+
+
+def is_not_transacted(turn: Turn) -> bool:
+    """Tx.Select was not used on the channel."""
+    return not turn.channel.transacted
+
+
+def select(turn: Turn) -> None:
+    """From here on the channel is transacted."""
+    turn.channel.transacted = True
+
+
+def commit(turn: Turn) -> None:
+    """Publications are routed and acknowledgements settle, in the order they were sent."""
+    channel = turn.channel
+    transaction, channel.transaction = channel.transaction, []
+    channel.withheld = []
+    for item in transaction:
+        if isinstance(item, Delivery):
+            settle(turn, item)
+        else:
+            route(turn, item)
+
+
+def select_ok(_: Turn) -> Reply:
+    """Tx.Select-Ok."""
+    return Tx.SelectOk()
+
+
+def commit_ok(_: Turn) -> Reply:
+    """Tx.Commit-Ok."""
+    return Tx.CommitOk()
+
+
+def rollback_ok(_: Turn) -> Reply:
+    """Tx.Rollback-Ok."""
+    return Tx.RollbackOk()
+
+
+TX = (
+    Row("tx.select: makes the channel transacted", OPEN, Tx.Select, effects=(select,), answer=select_ok),
+    Row(
+        "tx.commit: refuses a channel not transacted",
+        OPEN,
+        Tx.Commit,
+        is_not_transacted,
+        answer=refuse(PRECONDITION_FAILED),
+    ),
+    Row(
+        "tx.commit: publications and acknowledgements take effect",
+        OPEN,
+        Tx.Commit,
+        effects=(commit,),
+        answer=commit_ok,
+    ),
+    Row(
+        "tx.rollback: refuses a channel not transacted",
+        OPEN,
+        Tx.Rollback,
+        is_not_transacted,
+        answer=refuse(PRECONDITION_FAILED),
+    ),
+    Row(
+        "tx.rollback: publications and acknowledgements are abandoned",
+        OPEN,
+        Tx.Rollback,
+        effects=(abandon_transaction,),
+        answer=rollback_ok,
+    ),
+)

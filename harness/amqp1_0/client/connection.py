@@ -1,0 +1,377 @@
+"""Connections as a scenario uses them.
+
+Methods come in two kinds. *Controls* (`open`, `begin`, `ask`, …) do what must work for a rule to be judged at
+all; when they fail the scenario ends as an error of its set-up. `expect` and `stays_quiet` judge the rule.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Any
+
+from harness.amqp1_0.client import leniency, sasl
+from harness.amqp1_0.client.link import CONNECTION, WHOLE, Link, Passage, Said
+from harness.amqp1_0.client.outcomes import (
+    HeaderReceived,
+    Observation,
+    Received,
+    begun,
+    describe,
+    header_name,
+    signature,
+)
+from harness.amqp1_0.client.session import Session, the_begin
+from harness.amqp1_0.wire.composites import Composite
+from harness.amqp1_0.wire.frames import PROTOCOL_HEADER, SASL_HEADER, Frame, Garbage, Header
+from harness.amqp1_0.wire.performatives import (
+    Begin,
+    Close,
+    End,
+    Open,
+    SaslChallenge,
+    SaslInit,
+    SaslMechanisms,
+    SaslOutcome,
+)
+from harness.amqp1_0.wire.types import DecodeError
+from harness.play.context import Context
+from harness.play.expect import ControlFailed, Inconclusive, NotRun, Outcome, Stop
+from harness.play.link import Closed, Silence
+from harness.targets.target import Endpoint
+from harness.wire.journal import Direction
+from harness.wire.transport import End as StreamEnd
+
+HEADER = "the protocol header"
+"""What the control of a header is called."""
+
+
+class OtherHeader(ControlFailed):
+    """The server answered our protocol header with another one."""
+
+    def __init__(self, header: Header) -> None:
+        super().__init__(HEADER, header_name(header))
+        self.header = header
+
+
+class AmqpConnection:
+    """A connection: its headers and layers one by one, then frames of any kind."""
+
+    def __init__(self, link: Link, context: Context, endpoint: Endpoint, container_id: str) -> None:
+        self.link = link
+        self.context = context
+        self.endpoint = endpoint
+        self.container_id = container_id
+        self._behind = 0
+
+    @property
+    def partner(self) -> Open:
+        """The server's open. Raises ControlFailed when none has come."""
+        if self.link.partner is None:
+            raise ControlFailed("an open", "no open so far")
+        return self.link.partner
+
+    # -- sending and judging ---------------------------------------------------------------------------
+
+    def send(self, *what: Said, channel: int = 0, by: int = 0) -> None:
+        """Send performatives (on `channel`), frames, malformed ones, octets: all in a single write.
+
+        With `by` in many writes of so many octets each.
+        """
+        self.link.send(*what, channel=channel, by=by)
+
+    def shut(self) -> None:
+        """End our stream and go on reading. Raises NotRun where the transport cannot."""
+        self.link.shut()
+
+    def met_reset(self) -> bool:
+        """Whether what we sent behind the end of the server's stream met a reset."""
+        return self.link.met_reset(self.context.patience.quiet)
+
+    def expect(self, *outcomes: Outcome | type[Composite]) -> Any:
+        """Judge what comes next, in the order of arrival, and return its performative, if it is one.
+
+        Raises Unmet. Empty frames, and the flows of sessions, may come at any time and are passed over.
+        """
+        return _performative(self.link.expect(CONNECTION, *outcomes))
+
+    def expect_of_all(self, *outcomes: Outcome | type[Composite]) -> Any:
+        """As `expect`, of what concerns the whole connection: what belongs to sessions is passed over."""
+        return _performative(self.link.expect(WHOLE, *outcomes))
+
+    def refuses(self, *outcomes: Outcome) -> Any:
+        """As `gives_up`, but the server's open, which it has to send first (2.4.1), is passed over."""
+        patience, began = self.context.patience, self.link.now()
+        seen = self.link.next(CONNECTION, patience.close)
+        if isinstance(seen, Received) and isinstance(seen.performative, Open):
+            return self.gives_up(*outcomes)
+        return _performative(self.link.hold(seen, outcomes, began))
+
+    def gives_up(self, *outcomes: Outcome | type[Composite]) -> Any:
+        """Judge that what was sent ends the connection: what comes, if need be when a begin is sent behind.
+
+        The begin that answers is a miss, unless `outcomes` have it as `goes_on()`. Raises Unmet.
+        """
+        began = self.link.now()
+        seen = self.link.next(CONNECTION, self.context.patience.quiet)
+        if not isinstance(seen, Silence):
+            return _performative(self.link.hold(seen, self.link.legal(*outcomes), began))
+        # Sent at once it could meet a socket already closed, and a reset may destroy what was said before.
+        return self._behind_fence(self._fence(), *outcomes)
+
+    def goes_on(self, *others: Outcome) -> Any:
+        """Judge that the connection goes on as if nothing had been: the next that comes answers a begin.
+
+        `others` are what is legal beside. Raises Unmet.
+        """
+        number = self._fence()
+        return self._behind_fence(number, begun(number), *others)
+
+    def _behind_fence(self, number: int, *outcomes: Outcome | type[Composite]) -> Any:
+        seen = self.link.expect(CONNECTION, *outcomes)
+        if isinstance(seen, Received) and isinstance(seen.performative, Begin):
+            self.send(End(), channel=number)
+            self.control("end", End, place=number)
+        return _performative(seen)
+
+    def stays_quiet(self) -> None:
+        """Judge that nothing has come: the begin that answers a later one of ours must be the first.
+
+        Raises Unmet. A server answers a begin on any channel it allows, and takes frames in their order.
+        """
+        self.goes_on()
+
+    def got_nothing(self) -> None:
+        """Judge that nothing has come up to now, where no fence can be sent any more. Raises Unmet.
+
+        Something else must have made sure that what was due has arrived.
+        """
+        seen = self.link.next(CONNECTION, 0.0)
+        self.judge("nothing more", signature(seen), isinstance(seen, Silence | Closed))
+
+    def nothing_more(self) -> None:
+        """Judge that nothing more comes: up to the end of the stream, else for a moment. Raises Unmet.
+
+        For where no fence can be sent; whether the stream ends is not judged.
+        """
+        seen = self.link.next(CONNECTION, self.context.patience.quiet)
+        self.judge("nothing more", signature(seen), isinstance(seen, Silence | Closed))
+
+    def nothing_behind_the_close(self, seconds: float = 0.0) -> None:
+        """Judge that nothing, not a part of a frame, comes behind the server's close in so many seconds.
+
+        They are a moment at least. Raises Unmet.
+        """
+        self.link.listen(max(seconds, self.context.patience.quiet))
+        behind = self.link.behind_close()
+        self.judge("nothing behind the close", f"{behind} behind the close", not behind)
+
+    def within(self, seconds: float, *outcomes: Outcome | type[Composite]) -> Any:
+        """As `expect`, for what may take so many seconds. Raises Unmet."""
+        began = self.link.now()
+        seen = self.link.next(CONNECTION, seconds)
+        return _performative(self.link.hold(seen, self.link.legal(*outcomes), began))
+
+    def judge(self, expected: str, otherwise: str, holds: bool) -> None:
+        """Judge a fact that was read out of an answer: `otherwise` says what it is when it does not hold.
+
+        Raises Unmet.
+        """
+        self.link.judged(expected, otherwise, holds)
+
+    # -- controls --------------------------------------------------------------------------------------
+
+    def control(self, what: str, *kinds: type[Composite], place: int = CONNECTION) -> Any:
+        """Take the next performative, which must be one of these. Raises ControlFailed."""
+        seen = self.link.next(place, self.context.due(what, self.context.patience.close))
+        if isinstance(seen, Received) and isinstance(seen.performative, kinds):
+            return seen.performative
+        raise self.failed(what, seen)
+
+    def failed(self, what: str, seen: Observation) -> Stop:
+        """That `what` was answered by something else, or is not answered, as was found out before."""
+        return self.context.failed(what, signature(seen), lost=seen == Closed(StreamEnd.RST))
+
+    def ask(self, performative: Composite, *answers: type[Composite], channel: int = 0) -> Any:
+        """Send a performative; the next one that comes must be one of these. Raises ControlFailed."""
+        self.send(performative, channel=channel)
+        return self.control(describe(performative), *answers)
+
+    def exchange_headers(self, octets: bytes = PROTOCOL_HEADER) -> None:
+        """Send a protocol header, which must come back. Raises OtherHeader, ControlFailed."""
+        self.send(octets)
+        due = self.context.due(HEADER, self.context.patience.close)
+        seen = self.link.next(CONNECTION, due)
+        if not isinstance(seen, HeaderReceived):
+            raise self.failed(HEADER, seen)
+        self.take_header(seen.header, octets)
+
+    def take_header(self, header: Header, ours: bytes) -> None:
+        """Go on where a header in answer to `ours` is the same, or nearly. Raises OtherHeader."""
+        if header.octets == ours:
+            return
+        if not leniency.is_nearly(header, ours):
+            raise OtherHeader(header)
+        told = (leniency.ANOTHER_HEADER, header_name(header))
+        self.context.breach(*told, self.link.name, self.link.now())
+
+    def mechanisms(self) -> SaslMechanisms:
+        """Open the layer of SASL; what the server offers. Raises OtherHeader, ControlFailed."""
+        self.exchange_headers(SASL_HEADER)
+        offered: SaslMechanisms = self.control("sasl-mechanisms", SaslMechanisms)
+        return offered
+
+    def init(self, **changes: Any) -> SaslInit:
+        """A sasl-init with good credentials, altered as given."""
+        return sasl.init(self.endpoint, **changes)
+
+    def authenticate(self, init: SaslInit | None = None) -> None:
+        """Say who we are, answer challenges, be let in. Raises ControlFailed."""
+        said = init or self.init()
+        self.send(said)
+        for _ in range(sasl.MOST_CHALLENGES):
+            answer = self.control("sasl-init", SaslOutcome, SaslChallenge)
+            if isinstance(answer, SaslOutcome):
+                if not sasl.accepts(answer):
+                    raise ControlFailed("sasl-init", describe(answer))
+                return
+            self.send(sasl.response(said))
+        raise ControlFailed("sasl-response", "one sasl-challenge after the other")
+
+    def the_open(self, **fields: Any) -> Open:
+        """An open with a container-id of its own, altered as given."""
+        return Open(self.container_id).replace(**fields)
+
+    def open(self, **fields: Any) -> Open:
+        """Exchange opens; the server's, which may have come before. Raises ControlFailed."""
+        self.send(self.the_open(**fields))
+        opened: Open = self.control("open", Open)
+        return opened
+
+    def begin(self, channel: int | None = None, **fields: Any) -> Session:
+        """Begin a session on the lowest free channel, or on a given one. Raises ControlFailed."""
+        number = self._free() if channel is None else channel
+        self.send(the_begin(**fields), channel=number)
+        answer = self.control("begin", Begin, place=number)
+        return Session(self, number, answer)
+
+    def fence(self) -> None:
+        """Wait until everything sent so far has been taken in. Raises ControlFailed."""
+        self.begin().end()
+
+    def idle_time_out(self, times: float = 1.0) -> float:
+        """The server's idle-time-out in seconds. Raises NotRun when it has none that can be waited for.
+
+        `times` is how often it has to be waited for.
+        """
+        stated = self._stated("idle_time_out")
+        if not stated:
+            raise NotRun("the target states no idle-time-out of its own")
+        if times * stated / 1000 > self.context.patience.budget / 2:
+            raise NotRun(f"the target's idle-time-out of {stated} ms is too long to wait for")
+        return stated / 1000
+
+    def beats(self, every: float | None = None) -> None:
+        """From now on keep the connection alive by empty frames, in seconds; as often as the server wants.
+
+        Without an idle-time-out of the server none are needed, and none sent.
+        """
+        stated = self._stated("idle_time_out")
+        self.link.beat = every if every is not None else (stated / 2000 if stated else None)
+
+    def hear_empty_frames(self) -> None:
+        """From now on empty frames are observed like any other."""
+        self.link.hears_empty_frames = True
+
+    def listen(self, seconds: float) -> list[Passage]:
+        """Everything the server sends in that time, empty frames as well, with the time it came."""
+        return self.link.listen(seconds)
+
+    def heard(self) -> list[str]:
+        """What the server has sent so far: kinds of frames with their channels, without empty frames."""
+        came = (each.unit for each in self.link.transcript if each.direction is Direction.RECEIVED)
+        return [told for unit in came if (told := _told(unit))]
+
+    def until_closed(self) -> list[str]:
+        """As `until_end`; behind a close, after which a stream may stay open, it waits for a moment only."""
+        patience = self.context.patience
+        last = None
+        while not isinstance(last, Closed | Silence):
+            last = self.link.next(CONNECTION, patience.quiet if self.link.heard_close else patience.close)
+        return self.heard()
+
+    def until_end(self) -> list[str]:
+        """As `heard`, once the stream has ended or nothing more comes."""
+        while not isinstance(self.link.next(CONNECTION, self.context.patience.close), Closed | Silence):
+            pass
+        return self.heard()
+
+    def _stated(self, limit: str) -> int:
+        """A limit of the server's open, zero where it states none."""
+        value = getattr(self.partner, limit)
+        if value is not None and not isinstance(value, int):
+            raise ControlFailed("open", f"an open whose {limit.replace('_', '-')} is no number")
+        return value or 0
+
+    def _free(self) -> int:
+        """A channel without a session, the one whose last session is longest ago.
+
+        A server may need a moment to forget a session that has ended: what a begin on its channel comes to is
+        no control's business.
+        """
+        highest = self._stated("channel_max")
+        numbers = chain(range(self._behind, highest + 1), range(min(self._behind, highest + 1)))
+        number = next((each for each in numbers if each not in self.link.channels), None)
+        if number is None:
+            raise Inconclusive(f"the server allows no channel above {highest}: none is left for a session")
+        self._behind = number + 1
+        return number
+
+    def _fence(self) -> int:
+        number = self._free()
+        self.send(the_begin(), channel=number)
+        return number
+
+    # -- leaving ---------------------------------------------------------------------------------------
+
+    @property
+    def usable(self) -> bool:
+        """Whether both opens were sent, nobody has closed, and nothing malformed went out."""
+        link = self.link
+        opened = link.partner is not None and link.said_open is not None
+        return opened and not (link.said_close or link.spoiled) and link.ended is None
+
+    def close(self) -> None:
+        """End the connection by closes if it is open, in any case close the socket."""
+        try:
+            if self.usable:
+                self.send(Close())
+                self._drain()
+        finally:
+            self.link.finish()
+
+    def _drain(self) -> None:
+        until = self.link.now() + self.context.patience.answer
+        while not self.link.heard_close and (left := until - self.link.now()) > 0:
+            if isinstance(self.link.next(CONNECTION, left), Closed | Silence):
+                return
+
+    def drop(self) -> None:
+        """Close the socket without a word."""
+        self.link.finish()
+
+
+def _performative(seen: Observation) -> Any:
+    return seen.performative if isinstance(seen, Received) else seen
+
+
+def _told(unit: Any) -> str:
+    if isinstance(unit, Header):
+        return header_name(unit)
+    if isinstance(unit, Garbage):
+        return "no frame"
+    assert isinstance(unit, Frame)
+    try:
+        performative = unit.performative()
+    except DecodeError:
+        return f"a frame that cannot be decoded, on channel {unit.channel}"
+    return f"{performative.type_name} on channel {unit.channel}" if performative else ""

@@ -1,0 +1,289 @@
+"""What can be observed of a 1.0 peer, and the legal outcomes a scenario may name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any, Final
+
+from harness.amqp1_0.client.leniency import is_nearly
+from harness.amqp1_0.wire.composites import Composite, choices
+from harness.amqp1_0.wire.frames import PROTOCOL_HEADER, Header
+from harness.amqp1_0.wire.generated import attribute
+from harness.amqp1_0.wire.performatives import Begin, Close, Detach, End, Error, SaslOutcome
+from harness.play.expect import SILENCE, Outcome
+from harness.play.link import Closed, Silence, Unreadable
+
+LONGEST = 80
+"""Characters of what a peer wrote that a signature holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A performative on a channel, with the payload behind it.
+
+    `channel` is the server's. `session` is our channel of the session it belongs to (2.4: the two have
+    nothing to do with each other), None where it belongs to none. `frame` is the number of the unit on its
+    connection.
+    """
+
+    channel: int
+    performative: Any
+    payload: bytes = b""
+    session: int | None = field(default=None, compare=False)
+    frame: int = field(default=0, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class EmptyFrame:
+    """A frame without a body, which means nothing (2.4.5)."""
+
+    channel: int
+    frame: int = field(default=0, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderReceived:
+    """The peer sent a protocol header."""
+
+    header: Header
+    frame: int = field(default=0, compare=False, repr=False)
+
+
+Sight = Received | EmptyFrame | HeaderReceived
+Observation = Sight | Closed | Silence | Unreadable
+
+ENDINGS = (Close, End, Detach)
+"""The performatives that may carry an error."""
+
+
+def signature(seen: Observation) -> str:
+    """A name for what was observed that is the same in every run: no identifiers, numbers or times in it."""
+    match seen:
+        case Received(performative=performative):
+            return describe(performative)
+        case EmptyFrame():
+            return "empty frame"
+        case HeaderReceived(header=header):
+            return header_name(header)
+        case Closed(how=how):
+            return f"stream ended ({how})"
+        case Silence():
+            return SILENCE
+        case Unreadable(why=why):
+            return f"unreadable: {why}"
+
+
+def describe(performative: Composite) -> str:
+    """A performative by its name, an ending with its condition, an outcome of SASL with its code."""
+    name = performative.type_name
+    if isinstance(performative, ENDINGS):
+        return f"{name} {condition_of(performative) or 'without error'}"
+    if isinstance(performative, SaslOutcome):
+        names = {number: each for each, number in choices("sasl-code").items()}
+        code = performative.carried("code")
+        return f"{name} {names.get(code, 'with an undefined code')}"
+    return name
+
+
+def condition_of(ending: Close | End | Detach) -> str:
+    """The condition of a close, end or detach as far as it can be shown; empty where it has no error."""
+    error = ending.carried("error")
+    if error is None:
+        return ""
+    if not isinstance(error, Error):
+        return "with something that is no error"
+    condition = error.carried("condition")
+    if not isinstance(condition, str) or not condition:
+        return "with an error without condition"
+    return condition[:LONGEST].encode("unicode_escape").decode()
+
+
+def header_name(header: Header) -> str:
+    """A protocol header as it is written in the document."""
+    return f"protocol header AMQP {header.protocol_id} {'-'.join(map(str, header.version))}"
+
+
+# -- what comes ----------------------------------------------------------------------------------------
+
+
+def answered(*kinds: type[Composite]) -> Outcome:
+    """One of these performatives comes."""
+    names = " or ".join(kind.type_name for kind in kinds)
+    return Outcome(names, lambda seen: isinstance(seen, Received) and isinstance(seen.performative, kinds))
+
+
+def fields(kind: type[Composite], **values: object) -> Outcome:
+    """A performative with these values in its fields (what they mean: defaults count)."""
+    told = " ".join(f"{name.replace('_', '-')}={value}" for name, value in values.items())
+
+    def matches(seen: Observation) -> bool:
+        return (
+            isinstance(seen, Received)
+            and isinstance(seen.performative, kind)
+            and all(getattr(seen.performative, attribute(name)) == value for name, value in values.items())
+        )
+
+    return Outcome(f"{kind.type_name} {told}".strip(), matches)
+
+
+def begun(channel: int, on: int | None = None) -> Outcome:
+    """The begin that answers ours on `channel`; `on` is the channel it has to come on."""
+    where = "" if on is None else f" on channel {on}"
+
+    def matches(seen: Observation) -> bool:
+        return (
+            isinstance(seen, Received)
+            and isinstance(seen.performative, Begin)
+            and seen.performative.remote_channel == channel
+            and on in (None, seen.channel)
+        )
+
+    return Outcome(f"begin in answer to ours{where}", matches)
+
+
+def goes_on() -> Outcome:
+    """The server carries on: it answers the begin that was sent behind."""
+    return Outcome(
+        "begin in answer to one sent behind",
+        lambda seen: isinstance(seen, Received) and isinstance(seen.performative, Begin),
+    )
+
+
+def header(octets: bytes = PROTOCOL_HEADER) -> Outcome:
+    """This protocol header comes, or one that is taken for it: how it has to look another rule says."""
+    same = the_very_header(octets)
+    return replace(
+        same,
+        matches=lambda seen: (
+            same.matches(seen) or (isinstance(seen, HeaderReceived) and is_nearly(seen.header, octets))
+        ),
+    )
+
+
+def the_very_header(octets: bytes = PROTOCOL_HEADER) -> Outcome:
+    """This protocol header comes, octet for octet."""
+    return Outcome(
+        header_name(Header(octets)),
+        lambda seen: isinstance(seen, HeaderReceived) and seen.header.octets == octets,
+        waits_for_end=True,
+    )
+
+
+def other_header(than: bytes) -> Outcome:
+    """A protocol header comes that differs from the one sent."""
+    return Outcome(
+        "another protocol header than ours",
+        lambda seen: isinstance(seen, HeaderReceived) and seen.header.octets != than,
+        waits_for_end=True,
+    )
+
+
+def other_id(than: int) -> Outcome:
+    """A protocol header with another protocol id comes."""
+    return Outcome(
+        f"a protocol header with another id than {than}",
+        lambda seen: isinstance(seen, HeaderReceived) and seen.header.protocol_id != than,
+        waits_for_end=True,
+    )
+
+
+def empty_frame_came() -> Outcome:
+    """An empty frame comes; only on a connection that hears them."""
+    return Outcome("empty frame", lambda seen: isinstance(seen, EmptyFrame))
+
+
+def silence() -> Outcome:
+    """Nothing comes."""
+    return Outcome(SILENCE, lambda seen: isinstance(seen, Silence))
+
+
+# -- how it ends ---------------------------------------------------------------------------------------
+
+
+def _has_error(seen: Observation, kinds: tuple[type[Composite], ...], conditions: tuple[str, ...]) -> bool:
+    if not (isinstance(seen, Received) and isinstance(seen.performative, kinds)):
+        return False
+    error = seen.performative.carried("error")
+    if not isinstance(error, Error):
+        return error is not None and not conditions
+    return not conditions or error.carried("condition") in conditions
+
+
+def _with_error(name: str, kinds: tuple[type[Composite], ...], conditions: tuple[str, ...]) -> Outcome:
+    told = f" {' or '.join(conditions)}" if conditions else " with an error"
+    return Outcome(name + told, lambda seen: _has_error(seen, kinds, conditions))
+
+
+def closed(*conditions: str) -> Outcome:
+    """A close whose error has one of these conditions (any, if none is given)."""
+    return _with_error("close", (Close,), conditions)
+
+
+def closed_without_error() -> Outcome:
+    """A close that carries no error."""
+    return Outcome(
+        "close without error",
+        lambda seen: (
+            isinstance(seen, Received)
+            and isinstance(seen.performative, Close)
+            and seen.performative.carried("error") is None
+        ),
+    )
+
+
+def session_ended(*conditions: str) -> Outcome:
+    """An end whose error has one of these conditions (any, if none is given)."""
+    return _with_error("end", (End,), conditions)
+
+
+def ended_or_closed(*conditions: str) -> Outcome:
+    """The session is ended or the connection closed, with one of these conditions (any, if none is given)."""
+    return _with_error("end or close", (End, Close), conditions)
+
+
+def stream_ended() -> Outcome:
+    """The stream ends without a further octet, by FIN or RST."""
+    return Outcome(
+        "end of the stream without further data", lambda seen: isinstance(seen, Closed), waits_for_end=True
+    )
+
+
+# -- how a server refuses: one table -------------------------------------------------------------------
+
+
+class Refusal(Enum):
+    """What the rule says of how a server refuses."""
+
+    OPENED = "after the opens, with whatever condition"
+    OPENING = "before the server has sent its open, with whatever condition"
+    CONDITION = "after the opens, where the condition itself is judged"
+    CONDITION_OPENING = "before the server has sent its open, where the condition itself is judged"
+    DEMANDED = "with the condition that the sentence demands"
+    SESSION = "on a session, where the condition itself is judged"
+
+
+_OTHER: Final = "the condition that fits is the server's choice: another may fit as well"
+_NO_CLOSE: Final = (
+    "that a close comes before the end of the stream is judged by 1-0/2.4.3.close-before-closing"
+)
+_NO_OPEN: Final = "before its open a server cannot write a close: it may just end the stream"
+
+_WAYS: Final[Mapping[Refusal, tuple[tuple[Any, bool, str], ...]]] = {
+    Refusal.OPENED: ((closed, True, ""), (stream_ended, False, _NO_CLOSE)),
+    Refusal.OPENING: ((closed, True, ""), (stream_ended, False, _NO_OPEN)),
+    Refusal.CONDITION: ((closed, True, ""), (closed, False, _OTHER)),
+    Refusal.CONDITION_OPENING: (
+        (closed, True, ""), (closed, False, _OTHER), (stream_ended, False, _NO_OPEN),
+    ),
+    Refusal.DEMANDED: ((closed, True, ""),),
+    Refusal.SESSION: ((ended_or_closed, True, ""), (ended_or_closed, False, _OTHER)),
+}  # fmt: skip
+"""The legal ways, the preferred first: the outcome, whether it names the condition, and the reading."""
+
+
+def refused(how: Refusal, *conditions: str) -> tuple[Outcome, ...]:
+    """The legal outcomes of a refusal, the preferred one first. No condition given: any will do."""
+    made = ((way(*conditions) if named else way(), reading) for way, named, reading in _WAYS[how])
+    return tuple(outcome.under(reading) if reading else outcome for outcome, reading in made)

@@ -1,0 +1,57 @@
+"""What facilities of a target promise in AMQP 1.0: each look uses what a facility gave, as scenarios do.
+
+A look raises Stop where the promise is not kept, KeyError where the facility did not give what is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from harness.amqp1_0.client.container import Container
+from harness.play.expect import ControlFailed
+
+Look = Callable[[Container, Mapping[str, str]], str]
+
+
+def address(container: Container, given: Mapping[str, str]) -> str:
+    """Links to and from the address attach."""
+    where = given["address"]
+    connection = container.connection()
+    connection.beats()
+    connection.begin().sender(where).detach()
+    connection.begin().receiver(where).detach()
+    return f"links to and from {where} attach"
+
+
+def idle_timeout(container: Container, given: Mapping[str, str]) -> str:
+    """The server's open states an idle-time-out, that which the description returns if it returns one."""
+    stated = container.connection().partner.idle_time_out
+    told = "none" if stated is None else str(int(stated))
+    promised = given.get("idle-time-out", told)
+    if stated is None or told != promised:
+        raise ControlFailed(f"the idle-time-out of {promised} ms", f"an open that states {told}")
+    return f"its open states an idle-time-out of {told} ms"
+
+
+def keep_alive(container: Container, given: Mapping[str, str]) -> str:
+    """The target's own socket of a connection can be seen."""
+    if missing := {"clients", "kept-alive"} - given.keys():
+        raise KeyError(min(missing))
+    on = container.keeps_alive(container.lookout())
+    return f"a connection is seen, with keep-alive {'on' if on else 'off'}"
+
+
+def secure_port(container: Container, given: Mapping[str, str]) -> str:
+    """A TLS handshake is completed on the port, whoever the certificate is for."""
+    del given  # who needs a port to get there looks for it; a peer in memory has none
+    container.behind_tls()
+    return "a TLS handshake is completed"
+
+
+LOOKS: Mapping[str, Look] = {
+    "address": address,
+    "idle-timeout": idle_timeout,
+    "keep-alive": keep_alive,
+    "secure-port": secure_port,
+}
+"""By facility."""

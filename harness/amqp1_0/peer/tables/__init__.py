@@ -1,0 +1,1 @@
+"""The behaviour of the 1.0 peer as rows."""

@@ -1,0 +1,371 @@
+"""The connection: what is done in each state, what is wrong with frames, idleness, ends (2.3, 2.4, 2.7.1)."""
+
+from __future__ import annotations
+
+from harness.amqp1_0.peer.events import (
+    ChannelOutOfRange,
+    ConnectionState,
+    EmptyFrame,
+    Entered,
+    ForeignType,
+    HeaderReceived,
+    HungUp,
+    Invalid,
+    InvalidOpen,
+    Malformed,
+    Oversized,
+    Restarting,
+    SaslState,
+    SendingClose,
+    Silence,
+    StreamEnded,
+    TrafficDue,
+    TrafficLate,
+    Unacceptable,
+    Undecodable,
+    Undefined,
+    Waited,
+)
+from harness.amqp1_0.peer.negotiation import NEGOTIATION
+from harness.amqp1_0.peer.reading import keys_are_at_fault
+from harness.amqp1_0.peer.refusals import UNSAID, our_open, refuse, refuse_by
+from harness.amqp1_0.peer.states import (
+    CLOSE_PIPE,
+    CLOSE_RCVD,
+    CLOSE_SENT,
+    DISCARDING,
+    END,
+    HDR_EXCH,
+    HDR_SENT,
+    OC_PIPE,
+    OPEN_PIPE,
+    OPEN_RCVD,
+    OPEN_SENT,
+    OPENED,
+    RECEIVED,
+    SENT,
+)
+from harness.amqp1_0.peer.tables.session import session_flow
+from harness.amqp1_0.peer.turn import Reply, Row, Turn
+from harness.amqp1_0.wire.composites import Composite
+from harness.amqp1_0.wire.frames import MIN_MAX_FRAME_SIZE, empty_frame
+from harness.amqp1_0.wire.performatives import AmqpError, Close, ConnectionError_, Open
+
+FRAMING_ERROR = ConnectionError_.FRAMING_ERROR
+BEFORE_OPEN = (HDR_EXCH, OPEN_SENT)
+HEARING = (HDR_EXCH, OPEN_SENT, OPENED)
+CLOSED_BY_US = (CLOSE_PIPE, OC_PIPE, CLOSE_SENT, DISCARDING)
+EVERYWHERE = (*ConnectionState, *SaslState)
+
+
+# -- what is done by itself ----------------------------------------------------------------------------
+
+
+def open_comes_first(turn: Turn) -> bool:
+    """The policy does not wait for the client's open."""
+    return turn.policy.open == "first"
+
+
+def plain_close(_: Turn) -> Reply:
+    """A close without error: it answers one."""
+    return (Close(),)
+
+
+def ends_its_stream(turn: Turn) -> bool:
+    """The policy ends the stream behind its close."""
+    return turn.policy.half_close
+
+
+def leave_sessions(turn: Turn) -> None:
+    """No session outlives its connection."""
+    turn.connection.leave_all()
+
+
+def end_stream(turn: Turn) -> None:
+    """Write nothing more; what the client sends is still read."""
+    turn.connection.end_stream("fin")
+
+
+def wait_for_close(turn: Turn) -> None:
+    """Give the client a reasonable time."""
+    turn.connection.wait(turn.policy.close_timeout)
+
+
+def is_left_to_the_client(turn: Turn) -> bool:
+    """Both closes have been written, and the policy has the client close the socket."""
+    left = turn.policy.socket_close == "left to the client"
+    return left and isinstance(turn.event.by, (Close, SendingClose))
+
+
+def close_socket(turn: Turn) -> None:
+    """Close the socket: the way the policy chooses where both have been open."""
+    connection = turn.connection
+    reset = turn.policy.socket_close == "rst" and connection.partner is not None
+    connection.end_stream("rst" if reset else "fin")
+
+
+_BY_ITSELF = (
+    Row("open: is sent first", (HDR_SENT, HDR_EXCH), Entered, open_comes_first, answer=our_open),
+    Row("open: is answered", OPEN_RCVD, Entered, answer=our_open),
+    Row("close: is answered", CLOSE_RCVD, Entered, answer=plain_close),
+    Row(
+        "close: the stream ends behind ours",
+        CLOSED_BY_US,
+        Entered,
+        ends_its_stream,
+        (leave_sessions, wait_for_close, end_stream),
+    ),
+    Row("close: the client's is waited for", CLOSED_BY_US, Entered, effects=(leave_sessions, wait_for_close)),
+    Row("END: TCP Close is left to the client", END, Entered, is_left_to_the_client, (leave_sessions,)),
+    Row("END: TCP Close", END, Entered, effects=(leave_sessions, close_socket)),
+)
+
+
+# -- the open ------------------------------------------------------------------------------------------
+
+
+def on_another_channel(turn: Turn) -> bool:
+    """Its channel is not 0."""
+    return bool(turn.channel)
+
+
+def has_refused_payload(turn: Turn) -> bool:
+    """Octets follow the open, and the policy does not ignore them."""
+    return bool(turn.payload) and turn.policy.open_payload != "ignore"
+
+
+def frame_size_is_too_small(turn: Turn) -> bool:
+    """A max-frame-size below 512 that is not taken for 512."""
+    return turn.policy.small_frame_size != "ignore" and turn.event.max_frame_size < MIN_MAX_FRAME_SIZE
+
+
+def has_a_bad_key(turn: Turn) -> bool:
+    """Properties with a key that is no symbol."""
+    return keys_are_at_fault(turn.event)
+
+
+def lacks_a_field(turn: Turn) -> bool:
+    """A mandatory field is null or absent."""
+    return bool(turn.event.missing)
+
+
+_OPEN = (
+    Row(
+        "open: refuses another channel than 0",
+        BEFORE_OPEN,
+        Open,
+        on_another_channel,
+        answer=refuse_by(lambda policy: policy.open_on_channel),
+    ),
+    Row(
+        "open: refuses a payload",
+        BEFORE_OPEN,
+        Open,
+        has_refused_payload,
+        answer=refuse_by(lambda policy: policy.open_payload),
+    ),
+    Row(
+        "open: refuses a max-frame-size below 512",
+        BEFORE_OPEN,
+        Open,
+        frame_size_is_too_small,
+        answer=refuse_by(lambda policy: policy.small_frame_size),
+    ),
+    Row(
+        "open: refuses one that lacks a field",
+        BEFORE_OPEN,
+        InvalidOpen,
+        lacks_a_field,
+        answer=refuse_by(lambda policy: policy.missing_field),
+    ),
+    Row(
+        "open: refuses a key that is no symbol",
+        BEFORE_OPEN,
+        InvalidOpen,
+        has_a_bad_key,
+        answer=refuse_by(lambda policy: policy.property_keys),
+    ),
+    Row(
+        "open: refuses an invalid field",
+        BEFORE_OPEN,
+        InvalidOpen,
+        answer=refuse_by(lambda policy: policy.invalid_field),
+    ),
+    Row(
+        "open: refuses a second one",
+        OPENED,
+        (Open, InvalidOpen),
+        answer=refuse_by(lambda policy: policy.second_open),
+    ),
+)
+
+
+# -- frames --------------------------------------------------------------------------------------------
+
+
+def is_a_close(turn: Turn) -> bool:
+    """It is a close, valid or not."""
+    return isinstance(getattr(turn.event, "performative", turn.event), Close)
+
+
+_FRAMES = (
+    Row(
+        "frame: refuses a channel above ours",
+        OPENED,
+        ChannelOutOfRange,
+        answer=refuse(FRAMING_ERROR),
+    ),
+    Row("frame: refuses one larger than we accept", HEARING, Oversized, answer=refuse(FRAMING_ERROR)),
+    Row(
+        "frame: refuses a header that cannot be",
+        HEARING,
+        Malformed,
+        answer=refuse_by(lambda policy: policy.malformed),
+    ),
+    Row(
+        "frame: refuses a type of no place here",
+        HEARING,
+        ForeignType,
+        answer=refuse_by(lambda policy: policy.foreign_type),
+    ),
+    Row(
+        "frame: refuses a protocol header",
+        HEARING,
+        HeaderReceived,
+        answer=refuse_by(lambda policy: policy.header_again),
+    ),
+    Row(
+        "frame: refuses a body that cannot be decoded",
+        HEARING,
+        Undecodable,
+        answer=refuse_by(lambda policy: policy.undecodable),
+    ),
+    Row(
+        "frame: refuses an undefined performative",
+        HEARING,
+        Undefined,
+        answer=refuse_by(lambda policy: policy.undefined),
+    ),
+    Row(
+        "empty frame: before the open",
+        BEFORE_OPEN,
+        EmptyFrame,
+        answer=refuse_by(lambda policy: policy.premature_empty),
+    ),
+    Row("empty frame: means nothing", OPENED, EmptyFrame),
+    Row(
+        "close: refuses one before the open",
+        BEFORE_OPEN,
+        (Close, Invalid),
+        is_a_close,
+        answer=refuse_by(lambda policy: policy.premature),
+        next=END,
+    ),
+    Row("close: one with an invalid error is a close", OPENED, Invalid, next=CLOSE_RCVD),
+)
+_PREMATURE = (
+    Row(
+        "frame: refuses one before the open",
+        BEFORE_OPEN,
+        (Composite, Invalid, ChannelOutOfRange),
+        answer=refuse_by(lambda policy: policy.premature),
+    ),
+    # Figure 2.23 has the open alone lead out of CLOSE_PIPE. A client that was refused may leave it out.
+    Row("close: ends a connection refused before the open", CLOSE_PIPE, Close, next=END),
+    Row(
+        "close: an invalid one ends a connection we closed",
+        CLOSED_BY_US,
+        Invalid,
+        is_a_close,
+        next=END,
+    ),
+    Row(
+        "close: all else behind ours is discarded",
+        CLOSED_BY_US,
+        (Composite, Unacceptable, EmptyFrame, HeaderReceived),
+    ),
+)
+
+
+# -- time and ends -------------------------------------------------------------------------------------
+
+
+def idle_is_too_short(turn: Turn) -> bool:
+    """The client requires frames more often than we support."""
+    partner = turn.connection.partner
+    return partner is not None and 0 < (partner.idle_time_out or 0) < turn.policy.shortest_idle
+
+
+def answers_for_being_late(turn: Turn) -> bool:
+    """The policy does not go on as if it had been in time."""
+    return turn.policy.late != "ignore"
+
+
+def a_flow_may_do(turn: Turn) -> bool:
+    """The policy sends a flow, and there is a session to send it on."""
+    return turn.policy.keep_alive == "flow" and bool(turn.connection.sessions)
+
+
+def send_flow(turn: Turn) -> None:
+    """A flow of the first session, without asking for anything."""
+    session = next(iter(turn.connection.sessions.values()))
+    turn.connection.say(session_flow(session), session.channel)
+
+
+def empty(_: Turn) -> Reply:
+    """An empty frame on channel 0."""
+    return (empty_frame(),)
+
+
+def says_goodbye(turn: Turn) -> bool:
+    """The policy announces a restart."""
+    return turn.policy.restart_notice == "close"
+
+
+_TIME = (
+    Row(
+        "idle-time-out: refuses one too short",
+        OPENED,
+        Entered,
+        idle_is_too_short,
+        answer=refuse_by(lambda policy: policy.idle_too_short),
+    ),
+    Row(
+        "idle-time-out: being late closes",
+        OPENED,
+        TrafficLate,
+        answers_for_being_late,
+        answer=refuse_by(lambda policy: policy.late),
+    ),
+    Row("idle-time-out: a flow is sent in time", OPENED, TrafficDue, a_flow_may_do, (send_flow,)),
+    Row("idle-time-out: an empty frame is sent in time", OPENED, TrafficDue, answer=empty),
+    Row(
+        "idle: silence closes",
+        (HDR_EXCH, OPEN_SENT, OPEN_PIPE, OPENED),
+        Silence,
+        answer=refuse_by(lambda policy: policy.idle),
+    ),
+    Row("idle: silence before our header ends it", UNSAID, Silence, next=END),
+    Row("close: waiting for the client's is over", CLOSED_BY_US, Waited, next=END),
+)
+_ENDS = (
+    Row("connection: hanging up ends it", EVERYWHERE, HungUp, next=END),
+    Row(
+        "stream: its end without a close is answered by ours",
+        (HDR_EXCH, OPEN_SENT, OPENED),
+        StreamEnded,
+        answer=refuse(AmqpError.NOT_ALLOWED),
+        next=END,
+    ),
+    Row("stream: its end behind both closes ends ours", END, StreamEnded, effects=(close_socket,)),
+    Row("stream: its end ends the connection", EVERYWHERE, StreamEnded, next=END),
+    Row(
+        "restart: connections are told",
+        (OPENED, OPEN_SENT, OPEN_PIPE),
+        Restarting,
+        says_goodbye,
+        answer=refuse(ConnectionError_.CONNECTION_FORCED),
+    ),
+    Row("restart: connections end", EVERYWHERE, Restarting, next=END),
+)
+CONNECTION = (*NEGOTIATION, *SENT, *_BY_ITSELF, *_OPEN, *_FRAMES, *RECEIVED, *_PREMATURE, *_TIME, *_ENDS)

@@ -1,0 +1,176 @@
+"""Sessions and links, as much of them as fences and traffic need: begin and end, links, messages (2.5, 2.6).
+
+Made to grow: the states are those of the document that a server which begins nothing by itself comes to.
+"""
+
+from __future__ import annotations
+
+from harness.amqp1_0.peer.entities import Session
+from harness.amqp1_0.peer.events import EmptyFrame, Invalid, SessionState, Unacceptable
+from harness.amqp1_0.peer.links import LINKS, accept_disposition, has_delivered, settle_in_turn
+from harness.amqp1_0.peer.policy import Level
+from harness.amqp1_0.peer.refusals import WINDOW, our_begin, refuse, refuse_by
+from harness.amqp1_0.peer.turn import Reply, Row, Turn
+from harness.amqp1_0.wire.composites import Composite
+from harness.amqp1_0.wire.performatives import (
+    AmqpError,
+    Begin,
+    Detach,
+    Disposition,
+    End,
+    Flow,
+    SessionError,
+    Transfer,
+)
+
+UNMAPPED = SessionState.UNMAPPED
+MAPPED = SessionState.MAPPED
+DISCARDING = SessionState.DISCARDING
+
+
+def names_a_channel(turn: Turn) -> bool:
+    """It answers a begin, and none was sent."""
+    return turn.event.remote_channel is not None
+
+
+def no_channel_is_left(turn: Turn) -> bool:
+    """The client accepts no more channels than are in use, or there are more sessions than we keep."""
+    connection = turn.connection
+    room = min(connection.channel_max + 1, turn.peer.limits.sessions)
+    return len(connection.sessions) >= room
+
+
+def map_it(turn: Turn) -> None:
+    """The session has a channel in either direction from here on."""
+    session, begin = turn.session, turn.event
+    session.next_incoming_id = begin.next_outgoing_id
+    session.remote_window = begin.incoming_window
+    turn.connection.map_session(session)
+
+
+def begin(turn: Turn) -> Reply:
+    """The begin that answers."""
+    return (our_begin(turn),)
+
+
+def lacks_a_field(turn: Turn) -> bool:
+    """A mandatory field is null or absent."""
+    return bool(turn.event.missing)
+
+
+def end(_: Turn) -> Reply:
+    """An end without error."""
+    return (End(),)
+
+
+def leave(turn: Turn) -> None:
+    """The session is over."""
+    turn.connection.leave(turn.session)
+
+
+def session_flow(session: Session) -> Flow:
+    """The state of a session, without that of a link."""
+    return Flow(session.next_incoming_id, WINDOW, session.next_outgoing_id, WINDOW)
+
+
+def names_a_handle(turn: Turn) -> bool:
+    """It is about a link."""
+    return turn.event.handle is not None
+
+
+def wants_an_answer(turn: Turn) -> bool:
+    """The flow asks for one in return."""
+    return bool(turn.event.echo)
+
+
+def take_window(turn: Turn) -> None:
+    """How many transfers the client is ready to take."""
+    session, given = turn.session, turn.event
+    first = given.next_incoming_id if given.next_incoming_id is not None else 0
+    session.remote_window = first + given.incoming_window - session.next_outgoing_id
+    for link in list(session.links.values()):
+        if link.sends and link.node is not None:
+            turn.peer.serve(link.node)
+
+
+def flow(turn: Turn) -> Reply:
+    """The state of the session."""
+    return (session_flow(turn.session),)
+
+
+def is_no_begin(turn: Turn) -> bool:
+    """It can only be about a session that is there."""
+    return not isinstance(turn.event.performative, Begin)
+
+
+SESSION = (
+    Row(
+        "session: refuses an invalid performative on a channel without one",
+        UNMAPPED,
+        Invalid,
+        is_no_begin,
+        answer=refuse_by(lambda policy: policy.unmapped_channel),
+    ),
+    Row(
+        "session: refuses a performative that lacks a field",
+        (UNMAPPED, MAPPED),
+        Invalid,
+        lacks_a_field,
+        answer=refuse_by(lambda policy: policy.missing_field),
+    ),
+    Row(
+        "session: refuses an invalid field",
+        (UNMAPPED, MAPPED),
+        Invalid,
+        answer=refuse_by(lambda policy: policy.invalid_field),
+    ),
+    Row(
+        "begin: refuses an answer to none of ours",
+        UNMAPPED,
+        Begin,
+        names_a_channel,
+        answer=refuse(AmqpError.NOT_ALLOWED),
+    ),
+    Row(
+        "begin: refuses more sessions than there are channels",
+        UNMAPPED,
+        Begin,
+        no_channel_is_left,
+        answer=refuse(AmqpError.RESOURCE_LIMIT_EXCEEDED),
+    ),
+    Row("begin: is answered", UNMAPPED, Begin, effects=(map_it,), answer=begin, next=MAPPED),
+    Row(
+        "begin: refuses a channel in use",
+        MAPPED,
+        Begin,
+        answer=refuse_by(lambda policy: policy.channel_in_use),
+    ),
+    Row("end: is answered", MAPPED, End, effects=(leave,), answer=end),
+    Row("end: ends a session that we ended", DISCARDING, End, effects=(leave,)),
+    Row("session: all else behind our end is discarded", DISCARDING, (Composite, Unacceptable, EmptyFrame)),
+    Row(
+        "session: refuses a channel without one",
+        UNMAPPED,
+        Composite,
+        answer=refuse_by(lambda policy: policy.unmapped_channel),
+    ),
+    Row(
+        "link: refuses a handle that is not attached",
+        MAPPED,
+        (Transfer, Detach, Flow),
+        names_a_handle,
+        answer=refuse(SessionError.UNATTACHED_HANDLE, Level.SESSION),
+    ),
+    Row("flow: of a session is answered", MAPPED, Flow, wants_an_answer, (take_window,), flow),
+    Row("flow: of a session is taken", MAPPED, Flow, effects=(take_window,)),
+    Row(
+        "disposition: settles what we sent",
+        MAPPED,
+        Disposition,
+        has_delivered,
+        (accept_disposition,),
+        settle_in_turn,
+    ),
+    Row("disposition: of nothing we sent is taken", MAPPED, Disposition),
+    *LINKS,
+)

@@ -1,0 +1,1 @@
+"""Hostile servers, fuzz targets and benchmarks of AMQP 1.0."""

@@ -1,0 +1,141 @@
+"""The client in the hands of a hostile server: only typed observations come, and only typed exceptions."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import get_args
+
+from harness.amqp1_0.broken.deviations import (
+    Interposer,
+    ends_by,
+    follows,
+    ignores_garbage,
+    is_empty,
+    moves_frames,
+    rejects_frames,
+    respells,
+    takes_any_header,
+)
+from harness.amqp1_0.client.connection import AmqpConnection
+from harness.amqp1_0.client.container import Container
+from harness.amqp1_0.client.link import CONNECTION, Link
+from harness.amqp1_0.client.outcomes import (
+    Observation,
+    Refusal,
+    closed,
+    goes_on,
+    header,
+    refused,
+    signature,
+    stream_ended,
+)
+from harness.amqp1_0.trials import odd
+from harness.amqp1_0.trials.hostile import HostileTransport
+from harness.amqp1_0.wire.frames import FrameReader
+from harness.amqp1_0.wire.performatives import AmqpError, Begin, Close, Open
+from harness.peers.fakes import Recorder
+from harness.play.context import Context
+from harness.play.expect import Stop
+from harness.trials.fuzz import Draws
+from harness.trials.fuzz_client import PATIENCE, Kept, adds_up, is_bounded, play
+from harness.trials.fuzz_stream import passed_on
+
+PLAYS = 20
+"""Connections that a scenario of a dozen steps opens at most."""
+
+
+def link(data: bytes) -> None:
+    """What any octets in any pieces come to is one of the observations, and at most one for each frame."""
+    draws = Draws(data)
+    transport = HostileTransport(draws)
+    kept = Kept()
+    seen = Link(transport, Context(kept, "fuzz", patience=PATIENCE), "c", "1-0")
+    seen.hears_empty_frames = draws.flag()
+    seen.beat = draws.one_of((None, 0.5, 3.0))
+    with suppress(Stop):
+        while draws:
+            seen.send(odd.unit(draws), by=draws.number() % 3)
+            for place in (CONNECTION, odd.channel(draws)):
+                came = seen.next(place, PATIENCE.answer)
+                assert isinstance(came, get_args(Observation))
+                assert signature(came).isprintable()
+    seen.finish()
+    is_bounded(transport, data)
+    adds_up(seen, kept, transport)
+
+
+def client(data: bytes) -> None:
+    """A scenario of any steps ends by itself or by a Stop, in bounded time, whatever the server does."""
+
+    def steps(draws: Draws, container: Container) -> None:
+        connection = container.connection()
+        for _ in range(12):
+            _step(draws, container, connection)
+
+    assert play(data, HostileTransport, Container, "1-0", steps) <= PLAYS
+
+
+def _step(draws: Draws, container: Container, connection: AmqpConnection) -> None:
+    choice = draws.number() % 12
+    if choice == 0:
+        connection.fence()
+    elif choice == 1:
+        connection.goes_on(closed().under("any"))
+    elif choice == 2:
+        connection.send(odd.unit(draws))
+        connection.gives_up(*refused(Refusal.OPENED, AmqpError.DECODE_ERROR), goes_on().under("any"))
+    elif choice == 3:
+        container.negotiated().refuses(*refused(Refusal.OPENING))
+    elif choice == 4:
+        connection.listen(1.0)
+    elif choice == 5:
+        connection.stays_quiet()
+    elif choice == 6:
+        connection.begin().receiver("q").detach()
+    elif choice == 7:
+        connection.begin(channel=odd.channel(draws)).sender("q")
+    elif choice == 8:
+        connection.send(Close())
+        connection.expect(closed(), stream_ended().recorded(), header().under("any"))
+    elif choice == 9:
+        connection.until_end()
+    elif choice == 10:
+        connection.beats(draws.one_of((None, 0.5)))
+    else:
+        connection.got_nothing()
+
+
+# -- interposers ---------------------------------------------------------------------------------------
+
+PLAIN = Interposer()
+CHANGING: tuple[Interposer, ...] = (
+    PLAIN,
+    takes_any_header() + ignores_garbage(),
+    respells(Open, lambda sent: sent.sent_as(width=10)) + follows(Close, Open("again")),
+    moves_frames(is_empty, channel=7) + rejects_frames(is_empty, AmqpError.NOT_ALLOWED),
+    follows(Begin, b"garbage") + ends_by("rst"),
+)
+
+
+def interposed(data: bytes) -> None:
+    """Nothing is lost, added or held back that no rule asks for, in pieces of any size."""
+    draws = Draws(data)
+    interposer, inner = draws.one_of(CHANGING), Recorder()
+    between = interposer.connected(inner)
+    sent = said = heard = b""
+    while draws:
+        choice = draws.number()
+        piece = odd.unit(draws) if choice & 2 else draws.piece()
+        if choice & 1:
+            between.receive(piece)
+            sent += piece
+        else:
+            inner.said += piece
+            said += piece
+            heard += between.take()
+    heard += between.take()
+    between.hang_up()
+    heard += between.take()
+    if interposer is PLAIN:
+        for given, passed in ((sent, inner.got), (said, heard)):
+            passed_on(FrameReader(16 << 20), given, passed)

@@ -1,0 +1,151 @@
+"""Odd values, performatives and frames, made of a fuzzer's octets: valid with strange values, or not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from harness.amqp1_0.wire.composites import CLASSES, Composite
+from harness.amqp1_0.wire.encoding import array
+from harness.amqp1_0.wire.frames import (
+    AMQP,
+    PROTOCOL_HEADER,
+    SASL,
+    SASL_HEADER,
+    TLS_HEADER,
+    Frame,
+    RawFrame,
+    amqp_frame,
+    empty_frame,
+    sasl_frame,
+)
+from harness.amqp1_0.wire.generated import CONSTRUCTORS, GRAMMAR
+from harness.amqp1_0.wire.types import (
+    Array,
+    As,
+    Byte,
+    Char,
+    Decimal32,
+    Decimal64,
+    Decimal128,
+    Described,
+    Float,
+    Int,
+    Map,
+    Raw,
+    Short,
+    Symbol,
+    Timestamp,
+    Ubyte,
+    Uint,
+    Ulong,
+    Ushort,
+)
+from harness.trials.fuzz import Draws
+from spec.readers.amqp1_0 import Field
+
+PERFORMATIVES: Sequence[type[Composite]] = tuple(
+    CLASSES[each.name] for each in GRAMMAR.composites if "frame" in each.provides
+)
+SASL_PERFORMATIVES: Sequence[type[Composite]] = tuple(
+    CLASSES[each.name] for each in GRAMMAR.composites if "sasl-frame" in each.provides
+)
+CODES = tuple(CONSTRUCTORS)
+LEAVES: Sequence[Any] = (
+    None, True, False, Ubyte(255), Ushort(65535), Uint(0), Uint(1), Uint(0xFFFFFFFF), Ulong(0),
+    Ulong(1 << 63), Byte(-128), Short(-1), Int(-1), Int(1 << 30), 0, -1, 1 << 62, Float(1.5),
+    float("nan"), 1e300, Decimal32(bytes(4)), Decimal64(bytes(8)), Decimal128(bytes(16)),
+    Char("\U0010ffff"), Timestamp(-1), UUID(int=1), b"", b"\xff" * 300, "", "é" * 200, Symbol(""),
+    Symbol("amqp:open:list"), Symbol("x" * 300),
+)  # fmt: skip
+DEEPEST = 3
+
+
+def value(draws: Draws, depth: int = 0) -> Any:
+    """A value of any type, in any encoding, sometimes one that does not exist."""
+    choice = draws.number()
+    if choice < 200 or depth == DEEPEST:
+        return LEAVES[choice % len(LEAVES)]
+    few = range(choice % 4)
+    if choice < 212:
+        return tuple(value(draws, depth + 1) for _ in few)
+    if choice < 224:
+        return Map([(value(draws, depth + 1), value(draws, depth + 1)) for _ in few])
+    if choice < 232:
+        return array("symbol", [draws.one_of(("a", "x" * 300))] * len(few))
+    if choice < 240:
+        return Described(value(draws, depth + 1), value(draws, depth + 1))
+    if choice < 248:
+        lie = draws.one_of((None, 0, 255, len(few)))
+        return As(draws.one_of(CODES), draws.piece()[:250], lie, draws.one_of((None, 0, 255)))
+    return Raw(draws.piece()) if choice < 252 else Array(0x40, (None,) * 9)
+
+
+def field(draws: Draws, each: Field) -> Any:
+    """A value that fits a field, or one that does not."""
+    choice = draws.number()
+    if choice < 96:
+        return None
+    if choice >= 224:
+        return value(draws)
+    kind = GRAMMAR.elementary(each.type)
+    if kind == "*":
+        kinds = [each for each in GRAMMAR.providing(each.requires or "") if each.name in CLASSES]
+        return composite(draws, CLASSES[draws.one_of(kinds).name]) if kinds else "q"
+    if each.type in CLASSES:
+        return composite(draws, CLASSES[each.type])
+    likely: dict[str, Sequence[Any]] = {
+        "boolean": (False, True),
+        "string": ("q", "", "a name"),
+        "symbol": (Symbol("a"), Symbol("amqp:not-found")),
+        "binary": (b"", b"\0\0\0\1"),
+        "map": (Map(), Map([(Symbol("a"), Uint(1))]), Map([("a", value(draws, DEEPEST))])),
+    }
+    if kind in likely:
+        return draws.one_of(likely[kind])
+    return {"ubyte": Ubyte, "ushort": Ushort, "uint": Uint, "ulong": Ulong}[kind](draws.number() % 8)
+
+
+def composite(draws: Draws, kind: type[Composite]) -> Composite:
+    """A composite with any values in its fields, written in any way."""
+    made = kind.of(tuple(field(draws, each) for each in kind.spec.fields), Ulong(kind.spec.code))
+    how = draws.number()
+    if how < 208:
+        return made
+    if how < 224:
+        return made.sent_as(descriptor=Symbol(kind.spec.descriptor))
+    if how < 240:
+        return made.sent_as(width=how % 20)
+    return made.sent_as(unknown=(value(draws),))
+
+
+def channel(draws: Draws) -> int:
+    """A channel's number, mostly one of the first."""
+    return draws.one_of((0, 0, 1, 1, 2, 3, 65535))
+
+
+def malformed(draws: Draws) -> RawFrame:
+    """A frame of which any part may lie."""
+    body = composite(draws, draws.one_of(PERFORMATIVES)).encode() if draws.flag() else draws.piece()
+    size = draws.one_of((None, None, None, 0, 7, 8, 0xFFFFFFFF, 1 << 20, len(body) + 9))
+    doff = draws.one_of((None, None, 0, 1, 3, 255))
+    kind = draws.one_of((AMQP, AMQP, SASL, 2, 255))
+    return RawFrame(body, channel(draws), kind, bytes(draws.number() % 3 * 4), size, doff)
+
+
+def unit(draws: Draws) -> bytes:
+    """One unit on the wire: a performative, an empty frame, SASL, a header, a malformed frame, any octets."""
+    choice = draws.number()
+    if choice < 160:
+        made = composite(draws, draws.one_of(PERFORMATIVES))
+        return amqp_frame(channel(draws), made, draws.piece() if choice & 1 else b"").encode()
+    if choice < 176:
+        return empty_frame(channel(draws)).encode()
+    if choice < 192:
+        return sasl_frame(composite(draws, draws.one_of(SASL_PERFORMATIVES))).encode()
+    if choice < 208:
+        return draws.one_of((PROTOCOL_HEADER, SASL_HEADER, TLS_HEADER, b"AMQP\0\1\0\1"))
+    if choice < 216:
+        return Frame(AMQP, channel(draws), draws.piece(), bytes(8)).encode()
+    return malformed(draws).encode() if choice < 248 else draws.piece()

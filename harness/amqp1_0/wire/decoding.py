@@ -1,0 +1,307 @@
+"""Octets to values: strict, and bounded in depth and memory by the octets that are there.
+
+One set of readers serves three views of the same octets: `decode` gives values, `exact` the same with every
+encoding spelled out (encoded again it gives the same octets), `forms` says where each value stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Any, Final, NamedTuple, NoReturn
+
+from harness.amqp1_0.wire.encoding import encode
+from harness.amqp1_0.wire.generated import CONSTRUCTORS, DESCRIBED, Constructor
+from harness.amqp1_0.wire.primitives import WIDTHLESS, Reader, beyond, simple_reader
+from harness.amqp1_0.wire.types import (
+    Array,
+    As,
+    DecodeError,
+    Described,
+    Map,
+    Symbol,
+    Ubyte,
+    Uint,
+    Ulong,
+    Ushort,
+)
+
+MAX_DEPTH: Final = 64
+"""Values nested deeper than this are refused: a hostile peer must not exhaust our stack."""
+MAX_WIDTHLESS: Final = 256
+"""Items an array may have that take no octets: any number of them would fit into ten octets."""
+
+_Seen = Callable[[bytes, int, int, int, Any], Any]
+"""Takes the octets, code, start, end and value; gives what is to stand for the value."""
+
+
+class Form(NamedTuple):
+    """Where a value stands, from its constructor on; `value` holds forms where it holds other values.
+
+    A map's are one tuple, each key before its value; the items of an array, which have no constructors, are
+    as they are.
+    """
+
+    offset: int
+    length: int
+    code: int
+    value: Any
+
+
+def decode(octets: bytes, at: int = 0, end: int | None = None) -> tuple[Any, int]:
+    """Read the value at `at`, which must end at or before `end`.
+
+    Returns it and the offset behind it. Raises DecodeError.
+    """
+    return _VALUES(octets, at, len(octets) if end is None else min(end, len(octets)), 0)
+
+
+def decode_whole(octets: bytes) -> Any:
+    """The value that these octets are. Raises DecodeError, also when something follows it."""
+    return _whole(decode(octets), octets)
+
+
+def exact(octets: bytes) -> Any:
+    """The value that these octets are, every encoding in it spelled out with `As`. Raises DecodeError."""
+    return _whole(_EXACT(octets, 0, len(octets), 0), octets)
+
+
+def forms(octets: bytes, at: int = 0, end: int | None = None) -> Form:
+    """Where the value at `at`, and each value in it, stands. Raises DecodeError."""
+    form, _ = _FORMS(octets, at, len(octets) if end is None else min(end, len(octets)), 0)
+    return form  # type: ignore[no-any-return]
+
+
+def plain(view: Any) -> Any:
+    """The value that an exact view or a form is a view of."""
+    if isinstance(view, Described):
+        return Described(plain(view.descriptor), plain(view.value))
+    if isinstance(view, Array):
+        items = tuple(_content(view.constructor, item) for item in view.items)
+        return Array(view.constructor, items, tuple(map(plain, view.descriptors)))
+    if isinstance(view, As) and type(view.value) is bytes and CONSTRUCTORS[view.code].type != "binary":
+        return decode_whole(encode(view))
+    return _content(view.code, view.value) if isinstance(view, (As, Form)) else view
+
+
+def _content(code: int, value: Any) -> Any:
+    kind = "" if code == DESCRIBED else CONSTRUCTORS[code].type
+    if kind == "list":
+        return tuple(map(plain, value))
+    if kind == "map":
+        return value if isinstance(value, Map) else Map(_pairs([plain(each) for each in value]))
+    return plain(value) if kind in ("", "array") else value
+
+
+def _whole(found: tuple[Any, int], octets: bytes) -> Any:
+    value, behind = found
+    if behind != len(octets):
+        raise DecodeError(behind, f"{len(octets) - behind} octets follow the value")
+    return value
+
+
+def _pairs(items: list[Any]) -> Iterable[tuple[Any, Any]]:
+    return zip(items[::2], items[1::2], strict=True)
+
+
+# -- lists, maps, arrays -------------------------------------------------------------------------------
+
+
+def _extent(octets: bytes, at: int, end: int, depth: int, made: Constructor) -> tuple[int, int, int]:
+    """Where the items of a list, map or array begin, where they end, and how many they are."""
+    kind, width = made.type, made.width
+    _not_too_deep(at, depth)
+    start = at + 2 * width
+    if at + width > end:
+        beyond(at, kind)
+    size = int.from_bytes(octets[at : at + width])
+    stop = at + width + size
+    if stop > end:
+        raise DecodeError(at, f"the {kind} reaches {stop - end} octets beyond what holds it")
+    if size < width:
+        raise DecodeError(at, f"the size of the {kind}, {size}, has no room for its count")
+    return start, stop, int.from_bytes(octets[at + width : start])
+
+
+def _not_too_deep(at: int, depth: int) -> None:
+    if depth >= MAX_DEPTH:
+        raise DecodeError(at, f"a value is nested more than {MAX_DEPTH} deep")
+
+
+def _counted(at: int, kind: str, count: int, room: int) -> None:
+    # Before anything is read: what cannot be there is not waited for item by item.
+    if count > room:
+        raise DecodeError(at, f"the {kind} counts {count} items, at most {room} fit into it")
+
+
+def _ends(at: int, stop: int, kind: str) -> None:
+    if at != stop:
+        raise DecodeError(at, f"{stop - at} octets follow the last item of the {kind}")
+
+
+def _compound_reader(made: Constructor, table: list[Reader], finish: Callable[..., Any]) -> Reader:
+    kind, width = made.type, made.width
+
+    def read(octets: bytes, at: int, end: int, depth: int) -> tuple[Any, int]:
+        start, stop, count = _extent(octets, at, end, depth, made)
+        _counted(at + width, kind, count, stop - start)
+        items: list[Any] = []
+        add, place, depth = items.append, start, depth + 1
+        for _ in range(count):
+            if place >= stop:
+                raise DecodeError(place, f"the {kind} counts {count} items and has {len(items)}")
+            value, place = table[octets[place]](octets, place + 1, stop, depth)
+            add(value)
+        _ends(place, stop, kind)
+        return finish(items, at), stop
+
+    return read
+
+
+_LEAVES: Final = frozenset((str, Symbol, bytes, Ubyte, Ushort, Uint, Ulong, int, bool))
+
+
+def _refuse_twice(items: list[Any], at: int) -> None:
+    """Part 1, 1.6.23: the number of items is even, and no key occurs twice. Types are told apart."""
+    if len(items) % 2:
+        raise DecodeError(at, f"the map has {len(items)} items: a key without a value")
+    met = set()
+    for key in items[::2]:
+        value = key if type(key) in _LEAVES else plain(key)
+        known = (type(value), value) if type(value) in _LEAVES else encode(value)
+        if known in met:
+            raise DecodeError(at, f"a key occurs twice in the map: {_brief(value)}")
+        met.add(known)
+
+
+def _brief(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _map(items: list[Any], at: int) -> Map:
+    _refuse_twice(items, at)
+    return Map(_pairs(items))
+
+
+def _flat_map(items: list[Any], at: int) -> tuple[Any, ...]:
+    _refuse_twice(items, at)
+    return tuple(items)
+
+
+def _list(items: list[Any], _at: int) -> tuple[Any, ...]:
+    return tuple(items)
+
+
+@cache
+def _widthless(code: int, count: int) -> tuple[Any, ...]:
+    # Cached, so that many arrays of nothing in few octets share what they hold.
+    return (WIDTHLESS[CONSTRUCTORS[code].name],) * count
+
+
+def _least(made: Constructor) -> int:
+    """The fewest octets an item takes."""
+    return made.width * (2 if made.category in ("compound", "array") else 1)
+
+
+def _array_reader(made: Constructor, value: Reader, bare: Mapping[int, Reader]) -> Reader:
+    def read(octets: bytes, at: int, end: int, depth: int) -> tuple[Array, int]:
+        place, stop, count = _extent(octets, at, end, depth, made)
+        descriptors: list[Any] = []
+        depth += 1
+        while octets[place : place + 1] == _DESCRIBED_OCTET and place < stop:
+            _not_too_deep(place, depth)
+            depth += 1
+            descriptor, place = value(octets, place + 1, stop, depth)
+            descriptors.append(descriptor)
+        if place >= stop:
+            raise DecodeError(place, "an array has no constructor")
+        code = octets[place]
+        inner = CONSTRUCTORS.get(code)
+        if inner is None:
+            _unknown(octets, place + 1, stop, depth)
+        place += 1
+        if not inner.width:
+            _counted(at, "array", count, MAX_WIDTHLESS)
+            items = _widthless(code, count)
+        else:
+            _counted(at, "array", count, (stop - place) // _least(inner))
+            reader, found = bare[code], []
+            for _ in range(count):
+                item, place = reader(octets, place, stop, depth)
+                found.append(item)
+            items = tuple(found)
+        _ends(place, stop, "array")
+        return Array(code, items, tuple(descriptors)), stop
+
+    return read
+
+
+_DESCRIBED_OCTET: Final = bytes((DESCRIBED,))
+
+
+# -- the three views -----------------------------------------------------------------------------------
+
+
+def _unknown(octets: bytes, at: int, _end: int, _depth: int) -> NoReturn:
+    raise DecodeError(at - 1, f"no type has the constructor {octets[at - 1]:#04x}")
+
+
+def _view(finish_map: Callable[..., Any], seen: _Seen | None) -> Reader:
+    """A reader of any value; each value is given as `seen` makes it."""
+    bare: dict[int, Reader] = {}
+    table: list[Reader] = [_unknown] * 256
+
+    def value(octets: bytes, at: int, end: int, depth: int) -> tuple[Any, int]:
+        if at >= end:
+            raise DecodeError(at, "a value is missing")
+        return table[octets[at]](octets, at + 1, end, depth)
+
+    def described(octets: bytes, at: int, end: int, depth: int) -> tuple[Described, int]:
+        _not_too_deep(at, depth)
+        descriptor, place = value(octets, at, end, depth + 1)
+        content, place = value(octets, place, end, depth + 1)
+        return Described(descriptor, content), place
+
+    for code, made in CONSTRUCTORS.items():
+        if made.category == "compound":
+            bare[code] = _compound_reader(made, table, finish_map if made.type == "map" else _list)
+        elif made.category == "array":
+            bare[code] = _array_reader(made, value, bare)
+        else:
+            bare[code] = simple_reader(made)
+    bare[DESCRIBED] = described
+    for code, reader in bare.items():
+        table[code] = reader if seen is None else _seeing(code, reader, seen)
+    return value
+
+
+def _seeing(code: int, reader: Reader, seen: _Seen) -> Reader:
+    def read(octets: bytes, at: int, end: int, depth: int) -> tuple[Any, int]:
+        value, behind = reader(octets, at, end, depth)
+        return seen(octets, code, at - 1, behind, value), behind
+
+    return read
+
+
+_VALUES: Final = _view(_map, None)
+
+
+def _form(_octets: bytes, code: int, start: int, end: int, value: Any) -> Form:
+    return Form(start, end - start, code, value)
+
+
+def _spelled(octets: bytes, code: int, start: int, end: int, value: Any) -> Any:
+    if code == DESCRIBED:
+        return value
+    # There are many octets for "not a number", and Python does not keep them apart.
+    if isinstance(value, float) and value != value:
+        return As(code, octets[start + 1 : end])
+    if isinstance(value, Array) and any(isinstance(item, float) and item != item for item in value.items):
+        content = start + 1 + 2 * CONSTRUCTORS[code].width
+        return As(code, octets[content:end], count=len(value.items))
+    return As(code, value)
+
+
+_EXACT: Final = _view(_flat_map, _spelled)
+_FORMS: Final = _view(_flat_map, _form)

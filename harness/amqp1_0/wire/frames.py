@@ -1,0 +1,197 @@
+"""Frames and protocol headers: octets in, frames out, without I/O (2.2, 2.3)."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Final
+
+from harness.amqp1_0.wire.composites import Composite, decode_composite
+from harness.amqp1_0.wire.generated import GRAMMAR
+from harness.amqp1_0.wire.types import DecodeError, EncodeError
+from harness.wire.reader import Reader
+
+_TYPES: Final = {each.name: each.code for each in GRAMMAR.frame_types}
+AMQP: Final = _TYPES["amqp"]
+SASL: Final = _TYPES["sasl"]
+_CARRIES: Final = {AMQP: "frame", SASL: "sasl-frame"}
+"""What a performative must provide to stand in a frame of this type."""
+
+_HEADERS: Final = {each.name: each.octets for each in GRAMMAR.headers}
+PROTOCOL_HEADER: Final = _HEADERS["amqp"]
+SASL_HEADER: Final = _HEADERS["sasl"]
+TLS_HEADER: Final = _HEADERS["tls"]
+
+MIN_MAX_FRAME_SIZE: Final = GRAMMAR.values["MIN-MAX-FRAME-SIZE"]
+FRAME_HEADER: Final = 8
+"""Octets of a frame before its extended header: size, doff, type, channel."""
+WORD: Final = 4
+"""Octets that doff counts by."""
+
+_PREFIX: Final = struct.Struct(">IBBH")
+_MAGIC: Final = PROTOCOL_HEADER[:4]
+
+
+# Not frozen: that would double the time to make one. Nobody changes them.
+@dataclass(slots=True, unsafe_hash=True)
+class Frame:
+    """A well-formed frame; `channel` is what bytes 6 and 7 hold, which a SASL frame ignores."""
+
+    type: int
+    channel: int
+    body: bytes = b""
+    extended: bytes = b""
+
+    def encode(self) -> bytes:
+        """The frame's octets. Raises EncodeError."""
+        if len(self.extended) % WORD:
+            raise EncodeError(
+                f"an extended header of {len(self.extended)} octets does not fill its last word"
+            )
+        return RawFrame(self.body, self.channel, self.type, self.extended).encode()
+
+    def read(self) -> tuple[Composite | None, bytes]:
+        """The performative, None in an empty frame, and the payload behind it. Raises DecodeError.
+
+        Offsets in the error count from the start of the body.
+        """
+        if not self.body:
+            return None, b""
+        provided = _CARRIES.get(self.type)
+        if provided is None:
+            raise DecodeError(0, f"frame type {self.type} is not defined")
+        performative, behind = decode_composite(self.body)
+        if provided not in performative.spec.provides:
+            raise DecodeError(
+                0, f"{performative.type_name} is no performative of a frame of type {self.type}"
+            )
+        return performative, self.body[behind:]
+
+    def performative(self) -> Composite | None:
+        """The performative alone, None in an empty frame. Raises DecodeError."""
+        return self.read()[0]
+
+
+@dataclass(frozen=True, slots=True)
+class RawFrame:
+    """A frame as malformed as needed: every part of it may lie. `size` and `doff` None tell the truth."""
+
+    body: bytes = b""
+    channel: int = 0
+    type: int = AMQP
+    extended: bytes = b""
+    size: int | None = None
+    doff: int | None = None
+
+    def encode(self) -> bytes:
+        """The octets, whatever they are worth. Raises EncodeError for numbers too large for their place."""
+        try:
+            inside = self.extended + self.body
+            size = FRAME_HEADER + len(inside) if self.size is None else self.size
+            doff = (FRAME_HEADER + len(self.extended)) // WORD if self.doff is None else self.doff
+            return _PREFIX.pack(size, doff, self.type, self.channel) + inside
+        except (struct.error, TypeError) as failure:
+            raise EncodeError(f"a frame cannot be encoded: {failure}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """A protocol header as a peer sent it: 8 octets beginning with AMQP."""
+
+    octets: bytes
+
+    @property
+    def protocol_id(self) -> int:
+        """Which layer it opens: 0 AMQP, 2 TLS, 3 SASL."""
+        return self.octets[4]
+
+    @property
+    def version(self) -> tuple[int, int, int]:
+        """Major, minor and revision."""
+        return self.octets[5], self.octets[6], self.octets[7]
+
+
+@dataclass(frozen=True, slots=True)
+class Garbage:
+    """Octets that are no frame; `why` says what is wrong.
+
+    Where the size can be believed they are `delimited`, and what follows is read on. Else nothing behind them
+    can be read.
+    """
+
+    octets: bytes
+    why: str
+    delimited: bool = False
+
+
+Unit = Frame | Header | Garbage
+
+
+def amqp_frame(channel: int, performative: Composite, payload: bytes = b"") -> Frame:
+    """A performative in a frame on `channel`, with what follows it. Raises EncodeError."""
+    return Frame(AMQP, channel, performative.encode() + payload)
+
+
+def sasl_frame(performative: Composite) -> Frame:
+    """A performative of the SASL exchange in a frame. Raises EncodeError."""
+    return Frame(SASL, 0, performative.encode())
+
+
+def empty_frame(channel: int = 0) -> Frame:
+    """A frame without a body, sent so that something is (2.4.5)."""
+    return Frame(AMQP, channel)
+
+
+@dataclass(slots=True)
+class FrameReader(Reader[Unit]):
+    """Cuts a stream of octets into frames and protocol headers; after Garbage not delimited it stops.
+
+    `limit` may be changed between frames. A header may come wherever a frame may, as between two layers:
+    octets beginning with AMQP are never taken for the size of a frame, which would be 1.1 GB. Garbage holds
+    what has arrived when it is noticed.
+    """
+
+    def _lacks_octets(self) -> bool:
+        pending = self.pending
+        if len(pending) < FRAME_HEADER:
+            return len(pending) < WORD
+        return pending[:WORD] != _MAGIC and len(pending) < int.from_bytes(pending[:WORD]) <= self.limit
+
+    def _cut(self, octets: bytes) -> list[tuple[bytes, Unit]]:
+        units: list[tuple[bytes, Unit]] = []
+        at, end, why = 0, len(octets), ""
+        while end - at >= WORD:
+            if octets.startswith(_MAGIC, at):
+                behind = at + len(PROTOCOL_HEADER)
+            else:
+                size = int.from_bytes(octets[at : at + WORD])
+                if why := self._impossible(size):
+                    break
+                behind = at + size
+            if behind > end:
+                break
+            units.append((octets[at:behind], _unit(octets[at:behind])))
+            at = behind
+        if why:
+            self.broken = True
+            units.append((octets[at:], Garbage(octets[at:], why)))
+        elif at < end:
+            self.pending += octets[at:]
+        return units
+
+    def _impossible(self, size: int) -> str:
+        if size < FRAME_HEADER:
+            return f"a frame of {size} octets is announced, its header alone has {FRAME_HEADER}"
+        if size > self.limit:
+            return f"a frame of {size} octets is announced, the limit is {self.limit}"
+        return ""
+
+
+def _unit(octets: bytes) -> Unit:
+    if octets.startswith(_MAGIC):
+        return Header(octets)
+    size, doff, kind, channel = _PREFIX.unpack_from(octets)
+    start = doff * WORD
+    if not FRAME_HEADER <= start <= size:
+        return Garbage(octets, f"the body begins at octet {start} of a frame of {size}", delimited=True)
+    return Frame(kind, channel, octets[start:], octets[FRAME_HEADER:start])

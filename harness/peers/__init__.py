@@ -1,0 +1,1 @@
+"""What reference peers of all protocols share: rows, servers, proxies, interposers, fakes."""

@@ -1,0 +1,44 @@
+"""Deviations: faulty peers, each bound to the rule it breaks. They prove that checks can fail."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from harness.peers.rows import Row, State
+
+Change = TypeVar("Change", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """What a faulty peer does wrong (`says`), and the `change` its protocol knows how to apply.
+
+    A change is either an interposer, which rewrites what passes between wire and peer and works before a
+    real broker too, or a fault in the reference peer's state tables.
+    """
+
+    rule: str
+    says: str
+    change: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant(Generic[Change]):
+    """A row of the reference peer's tables, and the `change` that does `what` to it."""
+
+    row: str
+    what: str
+    change: Change
+
+    @property
+    def name(self) -> str:
+        """Stable identity: the row's name and what was done to it."""
+        return f"{self.row} / {self.what}"
+
+
+def wrong_state(row: Row[Any, Any]) -> State:
+    """Another state than the row leads to, of those the row is for."""
+    states = row.state if isinstance(row.state, tuple) else (row.state,)
+    right = row.next if row.next is not None else states[0]
+    return next(each for each in type(states[0]) if each is not right)

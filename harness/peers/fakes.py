@@ -1,0 +1,112 @@
+"""Agreeable fakes, whatever protocol they seem to speak: peers that know no rule at all.
+
+A check that passes on one of them proves little. What agreeing and refusing mean, the protocol says.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from harness.peers.peer import PeerConnection, PeerServer
+
+
+class Fake(ABC):
+    """A connection of a fake; what it says is gathered in `said`."""
+
+    def __init__(self) -> None:
+        self.said = b""
+        self.closed: str | None = None
+
+    @abstractmethod
+    def receive(self, octets: bytes) -> None:
+        """Take what the client sent."""
+
+    def hang_up(self) -> None:
+        """It ends with the client."""
+        self.closed = "fin"
+
+    def take(self) -> bytes:
+        """What it has to say."""
+        said, self.said = self.said, b""
+        return said
+
+    def next_timer(self) -> float | None:
+        """It does nothing by itself."""
+        return None
+
+    def tick(self, now: float) -> None:  # noqa: B027 - a fake has nothing to do then
+        """Nothing happens by itself."""
+
+
+class Echo(Fake):
+    """Sends back what it gets."""
+
+    def receive(self, octets: bytes) -> None:
+        """Say the same."""
+        self.said += octets
+
+
+class Silent(Fake):
+    """Says nothing at all."""
+
+    def receive(self, octets: bytes) -> None:
+        """Forget it."""
+
+
+class Recorder(Fake):
+    """Keeps what it gets, and says what is put into `said`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.got = b""
+
+    def receive(self, octets: bytes) -> None:
+        """Keep the octets."""
+        self.got += octets
+
+
+class FakeServer:
+    """A server whose connections are fakes; it has every facility, for what it is worth."""
+
+    def __init__(self, make: Callable[[], PeerConnection]) -> None:
+        self._make = make
+
+    def connect(self, now: float) -> PeerConnection:
+        """Another fake."""
+        del now
+        return self._make()
+
+    def use(self, facility: str) -> dict[str, str]:
+        """Something for every facility."""
+        return {"virtual_host": "another", "user": "somebody", "password": facility}
+
+    def restart(self) -> None:
+        """Nothing was kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """A change that puts another server in the reference peer's place; each protocol has its own class."""
+
+    make: Callable[[], PeerServer]
+
+
+AnyReplacement = TypeVar("AnyReplacement", bound=Replacement)
+
+
+def replacements(
+    kind: Callable[[Callable[[], PeerServer]], AnyReplacement],
+    agrees: Callable[[], PeerConnection],
+    refuses: Callable[[], PeerConnection],
+) -> Mapping[str, AnyReplacement]:
+    """One that agrees to everything, one that refuses everything, one that echoes, and one that is silent."""
+    fakes = {
+        "agrees to everything": agrees,
+        "refuses everything": refuses,
+        "echoes": Echo,
+        "is silent": Silent,
+    }
+    return {does: kind(lambda make=make: FakeServer(make)) for does, make in fakes.items()}  # type: ignore[misc]

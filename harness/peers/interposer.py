@@ -1,0 +1,222 @@
+"""Interposers: what passes between a client and a server, rewritten by rules that are data.
+
+They work before a reference peer in memory and, carried by a proxy, before a real broker. What a unit on the
+wire is, and how one is written, the protocol says.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Generic, Self, TypeVar
+
+from harness.peers.peer import HalfClosing, PeerConnection, PeerServer
+from harness.wire.reader import Reader
+
+Condition = Callable[[Any], bool]
+Unit = TypeVar("Unit")
+Passed = tuple[list[Any], list[Any]]
+"""What takes a unit's place: what goes on, and what goes back; frames or octets."""
+
+
+def always(_: Any) -> bool:
+    """Every one."""
+    return True
+
+
+def nothing(*_: Any) -> Passed:
+    """It disappears."""
+    return [], []
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What an interposer does with one kind of thing on the wire.
+
+    `method` is the class of what is met on its way `from_server` or to it, when `condition` holds for it and
+    `skip` such ones have passed. `act` is given its channel and itself, and gives what takes its place:
+    frames that go on, and frames that go back. `content` says whether what belongs to it goes with it.
+    """
+
+    method: type[Any] | None
+    from_server: bool
+    act: Callable[[int, Any], Passed]
+    condition: Condition = always
+    skip: int = 0
+    content: bool = True
+
+
+def changed(values: dict[str, Any], sent: Any) -> Any:
+    """A copy with some fields changed; a value may be a function of the old one."""
+    changes = {n: v(getattr(sent, n)) if callable(v) else v for n, v in values.items()}
+    return sent.replace(**changes)
+
+
+@dataclass(frozen=True, slots=True)
+class Interposer(ABC):
+    """Rewrites what passes between client and peer, by its rules in order; the first that fits acts.
+
+    `last_words` are said when the server has closed. Protocols add what is theirs.
+    """
+
+    rules: tuple[Rule, ...] = ()
+    last_words: bytes = b""
+
+    @abstractmethod
+    def connected(self, inner: PeerConnection) -> Interposed[Any]:
+        """A connection of the server with this interposer before it."""
+
+    def before(self, server: PeerServer) -> PeerServer:
+        """A server whose connections pass through this interposer."""
+        return _Server(self, server)
+
+    @abstractmethod
+    def __add__(self, other: Self) -> Self:
+        """Both interposers at once."""
+
+
+class _Server:
+    def __init__(self, interposer: Interposer, server: PeerServer) -> None:
+        self._interposer, self._server = interposer, server
+
+    def connect(self, now: float) -> PeerConnection:
+        inner = self._server.connect(now)
+        interposed = self._interposer.connected(inner)
+        return _HalfClosing(interposed, inner) if isinstance(inner, HalfClosing) else interposed
+
+    def restart(self) -> None:
+        self._server.restart()
+
+    def use(self, facility: str) -> dict[str, str]:
+        return self._server.use(facility)
+
+
+@dataclass(slots=True)
+class Way(Generic[Unit]):
+    """One direction: the units cut, how often each rule was met, and channels whose content is dropped."""
+
+    reader: Reader[Unit]
+    dropping: set[int] = field(default_factory=set)
+    met: dict[int, int] = field(default_factory=dict)
+
+    def unread(self) -> bytes:
+        """What has come behind octets that are no frame: passed on as it is, and once."""
+        rest = self.reader.rest()
+        self.reader.pending.clear()
+        return rest
+
+    def fits(self, rule: Rule, number: int, met: Any) -> bool:
+        """Whether a rule, the `number`th, acts on what was met; counts it."""
+        if rule.method is not None and not isinstance(met, rule.method):
+            return False
+        if not rule.condition(met):
+            return False
+        self.met[number] = self.met.get(number, 0) + 1
+        return self.met[number] > rule.skip
+
+
+class Interposed(ABC, Generic[Unit]):
+    """A peer's connection with an interposer before it."""
+
+    def __init__(self, interposer: Interposer, inner: PeerConnection) -> None:
+        self._rules, self._last_words = interposer.rules, interposer.last_words
+        self._inner = inner
+        self._to_server: Way[Unit] = Way(self._reader())
+        self._to_client: Way[Unit] = Way(self._reader())
+        self._back = b""
+        self._ahead = 0
+        """Octets of an unfinished unit of the client's that have been passed on."""
+        self._spoke = False
+
+    @abstractmethod
+    def _reader(self) -> Reader[Unit]:
+        """What cuts a stream of this protocol."""
+
+    @abstractmethod
+    def _apply(self, way: Way[Unit], from_server: bool, raw: bytes, unit: Unit) -> tuple[bytes, bytes]:
+        """What goes on and what goes back in place of a unit."""
+
+    def _concerns(self, begun: bytearray) -> bool:  # noqa: ARG002 - protocols know what may have begun
+        """Whether a rule may act on the unit of the client's that begins with these octets."""
+        return any(not rule.from_server for rule in self._rules)
+
+    @property
+    def closed(self) -> str | None:
+        """As the inner connection."""
+        return self._inner.closed
+
+    def receive(self, octets: bytes) -> None:
+        """Take the client's octets, pass on what the rules leave of them."""
+        self._inner.receive(b"")  # It hears us, though what we keep of a frame is not passed on yet.
+        for raw, unit in self._to_server.reader.feed(octets):
+            on, back = self._apply(self._to_server, False, raw, unit)
+            ahead, self._ahead = self._ahead, 0
+            if len(on) > ahead:
+                self._inner.receive(on[ahead:])
+            if back:
+                # Our answer comes after what the server has said; else the server keeps it until it is asked.
+                self._back += self._taken() + back
+        if self._to_server.reader.broken:
+            if rest := self._to_server.unread():
+                self._inner.receive(rest)
+        elif (begun := self._to_server.reader.pending) and not self._concerns(begun):
+            self._inner.receive(bytes(begun[self._ahead :]))
+            self._ahead = len(begun)
+
+    def hang_up(self) -> None:
+        """Tell the inner connection."""
+        self._inner.hang_up()
+
+    def take(self) -> bytes:
+        """What the rules leave of what the peer says."""
+        octets, self._back = self._back + self._taken(), b""
+        if not octets and self._inner.closed and self._last_words and not self._spoke:
+            self._spoke = True
+            return self._last_words
+        return octets
+
+    def _taken(self) -> bytes:
+        out = b""
+        for raw, unit in self._to_client.reader.feed(self._inner.take()):
+            on, back = self._apply(self._to_client, True, raw, unit)
+            out += on
+            if back:
+                self._inner.receive(back)
+        return out + (self._to_client.unread() if self._to_client.reader.broken else b"")
+
+    def next_timer(self) -> float | None:
+        """As the inner connection."""
+        return self._inner.next_timer()
+
+    def tick(self, now: float) -> None:
+        """As the inner connection."""
+        self._inner.tick(now)
+
+    def _acted(self, way: Way[Unit], from_server: bool, channel: int, met: Any) -> tuple[Rule, Passed] | None:
+        """The first rule that fits what was met, and what takes its place; None when none does."""
+        for number, rule in enumerate(self._rules):
+            if rule.from_server is from_server and way.fits(rule, number, met):
+                return rule, rule.act(channel, met)
+        return None
+
+
+class _HalfClosing:
+    """An interposed connection whose inner one knows the two directions of a stream apart."""
+
+    def __init__(self, interposed: Interposed[Any], inner: HalfClosing) -> None:
+        self._interposed, self._inner = interposed, inner
+        self.receive, self.hang_up, self.take = interposed.receive, interposed.hang_up, interposed.take
+        self.next_timer, self.tick = interposed.next_timer, interposed.tick
+
+    @property
+    def closed(self) -> str | None:
+        return self._interposed.closed
+
+    def end_of_stream(self) -> None:
+        self._inner.end_of_stream()
+
+
+def octets_of(units: list[Any]) -> bytes:
+    """Frames and octets as octets."""
+    return b"".join(unit if isinstance(unit, bytes) else unit.encode() for unit in units)

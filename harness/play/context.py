@@ -1,0 +1,226 @@
+"""What a scenario is given besides a way to talk: names, patience, notes and the journal."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from itertools import count
+from typing import Any
+
+from harness.play.expect import SILENCE, Barrier, Blocked, ControlFailed, OverBudget, Stop, Unmet
+from harness.play.leniency import Leniency
+from harness.wire.journal import Breached, Declared, Event, Journal, Noted
+from harness.wire.transport import Queueing
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long to wait, in seconds. Nothing is waited for longer than needed: only silence costs.
+
+    It is counted from the last octet that moved, so it measures a pause and not how long something takes.
+
+    `answer` for what is due at once; `close` for ends that peers delay on purpose (three seconds and more
+    after a bad log-in); `quiet` for "nothing more comes" where no fence exists; `budget` for one scenario,
+    waited or in real time; `leave` for closing connections and removing entities behind it, in real time.
+    `beside` is given on top to controls (`due`): others are served meanwhile, and an answer may have to wait
+    until what they declare is on the disk. Nothing is judged by when a control is answered.
+    """
+
+    answer: float = 3.0
+    close: float = 7.0
+    quiet: float = 0.3
+    budget: float = 45.0
+    leave: float = 10.0
+    beside: float = 0.0
+
+    @property
+    def due(self) -> float:
+        """For the answer to a control."""
+        return self.answer + self.beside
+
+    @classmethod
+    def calibrated(cls, round_trip: float, *, alone: bool = True) -> Patience:
+        """Patience for a target whose round trip takes `round_trip` seconds, judged `alone` or not."""
+        return cls(
+            beside=0.0 if alone else 7.0,
+            answer=max(3.0, 100 * round_trip),
+            close=max(7.0, 100 * round_trip),
+            quiet=max(0.3, 20 * round_trip),
+            budget=max(45.0, 2000 * round_trip),
+            leave=max(10.0, 400 * round_trip),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """A moment in real time: a peer that keeps us busy gets no further than that.
+
+    `at` is on the clock of time.monotonic(), `says` the sentence for whoever is stopped.
+    """
+
+    at: float = math.inf
+    says: str = "the time is up"
+
+    @classmethod
+    def after(cls, seconds: float, says: str) -> Deadline:
+        """So many seconds from now."""
+        return cls(time.monotonic() + seconds, says)
+
+    @property
+    def left(self) -> float:
+        """Seconds left, zero when it has passed."""
+        return max(self.at - time.monotonic(), 0.0)
+
+    def check(self) -> None:
+        """Raises OverBudget when it has passed."""
+        if not self.left:
+            raise OverBudget(self.says)
+
+
+class Restart(Enum):
+    """What a scenario yields where the target is to be restarted."""
+
+    RESTART = "restart"
+
+
+RESTART = Restart.RESTART
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """One occasion on which a passive rule applied: whether it held, and what was seen."""
+
+    held: bool
+    what: str
+
+
+Watcher = Callable[[Any], Iterable[Sighting]]
+"""A passive rule: a pure function over one finished connection's transcript (of its protocol)."""
+
+
+@dataclass
+class Context:
+    """One scenario's surroundings.
+
+    `prefix` makes names on the target unique to run, worker and test; `label` names connections, unique in
+    the run. `profile` is "document" or "vendor". `watchers` are the passive rules by identity. `tidy` is
+    false where the target goes with the run, and all that is left there with it. `facility` runs one of the
+    target's facilities and returns what it made; `facilities` are those the target has. Nothing is waited for
+    beyond the `deadline`, which may be put off up to the `latest`, that of the run. With `described` octets
+    are kept with a line about them. `units` and `octets` count what has been received on all connections.
+    `timed` says that time has been measured, which may decide, and `late` how many seconds this machine was
+    late at worst. `barrier` is where the probe got no further, `breaches` are the faults that were read all
+    the same; `astray` is the rule of one that came elsewhere than it was due, `unplaced` that it is
+    not certain where that was.
+    `queues` are the transports of open connections that know what of ours is still on its way.
+    """
+
+    journal: Journal
+    prefix: str
+    label: str = "probe"
+    patience: Patience = field(default_factory=Patience)
+    profile: str = "document"
+    watchers: tuple[tuple[str, Watcher], ...] = ()
+    facilities: frozenset[str] = frozenset()
+    facility: Callable[[str], dict[str, str]] = lambda _: {}
+    numbers: Iterator[int] = field(default_factory=lambda: count(1))
+    tidy: bool = True
+    declared: list[tuple[str, str]] = field(default_factory=list)
+    spent: float = 0.0
+    deadline: Deadline = field(default_factory=Deadline)
+    latest: Deadline = field(default_factory=Deadline)
+    described: bool = True
+    units: int = 0
+    octets: int = 0
+    timed: bool = False
+    late: float = 0.0
+    barrier: Barrier | None = None
+    breaches: list[Breached] = field(default_factory=list)
+    astray: str = ""
+    unplaced: bool = False
+    queues: list[Queueing] = field(default_factory=list)
+
+    def watch_only(self, document: str) -> None:
+        """Leave out the passive rules of other documents: a watcher reads the units of its own protocol."""
+        self.watchers = tuple(each for each in self.watchers if each[0].startswith(f"{document}/"))
+
+    def write(self, event: Event) -> None:
+        """Keep an event of the exchange."""
+        self.journal.write(event)
+
+    def name(self, kind: str, connection: str, at: float, pattern: str = "{}") -> str:
+        """A name nobody else uses, kept in the journal before it can exist on the target.
+
+        `pattern` holds {} where the unique part goes: "amq.{}" makes a reserved name of it.
+        """
+        name = pattern.format(f"{self.prefix}-{next(self.numbers)}")
+        self.remember(kind, name, connection, at)
+        return name
+
+    def remember(self, kind: str, name: str, connection: str, at: float) -> None:
+        """Keep a name that is to be removed from the target when the scenario ends."""
+        self.write(Declared(at, connection, kind, name))
+        self.declared.append((kind, name))
+
+    def note(self, text: str, connection: str = "", at: float = 0.0) -> None:
+        """Keep a fact that no expectation covers."""
+        self.write(Noted(at, connection, text))
+
+    def breach(self, leniency: Leniency, what: str, connection: str, at: float) -> None:
+        """Keep that the peer broke a rule and was read all the same; once for each connection."""
+        told = f"{what}; {leniency.read_as}"
+        if not any((each.connection, each.what) == (connection, told) for each in self.breaches):
+            self.breaches.append(Breached(at, connection, leniency.rule, told))
+            self.write(self.breaches[-1])
+
+    def due(self, step: str, patience: float) -> float:
+        """How long to wait for a step of the opening: not again for what the probe has waited for in vain."""
+        return self.patience.quiet if self.barrier and step in self.barrier.steps else patience
+
+    def failed(self, what: str, actual: str, lost: bool = False) -> Stop:
+        """What a control that failed ends its scenario with: Blocked where the probe got no further."""
+        if self.barrier is not None and what in self.barrier.steps:
+            return Blocked(self.barrier.rule, f"{what} was answered by {actual}")
+        return ControlFailed(what, actual, lost)
+
+    def blocking(self, failure: Exception) -> str:
+        """The rule that the peer broke and by which a scenario failed; empty without one.
+
+        What it missed had met the barrier, or may have come elsewhere than it was due.
+        """
+        if self.barrier is not None and self.barrier.explains(failure):
+            return self.barrier.rule
+        if isinstance(failure, Unmet | ControlFailed):
+            return self.astray if self.unplaced or failure.actual == SILENCE else ""
+        return self.astray if isinstance(failure, OverBudget) else ""
+
+    def spend(self, seconds: float) -> None:
+        """Account for time spent waiting. Raises OverBudget when the scenario has had its share."""
+        self.spent += seconds
+        if self.spent > self.patience.budget:
+            raise OverBudget(f"the scenario waited more than its budget of {self.patience.budget:g} s")
+
+    def affords(self, seconds: float) -> bool:
+        """Whether the budget allows for so many seconds more."""
+        return self.spent + seconds <= self.patience.budget
+
+    def use(self, facility: str) -> dict[str, str]:
+        """Use a facility of the target; the scenario's time stands still.
+
+        A target's tools are slow where others compute, and nothing is judged by that.
+        """
+        began = time.monotonic()
+        try:
+            return self.facility(facility)
+        finally:
+            put_off = replace(self.deadline, at=self.deadline.at + time.monotonic() - began)
+            self.deadline = min(put_off, self.latest, key=lambda each: each.at)
+
+    def renew(self, deadline: Deadline) -> None:
+        """Begin anew with time and with what may be received, for what comes after the scenario."""
+        self.deadline = deadline
+        self.spent = 0.0
+        self.units = self.octets = 0

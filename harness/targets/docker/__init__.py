@@ -1,0 +1,1 @@
+"""Targets in containers of a Docker Engine."""

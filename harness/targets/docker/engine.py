@@ -1,0 +1,77 @@
+"""The container engine, and its failures as sentences. DOCKER_HOST says which one, as for its own tools."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import docker
+from docker.errors import APIError, DockerException
+from requests.exceptions import ConnectionError as Broken
+from requests.exceptions import RequestException, Timeout
+
+from harness.targets.target import TargetError
+
+SOCKET = "unix:///var/run/docker.sock"
+
+
+class NoEngine(TargetError):
+    """No engine answers, or it has stopped answering."""
+
+
+def connect(within: float) -> docker.DockerClient:
+    """A client of the engine that waits `within` seconds for each answer. Raises NoEngine."""
+    with speaking(f"a container engine is needed, and none answers at {place()}"):
+        return docker.from_env(timeout=max(1, round(within)))
+
+
+def engine_is_meant() -> bool:
+    """Whether there is an engine to ask: one is named, or has its socket in the usual place."""
+    return place() != SOCKET or Path(SOCKET.removeprefix("unix://")).exists()
+
+
+def must_be_here() -> None:
+    """Raise NoEngine where the engine is named as another machine's: its loopback interface is not ours."""
+    named = urlsplit(place())
+    away = named.hostname not in ("localhost", "127.0.0.1", "::1", socket.gethostname().lower())
+    if away and named.scheme in ("tcp", "http", "https", "ssh"):
+        raise NoEngine(f"a container engine on this machine is needed; {place()} is another's")
+
+
+def place() -> str:
+    """Where the engine is looked for."""
+    return os.environ.get("DOCKER_HOST") or SOCKET
+
+
+@contextmanager
+def speaking(failure: str) -> Iterator[None]:
+    """What the engine does not do raises TargetError: `failure` and its reason; NoEngine where it is gone."""
+    try:
+        yield
+    except APIError as error:
+        raise TargetError(f"{failure}: {sentence(str(error.explanation or error))}") from None
+    except Timeout:
+        raise TargetError(f"{failure}: the engine did not answer in time") from None
+    except (Broken, DockerException) as error:
+        raise NoEngine(f"{failure}: {_root(error)}") from None
+    except RequestException as error:
+        raise TargetError(f"{failure}: {_root(error)}") from None
+
+
+def _root(error: BaseException) -> str:
+    """What the system said in the end; the client wraps it several times."""
+    inner: BaseException | None = error
+    while inner is not None:
+        if isinstance(inner, OSError) and inner.strerror:
+            return inner.strerror
+        inner = inner.__context__
+    return sentence(str(error))
+
+
+def sentence(text: str) -> str:
+    """`text` in one line without its full stop, shortened: what is behind matters more."""
+    return " ".join(text.split())[-300:].rstrip(".")

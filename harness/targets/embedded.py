@@ -1,0 +1,191 @@
+"""The embedded target: reference peers in this process, in memory on a virtual clock or over TCP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from typing import Any
+
+from harness.dialect import dialect, documents, protocol
+from harness.peers.peer import PeerServer
+from harness.peers.serve import TcpPeer
+from harness.peers.tls_server import SecurePort
+from harness.targets.slow import STRAIGHT, Way
+from harness.targets.sockets import as_text, served, tables_here
+from harness.targets.target import Endpoint, Kind, Known, Target, TargetError
+from harness.wire.transport import MemoryTransport, Pause, TcpTransport, Transport, VirtualClock
+
+
+class EmbeddedTarget(Target):
+    """Reference peers in memory, one per document; `change` makes them deviate (see harness.peers.deviation).
+
+    `way` is what connections to them go through, in virtual time.
+    """
+
+    name = "embedded"
+    facilities = frozenset(
+        {
+            "restart",
+            "second-vhost",
+            "restricted-user",
+            "priority-queue",
+            "dead-letter-exchange",
+            "own-port",
+            "log",
+            "keep-alive",
+            "pause",
+            "resume",
+            "memory-alarm",
+            "lift-memory-alarm",
+            "address",
+            "idle-timeout",
+            "secure-port",
+        }
+    )
+    ephemeral = True
+    workers = 0
+
+    def __init__(self, change: object = None, policy: object = None, way: Way = STRAIGHT) -> None:
+        super().__init__()
+        self.way = way
+        self._clock, self._pause = VirtualClock(), Pause()
+        self._change, self._policy = change, policy
+        self._peers: dict[str, PeerServer] = {}
+        self._before: dict[str, PeerServer] = {}
+
+    def peer(self, document: str) -> PeerServer:
+        """The reference peer of a document's protocol."""
+        name = protocol(document)
+        if name not in self._peers:
+            self._peers[name] = self.make(name)
+        return self._peers[name]
+
+    def make(self, document: str) -> PeerServer:
+        """A fresh reference peer of a document's protocol."""
+        return dialect(document).reference_peer(self._change, self._policy)
+
+    def endpoint(self) -> Endpoint:
+        """In memory: no port."""
+        return Endpoint("memory", 0, mechanism=self.security.mechanism)
+
+    def connect(self, document: str) -> Transport:
+        """A connection to the peer of that document."""
+        peer, name = self.peer(document), protocol(document)
+        if self.way != STRAIGHT and name not in self._before:
+            self._before[name] = self.way.before(peer, lambda: self._clock.seconds, virtual=True)
+        return MemoryTransport(self._before.get(name, peer), self._clock, self._pause)
+
+    def secure_port(self, document: str) -> Transport:
+        """A connection to the port for TLS of the peer of that document."""
+        return MemoryTransport(SecurePort(self.peer(document)), self._clock, self._pause)
+
+    def use(self, facility: str) -> Mapping[str, str]:
+        """Use a facility of the peers. Raises TargetError for an unknown one."""
+        if facility not in self.facilities:
+            return super().use(facility)
+        if facility in ("pause", "resume"):
+            self._let_run(facility == "resume")
+            return {}
+        made = self._sockets() if facility == "keep-alive" else {}
+        for peer in self._servers():
+            if facility == "restart":
+                peer.restart()
+            else:
+                made |= _use(peer, facility)
+        return made
+
+    def _sockets(self) -> dict[str, str]:
+        """Who is connected, and for whom keep-alive is on; a peer that has it off says so itself."""
+        return {"clients": MemoryTransport.client, "kept-alive": MemoryTransport.client}
+
+    def _let_run(self, running: bool) -> None:
+        """Give all peers time, or none."""
+        self._pause.on = not running
+
+    def _servers(self) -> list[PeerServer | TcpPeer]:
+        return [self.peer(document) for document in documents()]
+
+    def attachment(self) -> dict[str, Any]:
+        """Each process has peers of its own."""
+        return {"kind": "embedded", "rest": ""}
+
+
+class ServedTarget(EmbeddedTarget):
+    """The reference peers over TCP on loopback, each with `latency` seconds added both ways."""
+
+    name = "embedded:tcp"
+    workers = 4
+
+    def __init__(self, change: object = None, policy: object = None, latency: float = 0.0) -> None:
+        super().__init__(change, policy)
+        self._latency = latency
+        self._stack = ExitStack()
+        self._served: dict[str, TcpPeer] = {}
+        self._secure: dict[str, TcpPeer] = {}
+
+    def connect(self, document: str) -> Transport:
+        """A TCP connection to the peer of that document, which is served from the first one on."""
+        return TcpTransport("127.0.0.1", self._serve(document).port, self._zero)
+
+    def secure_port(self, document: str) -> Transport:
+        """A TCP connection to a port for TLS, behind which another peer of that document is."""
+        # Not the one that is served already: a peer lives in one thread.
+        if document not in self._secure:
+            peer = TcpPeer(SecurePort(self.make(document)), latency=self._latency)
+            self._secure[document] = self._stack.enter_context(peer)
+        return TcpTransport("127.0.0.1", self._secure[document].port, self._zero)
+
+    def _serve(self, document: str) -> TcpPeer:
+        if document not in self._served:
+            peer = TcpPeer(self.peer(document), latency=self._latency)
+            self._served[document] = self._stack.enter_context(peer)
+        return self._served[document]
+
+    def _sockets(self) -> dict[str, str]:
+        tables = tables_here()
+        return as_text(each for one in self._served.values() for each in served(one.port, tables))
+
+    def _let_run(self, running: bool) -> None:
+        for one in (self._serve(document) for document in documents()):
+            one.resume() if running else one.pause()
+
+    def _servers(self) -> list[PeerServer | TcpPeer]:
+        # Through what serves them: they live in its thread.
+        return [self._serve(document) for document in documents()]
+
+    def attachment(self) -> dict[str, Any]:
+        """Each process serves peers of its own."""
+        return {"kind": "embedded", "rest": "tcp"}
+
+    def stop(self) -> None:
+        """Stop serving."""
+        self._stack.close()
+        self._served.clear()
+        self._secure.clear()
+
+
+def _use(peer: PeerServer | TcpPeer, facility: str) -> dict[str, str]:
+    """What a peer makes of a facility; nothing where its protocol has none of that name."""
+    try:
+        return peer.use(facility)
+    except KeyError as failure:
+        if failure.args != (facility,):
+            raise
+        return {}
+
+
+def _make(rest: str) -> Target:
+    if rest not in MODES:
+        raise TargetError(f"there is no target 'embedded:{rest}'; there are embedded and embedded:tcp")
+    return MODES[rest]()
+
+
+MODES: Mapping[str, Callable[[], Target]] = {"": EmbeddedTarget, "tcp": ServedTarget}
+EMBEDDED = Kind(
+    make=_make,
+    attach=lambda given: _make(given["rest"]),
+    known=lambda: (
+        Known("embedded", True, "", "the reference peer, in memory on a virtual clock"),
+        Known("embedded:tcp", True, "", "the reference peer over TCP on loopback"),
+    ),
+)

@@ -1,0 +1,104 @@
+"""The targets that can be named: `embedded`, `process:NAME`, `docker:IMAGE`, and anything at a URL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from harness.targets import custody
+from harness.targets.embedded import EMBEDDED
+from harness.targets.process import PROCESS
+from harness.targets.target import Kind, Known, Target, TargetError, UrlTarget
+from harness.targets.through import THROUGH
+from harness.wire.tls import Security
+
+ANYTHING = Known(
+    "amqp://user:password@host:port/vhost",
+    True,
+    "",
+    "anything that listens; amqps:// for TLS, [::1] for IPv6",
+)
+URL = Kind(UrlTarget, lambda given: UrlTarget(given["url"]), lambda: (ANYTHING,))
+
+
+def _docker(named: str) -> Target:
+    # The engine's client takes its time to import, and most commands do without.
+    from harness.targets.docker.target import container_target
+
+    return container_target(named)
+
+
+def _attach_docker(given: Mapping[str, Any]) -> Target:
+    from harness.targets.docker.target import attach_container
+
+    return attach_container(given)
+
+
+def _known_docker() -> tuple[Known, ...]:
+    from harness.targets.docker.target import known_containers
+
+    return known_containers()
+
+
+def _clean_docker() -> Iterable[str]:
+    from harness.targets.docker.custody import clean_up
+
+    return clean_up()
+
+
+DOCKER = Kind(make=_docker, attach=_attach_docker, known=_known_docker)
+KINDS: Mapping[str, Kind] = {
+    "embedded": EMBEDDED,
+    "process": PROCESS,
+    "docker": DOCKER,
+    "url": URL,
+    "through": THROUGH,
+}
+"""The kinds of targets, by what stands before the colon of their name."""
+
+
+def target(named: str, security: Security | None = None) -> Target:
+    """The target called `named`, reached as `security` says.
+
+    Raises TargetError with the known ones when there is none of that name, and for options it has no use for.
+    """
+    found = _target(named)
+    if security is not None:
+        found.secure(security)
+    return found
+
+
+def _target(named: str) -> Target:
+    if "://" in named and not named.startswith("through:"):
+        return UrlTarget(named)
+    kind, _, rest = named.partition(":")
+    if kind not in KINDS or kind == "url":
+        known = ", ".join(each.name for each in known_targets())
+        # What stands behind the colon may be a password: a URL without its scheme.
+        raise TargetError(f"there is no target {kind!r}; known are {known}")
+    return KINDS[kind].make(rest)
+
+
+def attach(given: Mapping[str, Any], security: Security | None = None) -> Target:
+    """A target that another process has started, from its `attachment`, reached in the same way."""
+    found = KINDS[given["kind"]].attach(given)
+    if security is not None:
+        found.secure(security)
+    return found
+
+
+def known_targets() -> tuple[Known, ...]:
+    """All targets that can be named, and whether each can start here."""
+    return tuple(known for kind in KINDS.values() for known in kind.known())
+
+
+CLEANERS: tuple[Callable[[], Iterable[str]], ...] = (_clean_docker, custody.sweep)
+"""What removes leftovers of one kind; gives a sentence for each. First come those that may have to refuse."""
+
+
+def clean() -> list[str]:
+    """Remove what runs that were killed left on this machine; a sentence for each leftover.
+
+    Nothing that belongs to a living run is touched. Raises TargetError where it cannot be looked for.
+    """
+    return [sentence for cleaner in CLEANERS for sentence in cleaner()]

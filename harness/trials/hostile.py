@@ -1,0 +1,364 @@
+"""Peers that mean harm, as data: what each says, how fast, and how it ends.
+
+They are served like any reference peer, in memory or over TCP in one thread. What they say is made piece by
+piece and never ahead of the client by more than `AHEAD` octets, so that an endless peer costs no memory.
+"""
+
+from __future__ import annotations
+
+import random
+import ssl
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Protocol
+
+from harness.amqp0_9_1.wire.frames import (
+    BODY,
+    HEARTBEAT,
+    METHOD,
+    ContentHeader,
+    Frame,
+    RawFrame,
+    method_frame,
+)
+from harness.amqp0_9_1.wire.frames import HEADER as CONTENT_HEADER
+from harness.amqp0_9_1.wire.vocabulary import Basic, Connection, Queue
+from harness.peers.peer import PeerConnection, PeerServer
+
+AHEAD = 1 << 18
+"""Octets the client has not read, from which on a peer waits with what it says next."""
+PIECE = 1 << 14
+"""Octets, about, of one piece of an endless stream."""
+OPENED = Connection.OpenOk().encode()
+"""What an honest peer says at the end of the handshake."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hostile:
+    """A hostile peer: `says` gives its octets, a piece every `pace` seconds; nobody is listened to.
+
+    `ends` is "fin" or "rst" when it closes behind the last piece, None when it stays and is silent.
+    """
+
+    about: str
+    says: Callable[[], Iterator[bytes]]
+    pace: float = 0.0
+    ends: str | None = None
+
+
+class Died(Exception):
+    """The peer is dead, listener and all."""
+
+
+class Encoded(Protocol):
+    """A frame of any protocol."""
+
+    def encode(self) -> bytes:
+        """Its octets."""
+
+
+def once(*pieces: bytes) -> Callable[[], Iterator[bytes]]:
+    """Says these pieces, and no more."""
+    return lambda: iter(pieces)
+
+
+def for_ever(*frames: Encoded) -> Callable[[], Iterator[bytes]]:
+    """Says these frames again and again."""
+    octets = b"".join(frame.encode() for frame in frames)
+    return lambda: repeat(octets * (PIECE // len(octets) + 1))
+
+
+def _garbage() -> Iterator[bytes]:
+    # The same in every run; the first octet is neither a frame type nor the A of a protocol header.
+    source = random.Random(91)
+    yield b"\xfe"
+    while True:
+        yield source.randbytes(PIECE)
+
+
+def _drip() -> Iterator[bytes]:
+    while True:
+        for octet in method_frame(0, Connection.Start(0, 9, {}, b"PLAIN", b"en_US")).encode():
+            yield bytes((octet,))
+
+
+def _huge() -> Iterator[bytes]:
+    yield RawFrame(METHOD, 0, size=0xFFFFFFFF, end=b"").encode()
+    yield from repeat(bytes(PIECE))
+
+
+def _endless_body() -> Iterator[bytes]:
+    method = Basic.Deliver("tag", 1, False, "", "key")
+    header = ContentHeader(Basic.Properties.class_index, 1 << 62, Basic.Properties())
+    yield method_frame(1, method).encode() + Frame(CONTENT_HEADER, 1, header.encode()).encode()
+    yield from repeat(Frame(BODY, 1, bytes(PIECE)).encode())
+
+
+def _nested(depth: int) -> bytes:
+    """A Start whose server-properties are tables in tables."""
+    table = b""
+    for _ in range(depth):
+        table = b"\x01aF" + len(table).to_bytes(4) + table
+    start = Connection.Start(0, 9, {}, b"PLAIN", b"en_US").encode()
+    return RawFrame(METHOD, 0, start[:6] + len(table).to_bytes(4) + table + start[10:]).encode()
+
+
+_DELIVERY = (
+    method_frame(1, Basic.Deliver("tag", 1, False, "", "key")),
+    Frame(CONTENT_HEADER, 1, ContentHeader(Basic.Properties.class_index, 1, Basic.Properties()).encode()),
+    Frame(BODY, 1, b"x"),
+)
+
+HOSTILE: Mapping[str, Hostile] = {
+    "http": Hostile(
+        "speaks HTTP", once(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"), ends="fin"
+    ),
+    "amqp-1-0": Hostile("speaks AMQP 1.0 only", once(b"AMQP\x00\x01\x00\x00"), ends="fin"),
+    "silent": Hostile("accepts and never answers", once()),
+    "drip": Hostile("says one octet per second", _drip, pace=1.0),
+    "garbage": Hostile("says random octets for ever", _garbage),
+    "closes": Hostile("closes at once", once(), ends="fin"),
+    "resets": Hostile("resets at once", once(), ends="rst"),
+    "heartbeats": Hostile("sends heartbeats for ever", for_ever(Frame(HEARTBEAT, 0, b""))),
+    "channel-0": Hostile(
+        "sends methods on channel 0 for ever", for_ever(method_frame(0, Connection.Secure(b"x"))),
+    ),
+    "other-channels": Hostile(
+        "sends methods on other channels for ever",
+        for_ever(*(method_frame(number, Queue.BindOk()) for number in range(2000, 2100))),
+    ),
+    "deliveries": Hostile("sends messages nobody asked for, for ever", for_ever(*_DELIVERY)),
+    "endless-body": Hostile("sends one message without end", _endless_body),
+    "4-gib": Hostile("announces a frame of 4 GiB and begins it", _huge),
+    "nested": Hostile("nests tables 20000 deep", once(_nested(20_000))),
+}  # fmt: skip
+"""The hostile peers by name; one that speaks TLS is `Tls`, one that dies `Dying`, one that cuts `Cutting`."""
+
+
+class _Saying:
+    """A connection on which a hostile peer talks."""
+
+    def __init__(self, hostile: Hostile, now: float) -> None:
+        self.closed: str | None = None
+        self._hostile = hostile
+        self._pieces: Iterator[bytes] | None = hostile.says()
+        self._said = b""
+        self._due = now
+
+    def receive(self, octets: bytes) -> None:
+        """Nobody is listened to."""
+
+    def hang_up(self) -> None:
+        self._pieces = None
+        self.closed = "fin"
+
+    def take(self) -> bytes:
+        said, self._said = self._said, b""
+        return said
+
+    def next_timer(self) -> float | None:
+        return None if self._pieces is None else self._due
+
+    def tick(self, now: float) -> None:
+        if self._pieces is None or now < self._due:
+            return
+        if len(self._said) >= AHEAD:
+            self._due = now + 0.01
+            return
+        piece = next(self._pieces, None)
+        if piece is None:
+            self._pieces, self.closed = None, self._hostile.ends
+            return
+        self._said += piece
+        self._due = now + self._hostile.pace
+
+
+class _Turning:
+    """An honest connection that turns hostile once the peer has said `behind`.
+
+    `beside` lets the honest one go on talking as well.
+    """
+
+    def __init__(self, honest: PeerConnection, hostile: Hostile, behind: bytes, beside: bool) -> None:
+        self._honest, self._hostile, self._behind, self._beside = honest, hostile, behind, beside
+        self._saying: _Saying | None = None
+        self._now = 0.0
+
+    @property
+    def _listening(self) -> bool:
+        return self._saying is None or self._beside
+
+    @property
+    def closed(self) -> str | None:
+        if self._saying is not None and not self._beside:
+            return self._saying.closed
+        return self._honest.closed
+
+    def receive(self, octets: bytes) -> None:
+        if self._listening:
+            self._honest.receive(octets)
+
+    def hang_up(self) -> None:
+        self._honest.hang_up()
+        if self._saying is not None:
+            self._saying.hang_up()
+
+    def take(self) -> bytes:
+        said = self._honest.take() if self._listening else b""
+        if self._saying is not None:
+            return said + self._saying.take()
+        if self._behind in said:
+            self._saying = _Saying(self._hostile, self._now)
+        return said
+
+    def next_timer(self) -> float | None:
+        talking = [each for each in (self._honest, self._saying) if each is not None]
+        times = [timer for each in talking if (timer := each.next_timer()) is not None]
+        return min(times, default=None)
+
+    def tick(self, now: float) -> None:
+        self._now = now
+        self._honest.tick(now)
+        if self._saying is not None:
+            self._saying.tick(now)
+
+
+class _Cut:
+    """An honest connection that is cut after the peer has said so many octets."""
+
+    def __init__(self, honest: PeerConnection, octets: int, how: str) -> None:
+        self._honest, self._left, self._how = honest, octets, how
+
+    @property
+    def closed(self) -> str | None:
+        return self._honest.closed if self._left > 0 else self._how
+
+    def receive(self, octets: bytes) -> None:
+        self._honest.receive(octets)
+
+    def hang_up(self) -> None:
+        self._honest.hang_up()
+
+    def take(self) -> bytes:
+        said = self._honest.take()[: self._left]
+        self._left -= len(said)
+        return said
+
+    def next_timer(self) -> float | None:
+        return self._honest.next_timer()
+
+    def tick(self, now: float) -> None:
+        self._honest.tick(now)
+
+
+class _Server:
+    """An honest server whose connections somebody tampers with."""
+
+    def __init__(self, honest: PeerServer) -> None:
+        self.honest = honest
+        self.connections = 0
+        self.now = 0.0
+
+    def connect(self, now: float) -> PeerConnection:
+        """Accept a connection at time `now`."""
+        self.connections += 1
+        self.now = now
+        return self.tampered(self.honest.connect(now))
+
+    def tampered(self, connection: PeerConnection) -> PeerConnection:
+        """The connection as the client shall see it."""
+        return connection
+
+    def use(self, facility: str) -> dict[str, str]:
+        """A facility of the honest server."""
+        return self.honest.use(facility)
+
+    def restart(self) -> None:
+        """Restart the honest server."""
+        self.honest.restart()
+
+
+class Harming(_Server):
+    """An honest server that becomes a hostile one.
+
+    The first `spared` connections stay honest (the probe's, for instance). A later one is hostile from the
+    first octet, or once the peer has said `behind`; with `beside` it goes on answering honestly meanwhile.
+    """
+
+    def __init__(
+        self, hostile: Hostile, honest: PeerServer, spared: int = 0, behind: bytes = b"", beside: bool = False
+    ) -> None:
+        super().__init__(honest)
+        self._hostile, self._spared, self._behind, self._beside = hostile, spared, behind, beside
+
+    def tampered(self, connection: PeerConnection) -> PeerConnection:
+        """Honest while connections are spared."""
+        if self.connections <= self._spared:
+            return connection
+        if not self._behind:
+            return _Saying(self._hostile, self.now)
+        return _Turning(connection, self._hostile, self._behind, self._beside)
+
+
+class Cutting(_Server):
+    """An honest server whose connections end after the peer has said `octets`, by `how` ("fin", "rst")."""
+
+    def __init__(self, honest: PeerServer, octets: int, how: str = "fin", spared: int = 0) -> None:
+        super().__init__(honest)
+        self._octets, self._how, self._spared = octets, how, spared
+
+    def tampered(self, connection: PeerConnection) -> PeerConnection:
+        """Cut it, unless it is spared."""
+        return connection if self.connections <= self._spared else _Cut(connection, self._octets, self._how)
+
+
+class Dying(_Server):
+    """An honest server that dies at the connection after the first `lives`, and takes its listener along."""
+
+    def __init__(self, honest: PeerServer, lives: int) -> None:
+        super().__init__(honest)
+        self._lives = lives
+
+    def tampered(self, connection: PeerConnection) -> PeerConnection:
+        """Raises Died when its time has come."""
+        if self.connections > self._lives:
+            raise Died(f"after {self._lives} connections")
+        return connection
+
+
+class Tls(_Server):
+    """A server that wants TLS. It never gets as far as a certificate with a client that speaks plainly."""
+
+    def tampered(self, connection: PeerConnection) -> PeerConnection:
+        """TLS in place of the honest connection."""
+        connection.hang_up()
+        return _TlsConnection()
+
+
+class _TlsConnection:
+    def __init__(self) -> None:
+        self.closed: str | None = None
+        self._in, self._out = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).wrap_bio(self._in, self._out, server_side=True)
+
+    def receive(self, octets: bytes) -> None:
+        self._in.write(octets)
+        try:
+            self._tls.do_handshake()
+        except ssl.SSLWantReadError:
+            return
+        except ssl.SSLError:
+            self.closed = "fin"
+
+    def hang_up(self) -> None:
+        self.closed = "fin"
+
+    def take(self) -> bytes:
+        return self._out.read()
+
+    def next_timer(self) -> float | None:
+        return None
+
+    def tick(self, now: float) -> None:
+        """Nothing happens by itself."""

@@ -1,0 +1,1 @@
+"""Carry and read octets, whatever protocol they are of: transports, TLS, SASL, the journal of what passed."""

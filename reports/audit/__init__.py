@@ -1,0 +1,1 @@
+"""Hold vendors' claims against what was measured."""

@@ -1,0 +1,163 @@
+"""The commands that need more than one run: `ingest`, `report`, `compare`, `audit`, and `certify`.
+
+They hang on the same command line as those of `conformance.commands.cli`. Spark is started by those that read
+or write a warehouse, once, and only there.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from conformance.commands.cli import Sentence, end
+from conformance.commands.cli import main as main
+from conformance.commands.cli import run as run_command
+from conformance.gate.gate import Exit
+from conformance.several.sides import ENDINGS, Sides
+from reports.audit.claims import ClaimsError
+from reports.compare.matrix import DetectionError
+from reports.site.publishing import SiteError
+from reports.warehouse.manifest import WarehouseError
+from reports.warehouse.spark import NoSpark
+from reports.warehouse.store import StoreError
+
+FOLDER = click.Path(path_type=Path)
+FORMS = click.Choice(["table", "json", "markdown"])
+Command = Callable[..., None]
+assert isinstance(main, Sentence)
+main.expected = (*main.expected, NoSpark, StoreError, WarehouseError, ClaimsError, DetectionError, SiteError)
+
+
+def warehouse_option(required: bool) -> Callable[[Command], Command]:
+    """The option that names a warehouse."""
+    return click.option(
+        "--warehouse", required=required, metavar="PATH", help="its tables, on any path Spark can reach"
+    )
+
+
+master_option: Callable[[Command], Command] = click.option(
+    "--master", metavar="URL", help="the Spark cluster to run on (default: this machine, all cores)"
+)
+
+
+@main.command()
+@click.argument("runs", nargs=-1, required=True, type=FOLDER)
+@warehouse_option(required=True)
+@master_option
+def ingest(runs: tuple[Path, ...], warehouse: str, master: str | None) -> None:
+    """Put the evidence of RUNS into the tables of a warehouse.
+
+    A run that is there already is left alone, one that was cut short is marked, a broken one is put aside
+    with its reason while the rest goes in; then the exit status is 1.
+
+    Example: amqp-conformance ingest runs/* --warehouse warehouse
+    """
+    from reports.commands.commands import ingest_runs
+
+    sys.exit(ingest_runs(runs, warehouse, master, Console()))
+
+
+@main.command()
+@warehouse_option(required=True)
+@click.option("--output", required=True, type=FOLDER, metavar="DIR", help="where the site goes")
+@click.option("--detection", type=FOLDER, metavar="FILE", help="what `detect --output FILE` wrote")
+@click.option(
+    "--builds",
+    type=click.IntRange(min=1),
+    default=30,
+    show_default=True,
+    metavar="N",
+    help="the newest N builds, for all that is shown side by side",
+)
+@master_option
+def report(warehouse: str, output: Path, detection: Path | None, builds: int, master: str | None) -> None:
+    """Write the static site: compliance matrix, a page per rule and per target, coverage, JSON and CSV.
+
+    Example: amqp-conformance report --warehouse warehouse --output site
+    """
+    from reports.commands.commands import write_site
+
+    sys.exit(write_site(warehouse, output, detection, builds, master, Console()))
+
+
+@main.command()
+@click.argument("old")
+@click.argument("new")
+@click.option("--format", "form", type=FORMS, default="table", show_default=True)
+@warehouse_option(required=False)
+@master_option
+def compare(old: str, new: str, form: str, warehouse: str | None, master: str | None) -> None:
+    """Compare two builds: what fails or passes anew, what is read differently. Exit 1 on a regression.
+
+    OLD and NEW are run folders; with --warehouse they are builds ("RabbitMQ 3.10.8", or with the target
+    behind it: "RabbitMQ 3.10.8 @ process:rabbitmq"), and a rule whose runs disagree is told as flaky.
+
+    Example: amqp-conformance compare runs/before runs/after --format markdown
+    """
+    from reports.commands.commands import compare_builds
+
+    sys.exit(compare_builds(old, new, form, warehouse, master, Console()))
+
+
+@main.command()
+@click.argument("runs", nargs=-1, type=FOLDER)
+@click.option("--claims", required=True, type=FOLDER, metavar="FILE", help="what the vendor says (TOML)")
+@click.option("--format", "form", type=FORMS, default="table", show_default=True)
+@click.option("--strict", is_flag=True, help="exit 1 when a claim is contradicted or overstated")
+@warehouse_option(required=False)
+@master_option
+def audit(
+    runs: tuple[Path, ...], claims: Path, form: str, strict: bool, warehouse: str | None, master: str | None
+) -> None:
+    """Hold a vendor's implementation conformance statement against what was measured.
+
+    Measured are the builds of RUNS, or those of a warehouse.
+
+    Example: amqp-conformance audit --claims ci/claims/rabbitmq.toml runs/20261120-101500-1a2b3c4d
+    """
+    if bool(runs) == bool(warehouse):
+        end("audit needs run folders, or --warehouse, and not both", Exit.NOTHING)
+    from reports.commands.commands import audit_claims
+
+    sys.exit(audit_claims(runs, claims, form, strict, warehouse, master, Console()))
+
+
+def certify(
+    selectors: tuple[str, ...], targets: tuple[str, ...], times: int | None, dry: bool, **chosen: Any
+) -> None:
+    """Judge a target as `run` does, and write the site of that run into its folder.
+
+    Of several targets one site is written, with all of them in one matrix.
+
+    Example: amqp-conformance certify --target amqp://guest:guest@localhost:5672 --level must
+    """
+    if times or dry:
+        end("certify judges once; --verify and --list are options of run", Exit.NOTHING)
+    from reports.commands.certify import certify_target, certify_targets
+
+    if len(targets) > 1:
+        sys.exit(certify_targets(selectors, Console(), targets, **chosen))
+    sys.exit(certify_target(selectors, Console(), target=targets[0], **chosen))
+
+
+def _matrix(sides: Sides, console: Console) -> None:
+    """What `run` of several targets writes beside their folders."""
+    from reports.compare.together import write_matrix
+
+    if sides.folders:
+        files = write_matrix(sides.folders, sides.place)
+        console.print(Text(f"\nmatrix: {' '.join(map(str, files))}"), soft_wrap=True)
+
+
+ENDINGS.append(_matrix)
+main.add_command(click.Command("certify", params=run_command.params, callback=certify, help=certify.__doc__))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,202 @@
+"""What the commands of `reports.commands.cli` do, one function each; gives the exit status.
+
+Spark is started by those that touch a warehouse, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from conformance.evidence.printable import printable
+from conformance.evidence.stream import EvidenceError
+from conformance.gate.gate import Exit
+from reports.audit import audit_text
+from reports.audit.audit import audit
+from reports.audit.claims import load
+from reports.compare import comparison_text
+from reports.compare.comparison import compare
+from reports.compare.matrix import Detection, read_detection
+from reports.model.findings import Build, Column
+from reports.model.single import column_of
+from reports.warehouse.spark import session
+from spec.catalogue import catalogue
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from reports.ingest.ingest import Ingested
+    from reports.warehouse.warehouse import Snapshot
+
+
+def ingest_runs(runs: Sequence[Path], warehouse: str, master: str | None, console: Console) -> int:
+    """Put run folders into a warehouse and say what became of them."""
+    from reports.ingest.reconciling import Outcome
+
+    with starting(master, console) as spark:
+        done = ingested(spark, runs, warehouse, console)
+    for outcome in Outcome:
+        if outcome is not Outcome.QUARANTINED and (taken := done.of(outcome)):
+            names = [f"{each.folder} (partial)" if each.partial else str(each.folder) for each in taken]
+            console.print(Text(f"{len(names)} {outcome}: {_some(names)}"))
+    left = done.of(Outcome.QUARANTINED)
+    for each in left:
+        console.print(Text(f"{Outcome.QUARANTINED}: {printable(each.reason)}", style="bold red"))
+    return int(Exit.NOT_MET if left else Exit.MET)
+
+
+def write_site(
+    warehouse: str, output: Path, detection: Path | None, builds: int, master: str | None, console: Console
+) -> int:
+    """Render the site of a warehouse."""
+    proofs = None if detection is None else read_detection(detection)
+    with starting(master, console) as spark:
+        snapshot = _snapshot(warehouse)
+        pages = render_site(spark, snapshot, output, proofs, builds)
+    console.print(Text(f"{pages} files; begin with {output / 'index.html'}"))
+    return int(Exit.MET)
+
+
+def compare_builds(
+    old: str, new: str, form: str, warehouse: str | None, master: str | None, console: Console
+) -> int:
+    """Print what differs between two run folders, or two builds of a warehouse."""
+    if warehouse is None:
+        before, after = column_of(Path(old)), column_of(Path(new))
+    else:
+        with starting(master, console) as spark:
+            before, after = _builds(spark, _snapshot(warehouse), (old, new))
+    found = compare(before, after)
+    if form == "table":
+        console.print(comparison_text.as_terminal(found))
+    else:
+        text = comparison_text.as_json(found) if form == "json" else comparison_text.as_markdown(found)
+        click.echo(text, nl=False)
+    return int(Exit.NOT_MET if found.regressions else Exit.MET)
+
+
+def audit_claims(
+    runs: Sequence[Path],
+    claims: Path,
+    form: str,
+    strict: bool,
+    warehouse: str | None,
+    master: str | None,
+    console: Console,
+) -> int:
+    """Print what is to be said of a vendor's claims."""
+    told = load(claims)
+    if warehouse is None:
+        measured = [column_of(run) for run in runs]
+    else:
+        from reports.warehouse import jobs
+
+        with starting(master, console) as spark:
+            snapshot = _snapshot(warehouse)
+            measured = jobs.columns(snapshot.table(spark, "runs"), snapshot.table(spark, "verdicts"))
+    found = audit(told, measured, catalogue().rules, catalogue().aliases)
+    if form == "table":
+        console.print(audit_text.as_terminal(found))
+    else:
+        click.echo(audit_text.as_json(found) if form == "json" else audit_text.as_markdown(found), nl=False)
+    return found.exit_status(strict)
+
+
+def render_site(
+    spark: SparkSession,
+    snapshot: Snapshot,
+    output: Path,
+    detection: Detection | None = None,
+    builds: int | None = None,
+) -> int:
+    """Render the site of a warehouse's newest `builds` into `output`; gives the number of its files.
+
+    Raises SiteError when `output` holds something else.
+    """
+    from reports.compare.coverage import ledgers
+    from reports.site.data import SiteData
+    from reports.site.rendering import render
+    from reports.warehouse import jobs
+    from scenarios.registry import checks
+
+    runs, verdicts, frames = (snapshot.table(spark, name) for name in ("runs", "verdicts", "frames"))
+
+    def look_up(wanted: Collection[jobs.Exchange]) -> Mapping[jobs.Exchange, list[dict[str, Any]]]:
+        found: dict[jobs.Exchange, list[dict[str, Any]]] = {each: [] for each in wanted}
+        for row in jobs.frames_of(frames, wanted).toArrow().to_pylist():
+            found[row["rule"], row["run"], row["connection"]].append(row)
+        return found
+
+    site = SiteData(
+        catalogue=catalogue(),
+        checks=checks(),
+        columns=jobs.columns(runs, verdicts, newest=builds),
+        ledgers=ledgers(),
+        frames=look_up,
+        detection=detection,
+    )
+    return len(render(output, site))
+
+
+def ingested(spark: SparkSession, runs: Sequence[Path], warehouse: str, console: Console) -> Ingested:
+    """Put run folders into a warehouse, with a bar that shows how far it is."""
+    from reports.ingest.ingest import ingest
+    from reports.warehouse.warehouse import Warehouse
+
+    with _bar("ingesting", len(runs), console) as moved:
+        return ingest(spark, runs, Warehouse(warehouse), lambda progress: moved(progress.done))
+
+
+def _snapshot(warehouse: str) -> Snapshot:
+    from reports.warehouse.warehouse import Warehouse
+
+    return Warehouse(warehouse).snapshot()
+
+
+def _builds(spark: SparkSession, snapshot: Snapshot, named: Sequence[str]) -> list[Column]:
+    """The builds called so, with the findings of all their runs. Raises EvidenceError for another name."""
+    from reports.warehouse import jobs
+
+    runs, verdicts = snapshot.table(spark, "runs"), snapshot.table(spark, "verdicts")
+    known = [Build(*row) for row in runs.select(*jobs.BUILD).distinct().collect()]
+    chosen = [_build(name, known) for name in named]
+    found = {column.build: column for column in jobs.columns(runs, verdicts, builds=set(chosen))}
+    return [found[build] for build in chosen]
+
+
+def _build(name: str, known: Sequence[Build]) -> Build:
+    fitting = [each for each in known if name in (each.name, f"{each.name} @ {each.target}", each.target)]
+    if len(fitting) == 1:
+        return fitting[0]
+    offered = "; ".join(sorted(printable(f"{each.name} @ {each.target}") for each in fitting or known))
+    trouble = "is the name of several builds" if fitting else "is no build of the warehouse"
+    raise EvidenceError(f"{name!r} {trouble}; there are {offered}")
+
+
+def _some(names: Sequence[str], most: int = 5) -> str:
+    told = ", ".join(printable(name) for name in names[:most])
+    return told if len(names) <= most else f"{told} and {len(names) - most} more"
+
+
+@contextmanager
+def starting(master: str | None, console: Console) -> Iterator[SparkSession]:
+    """A Spark session, with a word while it starts: it takes seconds."""
+    with ExitStack() as stack:
+        with console.status("starting Spark …"):
+            spark = stack.enter_context(session(master))
+        yield spark
+
+
+@contextmanager
+def _bar(what: str, total: int, console: Console) -> Iterator[Callable[[int], None]]:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task(what, total=total)
+        yield lambda done: progress.update(task, completed=done)

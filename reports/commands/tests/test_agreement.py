@@ -1,0 +1,151 @@
+"""From a real broker to every report: all tell the same numbers, and a changed setting shows as itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from junitparser import JUnitXml, Properties
+from lxml import html
+
+from conformance.evidence.folder import read_run
+from conformance.evidence.verdicts import Verdict, fold
+from harness.targets.process import ProcessTarget, process_target
+from reports.compare.comparison import Kind, compare
+from reports.model.single import column_of
+
+pytestmark = pytest.mark.broker("rabbitmq")
+PROPERTIES = "0-9-1/connection.start.server-properties.required-fields"
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A command of ours that ran."""
+
+    status: int
+    output: str
+
+
+def command(*arguments: str | Path) -> Ran:
+    line = [sys.executable, "-m", "reports.commands.cli", *map(str, arguments)]
+    wide = os.environ | {"COLUMNS": "200"}
+    done = subprocess.run(line, capture_output=True, text=True, timeout=300, check=False, env=wide)
+    return Ran(done.returncode, done.stdout + done.stderr)
+
+
+@pytest.fixture(scope="module")
+def rabbitmq() -> Iterator[ProcessTarget]:
+    with process_target("rabbitmq") as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def judged(
+    rabbitmq: ProcessTarget, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., tuple[Path, Ran]]:
+    """Judges the running RabbitMQ, by `certify` or `run`; gives the folder and what was printed."""
+    url = rabbitmq.endpoint().url(with_password=True)
+
+    def judge(verb: str, name: str) -> tuple[Path, Ran]:
+        folder = tmp_path_factory.mktemp(name) / "run"
+        options = ("--disruptive", "--parallel", "8", "--level", "should")
+        return folder, command(verb, "--target", url, *options, "--output", folder)
+
+    return judge
+
+
+@pytest.fixture(scope="module")
+def certified(judged: Callable[..., tuple[Path, Ran]]) -> tuple[Path, Ran]:
+    return judged("certify", "certified")
+
+
+def from_matrix(folder: Path) -> dict[str, int]:
+    (build,) = json.loads((folder / "site" / "matrix.json").read_text())["builds"]
+    return {verdict: count for verdict, count in build["counts"].items() if count}
+
+
+def from_csv(folder: Path) -> dict[str, int]:
+    lines = (folder / "site" / "matrix.csv").read_text().splitlines()[1:]
+    verdicts = [line.rpartition(",")[2] for line in lines]
+    return {verdict: verdicts.count(verdict) for verdict in set(verdicts)}
+
+
+def from_page(folder: Path) -> dict[str, int]:
+    page = html.parse(folder / "site" / "index.html")
+    told = [cell.text for cell in page.xpath("//tr[@class='rule']/td[last()]")]
+    return {str(each): told.count(each) for each in Verdict if each in told}
+
+
+def properties(element: Any) -> dict[str, str]:
+    return {each.name: each.value for each in element.child(Properties)}
+
+
+def from_junit(folder: Path) -> dict[str, int]:
+    found: dict[str, list[Verdict]] = {}
+    for suite in JUnitXml.fromfile(str(folder / "junit.xml")):
+        for case in suite:
+            told = properties(case)
+            found.setdefault(case.name, []).append(Verdict(told["verdict"]))
+    folded = [str(fold(each)) for each in found.values()]
+    return {verdict: folded.count(verdict) for verdict in set(folded)}
+
+
+def from_terminal(output: str) -> dict[str, int]:
+    (line,) = (line for line in output.splitlines() if " rules: " in line and line[0].isdigit())
+    told = (each.split() for each in line.partition(" rules: ")[2].split(", "))
+    return {verdict: int(count) for count, _, verdict in told}
+
+
+def test_every_report_tells_the_same_numbers(certified: tuple[Path, Ran]) -> None:
+    folder, ran = certified
+    counts = from_terminal(ran.output)
+    assert sum(counts.values()) > 100
+    assert counts[Verdict.FAIL] > 0
+    for told in (from_matrix, from_csv, from_page, from_junit):
+        assert told(folder) == counts, told.__name__
+
+
+def test_standing_and_scores_are_told_alike(certified: tuple[Path, Ran]) -> None:
+    folder, ran = certified
+    (build,) = json.loads((folder / "site" / "matrix.json").read_text())["builds"]
+    column = column_of(folder)
+    assert build["standing"] == str(column.standing)
+    assert build["sentence"] in " ".join(ran.output.split())
+    assert [(each["judged"], each["against"]) for each in build["scores"]] == [
+        (each.judged, each.against) for each in column.scores
+    ]
+    page = html.parse(folder / "site" / "index.html").getroot().text_content()
+    for score in column.scores:
+        assert f"{score.judged - score.against} of {score.judged}" in page
+
+
+def test_the_exit_status_is_that_of_the_gate(certified: tuple[Path, Ran]) -> None:
+    folder, ran = certified
+    assert ran.status == 1
+    assert str(folder / "site" / "index.html") in ran.output.replace("\n", "")
+    assert read_run(folder).product == "RabbitMQ"
+
+
+def test_a_setting_that_differs_shows_as_exactly_that(
+    rabbitmq: ProcessTarget, judged: Callable[..., tuple[Path, Ran]], certified: tuple[Path, Ran]
+) -> None:
+    told = '[{<<"host">>, longstr, <<"localhost">>}]'  # RabbitMQ does not name its host by itself
+    setting = f"ok = application:set_env(rabbit, server_properties, {told})."
+    rabbitmq._command((str(rabbitmq._directory() / "home" / "sbin" / "rabbitmqctl"), "eval", setting))
+    other, _ = judged("run", "other")
+
+    found = compare(column_of(certified[0]), column_of(other))
+    assert [(each.rule, each.kind) for each in found.changes] == [(PROPERTIES, Kind.NEWLY_PASSING)]
+    assert command("compare", certified[0], other).status == 0
+
+    back = command("compare", other, certified[0], "--format", "json")
+    assert back.status == 1
+    (change,) = json.loads(back.output)["changes"]
+    assert (change["rule"], change["kind"]) == (PROPERTIES, str(Kind.NEWLY_MISSED))

@@ -1,0 +1,205 @@
+"""The command line: what it starts, what it says, what it ends with."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jdk
+import pytest
+from click.testing import CliRunner
+from rich.console import Console
+
+from conformance.evidence.verdicts import Verdict
+from reports.commands import certify
+from reports.commands.cli import main
+from reports.site.publishing import SiteError
+from reports.tests.samples import EMPTY, LOCKED, make_run
+from reports.warehouse.manifest import WarehouseError
+from reports.warehouse.spark import NoSpark
+
+pytestmark = pytest.mark.usefixtures("brief")
+BLOCKED = """
+import sys
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"pyspark", "pyarrow", "pandas", "jinja2", "jdk", "py4j"}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Blocked())
+from reports.commands.cli import main
+main()
+"""
+
+
+def plain(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """The command line where the extra `[spark]` is not installed."""
+    line = [sys.executable, "-c", BLOCKED, *map(str, arguments)]
+    return subprocess.run(line, capture_output=True, text=True, timeout=120, check=False)
+
+
+def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    line = [sys.executable, "-m", "reports.commands.cli", *map(str, arguments)]
+    return subprocess.run(line, capture_output=True, text=True, timeout=300, check=False)
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> tuple[Path, Path]:
+    old = make_run(tmp_path / "old", run="r1", version="1.0")
+    verdicts = {LOCKED: Verdict.FAIL, EMPTY: Verdict.PASS}
+    return old, make_run(tmp_path / "new", run="r2", version="2.0", verdicts=verdicts)
+
+
+def test_folders_are_compared_without_spark(two: tuple[Path, Path]) -> None:
+    done = plain("compare", *two, "--format", "json")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert [each["rule"] for each in json.loads(done.stdout)["changes"]] == [LOCKED]
+    assert plain("compare", two[0], two[0]).returncode == 0
+
+
+def test_folders_are_audited_without_spark(two: tuple[Path, Path]) -> None:
+    claims = Path(__file__).parents[3] / "ci" / "claims" / "rabbitmq.toml"
+    done = plain("audit", "--claims", claims, *two)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "217 claims" in done.stdout
+
+
+def test_claims_that_differ_over_three_versions_are_marked_in_every_format(tmp_path: Path) -> None:
+    by_rule = "0-9-1/connection.tune-ok.frame-max.minimum"
+    by_prose = "0-9-1/prose/2.2.4.error-before-open-is-silent"
+    builds = {"3.10.8": Verdict.PASS, "4.0.5": Verdict.PASS, "4.3.6": Verdict.FAIL}
+    runs: list[str | Path] = []
+    for version, verdict in builds.items():
+        verdicts = {by_rule: verdict, by_prose: Verdict.PASS}
+        folder = tmp_path / version
+        runs.append(make_run(folder, run=version, product="RabbitMQ", version=version, verdicts=verdicts))
+    audited = ["audit", "--claims", Path(__file__).parents[3] / "ci" / "claims" / "rabbitmq.toml", *runs]
+    told = json.loads(plain(*audited, "--format", "json").stdout)
+    status = {each["name"]: each["status"] for each in told["claims"]}
+    dependent = {name for name, each in status.items() if each == "version-dependent"}
+    assert dependent == {by_rule, "connection.tune-ok", "connection"}  # the rule, its method, its class
+    assert status["2.2.4 close socket on pre-open error"] == "confirmed"  # a row of the prose
+    (row,) = [each for each in told["claims"] if each["name"] == by_rule]
+    assert [each["status"] for each in row["builds"]] == ["confirmed", "confirmed", "contradicted"]
+    for form in ("table", "markdown"):
+        shown = plain(*audited, "--format", form)
+        assert shown.returncode == 0
+        assert "3 version-dependent" in shown.stdout
+    assert plain(*audited, "--strict").returncode == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("ingest", "RUN", "--warehouse", "W"), ("report", "--warehouse", "W", "--output", "O")],
+    ids=lambda each: each[0],
+)
+def test_what_needs_spark_says_so_where_there_is_none(
+    two: tuple[Path, Path], tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    places = {"RUN": two[0], "W": tmp_path / "w", "O": tmp_path / "o"}
+    done = plain(*(places.get(each, each) for each in arguments))
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "amqp-conformance: PySpark is not installed" in done.stderr
+    assert not places["W"].exists()
+
+
+def test_a_site_from_two_runs_and_a_broken_one(two: tuple[Path, Path], tmp_path: Path) -> None:
+    broken = make_run(tmp_path / "broken", run="r3")
+    (broken / "events.jsonl").write_bytes(b"{}\n")
+    ingested = command("ingest", *two, broken, "--warehouse", tmp_path / "w")
+    assert ingested.returncode == 1
+    assert ingested.stderr == ""
+    told = " ".join(ingested.stdout.split())
+    assert "2 added" in told
+    assert "quarantined: broken: broken/events.jsonl:1: unknown kind of event None" in told
+    assert len(ingested.stdout.splitlines()) < 10  # nothing of Spark's own
+
+    reported = command("report", "--warehouse", tmp_path / "w", "--output", tmp_path / "site")
+    assert (reported.returncode, reported.stderr) == (0, "")
+    matrix = json.loads((tmp_path / "site" / "matrix.json").read_text())
+    assert [each["version"] for each in matrix["builds"]] == ["1.0", "2.0"]
+
+    builds = ("Peer 1.0", "Peer 2.0", "--warehouse", tmp_path / "w")
+    compared = command("compare", *builds, "--format", "json")
+    assert compared.returncode == 1
+    assert [each["rule"] for each in json.loads(compared.stdout)["changes"]] == [LOCKED]
+    unknown = command("compare", "Peer 1.0", "Peer 9", "--warehouse", tmp_path / "w")
+    assert unknown.returncode == 2
+    assert "'Peer 9' is no build of the warehouse; there are Peer 1.0 @ embedded" in unknown.stderr
+
+
+def test_a_folder_that_is_no_site_is_not_replaced(two: tuple[Path, Path], tmp_path: Path) -> None:
+    command("ingest", two[0], "--warehouse", tmp_path / "w")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter").write_text("dear")
+    done = command("report", "--warehouse", tmp_path / "w", "--output", tmp_path / "mine")
+    assert done.returncode == 2
+    assert "holds something else than a site of ours" in done.stderr
+    assert (tmp_path / "mine" / "letter").read_text() == "dear"
+
+
+def test_audit_wants_runs_or_a_warehouse(two: tuple[Path, Path], tmp_path: Path) -> None:
+    done = command("audit", "--claims", tmp_path / "none.toml")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "audit needs run folders, or --warehouse" in done.stderr
+
+
+def test_a_folder_that_is_no_run_is_one_sentence(two: tuple[Path, Path], tmp_path: Path) -> None:
+    done = command("compare", two[0], tmp_path / "nowhere")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    assert "not a run folder" in done.stderr
+
+
+def no_java(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(certify, "java_home", lambda: None)
+
+
+def test_where_no_java_can_be_had_the_verdicts_stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreachable(*_: Any, **__: Any) -> None:
+        raise OSError("no network")
+
+    no_java(monkeypatch)
+    monkeypatch.setattr(jdk, "install", unreachable)
+    arguments = ["certify", "0-9-1/tx.commit.transacted", "--output", str(tmp_path / "run")]
+    done = CliRunner().invoke(main, arguments)
+    told = " ".join(done.output.split())
+    assert "no site: there is no Java, and none could be fetched (OSError: no network)" in told
+    assert "amqp-conformance ingest" in told
+    assert "report --warehouse" in told
+    assert not (tmp_path / "run" / "site").exists()
+    assert (tmp_path / "run" / "junit.xml").exists()
+    assert done.exit_code == 0
+
+
+def test_java_is_fetched_into_the_virtual_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    fetched: list[tuple[Any, Any]] = []
+    no_java(monkeypatch)
+    monkeypatch.setattr(jdk, "install", lambda *given, **named: fetched.append((given, named)))
+    certify._fetch_java(Console())
+    (((release,), named),) = fetched
+    assert int(release) >= 17
+    assert Path(named["path"]).is_relative_to(sys.prefix)
+
+
+def test_a_java_that_is_there_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(certify, "java_home", lambda: Path("/usr"))
+    monkeypatch.setattr(jdk, "install", lambda *_, **__: pytest.fail("nothing is to be fetched"))
+    certify._fetch_java(Console())
+
+
+@pytest.mark.parametrize("trouble", [NoSpark, SiteError, WarehouseError])
+def test_a_site_that_cannot_be_written_costs_no_verdict(
+    trouble: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> None:
+        raise trouble("there is no room")
+
+    monkeypatch.setattr(certify, "_write", broken)
+    arguments = ["certify", "0-9-1/tx.commit.transacted", "--output", str(tmp_path / "run")]
+    done = CliRunner().invoke(main, arguments)
+    assert done.exit_code == 0
+    assert "no site: there is no room" in " ".join(done.output.split())

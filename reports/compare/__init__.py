@@ -1,0 +1,1 @@
+"""Hold builds beside each other: matrix, comparison, coverage."""

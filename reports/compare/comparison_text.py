@@ -1,0 +1,188 @@
+"""A comparison as a person reads it on a terminal, as a program reads it, and as Markdown."""
+
+from __future__ import annotations
+
+import json
+from textwrap import shorten
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from reports.compare.comparison import KINDS, Change, Comparison, Kind
+from reports.compare.markup import code, html_table, shown
+from reports.model.findings import Column, Finding
+
+SCHEMA = 1
+"""Version of the JSON; raised when a key changes its meaning or goes."""
+_SHORT = 160
+"""Characters of a reading in a table; the JSON has it whole."""
+
+
+def as_terminal(comparison: Comparison) -> RenderableType:
+    """Both builds, every change, the counts, and the answer last, where the eye is."""
+    style = "bold red" if comparison.regressions else "bold green"
+    cautions = [shown(f"  note: {each}", "yellow") for each in comparison.cautions]
+    parts: list[RenderableType] = [_head(comparison)]
+    if comparison.changes:
+        parts += [Text(""), _changes(comparison), Text(""), _counts(comparison)]
+    return Group(*parts, Text(""), Text(comparison.sentence, style=style), *cautions)
+
+
+def _head(comparison: Comparison) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for name in ("", "build", "target", "run", "standing", "against, at each level"):
+        table.add_column(name, overflow="fold")
+    for side, column in (("old", comparison.old), ("new", comparison.new)):
+        build = column.build
+        facts = (build.name, build.target, column.run, str(column.standing), _scores(column))
+        table.add_row(Text(side, style="bold"), *map(shown, facts))
+    return table
+
+
+def _scores(column: Column) -> str:
+    return ", ".join(f"{each.level} {each.against} of {each.judged}" for each in column.scores)
+
+
+def _changes(comparison: Comparison) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for name in ("change", "rule", "level", "old", "new"):
+        table.add_column(name, overflow="fold")
+    for change in comparison.changes:
+        kind = Text(str(change.kind), style=change.kind.row.style)
+        sides = [_side(change, finding) for finding in (change.old, change.new)]
+        table.add_row(kind, shown(change.rule), shown(change.level), *sides)
+    return table
+
+
+def _side(change: Change, finding: Finding | None) -> Text:
+    if finding is None:
+        return Text("–", style="dim")
+    row = finding.verdict.row
+    return shown(f"{row.symbol} {_told(change, finding)}", row.style)
+
+
+def _told(change: Change, finding: Finding) -> str:
+    """The verdict, what was found, what else this build gave, and the reading where that is the change."""
+    told = f"{finding.verdict}: {finding.signature}" if finding.signature else str(finding.verdict)
+    if finding.flaky:
+        told += f" (seen: {', '.join(finding.seen)})"
+    if change.kind is Kind.CHANGED_READING and finding.reading:
+        told += f" (reading: {shorten(finding.reading, _SHORT, placeholder=' …')})"
+    return told
+
+
+def _counts(comparison: Comparison) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("change")
+    table.add_column("rules", justify="right")
+    table.add_column("meaning", overflow="fold")
+    for row in KINDS:
+        if found := comparison.of(row.kind):
+            mark = "regression: " if row.regression else ""
+            table.add_row(Text(str(row.kind), style=row.style), str(len(found)), mark + row.meaning)
+    return table
+
+
+def as_json(comparison: Comparison) -> str:
+    """The comparison as JSON in ASCII: `old`, `new`, `counts` by kind, `regressions`, `changes`."""
+    text = json.dumps(
+        {
+            "schema": SCHEMA,
+            "old": _column(comparison.old),
+            "new": _column(comparison.new),
+            "regressions": len(comparison.regressions),
+            "same": comparison.same,
+            "cautions": list(comparison.cautions),
+            "counts": {row.kind: len(comparison.of(row.kind)) for row in KINDS},
+            "changes": [_change(change) for change in comparison.changes],
+        },
+        indent=1,
+    )
+    return text + "\n"
+
+
+def _column(column: Column) -> dict[str, Any]:
+    build = column.build
+    return {
+        "product": build.product,
+        "version": build.version,
+        "target": build.target,
+        "run": column.run,
+        "started": column.started,
+        "suite": column.suite,
+        "level": column.level,
+        "profile": column.profile,
+        "runs": column.runs,
+        "partial": column.partial,
+        "standing": column.standing,
+        "sentence": column.sentence,
+        "scores": [
+            {
+                "level": each.level,
+                "judged": each.judged,
+                "against": each.against,
+                "standing": each.standing,
+            }
+            for each in column.scores
+        ],
+    }
+
+
+def _change(change: Change) -> dict[str, Any]:
+    return {
+        "rule": change.rule,
+        "kind": change.kind,
+        "regression": change.regression,
+        "flaky": change.flaky,
+        "level": change.level,
+        "old": _finding(change.old),
+        "new": _finding(change.new),
+    }
+
+
+def _finding(finding: Finding | None) -> dict[str, Any] | None:
+    if finding is None:
+        return None
+    return {
+        "verdict": finding.verdict,
+        "severity": finding.verdict.severity,
+        "signature": finding.signature,
+        "reading": finding.reading,
+        "detail": finding.detail,
+        "seen": list(finding.seen),
+        "run": finding.run,
+        "folder": finding.folder,
+    }
+
+
+def as_markdown(comparison: Comparison) -> str:
+    """The comparison for a merge request."""
+    blocks = [f"## AMQP conformance, compared\n\n**{comparison.sentence}**", _head_markdown(comparison)]
+    if comparison.cautions:
+        blocks.append(
+            "\n".join(["<ul>", *(f"<li>{code(each)}</li>" for each in comparison.cautions), "</ul>"])
+        )
+    for row in KINDS:
+        if found := comparison.of(row.kind):
+            mark = ", a regression" if row.regression else ""
+            rows = [
+                (code(change.rule), code(change.level), _cell(change, change.old), _cell(change, change.new))
+                for change in found
+            ]
+            blocks.append(f"### {row.kind} ({len(found)})\n\n{row.meaning}{mark}")
+            blocks.append(html_table(("rule", "level", "old", "new"), rows))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _head_markdown(comparison: Comparison) -> str:
+    rows = []
+    for side, column in (("old", comparison.old), ("new", comparison.new)):
+        facts = (column.build.name, column.build.target, column.run, _scores(column))
+        rows.append((side, str(column.standing), *map(code, facts)))
+    return html_table(("", "standing", "build", "target", "run", "against, at each level"), rows)
+
+
+def _cell(change: Change, finding: Finding | None) -> str:
+    return "–" if finding is None else f"{finding.verdict.row.symbol} {code(_told(change, finding))}"

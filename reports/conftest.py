@@ -1,0 +1,31 @@
+"""One Spark for all tests of a process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture
+def brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands that a test starts have a virtual machine for a few seconds."""
+    from reports.ingest.tests.cluster import BRIEF
+
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", BRIEF)
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """This machine's Spark, in which each test makes the tables it needs."""
+    from reports.ingest.tests.cluster import BRIEF
+    from reports.warehouse.spark import session
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("JAVA_TOOL_OPTIONS", BRIEF)
+        with session("local[2]") as running:
+            yield running

@@ -1,0 +1,1 @@
+"""Bring run folders into a warehouse."""

@@ -1,0 +1,116 @@
+"""Run folders as they are handed in: their evidence, in portions that fit into memory. Knows no Spark."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from conformance.evidence.folder import RUN_FILE
+from conformance.evidence.kinds import EvidenceError
+from conformance.evidence.printable import printable
+from reports.model.rows import digest, evidence_files
+
+RUN_OCTETS = 128 * 1024 * 1024
+"""More evidence than this is not that of a run: the longest so far has a thirteenth of it."""
+PORTION_OCTETS = 96 * 1024 * 1024
+PORTION_RUNS = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A run folder and its evidence.
+
+    `run` is the identity its description claims, empty when that cannot be read; `digest` tells its
+    evidence from any other. With a `reason` it cannot be taken in, and `files` is empty.
+    """
+
+    path: Path
+    run: str = ""
+    digest: str = ""
+    files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    reason: str = ""
+
+    @property
+    def name(self) -> str:
+        """What the folder is called in the tables: its last name."""
+        return printable(self.path.absolute().name)
+
+    @property
+    def octets(self) -> int:
+        """How large its evidence is."""
+        return sum(map(len, self.files.values()))
+
+
+def portions(paths: Sequence[Path]) -> Iterator[list[Folder]]:
+    """The folders at `paths` in their order, read, as many at a time as fit into memory."""
+    portion: list[Folder] = []
+    held = 0
+    for folder in map(read, paths):
+        if portion and (held + folder.octets > PORTION_OCTETS or len(portion) == PORTION_RUNS):
+            yield portion
+            portion, held = [], 0
+        portion.append(folder)
+        held += folder.octets
+    if portion:
+        yield portion
+
+
+def read(path: Path) -> Folder:
+    """The run folder at `path`. What is wrong with it becomes its reason, in one sentence that names it."""
+    bare = Folder(path)
+    try:
+        files = _contents(path, bare.name)
+    except EvidenceError as failure:
+        return Folder(path, reason=told(bare.name, str(failure).replace(str(path), bare.name)))
+    except OSError as failure:  # of the folder itself: it may not be listed, or its name is too long
+        return Folder(path, reason=f"{bare.name}: cannot be read ({failure.strerror})")
+    return Folder(path, _claimed(files.get(RUN_FILE, b"")), digest(files), files)
+
+
+def told(name: str, reason: str) -> str:
+    """`reason` as one line that begins with the folder's name."""
+    line = printable(reason)
+    return line if line.startswith(name) else f"{name}: {line}"
+
+
+def _contents(path: Path, name: str) -> dict[str, bytes]:
+    files: dict[str, bytes] = {}
+    left = RUN_OCTETS
+    for file in evidence_files(path):
+        if not file.name.isascii():  # a worker is called main or gw0
+            raise EvidenceError(f"{name}: {file.name} is not the file of a worker")
+        try:
+            with file.open("rb") as opened:
+                files[file.name] = opened.read(left + 1)
+        except OSError as failure:
+            raise EvidenceError(f"{name}/{file.name}: cannot be read ({failure.strerror})") from None
+        left -= len(files[file.name])
+        if left < 0:
+            raise EvidenceError(f"{name}: its evidence is larger than {RUN_OCTETS // 1024**2} MiB")
+    return files
+
+
+def _claimed(description: bytes) -> str:
+    """The identity a run.json claims, for want of a better when it is broken."""
+    try:
+        data = json.loads(description)
+    except (ValueError, RecursionError):
+        return ""
+    run = data.get("run") if isinstance(data, dict) else None
+    return printable(run) if isinstance(run, str) else ""
+
+
+def groups(folders: Iterable[Folder], octets: int) -> Iterator[list[Folder]]:
+    """`folders` in their order, in groups of about so many `octets`: what one task works on."""
+    group: list[Folder] = []
+    held = 0
+    for folder in folders:
+        group.append(folder)
+        held += folder.octets
+        if held >= octets:
+            yield group
+            group, held = [], 0
+    if group:
+        yield group

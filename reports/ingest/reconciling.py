@@ -1,0 +1,142 @@
+"""What becomes of runs that are handed in, given what the warehouse holds of them. Pure decisions.
+
+Each run stands in the warehouse once. The same evidence again changes nothing. Of two parts of one run the
+larger counts, and the complete run above any part of it. Two complete runs that differ cannot both be that
+run: the one that is there stays, the other is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from reports.ingest.intake import told
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One evidence of a run: which run, which evidence, how complete."""
+
+    run: str
+    digest: str
+    partial: bool
+    events: int
+
+    @property
+    def weight(self) -> tuple[bool, int, str]:
+        """Of two the heavier counts; the digest only so that it never depends on the order."""
+        return not self.partial, self.events, self.digest
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A row of the quarantine: a folder that was left out, and why."""
+
+    folder: str
+    run: str
+    digest: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """A folder that is handed in: its evidence, or the reason why it has none."""
+
+    folder: str
+    run: str
+    digest: str
+    evidence: Evidence | None
+    reason: str = ""
+
+
+class Outcome(StrEnum):
+    """What became of a folder."""
+
+    ADDED = "added"
+    REPLACED = "replaced"
+    """It is more complete than what was there of its run, and took its place."""
+    KNOWN = "known"
+    """The warehouse has this evidence, or more of the same run."""
+    QUARANTINED = "quarantined"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to do: of each offered folder what becomes of it, in order, and why if it is left out.
+
+    `keep` are the positions of those whose rows are written, `drop` the runs that they replace in the
+    warehouse, `leave` the rows to add to the quarantine, `release` those to take out of it.
+    """
+
+    outcomes: tuple[Outcome, ...]
+    reasons: Mapping[int, str]
+    keep: frozenset[int]
+    drop: frozenset[str]
+    leave: tuple[Left, ...]
+    release: frozenset[Left]
+
+    @property
+    def changes(self) -> bool:
+        """Whether anything in the warehouse changes."""
+        return bool(self.keep or self.drop or self.leave or self.release)
+
+
+def plan(offered: Sequence[Offered], held: Iterable[Evidence], left: Iterable[Left]) -> Plan:
+    """What becomes of the `offered`, given the evidence `held` of their runs and who is `left` out.
+
+    `left` are the rows of the quarantine with the names of the offered folders.
+    """
+    before = {each.run: each for each in held}
+    best: dict[str, tuple[int | None, Evidence]] = {run: (None, each) for run, each in before.items()}
+    outcomes: list[Outcome] = []
+    reasons = {number: each.reason for number, each in enumerate(offered) if each.evidence is None}
+    for number, each in enumerate(offered):
+        outcome = Outcome.QUARANTINED
+        if each.evidence is not None:
+            outcome = _against(best.get(each.evidence.run), each.evidence)
+        if outcome is Outcome.QUARANTINED and each.evidence is not None:
+            reasons[number] = _differs(each.folder, each.evidence, best[each.evidence.run][1])
+        if outcome in (Outcome.ADDED, Outcome.REPLACED) and each.evidence is not None:
+            older = best.get(each.evidence.run, (None, None))[0]
+            if older is not None:
+                outcome, outcomes[older] = outcomes[older], Outcome.KNOWN
+            best[each.evidence.run] = number, each.evidence
+        outcomes.append(outcome)
+    keep = {number: evidence.run for number, evidence in best.values() if number is not None}
+    leave, release = _quarantine(offered, reasons, left)
+    drop = frozenset(run for run in keep.values() if run in before)
+    return Plan(tuple(outcomes), reasons, frozenset(keep), drop, leave, release)
+
+
+def _against(found: tuple[int | None, Evidence] | None, new: Evidence) -> Outcome:
+    if found is None:
+        return Outcome.ADDED
+    old = found[1]
+    if new.digest == old.digest:
+        return Outcome.KNOWN
+    if not (new.partial or old.partial):
+        return Outcome.QUARANTINED
+    return Outcome.REPLACED if new.weight > old.weight else Outcome.KNOWN
+
+
+def _differs(folder: str, new: Evidence, old: Evidence) -> str:
+    return told(
+        folder,
+        f"{folder}: another complete run {new.run} is there already, with other evidence "
+        f"(SHA-256 {old.digest[:12]}…, here {new.digest[:12]}…)",
+    )
+
+
+def _quarantine(
+    offered: Sequence[Offered], reasons: Mapping[int, str], left: Iterable[Left]
+) -> tuple[tuple[Left, ...], frozenset[Left]]:
+    """Who comes into the quarantine, and who leaves it: what a folder was left out for before is past."""
+    rows = {
+        Left(offered[number].folder, offered[number].run, offered[number].digest, reason)
+        for number, reason in reasons.items()
+    }
+    left = set(left)
+    present = {(each.folder, run) for each in offered for run in (each.run, "")}
+    release = {row for row in left if (row.folder, row.run) in present} - rows
+    return tuple(sorted(rows - left, key=lambda row: (row.folder, row.run, row.digest))), frozenset(release)

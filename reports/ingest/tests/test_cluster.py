@@ -1,0 +1,164 @@
+"""The same runs make the same tables, wherever Spark runs, in any order, whoever is killed or in the way."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from conformance.evidence.verdicts import Verdict
+from reports.commands.commands import render_site
+from reports.ingest import intake
+from reports.ingest.ingest import ingest
+from reports.ingest.reconciling import Outcome
+from reports.ingest.tests.cluster import standalone
+from reports.tests.samples import EMPTY, LOCKED, make_run, make_runs
+from reports.tests.writer import PORTION, TIMEOUT, finished, go, site_of, start
+from reports.warehouse.manifest import Batch
+from reports.warehouse.store import LocalStore
+from reports.warehouse.tests.contents import digests
+from reports.warehouse.warehouse import Warehouse
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Whole ones, one that is a part of another, and one that is none; the whole comes before its part."""
+    place = tmp_path_factory.mktemp("runs")
+    verdicts = {LOCKED: Verdict.FAIL, EMPTY: Verdict.PASS}
+    whole = make_runs(place, 5, verdicts=verdicts, frames=20)
+    part = make_run(place / "part", run="r0002", verdicts=verdicts, partial=True)
+    (place / "broken").mkdir()
+    return [*whole, part, place / "broken"]
+
+
+@pytest.fixture(scope="module")
+def expected(spark: SparkSession, runs: Sequence[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The warehouse that comes of the runs, on `local[2]`, in one piece, and its site."""
+    path = tmp_path_factory.mktemp("expected")
+    done = ingest(spark, runs, Warehouse(str(path)))
+    assert len(done.of(Outcome.ADDED)) == 5
+    render_site(spark, Warehouse(str(path)).snapshot(), site_of(path))
+    return path
+
+
+def octets_of(site: Path) -> dict[str, bytes]:
+    found = {str(path.relative_to(site)): path.read_bytes() for path in site.rglob("*") if path.is_file()}
+    assert {"index.html", "matrix.json", "matrix.csv"} <= found.keys()
+    return found
+
+
+def test_one_core_and_a_cluster_make_the_same_tables_and_site_in_any_order(
+    runs: Sequence[Path], expected: Path, tmp_path: Path
+) -> None:
+    alone, together = tmp_path / "alone", tmp_path / "together"
+    one = start("local[1]", alone, runs[::-1])
+    with standalone(tmp_path) as master:
+        two = start(master, together, [*runs[3:], *runs[:3]])
+        for process in (one, two):
+            go(process)
+            finished(process)
+        executors = [path.name for path in tmp_path.glob("worker-*/app-*/*") if path.is_dir()]
+    assert sorted(executors) == ["0", "1"]  # both workers had one
+    assert list(tmp_path.glob("worker-*/app-*/*/amqp_conformance.zip"))  # which had our packages from us
+    assert digests(alone) == digests(together) == digests(expected)
+    site = octets_of(site_of(expected))
+    assert octets_of(site_of(alone)) == site
+    assert octets_of(site_of(together)) == site
+
+
+def test_killed_in_a_commit_and_run_again_it_comes_to_the_same(
+    spark: SparkSession, runs: Sequence[Path], expected: Path, tmp_path: Path
+) -> None:
+    process = start("local[1]", tmp_path, runs[::-1], killed=2)
+    go(process)
+    process.communicate(timeout=TIMEOUT)
+    assert process.returncode == -signal.SIGKILL
+    assert Warehouse(str(tmp_path)).snapshot().version == 1
+    ingest(spark, runs[::-1], Warehouse(str(tmp_path)))
+    assert digests(tmp_path) == digests(expected)
+
+
+def test_two_at_once_put_each_run_in_once(
+    spark: SparkSession, runs: Sequence[Path], expected: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(intake, "PORTION_RUNS", PORTION)
+    other = start("local[1]", tmp_path, runs[::-1])
+    go(other)
+    mine = [each.outcome for each in ingest(spark, runs, Warehouse(str(tmp_path))).taken]
+    assert (mine + [Outcome(each) for each in finished(other)]).count(Outcome.ADDED) == 5
+    assert digests(tmp_path) == digests(expected)
+
+
+class Killed(BaseException):
+    """Stands for the end of the process: nothing catches it, and what would clean up does not run."""
+
+
+class Steps:
+    """Lets so many steps that change files happen, and not one more."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def __call__(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise Killed
+
+
+class CountedStore(LocalStore):
+    def __init__(self, root: Path, step: Steps) -> None:
+        super().__init__(root)
+        self._step = step
+
+    def create(self, name: str, content: bytes) -> bool:
+        self._step()
+        return super().create(name, content)
+
+    def remove(self, name: str) -> None:
+        self._step()
+        super().remove(name)
+
+
+class CountedWarehouse(Warehouse):
+    """A batch is written table by table, so that a process may end after each."""
+
+    def __init__(self, root: Path, left: int) -> None:
+        self.step = Steps(left)
+        super().__init__(str(root), CountedStore(root, self.step))
+
+    def write(self, tables: dict[str, tuple[DataFrame, int]]) -> Batch:  # type: ignore[override]
+        written: dict[str, tuple[DataFrame, int]] = {}
+        for name, table in tables.items():
+            self.step()
+            written[name] = table
+            batch = super().write(written)
+        return batch
+
+
+def test_killed_after_any_step_and_run_again_it_comes_to_the_same(
+    spark: SparkSession, runs: Sequence[Path], tmp_path: Path
+) -> None:
+    """What is handed in second replaces a part and comes out of the quarantine: all there is to write."""
+    whole, other, part, broken = runs[1], runs[2], runs[5], make_run(tmp_path / "mended", run="mended")
+    stream = (broken / "events.jsonl").read_bytes()
+    (broken / "events.jsonl").write_bytes(stream[200:])
+    before = tmp_path / "before"
+    assert len(ingest(spark, [part, broken], Warehouse(str(before))).of(Outcome.QUARANTINED)) == 1
+    (broken / "events.jsonl").write_bytes(stream)
+    found = set()
+    for left in range(100):
+        shutil.copytree(before, tmp_path / f"{left}")
+        try:
+            ingest(spark, [whole, other, broken], CountedWarehouse(tmp_path / f"{left}", left))
+        except Killed:
+            ingest(spark, [whole, other, broken], Warehouse(str(tmp_path / f"{left}")))
+            found.add(str(digests(tmp_path / f"{left}")))
+        else:
+            break
+    found.add(str(digests(tmp_path / f"{left}")))
+    assert left > 5
+    assert len(found) == 1

@@ -1,0 +1,307 @@
+"""Each run is in the warehouse once, whatever is handed in; what is broken is told, and alone."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from conformance.evidence.folder import RUN_FILE
+from conformance.evidence.verdicts import Verdict
+from reports.ingest import intake
+from reports.ingest.ingest import Progress, ingest
+from reports.ingest.intake import portions
+from reports.ingest.parsing import GIVEN, parsed, unpacked
+from reports.ingest.reconciling import Evidence, Left, Offered, Outcome, plan
+from reports.tests.samples import EMPTY, LOCKED, make_run, make_runs, rewrite
+from reports.warehouse.manifest import Manifest
+from reports.warehouse.store import LocalStore
+from reports.warehouse.warehouse import Snapshot, Warehouse
+
+ADDED, REPLACED, KNOWN, QUARANTINED = Outcome
+FAILED = {LOCKED: Verdict.FAIL, EMPTY: Verdict.PASS}
+
+
+def rows(spark: SparkSession, warehouse: Warehouse, table: str, *columns: str) -> list[tuple[object, ...]]:
+    found = warehouse.snapshot().table(spark, table).select(*columns).collect()
+    return sorted(tuple(row) for row in found)
+
+
+def outcomes(spark: SparkSession, warehouse: Warehouse, *folders: Path) -> list[Outcome]:
+    return [each.outcome for each in ingest(spark, folders, warehouse).taken]
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Warehouse:
+    return Warehouse(str(tmp_path / "ware house [1]*%20"))
+
+
+def no_folder(folder: Path) -> None:
+    shutil.rmtree(folder)
+
+
+def nothing_in_it(folder: Path) -> None:
+    no_folder(folder)
+    folder.mkdir()
+
+
+def no_description(folder: Path) -> None:
+    (folder / RUN_FILE).unlink()
+
+
+def later_schema(folder: Path) -> None:
+    described = json.loads((folder / RUN_FILE).read_bytes())
+    (folder / RUN_FILE).write_text(json.dumps(described | {"schema": 99}))
+
+
+def another_octet(folder: Path) -> None:
+    rewrite(folder, [(b"queue.purge.empty[empty]", b"queue.purge.empty[emptY]")])
+
+
+def damaged_in_the_middle(folder: Path) -> None:
+    stream = folder / "events.jsonl"
+    lines = stream.read_bytes().splitlines(keepends=True)
+    stream.write_bytes(b"".join([*lines[:5], b'{"event":"octets","wa\n', *lines[6:-1]]))
+
+
+def unreadable(folder: Path) -> None:
+    (folder / "events.jsonl").unlink()
+    (folder / "events.jsonl").symlink_to("/proc/self/mem")
+
+
+def unforeseen(folder: Path) -> None:
+    """A run that claims a standing no suite has; without its footer no hash speaks against it."""
+    rewrite(folder, [(b'"standing":"certified"', b'"standing":"splendid!"')])
+    stream = folder / "events.jsonl"
+    stream.write_bytes(b"".join(stream.read_bytes().splitlines(keepends=True)[:-1]))
+
+
+BROKEN: dict[Callable[[Path], None], str] = {
+    no_folder: "neither run.json nor events.jsonl",
+    nothing_in_it: "neither run.json nor events.jsonl",
+    no_description: "run.json: cannot be read (No such file or directory)",
+    later_schema: "its schema is 99, and this suite reads 1",
+    another_octet: "events.jsonl was changed after the run: its hash is not the footer's",
+    damaged_in_the_middle: "events.jsonl:6: not JSON",
+    unreadable: "events.jsonl: cannot be read (Input/output error)",
+    unforeseen: "splendid!",
+}
+
+
+def test_what_is_broken_is_told_and_the_rest_goes_in(
+    spark: SparkSession, warehouse: Warehouse, tmp_path: Path
+) -> None:
+    good = make_runs(tmp_path, 2)
+    folders = [make_run(tmp_path / harm.__name__, run=harm.__name__) for harm in BROKEN]
+    for folder, harm in zip(folders, BROKEN, strict=True):
+        harm(folder)
+    done = ingest(spark, [good[0], *folders, good[1]], warehouse)
+    assert [each.folder for each in done.of(ADDED)] == good
+    left = done.of(QUARANTINED)
+    assert [each.folder for each in left] == folders
+    for taken, (harm, reason) in zip(left, BROKEN.items(), strict=True):
+        assert reason in taken.reason
+        assert taken.reason.startswith(harm.__name__)
+        assert str(tmp_path) not in taken.reason
+        assert taken.reason.isprintable()
+    assert rows(spark, warehouse, "quarantine", "folder", "reason") == sorted(
+        (each.folder.name, each.reason) for each in left
+    )
+    assert rows(spark, warehouse, "runs", "run") == [("r0001",), ("r0002",)]
+    again = ingest(spark, [good[0], *folders, good[1]], warehouse)
+    assert [each.outcome for each in again.taken] == [KNOWN, *[QUARANTINED] * len(folders), KNOWN]
+    assert again.version == done.version  # nothing was written
+
+
+def test_mended_it_leaves_the_quarantine(spark: SparkSession, warehouse: Warehouse, tmp_path: Path) -> None:
+    folder = make_run(tmp_path / "r1")
+    other = make_run(tmp_path / "elsewhere" / "r1", run="other")
+    later_schema(other)
+    whole = (folder / "events.jsonl").read_bytes()
+    another_octet(folder)
+    assert outcomes(spark, warehouse, folder, other) == [QUARANTINED, QUARANTINED]
+    (folder / "events.jsonl").write_bytes(whole)
+    assert outcomes(spark, warehouse, folder) == [ADDED]
+    assert rows(spark, warehouse, "quarantine", "folder", "run") == [("r1", "other")]
+    assert rows(spark, warehouse, "runs", "run") == [("r1",)]
+
+
+def test_a_truncated_stream_goes_in_as_partial_and_its_completion_replaces_it(
+    spark: SparkSession, warehouse: Warehouse, tmp_path: Path
+) -> None:
+    whole, other = make_run(tmp_path / "whole", verdicts=FAILED), make_run(tmp_path / "other", run="r2")
+    torn, shorter = (shutil.copytree(whole, tmp_path / name) for name in ("torn", "shorter"))
+    stream = whole.joinpath("events.jsonl").read_bytes()
+    (torn / "events.jsonl").write_bytes(stream[:-400])
+    (shorter / "events.jsonl").write_bytes(stream[: len(stream) // 2])
+    done = ingest(spark, [torn, other], warehouse)
+    assert [(each.outcome, each.partial) for each in done.taken] == [(ADDED, True), (ADDED, False)]
+    assert rows(spark, warehouse, "runs", "run", "partial") == [("r1", True), ("r2", False)]
+    assert outcomes(spark, warehouse, shorter) == [KNOWN]
+    assert outcomes(spark, warehouse, whole) == [REPLACED]
+    expected = Warehouse(str(tmp_path / "expected"))
+    assert outcomes(spark, expected, other, whole) == [ADDED, ADDED]
+    assert warehouse.digests(spark) == expected.digests(spark)
+    assert outcomes(spark, warehouse, torn, whole) == [KNOWN, KNOWN]
+
+
+def test_of_two_complete_runs_with_one_identity_the_second_is_left_out(
+    spark: SparkSession, warehouse: Warehouse, tmp_path: Path
+) -> None:
+    first, second = make_run(tmp_path / "first"), make_run(tmp_path / "second", verdicts=FAILED)
+    done = ingest(spark, [first, second, first], warehouse)
+    assert [each.outcome for each in done.taken] == [ADDED, QUARANTINED, KNOWN]
+    assert done.taken[1].reason.startswith("second: another complete run r1 is there already")
+    assert rows(spark, warehouse, "verdicts", "rule", "verdict") == [(LOCKED, "pass"), (EMPTY, "pass")]
+
+
+def test_a_warehouse_that_another_writer_was_faster_in(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between our decision and our commit another one adds one of our runs, and completes another."""
+    mine = [make_run(tmp_path / name, run=name) for name in ("r1", "r2", "r3")]
+    whole = make_run(tmp_path / "whole", run="r2")
+    (mine[1] / "events.jsonl").write_bytes((mine[1] / "events.jsonl").read_bytes()[:-400])
+    store = Overtaken(tmp_path / "warehouse")
+    warehouse = Warehouse("", store)
+
+    def overtake() -> None:
+        assert outcomes(spark, Warehouse(str(tmp_path / "warehouse")), mine[0], whole) == [ADDED, ADDED]
+
+    store.before_commit = overtake
+    assert outcomes(spark, warehouse, *mine) == [KNOWN, KNOWN, ADDED]
+    expected = Warehouse(str(tmp_path / "expected"))
+    assert outcomes(spark, expected, mine[2], whole, mine[0]) == [ADDED] * 3
+    assert warehouse.digests(spark) == expected.digests(spark)
+    written = {path.parent.relative_to(tmp_path / "warehouse").as_posix()
+               for path in (tmp_path / "warehouse" / "data").rglob("*.parquet")}  # fmt: skip
+    assert written == warehouse.snapshot().manifest.folders()  # what was written in vain is gone
+
+
+class Overtaken(LocalStore):
+    """A store in which something happens just before the first commit."""
+
+    before_commit: Callable[[], None] | None = None
+
+    def create(self, name: str, content: bytes) -> bool:
+        if self.before_commit is not None:
+            happens, self.before_commit = self.before_commit, None
+            happens()
+        return super().create(name, content)
+
+
+def test_any_order_and_any_portions_make_the_same_tables(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = make_runs(tmp_path, 4, verdicts=FAILED)
+    torn = make_run(tmp_path / "torn", run="r0002", verdicts=FAILED, partial=True)
+    heard: list[Progress] = []
+    one, two = Warehouse(str(tmp_path / "one")), Warehouse(str(tmp_path / "two"))
+    ingest(spark, [torn, *runs], one)
+    monkeypatch.setattr(intake, "PORTION_RUNS", 2)
+    done = ingest(spark, [*reversed(runs), torn], two, heard.append)
+    assert [each.outcome for each in done.taken] == [*[ADDED] * 4, KNOWN]
+    assert heard == [Progress(done, 5) for done in (0, 2, 4, 5)]
+    assert one.digests(spark) == two.digests(spark)
+    assert len(set(one.digests(spark).values())) == 4
+
+
+def test_more_evidence_than_a_run_has_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = make_run(tmp_path / "r1")
+    size = sum(len(content) for content in intake.read(folder).files.values())
+    monkeypatch.setattr(intake, "RUN_OCTETS", size)
+    assert intake.read(folder).reason == ""
+    monkeypatch.setattr(intake, "RUN_OCTETS", size - 1)
+    assert intake.read(folder).reason.startswith("r1: its evidence is larger than")
+
+
+def test_a_portion_holds_no_more_than_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = make_runs(tmp_path, 5)
+    monkeypatch.setattr(intake, "PORTION_OCTETS", 2 * intake.read(runs[0]).octets)
+    assert [[each.name for each in portion] for portion in portions(runs)] == [
+        ["run-0001", "run-0002"],
+        ["run-0003", "run-0004"],
+        ["run-0005"],
+    ]
+
+
+def test_half_a_character_and_a_number_too_large_harm_nobody(tmp_path: Path) -> None:
+    """A worker's file has no hash: whatever stands there must become rows or a reason."""
+    half, large = (make_run(tmp_path / name, partial=True, merged=False) for name in ("half", "large"))
+    for folder, old, new in (
+        (half, b"queue.declare-ok", b"queue\\ud800"),
+        (large, b'"frame":2', b'"frame":9999999999'),
+    ):
+        stream = folder / "events-main.jsonl"
+        stream.write_bytes(stream.read_bytes().replace(old, new))
+    given = [
+        {"position": at, "folder": folder.name, "files": list(intake.read(folder).files.items())}
+        for at, folder in enumerate((half, large))
+    ]
+    told = [
+        row
+        for batch in parsed(pa.Table.from_pylist(given, schema=GIVEN).to_batches())
+        for row in batch.to_pylist()
+    ]
+    reasons = [row["reason"] for row in told if not row["table"]]
+    assert reasons[0] == ""
+    assert reasons[1].startswith("large: not the evidence of a run (ArrowInvalid")
+    streams = [{"rows": row["rows"]} for row in told if row["table"] == "verdicts"]
+    verdicts = next(unpacked([pa.RecordBatch.from_pylist(streams)])).to_pylist()
+    assert {row["actual"] for row in verdicts} == {"queue\\ud800 channel=1"}
+
+
+PART, MORE, WHOLE = (
+    Evidence("r1", digest, partial, events)
+    for digest, partial, events in (("b", True, 3), ("a", True, 4), ("c", False, 9))
+)
+OTHER_WHOLE = Evidence("r1", "d", False, 9)
+
+
+def offered(*evidence: Evidence) -> list[Offered]:
+    return [Offered(f"f-{each.digest}", each.run, each.digest, each) for each in evidence]
+
+
+@pytest.mark.parametrize(
+    ("evidence", "held", "expected", "keep", "drop"),
+    [
+        ([PART], [], [ADDED], {0}, set()),
+        ([PART, MORE, WHOLE], [], [KNOWN, KNOWN, ADDED], {2}, set()),
+        ([WHOLE, MORE, PART], [], [ADDED, KNOWN, KNOWN], {0}, set()),
+        ([MORE, WHOLE], [PART], [KNOWN, REPLACED], {1}, {"r1"}),
+        ([PART], [MORE], [KNOWN], set(), set()),
+        ([MORE], [MORE], [KNOWN], set(), set()),
+        ([OTHER_WHOLE], [WHOLE], [QUARANTINED], set(), set()),
+        ([WHOLE, OTHER_WHOLE], [PART], [REPLACED, QUARANTINED], {0}, {"r1"}),
+    ],
+)
+def test_which_evidence_of_a_run_counts(
+    evidence: list[Evidence], held: list[Evidence], expected: list[Outcome], keep: set[int], drop: set[str]
+) -> None:
+    decided = plan(offered(*evidence), held, [])
+    assert list(decided.outcomes) == expected
+    assert (set(decided.keep), set(decided.drop)) == (keep, drop)
+
+
+def test_the_quarantine_forgets_what_a_folder_was_before() -> None:
+    before = [
+        Left("f", "r1", "old", "f: bad"),
+        Left("f", "", "older", "f: worse"),
+        Left("f", "r2", "x", "f: no"),
+    ]
+    broken = Offered("f", "r1", "new", None, "f: still bad")
+    decided = plan([broken], [], before)
+    assert decided.leave == (Left("f", "r1", "new", "f: still bad"),)
+    assert decided.release == {before[0], before[1]}
+    assert not plan([broken], [], decided.leave).changes
+
+
+def test_a_snapshot_of_nothing_has_the_tables(spark: SparkSession, tmp_path: Path) -> None:
+    empty = Snapshot(Manifest(), LocalStore(tmp_path))
+    assert empty.table(spark, "frames").columns[:3] == ["rule", "run", "connection"]
+    assert empty.table(spark, "runs").count() == 0

@@ -1,0 +1,1 @@
+"""Rows and findings: the evidence of runs as data."""

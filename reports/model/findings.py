@@ -1,0 +1,107 @@
+"""What a rule came to on a build, and the words for how two such findings differ.
+
+Pure data: the warehouse makes it from many runs, a run folder from one, and matrix, comparison, audit and
+site are made from it alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from conformance.evidence.verdicts import Verdict
+from conformance.gate.gate import Score, Standing
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Build:
+    """What is judged: `product` in a `version`, reached as `target`. One column of the matrix."""
+
+    product: str
+    version: str
+    target: str
+
+    @property
+    def name(self) -> str:
+        """Product and version as they call themselves, or the target when they say nothing."""
+        return " ".join(filter(None, (self.product, self.version))) or self.target
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one rule came to on one build.
+
+    It is that of the newest run which came to its end, or else of the newest at all; `seen` are the
+    verdicts of all runs of this build in the table's order, `runs` their number. `exchange` is the rule
+    under which the deciding `connection` stands in the table of frames, `grade` that of the expectation
+    which decided (harness.wire.journal.Grade): it tells a tolerated outcome from a miss, both being `warn`.
+    `started` is when its run did.
+    """
+
+    rule: str
+    verdict: Verdict
+    signature: str = ""
+    detail: str = ""
+    reading: str = ""
+    level: str = "must"
+    expected: tuple[str, ...] = ()
+    actual: str = ""
+    test: str = ""
+    cause: str = ""
+    run: str = ""
+    folder: str = ""
+    started: str = ""
+    connection: str | None = None
+    frame: int | None = None
+    decided_at: float | None = None
+    waited: float | None = None
+    exchange: str | None = None
+    grade: str = ""
+    seen: tuple[Verdict, ...] = ()
+    runs: int = 1
+
+    @property
+    def flaky(self) -> bool:
+        """Whether the same build got different verdicts."""
+        return len(self.seen) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """All that was found on one build.
+
+    Standing, sentence, level and scores are those of its newest whole run that came to its end (`run`,
+    `folder`), or else of the newest at all. `runs` counts its runs, `partial` those cut short.
+    """
+
+    build: Build
+    run: str
+    folder: str
+    started: str
+    suite: str
+    level: str
+    profile: str
+    standing: Standing
+    sentence: str
+    scores: tuple[Score, ...]
+    documents: tuple[Mapping[str, str], ...]
+    runs: int
+    partial: int
+    findings: Mapping[str, Finding] = field(default_factory=dict)
+
+    def count(self, verdict: Verdict) -> int:
+        """How many rules came to `verdict`."""
+        return sum(finding.verdict is verdict for finding in self.findings.values())
+
+
+def columns_in_order(columns: Iterable[Column]) -> list[Column]:
+    """By target and product, then by version as versions count, so that a build follows its predecessor."""
+    return sorted(columns, key=lambda column: _place(column.build))
+
+
+def _place(build: Build) -> tuple[str, str, tuple[tuple[int, int, str], ...], str]:
+    parts = []
+    for part in build.version.replace("-", ".").replace("+", ".").split("."):
+        digits = part.isascii() and part.isdigit() and len(part) < 10
+        parts.append((1, int(part), "") if digits else (0, 0, part))
+    return build.product.casefold(), build.target, tuple(parts), build.version

@@ -1,0 +1,251 @@
+"""From the evidence of one run to its rows in the tables. Knows no Spark, and no other run.
+
+The facts come from the stream of events, which its own hash protects; of run.json only the schema and the
+start are taken, and what both say must agree. A rule's verdict, the standing and the scores are those the run
+itself came to, by `conformance.evidence.results` and `conformance.gate.gate`; nothing is decided anew here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from conformance.evidence.folder import RUN_FILE, RunInfo, read_run
+from conformance.evidence.kinds import (
+    CappedOctets,
+    EvidenceError,
+    Interrupted,
+    Judged,
+    Line,
+    RunEnded,
+    RunStarted,
+    TestStarted,
+)
+from conformance.evidence.results import RuleResult, rule_results
+from conformance.evidence.stream import STREAM, State, load
+from conformance.evidence.verdicts import Verdict
+from conformance.gate.gate import Standing
+from harness.wire.journal import Ended, Expected, Octets, Opened
+
+Row = dict[str, Any]
+Files = Mapping[str, bytes]
+"""The files of a run folder that are evidence, by name: run.json and the streams of events."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of one run, with the columns `reports.model.columns` names."""
+
+    run: Row
+    verdicts: list[Row]
+    frames: list[Row]
+
+
+def evidence_files(folder: Path) -> list[Path]:
+    """The files in a run `folder` that are evidence. Raises EvidenceError when it holds none."""
+    found = [path for path in sorted(folder.glob("events*.jsonl")) if path.is_file()]
+    if (folder / RUN_FILE).is_file():
+        found.append(folder / RUN_FILE)
+    if not found:
+        raise EvidenceError(f"{folder}: not a run folder, it has neither {RUN_FILE} nor {STREAM}")
+    return found
+
+
+def digest(files: Files) -> str:
+    """What tells two folders with the same evidence from two with another: SHA-256 of names and contents.
+
+    run.json is left out, as rendering anew changes it; the stream begins with all it says of the run.
+    """
+    whole = hashlib.sha256()
+    for name, content in sorted(files.items()):
+        if name != RUN_FILE:
+            whole.update(hashlib.sha256(content).digest() + name.encode())
+    return whole.hexdigest()
+
+
+def rows_of(folder: str, files: Files) -> Rows:
+    """The rows of the run whose folder is called `folder`. Raises EvidenceError with one sentence."""
+    with tempfile.TemporaryDirectory() as scratch:
+        run_dir = Path(scratch) / "run"
+        run_dir.mkdir()
+        for name, content in files.items():
+            (run_dir / name).write_bytes(content)
+        try:
+            return _rows(folder, read_run(run_dir), run_dir, digest(files))
+        except EvidenceError as failure:
+            raise EvidenceError(str(failure).replace(f"{run_dir}", folder)) from None
+
+
+def _rows(folder: str, info: RunInfo, run_dir: Path, evidence: str) -> Rows:
+    checked, lines = load(run_dir)
+    if checked.state is State.TAMPERED:
+        raise EvidenceError(f"{folder}: {checked.sentence}")
+    started = next((line.event for line in lines if isinstance(line.event, RunStarted)), None)
+    if started is None:
+        raise EvidenceError(f"{folder}: the run broke before it began. {checked.sentence}")
+    if (info.run, info.target, info.version) != (started.run, started.target, started.version):
+        raise EvidenceError(f"{folder}: {RUN_FILE} does not describe the run whose events are beside it")
+    ended = next((line.event for line in lines if isinstance(line.event, RunEnded)), None)
+    why = "" if checked.state is State.OK else _why(lines, ended, checked.sentence)
+    results = rule_results(lines)
+    run = _run_row(info, started, ended, why)
+    run |= {"digest": evidence, "folder": Path(folder).name, "events": len(lines)}
+    rule_of = {line.event.test: line.event.rule for line in lines if isinstance(line.event, TestStarted)}
+    home = _homes(lines, rule_of)
+    decided = _decided(lines)
+    verdicts = [_verdict_row(started.run, result, home, decided) for result in results]
+    verdicts += _unreached(started, results, why)
+    return Rows(run, verdicts, list(_frame_rows(started.run, lines, home)))
+
+
+def _why(lines: Sequence[Line], ended: RunEnded | None, sentence: str) -> str:
+    cut = next((line.event.reason for line in lines if isinstance(line.event, Interrupted)), "")
+    return cut or (sentence if ended else "the run never came to its end")
+
+
+def _run_row(info: RunInfo, started: RunStarted, ended: RunEnded | None, why: str) -> Row:
+    return {
+        "run": started.run,
+        "started": _utc(info.started),
+        "suite": started.suite,
+        "target": started.target,
+        "product": started.product,
+        "version": started.version,
+        "level": str(started.level),
+        "profile": started.profile,
+        "partial": bool(why),
+        "why": why,
+        "whole": started.catalogue == len(started.selected),
+        "standing": str(Standing(ended.standing)) if ended and ended.standing else str(Standing.PARTIAL),
+        "sentence": ended.sentence if ended else why,
+        "exit_status": ended.exit_status if ended else None,
+        "scores": [dict(each) for each in ended.scores] if ended else [],
+        "documents": [
+            {key: str(each.get(key, "")) for key in ("prefix", "title", "revision", "sha256")}
+            for each in started.documents
+        ],
+        "banner": json.dumps(started.banner, sort_keys=True),
+        "environment": json.dumps(started.environment, sort_keys=True),
+    }
+
+
+def _utc(text: str) -> str:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as failure:
+        raise EvidenceError(f"the run does not say when it started ({failure})") from None
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _homes(lines: Iterable[Line], rule_of: Mapping[str, str]) -> dict[str, str]:
+    """Under which rule each connection stands: that of the test during which it was opened."""
+    return {
+        line.event.connection: rule_of.get(line.test or "", "")
+        for line in lines
+        if isinstance(line.event, Opened)
+    }
+
+
+_Expectation = tuple[str | None, int | None, tuple[str, ...], str]
+"""Connection, frame, legal outcomes and what came: several may be decided at one frame."""
+
+
+def _decided(lines: Iterable[Line]) -> dict[_Expectation, Expected]:
+    """The expectations by what a verdict tells of the one that decided it."""
+    found = [line.event for line in lines if isinstance(line.event, Expected)]
+    return {(each.connection, each.frame, each.outcomes, each.actual): each for each in found}
+
+
+def _verdict_row(
+    run: str,
+    result: RuleResult,
+    home: Mapping[str, str],
+    decided: Mapping[_Expectation, Expected],
+) -> Row:
+    judged = result.deciding
+    last = decided.get((judged.connection, judged.frame, judged.expected, judged.actual))
+    return _told(run, judged) | {
+        "verdict": str(result.verdict),
+        "tests": len(result.tests),
+        "duration": sum(test.duration for test in result.tests),
+        "decided_at": last.at if last else None,
+        "waited": last.waited if last else None,
+        "grade": str(last.grade) if last else "",
+        "exchange": home.get(judged.connection or ""),
+    }
+
+
+def _told(run: str, judged: Judged) -> Row:
+    return {
+        "run": run,
+        "document": judged.rule.partition("/")[0],
+        "rule": judged.rule,
+        "signature": judged.signature,
+        "detail": judged.detail,
+        "reading": judged.reading,
+        "expected": list(judged.expected),
+        "actual": judged.actual,
+        "level": str(judged.level),
+        "test": judged.test,
+        "cause": judged.cause,
+        "connection": judged.connection,
+        "frame": judged.frame,
+    }
+
+
+def _unreached(started: RunStarted, results: Iterable[RuleResult], why: str) -> Iterable[Row]:
+    """A row for each selected rule that a run which broke off said nothing of."""
+    judged = {result.rule for result in results}
+    for rule in started.selected:
+        if rule not in judged:
+            sentence = f"the run ended before: {why}"
+            nothing = Judged(test=rule, rule=rule, verdict=Verdict.NOT_RUN, detail=sentence)
+            row = _verdict_row(started.run, RuleResult(rule, Verdict.NOT_RUN, (), nothing, ""), {}, {})
+            yield row | {"level": ""}  # nobody judged it at any
+
+
+def _frame_rows(run: str, lines: Iterable[Line], home: Mapping[str, str]) -> Iterable[Row]:
+    number: dict[str, int] = {}
+    for line in lines:
+        event = line.event
+        if not isinstance(event, Opened | Octets | Ended):
+            continue
+        number[event.connection] = 0 if isinstance(event, Opened) else number.get(event.connection, 0) + 1
+        yield {
+            "rule": home.get(event.connection, ""),
+            "run": run,
+            "connection": event.connection,
+            "number": number[event.connection],
+            "test": line.test,
+            "worker": line.worker,
+            "wall": line.wall,
+            "at": event.at,
+        } | _unit(event)
+
+
+def _unit(event: Opened | Octets | Ended) -> Row:
+    nothing = {"protocol": None, "octets": None, "length": None, "sha256": None}
+    if isinstance(event, Opened):
+        return nothing | {"kind": "opened", "says": event.endpoint, "protocol": event.protocol}
+    if isinstance(event, Ended):
+        return nothing | {"kind": "ended", "says": f"{event.by} {event.how}"}
+    whole = (
+        {"length": event.length, "sha256": event.sha256}
+        if isinstance(event, CappedOctets)
+        else {"length": len(event.octets)}
+    )
+    return (
+        nothing
+        | {
+            "kind": str(event.direction),
+            "says": event.says,
+            "octets": event.octets,
+        }
+        | whole
+    )

@@ -1,0 +1,64 @@
+"""A build as one run folder shows it, without a warehouse and without Spark."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from conformance.evidence.verdicts import Verdict
+from conformance.gate.gate import Score, Standing
+from reports.model.findings import Build, Column, Finding
+from reports.model.rows import Row, Rows, evidence_files, rows_of
+from spec.rules import Level
+
+
+def rows_in(folder: Path) -> Rows:
+    """The rows of the run in `folder`. Raises EvidenceError with one sentence for one that is no evidence."""
+    return rows_of(str(folder), {path.name: path.read_bytes() for path in evidence_files(folder)})
+
+
+def column_of(folder: Path) -> Column:
+    """What the run in `folder` says of its build. Raises EvidenceError as `rows_in` does."""
+    rows = rows_in(folder)
+    found = (replace(finding_of(row, str(folder)), started=rows.run["started"]) for row in rows.verdicts)
+    return column(rows.run, {each.rule: each for each in found}, str(folder))
+
+
+def finding_of(row: Row, folder: str) -> Finding:
+    """A row of the verdicts as a finding; what the row does not say (`seen`, `runs`) is that of one run."""
+    verdict = Verdict(row["verdict"])
+    same = {
+        name: row[name]
+        for name in (
+            "rule", "signature", "detail", "reading", "level", "actual", "test", "cause",
+            "run", "connection", "frame", "decided_at", "waited", "exchange", "grade",
+        )
+    }  # fmt: skip
+    return Finding(
+        **same, verdict=verdict, expected=tuple(row["expected"]), folder=folder, seen=(verdict,), runs=1
+    )
+
+
+def column(run: Row, findings: dict[str, Finding], folder: str) -> Column:
+    """A row of the runs, and what was found in that run, as the column of a build."""
+    return Column(
+        build=Build(run["product"], run["version"], run["target"]),
+        run=run["run"],
+        folder=folder,
+        started=run["started"],
+        suite=run["suite"],
+        level=run["level"],
+        profile=run["profile"],
+        standing=Standing(run["standing"]),
+        sentence=run["sentence"],
+        scores=tuple(score_of(each) for each in run["scores"]),
+        documents=tuple(run["documents"]),
+        runs=1,
+        partial=int(run["partial"]),
+        findings=findings,
+    )
+
+
+def score_of(told: Row) -> Score:
+    """A score as a run's last event or a table tells it."""
+    return Score(Level(told["level"]), told["judged"], told["against"], Standing(told["standing"]))

@@ -1,0 +1,87 @@
+"""What a site is made from, out of run folders, for the tests of this folder."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from conformance.evidence.verdicts import Verdict
+from reports.compare.coverage import ledgers
+from reports.compare.exchanges import Row, Wanted
+from reports.compare.matrix import Detection
+from reports.model.findings import columns_in_order
+from reports.model.single import column, finding_of, rows_in
+from reports.site.data import SiteData
+from reports.tests.samples import make_run
+from scenarios.registry import checks
+from spec.catalogue import catalogue
+
+NOT_FOUND = "0-9-1/queue.purge.02"
+EXCLUSIVE = "0-9-1/queue.declare.exclusive.exclusive"
+TAG = "0-9-1/domain.delivery-tag.non-zero"
+JUDGED = tuple(rule.id for rule in catalogue().rules if rule.document == "0-9-1")
+"""The rules of the document that the runs made here are about."""
+
+
+class Frames:
+    """The frames of some runs in memory; `asked` keeps how many connections each look-up was for."""
+
+    def __init__(self) -> None:
+        self.rows: dict[Wanted, list[Row]] = {}
+        self.asked: list[int] = []
+
+    def __call__(self, wanted: Collection[Wanted]) -> Mapping[Wanted, Sequence[Row]]:
+        self.asked.append(len(wanted))
+        return {key: self.rows[key] for key in wanted if key in self.rows}
+
+
+def site_of(folders: Iterable[Path], detection: Detection | None = None) -> SiteData:
+    """The site of the runs in `folders`, each a build of its own."""
+    frames, columns = Frames(), []
+    for folder in folders:
+        rows = rows_in(folder)
+        found = [finding_of(row, folder.name) for row in rows.verdicts]
+        columns.append(column(rows.run, {each.rule: each for each in found}, folder.name))
+        for row in rows.frames:
+            frames.rows.setdefault((row["rule"], row["run"], row["connection"]), []).append(row)
+    ordered = tuple(columns_in_order(columns))
+    return SiteData(catalogue(), checks(), ordered, ledgers(), frames, detection)
+
+
+def two_builds(parent: Path, **changes: Any) -> SiteData:
+    """Two builds of one product that differ in one rule, and agree in a failure."""
+    older = {EXCLUSIVE: Verdict.PASS, NOT_FOUND: Verdict.FAIL, TAG: Verdict.PASS}
+    newer = {EXCLUSIVE: Verdict.FAIL, NOT_FOUND: Verdict.FAIL}
+    return site_of(
+        [
+            make_run(parent / "older", **{"run": "r1", "version": "1.9", "verdicts": older} | changes),
+            make_run(parent / "newer", **{"run": "r2", "version": "1.10", "verdicts": newer} | changes),
+        ]
+    )
+
+
+def real_run(folder: Path, *selectors: str) -> Path:
+    """A run of the suite against the embedded peer; gives `folder`."""
+    command = [
+        sys.executable,
+        "-m",
+        "conformance.commands.cli",
+        "run",
+        "--target",
+        "embedded",
+        "--level",
+        "may",
+    ]
+    told = subprocess.run([*command, "--output", str(folder), *selectors], capture_output=True, text=True)
+    assert (folder / "events.jsonl").is_file(), told.stderr
+    return folder
+
+
+def contents(site: Path) -> dict[str, bytes]:
+    """All files of a site by their names."""
+    return {
+        path.relative_to(site).as_posix(): path.read_bytes() for path in site.rglob("*") if path.is_file()
+    }

@@ -1,0 +1,1 @@
+"""Keep the rows of many runs, and ask them on Spark."""

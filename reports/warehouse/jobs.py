@@ -1,0 +1,239 @@
+"""The questions asked of the warehouse, as Spark jobs over its tables (`reports.model.columns`).
+
+What grows with the number of runs stays in Spark: only fixed-width facts are aggregated over all verdicts
+(the place of a run among those of its build, a bit for each verdict seen), and the wide rows are read for
+the answer alone. The table of runs is small and goes to every executor.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Column as Expression
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from conformance.evidence.verdicts import TABLE, Verdict
+from reports.model.columns import FRAMES, VERDICTS
+from reports.model.findings import Build, Column, Finding, columns_in_order
+from reports.model.single import column
+
+BUILD = ("product", "version", "target")
+HISTORY = 30
+"""Of how many runs, the newest, `flakiness` gives the verdicts one by one."""
+
+Exchange = tuple[str, str, str]
+"""Where a connection stands in the table of frames: rule, run, connection."""
+
+_BITS = {str(row.verdict): 1 << rank for rank, row in enumerate(TABLE)}
+_SAID = tuple(name for name in Finding.__match_args__ if name in VERDICTS.names)
+"""What a finding takes from the row of its verdict as it stands there."""
+_FACTS = (
+    "run", "folder", "started", "suite", "level", "profile", "standing", "sentence", "scores", "documents",
+)  # fmt: skip
+
+
+def of_builds(
+    runs: DataFrame, builds: Collection[Build] | None = None, newest: int | None = None
+) -> DataFrame:
+    """The rows of `runs` that are about `builds` (None: all) and, of these, about the `newest` (None: all).
+
+    `newest` is how many builds to keep: those whose last run started last.
+    """
+    if builds is not None:
+        keys = [(each.product, each.version, each.target) for each in sorted(builds)]
+        runs = runs.join(F.broadcast(_rows(runs, BUILD, keys)), list(BUILD), "left_semi")
+    if newest is not None:
+        last = runs.groupBy(*BUILD).agg(F.max(F.struct("started", "run")).alias("last"))
+        kept = last.orderBy(F.desc("last")).limit(newest).select(*BUILD)
+        runs = runs.join(F.broadcast(kept), list(BUILD), "left_semi")
+    return runs
+
+
+def findings(runs: DataFrame, verdicts: DataFrame) -> DataFrame:
+    """One row for each build and rule: `product`, `version`, `target`, `started` and the fields of a Finding.
+
+    The newest run of the build that came to its end and has a verdict on the rule speaks, or else the
+    newest partial one; `started` is when that run did. `seen` are the verdicts of the runs that came to
+    their end (of a run cut short what it says stands alone), `runs` counts all that have a verdict on it.
+    """
+    placed = F.broadcast(_placed(runs))
+    judged = verdicts.select("run", "rule", "verdict").join(placed, "run")
+    spoken = judged.groupBy("build", "rule").agg(
+        F.max("place").alias("place"),
+        F.count(F.lit(1)).cast("int").alias("runs"),
+        F.bit_or(F.when(~F.col("partial"), _bit())).alias("bits"),
+    )
+    # What speaks is rules × builds at most, however many runs there are.
+    speaking = spoken.join(placed.select("place", "run"), "place").select("run", "rule", "runs", "bits")
+    found = verdicts.select(*_SAID).join(F.broadcast(speaking), ["run", "rule"])
+    seen = F.coalesce(_verdicts_of("bits"), F.array("verdict")).alias("seen")
+    return found.join(placed, "run").select(*BUILD, "started", *_SAID, "folder", seen, "runs")
+
+
+def columns(
+    runs: DataFrame,
+    verdicts: DataFrame,
+    builds: Collection[Build] | None = None,
+    newest: int | None = None,
+) -> list[Column]:
+    """The columns of the matrix in order; `builds` and `newest` narrow them as in `of_builds`.
+
+    Collects a row for each build and a row for each rule on each build, no more.
+    """
+    chosen = of_builds(runs, builds, newest)
+    by_build: dict[tuple[str, ...], dict[str, Finding]] = {}
+    for row in _collected(findings(chosen, verdicts), "rule"):
+        build = tuple(row.pop(name) for name in BUILD)
+        by_build.setdefault(build, {})[row["rule"]] = _finding(row)
+    facts = _collected(_facts(chosen), *BUILD)
+    return columns_in_order(
+        _column(row, by_build.get(tuple(row[name] for name in BUILD), {})) for row in facts
+    )
+
+
+def flakiness(runs: DataFrame, verdicts: DataFrame) -> DataFrame:
+    """The rules that got different verdicts from the same build: a row for each build and rule.
+
+    Only runs that came to their end count, in the order in which they started. `runs` is their number,
+    `seen` the verdicts in the table's order, `changes` how often a verdict differs from the one before,
+    `first_change` and `last_change` the run and start of the first and the last that does, `last` the
+    verdicts of the newest runs (`HISTORY` at most), oldest first.
+    """
+    ended = F.broadcast(_placed(runs.where(~F.col("partial"))))
+    judged = verdicts.select("run", "rule", "verdict").join(ended, "run")
+    unsteady = judged.groupBy("build", "rule").agg(F.bit_or(_bit()).alias("bits"))
+    unsteady = unsteady.where(F.bit_count("bits") > 1)
+    history = Window.partitionBy("build", "rule").orderBy("place")
+    rows = judged.join(F.broadcast(unsteady), ["build", "rule"]).select(
+        *BUILD,
+        "rule",
+        "bits",
+        "verdict",
+        "place",
+        F.struct("started", "run").alias("when"),
+        (F.lag("verdict").over(history) != F.col("verdict")).alias("changed"),
+        F.row_number().over(history.orderBy(F.desc("place"))).alias("age"),
+    )
+    change = F.when(F.col("changed"), F.col("when"))
+    recent = F.when(F.col("age") <= HISTORY, F.struct("place", "verdict"))
+    return rows.groupBy(*BUILD, "rule", "bits").agg(
+        F.count(F.lit(1)).cast("int").alias("runs"),
+        F.count_if("changed").cast("int").alias("changes"),
+        F.min(change).alias("first_change"),
+        F.max(change).alias("last_change"),
+        F.array_sort(F.collect_list(recent))["verdict"].alias("last"),
+        _verdicts_of("bits").alias("seen"),
+    ).drop("bits")  # fmt: skip
+
+
+def exchanges(found: DataFrame) -> DataFrame:
+    """Of `findings`, for each rule and each distinct finding on it the newest one that shows an exchange.
+
+    Two findings are distinct when verdict, signature or reading are. The rows are those of `findings`.
+    """
+    shown = found.where(F.col("connection").isNotNull() & F.col("exchange").isNotNull())
+    whole = F.struct(*(name for name in shown.columns))
+    newest = F.struct("started", "run", *BUILD)
+    best = shown.groupBy("rule", "verdict", "signature", "reading").agg(
+        F.max_by(whole, newest).alias("newest")
+    )
+    return best.select("newest.*")
+
+
+def frames_of(frames: DataFrame, wanted: Iterable[Exchange]) -> DataFrame:
+    """The rows of `frames` that belong to the exchanges `wanted`, in no order.
+
+    Rules and runs go down to the files as filters, which are sorted by them: of a file that holds none of
+    the exchanges nothing but its statistics is read, and of the others only the pages that may.
+    """
+    keys = sorted(set(wanted))
+    named = ["rule", "run", "connection"]
+    near = frames.where(
+        F.col("rule").isin(sorted({rule for rule, _, _ in keys}))
+        & F.col("run").isin(sorted({run for _, run, _ in keys}))
+    )
+    return near.join(F.broadcast(_rows(frames, named, keys)), named, "left_semi").select(FRAMES.names)
+
+
+def _rows(beside: DataFrame, names: Sequence[str], rows: Sequence[tuple[str, ...]]) -> DataFrame:
+    """A small DataFrame of text in the session of another one."""
+    schema = ", ".join(f"{name} string" for name in names)
+    return beside.sparkSession.createDataFrame(list(rows), schema)
+
+
+def _placed(runs: DataFrame) -> DataFrame:
+    """The runs with two numbers: `build`, and `place`, which grows with what counts more within a build.
+
+    A run that came to its end counts more than any that did not, and then the newer more than the older.
+    """
+    ended = ~F.col("partial")
+    return runs.select(
+        "run", *BUILD, "folder", "started", "partial",
+        F.dense_rank().over(Window.orderBy(*BUILD)).alias("build"),
+        F.row_number().over(Window.orderBy(*BUILD, ended, "started", "run")).alias("place"),
+    )  # fmt: skip
+
+
+def _bit() -> Expression:
+    """The verdict of a row as a bit of its own."""
+    bits = F.create_map(*(F.lit(each) for pair in _BITS.items() for each in pair))
+    return bits[F.col("verdict")]
+
+
+def _verdicts_of(bits: str) -> Expression:
+    """The verdicts whose bits are set, in the order of the table; null when there are no bits."""
+    each = (F.when(F.col(bits).bitwiseAND(bit) != 0, F.lit(verdict)) for verdict, bit in _BITS.items())
+    return F.when(F.col(bits).isNotNull(), F.array_compact(F.array(*each)))
+
+
+def _facts(runs: DataFrame) -> DataFrame:
+    """One row for each build: what its newest whole run that came to its end says, and how many there are."""
+    ended = ~F.col("partial")
+    counts_more = F.struct((F.col("whole") & ended).alias("whole"), ended.alias("ended"), "started", "run")
+    return (
+        runs.groupBy(*BUILD)
+        .agg(
+            F.max_by(F.struct(*_FACTS), counts_more).alias("told"),
+            F.count(F.lit(1)).cast("int").alias("runs"),
+            F.count_if("partial").cast("int").alias("partial"),
+        )
+        .select(*BUILD, "told.*", "runs", "partial")
+    )
+
+
+def _collected(rows: DataFrame, *order: str) -> Iterator[dict[str, Any]]:
+    """The `rows` one by one, sorted by the columns in `order`; equal texts are one object."""
+    table = rows.toArrow().sort_by([(name, "ascending") for name in order])
+    names = table.column_names
+    for values in zip(*map(_values, table.columns), strict=True):
+        yield dict(zip(names, values, strict=True))
+
+
+def _values(cells: pa.ChunkedArray) -> list[Any]:
+    """Cells as Python has them; what is read again and again is made once (pyarrow makes it each time)."""
+    whole = cells.combine_chunks()
+    if pa.types.is_list(cells.type) and pa.types.is_string(cells.type.value_type):
+        ends, texts = whole.offsets.to_pylist(), _values(pa.chunked_array([whole.values]))
+        return [tuple(texts[start:end]) for start, end in itertools.pairwise(ends)]
+    if not pa.types.is_string(cells.type):
+        return list(whole.to_pylist())
+    encoded = whole.dictionary_encode()
+    texts = encoded.dictionary.to_pylist()
+    return [None if index is None else texts[index] for index in encoded.indices.to_pylist()]
+
+
+def _finding(values: Mapping[str, Any]) -> Finding:
+    read = {
+        "verdict": Verdict(values["verdict"]),
+        "seen": tuple(map(Verdict, values["seen"])),
+    }
+    return Finding(**{**values, **read})
+
+
+def _column(row: dict[str, Any], findings: dict[str, Finding]) -> Column:
+    return replace(column(row, findings, row["folder"]), runs=row["runs"])

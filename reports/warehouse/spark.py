@@ -1,0 +1,222 @@
+"""Spark for one command: found, started quietly, ended.
+
+Everything here is for a process that starts no other Spark beside it. The virtual machine says much while
+it starts; it goes into a file of its own, whose end is shown only when the start fails.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark import SparkConf
+    from pyspark.sql import SparkSession
+
+OLDEST_JAVA = 17
+PACKAGES = ("spec", "harness", "scenarios", "conformance", "reports")
+_ROOT = Path(__file__).parents[2]
+_HOW = "everything else works without it: install amqp-conformance[spark]"
+
+
+class NoSpark(Exception):
+    """Spark cannot be started; the message is a sentence that says what is missing and what to do."""
+
+
+def java_home() -> Path | None:
+    """Where Java 17 or later is: JAVA_HOME, the virtual environment (install-jdk's place), the PATH.
+
+    None when there is none. A Java that does not say its version is taken at its word.
+    """
+    homes = [Path(home) for home in filter(None, [os.environ.get("JAVA_HOME")])]
+    homes += sorted(java.parents[1] for java in java_place().glob("**/bin/java"))
+    homes += [
+        (Path(folder) / "java").resolve().parents[1]
+        for folder in os.get_exec_path()
+        if (Path(folder) / "java").is_file()
+    ]
+    return next((home for home in homes if (home / "bin" / "java").is_file() and _new_enough(home)), None)
+
+
+def java_place() -> Path:
+    """Where a Java that was fetched for the virtual environment belongs."""
+    return Path(sys.prefix) / "java"
+
+
+def _new_enough(home: Path) -> bool:
+    release = home / "release"
+    lines = release.read_text("utf-8", "replace").splitlines() if release.is_file() else []
+    told = next((line.partition("=")[2].strip('"') for line in lines if line.startswith("JAVA_VERSION=")), "")
+    first = told.partition(".")[0].partition("-")[0]
+    return not first.isdigit() or int(first) >= OLDEST_JAVA
+
+
+@contextmanager
+def session(master: str | None = None, *, memory: str | None = None) -> Iterator[SparkSession]:
+    """A Spark session on `master`, ended afterwards with its virtual machine.
+
+    None is this machine with all its cores. `memory` ("4g") is for the driver, and on a cluster for each
+    executor as well; None is 2g, and for an executor what Spark takes. On a cluster our packages are sent
+    along; what they need (packaging, pyarrow) its Python must have. Raises NoSpark when PySpark or Java
+    is missing, Spark does not start, or it ends before its work is done.
+    """
+    _require()
+    from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
+    from pyspark import SparkContext
+    from pyspark.errors import PySparkException
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
+
+    launch: Any = launch_gateway  # PySpark does not say its types
+    with tempfile.TemporaryDirectory(prefix="amqp-conformance-") as scratch:
+        conf = _conf(master or "local[*]", memory, Path(scratch))
+        said = Path(scratch) / "spark.log"
+        with said.open("wb") as log:
+            gateway = _started(lambda: launch(conf, {"stdout": log, "stderr": log}), said)
+            try:
+                spark = _started(lambda: SparkSession(SparkContext(conf=conf, gateway=gateway)), said)
+                if not _local(conf.get("spark.master", "")):
+                    spark.sparkContext.addPyFile(str(_shipped(Path(scratch))))
+                yield spark
+            except (PySparkException, Py4JJavaError) as failure:
+                failure.add_note(str(failure))  # the virtual machine tells it, and will soon be gone
+                raise
+            except (Py4JError, ConnectionError) as failure:
+                if not _ended(gateway):
+                    raise
+                raise NoSpark(f"Spark ended before its work was done: {_last(said)}") from failure
+            finally:
+                _stop(gateway)
+
+
+def _require() -> None:
+    try:
+        import pyspark  # noqa: F401
+    except ModuleNotFoundError:
+        raise NoSpark(f"PySpark is not installed, and {_HOW}") from None
+    home = java_home()
+    if home is None:
+        raise NoSpark(
+            f"no Java {OLDEST_JAVA} or later was found (JAVA_HOME, {java_place()}, PATH), and Spark needs "
+            "one: install a JRE, or set JAVA_HOME"
+        )
+    os.environ["JAVA_HOME"] = str(home)
+
+
+def _started(start: Any, said: Path) -> Any:
+    """What `start` gives. Raises NoSpark with the last thing Spark said."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        return start()
+    except (PySparkException, Py4JError, OSError) as failure:
+        told = _last(said) or str(failure).splitlines()[0]
+        raise NoSpark(f"Spark did not start: {told}") from None
+
+
+def _last(said: Path) -> str:
+    """The last complaint in what Spark `said`, or else the last line."""
+    lines = [line for line in said.read_text("utf-8", "replace").splitlines() if line.strip()]
+    errors = [error[1] for error in map(_ERROR.match, lines) if error]
+    return (errors or lines or [""])[-1].strip()
+
+
+_ERROR = re.compile(
+    r"(?:[\d/ :]+ ERROR \w+: "
+    r'|(?:Exception in thread "\w+" )?[\w.$]+(?:Exception|Error): '
+    r"|(?=Terminating due to))(.+)"
+)
+
+
+def _ended(gateway: Any) -> bool:
+    """Whether the virtual machine is gone, or is just about to."""
+    try:
+        gateway.proc.wait(timeout=5)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def _conf(master: str, memory: str | None, scratch: Path) -> SparkConf:
+    from pyspark import SparkConf
+
+    settings = SETTINGS | {
+        "spark.sql.warehouse.dir": (scratch / "catalogue").as_uri(),
+        "spark.executorEnv.PYTHONHASHSEED": "0",
+    }
+    if _local(master):
+        settings |= LOOPBACK | {"spark.executorEnv.PYTHONPATH": str(_ROOT)}
+        os.environ.setdefault(
+            "SPARK_LOCAL_IP", "127.0.0.1"
+        )  # else it looks its own name up, and may not find it
+    if memory is not None:
+        settings |= {"spark.driver.memory": memory, "spark.executor.memory": memory}
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    conf = SparkConf().setMaster(master).setAppName("amqp-conformance")
+    return conf.setAll(list(settings.items()))
+
+
+SETTINGS: dict[str, str] = {
+    # Out of memory, a virtual machine that lives on only hangs.
+    "spark.driver.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError",
+    "spark.driver.memory": "2g",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.catalogImplementation": "in-memory",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "8",  # adaptive execution makes fewer of them, and a cluster sets its own
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.parquet.compression.codec": "zstd",
+    # A run's evidence travels inside its task.
+    "spark.rpc.message.maxSize": "1024",
+    # A manifest names all files, so none are looked for, least of all by a job of its own.
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
+    "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+    "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
+}
+LOOPBACK: dict[str, str] = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+
+
+def _local(master: str) -> bool:
+    return master == "local" or master.startswith("local[")
+
+
+def _shipped(scratch: Path) -> Path:
+    """Our packages as executors import them, without their tests."""
+    path = scratch / "amqp_conformance.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for package in PACKAGES:
+            for source in sorted((_ROOT / package).rglob("*.py")):
+                inside = source.relative_to(_ROOT)
+                if "tests" not in inside.parts:
+                    archive.write(source, inside.as_posix())
+    return path
+
+
+def _stop(gateway: Any) -> None:
+    """End Spark and its virtual machine, so that the next session starts its own."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    if gateway.proc.poll() is None:
+        running = SparkSession.getActiveSession()
+        if running is not None:
+            running.stop()
+        elif SparkContext._active_spark_context is not None:
+            SparkContext._active_spark_context.stop()
+        gateway.shutdown()
+        gateway.proc.stdin.close()
+        gateway.proc.wait()
+    else:  # there is nobody left to be told
+        SparkSession._instantiatedSession = None
+        SparkContext._active_spark_context = None
+    SparkContext._gateway = SparkContext._jvm = None

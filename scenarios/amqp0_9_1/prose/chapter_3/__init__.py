@@ -1,0 +1,1 @@
+"""Checks of chapter 3, how entities behave."""

@@ -1,0 +1,363 @@
+"""4.2.3: the frame, its type, its channel, its size and its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from harness.amqp0_9_1.broken.basic_faults import wants_room_in_the_frame
+from harness.amqp0_9_1.broken.content_faults import is_heartbeat
+from harness.amqp0_9_1.broken.deviations import (
+    changes,
+    drops,
+    ends_with,
+    objects,
+    overlooks_frame_ends,
+    serves,
+    spoils,
+    swallows,
+    swaps,
+    withholds,
+)
+from harness.amqp0_9_1.broken.faults import uncut
+from harness.amqp0_9_1.broken.frame_faults import OPEN_OK, START, TUNE, before_it, on_channel, sent_on
+from harness.amqp0_9_1.client.broker import Broker
+from harness.amqp0_9_1.client.connection import AmqpChannel, AmqpConnection
+from harness.amqp0_9_1.client.link import Passage
+from harness.amqp0_9_1.client.outcomes import closed_silently, connection_closed, message, refused, silence
+from harness.amqp0_9_1.client.pulse import beating
+from harness.amqp0_9_1.peer.refusals import refuse
+from harness.amqp0_9_1.wire.frames import (
+    BODY,
+    FRAME_MIN_SIZE,
+    HEADER,
+    HEARTBEAT,
+    METHOD,
+    OVERHEAD,
+    ContentHeader,
+    Frame,
+    Garbage,
+    Header,
+    RawFrame,
+    method_frame,
+)
+from harness.amqp0_9_1.wire.vocabulary import (
+    CHANNEL_ERROR,
+    COMMAND_INVALID,
+    FRAME_ERROR,
+    NOT_FOUND,
+    REPLY_SUCCESS,
+    UNEXPECTED_FRAME,
+    Basic,
+    Channel,
+    Connection,
+    Exchange,
+    Queue,
+)
+from harness.play.context import Sighting
+from harness.wire.journal import Direction
+from scenarios.amqp0_9_1.connection.tune_ok import frame_sizes
+from scenarios.amqp0_9_1.three_ways import ThreeWays
+from scenarios.registry import broken_by, scenario, watch
+
+WRONG_END = "the frame ends with"
+"""How the reader says that only the last octet of a frame is wrong."""
+OF_NO_FORM = closed_silently().under("4.2.3: a frame of no defined form is fatal")
+BY_HANDSHAKE = connection_closed().under("2.3.7: an open connection is closed by a hand-shake")
+LARGER = "frame: refuses one larger than agreed"
+MISPLACED = "method: refuses the connection class on a channel"
+BLAMES_A_CHANNEL = ends_with(Channel.Close(FRAME_ERROR, "no such frame"))
+
+
+def received(transcript: Iterable[Passage]) -> Iterator[tuple[float, Frame | Garbage]]:
+    """What the server sent behind its protocol header, if it sent one, with the time in seconds."""
+    begun = False
+    for each in transcript:
+        if each.direction is Direction.RECEIVED and not isinstance(each.unit, Header):
+            # Octets that begin a connection and are no frame belong to another protocol (4.2.2).
+            begun |= isinstance(each.unit, Frame)
+            if begun:
+                yield each.at, each.unit
+
+
+def of_qos_ok(frame: Frame) -> bool:
+    """The answer to Qos."""
+    return sent_on(Basic.QosOk, lambda _: True)(frame)
+
+
+@watch("0-9-1/prose/4.2.3.frame-layout", during="0-9-1/prose/4.2.5.1.integers-unsigned")
+@broken_by("counts the frame-end", spoils(of_qos_ok, lambda frame: long_by(frame, 1).encode()))
+@broken_by("has a type of its own", spoils(of_qos_ok, lambda frame: RawFrame(7, 1, frame.payload).encode()))
+@broken_by("has a type of its own before Start", spoils(START, before_it(RawFrame(7, 0, b"hello").encode())))
+@broken_by("has a type of its own for Start", spoils(START, lambda it: RawFrame(7, 0, it.payload).encode()))
+def everything_divides_into_frames(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+    """All that the server sends is frames of the four types, with the size in its place."""
+    for at, unit in received(transcript):
+        if isinstance(unit, Garbage):
+            yield Sighting(False, f"{unit.why} at {at:.4f} s")
+        else:
+            yield Sighting(True, f"a frame at {at:.4f} s")
+
+
+def long_by(frame: Frame, octets: int) -> RawFrame:
+    """A frame that says it is longer than it is."""
+    return RawFrame(frame.type, frame.channel, frame.payload, size=len(frame.payload) + octets)
+
+
+@watch("0-9-1/prose/4.2.3.frame-end-is-ce", during="0-9-1/prose/4.2.5.1.integers-unsigned")
+@broken_by("ends a frame with zero", spoils(of_qos_ok, lambda frame: frame.encode()[:-1] + b"\x00"))
+@broken_by("ends Start with zero", spoils(START, lambda frame: frame.encode()[:-1] + b"\x00"))
+@broken_by("ends Tune with zero", spoils(TUNE, lambda frame: frame.encode()[:-1] + b"\x00"))
+def every_frame_ends_with_ce(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+    """The last octet of every frame the server sends is CE."""
+    for at, unit in received(transcript):
+        if isinstance(unit, Frame):
+            yield Sighting(True, f"a frame at {at:.4f} s")
+        elif unit.why.startswith(WRONG_END):
+            yield Sighting(False, f"{unit.why} at {at:.4f} s")
+
+
+@scenario("0-9-1/prose/4.2.3.unknown-frame-type-fatal", slow=True)
+@broken_by("passes it over", drops("frame: refuses an undefined type"))
+@broken_by("closes a channel", BLAMES_A_CHANNEL)
+def frame_of_an_undefined_type_is_fatal(broker: Broker) -> None:
+    """A frame of type 5 on channel 0, and one of type 255 on a channel, end the connection.
+
+    Without a further octet, by the letter; by the handshake as well.
+    """
+    for frame_type, of_connection in ((5, True), (255, False)):
+        channel = broker.channel(new_connection=True)
+        channel.fence()
+        number = 0 if of_connection else channel.number
+        channel.connection.send_frames(RawFrame(frame_type, number))
+        channel.expect(closed_silently(), BY_HANDSHAKE)
+
+
+def send_with_end(channel: AmqpChannel, queue: str, end: bytes) -> None:
+    """Declare a queue, in a frame that ends with this octet."""
+    payload = Queue.Declare(queue).encode()
+    channel.connection.send_frames(RawFrame(METHOD, channel.number, payload, end=end))
+
+
+LATE = "-with-a-wrong-end"
+
+
+@scenario("0-9-1/prose/4.2.3.frame-end-checked", slow=True)
+@broken_by("takes any frame-end", overlooks_frame_ends())
+@broken_by(
+    "looks too late", overlooks_frame_ends() + withholds(Queue.DeclareOk, lambda ok: ok.queue.endswith(LATE))
+)
+def frame_with_a_wrong_end_has_no_effect(broker: Broker) -> None:
+    """A declaration in a frame that ends with CD is not answered, and the queue is not found afterwards."""
+    channel = broker.channel()
+    channel.declare_queue()
+    queue = broker.name("queue", f"{{}}{LATE}")
+    send_with_end(channel, queue, b"\xcd")
+    channel.expect(closed_silently() | connection_closed() | silence())
+    witness = broker.channel(new_connection=True)
+    witness.send(Queue.Declare(queue, passive=True))
+    witness.expect(*refused(NOT_FOUND))
+
+
+@scenario("0-9-1/prose/4.2.3.bad-frame-end-fatal", slow=True)
+@broken_by("passes it over", drops("frame: refuses a bad end"))
+@broken_by("takes any frame-end", overlooks_frame_ends())
+@broken_by("closes a channel", BLAMES_A_CHANNEL)
+def frame_with_a_wrong_end_is_fatal(broker: Broker) -> None:
+    """A declaration in a frame that ends with CD, and one in a frame that ends with 00, end the connection.
+
+    Without a further octet, by the letter; by the handshake as well.
+    """
+    for end in (b"\xcd", b"\x00"):
+        channel = broker.channel(new_connection=True)
+        queue = channel.declare_queue()
+        send_with_end(channel, queue, end)
+        channel.expect(closed_silently(), BY_HANDSHAKE)
+
+
+SMALL = 2 * FRAME_MIN_SIZE
+"""A frame-max below what is usual. That the smallest one can be agreed upon is judged by rules of its own."""
+
+
+def with_small_frames(broker: Broker) -> tuple[AmqpConnection, int]:
+    """A connection on which a small frame-max was agreed upon, and that frame-max."""
+    connection = broker.tuned()
+    agreed = min(SMALL, connection.tune_ok().frame_max or SMALL)
+    connection.open(connection.tune_ok(frame_max=agreed))
+    return connection, agreed
+
+
+def cut_by_one(frame: Frame) -> Frame:
+    """The same frame without its last octet."""
+    return Frame(frame.type, frame.channel, frame.payload[:-1])
+
+
+@scenario("0-9-1/prose/4.2.3.own-frames-fit")
+@broken_by("sends larger frames", swaps(cut=uncut))
+def no_frame_is_larger_than_agreed(broker: Broker) -> None:
+    """A message of 40000 octets is delivered in frames of at most 8192, all 8 octets around included.
+
+    By 4.2.6.2 the agreed size may be that of the payload.
+    """
+    small, agreed = with_small_frames(broker)
+    channel, body = small.channel(), bytes(40_000)
+    queue = channel.declare_queue()
+    channel.publish(body, key=queue)
+    channel.consume(queue, no_ack=True)
+    channel.expect(message(Basic.Deliver, body))
+    largest = max(frame_sizes(small))
+    fits, payload_fits = largest <= agreed, largest <= agreed + OVERHEAD
+    broker.judge(f"payloads of at most {agreed} octets", "a larger payload", payload_fits)
+    payloads = "4.2.6.2: the size agreed upon is that of the payload"
+    broker.judge(f"frames of at most {agreed} octets", f"payloads of at most {agreed} octets", fits, payloads)
+
+
+def fills_a_frame(frame: Frame) -> bool:
+    """Content headers that are exactly as long as the small frame-max allows."""
+    return frame.type == HEADER and len(frame.payload) + OVERHEAD == SMALL
+
+
+@scenario("0-9-1/prose/4.2.3.own-frames-fit")
+@broken_by("refuses a header that fills a frame", objects(fills_a_frame, FRAME_ERROR))
+@broken_by("delivers no such header", swaps(may_have=wants_room_in_the_frame))
+@broken_by("cuts such a header", spoils(fills_a_frame, cut_by_one, Basic.Return))
+def header_that_fills_a_frame_comes_back(broker: Broker) -> None:
+    """A content header of 8192 octets, all 8 around included, is taken; it is got, delivered and returned."""
+    small, agreed = with_small_frames(broker)
+    ways = ThreeWays(broker, small.channel())
+    empty = ContentHeader(
+        Basic.Publish.spec.class_index, 0, Basic.Properties(headers={"filler": ""})
+    ).encode()
+    filled = {"filler": (agreed - OVERHEAD - len(empty)) * "x"}
+    for way in ways:
+        ways.publish(way, b"below a full header", headers=filled)
+        ways.channel.expect(message(way, b"below a full header", carrying={"headers": filled}))
+
+
+@scenario("0-9-1/prose/4.2.3.oversized-frame-refused", slow=True)
+@broken_by("passes it over", drops(LARGER))
+@broken_by("gives another code", changes(LARGER, answer=refuse(UNEXPECTED_FRAME)))
+@broken_by("closes a channel", changes(LARGER, answer=lambda _: Channel.Close()))
+def frame_larger_than_agreed_is_refused(broker: Broker) -> None:
+    """A body frame of 8192 octets is taken, one of 8201 and one of 16384 end the connection with 501.
+
+    2.3.3 lets the socket be closed without a word. Up to 8 octets more could be taken to fit (4.2.6.2).
+    """
+    disconnected = closed_silently().under("2.3.3: a peer that sends too large frames is disconnected")
+    for times, more in ((1, OVERHEAD + 1), (2, 0)):
+        small, agreed = with_small_frames(broker)
+        channel = small.channel()
+        queue = channel.declare_queue()
+        send_in_one_frame(channel, queue, bytes(agreed - OVERHEAD))
+        channel.ask(Basic.Get(queue, no_ack=True), Basic.GetOk)
+        send_in_one_frame(channel, queue, bytes(times * agreed + more - OVERHEAD))
+        channel.expect(connection_closed(FRAME_ERROR), disconnected)
+
+
+def send_in_one_frame(channel: AmqpChannel, queue: str, body: bytes) -> None:
+    """Publish a message with its body in a single frame, however large."""
+    header = ContentHeader(Basic.Publish.spec.class_index, len(body), Basic.Properties())
+    channel.connection.send_frames(
+        method_frame(channel.number, Basic.Publish("", queue)),
+        Frame(HEADER, channel.number, header.encode()),
+        Frame(BODY, channel.number, body),
+    )
+
+
+def of_close(frame: Frame) -> bool:
+    """A Close of the server's that says 503."""
+    begun = Connection.Close(COMMAND_INVALID).encode()[:6]
+    return frame.type == METHOD and frame.payload.startswith(begun)
+
+
+def of_fence(frame: Frame) -> bool:
+    """The answer to a fence."""
+    return sent_on(Exchange.DeclareOk, lambda _: True)(frame)
+
+
+def is_of_the_connection(frame: Frame) -> bool:
+    """Heartbeats, and methods of the Connection class."""
+    of_the_class = int.from_bytes(frame.payload[:2]) == Connection.Open.spec.class_index
+    return frame.type == HEARTBEAT or (frame.type == METHOD and of_the_class)
+
+
+@watch(
+    "0-9-1/prose/4.2.3.connection-frames-on-zero",
+    during="0-9-1/prose/4.2.3.connection-method-on-channel-refused",
+)
+@broken_by("closes on channel 1", spoils(of_close, lambda frame: Frame(METHOD, 1, frame.payload)))
+@broken_by("starts on channel 1", spoils(START, on_channel(1)))
+@broken_by("tunes on channel 7", spoils(TUNE, on_channel(7)))
+@broken_by("opens on channel 1", spoils(OPEN_OK, on_channel(1)))
+def connection_speaks_on_channel_zero(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+    """Heartbeats and methods of the Connection class come on channel 0."""
+    for at, frame in received(transcript):
+        if isinstance(frame, Frame) and is_of_the_connection(frame):
+            yield Sighting(frame.channel == 0, f"type {frame.type} on channel {frame.channel} at {at:.4f} s")
+
+
+@watch("0-9-1/prose/4.2.3.channels-not-zero", during="0-9-1/prose/2.2.3.success-is-silent")
+@broken_by("answers on channel 0", spoils(of_fence, lambda frame: Frame(METHOD, 0, frame.payload)))
+def channels_have_numbers_above_zero(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+    """Methods of other classes come on channels above 0."""
+    for at, frame in received(transcript):
+        if isinstance(frame, Frame) and frame.type == METHOD and not is_of_the_connection(frame):
+            yield Sighting(frame.channel > 0, f"{frame.payload[:4].hex()} on channel 0 at {at:.4f} s")
+
+
+def on_a_channel(number: int) -> bool:
+    """Another channel than the connection's own."""
+    return number > 0
+
+
+@scenario("0-9-1/prose/4.2.3.connection-method-on-channel-refused")
+@broken_by("answers it there", serves(sent_on(Connection.Close, on_a_channel), Connection.CloseOk()))
+@broken_by("passes it over", drops(MISPLACED))
+@broken_by("gives another code", changes(MISPLACED, answer=refuse(UNEXPECTED_FRAME)))
+def connection_close_on_a_channel_is_refused(broker: Broker) -> None:
+    """Connection.Close is answered on channel 0; on an open channel it ends the connection with 503.
+
+    So it does on a channel that was never opened, where 504 fits as well.
+    """
+    close = Connection.Close(REPLY_SUCCESS, "done")
+    right = broker.connection()
+    right.send(close)
+    right.control("connection.close on channel 0", Connection.CloseOk)
+    opened = broker.channel(new_connection=True)
+    opened.send(close)
+    opened.expect(connection_closed(COMMAND_INVALID))
+    unopened = AmqpChannel(broker.connection(), 1)
+    unopened.send(close)
+    unopened.expect(connection_closed(COMMAND_INVALID, CHANNEL_ERROR))
+
+
+@scenario("0-9-1/prose/4.2.3.heartbeat-on-channel-refused", slow=True)
+@broken_by("does not see it", swallows(lambda frame: frame.type == HEARTBEAT and frame.channel > 0))
+@broken_by("passes it over", drops("heartbeat: refuses one on a channel"))
+@broken_by(
+    "closes a channel", changes("heartbeat: refuses one on a channel", answer=lambda _: Channel.Close())
+)
+@broken_by(
+    "gives another code", changes("heartbeat: refuses one on a channel", answer=refuse(UNEXPECTED_FRAME))
+)
+def heartbeat_on_a_channel_is_refused(broker: Broker) -> None:
+    """With heartbeats agreed upon one on channel 0 does no harm; on an open channel it ends the connection.
+
+    With 503 or 501.
+    """
+    channel = beating(broker).channel()
+    channel.connection.heartbeat()
+    channel.fence()
+    channel.connection.heartbeat(channel.number)
+    channel.expect(connection_closed(COMMAND_INVALID, FRAME_ERROR), OF_NO_FORM)
+
+
+@watch("0-9-1/prose/4.2.3.heartbeat-form", during="0-9-1/prose/4.2.7.heartbeats-at-intervals")
+@broken_by("puts something into it", spoils(is_heartbeat, lambda _: Frame(HEARTBEAT, 0, b"alive")))
+@broken_by("gives it type 4", spoils(is_heartbeat, lambda _: RawFrame(4, 0).encode()))
+def heartbeats_are_empty_frames_of_type_8(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+    """Every heartbeat of the server's has type 8 and no payload; none has type 4."""
+    for at, unit in received(transcript):
+        if isinstance(unit, Garbage) and unit.octets[0] == 4:
+            yield Sighting(False, f"type 4 at {at:.4f} s")
+        elif isinstance(unit, Frame) and unit.type == HEARTBEAT:
+            yield Sighting(not unit.payload, f"{len(unit.payload)} octets of payload at {at:.4f} s")

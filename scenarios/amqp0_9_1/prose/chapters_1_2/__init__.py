@@ -1,0 +1,1 @@
+"""Checks of chapters 1 and 2: terms, the functional specification."""

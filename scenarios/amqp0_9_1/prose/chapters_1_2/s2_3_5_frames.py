@@ -1,0 +1,169 @@
+"""2.3.5: what method frames and contents consist of, and where a method is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from harness.amqp0_9_1.broken.deviations import changes, ignores, replaces, spoils
+from harness.amqp0_9_1.broken.frame_faults import (
+    START,
+    TUNE,
+    before_it,
+    sent_on,
+    with_more,
+    with_properties,
+    without_its_last,
+)
+from harness.amqp0_9_1.client.broker import Broker
+from harness.amqp0_9_1.client.connection import FENCE
+from harness.amqp0_9_1.client.link import Passage, readable
+from harness.amqp0_9_1.client.outcomes import connection_closed
+from harness.amqp0_9_1.peer.policy import Level
+from harness.amqp0_9_1.peer.refusals import refuse
+from harness.amqp0_9_1.wire.field_tables import longstr, shortstr
+from harness.amqp0_9_1.wire.frames import BODY, HEADER, HEARTBEAT, METHOD, Frame
+from harness.amqp0_9_1.wire.vocabulary import (
+    COMMAND_INVALID,
+    GRAMMAR,
+    Basic,
+    Channel,
+    Connection,
+    Queue,
+)
+from harness.play.context import Sighting
+from harness.wire.journal import Direction
+from scenarios.amqp0_9_1.prose.chapters_1_2.s1_4_terms import asked_for_ours
+from scenarios.registry import broken_by, scenario, watch
+
+HARD = tuple(each.value for each in GRAMMAR.constants if each.error_class == "hard-error")
+OPEN_OK = sent_on(Channel.OpenOk, bool)
+UNKNOWN = Frame(METHOD, 0, b"\x00\x0a\x00\x63")
+"""A method that the class connection does not have."""
+EXTENSION = Frame(METHOD, 1, b"\x00\x55\x00\x0b")
+"""A method of a class that this version does not have."""
+
+
+@watch("0-9-1/prose/2.3.5.1.one-command-per-frame", during="0-9-1/channel.open.state")
+@broken_by("adds an octet", spoils(OPEN_OK, lambda it: Frame(METHOD, it.channel, it.payload + b"\x00")))
+@broken_by("sends two in a frame", spoils(OPEN_OK, lambda it: Frame(METHOD, it.channel, it.payload * 2)))
+@broken_by("leaves arguments out", spoils(OPEN_OK, lambda it: Frame(METHOD, it.channel, it.payload[:4])))
+@broken_by("has methods of its own", replaces(Channel.OpenOk, EXTENSION.encode()))
+@broken_by("starts without locales", spoils(START, without_its_last(len(longstr("en_US")))))
+@broken_by("starts and says more", spoils(START, with_more(b"\x00")))
+@broken_by("starts with text for its properties", spoils(START, with_properties(shortstr("a broker"))))
+@broken_by("tunes without a heartbeat", spoils(TUNE, without_its_last(2)))
+@broken_by("says what nobody knows before Tune", spoils(TUNE, before_it(UNKNOWN.encode())))
+def method_frame_holds_one_method(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+    """Every method frame the server sends holds a method of this version, all of its arguments, no more.
+
+    Methods of classes from F000 on are not counted, nor those of a class that this version does not have
+    when we have sent a method of it on the same channel before.
+    """
+    asked: set[tuple[int, int]] = set()
+    for each in transcript if asked_for_ours(transcript) else ():
+        frame = each.unit
+        if not isinstance(frame, Frame) or frame.type != METHOD:
+            continue
+        of = frame.channel, int.from_bytes(frame.payload[:2])
+        if each.direction is Direction.SENT:
+            asked.add(of)
+        elif (held := readable(frame) is not None) or not (is_extension(frame) and is_free(of, asked)):
+            yield Sighting(held, f"a frame that begins {frame.payload[:4].hex()} at {each.at:.4f} s")
+
+
+CLASSES = frozenset(each.index for each in GRAMMAR.classes)
+FIRST_OF_EXTENSIONS = 0xF000
+"""From this class on implementations may have their own (4.2.4)."""
+
+
+def is_extension(frame: Frame) -> bool:
+    """Whether the frame names a method of a class that this version does not have."""
+    return len(frame.payload) >= 4 and int.from_bytes(frame.payload[:2]) not in CLASSES
+
+
+def is_free(of: tuple[int, int], asked: set[tuple[int, int]]) -> bool:
+    """Whether a class may be used on a channel: it is an implementation's own, or we asked for it."""
+    return of[1] >= FIRST_OF_EXTENSIONS or of in asked
+
+
+@scenario("0-9-1/prose/2.3.5.1.method-out-of-context-refused")
+@broken_by("passes over Declare-Ok", ignores(Queue.DeclareOk))
+@broken_by("passes over Consume-Ok", ignores(Basic.ConsumeOk))
+@broken_by("passes over Deliver", ignores(Basic.Deliver))
+@broken_by(
+    "closes only the channel",
+    changes("method: refuses one that clients do not send", answer=refuse(COMMAND_INVALID, Level.CHANNEL)),
+)
+def what_only_servers_send_is_refused(broker: Broker) -> None:
+    """Declare-Ok, Consume-Ok and Deliver from a client end the connection; what follows has no answer."""
+    broker.channel().fence()
+    for method in (Queue.DeclareOk("queue"), Basic.ConsumeOk("tag"), Basic.Deliver("tag", 1)):
+        channel = broker.channel(new_connection=True)
+        content = (Basic.Properties(), b"content") if method.spec.content else ()
+        channel.connection.link.send(channel.number, method, *content)
+        channel.send(FENCE)
+        other = connection_closed(*HARD).under("2.3.5.1 names no code")
+        channel.expect(connection_closed(COMMAND_INVALID), other)
+
+
+@dataclass(slots=True)
+class _Contents:
+    """The contents of a connection that are on their way, by channel: how much is missing, None if all is."""
+
+    missing: dict[int, tuple[str, int | None]] = field(default_factory=dict)
+    may_be_cut: set[int] = field(default_factory=set)
+
+    def take(self, frame: Frame) -> tuple[bool, str] | None:
+        """Whether the frame is in its place, where it decides that about a content."""
+        begun = self.missing.pop(frame.channel, None)
+        if frame.type == METHOD:
+            return self._take_method(frame, begun)
+        name, left = begun or ("no method", 0)
+        if frame.type == HEADER and left is None:
+            return self._goes_on(frame.channel, name, int.from_bytes(frame.payload[4:12]))
+        if frame.type == BODY and left and len(frame.payload) <= left:
+            return self._goes_on(frame.channel, name, left - len(frame.payload))
+        return False, f"a frame of type {frame.type} out of place behind {name}"
+
+    def _take_method(self, frame: Frame, begun: tuple[str, int | None] | None) -> tuple[bool, str] | None:
+        method = readable(frame)
+        if method is not None and method.spec.content:
+            self.missing[frame.channel] = method.full_name, None
+        ends = isinstance(method, Channel.Close | Channel.CloseOk | Connection.Close | Connection.CloseOk)
+        if begun is None or ends or frame.channel in self.may_be_cut:
+            return None
+        return False, f"the content of {begun[0]} is cut off"
+
+    def _goes_on(self, channel: int, name: str, left: int) -> tuple[bool, str] | None:
+        if left:
+            self.missing[channel] = name, left
+            return None
+        return True, f"the content of {name}"
+
+
+@watch(
+    "0-9-1/prose/2.3.5.2.content-follows-its-method", during="0-9-1/prose/2.2.1.replies-found-among-notices"
+)
+@broken_by("leaves out the header", spoils(lambda frame: frame.type == HEADER, lambda _: b""))
+@broken_by("leaves out the body", spoils(lambda frame: frame.type == BODY, lambda _: b""))
+@broken_by(
+    "sends more than it announced",
+    spoils(lambda it: it.type == BODY, lambda it: Frame(BODY, it.channel, it.payload + b"more")),
+)
+def content_comes_whole_behind_its_method(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+    """Behind each Deliver, Return and Get-Ok come, on its channel, its header and all of its body.
+
+    What the end of a channel or connection cuts off is not counted, nor what the server breaks off for a
+    message that we have rejected.
+    """
+    contents = _Contents()
+    for each in transcript:
+        unit = each.unit
+        if not isinstance(unit, Frame) or unit.type == HEARTBEAT:
+            continue
+        if each.direction is Direction.SENT:
+            if isinstance(readable(unit), Basic.Reject):
+                contents.may_be_cut.add(unit.channel)
+        elif (decided := contents.take(unit)) is not None:
+            yield Sighting(decided[0], f"{decided[1]} at {each.at:.4f} s")

@@ -1,0 +1,107 @@
+"""2.3.7: channels and connections are closed by a handshake."""
+
+from __future__ import annotations
+
+from harness.amqp0_9_1.broken.deviations import changes, drops, ignores, repeats, withholds
+from harness.amqp0_9_1.client.broker import Broker
+from harness.amqp0_9_1.client.connection import FENCE, AmqpChannel
+from harness.amqp0_9_1.client.outcomes import answered, channel_closed, connection_closed, silence
+from harness.amqp0_9_1.peer.refusals import close_in_silence, refuse
+from harness.amqp0_9_1.wire.frames import method_frame
+from harness.amqp0_9_1.wire.vocabulary import (
+    CHANNEL_ERROR,
+    REPLY_SUCCESS,
+    Channel,
+    Connection,
+    Exchange,
+    Queue,
+    Tx,
+)
+from scenarios.amqp0_9_1.grammar.calls import AT_ONCE
+from scenarios.registry import broken_by, scenario
+
+DONE = Channel.Close(REPLY_SUCCESS, "done")
+
+
+@scenario("0-9-1/prose/2.3.7.close-by-handshake", slow=True)
+@broken_by(
+    "closes without a word",
+    changes("channel.open: refuses a channel already open", effects=(close_in_silence,), answer=None),
+)
+@broken_by("goes on", ignores(Channel.Open, skip=1))
+@broken_by("does not wait for the answer to its Close", repeats(Connection.Close))
+def server_closes_by_handshake(broker: Broker) -> None:
+    """A channel opened twice makes the server send Close; then it waits for our Close-Ok."""
+    channel = broker.channel()
+    connection = channel.connection
+    channel.send(Channel.Open())
+    close = connection.expect(connection_closed(), acknowledge=False)
+    left = AT_ONCE.under("2.3.7 does not say how long a peer waits for Close-Ok")
+    connection.expect(silence(), left)
+    connection.link.acknowledge_close(close)
+
+
+def just_opened(_: AmqpChannel) -> None:
+    """Nothing has been done on the channel."""
+
+
+def consuming(channel: AmqpChannel) -> None:
+    """The channel has a consumer and messages that are not acknowledged."""
+    queue = channel.declare_queue()
+    channel.consume(queue)
+    for _ in range(3):
+        channel.publish(b"unacknowledged", key=queue)
+    channel.deliveries(1)
+
+
+def transacting(channel: AmqpChannel) -> None:
+    """The channel has a transaction with a message in it."""
+    channel.ask(Tx.Select())
+    channel.publish(b"not committed", key=channel.declare_queue())
+
+
+def has_transactions(broker: Broker) -> bool:
+    """Whether Tx.Select is confirmed, on a connection of its own."""
+    probe = broker.channel(new_connection=True)
+    probe.send(Tx.Select())
+    probe.send(FENCE)
+    answer = probe.control("tx.select", Tx.SelectOk, Exchange.DeclareOk, Channel.Close, Connection.Close)
+    probe.connection.drop()
+    return isinstance(answer, Tx.SelectOk)
+
+
+@scenario("0-9-1/prose/2.3.7.close-answered")
+@broken_by("answers no Channel.Close", withholds(Channel.CloseOk))
+@broken_by("answers none on a channel in use", withholds(Channel.CloseOk, skip=1))
+@broken_by("answers no Connection.Close", ignores(Connection.Close))
+def close_is_answered_whatever_is_open(broker: Broker) -> None:
+    """Close is answered on a channel: fresh, with a consumer, with a transaction; and on a connection."""
+    transactions = [transacting] if has_transactions(broker) else []
+    for uses in (just_opened, consuming, *transactions):
+        channel = broker.channel()
+        uses(channel)
+        channel.send(DONE)
+        channel.expect_answer(Channel.CloseOk)
+    connection = broker.channel().connection
+    connection.send(Connection.Close(REPLY_SUCCESS, "done"))
+    connection.expect(Connection.CloseOk)
+
+
+@scenario("0-9-1/prose/2.3.7.crossing-closes")
+@broken_by("waits for ever", drops("channel.close-ok: frees the channel"))
+@broken_by(
+    "takes our Close for an error",
+    changes("channel.close: crossing ours is answered", answer=refuse(CHANNEL_ERROR)),
+)
+@broken_by("hears nothing else meanwhile", ignores(Channel.Open, skip=2))
+def crossing_closes_free_the_channel(broker: Broker) -> None:
+    """Our Close crosses the server's: the number can be opened again, and another channel is alive."""
+    other, channel = broker.channel(), broker.channel()
+    missing = Queue.Declare(broker.name("queue"), passive=True)
+    channel.connection.send_frames(*(method_frame(channel.number, each) for each in (missing, DONE)))
+    channel.expect(channel_closed())
+    channel.send(Channel.Open())
+    if isinstance(channel.expect(answered(Channel.CloseOk, Channel.OpenOk)), Channel.CloseOk):
+        channel.expect(Channel.OpenOk)
+    channel.stays_quiet()
+    other.stays_quiet()

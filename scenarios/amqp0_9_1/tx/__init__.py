@@ -1,0 +1,1 @@
+"""Checks of the rules in the XML's class tx."""

@@ -1,0 +1,30 @@
+"""tx.rollback."""
+
+from __future__ import annotations
+
+from harness.amqp0_9_1.broken.deviations import changes, drops
+from harness.amqp0_9_1.broken.settling_faults import nobody_is_transacted
+from harness.amqp0_9_1.client.broker import Broker
+from harness.amqp0_9_1.client.outcomes import refused
+from harness.amqp0_9_1.peer.refusals import refuse
+from harness.amqp0_9_1.wire.vocabulary import NOT_ALLOWED, PRECONDITION_FAILED, Tx
+from scenarios.amqp0_9_1.tx.common import transacted
+from scenarios.registry import broken_by, scenario
+
+
+@scenario("0-9-1/tx.rollback.transacted")
+@broken_by("needs no Select", drops("tx.rollback: refuses a channel not transacted"))
+@broken_by(
+    "takes a transaction for one of the connection",
+    changes("tx.rollback: refuses a channel not transacted", condition=nobody_is_transacted),
+)
+@broken_by("says nothing", changes("tx.rollback: refuses a channel not transacted", answer=None))
+@broken_by(
+    "gives another code", changes("tx.rollback: refuses a channel not transacted", answer=refuse(NOT_ALLOWED))
+)
+def rollback_needs_a_transacted_channel(broker: Broker) -> None:
+    """Rollback is answered after Select; on a channel without it, it is refused, 406."""
+    transacted(broker).ask(Tx.Rollback())
+    channel = broker.channel()
+    channel.send(Tx.Rollback())
+    channel.expect(*refused(PRECONDITION_FAILED))

@@ -1,0 +1,41 @@
+"""2.1.2 Communication Endpoints: frames are cut out of a stream of octets."""
+
+from __future__ import annotations
+
+from harness.amqp1_0.broken.deviations import swaps
+from harness.amqp1_0.broken.faults import by_segments, whole_frames_of_segment
+from harness.amqp1_0.client.container import Container
+from harness.amqp1_0.client.outcomes import begun, header
+from harness.amqp1_0.client.session import the_begin
+from harness.amqp1_0.wire.frames import PROTOCOL_HEADER, amqp_frame
+from harness.amqp1_0.wire.performatives import Open
+from scenarios.registry import broken_by, scenario
+
+
+@scenario("1-0/2.1.2.byte-stream")
+@broken_by("forgets the part of a frame that a segment ends in", swaps(cut=by_segments))
+@broken_by("forgets the part of a frame behind a whole one", swaps(cut=whole_frames_of_segment))
+def segments_have_no_meaning(container: Container) -> None:
+    """Header and open are answered alike in two writes, octet by octet, and in a single write.
+
+    The connections then serve: a begin is answered, on the first one octet by octet, on another one when half
+    of it came in one write with the open.
+    """
+    container.connection()
+    slow = container.secured()
+    slow.send(PROTOCOL_HEADER, slow.the_open(), by=1)
+    slow.expect(header())
+    slow.expect(Open)
+    slow.send(the_begin(), by=1)
+    slow.expect(begun(0))
+    whole = container.secured()
+    whole.send(PROTOCOL_HEADER, whole.the_open())
+    whole.expect(header())
+    whole.expect(Open)
+    whole.goes_on()
+    torn, begin = container.secured(), amqp_frame(0, the_begin()).encode()
+    torn.send(PROTOCOL_HEADER, torn.the_open(), begin[:10])
+    torn.expect(header())
+    torn.expect(Open)
+    torn.send(begin[10:])
+    torn.expect(begun(0))

@@ -1,0 +1,62 @@
+"""2.8.14 Error: its form, and the conditions there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+from harness.amqp1_0.broken.deviations import Interposer, rewrites
+from harness.amqp1_0.client.link import Passage, performatives
+from harness.amqp1_0.client.outcomes import ENDINGS
+from harness.amqp1_0.wire.composites import choices
+from harness.amqp1_0.wire.definitions import departures_of_error, is_error
+from harness.amqp1_0.wire.generated import GRAMMAR
+from harness.amqp1_0.wire.performatives import Close, Error
+from harness.amqp1_0.wire.types import As, Described, Map, Symbol, Ulong
+from harness.play.context import Sighting
+from scenarios.amqp1_0.performatives.s2_7_1_open import carries
+from scenarios.registry import broken_by, watch
+from spec.readers.amqp1_0 import Restricted
+
+LISTED: Final = {
+    str(value)
+    for kind in GRAMMAR.providing("error-condition")
+    if isinstance(kind, Restricted)
+    for value in choices(kind.name).values()
+}
+"""The conditions of section 2.8."""
+OTHER_PARTS: Final = ("amqp:transaction:",)
+"""How conditions begin that other parts of the standard define."""
+
+
+def errs(by: Callable[[Error], Any]) -> Interposer:
+    """A peer that has another error in its closes."""
+    return rewrites(Close, when=carries("error"), error=by)
+
+
+@watch("1-0/2.8.14.error-well-formed", during="1-0/2.8.15.decode-error")
+@broken_by("has no condition", errs(lambda error: error.replace(condition=None)))
+@broken_by("has a string for a condition", errs(lambda error: error.replace(condition=As(0xA1, "why"))))
+@broken_by("has a number for a description", errs(lambda error: error.replace(description=As(0x54, 1))))
+@broken_by("says more than an error holds", errs(lambda error: error.sent_as(unknown=("more",))))
+@broken_by("errs in a map", errs(lambda _: Described(Ulong(Error.spec.code), Map())))
+def every_error_is_as_defined(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+    """Every error of the run is a list of a symbol, a string and a map, of which the symbol is there."""
+    for at, _, said in performatives(transcript):
+        if isinstance(said, ENDINGS) and is_error(said.error):
+            wrong = "; ".join(departures_of_error(said.error))
+            yield Sighting(not wrong, f"error of a {said.type_name} at {at:.4f} s: {wrong or 'as defined'}")
+
+
+@watch("1-0/2.8.14.condition-known", during="1-0/2.8.15.decode-error")
+@broken_by("has a condition nobody knows", errs(lambda error: error.replace(condition="amqp:no-idea")))
+@broken_by("misspells a condition", errs(lambda error: error.replace(condition="amqp:framing-error")))
+def every_condition_is_listed_or_of_another_name(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+    """The condition of every close of the run is in section 2.8, or does not begin with amqp:."""
+    for at, _, said in performatives(transcript):
+        if isinstance(said, Close) and isinstance(said.error, Error):
+            condition = said.error.condition
+            if isinstance(condition, Symbol):
+                known = condition in LISTED or condition.startswith(OTHER_PARTS)
+                own = not condition.startswith("amqp:")
+                yield Sighting(known or own, f"close at {at:.4f} s: {condition[:80]!r}")

@@ -1,0 +1,29 @@
+"""2.8.16 Connection Error: the condition that fits octets which are no frame."""
+
+from __future__ import annotations
+
+from harness.amqp1_0.broken.deviations import changes, drops, ends_stream, ignores_garbage, rewrites
+from harness.amqp1_0.client.container import Container
+from harness.amqp1_0.client.outcomes import Refusal, refused
+from harness.amqp1_0.peer.refusals import refuse
+from harness.amqp1_0.wire.frames import RawFrame, empty_frame
+from harness.amqp1_0.wire.performatives import AmqpError, Close, ConnectionError_
+from scenarios.registry import broken_by, scenario
+
+MALFORMED = "frame: refuses a header that cannot be"
+
+
+@scenario("1-0/2.8.16.framing-error")
+@broken_by("passes over it", drops(MALFORMED))
+@broken_by("does not hear it", ignores_garbage())
+@broken_by("gives another condition", changes(MALFORMED, answer=refuse(AmqpError.NOT_FOUND)))
+@broken_by("gives no reason", rewrites(Close, error=None))
+@broken_by("ends the stream without a close", ends_stream(Close))
+def impossible_frame_header_is_a_framing_error(container: Container) -> None:
+    """A frame header with a SIZE of 4, and one with a DOFF of 1, are answered by framing-error."""
+    for header in (RawFrame(size=4), RawFrame(doff=1)):
+        connection = container.connection()
+        connection.send(empty_frame())
+        connection.fence()
+        connection.send(header)
+        connection.gives_up(*refused(Refusal.CONDITION, ConnectionError_.FRAMING_ERROR))

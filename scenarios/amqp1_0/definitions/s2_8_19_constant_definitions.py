@@ -1,0 +1,104 @@
+"""2.8.19 Constant Definitions: TLS on its own port, and the smallest maximum of a frame's size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import zip_longest
+
+from harness.amqp1_0.broken.deviations import (
+    Interposed,
+    drops,
+    forwards,
+    ignores,
+    ignores_garbage,
+    rewrites,
+    swaps,
+)
+from harness.amqp1_0.client.container import Container
+from harness.amqp1_0.client.link import Passage, performatives
+from harness.amqp1_0.client.outcomes import Refusal, goes_on, refused
+from harness.amqp1_0.wire.frames import MIN_MAX_FRAME_SIZE, PROTOCOL_HEADER, SASL_HEADER
+from harness.amqp1_0.wire.performatives import Close, Open
+from harness.peers.peer import PeerConnection
+from harness.play.context import Sighting
+from harness.wire.tls import is_tls
+from harness.wire.transport import End
+from scenarios.amqp1_0.performatives.s2_7_1_limits import TALKATIVE, largest_frame
+from scenarios.registry import broken_by, scenario, watch
+
+TOO_SMALL = (MIN_MAX_FRAME_SIZE - 1, 0)
+TAKEN_FOR_512 = "frames of 512 octets are accepted by all: that may be taken for what was meant"
+
+
+def wants_a_header(connection: PeerConnection) -> PeerConnection:
+    """The port for TLS is like the plain one: who begins otherwise is told the header that is wanted."""
+    return connection
+
+
+def waits_for_a_header(connection: PeerConnection) -> PeerConnection:
+    """Nothing that is no protocol header is taken notice of on the port for TLS."""
+    return Interposed(ignores_garbage(), connection)
+
+
+@scenario("1-0/2.8.19.tls-before-header", needs={"secure-port"})
+@broken_by("answers a ClientHello by the header it wants", swaps(secured=wants_a_header))
+@broken_by("waits for a header before TLS", swaps(secured=waits_for_a_header))
+def tls_needs_no_header_before_it(container: Container) -> None:
+    """A ClientHello is the first that is sent to the port for TLS: TLS answers it, with AMQP inside."""
+    plain = container.connection()
+    seen = container.hello()
+    plain.judge("an answer of TLS to the ClientHello", answer_name(seen), is_tls(seen))
+    container.behind_tls().exchange_headers(SASL_HEADER if container.layers.sasl else PROTOCOL_HEADER)
+
+
+def answer_name(seen: bytes | End | None) -> str:
+    """What answered a ClientHello instead of TLS, by a name that is the same in every run."""
+    if isinstance(seen, bytes):
+        return "a protocol header" if seen.startswith(PROTOCOL_HEADER[:4]) else "octets that are no TLS"
+    return "silence" if seen is None else f"the end of the stream ({seen.value})"
+
+
+@watch("1-0/2.8.19.minimum-frame-size-stated", during="1-0/2.8.19.minimum-frame-size-refused")
+@broken_by("states one octet less", rewrites(Open, max_frame_size=MIN_MAX_FRAME_SIZE - 1))
+@broken_by("accepts nothing", rewrites(Open, max_frame_size=0))
+def every_open_states_512_octets_or_more(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+    """The max-frame-size of every open of the run is at least 512, or absent.
+
+    An open that a close with an error follows at once agrees on nothing.
+    """
+    said = [(at, each) for at, _, each in performatives(transcript)]
+    for (at, opening), (_, behind) in zip_longest(said, said[1:], fillvalue=(0.0, None)):
+        refusing = isinstance(behind, Close) and behind.error is not None
+        if isinstance(opening, Open) and isinstance(opening.max_frame_size, int) and not refusing:
+            stated = opening.max_frame_size
+            yield Sighting(stated >= MIN_MAX_FRAME_SIZE, f"open at {at:.4f} s: max-frame-size {stated}")
+
+
+def is_too_small(opening: Open) -> bool:
+    """Whether it states less than the minimum."""
+    return opening.max_frame_size < MIN_MAX_FRAME_SIZE
+
+
+def is_zero(opening: Open) -> bool:
+    """Whether it accepts no octet."""
+    return opening.max_frame_size == 0
+
+
+@scenario("1-0/2.8.19.minimum-frame-size-refused", slow=True)
+@broken_by("takes it for 512", drops("open: refuses a max-frame-size below 512"))
+@broken_by("says nothing at all", ignores(Open, when=is_too_small))
+@broken_by("has much to say of it", rewrites(Close, error=TALKATIVE))
+@broken_by("gives no reason", rewrites(Close, error=None))
+@broken_by("takes zero for no limit", forwards(Open, when=is_zero, max_frame_size=None))
+def frame_size_below_the_minimum_is_refused(container: Container) -> None:
+    """An open with a max-frame-size of 511, and one of 0, is refused, or taken for one with 512."""
+    container.connection(max_frame_size=MIN_MAX_FRAME_SIZE).fence()
+    both = [container.negotiated() for _ in TOO_SMALL]
+    # Both are sent first: a server may let some seconds pass before it ends a stream.
+    for greedy, stated in zip(both, TOO_SMALL, strict=True):
+        greedy.send(greedy.the_open(max_frame_size=stated))
+    for greedy in both:
+        greedy.refuses(*refused(Refusal.OPENING), goes_on().under(TAKEN_FOR_512))
+        greedy.judge(
+            "frames of at most 512 octets", "a larger frame", largest_frame(greedy) <= MIN_MAX_FRAME_SIZE
+        )

@@ -1,0 +1,1 @@
+"""Checks of section 2.7, the performatives."""

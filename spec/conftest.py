@@ -1,0 +1,14 @@
+"""What tests of the documents share."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from spec.catalogue import DOCUMENTS
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A copy of the documents that a test may damage."""
+    return Path(shutil.copytree(DOCUMENTS, tmp_path / "documents"))

@@ -1,0 +1,1 @@
+"""Read the documents: XML, texts of pages, descriptions, our own XML about what is not copied."""

@@ -1,0 +1,245 @@
+"""The grammar of AMQP 0-9-1 (classes, methods, fields, domains, constants) as typed data.
+
+Everything here is read from the XML; nothing that stands in the document is typed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+
+from lxml import etree
+
+from spec.readers.xml import DocumentError, parse, text_of
+
+DOCUMENT = Path(__file__).parents[1] / "documents" / "amqp0-9-1.xml"
+
+
+@dataclass(frozen=True, slots=True)
+class Assert:
+    """A constraint on a value: `check` is length, regexp, notnull or le (then against a field)."""
+
+    check: str
+    value: str | None
+    method: str | None
+    field: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """A named type: `type` is one of the elementary domains (bit, octet, …, table)."""
+
+    name: str
+    type: str
+    label: str
+    doc: str
+    asserts: tuple[Assert, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """An argument of a method or a property of a content class.
+
+    `type` is elementary; `asserts` are the field's own and its domain's.
+    """
+
+    name: str
+    domain: str
+    type: str
+    label: str
+    doc: str
+    reserved: bool
+    asserts: tuple[Assert, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method: `responses` are names in the same class, `chassis` maps a role to its duty (MUST, MAY)."""
+
+    class_name: str
+    class_index: int
+    name: str
+    index: int
+    synchronous: bool
+    content: bool
+    deprecated: bool
+    label: str
+    doc: str
+    responses: tuple[str, ...]
+    chassis: Mapping[str, str]
+    fields: tuple[Field, ...]
+
+    @property
+    def full_name(self) -> str:
+        """Class and method, as the document writes it: `queue.declare-ok`."""
+        return f"{self.class_name}.{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Class:
+    """A class with its methods; `properties` are those of its content, in flag order."""
+
+    name: str
+    index: int
+    handler: str
+    label: str
+    doc: str
+    grammar: str
+    chassis: Mapping[str, str]
+    properties: tuple[Field, ...]
+    methods: tuple[Method, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A constant; `error_class` is soft-error (channel), hard-error (connection) or None."""
+
+    name: str
+    value: int
+    error_class: str | None
+    doc: str
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """The whole document except its rules."""
+
+    major: int
+    minor: int
+    revision: int
+    port: int
+    constants: tuple[Constant, ...]
+    domains: tuple[Domain, ...]
+    classes: tuple[Class, ...]
+
+    @cached_property
+    def methods(self) -> Mapping[str, Method]:
+        """Every method by its full name."""
+        return {method.full_name: method for each in self.classes for method in each.methods}
+
+    @cached_property
+    def values(self) -> Mapping[str, int]:
+        """Every constant's value by its name."""
+        return {constant.name: constant.value for constant in self.constants}
+
+
+@cache
+def grammar(path: Path = DOCUMENT) -> Grammar:
+    """Read the grammar out of the XML at `path`.
+
+    Raises DocumentError naming the file and the element when something the grammar needs is missing.
+    """
+    root = parse(path)
+    try:
+        return _grammar(root)
+    except (KeyError, ValueError) as failure:
+        raise DocumentError(f"{path}: not an AMQP 0-9-1 definition: {failure}") from failure
+
+
+def _grammar(root: etree._Element) -> Grammar:
+    if root.tag != "amqp":
+        raise ValueError(f"the root element is <{root.tag}>, not <amqp>")
+    domains = {each.name: each for each in map(_domain, root.findall("domain"))}
+    return Grammar(
+        major=int(_attribute(root, "major")),
+        minor=int(_attribute(root, "minor")),
+        revision=int(_attribute(root, "revision")),
+        port=int(_attribute(root, "port")),
+        constants=tuple(map(_constant, root.findall("constant"))),
+        domains=tuple(domains.values()),
+        classes=tuple(_class(element, domains) for element in root.findall("class")),
+    )
+
+
+def _attribute(element: etree._Element, name: str) -> str:
+    value = element.get(name)
+    if value is None:
+        known = element.get("name")
+        raise ValueError(f"<{element.tag}{f' name={known!r}' if known else ''}> lacks the attribute {name!r}")
+    return value
+
+
+def _plain_doc(element: etree._Element) -> str:
+    return " ".join(text_of(doc) for doc in element.findall("doc") if doc.get("type") is None)
+
+
+def _constant(element: etree._Element) -> Constant:
+    return Constant(
+        _attribute(element, "name"),
+        int(_attribute(element, "value")),
+        element.get("class"),
+        _plain_doc(element),
+    )
+
+
+def _asserts(element: etree._Element) -> tuple[Assert, ...]:
+    return tuple(
+        Assert(_attribute(each, "check"), each.get("value"), each.get("method"), each.get("field"))
+        for each in element.findall("assert")
+    )
+
+
+def _domain(element: etree._Element) -> Domain:
+    return Domain(
+        _attribute(element, "name"),
+        _attribute(element, "type"),
+        element.get("label", ""),
+        _plain_doc(element),
+        _asserts(element),
+    )
+
+
+def _field(element: etree._Element, domains: Mapping[str, Domain]) -> Field:
+    name = _attribute(element, "name")
+    # Reserved fields carry the elementary type directly, as attribute `type`.
+    domain_name = element.get("domain") or _attribute(element, "type")
+    if domain_name not in domains:
+        raise ValueError(f"<field name={name!r}> is of the unknown domain {domain_name!r}")
+    domain = domains[domain_name]
+    return Field(
+        name=name,
+        domain=domain_name,
+        type=domain.type,
+        label=element.get("label", ""),
+        doc=_plain_doc(element),
+        reserved=element.get("reserved") == "1",
+        asserts=_asserts(element) + domain.asserts,
+    )
+
+
+def _chassis(element: etree._Element) -> dict[str, str]:
+    return {_attribute(each, "name"): _attribute(each, "implement") for each in element.findall("chassis")}
+
+
+def _method(element: etree._Element, owner: etree._Element, domains: Mapping[str, Domain]) -> Method:
+    return Method(
+        class_name=_attribute(owner, "name"),
+        class_index=int(_attribute(owner, "index")),
+        name=_attribute(element, "name"),
+        index=int(_attribute(element, "index")),
+        synchronous=element.get("synchronous") == "1",
+        content=element.get("content") == "1",
+        deprecated=element.get("deprecated") == "1",
+        label=element.get("label", ""),
+        doc=_plain_doc(element),
+        responses=tuple(_attribute(each, "name") for each in element.findall("response")),
+        chassis=_chassis(element),
+        fields=tuple(_field(each, domains) for each in element.findall("field")),
+    )
+
+
+def _class(element: etree._Element, domains: Mapping[str, Domain]) -> Class:
+    grammar_doc = next((text_of(doc) for doc in element.findall("doc") if doc.get("type") == "grammar"), "")
+    return Class(
+        name=_attribute(element, "name"),
+        index=int(_attribute(element, "index")),
+        handler=_attribute(element, "handler"),
+        label=element.get("label", ""),
+        doc=_plain_doc(element),
+        grammar=grammar_doc,
+        chassis=_chassis(element),
+        properties=tuple(_field(each, domains) for each in element.findall("field")),
+        methods=tuple(_method(each, element, domains) for each in element.findall("method")),
+    )

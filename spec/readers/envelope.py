@@ -1,0 +1,115 @@
+"""The rules of a document that is not copied: in our words, tied to its sentences by line and hash.
+
+The file is XML in the shape of `documents/envelope.rng`, which is also what checks it. Its root names the
+document that is judged: title, revision, the file name of its text and the SHA-256 of that text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from lxml import etree
+
+from spec.annotations import cited
+from spec.readers.xml import DocumentError, parse, text_of
+from spec.rules import Claim, Level, Party, Place, Rule, Testability
+
+SCHEMA = Path(__file__).parents[1] / "documents" / "envelope.rng"
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """One document's rules and what the document is: `text` is the name of the file they were read from."""
+
+    title: str
+    revision: str
+    text: str
+    sha256: str
+    rules: tuple[Rule, ...]
+
+
+def envelope(path: Path, prefix: str) -> Envelope:
+    """Read the rules in the file at `path`, in its order; `prefix` opens their identities.
+
+    Raises DocumentError, with the line, when the file breaks its schema or is of another prefix, when two
+    rules have the same identity, when a rule lacks the reason it needs or refers to a rule that is none.
+    """
+    root = parse(path)
+    schema = _schema()
+    if not schema.validate(root):
+        fault = schema.error_log[0]
+        raise DocumentError(f"{path}:{fault.line}: {fault.message}")
+    about = {str(name): str(value) for name, value in root.attrib.items()}
+    if about["prefix"] != prefix:
+        raise DocumentError(f"{path}:1: is of the prefix {about['prefix']}, not {prefix}")
+    rules: dict[str, Rule] = {}
+    for element in root.findall("rule"):
+        rule = _rule(prefix, element)
+        if rule.id in rules:
+            raise DocumentError(f"{path}:{element.sourceline}: two rules are called {rule.id}")
+        rules[rule.id] = rule
+    for fault in _faults(rules):
+        raise DocumentError(f"{path}: {fault}")
+    return Envelope(about["title"], about["revision"], about["text"], about["sha256"], tuple(rules.values()))
+
+
+@cache
+def _schema() -> etree.RelaxNG:
+    return etree.RelaxNG(etree.parse(SCHEMA))
+
+
+def _rule(prefix: str, element: etree._Element) -> Rule:
+    said = {str(name): str(value) for name, value in element.attrib.items()}
+    docs = {doc.get("type", ""): text_of(doc) for doc in element.findall("doc")}
+    first = Claim(said["section"], int(said["line"]), said["sha256"])
+    return Rule(
+        id=f"{prefix}/{first.section}.{said['name']}",
+        document=prefix,
+        name=said["name"],
+        section=first.section,
+        place=Place((("section", first.section), ("rule", said["name"])), 0, first.line),
+        text=docs[""],
+        scenario=docs["scenario"],
+        scenario_is_ours=True,
+        on_failure=said.get("on-failure"),
+        level=Level(said["level"]),
+        binds=Party(said["binds"]),
+        judged=Party(said["judged"]),
+        testability=Testability(said["testability"]),
+        reason=docs.get("reason", ""),
+        reading=docs.get("reading", ""),
+        claims=(first, *map(_claim, element.findall("also"))),
+        related=tuple(said.get("see", "").split()),
+    )
+
+
+def _claim(element: etree._Element) -> Claim:
+    return Claim(element.get("section", ""), int(element.get("line", "0")), element.get("sha256", ""))
+
+
+def _faults(rules: Mapping[str, Rule]) -> Iterator[str]:
+    """What the schema cannot see, one sentence each."""
+    for rule in rules.values():
+        cause = _needs_reason(rule)
+        if cause and not rule.reason:
+            yield f"[{rule.id}] needs a reason, because {cause}."
+        for identity in cited(f"{rule.reason} {rule.reading}", rule.document):
+            if identity not in rules:
+                yield f"[{rule.id}] refers to {identity}, which is no rule."
+        if len(set(rule.claims)) != len(rule.claims):
+            yield f"[{rule.id}] claims the same sentence twice."
+        if len({rule.id, *rule.related}) != len(rule.related) + 1:
+            yield f"[{rule.id}] sees a rule twice, or itself."
+
+
+def _needs_reason(rule: Rule) -> str | None:
+    """Why a rule has to be argued; that its level is not its sentence's keyword's is seen with the ledger."""
+    if rule.testability in (Testability.UNTESTABLE, Testability.CLIENT):
+        return f"its testability is {str(rule.testability)!r}"
+    # A sentence that binds the peer binds the server with it.
+    if rule.judged != rule.binds and rule.binds != Party.PEER:
+        return f"it binds the {rule.binds} but the {rule.judged} is judged"
+    return None
