@@ -47,15 +47,15 @@ fuzz: $(READY)
 	@$(BIN)/python -c 'import atheris' 2>/dev/null || $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[fuzz]'
 	@$(BIN)/python -m harness.amqp0_9_1.trials.fuzz --seconds $$(($(SECONDS) * 2 / 5))
 	@$(BIN)/python -m harness.amqp1_0.trials.fuzz --seconds $$(($(SECONDS) * 2 / 5))
-	@$(BIN)/python -m conformance.proof.fuzz --seconds $$(($(SECONDS) / 5))
+	@$(BIN)/python -m conformance.trials.fuzz --seconds $$(($(SECONDS) / 5))
 
 bench: bench-judging bench-warehouse
 
 bench-judging: $(READY)
-	@$(BIN)/python -m conformance.proof.benchmark $(JSON)
+	@$(BIN)/python -m conformance.trials.benchmark $(JSON)
 
 bench-warehouse: $(READY)
-	@$(BIN)/python -m reports.commands.benchmark $(if $(RUNS),--runs $(RUNS))
+	@$(BIN)/python -m reports.trials.benchmark $(if $(RUNS),--runs $(RUNS))
 
 clean:
 	rm -rf $(VENV) $(PLAIN) .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info

@@ -21,16 +21,6 @@ from harness.wire.journal import Breached, Event
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """A measurement beside a peer's, in microseconds for one call."""
-
-    what: str
-    ours: float
-    peer: str
-    theirs: float
-
-
-@dataclass(frozen=True, slots=True)
 class Banner:
     """What a target says of itself: product and version as it names them, and all it told.
 
@@ -100,10 +90,6 @@ class Dialect(Protocol):
         """Interposers that change nothing that matters, by name: none may change a verdict."""
         ...
 
-    def benchmarks(self) -> Iterator[Figure]:
-        """Our codec beside another one, measured now."""
-        ...
-
     def fakes(self) -> Mapping[str, object]:
         """Changes that put a peer which knows no rule in the reference peer's place, by what it does."""
         ...
@@ -147,7 +133,7 @@ def tried(
     return tries
 
 
-_DIALECTS = {"0-9-1": "harness.amqp0_9_1.dialect", "1-0": "harness.amqp1_0.dialect"}
+_HOMES = {"0-9-1": "harness.amqp0_9_1", "1-0": "harness.amqp1_0"}
 
 
 def protocol(document: str) -> str:
@@ -157,10 +143,14 @@ def protocol(document: str) -> str:
 
 def dialect(document: str) -> Dialect:
     """The dialect of the rules of a document, by its prefix. Raises KeyError for an unknown one."""
-    module = import_module(_DIALECTS[protocol(document)])
-    return module.DIALECT  # type: ignore[no-any-return]
+    return of(document, "dialect").DIALECT  # type: ignore[no-any-return]
+
+
+def of(document: str, module: str) -> Any:
+    """A module that every protocol has, by its name in the folder of the protocol. Raises as `dialect`."""
+    return import_module(f"{_HOMES[protocol(document)]}.{module}")
 
 
 def documents() -> tuple[str, ...]:
     """The prefixes of the documents whose protocol is spoken here."""
-    return tuple(_DIALECTS)
+    return tuple(_HOMES)

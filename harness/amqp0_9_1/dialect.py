@@ -18,7 +18,6 @@ from harness.amqp0_9_1.client.outcomes import HeaderReceived, code, signature
 from harness.amqp0_9_1.client.promises import LOOKS
 from harness.amqp0_9_1.peer import DEFAULT, TABLES, Peer
 from harness.amqp0_9_1.peer.policy import Policy
-from harness.amqp0_9_1.trials.benchmark import figures
 from harness.amqp0_9_1.wire.annotate import annotate
 from harness.amqp0_9_1.wire.frames import PROTOCOL_HEADER, Frame, Garbage, Header
 from harness.amqp0_9_1.wire.vocabulary import (
@@ -31,7 +30,7 @@ from harness.amqp0_9_1.wire.vocabulary import (
     Connection,
     Queue,
 )
-from harness.dialect import Banner, Figure, tried
+from harness.dialect import Banner, tried
 from harness.dialect import Look as Tried
 from harness.peers.deviation import Mutant
 from harness.peers.footprint import observed
@@ -137,10 +136,6 @@ class Amqp091:
     def harmless(self) -> Mapping[str, Interposer]:
         """Interposers that change nothing that matters, by name."""
         return HARMLESS
-
-    def benchmarks(self) -> Iterator[Figure]:
-        """Our codec beside pamqp."""
-        return figures()
 
     def fakes(self) -> Mapping[str, object]:
         """Peers that know no rule at all."""

@@ -20,12 +20,11 @@ from harness.amqp1_0.client.container import Container, Layers
 from harness.amqp1_0.client.leniency import STEPS, barrier
 from harness.amqp1_0.client.promises import LOOKS
 from harness.amqp1_0.peer import DEFAULT, TABLES, Peer, Policy
-from harness.amqp1_0.trials.benchmark import figures
 from harness.amqp1_0.wire.annotate import annotate
 from harness.amqp1_0.wire.frames import PROTOCOL_HEADER, Header
 from harness.amqp1_0.wire.performatives import Open
 from harness.amqp1_0.wire.types import Map
-from harness.dialect import Banner, Figure, tried
+from harness.dialect import Banner, tried
 from harness.dialect import Look as Tried
 from harness.peers.deviation import Mutant
 from harness.peers.footprint import observed
@@ -146,10 +145,6 @@ class Amqp10:
     def harmless(self) -> Mapping[str, Interposer]:
         """Interposers that change nothing that matters, by name."""
         return HARMLESS
-
-    def benchmarks(self) -> Iterator[Figure]:
-        """Our codec beside Qpid Proton's."""
-        return figures()
 
     def fakes(self) -> Mapping[str, object]:
         """Peers that know no rule at all."""

@@ -1,67 +1,160 @@
-"""The house: imports run one way, and the protocol stays below the runner."""
+"""The house: imports run one way and in no circle, and what protocols share knows none of them."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 ORDER = ["spec", "harness", "scenarios", "conformance", "reports"]
-PROTOCOLS = tuple(f"{package}.{protocol}" for package in ORDER[:3] for protocol in ("amqp0_9_1", "amqp1_0"))
+PROTOCOLS = ("amqp0_9_1", "amqp1_0")
+ROOM = 16
+"""So many modules may stand in one folder, `__init__` left out."""
+TOLD = {"conformance.evidence", "conformance.gate", "conformance.render"}
+"""What the reports need of a run: what it kept, what it came to, how that is told."""
+COMMANDS = {
+    "reports.commands.cli": {"conformance.commands.cli", "conformance.several.sides"},
+    "reports.commands.certify": {"conformance.commands.run", "conformance.several.parent"},
+}
+"""Who hangs on the same command line."""
 
 
-def modules(package: str) -> Iterator[Path]:
-    return (path for path in (ROOT / package).rglob("*.py") if "tests" not in path.parts)
+def imported(path: Path, known: frozenset[str] | None = None) -> set[str]:
+    """What a module imports, also where only types are checked: modules, and names with their module.
 
-
-def imported(path: Path) -> set[str]:
+    Where modules are `known`, only those.
+    """
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
-    return found
+            full = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= full if known is None else full & known
+            if known is None or not full <= known:
+                found.add(node.module)
+    return found if known is None else found & known
 
 
-@pytest.mark.parametrize("package", ORDER)
-def test_nothing_imports_upward(package: str) -> None:
-    above = ORDER[ORDER.index(package) + 1 :]
-    wrong = [
-        f"{path.relative_to(ROOT)} imports {name}"
-        for path in modules(package)
-        for name in imported(path)
-        if name.partition(".")[0] in above
-    ]
-    assert wrong == []
+def modules() -> dict[str, Path]:
+    """The modules of the house by name, tests left out."""
+    paths = [path for package in ORDER for path in (ROOT / package).rglob("*.py")]
+    return {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in paths
+        if "tests" not in path.parts and path.name != "conftest.py"
+    }
 
 
-@pytest.mark.parametrize("package", ["conformance", "reports"])
-def test_the_runner_knows_no_protocol(package: str) -> None:
-    wrong = [
-        f"{path.relative_to(ROOT)} imports {name}"
-        for path in modules(package)
-        for name in imported(path)
-        if name.startswith(PROTOCOLS)
-    ]
-    assert wrong == []
+MODULES = modules()
+IMPORTS = {name: imported(path, frozenset(MODULES)) for name, path in MODULES.items()}
 
 
-def test_the_checks_above_would_see_an_import(tmp_path: Path) -> None:
+def package(module: str) -> str:
+    return module.partition(".")[0]
+
+
+def protocol(module: str) -> str | None:
+    """The protocol a module is about, or None where protocols share it."""
+    return next((each for each in module.split(".")[1:2] if each in PROTOCOLS), None)
+
+
+def is_told(module: str) -> bool:
+    return ".".join(module.split(".")[:2]) in TOLD
+
+
+def upward(importer: str, module: str) -> bool:
+    return ORDER.index(package(module)) > ORDER.index(package(importer))
+
+
+def to_a_protocol(importer: str, module: str) -> bool:
+    return package(importer) != "spec" and protocol(importer) is None and protocol(module) is not None
+
+
+def to_another_protocol(importer: str, module: str) -> bool:
+    return None not in (protocol(importer), protocol(module)) and protocol(importer) != protocol(module)
+
+
+def to_more_than_is_told(importer: str, module: str) -> bool:
+    inside = package(importer) == "reports" and package(module) == "conformance" and "." in module
+    return inside and not is_told(module) and module not in COMMANDS.get(importer, set())
+
+
+def to_a_trial(importer: str, module: str) -> bool:
+    return "trials" in module.split(".") and "trials" not in importer.split(".")
+
+
+RULES: list[Callable[[str, str], bool]] = [
+    upward,
+    to_a_protocol,
+    to_another_protocol,
+    to_more_than_is_told,
+    to_a_trial,
+]
+
+
+@pytest.mark.parametrize("wrong", RULES)
+def test_nothing_is_imported(wrong: Callable[[str, str], bool]) -> None:
+    found = [(name, each) for name, imports in IMPORTS.items() for each in imports if wrong(name, each)]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "importer", "module"),
+    [
+        (upward, "harness.play.link", "conformance.engine.judge"),
+        (to_a_protocol, "harness.trials.hostile", "harness.amqp0_9_1.wire.frames"),
+        (to_a_protocol, "conformance.engine.judge", "scenarios.amqp1_0"),
+        (to_another_protocol, "scenarios.amqp1_0.connections", "harness.amqp0_9_1.wire.frames"),
+        (to_more_than_is_told, "reports.model.rows", "conformance.engine.judge"),
+        (to_a_trial, "harness.amqp0_9_1.dialect", "harness.amqp0_9_1.trials.benchmark"),
+    ],
+)
+def test_each_of_these_would_be_seen(wrong: Callable[[str, str], bool], importer: str, module: str) -> None:
+    assert wrong(importer, module)
+
+
+def test_imports_are_found(tmp_path: Path) -> None:
     example = tmp_path / "example.py"
-    example.write_text("from conformance import judge\nimport harness.amqp0_9_1.peer\n")
-    assert {"conformance.engine.judge", "harness.amqp0_9_1.peer"} <= imported(example)
+    example.write_text(
+        "if TYPE_CHECKING:\n    from conformance.engine import judge\nimport harness.amqp0_9_1\n"
+    )
+    assert {"conformance.engine.judge", "harness.play"} <= imported(example)
 
 
-def test_reports_need_only_the_evidence_of_conformance() -> None:
-    evidence = {
-        "events", "kinds", "results", "verdicts", "run_folder", "gate", "explanation", "printable", "capture",
-    }  # fmt: skip
-    # they hang on the same command line
-    commands = {"cli.py": {"cli", "sides"}, "certify.py": {"running", "several"}}
-    for path in modules("reports"):
-        names = {name.split(".")[1] for name in imported(path) if name.startswith("conformance.")}
-        assert names <= evidence | commands.get(path.name, set()), path
+def test_no_imports_run_in_a_circle() -> None:
+    try:
+        TopologicalSorter(IMPORTS).prepare()
+    except CycleError as circle:
+        pytest.fail(" -> ".join(circle.args[1]), pytrace=False)
+
+
+def test_a_folder_is_taken_in_at_a_glance() -> None:
+    crowded = Counter(
+        path.parent.relative_to(ROOT) for path in MODULES.values() if path.name != "__init__.py"
+    )
+    assert {str(folder): count for folder, count in Counter(folders).items() if count > ROOM} == {}
+
+
+def rows() -> Iterator[tuple[str, ast.FunctionDef]]:
+    """The functions that rows of the reference peers are made of."""
+    for name, path in MODULES.items():
+        if ".peer." in name:
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.FunctionDef):
+                    yield name, node
+
+
+def test_the_rows_of_the_peers_are_typed() -> None:
+    loose = [
+        f"{name}.{function.name}"
+        for name, function in rows()
+        for each in [*function.args.args, *function.args.kwonlyargs]
+        if each.annotation is not None and "Any" in ast.unparse(each.annotation)
+    ]
+    assert loose == []

@@ -20,13 +20,14 @@ from conformance.evidence.room import Room
 from conformance.evidence.stream import EventWriter, Judged, State, read, verify
 from conformance.evidence.verdicts import Verdict
 from conformance.tests.commands import Command, command_line, environment
+from harness.amqp0_9_1.trials.hostile import HOSTILE, OPENED
 from harness.dialect import dialect, protocol
 from harness.peers.peer import PeerServer
 from harness.peers.serve import TcpPeer
 from harness.play.context import Patience
 from harness.targets.embedded import EmbeddedTarget
 from harness.targets.target import Target
-from harness.trials.hostile import HOSTILE, OPENED, Cutting, Died, Dying, Harming, Tls
+from harness.trials.hostile import Cutting, Died, Dying, Harming, Tls
 from harness.wire.transport import End, MemoryTransport, Transport, Unreachable, VirtualClock
 from scenarios.registry import checks
 from spec.catalogue import catalogue

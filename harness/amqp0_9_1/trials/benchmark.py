@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.frames import HEADER, ContentHeader, Frame, FrameReader, method_frame
 from harness.amqp0_9_1.wire.vocabulary import Basic, Connection, Queue
-from harness.dialect import Figure
+from harness.trials.benchmark import Figure
 
 REPEAT = 5
 NUMBER = 4000

@@ -10,7 +10,7 @@ from typing import Any
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.frames import Frame, FrameReader, amqp_frame
 from harness.amqp1_0.wire.performatives import Attach, Begin, Open, Role, Source, Target, Transfer
-from harness.dialect import Figure
+from harness.trials.benchmark import Figure
 
 REPEAT = 5
 NUMBER = 2000

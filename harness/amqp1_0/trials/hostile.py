@@ -25,9 +25,9 @@ from harness.amqp1_0.wire.frames import (
 from harness.amqp1_0.wire.generated import code_of
 from harness.amqp1_0.wire.performatives import Attach, Begin, Close, Flow, Open, Role, SaslChallenge, Transfer
 from harness.amqp1_0.wire.types import As
-from harness.trials import hostile, hostile_transport
+from harness.trials import hostile_transport
 from harness.trials.fuzz import Draws
-from harness.trials.hostile import PIECE, Hostile, for_ever, once
+from harness.trials.hostile import ANYWHERE, PIECE, Hostile, for_ever, once
 
 OPENED = b"\0\x53\x10"
 """What an honest peer's open begins with: behind it the handshake is done."""
@@ -82,9 +82,9 @@ _UNASKED = (
     amqp_frame(0, Attach("a-link", 0, Role.SENDER, initial_delivery_count=0)),
     _TRANSFER,
 )
-_SHARED = ("http", "silent", "garbage", "closes", "resets")
 
-HOSTILE: Mapping[str, Hostile] = {name: hostile.HOSTILE[name] for name in _SHARED} | {
+HOSTILE: Mapping[str, Hostile] = {
+    **ANYWHERE,
     "amqp-0-9-1": Hostile("speaks AMQP 0-9-1 only", once(b"AMQP\x00\x00\x09\x01"), ends="fin"),
     "drip": Hostile("says one octet per second", _drip, pace=1.0),
     "challenges": Hostile("challenges for ever", _challenges),

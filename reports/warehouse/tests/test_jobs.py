@@ -17,10 +17,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from conformance.evidence.verdicts import Verdict
 from conformance.gate.gate import Standing
-from reports.commands.benchmark import rows_scanned
 from reports.model.columns import FRAMES, RUNS, TABLES, VERDICTS
 from reports.model.findings import Build, Finding
 from reports.tests.samples import make_run
+from reports.trials.benchmark import rows_scanned
 from reports.warehouse.jobs import HISTORY, columns, exchanges, findings, flakiness, frames_of, of_builds
 
 PASS, FAIL, WARN, NOT_RUN = Verdict.PASS, Verdict.FAIL, Verdict.WARN, Verdict.NOT_RUN

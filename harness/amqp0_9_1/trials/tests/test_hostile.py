@@ -7,6 +7,7 @@ import pytest
 from harness.amqp0_9_1.client.link import Link
 from harness.amqp0_9_1.client.outcomes import Received, Silence
 from harness.amqp0_9_1.client.tests.test_client import Kept, Script
+from harness.amqp0_9_1.trials.hostile import HOSTILE
 from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.field_tables import DecodeError
 from harness.amqp0_9_1.wire.frames import HEARTBEAT, Frame, FrameReader, method_frame
@@ -16,7 +17,7 @@ from harness.play import link as bounds
 from harness.play.context import Context, Deadline
 from harness.play.expect import OverBudget
 from harness.targets.embedded import EmbeddedTarget
-from harness.trials.hostile import AHEAD, HOSTILE, Harming
+from harness.trials.hostile import AHEAD, Harming
 from harness.wire.journal import Ended
 
 BEAT = Frame(HEARTBEAT, 0, b"").encode()

@@ -1,6 +1,6 @@
-"""What a warehouse of many runs costs: `python -m reports.commands.benchmark`.
+"""What a warehouse of many runs costs: `python -m reports.trials.benchmark`.
 
-Makes run folders (`reports.commands.benchmark_runs`), takes them in through the real ingest, and asks the
+Makes run folders (`reports.trials.benchmark_runs`), takes them in through the real ingest, and asks the
 questions of the commands, with half the runs and with all of them, so that the growth shows. Each question is
 asked three times: once to warm the virtual machine up, and of the other two the quicker counts.
 """
@@ -26,12 +26,12 @@ from rich.table import Table
 
 from reports.audit import audit_text, claims
 from reports.audit.audit import audit
-from reports.commands.benchmark_runs import CONNECTIONS, TARGETS, Generator, identity
 from reports.compare import comparison_text
 from reports.compare.comparison import compare
 from reports.compare.matrix import as_json, matrix
 from reports.model.columns import TABLES
 from reports.model.findings import Build
+from reports.trials.benchmark_runs import CONNECTIONS, TARGETS, Generator, identity
 from reports.warehouse.spark import session
 from scenarios.registry import checks
 

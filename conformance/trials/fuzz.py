@@ -1,6 +1,6 @@
 """Fuzz targets of the runner: everything it reads from files and users.
 
-`python -m conformance.proof.fuzz [NAME] [--seconds N]` runs them under atheris, see `harness.trials.fuzz`.
+`python -m conformance.trials.fuzz [NAME] [--seconds N]` runs them under atheris, see `harness.trials.fuzz`.
 """
 
 from __future__ import annotations
@@ -111,4 +111,4 @@ TARGETS: Mapping[str, Target] = {
 }
 
 if __name__ == "__main__":
-    sys.exit(main("conformance.proof.fuzz"))
+    sys.exit(main("conformance.trials.fuzz"))

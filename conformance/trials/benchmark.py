@@ -19,9 +19,11 @@ from rich.console import Console
 from rich.table import Table
 
 from conformance.proof.detection import judge_rule
-from harness.dialect import Figure, dialect
+from harness.dialect import dialect
 from harness.targets.embedded import EmbeddedTarget
 from harness.targets.named import known_targets, target
+from harness.trials.benchmark import Figure
+from harness.trials.benchmark import figures as codec
 from scenarios.registry import checks
 from spec.catalogue import catalogue
 
@@ -84,7 +86,7 @@ def main(path: str | None = None) -> None:
     told: dict[str, Any] = {"machine": platform.machine(), "python": platform.python_version()}
     console.print("codec, µs for one call (ours, theirs, factor)", style="bold")
     documents = [document.prefix for document in catalogue().documents]
-    beside: list[Figure] = [figure for each in documents for figure in dialect(each).benchmarks()]
+    beside: list[Figure] = [figure for each in documents for figure in codec(each)]
     table = Table(box=None)
     for figure in beside:
         factor = figure.theirs / figure.ours

@@ -16,7 +16,7 @@ from conformance.evidence.folder import RUN_FILE, read_run
 from conformance.evidence.kinds import EvidenceError, decode
 from conformance.evidence.stream import STREAM, State, verify
 from conformance.gate.baseline_file import BaselineError, load
-from conformance.proof.fuzz import ENTRY, INFO, LINE, RUN, TARGETS
+from conformance.trials.fuzz import ENTRY, INFO, LINE, RUN, TARGETS
 from harness.trials.fuzz import HARSH, Draws, damaged
 
 EXAMPLES = settings(derandomize=True, deadline=None, max_examples=100, database=None)

@@ -1,0 +1,1 @@
+"""Measure and fuzz the runner, for `make`. Nothing else imports it."""
