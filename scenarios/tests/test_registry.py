@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
-import scenarios.amqp0_9_1
+import scenarios
 from harness.play.context import RESTART
 from scenarios.registry import Scenario, Watch, checks
 
 SCENARIOS = [each for found in checks().scenarios.values() for each in found]
 WATCHES = [each for found in checks().watches.values() for each in found]
 CHECKS: list[Scenario | Watch] = [*SCENARIOS, *WATCHES]
-MODULES = sorted(Path(scenarios.amqp0_9_1.__path__[0]).glob("*.py"))
+HERE = Path(scenarios.__path__[0])
+MODULES = sorted(path for path in HERE.rglob("*.py") if "tests" not in path.parts)
 
 
 def test_every_check_says_what_it_judges() -> None:
@@ -34,7 +35,7 @@ def test_every_deviation_says_what_it_does_wrong_and_no_rule_has_one_twice() -> 
         assert len(said) == len(set(said)), rule
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(HERE)))
 def test_no_socket_sleep_time_out_or_swallowed_error_in_a_scenario(module: Path) -> None:
     tree = ast.parse(module.read_text())
     imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}

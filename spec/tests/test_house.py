@@ -121,9 +121,7 @@ def test_each_of_these_would_be_seen(wrong: Callable[[str, str], bool], importer
 
 def test_imports_are_found(tmp_path: Path) -> None:
     example = tmp_path / "example.py"
-    example.write_text(
-        "if TYPE_CHECKING:\n    from conformance.engine import judge\nimport harness.amqp0_9_1\n"
-    )
+    example.write_text("if TYPE_CHECKING:\n    from conformance.engine import judge\nimport harness.play\n")
     assert {"conformance.engine.judge", "harness.play"} <= imported(example)
 
 
@@ -135,9 +133,7 @@ def test_no_imports_run_in_a_circle() -> None:
 
 
 def test_a_folder_is_taken_in_at_a_glance() -> None:
-    crowded = Counter(
-        path.parent.relative_to(ROOT) for path in MODULES.values() if path.name != "__init__.py"
-    )
+    folders = [path.parent.relative_to(ROOT) for path in MODULES.values() if path.name != "__init__.py"]
     assert {str(folder): count for folder, count in Counter(folders).items() if count > ROOM} == {}
 
 

@@ -29,7 +29,7 @@ BROKEN = "0-9-1/queue.bind.exchange.exchange-existence"
 
 DEVIATING = f"""
 from conformance.commands.cli import main
-from harness import embedded
+from harness.targets import embedded
 from scenarios.registry import checks
 change = checks().deviations[{BROKEN!r}][0].change
 embedded.MODES["deviating"] = lambda: embedded.EmbeddedTarget(change)

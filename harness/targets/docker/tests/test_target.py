@@ -270,7 +270,7 @@ def test_the_engine_can_pause_and_kill_it(engine: docker.DockerClient) -> None:
 
 OWNING = """
 import sys
-from harness import container_custody
+from harness.targets.docker import custody as container_custody
 from harness.targets.docker.tests.containers import stub
 container_custody.RUN = sys.argv[1]
 one = stub()
