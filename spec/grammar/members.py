@@ -1,84 +1,174 @@
-"""What is true of single members of the families: why one cannot be judged, is stronger, or read otherwise.
+"""Which classes, methods, fields, constants and types belong to each family of rules, read from the XML.
 
-Each is found by its family and the name of its subject; what holds for a whole family stands with it, in
-`spec.grammar.families`.
+Only the types of field tables stand in no XML: they are those of the grammar in 4.2.1 of the text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
-from spec.grammar.sent import UNTOLD
+from spec.grammar.families import families
+from spec.readers.amqp0_9_1 import Assert, Class, Constant, Field, Grammar, Method
+from spec.rules import Level
 
-FLOW_OK = {
-    "channel.flow-ok": "It answers Channel.Flow, which a server sends when it likes, if ever: where nobody "
-    "awaits it, it is wrong already as it stands."
-}
-CLOSE_OK = {
-    "connection.close-ok": "Behind its own Close a server may end the socket in any case: whether it took "
-    "the method for Close-Ok, refused or discarded it cannot be told apart."
-}
-OUT_OF_REACH: Mapping[str, Mapping[str, str]] = {
-    "level": {
-        "no-consumers": "The code comes in basic.return, which closes nothing.",
-    },
-    "carries": UNTOLD,
-    "truncated": FLOW_OK,
-    "trailing": FLOW_OK | CLOSE_OK,
-    "unopened": FLOW_OK,
-    "channel-zero": FLOW_OK,
-}
-"""Why a rule of a family cannot be judged on a server after all: by the name of its subject."""
-
-STRONGER: Mapping[tuple[str, str], str] = {
-    (
-        "channel-zero",
-        "publish",
-    ): "The content comes with its method, and 4.2.6.1 says that a peer which receives a content frame on "
-    "channel zero MUST end the connection. What the server makes of a client's fault is judged.",
-}
-"""Why a rule is a MUST although its family is a SHOULD: by family and the name of the subject."""
-
-CONTESTED = frozenset("sUuilL")
-"""Tags of table types that implementations read otherwise than the grammar of 4.2.1."""
-DISPUTED = (
-    "Implementations give this tag another meaning than the grammar of 4.2.1 (s for a short integer, l "
-    "for a signed one, U for none at all), or know none of them: what the grammar says is judged, as strong "
-    "as SHOULD."
-)
-DISPUTED_READING = (
-    "Preferred: the value comes with the tag and the octets it was published with. That it comes under "
-    "another tag, or is refused because the tag means something else there, is legal and recorded. A message "
-    "that comes without the value, and none at all, is a miss."
-)
-
-SIGNS = (
-    "Implementations differ in the sign: values below 2^63 are judged. Preferred: the value comes with the "
-    "tag and the octets it was published with. The same value under the other of the two tags is legal, not "
-    "preferred; a refusal by Close with 501 or 502 is legal and recorded, as "
-    "0-9-1/prose/4.2.1.table-types-in-doubt has it. Another value, and none, is a miss."
-)
 UNPROVOKED = ("resource-error", "internal-error")
 """Reply codes that no client can cause at will: what a server cannot hold, and faults of its own."""
 
-READINGS: Mapping[tuple[str, str], str] = {
-    (
-        "implemented",
-        "recover",
-    ): "The grammar names no response, but there is a method recover-ok, and the text says "
-    "that it acknowledges recover: it is required.",
-    (
-        "implemented",
-        "reject",
-    ): "That a message rejected without requeue is discarded or dead-lettered is said "
-    "without a keyword: one that goes back to its queue is heard and a SHOULD missed. What stays with the "
-    "channel that rejected it was not heard: a miss.",
-    (
-        "table",
-        "decimal-value",
-    ): "The grammar has an unsigned number, the text a signed one: positive values are judged.",
-    ("table", "field-array"): "The grammar has an integer before the values; it counts octets, not values.",
-    ("table", "long-long-int"): SIGNS,
-    ("table", "long-long-uint"): SIGNS,
+NEWLY_NAMED = "queue.declare"
+"""The method in which a blank queue name has a significance of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableType:
+    """A type of values in field tables: its tag and its name in the grammar of 4.2.1."""
+
+    tag: str
+    name: str
+
+
+TABLE_TYPES = tuple(TableType(tag, name) for tag, name in families().types.items())
+
+_TABLE = families().by_key["table"]
+CONTESTED = frozenset(each.tag for each in TABLE_TYPES if _TABLE.of(each.name).level is not _TABLE.level)
+"""Tags of types that implementations read otherwise than the grammar: their rules are weaker."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a derived rule is about; what its family has no use for is None."""
+
+    content: Class | None = None
+    method: Method | None = None
+    field: Field | None = None
+    check: Assert | None = None
+    constant: Constant | None = None
+    type: TableType | None = None
+
+    @property
+    def path(self) -> tuple[tuple[str, str], ...]:
+        """The elements it stands in, from the root down."""
+        steps = {
+            "class": self.content,
+            "method": self.method,
+            "field": self.field,
+            "constant": self.constant,
+            "table": self.type,
+        }
+        return tuple((element, each.name) for element, each in steps.items() if each is not None)
+
+    @property
+    def full_name(self) -> str:
+        """Class, method and field, as families name their members."""
+        return ".".join(name for _, name in self.path)
+
+
+def serves(method: Method) -> bool:
+    """Whether a server has to do with a method that it receives."""
+    return "server" in method.chassis
+
+
+def from_server(method: Method) -> bool:
+    """Whether a server sends the method: a client has to do with it."""
+    return "client" in method.chassis
+
+
+def duty(method: Method, owner: Class, role: str) -> Level:
+    """The weaker of what class and method ask of a role; a method that is not for that role says nothing."""
+    asked = [each.chassis[role] for each in (owner, method) if role in each.chassis]
+    return max((Level(each.lower()) for each in asked), key=list(Level).index)
+
+
+def _methods(spec: Grammar, fits: Callable[[Method], bool]) -> Iterator[Subject]:
+    for owner in spec.classes:
+        yield from (Subject(owner, each) for each in owner.methods if fits(each))
+
+
+def _of_channels(method: Method) -> bool:
+    return method.class_name != "connection"
+
+
+def _lengthy(method: Method) -> Field | None:
+    """The first argument that carries a length of its own."""
+    return next((each for each in method.fields if each.type in ("shortstr", "longstr", "table")), None)
+
+
+def _with_field(spec: Grammar) -> Iterator[Subject]:
+    for each in _methods(spec, serves):
+        if each.method and (field := _lengthy(each.method)):
+            yield Subject(each.content, each.method, field)
+
+
+def _arguments(spec: Grammar, fits: Callable[[Method], bool]) -> Iterator[Subject]:
+    for each in _methods(spec, fits):
+        for field in each.method.fields if each.method else ():
+            yield Subject(each.content, each.method, field)
+
+
+def _asserted(spec: Grammar, fits: Callable[[Method], bool]) -> Iterator[Subject]:
+    for each in _arguments(spec, fits):
+        for check in each.field.asserts if each.field else ():
+            yield Subject(each.content, each.method, each.field, check)
+
+
+def _naming_a_queue(spec: Grammar) -> Iterator[Subject]:
+    taking = _arguments(spec, lambda method: serves(method) and method.full_name != NEWLY_NAMED)
+    return (each for each in taking if each.field and each.field.domain == "queue-name")
+
+
+def _bits(spec: Grammar) -> Iterator[Subject]:
+    return (each for each in _arguments(spec, serves) if each.field and each.field.type == "bit")
+
+
+def _properties(spec: Grammar) -> Iterator[Subject]:
+    for owner in spec.classes:
+        yield from (Subject(owner, field=field) for field in owner.properties)
+
+
+def _constants(spec: Grammar, fits: Callable[[Constant], bool]) -> Iterator[Subject]:
+    yield from (Subject(constant=each) for each in spec.constants if fits(each))
+
+
+def _content_bearing(spec: Grammar) -> Iterator[Subject]:
+    return _methods(spec, lambda each: serves(each) and each.content)
+
+
+MEMBERS: Mapping[str, Callable[[Grammar], Iterable[Subject]]] = {
+    "answers": lambda spec: _methods(spec, lambda each: serves(each) and bool(each.responses)),
+    "implemented": lambda spec: _methods(spec, lambda each: serves(each) and not each.responses),
+    "client": lambda spec: _methods(spec, from_server),
+    "no-wait": lambda spec: _methods(
+        spec, lambda each: serves(each) and any(field.domain == "no-wait" for field in each.fields)
+    ),
+    "assert": lambda spec: _asserted(spec, serves),
+    "keeps": lambda spec: _asserted(spec, from_server),
+    "current": _naming_a_queue,
+    "bit": _bits,
+    "carries": lambda spec: _arguments(spec, from_server),
+    "level": lambda spec: _constants(
+        spec, lambda each: each.error_class is not None and each.name not in UNPROVOKED
+    ),
+    "kept-level": lambda spec: _constants(spec, lambda each: each.name in UNPROVOKED),
+    "property": _properties,
+    "table": lambda _: (Subject(type=each) for each in TABLE_TYPES),
+    "truncated": lambda spec: _methods(spec, lambda each: serves(each) and bool(each.fields)),
+    "overlong": _with_field,
+    "trailing": lambda spec: _methods(spec, serves),
+    "channel-zero": lambda spec: _methods(spec, lambda each: serves(each) and _of_channels(each)),
+    "unopened": lambda spec: _methods(
+        spec, lambda each: serves(each) and _of_channels(each) and each.full_name != "channel.open"
+    ),
+    "misplaced": lambda spec: _methods(spec, lambda each: serves(each) and not _of_channels(each)),
+    "wrong-way": lambda spec: _methods(
+        spec, lambda each: from_server(each) and not serves(each) and _of_channels(each)
+    ),
+    "unknown-method": lambda spec: (Subject(owner) for owner in spec.classes),
+    "unknown-class": lambda _: (Subject(),),
+    "frame": lambda spec: _constants(spec, lambda each: each.name in ("frame-header", "frame-body")),
+    "undefined-type": lambda _: (Subject(),),
+    "content-missing": _content_bearing,
+    "content-class": _content_bearing,
+    "content-header": _content_bearing,
+    "content-body": _content_bearing,
 }
-"""Readings of single rules, by family and the name of the subject."""
+"""What belongs to each family, read from the grammar."""

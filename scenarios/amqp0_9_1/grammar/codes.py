@@ -25,7 +25,7 @@ from harness.play.context import Sighting
 from harness.play.expect import Outcome
 from scenarios.amqp0_9_1.grammar.calls import AT_ONCE, UNUSED, Call, of
 from scenarios.registry import broken_by, scenario, scenarios_for, watches_for
-from spec.grammar.rules import Subject
+from spec.grammar.members import Subject
 from spec.readers.amqp0_9_1 import Constant
 
 CLOSE = (Channel.Close, Connection.Close)

@@ -21,7 +21,7 @@ from harness.amqp0_9_1.wire.vocabulary import NOT_FOUND, SYNTAX_ERROR, Basic, Qu
 from harness.play.expect import Outcome
 from scenarios.amqp0_9_1.grammar.calls import kind, of
 from scenarios.registry import broken_by, scenarios_for
-from spec.grammar.rules import Subject
+from spec.grammar.members import Subject
 
 DIRECT = "amq.direct"
 KNOWN = ("queue.bind", "queue.unbind", "queue.purge", "queue.delete")

@@ -26,7 +26,7 @@ from harness.play.context import Sighting
 from scenarios.amqp0_9_1.connection.tune_ok import one_less, refuses_more_than_proposed
 from scenarios.amqp0_9_1.grammar.calls import AT_ONCE, Call, answers_to, kind, of, ready
 from scenarios.registry import broken_by, scenarios_for, watches_for
-from spec.grammar.rules import Subject
+from spec.grammar.members import Subject
 
 LONGEST = 127
 NULL: Mapping[str, Any] = {"shortstr": "", "longstr": b"", "short": 0}

@@ -22,7 +22,7 @@ from harness.wire.journal import Direction
 from scenarios.amqp0_9_1.grammar.calls import kind
 from scenarios.amqp0_9_1.grammar.sent import carrying
 from scenarios.registry import broken_by, watches_for
-from spec.grammar.rules import Subject
+from spec.grammar.members import Subject
 
 Key = bytes | None
 """Class and method of a method frame; None for what carries no method that can be read."""

@@ -14,7 +14,8 @@ from scenarios.amqp0_9_1.grammar.content import VALUES
 from scenarios.amqp0_9_1.grammar.fields import OCCASIONS
 from scenarios.amqp0_9_1.grammar.methods import DONE, SHOWN
 from scenarios.registry import Checks, Scenario, Watch, broken_by, checks, scenarios_for, watches_for
-from spec.grammar.rules import MEMBERS, TABLE_TYPES, derived, family
+from spec.grammar.members import MEMBERS, TABLE_TYPES
+from spec.grammar.rules import derived, family
 
 SUBJECTS = (("0-9-1/a", "first"), ("0-9-1/b", "second"))
 
