@@ -9,7 +9,7 @@ from harness.targets import custody
 from harness.targets.embedded import EMBEDDED
 from harness.targets.process import PROCESS
 from harness.targets.target import Kind, Known, Target, TargetError, UrlTarget
-from harness.targets.through import THROUGH
+from harness.targets.through import KNOWN, ThroughTarget, placed
 from harness.wire.tls import Security
 
 ANYTHING = Known(
@@ -46,13 +46,21 @@ def _clean_docker() -> Iterable[str]:
     return clean_up()
 
 
+def _through(named: str) -> Target:
+    return placed(named, target)
+
+
+def _attach_through(given: Mapping[str, Any]) -> Target:
+    return ThroughTarget(given["through"], attach(given["behind"]), given["ports"])
+
+
 DOCKER = Kind(make=_docker, attach=_attach_docker, known=_known_docker)
 KINDS: Mapping[str, Kind] = {
     "embedded": EMBEDDED,
     "process": PROCESS,
     "docker": DOCKER,
     "url": URL,
-    "through": THROUGH,
+    "through": Kind(_through, _attach_through, lambda: (KNOWN,)),
 }
 """The kinds of targets, by what stands before the colon of their name."""
 

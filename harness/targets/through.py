@@ -7,7 +7,7 @@ defect of a scenario, or of a client.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import Any
 
@@ -17,7 +17,7 @@ from harness.peers.proxy import Broker
 from harness.peers.serve import TcpPeer
 from harness.targets.embedded import EmbeddedTarget, ServedTarget
 from harness.targets.slow import STRAIGHT, Way
-from harness.targets.target import Endpoint, Kind, Known, Target, TargetError
+from harness.targets.target import Endpoint, Known, Target, TargetError
 from harness.wire.tls import Security
 from harness.wire.transport import TcpTransport, Transport
 
@@ -124,27 +124,19 @@ def names() -> list[str]:
     return [*WAYS, *sorted({name for each in documents() for name in dialect(each).harmless()})]
 
 
-def _make(rest: str) -> Target:
-    from harness.targets.named import target
+def placed(named: str, target: Callable[[str], Target]) -> Target:
+    """What `NAME:TARGET` names, of which `target` makes the part behind. Raises TargetError.
 
-    through, _, behind = rest.partition(":")
+    In memory time is virtual, so nothing stands before a reference peer there but what it is made with.
+    """
+    through, _, rest = named.partition(":")
     if through not in names():
         raise TargetError(f"nothing leads through {through!r}; there are {', '.join(names())}")
-    return _placed(through, target(behind))
-
-
-def _placed(through: str, behind: Target) -> Target:
-    """In memory time is virtual, so nothing stands before a reference peer there but what it is made with."""
+    behind = target(rest)
     if not isinstance(behind, EmbeddedTarget) or isinstance(behind, ServedTarget):
         return ThroughTarget(through, behind)
     return EmbeddedThrough(through)
 
 
-def _attach(given: Mapping[str, Any]) -> Target:
-    from harness.targets.named import attach
-
-    return ThroughTarget(given["through"], attach(given["behind"]), given["ports"])
-
-
 ABOUT = "any target, through what must change no verdict: " + ", ".join(WAYS)
-THROUGH = Kind(_make, _attach, lambda: (Known("through:NAME:TARGET", True, "", ABOUT),))
+KNOWN = Known("through:NAME:TARGET", True, "", ABOUT)

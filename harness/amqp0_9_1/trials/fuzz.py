@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from harness.amqp0_9_1.broken.deviations import (
+    Interposed,
     Interposer,
     answers,
     ends_with,
@@ -24,7 +25,6 @@ from harness.amqp0_9_1.broken.deviations import (
     takes_any_header,
     withholds,
 )
-from harness.amqp0_9_1.broken.interposed import Interposed
 from harness.amqp0_9_1.peer import Limits, Peer
 from harness.amqp0_9_1.peer.events import ChannelState
 from harness.amqp0_9_1.peer.policy import Policy

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from harness.amqp1_0.client.link import Said
+from harness.amqp1_0.client.link import Link, Said
 from harness.amqp1_0.client.outcomes import Observation, Received, describe
 from harness.amqp1_0.wire.composites import CLASSES, Composite
 from harness.amqp1_0.wire.performatives import Attach, Begin, Detach, End, Role, Source, Target
 from harness.play.expect import ControlFailed, Outcome
-
-if TYPE_CHECKING:
-    from harness.amqp1_0.client.connection import AmqpConnection
 
 WINDOW = 2048
 """Frames of transfers that our sessions take in and send out."""
@@ -27,10 +24,23 @@ def the_begin(**fields: Any) -> Begin:
     return Begin(None, 0, WINDOW, WINDOW).replace(**fields)
 
 
+class Carrier(Protocol):
+    """The connection that a session is on, as far as the session needs it."""
+
+    link: Link
+    container_id: str
+
+    def send(self, *what: Said, channel: int = 0) -> None:
+        """Send on a channel, in a single write."""
+
+    def control(self, what: str, *kinds: type[Composite], place: int) -> Any:
+        """Take the next performative of a place, which must be one of these. Raises ControlFailed."""
+
+
 class Session:
     """A session, begun: `channel` is ours, `partner` the server's begin."""
 
-    def __init__(self, connection: AmqpConnection, channel: int, partner: Begin) -> None:
+    def __init__(self, connection: Carrier, channel: int, partner: Begin) -> None:
         self.connection = connection
         self.channel = channel
         self.partner = partner

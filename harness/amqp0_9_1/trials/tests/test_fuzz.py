@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.amqp0_9_1.broken.deviations import Interposer, forwards
-from harness.amqp0_9_1.broken.interposed import Interposed
+from harness.amqp0_9_1.broken.deviations import Interposed, Interposer, forwards
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.peer import TABLES, Limits, Peer
 from harness.amqp0_9_1.peer.tests.dialogue import Client
