@@ -45,7 +45,7 @@ def tag_is_in_use(turn: Turn) -> bool:
 
 
 def wants_to_be_alone_but_is_not(turn: Turn) -> bool:
-    """Exclusive access to a queue that has consumers (basic.consume.exclusive.01)."""
+    """Exclusive access to a queue that has consumers (0-9-1/basic.consume.exclusive.01)."""
     return bool(turn.event.exclusive and turn.queue.consumers)
 
 
@@ -91,7 +91,8 @@ def consume_ok(turn: Turn) -> Reply:
 
 
 def tag_is_of_another_channel(turn: Turn) -> bool:
-    """The tag is not this channel's but another's, and the policy refuses that (A28)."""
+    """The tag is not this channel's but another's, and the policy refuses that
+    (0-9-1/basic.consume.consumer-tag.02)."""
     tag, connection = turn.event.consumer_tag, turn.connection
     return (
         turn.policy.foreign_consumer_tag == "refuse"
@@ -106,7 +107,8 @@ def tag_is_known(turn: Turn) -> bool:
 
 
 def its_queue_is_gone_and_silence_is_due(turn: Turn) -> bool:
-    """The consumer's queue was deleted, and the policy ignores the Cancel to the letter (A27)."""
+    """The consumer's queue was deleted, and the policy ignores the Cancel to the letter
+    (0-9-1/basic.cancel.01)."""
     consumer = turn.channel.consumers.get(turn.event.consumer_tag)
     return turn.policy.cancel_without_queue == "silence" and consumer is not None and not consumer.queue.alive
 

@@ -131,7 +131,8 @@ def propose_limits(turn: Turn) -> Reply:
 
 
 def exceeds_the_offer(turn: Turn) -> bool:
-    """A limit higher than the one proposed; zero may count as higher (A21)."""
+    """A limit higher than the one proposed; zero may count as higher
+    (0-9-1/connection.tune-ok.frame-max.upper-limit)."""
     wanted, policy = turn.event, turn.policy
     offers = ((wanted.channel_max, policy.channel_max), (wanted.frame_max, policy.frame_max))
     zero_is_higher = policy.tune_zero == "refuse"

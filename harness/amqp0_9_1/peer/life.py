@@ -157,7 +157,7 @@ def requeue(turn: Turn) -> None:
 
 
 def mark_redelivered(turn: Turn) -> None:
-    """The message has been delivered before (basic.recover.01)."""
+    """The message has been delivered before (0-9-1/basic.recover.01)."""
     turn.subject.entry.redelivered = True
 
 
@@ -172,7 +172,7 @@ def put_back(turn: Turn) -> None:
 
 
 def pause_publisher(turn: Turn) -> None:
-    """Ask the publishing channel to stop (basic.03)."""
+    """Ask the publishing channel to stop (0-9-1/basic.03)."""
     turn.host.paused.add(turn.channel)
     turn.channel.flow_asked += 1
 
@@ -222,7 +222,7 @@ def queue_is_gone(turn: Turn) -> bool:
 
 
 def redelivered_too_often(turn: Turn) -> bool:
-    """The redelivery limit is used up (basic.deliver.01)."""
+    """The redelivery limit is used up (0-9-1/basic.deliver.01)."""
     return bool(turn.subject.entry.deliveries > turn.policy.redelivery_limit)
 
 

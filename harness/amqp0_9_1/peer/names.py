@@ -16,7 +16,8 @@ _NAME = re.compile(r"[a-zA-Z0-9\-_.:]*")
 
 
 def has_name_syntax(name: str, limit: int) -> bool:
-    """Letters, digits, hyphen, underscore, period, colon; `limit` octets at most (A39)."""
+    """Letters, digits, hyphen, underscore, period, colon; `limit` octets at most
+    (0-9-1/prose/4.2.5.3.names-kept-whole)."""
     return len(name) <= limit and _NAME.fullmatch(name) is not None
 
 
@@ -44,7 +45,8 @@ def exchange_is_missing(turn: Turn) -> bool:
 
 
 def default_exchange_is_kept(turn: Turn) -> bool:
-    """The exchange is the default one, and the policy lets nobody unbind from that (A9)."""
+    """The exchange is the default one, and the policy lets nobody unbind from that
+    (0-9-1/queue.unbind.exchange.default-exchange)."""
     return not turn.event.exchange and turn.policy.default_unbind != "serve"
 
 

@@ -1,7 +1,8 @@
 """Where the document allows several behaviours: one field per choice, with the reading it comes from.
 
-A1 and so on are the readings of the document's contradictions and gaps. Choices without a number are
-plain liberties (offers in Tune, a SHOULD, a way to close a socket) or places where the document is silent.
+Where a choice begins with a rule, the document contradicts itself or leaves a gap, and the reading of that
+rule says what is made of it. Other choices are plain liberties (offers in Tune, a SHOULD, a way to close a
+socket), or places where the document is silent.
 """
 
 from __future__ import annotations
@@ -63,37 +64,48 @@ class Policy:
     """One legal way to serve AMQP 0-9-1. The default follows the letter where the letter decides."""
 
     type_change: Refusal = Refusal(PRECONDITION_FAILED)
-    """A1. Redeclaring an exchange with another type: 406 on the channel, or 530."""
+    """0-9-1/exchange.declare.type.typed:
+    Redeclaring an exchange with another type: 406 on the channel, or 530."""
     auto_delete_mismatch: Literal["ignore", "refuse"] = "ignore"
-    """A2. Redeclaring a queue with another auto-delete: not looked at, or 406."""
+    """0-9-1/queue.declare.auto-delete.pre-existence:
+    Redeclaring a queue with another auto-delete: not looked at, or 406."""
     unbind_failure: Level = Level.CONNECTION
-    """A3. Where a failing Unbind raises its 404."""
+    """0-9-1/queue.unbind.01: Where a failing Unbind raises its 404."""
     missing_binding: Literal["ok", "refuse"] = "ok"
-    """A3. Unbinding what is not bound: Unbind-Ok, or 404."""
+    """0-9-1/queue.unbind.queue.must-exist: Unbinding what is not bound: Unbind-Ok, or 404."""
     default_unbind: Refusal | Literal["serve"] = "serve"
-    """A9. Unbind of the default exchange: served, or refused with a code nobody names."""
+    """0-9-1/queue.unbind.exchange.default-exchange:
+    Unbind of the default exchange: served, or refused with a code nobody names."""
     current_queue_unknown: Refusal = Refusal(NOT_FOUND)
-    """A5. A blank queue name before any Declare: 404, or 502 at either level."""
+    """0-9-1/queue.bind.queue.queue-known:
+    A blank queue name before any Declare: 404, or 502 at either level."""
     rejected: Literal["hold", "dead-letter", "redeliver"] = "hold"
-    """A7. A requeued message only the rejecting channel could take: held back, dead-lettered, redelivered."""
+    """0-9-1/basic.reject.requeue.01:
+    A requeued message only the rejecting channel could take: held back, dead-lettered, redelivered."""
     headers_instances: tuple[str, ...] = ("amq.headers", "amq.match")
-    """A10. Names of the pre-declared headers exchange."""
+    """0-9-1/exchange.required-instances: Names of the pre-declared headers exchange."""
     bad_content_header: int = FRAME_ERROR
-    """A11. A content header of another class, or not readable: 501 (4.2.6.1) or 505 (4.2.6)."""
+    """0-9-1/prose/4.2.6.1.wrong-class-id-refused:
+    A content header of another class, or not readable: 501 (4.2.6.1) or 505 (4.2.6)."""
     content_on_zero: int = CHANNEL_ERROR
     """A content frame on channel zero, where it belongs to no method: 504 (4.2.6.1) or 505 (4.2.6)."""
     heartbeat_on_channel: int = COMMAND_INVALID
-    """A12. A heartbeat on another channel than zero: 503 (4.2.3) or 501 (4.2.7)."""
+    """0-9-1/prose/4.2.3.heartbeat-on-channel-refused:
+    A heartbeat on another channel than zero: 503 (4.2.3) or 501 (4.2.7)."""
     unagreed_heartbeats: Literal["check", "discard"] = "check"
     """4.2.7: where no heartbeats were agreed upon, invalid ones are refused, or discarded like all others."""
     framing_error: Refusal | Silent = "silent"
-    """A13. Undefined frame type or bad frame-end: closed in silence (4.2.3), or Close with 501 (2.3.7)."""
+    """0-9-1/prose/4.2.3.unknown-frame-type-fatal:
+    Undefined frame type or bad frame-end: closed in silence (4.2.3), or Close with 501 (2.3.7)."""
     content_interrupted: Refusal | Literal["abort"] = Refusal(UNEXPECTED_FRAME)
-    """A14. A method amid a content: 505, or the content is dropped and the method served."""
+    """0-9-1/prose/4.2.6.interrupted-content:
+    A method amid a content: 505, or the content is dropped and the method served."""
     illegal_field_name: Refusal | Literal["accept"] = Refusal(SYNTAX_ERROR)
-    """A17. A field name outside the syntax of 4.2.5.5: 502, 503, or not looked at (a SHOULD)."""
+    """0-9-1/prose/4.2.5.5.field-names-validated:
+    A field name outside the syntax of 4.2.5.5: 502, 503, or not looked at (a SHOULD)."""
     tune_zero: Literal["accept", "refuse"] = "accept"
-    """A21. Tune-Ok with zero against a limit: taken as our limit, or as higher than it."""
+    """0-9-1/connection.tune-ok.frame-max.upper-limit:
+    Tune-Ok with zero against a limit: taken as our limit, or as higher than it."""
     frame_max_below_minimum: Literal["refuse", "raise"] = "refuse"
     """Silent document: Tune-Ok with less than frame-min-size: ends in silence, or 4096 counts as agreed."""
     consumer_tags: Literal["of the server", "of the channel"] = "of the server"
@@ -101,33 +113,40 @@ class Policy:
     queue_names: Literal["never again", "free"] = "never again"
     """A name made is unique among queues: none ever given comes again, or the first that is free does."""
     channel_max_is: Literal["highest number", "count"] = "highest number"
-    """A22. What channel-max limits."""
+    """0-9-1/prose/4.3.channel-max-meaning: What channel-max limits."""
     step_left_out: Literal["end", "ignore"] = "end"
     """2.2.4 says how to end upon an error, not that a method out of turn is one: the end, or no effect."""
     without_requeue: Literal["discard", "requeue"] = "discard"
     """Reject without requeue, which the field tells without a keyword: discarded, or requeued as well."""
     no_virtual_host: Refusal | Silent = Refusal(INVALID_PATH)
-    """A24. Open of an unknown virtual host: 402, 530, or closed in silence."""
+    """0-9-1/prose/2.2.4.unknown-virtual-host-refused:
+    Open of an unknown virtual host: 402, 530, or closed in silence."""
     no_permission: Refusal | Silent = Refusal(NOT_ALLOWED)
-    """A24. Open of a virtual host the user may not use: 530, or closed in silence."""
+    """0-9-1/connection.open.virtual-host.security:
+    Open of a virtual host the user may not use: 530, or closed in silence."""
     open_again: Literal["refuse", "confirm", "ignore"] = "refuse"
     """3.1.2 forbids another virtual host: Open of the same one refused or confirmed, or any passed over."""
     contested_types: Literal["read", "refuse"] = "read"
-    """A18. Values of the types that practice reads otherwise: read as the grammar says, or refused by 501."""
+    """0-9-1/prose/4.2.1.table-types-in-doubt:
+    Values of the types that practice reads otherwise: read as the grammar says, or refused by 501."""
     passive_no_wait: Literal["refuse", "silence"] = "refuse"
-    """A25. Passive Declare with no-wait of something missing: 404, or no effect at all."""
+    """0-9-1/queue.declare.passive.passive:
+    Passive Declare with no-wait of something missing: 404, or no effect at all."""
     cancel_without_queue: Literal["answer", "silence"] = "answer"
-    """A27. Cancel after the queue was deleted: Cancel-Ok, or ignored to the letter."""
+    """0-9-1/basic.cancel.01: Cancel after the queue was deleted: Cancel-Ok, or ignored to the letter."""
     foreign_consumer_tag: Literal["refuse", "ignore"] = "refuse"
-    """A28. Cancel of a tag of another channel: 530, or Cancel-Ok without effect."""
+    """0-9-1/basic.consume.consumer-tag.02:
+    Cancel of a tag of another channel: 530, or Cancel-Ok without effect."""
     recover_async: Literal["support", "refuse"] = "support"
-    """A29. Recover-Async, which a server MAY implement: supported, or 540."""
+    """0-9-1/basic.recover-async.01: Recover-Async, which a server MAY implement: supported, or 540."""
     unroutable_code: int = 312
-    """A30. The reply code of a Return for mandatory, for which the document defines none."""
+    """0-9-1/basic.publish.mandatory.01:
+    The reply code of a Return for mandatory, for which the document defines none."""
     predeclared_durable: bool = True
-    """A35. Whether the pre-declared exchanges are marked durable."""
+    """0-9-1/exchange.declare.exchange.reserved: Whether the pre-declared exchanges are marked durable."""
     name_limit: int = 127
-    """A39. Longest name Declare accepts, in octets: 127 (assert) or 255 (short string)."""
+    """0-9-1/prose/4.2.5.3.names-kept-whole:
+    Longest name Declare accepts, in octets: 127 (assert) or 255 (short string)."""
 
     heartbeat: int = 60
     """Proposed in Tune, in seconds; zero for none."""
@@ -140,21 +159,21 @@ class Policy:
     mechanisms: tuple[str, ...] = ("PLAIN",)
     """The SASL mechanisms offered in Start; PLAIN must be among them for our own clients."""
     priority_levels: Literal[2, 10] = 2
-    """basic.06 demands two, basic.07 allows ten."""
+    """0-9-1/basic.06 demands two, 0-9-1/basic.07 allows ten."""
     priorities: Literal["of every queue", "asked for"] = "of every queue"
     """Priorities are for queues that implement them: all, or those that are declared with PRIORITIES."""
     immediate: Literal["support", "refuse"] = "support"
-    """basic.publish.immediate.01 is a SHOULD: supported, or 540."""
+    """0-9-1/basic.publish.immediate.01 is a SHOULD: supported, or 540."""
     redelivery_limit: int = 5
-    """basic.deliver.01 is a SHOULD with an example: redeliveries before a message is dead-lettered."""
+    """0-9-1/basic.deliver.01 is a SHOULD with an example: redeliveries before a message is dead-lettered."""
     pause_publishers_at: int | None = None
-    """basic.03 is a MAY: length of a queue at which a publisher is sent Channel.Flow, in messages."""
+    """0-9-1/basic.03 is a MAY: length of a queue at which a publisher is sent Channel.Flow, in messages."""
     socket_close: Literal["fin", "rst"] = "fin"
     """How the socket is closed, which the document leaves to TCP."""
     silent_close_delay: float = 0.0
     """4.10.2 advises a pause of several seconds before a refused negotiation is closed."""
     overflow: Literal["deliver", "hold back"] = "deliver"
-    """basic.02: what comes in an overflow is delivered after it, or kept on disk until a restart."""
+    """What comes in an overflow is delivered after it, or kept on disk until a restart (0-9-1/basic.02)."""
     content_too_large: int = CONTENT_TOO_LARGE
     """4.9 leaves limits open: a content beyond ours is too large (311), or there is no room for it (506)."""
     linger: float = 0.0

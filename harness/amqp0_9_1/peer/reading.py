@@ -31,7 +31,8 @@ def legal_names(value: Any) -> bool:
 
 
 def holds_contested_types(payload: bytes, spans: Iterable[Span]) -> bool:
-    """Whether one of these fields is a table with a value of a type that practice reads otherwise (A18)."""
+    """Whether one of these fields is a table with a value of a type that practice reads otherwise
+    (0-9-1/prose/4.2.1.table-types-in-doubt)."""
     tables = (each for each in spans if isinstance(each.value, Mapping))
     return any(
         not CONTESTED.isdisjoint(_tags(payload, each.offset + 4, each.offset + each.length, named=True))

@@ -21,12 +21,12 @@ CHOKED = 1 << 20
 
 
 def two_levels(priority: int) -> int:
-    """Priorities 0 to 4 and 5 to 9 (basic.06)."""
+    """Priorities 0 to 4 and 5 to 9 (0-9-1/basic.06)."""
     return 1 if priority > 4 else 0
 
 
 def ten_levels(priority: int) -> int:
-    """Every priority its own level (basic.07)."""
+    """Every priority its own level (0-9-1/basic.07)."""
     return min(priority, 9)
 
 

@@ -165,7 +165,7 @@ def _variable_writer(tag: str, write: _Writer) -> _Writer:
 
 def _decimal(value: Decimal) -> bytes:
     sign, digits, exponent = value.as_tuple() if isinstance(value, Decimal) else (1, (), 0)
-    # Positive values only: text and grammar disagree about the sign (reading A19).
+    # Positive values only: text and grammar disagree about the sign (0-9-1/prose/4.2.5.5.decimals-kept).
     if sign or not isinstance(exponent, int) or exponent > 0 or -exponent > 255 or len(digits) > 10:
         raise EncodeError(f"{value!r} has no encoding as a decimal")
     number = int("".join(map(str, digits)) or "0")

@@ -100,7 +100,7 @@ def enqueue_everywhere(turn: Turn) -> None:
 
 
 def return_unroutable(turn: Turn) -> Reply:
-    """Basic.Return for mandatory; the document has no code for it (A30)."""
+    """Basic.Return for mandatory; the document has no code for it (0-9-1/basic.publish.mandatory.01)."""
     method, message = turn.subject.method, turn.subject.message
     code = turn.policy.unroutable_code
     return WithContent(
@@ -267,12 +267,12 @@ def _others_consume(turn: Turn) -> bool:
 
 
 def requeue_has_no_alternative(turn: Turn) -> bool:
-    """Requeue, nobody else consumes, and the policy dead-letters then (A7)."""
+    """Requeue, nobody else consumes, and the policy dead-letters then (0-9-1/basic.reject.requeue.01)."""
     return wants_requeue(turn) and turn.policy.rejected == "dead-letter" and not _others_consume(turn)
 
 
 def requeue_may_come_back(turn: Turn) -> bool:
-    """Requeue, nobody else consumes, and the policy redelivers then (A7)."""
+    """Requeue, nobody else consumes, and the policy redelivers then (0-9-1/basic.reject.requeue.01)."""
     return wants_requeue(turn) and turn.policy.rejected == "redeliver" and not _others_consume(turn)
 
 
@@ -290,7 +290,7 @@ def requeue_rejected(turn: Turn) -> None:
 
 
 def keep_off_this_channel(turn: Turn) -> None:
-    """The message is not for this channel any more (basic.reject.requeue.01)."""
+    """The message is not for this channel any more (0-9-1/basic.reject.requeue.01)."""
     for delivery in named(turn):
         delivery.entry.avoid += (turn.channel,)
 
@@ -339,7 +339,7 @@ _ACKNOWLEDGE = (
 
 
 def recover_async_is_not_implemented(turn: Turn) -> bool:
-    """The policy does without Recover-Async (A29)."""
+    """The policy does without Recover-Async (0-9-1/basic.recover-async.01)."""
     return turn.policy.recover_async == "refuse"
 
 

@@ -36,7 +36,8 @@ RECEIVING = (EXPECT_CONTENT_HEADER, EXPECT_BODY)
 
 
 def is_beyond_channel_max(turn: Turn) -> bool:
-    """The channel's number, or the number of channels, is higher than agreed (A22)."""
+    """The channel's number, or the number of channels, is higher than agreed
+    (0-9-1/prose/2.3.3.beyond-channel-max-disconnected)."""
     connection = turn.connection
     used = len(connection.channels) + 1 if turn.policy.channel_max_is == "count" else turn.channel.number
     return bool(connection.channel_max) and used > connection.channel_max
@@ -142,7 +143,7 @@ def content_is_complete(turn: Turn) -> None:
 
 
 def content_may_be_aborted(turn: Turn) -> bool:
-    """The policy reads a method amid a content as its end (A14)."""
+    """The policy reads a method amid a content as its end (0-9-1/prose/4.2.6.interrupted-content)."""
     return turn.policy.content_interrupted == "abort"
 
 

@@ -42,7 +42,8 @@ def passive_and_missing(turn: Turn) -> bool:
 
 
 def passive_missing_and_no_wait_has_no_effect(turn: Turn) -> bool:
-    """Such a check with no-wait, where the policy lets it have no effect (A25)."""
+    """Such a check with no-wait, where the policy lets it have no effect
+    (0-9-1/exchange.declare.passive.not-found)."""
     return turn.policy.passive_no_wait == "silence" and turn.event.no_wait and passive_and_missing(turn)
 
 

@@ -45,7 +45,8 @@ def passive_and_missing(turn: Turn) -> bool:
 
 
 def passive_missing_and_no_wait_has_no_effect(turn: Turn) -> bool:
-    """Such a check with no-wait, where the policy lets it have no effect (A25)."""
+    """Such a check with no-wait, where the policy lets it have no effect
+    (0-9-1/queue.declare.passive.passive)."""
     return turn.policy.passive_no_wait == "silence" and turn.event.no_wait and passive_and_missing(turn)
 
 
@@ -80,7 +81,8 @@ def exists_otherwise(turn: Turn) -> bool:
 
 
 def auto_delete_differs_and_matters(turn: Turn) -> bool:
-    """The queue was declared with another auto-delete, and the policy looks at it (A2)."""
+    """The queue was declared with another auto-delete, and the policy looks at it
+    (0-9-1/queue.declare.auto-delete.pre-existence)."""
     queue = turn.host.queues.get(turn.event.queue)
     differs = queue is not None and queue.auto_delete != turn.event.auto_delete
     return differs and turn.policy.auto_delete_mismatch == "refuse"
@@ -260,7 +262,7 @@ def bind_ok(_: Turn) -> Reply:
 
 
 def is_not_bound_and_matters(turn: Turn) -> bool:
-    """There is no such binding, and the policy refuses that (A3)."""
+    """There is no such binding, and the policy refuses that (0-9-1/queue.unbind.queue.must-exist)."""
     return turn.policy.missing_binding == "refuse" and find_binding(turn) is None
 
 
