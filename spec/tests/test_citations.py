@@ -16,9 +16,8 @@ EXAMPLES = {"aliases.toml"}
 """Files that show what an identity looks like by one that is none."""
 
 PREFIXES = {each.prefix for each in catalogue().documents}
-CITED = re.compile(
-    rf"(?<![\w/.-])(?:{'|'.join(sorted({each.partition('/')[0] for each in PREFIXES}))})/[a-z0-9./-]*[a-z0-9](?![a-z0-9/-]|\.\*)"
-)
+FIRST = "|".join(sorted({each.partition("/")[0] for each in PREFIXES}))
+CITED = re.compile(rf"(?<![\w/.-])(?:{FIRST})/[a-z0-9./-]*[a-z0-9](?![a-z0-9/-]|\.\*)")
 
 
 def files() -> Iterator[Path]:
