@@ -97,8 +97,8 @@ class Link(ABC, Generic[Unit, Sight]):
         """Octets as they may be kept: credentials blanked."""
 
     @abstractmethod
-    def _described(self, octets: bytes) -> str:
-        """One line about octets."""
+    def _described(self, octets: bytes, unit: Unit | None) -> str:
+        """One line about octets, which are the unit if one is given."""
 
     @abstractmethod
     def _dispatch(self, unit: Unit) -> None:
@@ -137,11 +137,12 @@ class Link(ABC, Generic[Unit, Sight]):
 
     # -- sending ---------------------------------------------------------------------------------------
 
-    def _keep(self, direction: Direction, octets: bytes) -> None:
+    def _keep(self, direction: Direction, octets: bytes, unit: Unit | None = None) -> None:
+        """Keep octets, which are the unit if one is given."""
         self._kept += 1
         # Both ways: a peer that echoes must not bring the password into the evidence.
         kept = self._blanked(octets)
-        says = self._described(kept) if self.context.described else ""
+        says = self._described(kept, unit if kept == octets else None) if self.context.described else ""
         self.context.write(Octets(self.now(), self.name, direction, kept, says))
 
     def _went(self, unit: Unit) -> None:
@@ -279,7 +280,7 @@ class Link(ABC, Generic[Unit, Sight]):
             self.context.units += 1
             if not self._only_lives(unit):
                 self._moved_at = self.now()
-            self._keep(Direction.RECEIVED, raw)
+            self._keep(Direction.RECEIVED, raw, unit)
             self.transcript.append(Passage(self.now(), Direction.RECEIVED, unit))
             self._dispatch(unit)
         # What part of a unit was worth shows when the rest has come.

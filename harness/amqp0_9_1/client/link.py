@@ -103,8 +103,9 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
         """Send frames in one piece."""
         pieces = [frame.encode() for frame in frames]
         for octets, frame in zip(pieces, frames, strict=True):
-            self._keep(Direction.SENT, octets)
-            self._went(frame if isinstance(frame, Frame) else Garbage(octets, "a frame that lies"))
+            unit: Unit = frame if isinstance(frame, Frame) else Garbage(octets, "a frame that lies")
+            self._keep(Direction.SENT, octets, unit if isinstance(frame, Frame) else None)
+            self._went(unit)
         self._push(b"".join(pieces))
 
     def send(
@@ -337,8 +338,8 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
     def _blanked(self, octets: bytes) -> bytes:
         return blank_credentials(octets)
 
-    def _described(self, octets: bytes) -> str:
-        return says(octets)
+    def _described(self, octets: bytes, unit: Unit | None) -> str:
+        return says(octets, unit)
 
     def _answered(self, kind: type[Any]) -> Outcome:
         return answered(kind)

@@ -35,9 +35,12 @@ _ANY_SIZE = 1 << 33
 _BODY_TYPE = bytes((BODY,))
 
 
-def says(octets: bytes) -> str:
-    """One line about one unit on the wire: `queue.declare channel=1 queue=q durable`."""
-    unit = _unit(blank_credentials(octets))
+def says(octets: bytes, unit: Unit | None = None) -> str:
+    """One line about one unit on the wire: `queue.declare channel=1 queue=q durable`.
+
+    `unit` is given where these octets, credentials blanked, have been cut already.
+    """
+    unit = unit or _unit(blank_credentials(octets))
     if isinstance(unit, Header):
         return f"protocol header AMQP {unit.octets[4]}-{'-'.join(map(str, unit.version))}"
     if isinstance(unit, Garbage):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from harness.amqp0_9_1.wire.compiled import Method, Properties
 from harness.amqp0_9_1.wire.field_tables import DecodeError, EncodeError
@@ -30,11 +30,13 @@ _TYPES = frozenset((METHOD, HEADER, BODY, HEARTBEAT))
 # Not frozen, here and for content headers: that would double the time to make one. Nobody changes them.
 @dataclass(slots=True, unsafe_hash=True)
 class Frame:
-    """A well-formed frame."""
+    """A well-formed frame; what its payload says is decoded once and carried on."""
 
     type: int
     channel: int
     payload: bytes
+    _method: Method | None = field(default=None, init=False, repr=False, compare=False)
+    _content: ContentHeader | None = field(default=None, init=False, repr=False, compare=False)
 
     def encode(self) -> bytes:
         """The frame's octets. Raises EncodeError."""
@@ -45,11 +47,15 @@ class Frame:
 
     def method(self) -> Method:
         """The method in this frame. Raises DecodeError."""
-        return CODEC.decode_method(self.payload)
+        if self._method is None:
+            self._method = CODEC.decode_method(self.payload)
+        return self._method
 
     def content_header(self) -> ContentHeader:
         """The content header in this frame. Raises DecodeError."""
-        return ContentHeader.decode(self.payload)
+        if self._content is None:
+            self._content = ContentHeader.decode(self.payload)
+        return self._content
 
 
 @dataclass(frozen=True, slots=True)

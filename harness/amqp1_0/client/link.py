@@ -94,11 +94,14 @@ class Link(link.Link[Unit, Sight]):
         # Blanked as a whole: a password may reach over what is malformed.
         at, blanked = 0, blank_credentials(octets)
         for piece in pieces:
-            self._keep(Direction.SENT, blanked[at : at + len(piece)])
+            cut = list(self._spoken.feed(piece))
+            unit = cut[0][1] if len(cut) == 1 and cut[0][0] == piece else None
+            kept = blanked[at : at + len(piece)]
+            self._keep(Direction.SENT, kept, unit if kept == piece else None)
             at += len(piece)
-        for _, unit in self._spoken.feed(octets):
-            self._went(unit)
-            self._note_sent(unit)
+            for _, unit in cut:
+                self._went(unit)
+                self._note_sent(unit)
         if self._spoken.broken:
             self._spoken = FrameReader(limit=_ANY_SIZE)
         for start in range(0, len(octets), by or len(octets) or 1):
@@ -249,8 +252,8 @@ class Link(link.Link[Unit, Sight]):
     def _blanked(self, octets: bytes) -> bytes:
         return blank_credentials(octets)
 
-    def _described(self, octets: bytes) -> str:
-        return says(octets)
+    def _described(self, octets: bytes, unit: Unit | None) -> str:
+        return says(octets, unit)
 
     def _answered(self, kind: type[Any]) -> Outcome:
         return answered(kind)

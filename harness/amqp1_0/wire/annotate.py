@@ -23,9 +23,12 @@ _ANY_SIZE = 1 << 33
 _EMPTY: Final = {AMQP: "empty frame", SASL: "empty sasl frame"}
 
 
-def says(octets: bytes) -> str:
-    """One line about one unit on the wire: `open channel=0 container-id=c max-frame-size=512`."""
-    unit = _one_unit(blank_credentials(octets))
+def says(octets: bytes, unit: Unit | None = None) -> str:
+    """One line about one unit on the wire: `open channel=0 container-id=c max-frame-size=512`.
+
+    `unit` is given where these octets, credentials blanked, have been cut already.
+    """
+    unit = unit or _one_unit(blank_credentials(octets))
     if isinstance(unit, Header):
         return f"protocol header AMQP {unit.protocol_id} {'-'.join(map(str, unit.version))}"
     if isinstance(unit, Garbage):

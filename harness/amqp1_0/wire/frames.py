@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from harness.amqp1_0.wire.composites import Composite, decode_composite
@@ -35,12 +35,16 @@ _MAGIC: Final = PROTOCOL_HEADER[:4]
 # Not frozen: that would double the time to make one. Nobody changes them.
 @dataclass(slots=True, unsafe_hash=True)
 class Frame:
-    """A well-formed frame; `channel` is what bytes 6 and 7 hold, which a SASL frame ignores."""
+    """A well-formed frame; `channel` is what bytes 6 and 7 hold, which a SASL frame ignores.
+
+    What its body says is decoded once and carried on.
+    """
 
     type: int
     channel: int
     body: bytes = b""
     extended: bytes = b""
+    _read: tuple[Composite, bytes] | None = field(default=None, init=False, repr=False, compare=False)
 
     def encode(self) -> bytes:
         """The frame's octets. Raises EncodeError."""
@@ -57,6 +61,8 @@ class Frame:
         """
         if not self.body:
             return None, b""
+        if self._read is not None:
+            return self._read
         provided = _CARRIES.get(self.type)
         if provided is None:
             raise DecodeError(0, f"frame type {self.type} is not defined")
@@ -65,7 +71,8 @@ class Frame:
             raise DecodeError(
                 0, f"{performative.type_name} is no performative of a frame of type {self.type}"
             )
-        return performative, self.body[behind:]
+        self._read = performative, self.body[behind:]
+        return self._read
 
     def performative(self) -> Composite | None:
         """The performative alone, None in an empty frame. Raises DecodeError."""
