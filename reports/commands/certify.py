@@ -5,7 +5,6 @@ The verdicts never depend on the site: where it cannot be written, one sentence 
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,14 +13,11 @@ from rich.console import Console
 from rich.text import Text
 
 from conformance.commands.run import told_suite
+from conformance.evidence.stream import EvidenceError
 from conformance.several.parent import run_several
 from reports.site.publishing import SiteError
-from reports.warehouse.manifest import WarehouseError
-from reports.warehouse.spark import NoSpark, java_home, java_place
-from reports.warehouse.store import StoreError
 
 SITE = "site"
-JAVA = "17"
 
 
 def certify_target(selectors: tuple[str, ...], console: Console, **chosen: Any) -> int:
@@ -50,39 +46,17 @@ def certify_targets(
 def _try_site(folders: Sequence[Path], site: Path, console: Console) -> None:
     """Write the site, or say how to get it."""
     try:
-        _fetch_java(console)
-        _write(folders, site, console)
+        with console.status("writing the site …"):
+            _write(folders, site)
         console.print(Text(f"site: {site / 'index.html'}"))
-    except (NoSpark, SiteError, StoreError, WarehouseError) as failure:
+    except (EvidenceError, ModuleNotFoundError, SiteError) as failure:
         runs = " ".join(map(str, folders))
         again = f"amqp-conformance ingest {runs} --warehouse warehouse, then report --warehouse warehouse"
         console.print(Text(f"no site: {failure}; then {again} --output site", style="yellow"))
 
 
-def _write(folders: Sequence[Path], site: Path, console: Console) -> None:
-    from reports.commands.commands import ingested, render_site, starting
-    from reports.warehouse.warehouse import Warehouse
+def _write(folders: Sequence[Path], site: Path) -> None:
+    from reports.site.folders import site_of
+    from reports.site.rendering import render
 
-    with starting(None, console) as spark, tempfile.TemporaryDirectory() as scratch:
-        warehouse = f"{scratch}/warehouse"
-        for taken in ingested(spark, folders, warehouse, console).taken:
-            if taken.reason:
-                raise SiteError(taken.reason)  # else it would be a site without that run
-        with console.status("writing the site …"):
-            render_site(spark, Warehouse(warehouse).snapshot(), site)
-
-
-def _fetch_java(console: Console) -> None:
-    """Fetch a Java into the virtual environment where there is none. Raises NoSpark when that fails too."""
-    if java_home() is not None:
-        return
-    try:
-        import jdk
-    except ModuleNotFoundError:
-        return  # the session will say what is missing
-    with console.status(f"fetching Java {JAVA} into the virtual environment …"):
-        try:
-            jdk.install(JAVA, jre=True, path=str(java_place()))
-        except Exception as failure:  # whatever a download can come to: the verdicts stand
-            why = f"there is no Java, and none could be fetched ({type(failure).__name__}: {failure})"
-            raise NoSpark(f"{why}: install a JRE of version {JAVA} or later") from None
+    render(site, site_of(folders))

@@ -19,9 +19,13 @@ def rows_in(folder: Path) -> Rows:
 
 def column_of(folder: Path) -> Column:
     """What the run in `folder` says of its build. Raises EvidenceError as `rows_in` does."""
-    rows = rows_in(folder)
-    found = (replace(finding_of(row, str(folder)), started=rows.run["started"]) for row in rows.verdicts)
-    return column(rows.run, {each.rule: each for each in found}, str(folder))
+    return column_of_rows(rows_in(folder), str(folder))
+
+
+def column_of_rows(rows: Rows, folder: str) -> Column:
+    """What the `rows` of one run say of its build."""
+    found = (replace(finding_of(row, folder), started=rows.run["started"]) for row in rows.verdicts)
+    return column(rows.run, {each.rule: each for each in found}, folder)
 
 
 def finding_of(row: Row, folder: str) -> Finding:

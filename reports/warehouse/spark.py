@@ -32,23 +32,17 @@ class NoSpark(Exception):
 
 
 def java_home() -> Path | None:
-    """Where Java 17 or later is: JAVA_HOME, the virtual environment (install-jdk's place), the PATH.
+    """Where Java 17 or later is: JAVA_HOME, the PATH.
 
     None when there is none. A Java that does not say its version is taken at its word.
     """
     homes = [Path(home) for home in filter(None, [os.environ.get("JAVA_HOME")])]
-    homes += sorted(java.parents[1] for java in java_place().glob("**/bin/java"))
     homes += [
         (Path(folder) / "java").resolve().parents[1]
         for folder in os.get_exec_path()
         if (Path(folder) / "java").is_file()
     ]
     return next((home for home in homes if (home / "bin" / "java").is_file() and _new_enough(home)), None)
-
-
-def java_place() -> Path:
-    """Where a Java that was fetched for the virtual environment belongs."""
-    return Path(sys.prefix) / "java"
 
 
 def _new_enough(home: Path) -> bool:
@@ -105,7 +99,7 @@ def _require() -> None:
     home = java_home()
     if home is None:
         raise NoSpark(
-            f"no Java {OLDEST_JAVA} or later was found (JAVA_HOME, {java_place()}, PATH), and Spark needs "
+            f"no Java {OLDEST_JAVA} or later was found (JAVA_HOME, PATH), and Spark needs "
             "one: install a JRE, or set JAVA_HOME"
         )
     os.environ["JAVA_HOME"] = str(home)

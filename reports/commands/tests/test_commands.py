@@ -8,18 +8,18 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import jdk
 import pytest
 from click.testing import CliRunner
-from rich.console import Console
 
+from conformance.evidence.stream import EvidenceError
 from conformance.evidence.verdicts import Verdict
 from reports.commands import certify
 from reports.commands.cli import main
+from reports.site.folders import site_of
 from reports.site.publishing import SiteError
+from reports.site.rendering import render
+from reports.site.tests.sites import contents, real_run
 from reports.tests.samples import EMPTY, LOCKED, make_run
-from reports.warehouse.manifest import WarehouseError
-from reports.warehouse.spark import NoSpark
 
 pytestmark = pytest.mark.usefixtures("brief")
 BLOCKED = """
@@ -154,44 +154,25 @@ def test_a_folder_that_is_no_run_is_one_sentence(two: tuple[Path, Path], tmp_pat
     assert "not a run folder" in done.stderr
 
 
-def no_java(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(certify, "java_home", lambda: None)
+def test_the_site_of_runs_needs_neither_spark_nor_java(tmp_path: Path) -> None:
+    program = BLOCKED.replace('"jinja2", ', "")
+    line = [sys.executable, "-c", program, "certify", "0-9-1/tx.commit.transacted", "--output", str(tmp_path)]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "transacted" in (tmp_path / "site" / "matrix.json").read_text()
 
 
-def test_where_no_java_can_be_had_the_verdicts_stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def unreachable(*_: Any, **__: Any) -> None:
-        raise OSError("no network")
-
-    no_java(monkeypatch)
-    monkeypatch.setattr(jdk, "install", unreachable)
-    arguments = ["certify", "0-9-1/tx.commit.transacted", "--output", str(tmp_path / "run")]
-    done = CliRunner().invoke(main, arguments)
-    told = " ".join(done.output.split())
-    assert "no site: there is no Java, and none could be fetched (OSError: no network)" in told
-    assert "amqp-conformance ingest" in told
-    assert "report --warehouse" in told
-    assert not (tmp_path / "run" / "site").exists()
-    assert (tmp_path / "run" / "junit.xml").exists()
-    assert done.exit_code == 0
+def test_the_site_of_runs_is_that_of_a_warehouse_with_them(two: tuple[Path, Path], tmp_path: Path) -> None:
+    runs = [*two, real_run(tmp_path / "real", "0-9-1/queue.bind*", "0-9-1/connection.open*")]
+    folders, warehouse = tmp_path / "folders", tmp_path / "warehouse"
+    render(folders, site_of(runs))
+    command("ingest", *runs, "--warehouse", tmp_path / "w")
+    command("report", "--warehouse", tmp_path / "w", "--output", warehouse)
+    assert contents(folders) == contents(warehouse)
+    assert len(contents(folders)) > 100
 
 
-def test_java_is_fetched_into_the_virtual_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    fetched: list[tuple[Any, Any]] = []
-    no_java(monkeypatch)
-    monkeypatch.setattr(jdk, "install", lambda *given, **named: fetched.append((given, named)))
-    certify._fetch_java(Console())
-    (((release,), named),) = fetched
-    assert int(release) >= 17
-    assert Path(named["path"]).is_relative_to(sys.prefix)
-
-
-def test_a_java_that_is_there_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(certify, "java_home", lambda: Path("/usr"))
-    monkeypatch.setattr(jdk, "install", lambda *_, **__: pytest.fail("nothing is to be fetched"))
-    certify._fetch_java(Console())
-
-
-@pytest.mark.parametrize("trouble", [NoSpark, SiteError, WarehouseError])
+@pytest.mark.parametrize("trouble", [EvidenceError, ModuleNotFoundError, SiteError])
 def test_a_site_that_cannot_be_written_costs_no_verdict(
     trouble: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

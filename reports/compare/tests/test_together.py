@@ -16,8 +16,8 @@ from conformance.evidence.kinds import EvidenceError
 from reports.commands import certify
 from reports.commands.cli import main
 from reports.compare.together import write_matrix
+from reports.site.publishing import SiteError
 from reports.tests.samples import make_run
-from reports.warehouse.spark import NoSpark
 
 pytestmark = pytest.mark.usefixtures("brief")
 RULE = "0-9-1/tx.commit.transacted"
@@ -66,16 +66,16 @@ def test_certify_of_several_ends_in_one_site(tmp_path: Path) -> None:
     assert matrix_in(tmp_path / "all")["rules"][0].keys() == matrix_in(site)["rules"][0].keys()
 
 
-def test_without_java_the_verdicts_and_the_matrix_stand(
+def test_without_a_site_the_verdicts_and_the_matrix_stand(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: Any) -> None:
-        raise NoSpark("there is no Java")
+        raise SiteError("there is no room")
 
     monkeypatch.setattr(certify, "_write", broken)
     done = ours("certify", RULE, *TARGETS, "--output", tmp_path / "all")
     assert done.exit_code == 0
-    assert "no site: there is no Java; then amqp-conformance ingest" in " ".join(done.output.split())
+    assert "no site: there is no room; then amqp-conformance ingest" in " ".join(done.output.split())
     assert len(matrix_in(tmp_path / "all")["builds"]) == 2
 
 
