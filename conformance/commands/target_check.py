@@ -1,7 +1,7 @@
 """`targets check`: what a target's description promises, tried on the target itself.
 
 A promise is not a verdict: it says that the description fits the broker, so that checks which need a facility
-get what they need. What a facility is for is known to the protocols (`harness.dialect.Dialect.promises`).
+get what they need. What a facility is for is known to the protocols (`harness.play.promises`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from rich.text import Text
 from conformance.engine.scope import apart_of
 from conformance.evidence.printable import printable
 from conformance.gate.gate import Exit
-from harness.dialect import Broken, dialect, documents, protocol
+from harness.dialect import dialect, documents, protocol
+from harness.play.promises import Broken
 from harness.targets.named import known_targets, target
 from harness.targets.target import Target, TargetError
 from harness.wire.tls import Security
@@ -121,7 +122,7 @@ def _protocol(goal: Target, document: str) -> tuple[Promise, bool]:
     what = f"protocol {document}"
     described = goal.protocols is None or document in goal.protocols
     try:
-        banner = dialect(document).probe(goal, WITHIN)
+        banner = dialect(document).speaker.probe(goal, WITHIN)
     except NotSpoken as failure:
         return Promise(what, State.KEPT if not described else State.BROKEN, f"not spoken: {failure}"), False
     except Unreachable as failure:
@@ -150,13 +151,13 @@ def _tried(goal: Target, facility: str, spoken: list[str]) -> Promise:
         told = [
             look(goal, given, WITHIN)
             for document in spoken
-            if (look := dialect(document).promises().get(facility)) is not None
+            if (look := dialect(document).speaker.promises().get(facility)) is not None
         ]
         if facility == SILENCING:
             told += [_is_silent(goal, document) for document in spoken]
         if facility not in PAIRS:
             for document in spoken:
-                dialect(document).serves(goal, WITHIN)
+                dialect(document).speaker.serves(goal, WITHIN)
     except (TargetError, Broken, Unreachable) as failure:
         return Promise(facility, State.BROKEN, str(failure))
     if facility not in _asked_for():
@@ -171,7 +172,7 @@ def _tried(goal: Target, facility: str, spoken: list[str]) -> Promise:
 def _is_silent(goal: Target, document: str) -> str:
     """That nobody is served any more in a protocol. Raises Broken."""
     try:
-        dialect(document).serves(goal, AT_ONCE)
+        dialect(document).speaker.serves(goal, AT_ONCE)
     except Unreachable:
         return f"{document}: nobody is served"
     raise Broken("a new client is served all the same")

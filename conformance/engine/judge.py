@@ -312,7 +312,7 @@ class Judge:
             latest=self.deadline,
             barrier=self.barriers.get(protocol(rule.document)),
         )
-        session = dialect(rule.document).session(self.target, context)
+        session = dialect(rule.document).speaker.session(self.target, context)
         return _Play(rule, scenario, findings, context, session, session.__enter__())
 
     def _step(self, play: _Play, step: Callable[[], Any]) -> None:
@@ -368,7 +368,7 @@ class Judge:
         if not self.lively:
             return
         barrier = self.barriers.get(protocol(play.rule.document))
-        serves = partial(dialect(play.rule.document).serves, self.target, barrier=barrier)
+        serves = partial(dialect(play.rule.document).speaker.serves, self.target, barrier=barrier)
         try:
             serves()
         except Unreachable as failure:

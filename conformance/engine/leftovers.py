@@ -39,5 +39,7 @@ def remove_leftovers(
     deadline = Deadline.after(within, f"removing took more than {within:g} s")
     left: list[str] = []
     for document, entities in declared(lines).items():
-        left += dialect(document).remove(target, Context(journal, "clean", deadline=deadline), entities)
+        left += dialect(document).speaker.remove(
+            target, Context(journal, "clean", deadline=deadline), entities
+        )
     return left

@@ -53,9 +53,9 @@ from conformance.gate.applying import applied, load_all
 from conformance.gate.gate import Exit, Gate, gate, scores
 from conformance.render.rendering import named, render_files
 from conformance.render.report import ended_event, report_of
-from harness.dialect import Banner
 from harness.play.context import Deadline, Patience
 from harness.play.expect import OverBudget, Stop
+from harness.play.speaker import Banner
 from harness.targets.named import attach, target
 from harness.targets.target import Target, TargetError
 from harness.wire.journal import Noted

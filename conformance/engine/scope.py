@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from harness.dialect import Banner, dialect, protocol
+from harness.dialect import dialect, protocol
 from harness.play.expect import Barrier
+from harness.play.speaker import Banner
 from harness.targets.target import Target, TargetError
 from harness.wire.journal import Breached
 from harness.wire.transport import NotSpoken, Unreachable
@@ -116,7 +117,7 @@ def scope(target: Target, rules: Sequence[Rule], within: float) -> Scope:
             unspoken[each] = f"{target.name} is described as speaking {spoken}"
             continue
         try:
-            banners[each] = dialect(each).probe(target, within)
+            banners[each] = dialect(each).speaker.probe(target, within)
         except NotSpoken as failure:
             unspoken[each] = str(failure)
         except Unreachable as failure:

@@ -170,7 +170,7 @@ class Bench:
             self.rules[rule.id] = rule
             self.clean[rule.id] = judge_rule(rule, goal, evidence)
             spoken = dialect(rule.document)
-            self.footprints[rule.id] = spoken.footprint(goal.peer(rule.document), evidence.exchange)
+            self.footprints[rule.id] = spoken.proof.footprint(goal.peer(rule.document), evidence.exchange)
             yield rule
 
     def detect(self, deviation: Deviation, others: bool = True) -> Detected:
@@ -215,7 +215,7 @@ class Bench:
         may: list[str] = []
         rest: list[str] = []
         for each in others:
-            met = spoken.touches(deviation.change, self.footprints[each.id])
+            met = spoken.proof.touches(deviation.change, self.footprints[each.id])
             (may if met else rest).append(each.id)
         return may, rest
 

@@ -29,12 +29,12 @@ def mutate(document: str, bench: Bench) -> Iterator[Mutated]:
     those only count when nothing better notices it.
     """
     spoken = dialect(document)
-    for mutant in spoken.mutants():
+    for mutant in spoken.proof.mutants():
         using = [
             rule
             for rule in bench.rules.values()
             if protocol(rule.document) == document
-            and spoken.touches(mutant.change, bench.footprints[rule.id])
+            and spoken.proof.touches(mutant.change, bench.footprints[rule.id])
         ]
         yield _first_to_notice(mutant, using, bench)
 
@@ -54,7 +54,7 @@ def _first_to_notice(mutant: Mutant[object], rules: Iterable[Rule], bench: Bench
 def passes_on_fakes(document: str, rules: Iterable[Rule]) -> Iterator[tuple[str, str]]:
     """The fakes of a document's protocol, each with the rules that pass on it."""
     chosen = list(rules)
-    for name, change in dialect(document).fakes().items():
+    for name, change in dialect(document).proof.fakes.items():
         for rule in chosen:
             if judge_rule(rule, in_memory(change), bare=True).verdict is Verdict.PASS:
                 yield name, rule.id

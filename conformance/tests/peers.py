@@ -11,7 +11,7 @@ import signal, sys
 from harness.dialect import dialect
 from harness.peers.serve import TcpPeer
 
-peer = dialect("0-9-1").reference_peer()
+peer = dialect("0-9-1").proof.peer()
 with TcpPeer(peer, port=int(sys.argv[1])):
     signal.pause()
 """

@@ -74,7 +74,7 @@ def per_rule() -> Iterator[tuple[str, float]]:
         judge_rule(rule, EmbeddedTarget())
     judging = seconds(lambda: [judge_rule(rule, EmbeddedTarget()) for rule in rules]) / len(rules)
     protocol = dialect(rules[0].document)
-    handshake = seconds(lambda: [protocol.probe(EmbeddedTarget()) for _ in rules]) / len(rules)
+    handshake = seconds(lambda: [protocol.speaker.probe(EmbeddedTarget()) for _ in rules]) / len(rules)
     yield "bare handshake in memory", handshake * 1e3
     yield "judging one rule in memory", judging * 1e3
     yield "overhead per rule", (judging - handshake) * 1e3

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from harness.peers.rows import Row, State
-
 Change = TypeVar("Change", covariant=True)
 
 
@@ -35,10 +33,3 @@ class Mutant(Generic[Change]):
     def name(self) -> str:
         """Stable identity: the row's name and what was done to it."""
         return f"{self.row} / {self.what}"
-
-
-def wrong_state(row: Row[Any, Any]) -> State:
-    """Another state than the row leads to, of those the row is for."""
-    states = row.state if isinstance(row.state, tuple) else (row.state,)
-    right = row.next if row.next is not None else states[0]
-    return next(each for each in type(states[0]) if each is not right)

@@ -8,9 +8,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from harness.peers.peer import PeerConnection, PeerServer
+from harness.wire.reader import Reader
+
+Unit = TypeVar("Unit")
 
 
 class Fake(ABC):
@@ -56,6 +60,23 @@ class Silent(Fake):
         """Forget it."""
 
 
+class Answering(Fake):
+    """Answers unit by unit, by `answer`, which gives octets; behind what `ends` it, it is closed."""
+
+    def __init__(
+        self, reader: Reader[Unit], answer: Callable[[Unit], bytes | None], ends: Callable[[Unit], bool]
+    ) -> None:
+        super().__init__()
+        self._reader, self._answer, self._ends = reader, answer, ends
+
+    def receive(self, octets: bytes) -> None:
+        """Answer what is complete."""
+        for _, unit in self._reader.feed(octets):
+            self.said += self._answer(unit) or b""
+            if self._ends(unit):
+                self.closed = "fin"
+
+
 class Recorder(Fake):
     """Keeps what it gets, and says what is put into `said`."""
 
@@ -89,24 +110,19 @@ class FakeServer:
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """A change that puts another server in the reference peer's place; each protocol has its own class."""
+    """A change that puts another server in the reference peer's place."""
 
     make: Callable[[], PeerServer]
 
 
-AnyReplacement = TypeVar("AnyReplacement", bound=Replacement)
-
-
 def replacements(
-    kind: Callable[[Callable[[], PeerServer]], AnyReplacement],
-    agrees: Callable[[], PeerConnection],
-    refuses: Callable[[], PeerConnection],
-) -> Mapping[str, AnyReplacement]:
-    """One that agrees to everything, one that refuses everything, one that echoes, and one that is silent."""
-    fakes = {
+    agrees: Callable[[], PeerConnection], refuses: Callable[[], PeerConnection]
+) -> Mapping[str, Replacement]:
+    """Make one that agrees to everything, one that refuses everything, one that echoes, and a silent one."""
+    fakes: dict[str, Callable[[], PeerConnection]] = {
         "agrees to everything": agrees,
         "refuses everything": refuses,
         "echoes": Echo,
         "is silent": Silent,
     }
-    return {does: kind(lambda make=make: FakeServer(make)) for does, make in fakes.items()}  # type: ignore[misc]
+    return {does: Replacement(partial(FakeServer, make)) for does, make in fakes.items()}

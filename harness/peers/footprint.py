@@ -1,16 +1,20 @@
-"""What a fault in a peer's tables, or another choice of its, could show in, whatever the protocol."""
+"""What a rule's checks use of a clean peer: which deviations, or other choices of a peer, could show at all.
+
+Computed, not declared: table rows taken, what went each way, ends. A deviation that matches nothing of it
+cannot change what the checks see; where one does all the same, a check is too wide.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
-from harness.peers.interposer import Rule
-from harness.peers.rows import Row, Tables
+from harness.peers.faults import AnyRow, AnyTables
+from harness.wire.journal import Direction, Ended, Event, Octets
 
-AnyTables = Tables[Any, Any, Any]
-AnyRow = Row[Any, Any]
+Units = Callable[[Iterable[Octets]], Iterator[tuple[Direction, object]]]
+"""Finds what a change may look at in what went over the wire: frames, what is in them, what is no frame."""
 Choices = TypeVar("Choices")
 
 
@@ -39,6 +43,37 @@ def differing(one: Any, other: Any) -> frozenset[str]:
     return frozenset(name for name in names if getattr(one, name) != getattr(other, name))
 
 
+@runtime_checkable
+class Traced(Protocol):
+    """A peer that keeps the names of what was taken of its tables and its policy."""
+
+    taken: set[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """What was `taken` of the peer, what was `sent` to it and `received`, and whether it `ended` a stream.
+
+    Taken are rows, and of strategies and policy the fields that were read.
+    """
+
+    taken: frozenset[str]
+    sent: tuple[object, ...]
+    received: tuple[object, ...]
+    ended: bool
+
+
+def used(taken: Iterable[str], events: Iterable[Event], units: Units) -> Footprint:
+    """Make the footprint of an exchange with a peer of which this was taken."""
+    kept = list(events)
+    went: dict[Direction, list[object]] = {Direction.SENT: [], Direction.RECEIVED: []}
+    for direction, unit in units(each for each in kept if isinstance(each, Octets)):
+        went[direction].append(unit)
+    sent, received = (tuple(went[way]) for way in (Direction.SENT, Direction.RECEIVED))
+    ended = any(isinstance(each, Ended) and each.by == "target" for each in kept)
+    return Footprint(frozenset(taken), sent, received, ended)
+
+
 @dataclass(frozen=True, slots=True)
 class Difference:
     """How faulty tables differ from the right ones.
@@ -62,28 +97,17 @@ class Difference:
             len(left) > len(right.rows),
         )
 
-    def shows(self, taken: Set[str], happens: Callable[[AnyRow], bool]) -> bool:
-        """Whether the tables could behave otherwise where this was `taken` (and read) of the right ones.
+    def shows(self, clean: Footprint, events: type) -> bool:
+        """Whether the tables could behave otherwise in an exchange of this footprint with the right ones.
 
-        `happens` says whether a row's event happened at all: with another condition a row may be taken where
-        it was not.
+        With another condition a row may be taken where it was not, if its event happened at all; those of
+        the class `events` are what a peer is sent, all others may happen any time.
         """
-        return self.more or not self.names.isdisjoint(taken) or any(happens(row) for row in self.widened)
+        met = not self.names.isdisjoint(clean.taken)
+        return self.more or met or any(_could_happen(row, events, clean.sent) for row in self.widened)
 
 
-def could_happen(row: AnyRow, heard: type, sent: Iterable[Any]) -> bool:
-    """Whether the event of a row may have happened where this was sent to the peer.
-
-    Events of the class `heard` are what is sent; all others may happen any time.
-    """
+def _could_happen(row: AnyRow, heard: type, sent: Iterable[object]) -> bool:
     events = row.event if isinstance(row.event, tuple) else (row.event,)
     kinds = tuple(each for each in events if issubclass(each, heard))
     return len(kinds) < len(events) or any(isinstance(each, kinds) for each in sent)
-
-
-def meets(rule: Rule, sent: Iterable[Any], received: Iterable[Any]) -> bool:
-    """Whether an interposer's rule fits anything of what went to the server, or came from it."""
-    return any(
-        (rule.method is None or isinstance(each, rule.method)) and rule.condition(each)
-        for each in (received if rule.from_server else sent)
-    )

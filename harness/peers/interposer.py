@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Generic, Self, TypeVar
 
+from harness.peers.footprint import Footprint
 from harness.peers.peer import HalfClosing, PeerConnection, PeerServer
 from harness.wire.reader import Reader
 
@@ -46,6 +47,10 @@ class Rule:
     skip: int = 0
     content: bool = True
 
+    def fits(self, met: object) -> bool:
+        """Whether it is about this."""
+        return (self.method is None or isinstance(met, self.method)) and self.condition(met)
+
 
 def changed(values: dict[str, Any], sent: Any) -> Any:
     """A copy with some fields changed; a value may be a function of the old one."""
@@ -71,9 +76,18 @@ class Interposer(ABC):
         """A server whose connections pass through this interposer."""
         return _Server(self, server)
 
-    @abstractmethod
     def __add__(self, other: Self) -> Self:
-        """Both interposers at once."""
+        """Both interposers at once: what is several of both, and else what one of them says."""
+        own = ((each.name, getattr(self, each.name), getattr(other, each.name)) for each in fields(self))
+        both = {name: a + b if isinstance(a, tuple) else a or b for name, a, b in own}
+        return replace(self, **both)
+
+    def shows(self, clean: Footprint) -> bool:
+        """Whether it could act on anything of what went to the server and came from it, or behind its end."""
+        if self.last_words and clean.ended:
+            return True
+        ways = {True: clean.received, False: clean.sent}
+        return any(rule.fits(each) for rule in self.rules for each in ways[rule.from_server])
 
 
 class _Server:
@@ -106,11 +120,9 @@ class Way(Generic[Unit]):
         self.reader.pending.clear()
         return rest
 
-    def fits(self, rule: Rule, number: int, met: Any) -> bool:
+    def acts(self, rule: Rule, number: int, met: object) -> bool:
         """Whether a rule, the `number`th, acts on what was met; counts it."""
-        if rule.method is not None and not isinstance(met, rule.method):
-            return False
-        if not rule.condition(met):
+        if not rule.fits(met):
             return False
         self.met[number] = self.met.get(number, 0) + 1
         return self.met[number] > rule.skip
@@ -196,7 +208,7 @@ class Interposed(ABC, Generic[Unit]):
     def _acted(self, way: Way[Unit], from_server: bool, channel: int, met: Any) -> tuple[Rule, Passed] | None:
         """The first rule that fits what was met, and what takes its place; None when none does."""
         for number, rule in enumerate(self._rules):
-            if rule.from_server is from_server and way.fits(rule, number, met):
+            if rule.from_server is from_server and way.acts(rule, number, met):
                 return rule, rule.act(channel, met)
         return None
 

@@ -75,7 +75,7 @@ class Fixture(Generic[AnyConnection]):
         With a `reading` that is legal all the same, though not preferred. It is kept with the newest
         connection. Raises Unmet.
         """
-        self._connections[-1].link.judged(expected, otherwise, holds, reading)
+        self.newest.link.judged(expected, otherwise, holds, reading)
 
     def inapplicable(self, why: str) -> NoReturn:
         """End the scenario: what was just probed shows that the rule's feature is absent."""
@@ -91,6 +91,11 @@ class Fixture(Generic[AnyConnection]):
         """The target's log, from here on; it is looked at from a connection of its own. Raises NotRun."""
         self.facility("log")
         return Log(lambda: self.facility("log")["log"], self.lookout().link)
+
+    @property
+    def newest(self) -> AnyConnection:
+        """The connection that was made last."""
+        return self._connections[-1]
 
     def lookout(self) -> Connection:
         """A connection in use that has nothing else to do than to wait."""
@@ -118,7 +123,7 @@ class Fixture(Generic[AnyConnection]):
         return f"{self.context.label}.{self._opened}"
 
     def _now(self) -> float:
-        return self._connections[-1].link.now() if self._connections else 0.0
+        return self.newest.link.now() if self._connections else 0.0
 
     # -- leaving ---------------------------------------------------------------------------------------
 

@@ -1,8 +1,15 @@
-"""Faults of a peer that are read all the same, as data: each protocol has its own, by name."""
+"""Faults of a peer that are read all the same, and where a connection's opening goes no further, as data.
+
+Each protocol has its own, by name.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+from harness.play.expect import Barrier
+from harness.wire.journal import Breached
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,3 +18,41 @@ class Leniency:
 
     rule: str
     read_as: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of ours that opens a connection: the `rule` that says that it is answered, and what answers it.
+
+    The rule is blank where none of ours says so. `answers` are how signatures of answers begin; those of the
+    steps `due_with_it` are due with them as well, though they stand before it.
+    """
+
+    rule: str
+    answers: tuple[str, ...]
+    due_with_it: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The steps in their order, by the control that fails when there is no answer.
+
+    `behind` is how that begins which a server may say that has left out an answer: it answers what was said
+    at once with the step.
+    """
+
+    each: Mapping[str, Step]
+    behind: tuple[str, ...] = ()
+
+    def barrier(self, step: str, actual: str, breaches: Sequence[Breached]) -> Barrier:
+        """Where a server does not go on: what came instead of an answer to the step is said by its signature.
+
+        Who has broken a rule before is blocked by that.
+        """
+        order = list(self.each)
+        left = [*order[order.index(step) :], *self.each[step].due_with_it]
+        due = dict.fromkeys(answer for name in left for answer in self.each[name].answers)
+        rule, told = self.each[step].rule, f"{step} was answered by {actual}"
+        if breaches:
+            rule, told = breaches[0].rule, f"{told} ({breaches[0].what})"
+        return Barrier(tuple(left), rule, told, actual, tuple(due), self.behind)

@@ -62,7 +62,7 @@ class EmbeddedTarget(Target):
 
     def make(self, document: str) -> PeerServer:
         """A fresh reference peer of a document's protocol."""
-        return dialect(document).reference_peer(self._change, self._policy)
+        return dialect(document).proof.peer(self._change, self._policy)
 
     def endpoint(self) -> Endpoint:
         """In memory: no port."""

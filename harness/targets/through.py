@@ -64,7 +64,7 @@ class ThroughTarget(Target):
         broker = Broker(lambda: self._behind.connect(document))
         if self._through in WAYS:
             return WAYS[self._through].before(broker, time.monotonic)
-        change: Any = dialect(document).harmless().get(self._through)
+        change: Any = dialect(document).proof.harmless.get(self._through)
         return broker if change is None else change.before(broker)
 
     def stop(self) -> None:
@@ -116,12 +116,12 @@ class EmbeddedThrough(EmbeddedTarget):
 
     def make(self, document: str) -> PeerServer:
         """A reference peer with the interposer of that name before it, where its protocol has one."""
-        return dialect(document).reference_peer(dialect(document).harmless().get(self._through))
+        return dialect(document).proof.peer(dialect(document).proof.harmless.get(self._through))
 
 
 def names() -> list[str]:
     """What a target can be reached through."""
-    return [*WAYS, *sorted({name for each in documents() for name in dialect(each).harmless()})]
+    return [*WAYS, *sorted({name for each in documents() for name in dialect(each).proof.harmless})]
 
 
 def placed(named: str, target: Callable[[str], Target]) -> Target:

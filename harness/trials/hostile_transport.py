@@ -5,26 +5,36 @@ What agreeing means, and what may be said instead, the protocol says.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from harness.trials.fuzz import Draws
+from harness.wire.reader import Reader
 from harness.wire.transport import End
 
 LATENCY = 0.125
 """Seconds that pass with everything received, so that time never stands still."""
 
 
-class HostileTransport(ABC):
+class HostileTransport:
     """A transport whose other end decides by `draws`. Its clock passes with what is received.
 
-    `odd` draws a unit of the protocol, sound or not; one of `endless` it may say again and again.
+    `odd` draws a unit of the protocol, sound or not; one of `endless` it may say again and again. `reader`
+    cuts what the client says into units, `agrees` gives the answer of an agreeable server if there is one.
     """
 
     endpoint = "hostile"
 
-    def __init__(self, draws: Draws, odd: Callable[[Draws], bytes], endless: Sequence[bytes]) -> None:
+    def __init__(
+        self,
+        draws: Draws,
+        odd: Callable[[Draws], bytes],
+        endless: Sequence[bytes],
+        reader: Reader[Any],
+        agrees: Callable[[Any], bytes | None],
+    ) -> None:
         self._draws, self._odd, self._choices = draws, odd, endless
+        self._reader, self._agrees = reader, agrees
         self._time = 0.0
         self._says: list[bytes] = []
         self._endless = b""
@@ -36,18 +46,15 @@ class HostileTransport(ABC):
         self.closed = False
         """Whether the client has closed its side."""
 
-    @abstractmethod
-    def agreeable(self, octets: bytes) -> Iterator[bytes]:
-        """What an agreeable server answers to each unit that these octets complete."""
-
     def now(self) -> float:
         """Seconds on a clock of its own."""
         return self._time
 
     def send(self, octets: bytes) -> bool:
         """Hear what the client says, and agree unless the draws are against it."""
-        for answer in self.agreeable(octets):
-            self._say(answer)
+        for _, unit in self._reader.feed(octets):
+            if (answer := self._agrees(unit)) is not None:
+                self._say(answer)
         return self._end is None
 
     def _say(self, agreeable: bytes) -> None:

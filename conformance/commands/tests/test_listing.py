@@ -138,7 +138,7 @@ def test_the_target_is_not_touched_and_no_folder_made(amqp_conformance: Command,
 def test_a_run_says_at_its_end_what_it_left_out(
     amqp_conformance: Command, tmp_path: Path, more: tuple[str, ...]
 ) -> None:
-    with TcpPeer(dialect("0-9-1").reference_peer()) as served:
+    with TcpPeer(dialect("0-9-1").proof.peer()) as served:
         address = f"amqp://127.0.0.1:{served.port}"
         way = ("run", ALARM, BINDS, "--target", address, "--parallel", "0", "--output", tmp_path / "run")
         done = amqp_conformance(*way, *more)

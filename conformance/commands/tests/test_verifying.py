@@ -88,8 +88,8 @@ class Alternating:
     def __init__(self, folder: Path) -> None:
         self._second = folder / "run-2"
         change = checks().deviations[BINDS][0].change
-        self._right: PeerServer = dialect("0-9-1").reference_peer()
-        self._wrong: PeerServer = dialect("0-9-1").reference_peer(change)
+        self._right: PeerServer = dialect("0-9-1").proof.peer()
+        self._wrong: PeerServer = dialect("0-9-1").proof.peer(change)
 
     def connect(self, now: float) -> PeerConnection:
         return (self._wrong if self._second.exists() else self._right).connect(now)

@@ -135,7 +135,7 @@ DOORS: Mapping[str, Met] = {
 @pytest.mark.parametrize("name", DOORS)
 def test_the_probe_says_which_rule_is_broken_and_where_it_ends(name: str) -> None:
     met = DOORS[name]
-    found = dialect(DOCUMENT).probe(EmbeddedTarget(met.change))
+    found = dialect(DOCUMENT).speaker.probe(EmbeddedTarget(met.change))
     assert [each.rule for each in found.breaches][:1] in ([], [met.rule])
     assert (found.barrier is not None) is met.blocks
     assert found.breaches or found.barrier
@@ -163,11 +163,11 @@ def test_the_probe_says_which_rule_is_broken_and_where_it_ends(name: str) -> Non
 )
 def test_who_does_not_speak_or_does_not_let_us_in_is_not_judged(change: Interposer) -> None:
     with pytest.raises(Unreachable):
-        dialect(DOCUMENT).probe(EmbeddedTarget(change))
+        dialect(DOCUMENT).speaker.probe(EmbeddedTarget(change))
 
 
 def test_an_honest_peer_is_not_hampered() -> None:
-    found = dialect(DOCUMENT).probe(EmbeddedTarget())
+    found = dialect(DOCUMENT).speaker.probe(EmbeddedTarget())
     assert (found.breaches, found.barrier) == ((), None)
 
 
@@ -261,7 +261,7 @@ def test_a_breach_turns_a_rule_red_whose_own_check_has_not_met_it(
 
 
 def test_a_worker_is_told_of_the_barrier() -> None:
-    found = dialect(DOCUMENT).probe(EmbeddedTarget(DOORS["no Tune"].change))
+    found = dialect(DOCUMENT).speaker.probe(EmbeddedTarget(DOORS["no Tune"].change))
     assert found.barrier is not None
     known = Scope({DOCUMENT: found}, barriers={DOCUMENT: found.barrier})
     told: dict[str, Any] = known.plain()

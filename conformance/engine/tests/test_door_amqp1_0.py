@@ -90,7 +90,7 @@ def test_in_memory_its_rule_is_red(rule: str, says: str) -> None:
 
 @each_door
 def test_the_probe_gets_on_or_says_by_which_rule_it_does_not(rule: str, says: str) -> None:
-    found = dialect(DOCUMENT).probe(in_memory(change(rule, says)))
+    found = dialect(DOCUMENT).speaker.probe(in_memory(change(rule, says)))
     assert found.barrier is None or found.barrier.rule == rule
 
 
@@ -135,7 +135,7 @@ def test_what_is_said_twice_in_the_layer_of_sasl_counts_against_no_rule_of_ours(
 @pytest.mark.parametrize("change", [withholds(SaslMechanisms), replaces(SaslMechanisms, SaslOutcome(code=0))])
 def test_who_offers_no_mechanism_at_all_is_not_judged(change: Interposer) -> None:
     with pytest.raises(Unreachable, match="sasl-mechanisms was answered by"):
-        dialect(DOCUMENT).probe(in_memory(change))
+        dialect(DOCUMENT).speaker.probe(in_memory(change))
 
 
 UNTAKEN = [

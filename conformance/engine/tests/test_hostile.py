@@ -70,14 +70,14 @@ class Tampered(EmbeddedTarget):
 
     def peer(self, document: str) -> PeerServer:
         if document not in self._peers:
-            self._peers[document] = self._tamper(dialect(document).reference_peer())
+            self._peers[document] = self._tamper(dialect(document).proof.peer())
         return self._peers[document]
 
 
 @contextmanager
 def served(tamper: Tamper, latency: float = 0.0, document: str = DOCUMENT) -> Iterator[str]:
     """The URL of a tampered reference peer."""
-    with suppress(Died), TcpPeer(tamper(dialect(document).reference_peer()), latency) as peer:
+    with suppress(Died), TcpPeer(tamper(dialect(document).proof.peer()), latency) as peer:
         yield f"amqp://guest:guest@127.0.0.1:{peer.port}"
 
 
@@ -91,14 +91,14 @@ SAYS_START = "nested"
 @pytest.mark.parametrize("name", sorted(HOSTILE.keys() - {SAYS_START}))
 def test_the_probe_refuses_it_with_one_sentence(name: str) -> None:
     with pytest.raises(Unreachable) as refused:
-        dialect(DOCUMENT).probe(Tampered(hostile(name)), within=5.0)
+        dialect(DOCUMENT).speaker.probe(Tampered(hostile(name)), within=5.0)
     sentence = str(refused.value)
     assert sentence.startswith("tampered does not open an AMQP 0-9-1 connection: ")
     assert sentence.isprintable()
 
 
 def test_one_that_says_start_and_no_more_is_met_at_the_door() -> None:
-    found = dialect(DOCUMENT).probe(Tampered(hostile(SAYS_START)), within=5.0)
+    found = dialect(DOCUMENT).speaker.probe(Tampered(hostile(SAYS_START)), within=5.0)
     assert [each.what for each in found.breaches] == [
         "server-properties: a table is nested more than 64 deep; taken for an empty one"
     ]
@@ -126,7 +126,7 @@ def said_in_a_handshake(document: str = DOCUMENT, close: int = CLOSE_OK) -> int:
         def connect(self, document: str) -> Transport:
             return Counted(self.peer(document), VirtualClock())
 
-    dialect(document).probe(Counting())
+    dialect(document).speaker.probe(Counting())
     return said - close
 
 
@@ -139,7 +139,7 @@ def cut_after(octets: int, how: str = "fin") -> Tampered:
 def test_the_probe_refuses_a_peer_that_closes_at_any_octet_of_the_handshake(how: str) -> None:
     for octets in range(said_in_a_handshake()):
         with pytest.raises(Unreachable, match="does not open"):
-            dialect(DOCUMENT).probe(cut_after(octets, how))
+            dialect(DOCUMENT).speaker.probe(cut_after(octets, how))
 
 
 def judged(target: Target, rule: str, folder: Path, patience: Patience = HURRIED) -> list[Judged]:

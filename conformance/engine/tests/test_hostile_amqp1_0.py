@@ -69,7 +69,7 @@ CLOSE = len(amqp_frame(0, Close()).encode())
 def test_the_probe_refuses_a_peer_that_closes_at_any_octet_of_the_handshake(how: str) -> None:
     for octets in range(said_in_a_handshake(DOCUMENT, CLOSE)):
         with pytest.raises(Unreachable, match="does not open"):
-            dialect(DOCUMENT).probe(cut_after(octets, how))
+            dialect(DOCUMENT).speaker.probe(cut_after(octets, how))
 
 
 @pytest.mark.parametrize("rule", FAMILIES.values(), ids=list(FAMILIES))

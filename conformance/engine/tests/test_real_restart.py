@@ -16,7 +16,7 @@ import os, pathlib, signal, sys
 from harness.dialect import dialect
 from harness.peers.serve import TcpPeer
 
-peer = dialect("0-9-1").reference_peer()
+peer = dialect("0-9-1").proof.peer()
 pathlib.Path("pid").write_text(str(os.getpid()))
 with TcpPeer(peer, port=int(sys.argv[1])) as served:
     signal.signal(signal.SIGUSR1, lambda *_: (served.restart(), pathlib.Path("restarted").touch()))

@@ -319,7 +319,7 @@ DURABLE = "0-9-1/queue.declare.durable.persistence"
 def faulty() -> Iterator[str]:
     """The URL of a peer that binds to exchanges which do not exist."""
     change = checks().deviations[BINDS][0].change
-    with TcpPeer(dialect("0-9-1").reference_peer(change)) as served:
+    with TcpPeer(dialect("0-9-1").proof.peer(change)) as served:
         yield f"amqp://guest:guest@127.0.0.1:{served.port}"
 
 

@@ -163,14 +163,14 @@ def test_the_reference_peer_is_clean(bench: Bench) -> None:
 VARIANTS = [
     pytest.param(document, name, policy, id=f"{document}-{name}")
     for document in DOCUMENTS
-    for name, policy in dialect(document).policies().items()
+    for name, policy in dialect(document).proof.policies.items()
 ]
 
 
 @pytest.mark.parametrize(("document", "name", "policy"), VARIANTS)
 def test_no_scenario_fails_on_a_legal_variant(document: str, name: str, policy: object, bench: Bench) -> None:
     legal = {Verdict.PASS, Verdict.INFO, Verdict.WARN, Verdict.INAPPLICABLE}
-    touches, rules = dialect(document).touches, checked(document)
+    touches, rules = dialect(document).proof.touches, checked(document)
     met = [rule for rule in rules if touches(policy, bench.footprints[rule.id])]
     judged, breaches = dict[str, Judged](), list[Breached]()
     for rule in met:
@@ -190,7 +190,7 @@ def test_no_scenario_fails_on_a_legal_variant(document: str, name: str, policy: 
 
 def test_every_exception_is_about_a_variant() -> None:
     for document, facts in DOCUMENTS.items():
-        assert facts.without.keys() <= dialect(document).policies().keys()
+        assert facts.without.keys() <= dialect(document).proof.policies.keys()
 
 
 # -- what is not ---------------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ class Stacked(EmbeddedTarget):
         self._names = frozenset(names)
 
     def make(self, document: str) -> PeerServer:
-        server, harmless = dialect(document).reference_peer(), dialect(document).harmless()
+        server, harmless = dialect(document).proof.peer(), dialect(document).proof.harmless
         for name in sorted(harmless.keys() & self._names):
             server = harmless[name].before(server)
         return server
@@ -80,20 +80,20 @@ def of(document: str) -> list[Rule]:
 @each_protocol
 def test_each_difference_shows_in_some_exchange(document: str, bench: Bench) -> None:
     spoken = dialect(document)
-    for name, change in spoken.harmless().items():
-        shows = [rule.id for rule in of(document) if spoken.touches(change, bench.footprints[rule.id])]
+    for name, change in spoken.proof.harmless.items():
+        shows = [rule.id for rule in of(document) if spoken.proof.touches(change, bench.footprints[rule.id])]
         assert shows, name
 
 
 @each_protocol
 def test_what_a_server_may_say_otherwise_changes_no_verdict(document: str, bench: Bench) -> None:
-    names = [name for name in dialect(document).harmless() if not name.endswith("-sent")]
+    names = [name for name in dialect(document).proof.harmless if not name.endswith("-sent")]
     assert changed(bench, of(document), *names) == []
 
 
 @each_protocol
 def test_what_we_may_say_otherwise_changes_no_verdict(document: str, bench: Bench) -> None:
-    names = [name for name in dialect(document).harmless() if name.endswith("-sent")]
+    names = [name for name in dialect(document).proof.harmless if name.endswith("-sent")]
     assert names
     assert changed(bench, of(document), *names) == []
 

@@ -42,7 +42,7 @@ main()
 def deviating() -> Iterator[str]:
     """The URL of a peer that breaks one rule."""
     change = checks().deviations[BROKEN][0].change
-    with TcpPeer(dialect("0-9-1").reference_peer(change, None)) as served:
+    with TcpPeer(dialect("0-9-1").proof.peer(change, None)) as served:
         yield f"amqp://guest:guest@127.0.0.1:{served.port}"
 
 

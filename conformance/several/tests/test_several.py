@@ -33,7 +33,7 @@ OPENS = "0-9-1/channel.open.state"
 def deviating() -> Iterator[str]:
     """A peer that breaks one rule."""
     change = checks().deviations[BINDS][0].change
-    with TcpPeer(dialect("0-9-1").reference_peer(change)) as served:
+    with TcpPeer(dialect("0-9-1").proof.peer(change)) as served:
         yield f"amqp://guest:guest@127.0.0.1:{served.port}"
 
 

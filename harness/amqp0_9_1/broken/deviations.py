@@ -21,10 +21,13 @@ from harness.amqp0_9_1.wire.frames import (
     Frame,
     FrameReader,
     Garbage,
+    Header,
     Unit,
     method_frame,
 )
 from harness.amqp0_9_1.wire.vocabulary import Connection
+from harness.peers import faults
+from harness.peers.footprint import Footprint
 from harness.peers.interposer import Condition, Passed, Rule, Way, always, changed, nothing, octets_of
 from harness.peers.interposer import Interposed as AnyInterposed
 from harness.peers.interposer import Interposer as AnyInterposer
@@ -45,6 +48,10 @@ class FrameRule:
     behind: type[Method] | None = None
     type: int | None = None
 
+    def finds(self, from_server: bool, unit: object) -> bool:
+        """Whether it may be about this unit on its way from the server or to it."""
+        return self.from_server is from_server and isinstance(unit, Frame) and self.matches(unit)
+
 
 @dataclass(frozen=True, slots=True)
 class Interposer(AnyInterposer):
@@ -62,23 +69,20 @@ class Interposer(AnyInterposer):
         """A connection of the server with this interposer before it."""
         return Interposed(self, inner)
 
-    def __add__(self, other: Interposer) -> Interposer:
-        """Both interposers at once."""
-        return Interposer(
-            self.rules + other.rules,
-            self.last_words or other.last_words,
-            self.header_from_server or other.header_from_server,
-            self.header_to_server or other.header_to_server,
-            self.frames + other.frames,
-            self.mending or other.mending,
+    def shows(self, clean: Footprint) -> bool:
+        """Whether it could act on anything of an exchange: methods, frames, headers, or what is no frame."""
+        units = [(True, each) for each in clean.received] + [(False, each) for each in clean.sent]
+        by_header = self.header_from_server is not None or self.header_to_server is not None
+        return (
+            AnyInterposer.shows(self, clean)
+            or any(rule.finds(server, each) for rule in self.frames for server, each in units)
+            or (by_header and any(isinstance(each, Header) for _, each in units))
+            or (self.mending is not None and any(isinstance(each, Garbage) for _, each in units))
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(faults.Fault[Tables]):
     """A change of the reference peer's state tables."""
-
-    change: Callable[[Tables], Tables]
 
 
 # -- interposers, as words -----------------------------------------------------------------------------
@@ -224,25 +228,7 @@ def overlooks_frame_ends() -> Interposer:
 # -- faults, as words ----------------------------------------------------------------------------------
 
 
-def drops(*rows: str) -> Fault:
-    """Lacks these rows of the state tables, so that a later row is taken or nothing happens."""
-
-    def change(tables: Tables) -> Tables:
-        for row in rows:
-            tables = tables.without(row)
-        return tables
-
-    return Fault(change)
-
-
-def changes(row: str, **columns: Any) -> Fault:
-    """Has other columns in a row of the state tables: condition, effects, answer or next state."""
-    return Fault(lambda tables: tables.replacing(row, **columns))
-
-
-def swaps(**strategies: Any) -> Fault:
-    """Follows other strategies (see the peer's `Strategies`)."""
-    return Fault(lambda tables: tables.swapping(**strategies))
+drops, changes, swaps = Fault.drops, Fault.changes, Fault.swaps
 
 
 def routes(**types: Any) -> Fault:

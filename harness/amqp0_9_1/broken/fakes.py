@@ -6,7 +6,7 @@ One agrees to everything, one refuses everything, one echoes, one is silent.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from functools import partial
 
 from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.field_tables import DecodeError
@@ -16,10 +16,11 @@ from harness.amqp0_9_1.wire.frames import (
     Frame,
     FrameReader,
     Header,
+    Unit,
     method_frame,
 )
 from harness.amqp0_9_1.wire.vocabulary import CODEC, INTERNAL_ERROR, Basic, Channel, Connection, Queue
-from harness.peers import fakes
+from harness.peers.fakes import Answering, Replacement, replacements
 
 START = Connection.Start(0, 9, {"product": "fake", "version": "1"}, b"PLAIN", b"en_US")
 TUNE = Connection.Tune(0, FRAME_MIN_SIZE, 0)
@@ -54,36 +55,27 @@ def refuse(channel: int, method: Method) -> Iterable[Frame]:
         yield method_frame(channel, close)
 
 
-class _Fake(fakes.Fake):
-    """A connection of a fake: `react` answers each method."""
-
-    def __init__(self, react: Reaction) -> None:
-        super().__init__()
-        self._react = react
-        self._reader = FrameReader()
-
-    def receive(self, octets: bytes) -> None:
-        for _, unit in self._reader.feed(octets):
-            if isinstance(unit, Header):
-                self.said += method_frame(0, START).encode()
-            elif isinstance(unit, Frame) and unit.type == METHOD:
-                self._answer(unit)
-
-    def _answer(self, frame: Frame) -> None:
-        try:
-            method = frame.method()
-        except DecodeError:
-            return
-        self.said += b"".join(answer.encode() for answer in self._react(frame.channel, method))
-        if isinstance(method, Connection.Close):
-            self.closed = "fin"
+def answered(react: Reaction, unit: Unit) -> bytes | None:
+    """What a fake answers to what a client says: Start to a header, to a method what it reacts with."""
+    if isinstance(unit, Header):
+        return method_frame(0, START).encode()
+    method = _method(unit)
+    if method is None:
+        return None
+    return b"".join(answer.encode() for answer in react(getattr(unit, "channel", 0), method))
 
 
-@dataclass(frozen=True, slots=True)
-class Replacement(fakes.Replacement):
-    """A change that puts another server in the reference peer's place."""
+def _method(unit: Unit) -> Method | None:
+    try:
+        return unit.method() if isinstance(unit, Frame) and unit.type == METHOD else None
+    except DecodeError:
+        return None
 
 
-FAKES: Mapping[str, Replacement] = fakes.replacements(
-    Replacement, lambda: _Fake(agree), lambda: _Fake(refuse)
-)
+def _fake(react: Reaction) -> Answering:
+    return Answering(
+        FrameReader(), partial(answered, react), lambda unit: isinstance(_method(unit), Connection.Close)
+    )
+
+
+FAKES: Mapping[str, Replacement] = replacements(partial(_fake, agree), partial(_fake, refuse))

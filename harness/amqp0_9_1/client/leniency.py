@@ -7,17 +7,15 @@ door is judged by that rule, and by all others as well.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from harness.amqp0_9_1.wire.compiled import Method, attribute, read_field
 from harness.amqp0_9_1.wire.field_tables import DecodeError
 from harness.amqp0_9_1.wire.frames import FRAME_MIN_SIZE, METHOD, PROTOCOL_HEADER, Frame, Header
-from harness.amqp0_9_1.wire.vocabulary import CODEC, GRAMMAR, Channel, Connection
-from harness.play.expect import Barrier
-from harness.play.leniency import Leniency
-from harness.wire.journal import Breached
+from harness.amqp0_9_1.wire.vocabulary import CODEC, GRAMMAR, Connection
+from harness.play.leniency import Leniency, Step, Steps
 from spec.readers.amqp0_9_1 import Field
 
 UNDEFINED_TYPE = Leniency("0-9-1/prose/4.2.3.frame-layout", "passed over")
@@ -45,41 +43,21 @@ STRANGE = FRAME_MIN_SIZE
 """Octets of a frame of an undefined type that is passed over: before Tune no frame may be larger."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A step of ours that opens a connection: the rule that says that it is answered, and what answers it."""
-
-    rule: str
-    answers: tuple[type[Any], ...]
-
-
-STEPS: Mapping[str, Step] = {
-    "the protocol header": Step("0-9-1/prose/2.2.4.handshake-in-order", (Connection.Start,)),
-    "connection.start-ok": Step(
-        "0-9-1/grammar/connection.start-ok.implemented", (Connection.Tune, Connection.Secure)
-    ),
-    "connection.secure-ok": Step("0-9-1/grammar/connection.secure-ok.implemented", (Connection.Tune,)),
-    "connection.tune-ok": Step("0-9-1/grammar/connection.tune-ok.implemented", (Connection.OpenOk,)),
-    "connection.open": Step("0-9-1/grammar/connection.open.answers", (Connection.OpenOk,)),
-    "channel.open": Step("0-9-1/grammar/channel.open.answers", (Channel.OpenOk,)),
-}
-"""The steps in their order, by the control that fails when there is no answer."""
-
-
-def barrier(step: str, actual: str, breaches: Sequence[Breached]) -> Barrier:
-    """Where a server does not go on: what came instead of an answer to the step is said by its signature.
-
-    Who has broken a rule before is blocked by that.
-    """
-    behind = list(STEPS)[list(STEPS).index(step) :]
-    if step == "connection.open":
-        behind.append("connection.tune-ok")  # whose only answer is that of Open
-    due = dict.fromkeys(each.full_name for name in behind for each in STEPS[name].answers)
-    told = f"{step} was answered by {actual}"
-    if not breaches:
-        return Barrier(tuple(behind), STEPS[step].rule, told, actual, tuple(due))
-    first = breaches[0]
-    return Barrier(tuple(behind), first.rule, f"{told} ({first.what})", actual, tuple(due))
+STEPS = Steps(
+    {
+        "the protocol header": Step("0-9-1/prose/2.2.4.handshake-in-order", ("connection.start",)),
+        "connection.start-ok": Step(
+            "0-9-1/grammar/connection.start-ok.implemented", ("connection.tune", "connection.secure")
+        ),
+        "connection.secure-ok": Step("0-9-1/grammar/connection.secure-ok.implemented", ("connection.tune",)),
+        "connection.tune-ok": Step("0-9-1/grammar/connection.tune-ok.implemented", ("connection.open-ok",)),
+        # Open-Ok is the only answer to Tune-Ok as well.
+        "connection.open": Step(
+            "0-9-1/grammar/connection.open.answers", ("connection.open-ok",), ("connection.tune-ok",)
+        ),
+        "channel.open": Step("0-9-1/grammar/channel.open.answers", ("channel.open-ok",)),
+    }
+)
 
 
 VERSION_OF_OURS = GRAMMAR.major, GRAMMAR.minor

@@ -5,14 +5,13 @@ A look raises Stop where the promise is not kept, KeyError where the facility di
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.outcomes import closed_silently, connection_closed
 from harness.amqp0_9_1.wire.vocabulary import Connection
 from harness.play.expect import ControlFailed, Unmet
-
-Look = Callable[[Broker, Mapping[str, str]], str]
+from harness.play.promises import Look, keep_alive
 
 
 def second_host(broker: Broker, given: Mapping[str, str]) -> str:
@@ -81,16 +80,7 @@ def log(broker: Broker, given: Mapping[str, str]) -> str:
     return f"a log of {len(given['log'].splitlines())} lines"
 
 
-def keep_alive(broker: Broker, given: Mapping[str, str]) -> str:
-    """The target's own socket of a connection can be seen."""
-    missing = {"clients", "kept-alive"} - given.keys()
-    if missing:
-        raise KeyError(min(missing))
-    on = broker.keeps_alive(broker.lookout())
-    return f"a connection is seen, with keep-alive {'on' if on else 'off'}"
-
-
-LOOKS: Mapping[str, Look] = {
+LOOKS: Mapping[str, Look[Broker]] = {
     "second-vhost": second_host,
     "restricted-user": restricted_user,
     "lift-memory-alarm": lifted_alarm,

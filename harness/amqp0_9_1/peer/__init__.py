@@ -16,7 +16,7 @@ from harness.amqp0_9_1.peer.driver import Connection
 from harness.amqp0_9_1.peer.entities import Store, VirtualHost
 from harness.amqp0_9_1.peer.events import Restarting, Shortened, Thing
 from harness.amqp0_9_1.peer.life import DEAD_LETTER_EXCHANGE, LIFE, tell
-from harness.amqp0_9_1.peer.policy import PRIORITIES, Policy
+from harness.amqp0_9_1.peer.policy import DEFAULT, PRIORITIES, Policy
 from harness.amqp0_9_1.peer.rows import Row, Tables
 from harness.amqp0_9_1.peer.tables.basic import BASIC
 from harness.amqp0_9_1.peer.tables.channel import CHANNEL, OTHERWISE
@@ -32,7 +32,6 @@ __all__ = ["TABLES", "Limits", "Peer", "Policy", "Row", "Tables"]
 TABLES = Tables((*CONNECTION, *CHANNEL, *EXCHANGE, *QUEUE, *BASIC, *TX, *OTHERWISE, *LIFE))
 """The behaviour the document asks for."""
 
-DEFAULT = Policy()
 NOTED = 1000
 """Lines of its log that it remembers."""
 

@@ -8,7 +8,7 @@ socket), or places where the document is silent.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, Literal
 
@@ -28,6 +28,7 @@ from harness.amqp0_9_1.wire.vocabulary import (
     SYNTAX_ERROR,
     UNEXPECTED_FRAME,
 )
+from harness.peers.policy import variants
 
 _HARD = {each.value for each in GRAMMAR.constants if each.error_class == "hard-error"}
 NAMES: Final = {each.value: each.name.upper().replace("-", "_") for each in GRAMMAR.constants}
@@ -202,16 +203,6 @@ class Policy:
         plain = self.priorities == "asked for" and PRIORITIES not in arguments
         return 1 if plain else self.priority_levels
 
-    @staticmethod
-    def variants() -> list[tuple[str, Policy]]:
-        """Every single departure from the default policy, with a name that says which."""
-        default = Policy()
-        return [
-            (f"{name} = {_says(value)}", replace(default, **{name: value}))
-            for name, values in _OTHERS.items()
-            for value in values
-        ]
-
 
 def _says(value: Any) -> str:
     if isinstance(value, Refusal):
@@ -280,3 +271,7 @@ _OTHERS: Final[Mapping[str, Sequence[Any]]] = {
     "counts_what_is_on_its_way": [False],
     "unacknowledged_count_as_deleted": [True],
 }
+
+DEFAULT = Policy()
+VARIANTS: Final = variants(DEFAULT, _OTHERS, _says)
+"""Every single departure from the default policy, by a name that says which."""

@@ -27,7 +27,7 @@ from harness.amqp0_9_1.broken.deviations import (
 )
 from harness.amqp0_9_1.peer import Limits, Peer
 from harness.amqp0_9_1.peer.events import ChannelState
-from harness.amqp0_9_1.peer.policy import Policy
+from harness.amqp0_9_1.peer.policy import DEFAULT, VARIANTS
 from harness.amqp0_9_1.trials import odd
 from harness.amqp0_9_1.trials.fuzz_client import client, link
 from harness.amqp0_9_1.wire.annotate import annotate, blank_credentials, says
@@ -134,7 +134,7 @@ def credentials(data: bytes) -> None:
 # -- the reference peer --------------------------------------------------------------------------------
 
 LIMITS = Limits(content=1 << 16, stored=1 << 18, entities=20, unread=1 << 20)
-POLICIES = (Policy(), *(policy for _, policy in Policy.variants()))
+POLICIES = (DEFAULT, *VARIANTS.values())
 FACILITIES = ("second-vhost", "restricted-user", "memory-alarm", "lift-memory-alarm")
 
 

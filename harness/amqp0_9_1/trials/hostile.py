@@ -6,11 +6,11 @@ The latter is mostly agreeable, so that the client gets far, and says anything t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import repeat
 
-from harness.amqp0_9_1.broken.fakes import START, agree
+from harness.amqp0_9_1.broken.fakes import agree, answered
 from harness.amqp0_9_1.trials import odd
-from harness.amqp0_9_1.wire.field_tables import DecodeError
 from harness.amqp0_9_1.wire.frames import (
     BODY,
     HEARTBEAT,
@@ -18,7 +18,6 @@ from harness.amqp0_9_1.wire.frames import (
     ContentHeader,
     Frame,
     FrameReader,
-    Header,
     RawFrame,
     method_frame,
 )
@@ -104,20 +103,7 @@ ENDLESS = (
 
 
 class HostileTransport(hostile_transport.HostileTransport):
-    """A transport whose other end decides by `draws`."""
+    """A transport whose other end decides by `draws`, and is mostly a fake that agrees to everything."""
 
     def __init__(self, draws: Draws) -> None:
-        super().__init__(draws, odd.unit, ENDLESS)
-        self._reader = FrameReader()
-
-    def agreeable(self, octets: bytes) -> Iterator[bytes]:
-        """Start to a header, the answer of success to a method."""
-        for _, unit in self._reader.feed(octets):
-            if isinstance(unit, Header):
-                yield method_frame(0, START).encode()
-            elif isinstance(unit, Frame) and unit.type == METHOD:
-                try:
-                    heard = unit.method()
-                except DecodeError:
-                    continue
-                yield b"".join(each.encode() for each in agree(unit.channel, heard))
+        super().__init__(draws, odd.unit, ENDLESS, FrameReader(), partial(answered, agree))

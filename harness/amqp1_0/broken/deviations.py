@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from harness.amqp1_0.client.link import performative_of
-from harness.amqp1_0.peer import Row, Tables
+from harness.amqp1_0.peer import Tables
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.encoding import encode
 from harness.amqp1_0.wire.frames import (
@@ -28,6 +28,8 @@ from harness.amqp1_0.wire.frames import (
     sasl_frame,
 )
 from harness.amqp1_0.wire.performatives import Close, Error
+from harness.peers import faults
+from harness.peers.footprint import Footprint
 from harness.peers.interposer import Condition, Passed, Rule, Way, always, changed, nothing, octets_of
 from harness.peers.interposer import Interposed as AnyInterposed
 from harness.peers.interposer import Interposer as AnyInterposer
@@ -50,18 +52,13 @@ class Interposer(AnyInterposer):
         """A connection of the server with this interposer before it."""
         return Interposed(self, inner)
 
-    def __add__(self, other: Interposer) -> Interposer:
-        """Both interposers at once."""
-        return Interposer(
-            self.rules + other.rules, self.last_words or other.last_words, self.ends or other.ends
-        )
+    def shows(self, clean: Footprint) -> bool:
+        """Whether it could act on anything of an exchange, or at its end."""
+        return AnyInterposer.shows(self, clean) or (self.ends is not None and clean.ended)
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(faults.Fault[Tables]):
     """A change of the reference peer's state tables."""
-
-    change: Callable[[Tables], Tables]
 
 
 # -- interposers, as words: what the server says -------------------------------------------------------
@@ -216,30 +213,7 @@ def ignores_header(when: Condition = always) -> Interposer:
 # -- faults, as words ----------------------------------------------------------------------------------
 
 
-def drops(*rows: str) -> Fault:
-    """Lacks these rows of the state tables, so that a later row is taken or nothing happens."""
-
-    def change(tables: Tables) -> Tables:
-        for row in rows:
-            tables = tables.without(row)
-        return tables
-
-    return Fault(change)
-
-
-def changes(row: str, **columns: Any) -> Fault:
-    """Has other columns in a row of the state tables: condition, effects, answer or next state."""
-    return Fault(lambda tables: tables.replacing(row, **columns))
-
-
-def inserts(before: str, row: Row) -> Fault:
-    """Has a row more, in front of another one."""
-    return Fault(lambda tables: tables.inserting(before, row))
-
-
-def swaps(**strategies: Any) -> Fault:
-    """Follows other strategies (see the peer's `Strategies`)."""
-    return Fault(lambda tables: tables.swapping(**strategies))
+drops, changes, inserts, swaps = Fault.drops, Fault.changes, Fault.inserts, Fault.swaps
 
 
 # -- conditions of frames ------------------------------------------------------------------------------

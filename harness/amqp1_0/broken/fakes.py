@@ -6,11 +6,11 @@ One agrees to everything, one refuses everything, one echoes, one is silent.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from functools import partial
 
 from harness.amqp1_0.client.link import performative_of
 from harness.amqp1_0.wire.composites import Composite
-from harness.amqp1_0.wire.frames import SASL_HEADER, FrameReader, Header, amqp_frame, sasl_frame
+from harness.amqp1_0.wire.frames import SASL_HEADER, FrameReader, Header, Unit, amqp_frame, sasl_frame
 from harness.amqp1_0.wire.performatives import (
     AmqpError,
     Attach,
@@ -27,7 +27,7 @@ from harness.amqp1_0.wire.performatives import (
     SaslOutcome,
     SaslResponse,
 )
-from harness.peers import fakes
+from harness.peers.fakes import Answering, Replacement, replacements
 from harness.wire.sasl import MECHANISMS
 
 OPEN = Open("fake", properties={"product": "fake", "version": "1"})
@@ -64,36 +64,26 @@ def refuse(channel: int, said: Composite) -> Iterable[Composite]:
         yield Close(Error(AmqpError.INTERNAL_ERROR, "no"))
 
 
-class _Fake(fakes.Fake):
-    """A connection of a fake: every protocol header comes back, `react` answers each performative."""
-
-    def __init__(self, react: Reaction) -> None:
-        super().__init__()
-        self._react = react
-        self._reader = FrameReader()
-
-    def receive(self, octets: bytes) -> None:
-        for _, unit in self._reader.feed(octets):
-            if isinstance(unit, Header):
-                self.said += unit.octets
-                if unit.octets == SASL_HEADER:
-                    self.said += sasl_frame(OFFERED).encode()
-            elif (performative := performative_of(unit)) is not None:
-                self._answer(getattr(unit, "channel", 0), performative)
-
-    def _answer(self, channel: int, said: Composite) -> None:
-        for answer in self._react(channel, said):
-            sasl = "sasl-frame" in answer.spec.provides
-            self.said += (sasl_frame(answer) if sasl else amqp_frame(channel, answer)).encode()
-            if isinstance(answer, Close):
-                self.closed = "fin"
+def answered(react: Reaction, unit: Unit) -> bytes | None:
+    """What a fake answers to what a client says: the same header, to a performative what it reacts with."""
+    if isinstance(unit, Header):
+        return unit.octets + (sasl_frame(OFFERED).encode() if unit.octets == SASL_HEADER else b"")
+    said = performative_of(unit)
+    if said is None:
+        return None
+    channel = getattr(unit, "channel", 0)
+    return b"".join(
+        (sasl_frame(each) if "sasl-frame" in each.spec.provides else amqp_frame(channel, each)).encode()
+        for each in react(channel, said)
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class Replacement(fakes.Replacement):
-    """A change that puts another server in the reference peer's place."""
+def _fake(react: Reaction) -> Answering:
+    def ends(unit: Unit) -> bool:
+        said = performative_of(unit)
+        return said is not None and any(isinstance(each, Close) for each in react(0, said))
+
+    return Answering(FrameReader(), partial(answered, react), ends)
 
 
-FAKES: Mapping[str, Replacement] = fakes.replacements(
-    Replacement, lambda: _Fake(agree), lambda: _Fake(refuse)
-)
+FAKES: Mapping[str, Replacement] = replacements(partial(_fake, agree), partial(_fake, refuse))

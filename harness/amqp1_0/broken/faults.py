@@ -25,16 +25,7 @@ from harness.peers.rows import State, always
 Condition = Callable[[Turn], bool]
 Effect = Callable[[Turn], None]
 
-
-def together(*faults: Fault) -> Fault:
-    """Several faults at once."""
-
-    def change(tables: Tables) -> Tables:
-        for fault in faults:
-            tables = fault.change(tables)
-        return tables
-
-    return Fault(change)
+together = Fault.together
 
 
 # -- words on rows -------------------------------------------------------------------------------------

@@ -135,11 +135,6 @@ class Container(Fixture[AmqpConnection]):
         connection.drop()
         return None
 
-    @property
-    def newest(self) -> AmqpConnection:
-        """The connection that was made last."""
-        return self._connections[-1]
-
     def lookout(self) -> AmqpConnection:
         """A connection in use that has nothing else to do than to wait."""
         return self.connection()

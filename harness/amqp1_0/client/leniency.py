@@ -8,7 +8,6 @@ rules here: what is wrong in it is borne where that is possible, and counts agai
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -31,9 +30,7 @@ from harness.amqp1_0.wire.frames import (
 from harness.amqp1_0.wire.generated import attribute
 from harness.amqp1_0.wire.performatives import Open, SaslMechanisms, SaslOutcome
 from harness.amqp1_0.wire.types import DecodeError, Described
-from harness.play.expect import Barrier
-from harness.play.leniency import Leniency
-from harness.wire.journal import Breached
+from harness.play.leniency import Leniency, Step, Steps
 
 UNDEFINED_TYPE = Leniency("1-0/2.3.1.type-names-layer", "passed over")
 ANOTHER_LAYER = Leniency("1-0/2.3.1.type-names-layer", "taken for a frame of the layer that its body is of")
@@ -49,42 +46,19 @@ OPEN_TWICE = Leniency("1-0/2.4.6.open-sent-once", "the second is set aside")
 CLOSE_FIRST = Leniency("1-0/2.4.1.open-first", "taken for a close")
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A step of ours that opens a connection: the rule that says that it is answered, and how that begins."""
-
-    rule: str
-    answer: str
-
-
-STEPS: Mapping[str, Step] = {
-    "the SASL header": Step("1-0/2.2.supported-version-proceeds", "protocol header"),
-    "sasl-mechanisms": Step("", "sasl-mechanisms"),
-    "sasl-init": Step("", "sasl-outcome"),
-    "sasl-response": Step("", "sasl-outcome"),
-    "the protocol header": Step("1-0/2.2.supported-version-proceeds", "protocol header"),
-    "open": Step("1-0/2.4.1.open-answered", "open"),
-    "begin": Step("1-0/2.2.supported-version-proceeds", "begin"),
-}
-"""The steps in their order, by the control that fails when there is no answer. Those of SASL have no rule."""
-
-LAST_WORDS = ("begin", "end", "close")
-"""How that begins which a server may say that has left out an answer: it answers what stands behind."""
-
-
-def barrier(step: str, actual: str, breaches: Sequence[Breached]) -> Barrier:
-    """Where a server does not go on: what came instead of an answer to the step is said by its signature.
-
-    Who has broken a rule before is blocked by that.
-    """
-    behind = list(STEPS)[list(STEPS).index(step) :]
-    due = dict.fromkeys(STEPS[name].answer for name in behind)
-    told = f"{step} was answered by {actual}"
-    if not breaches:
-        return Barrier(tuple(behind), STEPS[step].rule, told, actual, tuple(due), LAST_WORDS)
-    first = breaches[0]
-    return Barrier(tuple(behind), first.rule, f"{told} ({first.what})", actual, tuple(due), LAST_WORDS)
-
+STEPS = Steps(
+    {
+        "the SASL header": Step("1-0/2.2.supported-version-proceeds", ("protocol header",)),
+        "sasl-mechanisms": Step("", ("sasl-mechanisms",)),
+        "sasl-init": Step("", ("sasl-outcome",)),
+        "sasl-response": Step("", ("sasl-outcome",)),
+        "the protocol header": Step("1-0/2.2.supported-version-proceeds", ("protocol header",)),
+        "open": Step("1-0/2.4.1.open-answered", ("open",)),
+        "begin": Step("1-0/2.2.supported-version-proceeds", ("begin",)),
+    },
+    behind=("begin", "end", "close"),
+)
+"""Those of SASL have no rule."""
 
 LAYERS = tuple(Header(each).protocol_id for each in (PROTOCOL_HEADER, TLS_HEADER, SASL_HEADER))
 """The protocol ids that the standard has."""

@@ -5,12 +5,11 @@ A look raises Stop where the promise is not kept, KeyError where the facility di
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from harness.amqp1_0.client.container import Container
 from harness.play.expect import ControlFailed
-
-Look = Callable[[Container, Mapping[str, str]], str]
+from harness.play.promises import Look, keep_alive
 
 
 def address(container: Container, given: Mapping[str, str]) -> str:
@@ -33,14 +32,6 @@ def idle_timeout(container: Container, given: Mapping[str, str]) -> str:
     return f"its open states an idle-time-out of {told} ms"
 
 
-def keep_alive(container: Container, given: Mapping[str, str]) -> str:
-    """The target's own socket of a connection can be seen."""
-    if missing := {"clients", "kept-alive"} - given.keys():
-        raise KeyError(min(missing))
-    on = container.keeps_alive(container.lookout())
-    return f"a connection is seen, with keep-alive {'on' if on else 'off'}"
-
-
 def secure_port(container: Container, given: Mapping[str, str]) -> str:
     """A TLS handshake is completed on the port, whoever the certificate is for."""
     del given  # who needs a port to get there looks for it; a peer in memory has none
@@ -48,7 +39,7 @@ def secure_port(container: Container, given: Mapping[str, str]) -> str:
     return "a TLS handshake is completed"
 
 
-LOOKS: Mapping[str, Look] = {
+LOOKS: Mapping[str, Look[Container]] = {
     "address": address,
     "idle-timeout": idle_timeout,
     "keep-alive": keep_alive,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from harness.amqp1_0.peer.driver import Connection
 from harness.amqp1_0.peer.entities import Link, Message, Node, Nodes, Session
 from harness.amqp1_0.peer.events import ConnectionState, SessionState
-from harness.amqp1_0.peer.policy import Policy
+from harness.amqp1_0.peer.policy import DEFAULT, Policy
 from harness.amqp1_0.peer.strategies import Strategies
 from harness.amqp1_0.peer.tables.connection import CONNECTION
 from harness.amqp1_0.peer.tables.session import SESSION
@@ -27,8 +27,6 @@ __all__ = ["TABLES", "Limits", "Peer", "Policy", "Row", "Tables"]
 
 TABLES = Tables((*CONNECTION, *SESSION), Strategies())
 """The behaviour the document asks for."""
-
-DEFAULT = Policy()
 
 
 @dataclass(frozen=True, slots=True)

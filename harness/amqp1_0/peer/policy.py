@@ -6,12 +6,13 @@ Choices without a section are places where the document is silent, such as most 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, Literal
 
 from harness.amqp1_0.wire.performatives import AmqpError, ConnectionError_
 from harness.amqp1_0.wire.types import Symbol
+from harness.peers.policy import variants
 
 
 class Level(Enum):
@@ -149,16 +150,6 @@ class Policy:
     link_credit: int = 100
     """Messages a sender may have on its way."""
 
-    @staticmethod
-    def variants() -> list[tuple[str, Policy]]:
-        """Every single departure from the default policy, with a name that says which."""
-        default = Policy()
-        return [
-            (f"{name} = {_says(value)}", replace(default, **{name: value}))
-            for name, values in _OTHERS.items()
-            for value in values
-        ]
-
 
 def _says(value: Any) -> str:
     if isinstance(value, Refusal):
@@ -226,3 +217,7 @@ _OTHERS: Final[Mapping[str, Sequence[Any]]] = {
     "channel_in_use": [AmqpError.ILLEGAL_STATE],
     "link_credit": [1],
 }
+
+DEFAULT = Policy()
+VARIANTS: Final = variants(DEFAULT, _OTHERS, _says)
+"""Every single departure from the default policy, by a name that says which."""

@@ -24,7 +24,7 @@ from harness.wire.transport import NotSpoken, Unreachable
 
 
 def test_the_probe_tells_what_the_open_says() -> None:
-    told = DIALECT.probe(EmbeddedTarget())
+    told = DIALECT.speaker.probe(EmbeddedTarget())
     assert (told.product, told.properties["container-id"]) == (
         "AMQP conformance reference peer", "amqp-conformance-peer",
     )  # fmt: skip
@@ -32,7 +32,7 @@ def test_the_probe_tells_what_the_open_says() -> None:
 
 
 def test_a_target_with_one_channel_is_probed_as_well() -> None:
-    told = DIALECT.probe(EmbeddedTarget(rewrites(Open, channel_max=0)))
+    told = DIALECT.speaker.probe(EmbeddedTarget(rewrites(Open, channel_max=0)))
     assert told.properties["channel-max"] == 0
     assert told.round_trip >= 0
 
@@ -50,7 +50,7 @@ def test_a_target_with_one_channel_is_probed_as_well() -> None:
 )
 def test_a_target_that_cannot_be_opened_gets_one_sentence(change: object, says: str) -> None:
     with pytest.raises(Unreachable, match=says) as refused_:
-        DIALECT.probe(EmbeddedTarget(change))
+        DIALECT.speaker.probe(EmbeddedTarget(change))
     assert not isinstance(refused_.value, NotSpoken)
 
 
@@ -63,15 +63,18 @@ def test_a_target_that_cannot_be_opened_gets_one_sentence(change: object, says: 
     ],
 )
 def test_who_gets_no_further_is_judged_up_to_there(change: object, rule: str, says: str) -> None:
-    barrier = DIALECT.probe(EmbeddedTarget(change)).barrier
+    barrier = DIALECT.speaker.probe(EmbeddedTarget(change)).barrier
     assert barrier is not None
     assert barrier.rule == rule
     assert says in barrier.what
-    DIALECT.serves(EmbeddedTarget(change), barrier=barrier)
+    DIALECT.speaker.serves(EmbeddedTarget(change), barrier=barrier)
 
 
 def test_who_lists_no_mechanism_is_spoken_to_all_the_same() -> None:
-    assert DIALECT.probe(EmbeddedTarget(rewrites(SaslMechanisms, sasl_server_mechanisms=()))).barrier is None
+    assert (
+        DIALECT.speaker.probe(EmbeddedTarget(rewrites(SaslMechanisms, sasl_server_mechanisms=()))).barrier
+        is None
+    )
 
 
 def test_two_probes_never_go_by_one_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,15 +85,15 @@ def test_two_probes_never_go_by_one_name(monkeypatch: pytest.MonkeyPatch) -> Non
         return Container(connect, endpoint, context, *more)
 
     monkeypatch.setattr("harness.amqp1_0.dialect.Container", named)
-    DIALECT.probe(EmbeddedTarget())
-    DIALECT.probe(EmbeddedTarget())
+    DIALECT.speaker.probe(EmbeddedTarget())
+    DIALECT.speaker.probe(EmbeddedTarget())
     assert len(set(names)) == 2
 
 
 @pytest.mark.parametrize("other", [b"AMQP\0\0\x09\x01", b"AMQP\1\1\0\x0a", b"AMQP\0\2\0\0"])
 def test_a_target_of_another_protocol_is_told_from_a_broken_one(other: bytes) -> None:
     with pytest.raises(NotSpoken, match="protocol header AMQP"):
-        DIALECT.probe(EmbeddedTarget(offers_header(other)))
+        DIALECT.speaker.probe(EmbeddedTarget(offers_header(other)))
 
 
 def test_a_target_that_speaks_another_protocol_is_not_spoken_to_in_0_9_1_either() -> None:
@@ -99,20 +102,20 @@ def test_a_target_that_speaks_another_protocol_is_not_spoken_to_in_0_9_1_either(
             return super().connect("1-0")
 
     with pytest.raises(NotSpoken, match="protocol header 1-0-0"):
-        dialect("0-9-1").probe(Other())
+        dialect("0-9-1").speaker.probe(Other())
 
 
 def test_a_target_is_asked_for_sasl_once() -> None:
     target = EmbeddedTarget(policy=replace(Policy(), layers="bare"))
-    DIALECT.probe(target)
+    DIALECT.speaker.probe(target)
     with container(target=target) as (fixture, _):
         assert fixture.layers.sasl is False
         assert fixture.connection().heard()[0] == "protocol header AMQP 0 1-0-0"
 
 
-@pytest.mark.parametrize("name", sorted(DIALECT.fakes()))
+@pytest.mark.parametrize("name", sorted(DIALECT.proof.fakes))
 def test_a_fake_knows_no_rule(name: str) -> None:
-    with container(DIALECT.fakes()[name]) as (fixture, _):
+    with container(DIALECT.proof.fakes[name]) as (fixture, _):
         if name in ("echoes", "is silent"):
             with pytest.raises(ControlFailed):
                 fixture.connection()

@@ -6,17 +6,16 @@ The latter is mostly agreeable, so that the client gets far, and says anything t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import repeat
 
-from harness.amqp1_0.broken.fakes import OFFERED, OPEN, agree
-from harness.amqp1_0.client.link import performative_of
+from harness.amqp1_0.broken.fakes import OFFERED, OPEN, agree, answered
 from harness.amqp1_0.trials import odd
 from harness.amqp1_0.wire.frames import (
     PROTOCOL_HEADER,
     SASL_HEADER,
     Frame,
     FrameReader,
-    Header,
     RawFrame,
     amqp_frame,
     empty_frame,
@@ -129,21 +128,7 @@ ENDLESS = (
 
 
 class HostileTransport(hostile_transport.HostileTransport):
-    """A transport whose other end decides by `draws`."""
+    """A transport whose other end decides by `draws`, and is mostly a fake that agrees to everything."""
 
     def __init__(self, draws: Draws) -> None:
-        super().__init__(draws, odd.unit, ENDLESS)
-        self._reader = FrameReader()
-
-    def agreeable(self, octets: bytes) -> Iterator[bytes]:
-        """The same header and our mechanisms to a header, the answer of success to a performative."""
-        for _, unit in self._reader.feed(octets):
-            if isinstance(unit, Header):
-                yield unit.octets + (sasl_frame(OFFERED).encode() if unit.octets == SASL_HEADER else b"")
-            elif (heard := performative_of(unit)) is not None:
-                channel = getattr(unit, "channel", 0)
-                frames = (
-                    sasl_frame(each) if "sasl-frame" in each.spec.provides else amqp_frame(channel, each)
-                    for each in agree(channel, heard)
-                )
-                yield b"".join(each.encode() for each in frames)
+        super().__init__(draws, odd.unit, ENDLESS, FrameReader(), partial(answered, agree))

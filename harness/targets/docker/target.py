@@ -270,7 +270,7 @@ class ContainerTarget(DescribedTarget):
         failures = []
         for each in sorted(self.protocols) if self.protocols else documents():
             try:
-                dialect(each).probe(stranger, ONE_LOOK)
+                dialect(each).speaker.probe(stranger, ONE_LOOK)
             except Unreachable as failure:
                 failures.append(failure)
         if failures and (self.protocols or len(failures) == len(documents())):

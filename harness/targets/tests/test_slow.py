@@ -107,7 +107,7 @@ def test_a_way_that_is_full_says_so() -> None:
 @pytest.mark.parametrize("document", documents())
 def test_a_client_is_served_through_each_way_in_memory(name: str, document: str) -> None:
     found = EmbeddedThrough(name)
-    dialect(document).serves(found)
+    dialect(document).speaker.serves(found)
     assert found.name == f"through:{name}:embedded"
 
 
@@ -115,7 +115,7 @@ def test_a_client_is_served_through_a_slow_way_over_tcp() -> None:
     with ThroughTarget("slow", ServedTarget()) as found:
         began = time.monotonic()
         for document in documents():
-            assert dialect(document).probe(found).round_trip >= 2 * WAYS["slow"].delay
+            assert dialect(document).speaker.probe(found).round_trip >= 2 * WAYS["slow"].delay
         assert time.monotonic() > began
 
 

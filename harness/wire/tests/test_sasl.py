@@ -89,7 +89,7 @@ def test_an_unknown_mechanism_gets_a_sentence() -> None:
 def test_every_mechanism_logs_in(name: str, sasl: Dialect) -> None:
     one = EmbeddedTarget(policy=offering(sasl))
     one.secure(Security(mechanism=name))
-    assert dialect("0-9-1").probe(one).product
+    assert dialect("0-9-1").speaker.probe(one).product
 
 
 @pytest.mark.parametrize("name", ["PLAIN", "AMQPLAIN", "RABBIT-CR-DEMO"])
@@ -102,14 +102,14 @@ def test_a_wrong_password_does_not(name: str, sasl: Dialect) -> None:
     one = Mistaken(policy=offering(sasl))
     one.secure(Security(mechanism=name))
     with pytest.raises(Unreachable, match="socket closed"):
-        dialect("0-9-1").probe(one)
+        dialect("0-9-1").speaker.probe(one)
 
 
 def test_what_is_not_offered_is_not_tried() -> None:
     one = EmbeddedTarget()
     one.secure(Security(mechanism="EXTERNAL"))
     with pytest.raises(Unreachable, match="embedded does not offer the SASL mechanism EXTERNAL, only PLAIN"):
-        dialect("0-9-1").probe(one)
+        dialect("0-9-1").speaker.probe(one)
 
 
 @pytest.mark.parametrize(

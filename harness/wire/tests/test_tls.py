@@ -363,7 +363,7 @@ def test_a_target_is_reached_by_either_ip_with_and_without_tls(
     with TcpPeer(server, host=host) as peer:
         shown = f"[{host}]" if ":" in host else host
         one = target(f"{'amqps' if tls else 'amqp'}://{shown}:{peer.port}", security)
-        assert dialect("0-9-1").probe(one).product == "AMQP conformance reference peer"
+        assert dialect("0-9-1").speaker.probe(one).product == "AMQP conformance reference peer"
         transport = one.connect("0-9-1")
         assert transport.endpoint.startswith(f"{shown}:{peer.port}")
         transport.close()
@@ -372,7 +372,7 @@ def test_a_target_is_reached_by_either_ip_with_and_without_tls(
 def test_tls_where_none_is_expected_is_said(made: Certificates) -> None:
     with TcpPeer(TlsServer(Peer(), server_context(made))) as peer:
         one: Target = UrlTarget(f"amqp://127.0.0.1:{peer.port}")
-        assert refusal(lambda: dialect("0-9-1").probe(one)).endswith("; it speaks TLS (amqps://)")
+        assert refusal(lambda: dialect("0-9-1").speaker.probe(one)).endswith("; it speaks TLS (amqps://)")
         below = TcpTransport("127.0.0.1", peer.port, time.monotonic())
         assert speaks_tls(below, 2.0)
 

@@ -22,7 +22,7 @@ from harness.amqp0_9_1.broken.deviations import (
     objects,
     overlooks_frame_ends,
 )
-from harness.amqp0_9_1.broken.footprint import footprint, touches
+from harness.amqp0_9_1.broken.footprint import units
 from harness.amqp0_9_1.peer import TABLES, Peer
 from harness.amqp0_9_1.trials.odd import OPENING
 from harness.amqp0_9_1.wire.frames import (
@@ -39,6 +39,8 @@ from harness.amqp0_9_1.wire.frames import (
     method_frame,
 )
 from harness.amqp0_9_1.wire.vocabulary import FRAME_ERROR, Basic, Channel, Connection, Queue
+from harness.dialect import dialect
+from harness.peers.footprint import used
 from harness.peers.peer import PeerConnection, PeerServer
 from harness.wire.journal import Direction, Octets
 
@@ -137,8 +139,10 @@ def test_only_an_exchange_with_octets_that_are_no_frame_is_touched_by_mending() 
     def sent(octets: bytes) -> Octets:
         return Octets(0.0, "one", Direction.SENT, octets, "")
 
-    assert touches(overlooks_frame_ends(), footprint((), [sent(LIES.encode())]))
-    assert not touches(overlooks_frame_ends(), footprint((), [sent(ASKED[0].encode())]))
+    assert dialect("0-9-1").proof.touches(overlooks_frame_ends(), used((), [sent(LIES.encode())], units))
+    assert not dialect("0-9-1").proof.touches(
+        overlooks_frame_ends(), used((), [sent(ASKED[0].encode())], units)
+    )
 
 
 # -- heartbeats ----------------------------------------------------------------------------------------

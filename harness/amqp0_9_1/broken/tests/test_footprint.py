@@ -31,9 +31,9 @@ class Kept:
 def footprint(document: str, play: Callable[[Any], object]) -> Any:
     """What a session with a clean peer used of it."""
     target, kept, spoken = EmbeddedTarget(), Kept(), dialect(document)
-    with target, spoken.session(target, Context(kept, "test")) as fixture:
+    with target, spoken.speaker.session(target, Context(kept, "test")) as fixture:
         play(fixture)
-    return spoken.footprint(target.peer(document), kept.events)
+    return spoken.proof.footprint(target.peer(document), kept.events)
 
 
 def channel_opened(broker: Any) -> None:
@@ -76,12 +76,12 @@ def test_choices_differ_in_their_fields() -> None:
 def test_another_policy_shows_where_its_choice_was_read(
     document: str, play: Callable[[Any], object], read: object, unread: object
 ) -> None:
-    used, touches = footprint(document, play), dialect(document).touches
+    used, touches = footprint(document, play), dialect(document).proof.touches
     assert touches(read, used)
     assert not touches(unread, used)
 
 
 def test_another_strategy_shows_where_it_was_used() -> None:
-    change, touches = swaps(cut=lambda body, _: [body]), dialect("0-9-1").touches
+    change, touches = swaps(cut=lambda body, _: [body]), dialect("0-9-1").proof.touches
     assert not touches(change, footprint("0-9-1", channel_opened))
     assert touches(change, footprint("0-9-1", body_of_a_message))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from harness.amqp0_9_1.broken.deviations import Interposer, mends, serves, spoils, swallows
-from harness.amqp0_9_1.broken.footprint import footprint, touches
+from harness.amqp0_9_1.broken.footprint import units
 from harness.amqp0_9_1.broken.frame_faults import sent_on, sent_whole, unknown, unreadable
 from harness.amqp0_9_1.peer import Peer
 from harness.amqp0_9_1.trials.odd import OPENING
+from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.frames import HEADER, METHOD, PROTOCOL_HEADER, Frame, FrameReader, method_frame
 from harness.amqp0_9_1.wire.vocabulary import FRAME_ERROR, Basic, Channel, Connection, Queue
+from harness.dialect import dialect
+from harness.peers.footprint import used
 from harness.wire.journal import Direction, Octets
 
 CUT = Frame(METHOD, 1, Queue.Declare("q").encode()[:-1])
@@ -78,11 +81,11 @@ def test_both_interposers_act_together() -> None:
 
 def test_an_exchange_is_touched_by_what_finds_one_of_its_frames() -> None:
     event = Octets(0.0, "one", Direction.SENT, CUT.encode(), "")
-    clean = footprint((), [event])
-    assert clean.sent == ()
-    assert touches(swallows(is_cut), clean)
-    assert not touches(swallows(lambda frame: frame.channel == 2), clean)
-    assert not touches(spoils(is_cut, lambda frame: frame), clean)
+    clean = used((), [event], units)
+    assert not any(isinstance(each, Method) for each in clean.sent)
+    assert dialect("0-9-1").proof.touches(swallows(is_cut), clean)
+    assert not dialect("0-9-1").proof.touches(swallows(lambda frame: frame.channel == 2), clean)
+    assert not dialect("0-9-1").proof.touches(spoils(is_cut, lambda frame: frame), clean)
 
 
 def test_what_cannot_be_read_or_is_unknown_is_found() -> None:

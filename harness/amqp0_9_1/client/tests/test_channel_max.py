@@ -25,14 +25,14 @@ class Narrow(EmbeddedTarget):
 
 def test_it_is_taken_for_no_barrier() -> None:
     target = Narrow()
-    banner = dialect("0-9-1").probe(target)
+    banner = dialect("0-9-1").speaker.probe(target)
     assert banner.barrier is None
-    dialect("0-9-1").serves(target)
+    dialect("0-9-1").speaker.serves(target)
 
 
 def test_what_needs_another_channel_says_so() -> None:
     target, context = Narrow(), Context(Kept(), "test")
-    with dialect("0-9-1").session(target, context) as broker:
+    with dialect("0-9-1").speaker.session(target, context) as broker:
         connection = broker.connection()
         connection.channel()
         with pytest.raises(NotRun, match="channel-max of 1"):

@@ -70,7 +70,7 @@ def test_a_peer_that_talks_without_end_is_stopped(
 def test_every_connection_is_closed_whatever_one_of_them_comes_to() -> None:
     target, kept = EmbeddedTarget(), Kept()
     context = Context(kept, "test")
-    session = dialect("0-9-1").session(target, context)
+    session = dialect("0-9-1").speaker.session(target, context)
     broker = session.__enter__()
     for _ in range(3):
         broker.connection()
@@ -82,7 +82,7 @@ def test_every_connection_is_closed_whatever_one_of_them_comes_to() -> None:
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_peer_says_no_more_ahead_than_it_may(name: str) -> None:
-    connection = Harming(HOSTILE[name], dialect("0-9-1").reference_peer()).connect(0.0)
+    connection = Harming(HOSTILE[name], dialect("0-9-1").proof.peer()).connect(0.0)
     for _ in range(100):
         if (timer := connection.next_timer()) is not None:
             connection.tick(timer)

@@ -39,8 +39,7 @@ from harness.amqp1_0.broken.deviations import (
     withholds,
     withholds_frames,
 )
-from harness.amqp1_0.broken.footprint import footprint, touches
-from harness.amqp1_0.broken.mutants import mutants
+from harness.amqp1_0.broken.footprint import units
 from harness.amqp1_0.client.connection import AmqpConnection
 from harness.amqp1_0.client.outcomes import (
     Refusal,
@@ -66,6 +65,7 @@ from harness.amqp1_0.wire.performatives import (
 )
 from harness.amqp1_0.wire.types import Raw, Symbol
 from harness.dialect import dialect
+from harness.peers.footprint import used
 from harness.peers.proxy import ProxiedTarget
 from harness.play.context import Context
 from harness.play.expect import Stop
@@ -150,7 +150,7 @@ def outcome(play: Callable[[AmqpConnection], Any], target: Target) -> tuple[str,
     context = Context(kept, "test")
     result = ""
     try:
-        with DIALECT.session(target, context) as fixture:
+        with DIALECT.speaker.session(target, context) as fixture:
             connection = fixture.secured()
             try:
                 result = repr(play(connection))
@@ -170,11 +170,11 @@ def test_every_word_changes_what_is_seen_and_touches_the_footprint(
 ) -> None:
     assert outcome(play, EmbeddedTarget(change)) != outcome(play, EmbeddedTarget())
     clean, kept = EmbeddedTarget(), Kept()
-    with DIALECT.session(clean, Context(kept, "test")) as fixture:
+    with DIALECT.speaker.session(clean, Context(kept, "test")) as fixture:
         play(fixture.secured())
     peer = clean.peer("1-0")
     assert isinstance(peer, Peer)
-    assert DIALECT.touches(change, DIALECT.footprint(peer, kept.events))
+    assert DIALECT.proof.touches(change, DIALECT.proof.footprint(peer, kept.events))
 
 
 def test_an_interposer_without_rules_changes_nothing() -> None:
@@ -196,13 +196,14 @@ def test_interposers_work_before_a_server_behind_tcp() -> None:
 def test_a_fault_is_in_the_tables_and_touches_where_its_row_was_taken() -> None:
     row = next(each.name for each in TABLES if each.event is Open)
     for fault in (drops(row), changes(row, answer=None)):
-        assert touches(fault, footprint({row}, []))
-        assert not touches(fault, footprint({"another row"}, []))
-    assert len({each.name for each in mutants()}) == len(list(mutants())) > 2 * len(TABLES.rows)
+        assert DIALECT.proof.touches(fault, used({row}, [], units))
+        assert not DIALECT.proof.touches(fault, used({"another row"}, [], units))
+    mutants = list(DIALECT.proof.mutants())
+    assert len({each.name for each in mutants}) == len(mutants) > 2 * len(TABLES.rows)
 
 
 def test_a_change_of_another_protocol_leaves_the_peer_alone() -> None:
-    for name, change in dialect("0-9-1").fakes().items():
-        assert isinstance(DIALECT.reference_peer(change), Peer), name
-    for change in (drops("no such row"), *DIALECT.fakes().values()):
-        assert type(dialect("0-9-1").reference_peer(change)).__module__ == "harness.amqp0_9_1.peer"
+    for name, fake in dialect("0-9-1").proof.fakes.items():
+        assert isinstance(DIALECT.proof.peer(fake), Peer), name
+    for change in (drops("no such row"), *DIALECT.proof.fakes.values()):
+        assert type(dialect("0-9-1").proof.peer(change)).__module__ == "harness.amqp0_9_1.peer"

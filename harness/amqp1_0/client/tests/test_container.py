@@ -31,7 +31,7 @@ from harness.amqp1_0.client.outcomes import (
     refused,
     stream_ended,
 )
-from harness.amqp1_0.peer import Policy
+from harness.amqp1_0.peer.policy import VARIANTS, Policy
 from harness.amqp1_0.wire.frames import (
     PROTOCOL_HEADER,
     SASL_HEADER,
@@ -66,7 +66,7 @@ from harness.wire.transport import End as StreamEnd
 DIALECT = dialect("1-0")
 MISMATCHED = b"AMQP\0\1\1\0"
 BAD_BODY = Frame(0, 0, b"\x40")
-VARIANTS = [pytest.param(policy, id=name) for name, policy in Policy.variants()]
+EACH = [pytest.param(policy, id=name) for name, policy in VARIANTS.items()]
 
 
 @contextmanager
@@ -74,7 +74,7 @@ def container(
     change: object = None, policy: object = None, target: Target | None = None
 ) -> Iterator[tuple[Container, list[Event]]]:
     kept = Kept()
-    with DIALECT.session(target or EmbeddedTarget(change, policy), Context(kept, "test")) as fixture:
+    with DIALECT.speaker.session(target or EmbeddedTarget(change, policy), Context(kept, "test")) as fixture:
         yield fixture, kept.events
 
 
@@ -162,7 +162,7 @@ def test_every_step_of_sasl_can_be_made_otherwise() -> None:
         connection.expect(fields(SaslOutcome, code=SaslCode.AUTH))
 
 
-@pytest.mark.parametrize("policy", VARIANTS)
+@pytest.mark.parametrize("policy", EACH)
 def test_every_legal_variant_is_connected_to_and_left(policy: Policy) -> None:
     with container(policy=policy) as (fixture, _):
         connection = fixture.connection()

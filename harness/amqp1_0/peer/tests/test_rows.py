@@ -11,7 +11,6 @@ import pytest
 
 from harness.amqp1_0.broken import faults
 from harness.amqp1_0.broken.deviations import Fault, changes, drops, inserts, swaps
-from harness.amqp1_0.broken.mutants import mutants
 from harness.amqp1_0.peer import TABLES, Peer, Row
 from harness.amqp1_0.peer.events import ConnectionState, EmptyFrame, ForeignType, InvalidOpen, SendingError
 from harness.amqp1_0.peer.tests import dialogue as amqp1_0_dialogue
@@ -24,6 +23,7 @@ from harness.amqp1_0.peer.tests.dialogue import EMPTY, HEADER, Client
 from harness.amqp1_0.wire.encoding import encode
 from harness.amqp1_0.wire.frames import Frame, amqp_frame
 from harness.amqp1_0.wire.performatives import Begin, Close, Open
+from harness.dialect import dialect
 from harness.peers.rows import always
 
 MODULES = (
@@ -64,7 +64,7 @@ def test_every_row_is_taken_by_a_dialogue() -> None:
 
 
 def test_mutants_are_many_have_names_of_their_own_and_make_tables() -> None:
-    found = list(mutants())
+    found = list(dialect("1-0").proof.mutants())
     assert len({each.name for each in found}) == len(found) > 300
     assert all(each.change.change(TABLES).rows != TABLES.rows for each in found)
 

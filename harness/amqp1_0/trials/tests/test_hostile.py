@@ -38,7 +38,7 @@ class Tampered(EmbeddedTarget):
 
     def peer(self, document: str) -> PeerServer:
         if document not in self._peers:
-            self._peers[document] = self._tamper(DIALECT.reference_peer())
+            self._peers[document] = self._tamper(DIALECT.proof.peer())
         return self._peers[document]
 
 
@@ -78,7 +78,7 @@ def test_the_probe_refuses_it_with_one_sentence_or_says_what_it_breaks(name: str
 def probed(goal: Tampered) -> tuple[Barrier | None, Unreachable | None]:
     """Where the probe got no further, or why it does not count as speaking the protocol."""
     try:
-        return DIALECT.probe(goal, within=5.0).barrier, None
+        return DIALECT.speaker.probe(goal, within=5.0).barrier, None
     except Unreachable as refused:
         return None, refused
 
@@ -88,7 +88,7 @@ def test_a_scenario_comes_to_its_end_whatever_is_said_beside(name: str) -> None:
     kept = Kept()
     with (
         suppress(Stop),
-        DIALECT.session(hostile(name, OPENED, beside=True), Context(kept, "test")) as container,
+        DIALECT.speaker.session(hostile(name, OPENED, beside=True), Context(kept, "test")) as container,
     ):
         connection = container.connection()
         connection.fence()
@@ -98,7 +98,7 @@ def test_a_scenario_comes_to_its_end_whatever_is_said_beside(name: str) -> None:
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_it_says_no_more_ahead_than_it_may(name: str) -> None:
-    connection = Harming(HOSTILE[name], DIALECT.reference_peer()).connect(0.0)
+    connection = Harming(HOSTILE[name], DIALECT.proof.peer()).connect(0.0)
     for _ in range(100):
         if (timer := connection.next_timer()) is not None:
             connection.tick(timer)

@@ -7,8 +7,9 @@ import pytest
 
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.wire.vocabulary import Channel, Queue
-from harness.dialect import Look, dialect
+from harness.dialect import dialect
 from harness.play.context import Context
+from harness.play.promises import Promise
 from harness.targets.docker.target import ContainerTarget, container_target
 from harness.targets.docker.tests.containers import image_of
 from harness.targets.target import Target
@@ -32,20 +33,20 @@ def rabbitmq(request: pytest.FixtureRequest, engine: docker.DockerClient) -> Ite
         yield one
 
 
-def promise(document: str, facility: str) -> Look:
-    return dialect(document).promises()[facility]
+def promise(document: str, facility: str) -> Promise:
+    return dialect(document).speaker.promises()[facility]
 
 
 def declared(one: Target, queue: Queue.Declare) -> bool:
     """Whether a declaration on a connection of its own is answered by declare-ok."""
-    session = dialect("0-9-1").session(one, Context(Unkept(), "test"))
+    session = dialect("0-9-1").speaker.session(one, Context(Unkept(), "test"))
     with session as broker:
         assert isinstance(broker, Broker)
         return isinstance(broker.channel().ask(queue, Queue.DeclareOk, Channel.Close), Queue.DeclareOk)
 
 
 def test_both_protocols_are_spoken(rabbitmq: ContainerTarget) -> None:
-    banners = [dialect(document).probe(rabbitmq) for document in ("0-9-1", "1-0")]
+    banners = [dialect(document).speaker.probe(rabbitmq) for document in ("0-9-1", "1-0")]
     assert {banner.product for banner in banners} == {"RabbitMQ"}
     assert rabbitmq.image.endswith(":" + ".".join(banners[0].version.split(".")[:2]))
 

@@ -123,7 +123,7 @@ def test_stop_leaves_nothing_but_the_logs(engine: docker.DockerClient) -> None:
     about = engine.api.inspect_container(identity)
     (volume,) = (mount["Name"] for mount in about["Mounts"])
     assert {each["HostIp"] for each in about["HostConfig"]["PortBindings"]["5672/tcp"]} == {"127.0.0.1"}
-    assert dialect("0-9-1").probe(one).round_trip >= 0
+    assert dialect("0-9-1").speaker.probe(one).round_trip >= 0
     described = one.describe()
     assert described["image_id"] == about["Image"]
     assert described["endpoint"] == one.endpoint().url()
@@ -211,7 +211,7 @@ def test_what_attached_restarts_keeps_its_port_and_the_owner_still_ends_it(
         other.use("restart")
         assert engine.api.inspect_container(identity)["State"]["StartedAt"] != before
         assert accepts(given["ports"]["amqp"])
-        dialect("0-9-1").probe(other)
+        dialect("0-9-1").speaker.probe(other)
         other.stop()
         assert is_there(engine, identity)
     assert not is_there(engine, identity)
@@ -244,7 +244,7 @@ def test_behind_the_proxy_no_end_is_taken_for_the_brokers(
     monkeypatch.setattr(container, "bridged", lambda networks: "")
     with stub() as one:
         assert one.endpoint().host == "127.0.0.1"
-        dialect("0-9-1").probe(one)
+        dialect("0-9-1").speaker.probe(one)
         transport = one.connect("0-9-1")
         assert not isinstance(transport, HalfClosing)
         assert isinstance(transport, Locatable)
@@ -256,9 +256,9 @@ def test_the_engine_can_pause_and_kill_it(engine: docker.DockerClient) -> None:
     with stub() as one:
         one.engine("pause")
         with pytest.raises(Unreachable):
-            dialect("0-9-1").probe(one, 0.2)
+            dialect("0-9-1").speaker.probe(one, 0.2)
         one.engine("unpause")
-        dialect("0-9-1").probe(one)
+        dialect("0-9-1").speaker.probe(one)
         one.engine("kill")
         with pytest.raises(TargetError, match="ended with status 137"):
             one._await()

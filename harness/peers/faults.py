@@ -1,0 +1,57 @@
+"""Faults of a reference peer: changes of its state tables, by words that any protocol's tables understand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, Self, TypeVar
+
+from harness.peers.rows import Row, Tables
+
+AnyTables = Tables[Any, Any, Any]
+AnyRow = Row[Any, Any]
+Faulty = TypeVar("Faulty", bound=AnyTables)
+
+
+@dataclass(frozen=True)
+class Fault(Generic[Faulty]):
+    """A change of the reference peer's state tables; each protocol has its own class, for its own tables."""
+
+    change: Callable[[Faulty], Faulty]
+
+    @classmethod
+    def drops(cls, *rows: str) -> Self:
+        """Lacks these rows of the state tables, so that a later row is taken or nothing happens."""
+
+        def change(tables: Faulty) -> Faulty:
+            for row in rows:
+                tables = tables.without(row)
+            return tables
+
+        return cls(change)
+
+    @classmethod
+    def changes(cls, row: str, **columns: Any) -> Self:
+        """Has other columns in a row of the state tables: condition, effects, answer or next state."""
+        return cls(lambda tables: tables.replacing(row, **columns))
+
+    @classmethod
+    def inserts(cls, before: str, row: AnyRow) -> Self:
+        """Has a row more, in front of another one."""
+        return cls(lambda tables: tables.inserting(before, row))
+
+    @classmethod
+    def swaps(cls, **strategies: Any) -> Self:
+        """Follows other strategies (see the peer's `Strategies`)."""
+        return cls(lambda tables: tables.swapping(**strategies))
+
+    @classmethod
+    def together(cls, *faults: Fault[Faulty]) -> Self:
+        """Several faults at once."""
+
+        def change(tables: Faulty) -> Faulty:
+            for fault in faults:
+                tables = fault.change(tables)
+            return tables
+
+        return cls(change)

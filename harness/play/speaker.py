@@ -1,0 +1,165 @@
+"""How a protocol is spoken to a target: sessions of scenarios, looks at what it is and what it promises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from secrets import token_hex
+from typing import Any, Generic
+
+from harness.play.context import Context
+from harness.play.expect import Barrier, Blocked, ControlFailed, Stop
+from harness.play.fixture import AnyFixture, played, visiting
+from harness.play.leniency import Steps
+from harness.play.promises import Look, Promise, promised
+from harness.targets.target import Target
+from harness.wire.journal import Breached
+from harness.wire.transport import NotSpoken, Unreachable
+
+
+@dataclass(frozen=True, slots=True)
+class Banner:
+    """What a target says of itself: product and version as it names them, and all it told.
+
+    `round_trip` is the shortest measured, in seconds. A target that breaks rules when a connection is opened
+    is hampered: `breaches` are the faults that were read all the same, `barrier` is where it goes no further.
+    """
+
+    product: str
+    version: str
+    properties: Mapping[str, Any]
+    round_trip: float
+    breaches: tuple[Breached, ...] = ()
+    barrier: Barrier | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Opening(Generic[AnyFixture]):
+    """How a connection is opened, and what a target that does not open it may be about.
+
+    - `trips` opens one and measures round trips, in seconds. Raises Stop where it goes no further.
+    - `told` is what the target told of itself meanwhile.
+    - `steps` are those of the opening. `speaks` says whether the target speaks the protocol as far as it
+      went, though it failed there; `is_free_to_go` whether it may have ended the connection without
+      breaking a rule; `is_foreign` whether it speaks another protocol; `refuses_us` whether it does not
+      accept who we are.
+    """
+
+    trips: Callable[[AnyFixture, Target], Iterator[float]]
+    told: Callable[[AnyFixture], Mapping[str, Any]]
+    steps: Steps
+    speaks: Callable[[ControlFailed, AnyFixture], bool]
+    is_free_to_go: Callable[[ControlFailed, AnyFixture], bool]
+    is_foreign: Callable[[ControlFailed], bool]
+    refuses_us: Callable[[ControlFailed], bool]
+
+    def barrier(self, failure: Stop, fixture: AnyFixture) -> Barrier:
+        """What a target that speaks the protocol does not get over. Raises the failure where it is none.
+
+        Who ends a connection may die, or may not want us: that breaks no rule. Who has broken one before is
+        judged by that. Raises OverBudget where the target talks without end.
+        """
+        if not isinstance(failure, ControlFailed) or failure.what not in self.steps.each:
+            raise failure
+        breaches, rule = fixture.context.breaches, self.steps.each[failure.what].rule
+        if not self.speaks(failure, fixture):
+            raise failure
+        if not breaches and (not rule or self.is_free_to_go(failure, fixture)):
+            raise failure
+        while fixture.newest.link.listen(fixture.context.patience.quiet):
+            pass  # up to the first pause, however busy we are
+        return self.steps.barrier(failure.what, failure.actual, breaches)
+
+
+def keeps_all(_: Any, __: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Remove nothing, where what a scenario names goes with its connection."""
+    return iter(())
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker(Generic[AnyFixture]):
+    """How scenarios of a `document` speak to a target, in a protocol that people call by its `name`.
+
+    - `fixture` makes what a scenario is handed.
+    - `opening` is how a connection is opened, `asks` has a new client served.
+    - `looks` are, by facility, how this protocol sees whether it does what it is for; without those it
+      cannot see. `removes` deletes entities by kind and name, and says of each that is left why.
+    """
+
+    document: str
+    name: str
+    fixture: Callable[[Target, Context], AnyFixture]
+    opening: Opening[AnyFixture]
+    asks: Callable[[AnyFixture], object]
+    looks: Mapping[str, Look[AnyFixture]] = field(default_factory=dict)
+    removes: Callable[[AnyFixture, Iterable[tuple[str, str]]], Iterator[str]] = keeps_all
+
+    def session(self, target: Target, context: Context) -> AbstractContextManager[AnyFixture]:
+        """Hand out the fixture of one scenario; on exit nothing of it is left on the target."""
+        return played(self.fixture(target, context), self.document)
+
+    def _visit(
+        self, target: Target, within: float, barrier: Barrier | None = None
+    ) -> AbstractContextManager[AnyFixture]:
+        """A fixture to look at the target with for `within` seconds.
+
+        Its names are its own: some brokers let in one client of a name, and other workers look as well.
+        """
+        return visiting(
+            lambda context: self.fixture(target, context), target, within, f"probe-{token_hex(4)}", barrier
+        )
+
+    def probe(self, target: Target, within: float = 30.0) -> Banner:
+        """Open a connection in `within` seconds, keep the shortest round trip, and say what was found.
+
+        Raises Unreachable with one sentence where nothing listens, where what answers lets nobody in or talks
+        without end, and NotSpoken where it speaks something else.
+        """
+        trips, met = [0.0], None
+        try:
+            with self._visit(target, within) as fixture:
+                try:
+                    trips = list(self.opening.trips(fixture, target))
+                except Stop as failure:
+                    met = self.opening.barrier(failure, fixture)
+                told = self.opening.told(fixture)
+                breaches = tuple(fixture.context.breaches)
+        except Stop as failure:
+            raise self._not_opened(target, failure) from None
+        product, version = (str(told.get(name, "")) for name in ("product", "version"))
+        return Banner(product, version, told, min(trips, default=0.0), breaches, met)
+
+    def _not_opened(self, target: Target, failure: Stop) -> Unreachable:
+        refused = isinstance(failure, ControlFailed) and self.opening.refuses_us(failure)
+        hint = "; are user and password right?" if refused else ""
+        if target.answers_tls():
+            hint = "; it speaks TLS (amqps://)"
+        foreign = isinstance(failure, ControlFailed) and self.opening.is_foreign(failure)
+        sentence = f"{target.name} does not open an {self.name} connection: {failure}{hint}"
+        return NotSpoken(sentence) if foreign else Unreachable(sentence)
+
+    def serves(self, target: Target, within: float = 15.0, barrier: Barrier | None = None) -> None:
+        """Make sure that a new client is served in `within` seconds, up to the `barrier` the probe met.
+
+        Raises Unreachable with one sentence if not.
+        """
+        try:
+            with self._visit(target, within, barrier) as fixture:
+                self.asks(fixture)
+        except Blocked:
+            return  # as far as ever
+        except Stop as failure:
+            raise Unreachable(f"{target.name} no longer serves a new client: {failure}") from None
+
+    def remove(self, target: Target, context: Context, entities: Iterable[tuple[str, str]]) -> list[str]:
+        """Delete entities by kind and name; returns a sentence for each that could not be removed."""
+        fixture = self.fixture(target, context)
+        try:
+            return list(self.removes(fixture, entities))
+        finally:
+            fixture.hang_up()
+
+    def promises(self) -> Mapping[str, Promise]:
+        """What facilities promise here, by name."""
+        return {facility: promised(self._visit, look) for facility, look in self.looks.items()}
