@@ -13,7 +13,7 @@ TARGET ?= embedded
 LEVEL  ?= should
 SECONDS ?= 60
 
-.PHONY: certify test lint bench bench-judging bench-warehouse fuzz clean
+.PHONY: certify test endurance lint bench bench-judging bench-warehouse fuzz clean
 
 certify: $(READY)
 	@$(BIN)/amqp-conformance certify --target '$(TARGET)' --level '$(LEVEL)'
@@ -21,6 +21,11 @@ certify: $(READY)
 test: $(READY) $(PLAIN)/.ready lint
 	PATH="$(CURDIR)/$(PLAIN)/bin:$$PATH" JAVA_HOME= $(PLAIN)/bin/pytest -q -rs -n 2 $(WHOLE_FILES) $(JUDGING)
 	$(BIN)/pytest -q -rs -n 2 $(WHOLE_FILES) $(sort $(shell find reports -type d -name tests))
+
+# For releases: all of what the tests above try a sample of. At the end stands what was run, and for how long.
+endurance: $(READY)
+	AMQP_CONFORMANCE_ENDURANCE=1 AMQP_CONFORMANCE_REQUIRE_BROKERS=1 $(BIN)/pytest -v -m endurance --durations=0 \
+		--durations-min=0.1 $(JUDGING)
 
 lint: $(READY)
 	$(BIN)/ruff format --check .

@@ -37,6 +37,7 @@ from conformance.evidence.stream import (
 from conformance.evidence.verdicts import Verdict
 from conformance.render.tests.samples import ticking
 from conformance.tests.commands import Command, command_line, environment
+from conformance.tests.endurance import some
 from conformance.tests.test_rabbitmq import surviving, url
 from harness.amqp0_9_1.peer import Peer
 from harness.peers.serve import TcpPeer
@@ -332,11 +333,12 @@ def kill_when(happened: Callable[[], bool], folder: Path, *way: str) -> None:
     assert process.exitcode == -signal.SIGKILL, "the run ended before it was killed"
 
 
+@pytest.mark.endurance
 @pytest.mark.broker("rabbitmq")
-def test_killed_at_twenty_moments_a_run_is_readable_and_cleaned_up(rabbitmq: Target, tmp_path: Path) -> None:
+def test_killed_at_any_moment_a_run_is_readable_and_cleaned_up(rabbitmq: Target, tmp_path: Path) -> None:
     goal = url(rabbitmq)
     left_behind = 0
-    for number, moment in enumerate(MOMENTS):
+    for number, moment in enumerate(some(MOMENTS, 6)):
         folder, workers = tmp_path / str(number), "2" if number % 5 == 0 else "0"
         many = ("--target", goal, "--parallel", workers, *MANY)
         kill_when(lambda folder=folder, moment=moment: written(folder) >= moment, folder, *many)  # type: ignore[misc]
