@@ -13,9 +13,9 @@ from harness.amqp0_9_1.peer.life import end_connection
 from harness.amqp0_9_1.peer.tables.channel import abort_content_and_serve, content_is_complete
 from harness.amqp0_9_1.peer.turn import Turn
 from harness.amqp0_9_1.wire.compiled import Method
-from harness.amqp0_9_1.wire.field_tables import DecodeError
 from harness.amqp0_9_1.wire.frames import BODY, HEADER, HEARTBEAT, ContentHeader, Frame
 from harness.amqp0_9_1.wire.vocabulary import CODEC
+from harness.wire.units import DecodeError
 
 # -- frames of a content -------------------------------------------------------------------------------
 

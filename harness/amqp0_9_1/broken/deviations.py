@@ -12,7 +12,6 @@ from typing import Any
 
 from harness.amqp0_9_1.peer.rows import Tables
 from harness.amqp0_9_1.wire.compiled import Method
-from harness.amqp0_9_1.wire.field_tables import DecodeError
 from harness.amqp0_9_1.wire.frames import (
     FRAME_END,
     METHOD,
@@ -20,8 +19,6 @@ from harness.amqp0_9_1.wire.frames import (
     PROTOCOL_HEADER,
     Frame,
     FrameReader,
-    Garbage,
-    Header,
     Unit,
     method_frame,
 )
@@ -32,6 +29,7 @@ from harness.peers.interposer import Condition, Passed, Rule, Way, always, chang
 from harness.peers.interposer import Interposed as AnyInterposed
 from harness.peers.interposer import Interposer as AnyInterposer
 from harness.peers.peer import PeerConnection
+from harness.wire.units import DecodeError, Garbage, Header
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,18 +9,10 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from harness.amqp0_9_1.wire.compiled import Method
-from harness.amqp0_9_1.wire.field_tables import DecodeError
-from harness.amqp0_9_1.wire.frames import (
-    FRAME_MIN_SIZE,
-    METHOD,
-    Frame,
-    FrameReader,
-    Header,
-    Unit,
-    method_frame,
-)
+from harness.amqp0_9_1.wire.frames import FRAME_MIN_SIZE, METHOD, Frame, FrameReader, Unit, method_frame
 from harness.amqp0_9_1.wire.vocabulary import CODEC, INTERNAL_ERROR, Basic, Channel, Connection, Queue
 from harness.peers.fakes import Answering, Replacement, replacements
+from harness.wire.units import DecodeError, Header
 
 START = Connection.Start(0, 9, {"product": "fake", "version": "1"}, b"PLAIN", b"en_US")
 TUNE = Connection.Tune(0, FRAME_MIN_SIZE, 0)

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from harness.amqp0_9_1.wire.field_tables import DecodeError
-from harness.amqp0_9_1.wire.frames import (
-    FRAME_MIN_SIZE,
-    METHOD,
-    PROTOCOL_HEADER,
-    Frame,
-    FrameReader,
-    Garbage,
-    Header,
-)
+from harness.amqp0_9_1.wire.frames import FRAME_MIN_SIZE, METHOD, PROTOCOL_HEADER, Frame, FrameReader
 from harness.wire.journal import Direction, Octets
+from harness.wire.units import DecodeError, Garbage, Header
 
 _BEGIN_A_FRAME = (b"\x01", b"\x02", b"\x03", b"\x08")
 

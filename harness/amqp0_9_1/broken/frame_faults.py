@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from harness.amqp0_9_1.wire.compiled import Method
-from harness.amqp0_9_1.wire.field_tables import DecodeError
 from harness.amqp0_9_1.wire.frames import BODY, HEADER, METHOD, Frame
 from harness.amqp0_9_1.wire.vocabulary import CODEC, Connection
+from harness.wire.units import DecodeError
 
 Matching = Callable[[Frame], bool]
 

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from harness.amqp0_9_1.broken.deviations import FrameRule, Interposer, rewrites
-from harness.amqp0_9_1.wire.field_tables import DecodeError
 from harness.amqp0_9_1.wire.frames import BODY, FRAME_MIN_SIZE, HEADER, OVERHEAD, Frame
 from harness.amqp0_9_1.wire.vocabulary import Basic, Channel, Connection
 from harness.peers.interposer import Passed
+from harness.wire.units import DecodeError
 
 SMALL = 64
 """Octets of a body that is cut to single ones; a longer one is cut in three."""

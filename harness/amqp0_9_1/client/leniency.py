@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.amqp0_9_1.wire.compiled import Method, attribute, read_field
-from harness.amqp0_9_1.wire.field_tables import DecodeError
-from harness.amqp0_9_1.wire.frames import FRAME_MIN_SIZE, METHOD, PROTOCOL_HEADER, Frame, Header
+from harness.amqp0_9_1.wire.frames import FRAME_MIN_SIZE, METHOD, PROTOCOL_HEADER, Frame
 from harness.amqp0_9_1.wire.vocabulary import CODEC, GRAMMAR, Connection
 from harness.play.leniency import Leniency, Step, Steps
+from harness.wire.units import DecodeError, Header
 from spec.readers.amqp0_9_1 import Field
 
 UNDEFINED_TYPE = Leniency("0-9-1/prose/4.2.3.frame-layout", "passed over")

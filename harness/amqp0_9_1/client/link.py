@@ -30,7 +30,6 @@ from harness.amqp0_9_1.client.transcript import readable as readable
 from harness.amqp0_9_1.client.transcript import understood as understood
 from harness.amqp0_9_1.wire.annotate import blank_credentials, says
 from harness.amqp0_9_1.wire.compiled import Method, Properties
-from harness.amqp0_9_1.wire.field_tables import DecodeError
 from harness.amqp0_9_1.wire.frames import (
     BODY,
     HEADER,
@@ -39,8 +38,6 @@ from harness.amqp0_9_1.wire.frames import (
     ContentHeader,
     Frame,
     FrameReader,
-    Garbage,
-    Header,
     RawFrame,
     begins_a_unit,
     content_frames,
@@ -55,6 +52,7 @@ from harness.play.leniency import Leniency
 from harness.play.link import EVERYWHERE
 from harness.wire.journal import Direction
 from harness.wire.transport import Transport
+from harness.wire.units import DecodeError, Garbage, Header
 
 CONNECTION = Connection.Open.spec.class_index
 NOWHERE = EVERYWHERE - 1

@@ -8,7 +8,7 @@ from typing import Any
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.leniency import STEPS
 from harness.amqp0_9_1.client.outcomes import HeaderReceived, code, signature
-from harness.amqp0_9_1.wire.frames import PROTOCOL_HEADER, Frame, Garbage, Header
+from harness.amqp0_9_1.wire.frames import PROTOCOL_HEADER, Frame
 from harness.amqp0_9_1.wire.vocabulary import (
     ACCESS_REFUSED,
     CONNECTION_FORCED,
@@ -21,6 +21,7 @@ from harness.play.expect import ControlFailed
 from harness.play.speaker import Opening
 from harness.targets.target import Endpoint, Target
 from harness.wire.transport import Unreachable
+from harness.wire.units import Garbage, Header
 
 LOG_IN = ("connection.start-ok", "connection.secure-ok")
 TRIPS = 3

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness.amqp0_9_1.wire.compiled import Method, Properties
-from harness.amqp0_9_1.wire.frames import Header
 from harness.amqp0_9_1.wire.vocabulary import GRAMMAR, Channel, Connection
 from harness.play.expect import SILENCE, Outcome
 from harness.play.link import Closed as Closed
 from harness.play.link import Silence as Silence
 from harness.play.link import Unreadable as Unreadable
+from harness.wire.units import Header
 
 CODES = {constant.value: constant.name for constant in GRAMMAR.constants if constant.value >= 200}
 """Reply codes and their names; codes the document does not define are shown as they are."""

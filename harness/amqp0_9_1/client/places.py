@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.amqp0_9_1.wire.compiled import Method
-from harness.amqp0_9_1.wire.field_tables import DecodeError
 from harness.amqp0_9_1.wire.frames import HEARTBEAT, METHOD, Frame, Unit
 from harness.amqp0_9_1.wire.vocabulary import CODEC, Basic, Channel, Connection
+from harness.wire.units import DecodeError
 
 
 def answers_to(kind: type[Method]) -> frozenset[str]:

@@ -7,10 +7,10 @@ from functools import cached_property
 
 from harness.amqp0_9_1.client import leniency
 from harness.amqp0_9_1.wire.compiled import Method
-from harness.amqp0_9_1.wire.field_tables import DecodeError
 from harness.amqp0_9_1.wire.frames import METHOD, Frame, Unit
 from harness.play import link
 from harness.wire.journal import Direction
+from harness.wire.units import DecodeError
 
 Passage = link.Passage[Unit]
 """One unit on the wire, as passive rules see it."""

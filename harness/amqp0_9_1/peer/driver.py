@@ -26,12 +26,11 @@ from harness.amqp0_9_1.wire.frames import (
     PROTOCOL_HEADER,
     Frame,
     FrameReader,
-    Garbage,
-    Header,
     Unit,
 )
 from harness.amqp0_9_1.wire.vocabulary import Channel as ChannelMethods
 from harness.amqp0_9_1.wire.vocabulary import Connection as ConnectionMethods
+from harness.wire.units import Garbage, Header
 
 if TYPE_CHECKING:
     from harness.amqp0_9_1.peer import Peer

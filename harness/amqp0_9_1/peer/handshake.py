@@ -11,10 +11,11 @@ from harness.amqp0_9_1.peer.events import BadHeader, ConnectionState, GoodHeader
 from harness.amqp0_9_1.peer.refusals import close_in_silence, refuse_by
 from harness.amqp0_9_1.peer.rows import Row
 from harness.amqp0_9_1.peer.turn import Reply, Turn
-from harness.amqp0_9_1.wire.field_tables import DecodeError, Table, decode_table
+from harness.amqp0_9_1.wire.field_tables import Table, decode_table
 from harness.amqp0_9_1.wire.frames import FRAME_MIN_SIZE
 from harness.amqp0_9_1.wire.vocabulary import Connection
 from harness.wire.sasl import CHALLENGED, mechanism
+from harness.wire.units import DecodeError
 
 EXPECT_HEADER = ConnectionState.EXPECT_HEADER
 EXPECT_START_OK = ConnectionState.EXPECT_START_OK

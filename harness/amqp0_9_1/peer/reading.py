@@ -14,9 +14,10 @@ from harness.amqp0_9_1.peer.events import (
 )
 from harness.amqp0_9_1.wire.compiled import Method, attribute, field_spans, property_spans
 from harness.amqp0_9_1.wire.field_names import is_legal, names
-from harness.amqp0_9_1.wire.field_tables import DecodeError, decode_value
+from harness.amqp0_9_1.wire.field_tables import decode_value
 from harness.amqp0_9_1.wire.vocabulary import CODEC
 from harness.wire.annotation import Span
+from harness.wire.units import DecodeError
 from spec.grammar.members import CONTESTED
 
 _TABLES = {

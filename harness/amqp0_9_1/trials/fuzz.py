@@ -32,7 +32,6 @@ from harness.amqp0_9_1.trials import odd
 from harness.amqp0_9_1.trials.fuzz_client import client, link
 from harness.amqp0_9_1.wire.annotate import annotate, blank_credentials, says
 from harness.amqp0_9_1.wire.field_tables import (
-    DecodeError,
     decode_array,
     decode_table,
     decode_value,
@@ -47,7 +46,6 @@ from harness.amqp0_9_1.wire.frames import (
     ContentHeader,
     Frame,
     FrameReader,
-    Garbage,
     content_frames,
     method_frame,
 )
@@ -55,6 +53,7 @@ from harness.amqp0_9_1.wire.vocabulary import CODEC, Basic, Channel, Connection,
 from harness.peers.fakes import Recorder
 from harness.trials.fuzz import Draws, Target, main
 from harness.trials.fuzz_stream import SECRET, WORD, cut_alike, damaged_around, only_blanks, passed_on
+from harness.wire.units import DecodeError, Garbage
 
 # -- decoders ------------------------------------------------------------------------------------------
 

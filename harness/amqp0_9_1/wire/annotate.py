@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from harness.amqp0_9_1.wire.compiled import Method, Record, field_spans, property_spans
-from harness.amqp0_9_1.wire.field_tables import DecodeError
 from harness.amqp0_9_1.wire.frames import (
     BODY,
     FRAME_END,
@@ -18,13 +17,12 @@ from harness.amqp0_9_1.wire.frames import (
     OVERHEAD,
     Frame,
     FrameReader,
-    Garbage,
-    Header,
     Unit,
     content_prefix,
 )
 from harness.amqp0_9_1.wire.vocabulary import CODEC
 from harness.wire.annotation import LONGEST, Span, alone, short
+from harness.wire.units import DecodeError, Garbage, Header
 from spec.readers.amqp0_9_1 import Field
 
 SECRET_FIELDS = {"connection.start-ok": "response", "connection.secure-ok": "response"}

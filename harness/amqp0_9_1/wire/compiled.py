@@ -12,14 +12,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 from harness.amqp0_9_1.wire import generated as source
-from harness.amqp0_9_1.wire.field_tables import (
-    DecodeError,
-    EncodeError,
-    decode_table,
-    encode_table,
-    longstr,
-    shortstr,
-)
+from harness.amqp0_9_1.wire.field_tables import decode_table, encode_table, longstr, shortstr
 from harness.amqp0_9_1.wire.fields import (
     FIXED,
     KEYWORDS,
@@ -31,6 +24,7 @@ from harness.amqp0_9_1.wire.fields import (
     read_field,
     write_field,
 )
+from harness.wire.units import DecodeError, EncodeError
 from spec.readers.amqp0_9_1 import Class as GrammarClass
 from spec.readers.amqp0_9_1 import Field, Grammar
 from spec.readers.amqp0_9_1 import Method as GrammarMethod

@@ -8,21 +8,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final, NoReturn
 
+from harness.wire.units import DecodeError, EncodeError
+
 MAX_DEPTH: Final = 64
 """Tables nested deeper than this are refused: a hostile peer must not exhaust our stack."""
-
-
-class DecodeError(ValueError):
-    """Octets that are not what the document allows; `offset` counts from the start of the payload."""
-
-    def __init__(self, offset: int, what: str) -> None:
-        super().__init__(f"at octet {offset}: {what}")
-        self.offset = offset
-        self.what = what
-
-
-class EncodeError(ValueError):
-    """A value that has no encoding in the field it was given for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,15 +10,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final
 
-from harness.amqp0_9_1.wire.field_tables import (
-    DecodeError,
-    EncodeError,
-    decode_table,
-    encode_table,
-    longstr,
-    shortstr,
-)
+from harness.amqp0_9_1.wire.field_tables import decode_table, encode_table, longstr, shortstr
 from harness.wire.annotation import Span
+from harness.wire.units import DecodeError, EncodeError
 from spec.readers.amqp0_9_1 import Field
 
 FIXED: Final = {"octet": "B", "short": "H", "long": "I", "longlong": "Q", "timestamp": "Q"}

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from harness.amqp0_9_1.wire.compiled import Method, Properties
-from harness.amqp0_9_1.wire.field_tables import DecodeError, EncodeError
 from harness.amqp0_9_1.wire.vocabulary import CODEC, GRAMMAR
 from harness.wire.reader import Reader
+from harness.wire.units import DecodeError, EncodeError, Garbage, Header
 
 METHOD = GRAMMAR.values["frame-method"]
 HEADER = GRAMMAR.values["frame-header"]
@@ -110,30 +110,6 @@ def content_prefix(payload: bytes) -> tuple[type[Properties], int, int]:
     if kind is None:
         raise DecodeError(0, f"no class {class_index} carries content")
     return kind, weight, size
-
-
-@dataclass(frozen=True, slots=True)
-class Header:
-    """A protocol header as a peer sent it: 8 octets beginning with AMQP."""
-
-    octets: bytes
-
-    @property
-    def version(self) -> tuple[int, int, int]:
-        """Major, minor and revision; octet 4 is the constant zero (4.2.2)."""
-        return self.octets[5], self.octets[6], self.octets[7]
-
-
-@dataclass(frozen=True, slots=True)
-class Garbage:
-    """Octets that are no frame; `why` says what is wrong. Nothing behind them can be read.
-
-    `delimited` ones have a length that can be relied on: all but their type or their end is right.
-    """
-
-    octets: bytes
-    why: str
-    delimited: bool = False
 
 
 Unit = Frame | Header | Garbage

@@ -20,8 +20,6 @@ from harness.amqp1_0.wire.frames import (
     PROTOCOL_HEADER,
     Frame,
     FrameReader,
-    Garbage,
-    Header,
     RawFrame,
     Unit,
     amqp_frame,
@@ -34,6 +32,7 @@ from harness.peers.interposer import Condition, Passed, Rule, Way, always, chang
 from harness.peers.interposer import Interposed as AnyInterposed
 from harness.peers.interposer import Interposer as AnyInterposer
 from harness.peers.peer import PeerConnection
+from harness.wire.units import Garbage, Header
 
 Said = Composite | Frame | RawFrame | bytes
 Ends = Literal["fin", "rst", "never"]

@@ -10,7 +10,7 @@ from functools import partial
 
 from harness.amqp1_0.client.link import performative_of
 from harness.amqp1_0.wire.composites import Composite
-from harness.amqp1_0.wire.frames import SASL_HEADER, FrameReader, Header, Unit, amqp_frame, sasl_frame
+from harness.amqp1_0.wire.frames import SASL_HEADER, FrameReader, Unit, amqp_frame, sasl_frame
 from harness.amqp1_0.wire.performatives import (
     AmqpError,
     Attach,
@@ -29,6 +29,7 @@ from harness.amqp1_0.wire.performatives import (
 )
 from harness.peers.fakes import Answering, Replacement, replacements
 from harness.wire.sasl import MECHANISMS
+from harness.wire.units import Header
 
 OPEN = Open("fake", properties={"product": "fake", "version": "1"})
 OFFERED = SaslMechanisms(tuple(MECHANISMS))

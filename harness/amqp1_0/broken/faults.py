@@ -18,9 +18,10 @@ from harness.amqp1_0.peer.states import write
 from harness.amqp1_0.peer.tables.connection import wait_for_close
 from harness.amqp1_0.peer.turn import Reply, Row, Said, Tables, Turn
 from harness.amqp1_0.wire.composites import Composite
-from harness.amqp1_0.wire.frames import FRAME_HEADER, Frame, FrameReader, Header, Unit, empty_frame
+from harness.amqp1_0.wire.frames import FRAME_HEADER, Frame, FrameReader, Unit, empty_frame
 from harness.amqp1_0.wire.performatives import Close
 from harness.peers.rows import State, always
+from harness.wire.units import Header
 
 Condition = Callable[[Turn], bool]
 Effect = Callable[[Turn], None]

@@ -22,7 +22,7 @@ from harness.amqp1_0.client.outcomes import (
 )
 from harness.amqp1_0.client.session import Session, the_begin
 from harness.amqp1_0.wire.composites import Composite
-from harness.amqp1_0.wire.frames import PROTOCOL_HEADER, SASL_HEADER, Frame, Garbage, Header
+from harness.amqp1_0.wire.frames import PROTOCOL_HEADER, SASL_HEADER, Frame
 from harness.amqp1_0.wire.performatives import (
     Begin,
     Close,
@@ -33,13 +33,13 @@ from harness.amqp1_0.wire.performatives import (
     SaslMechanisms,
     SaslOutcome,
 )
-from harness.amqp1_0.wire.types import DecodeError
 from harness.play.context import Context
 from harness.play.expect import ControlFailed, Inconclusive, NotRun, Outcome, Stop
 from harness.play.link import Closed, Silence
 from harness.targets.target import Endpoint
 from harness.wire.journal import Direction
 from harness.wire.transport import End as StreamEnd
+from harness.wire.units import DecodeError, Garbage, Header
 
 HEADER = "the protocol header"
 """What the control of a header is called."""

@@ -10,7 +10,8 @@ from harness.amqp1_0.wire.decoding import forms
 from harness.amqp1_0.wire.encoding import encode
 from harness.amqp1_0.wire.frames import SASL, Frame, FrameReader, Unit
 from harness.amqp1_0.wire.generated import CONSTRUCTORS, attribute, code_of
-from harness.amqp1_0.wire.types import As, DecodeError, Described, Raw, Symbol, Ulong
+from harness.amqp1_0.wire.types import As, Described, Raw, Symbol, Ulong
+from harness.wire.units import DecodeError
 
 SECRET_FIELDS: Final = {"sasl-init": "initial-response", "sasl-response": "response"}
 """Fields that carry credentials (SASL), by the performative they stand in."""

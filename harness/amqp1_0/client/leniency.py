@@ -24,13 +24,12 @@ from harness.amqp1_0.wire.frames import (
     TLS_HEADER,
     WORD,
     Frame,
-    Garbage,
-    Header,
 )
 from harness.amqp1_0.wire.generated import attribute
 from harness.amqp1_0.wire.performatives import Open, SaslMechanisms, SaslOutcome
-from harness.amqp1_0.wire.types import DecodeError, Described
+from harness.amqp1_0.wire.types import Described
 from harness.play.leniency import Leniency, Step, Steps
+from harness.wire.units import DecodeError, Garbage, Header
 
 UNDEFINED_TYPE = Leniency("1-0/2.3.1.type-names-layer", "passed over")
 ANOTHER_LAYER = Leniency("1-0/2.3.1.type-names-layer", "taken for a frame of the layer that its body is of")

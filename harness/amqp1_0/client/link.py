@@ -28,7 +28,6 @@ from harness.amqp1_0.wire.frames import (
     SASL,
     Frame,
     FrameReader,
-    Header,
     RawFrame,
     Unit,
     amqp_frame,
@@ -36,13 +35,13 @@ from harness.amqp1_0.wire.frames import (
     sasl_frame,
 )
 from harness.amqp1_0.wire.performatives import Begin, Close, End, Flow, Open
-from harness.amqp1_0.wire.types import DecodeError
 from harness.play import link
 from harness.play.context import Context
 from harness.play.expect import Outcome
 from harness.play.link import EVERYWHERE, Unreadable
 from harness.wire.journal import Direction
 from harness.wire.transport import Transport
+from harness.wire.units import DecodeError, Header
 
 Passage: TypeAlias = link.Passage[Unit]
 """One unit on the wire, as passive rules see it."""

@@ -10,13 +10,14 @@ from harness.amqp1_0.client import sasl
 from harness.amqp1_0.client.connection import AmqpConnection, OtherHeader
 from harness.amqp1_0.client.container import Container
 from harness.amqp1_0.client.leniency import STEPS
-from harness.amqp1_0.wire.frames import PROTOCOL_HEADER, Header
+from harness.amqp1_0.wire.frames import PROTOCOL_HEADER
 from harness.amqp1_0.wire.performatives import Open
 from harness.amqp1_0.wire.types import Map
 from harness.play.expect import ControlFailed, Inapplicable, Inconclusive
 from harness.play.speaker import Opening
 from harness.targets.target import Target
 from harness.wire.transport import Unreachable
+from harness.wire.units import Header
 
 TRIPS = 3
 """Round trips that the probe measures."""

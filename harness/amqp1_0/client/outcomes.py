@@ -9,11 +9,12 @@ from typing import Any, Final
 
 from harness.amqp1_0.client.leniency import is_nearly
 from harness.amqp1_0.wire.composites import Composite, choices
-from harness.amqp1_0.wire.frames import PROTOCOL_HEADER, Header
+from harness.amqp1_0.wire.frames import PROTOCOL_HEADER
 from harness.amqp1_0.wire.generated import attribute
 from harness.amqp1_0.wire.performatives import Begin, Close, Detach, End, Error, SaslOutcome
 from harness.play.expect import SILENCE, Outcome
 from harness.play.link import Closed, Silence, Unreadable
+from harness.wire.units import Header
 
 LONGEST = 80
 """Characters of what a peer wrote that a signature holds."""

@@ -21,12 +21,11 @@ from harness.amqp1_0.wire.frames import (
     SASL,
     Frame,
     FrameReader,
-    Garbage,
-    Header,
     Unit,
 )
 from harness.amqp1_0.wire.performatives import Attach, Close, Open
 from harness.peers.rows import State
+from harness.wire.units import Garbage, Header
 
 if TYPE_CHECKING:
     from harness.amqp1_0.peer import Peer

@@ -17,7 +17,7 @@ from harness.amqp1_0.peer.events import (
 from harness.amqp1_0.peer.states import END, HDR_RCVD, START, write
 from harness.amqp1_0.peer.turn import Reply, Row, Turn
 from harness.amqp1_0.wire.composites import Composite
-from harness.amqp1_0.wire.frames import PROTOCOL_HEADER, SASL_HEADER, Header
+from harness.amqp1_0.wire.frames import PROTOCOL_HEADER, SASL_HEADER
 from harness.amqp1_0.wire.performatives import (
     SaslChallenge,
     SaslCode,
@@ -26,6 +26,7 @@ from harness.amqp1_0.wire.performatives import (
     SaslOutcome,
     SaslResponse,
 )
+from harness.wire.units import Header
 
 SASL_HDR_SENT = SaslState.HDR_SENT
 EXPECT_INIT = SaslState.EXPECT_INIT

@@ -21,9 +21,10 @@ from harness.amqp1_0.peer.events import (
 from harness.amqp1_0.wire.composites import Composite, described_by
 from harness.amqp1_0.wire.decoding import decode
 from harness.amqp1_0.wire.encoding import type_of
-from harness.amqp1_0.wire.frames import AMQP, PROTOCOL_HEADER, SASL, SASL_HEADER, Garbage
+from harness.amqp1_0.wire.frames import AMQP, PROTOCOL_HEADER, SASL, SASL_HEADER
 from harness.amqp1_0.wire.performatives import Open
-from harness.amqp1_0.wire.types import DecodeError, Described, Map, Symbol
+from harness.amqp1_0.wire.types import Described, Map, Symbol
+from harness.wire.units import DecodeError, Garbage
 
 if TYPE_CHECKING:
     from harness.amqp1_0.peer.policy import Policy

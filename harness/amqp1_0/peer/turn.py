@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from harness.amqp1_0.peer.strategies import Strategies
 from harness.amqp1_0.wire.composites import Composite
-from harness.amqp1_0.wire.frames import Frame, Header
+from harness.amqp1_0.wire.frames import Frame
 from harness.peers import rows
+from harness.wire.units import Header
 
 if TYPE_CHECKING:
     from harness.amqp1_0.peer import Peer

@@ -17,11 +17,12 @@ from harness.amqp1_0.wire.annotate import annotate, blank_credentials, says
 from harness.amqp1_0.wire.composites import decode_composite
 from harness.amqp1_0.wire.decoding import Form, decode, exact, forms, plain
 from harness.amqp1_0.wire.encoding import encode
-from harness.amqp1_0.wire.frames import Frame, FrameReader, Garbage, RawFrame, Unit, sasl_frame
+from harness.amqp1_0.wire.frames import Frame, FrameReader, RawFrame, Unit, sasl_frame
 from harness.amqp1_0.wire.performatives import SaslInit, SaslResponse
-from harness.amqp1_0.wire.types import DecodeError, Symbol
+from harness.amqp1_0.wire.types import Symbol
 from harness.trials.fuzz import Draws, Target, main
 from harness.trials.fuzz_stream import SECRET, WORD, cut_alike, damaged_around, only_blanks
+from harness.wire.units import DecodeError, Garbage
 
 
 def frames(data: bytes) -> None:

@@ -11,10 +11,11 @@ from typing import Any, Final
 from harness.amqp1_0.client.credentials import SECRET_FIELDS, blank_credentials
 from harness.amqp1_0.wire.composites import Composite, choice_name
 from harness.amqp1_0.wire.decoding import Form, forms, plain
-from harness.amqp1_0.wire.frames import AMQP, FRAME_HEADER, SASL, Frame, FrameReader, Garbage, Header, Unit
+from harness.amqp1_0.wire.frames import AMQP, FRAME_HEADER, SASL, Frame, FrameReader, Unit
 from harness.amqp1_0.wire.generated import CONSTRUCTORS
-from harness.amqp1_0.wire.types import Array, DecodeError, Described, Map
+from harness.amqp1_0.wire.types import Array, Described, Map
 from harness.wire.annotation import LONGEST, Span, alone, short
+from harness.wire.units import DecodeError, Garbage, Header
 from spec.readers.amqp1_0 import Field
 
 __all__ = ["annotate", "blank_credentials", "says"]

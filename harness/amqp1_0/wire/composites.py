@@ -13,16 +13,8 @@ from typing import Any, ClassVar, Final, NamedTuple, NoReturn, Self
 from harness.amqp1_0.wire.decoding import decode
 from harness.amqp1_0.wire.encoding import array, encode, type_of, typed
 from harness.amqp1_0.wire.generated import GRAMMAR, attribute, class_name, restrictions
-from harness.amqp1_0.wire.types import (
-    Array,
-    DecodeError,
-    Described,
-    Encodable,
-    EncodeError,
-    Map,
-    Symbol,
-    Ulong,
-)
+from harness.amqp1_0.wire.types import Array, Described, Encodable, Map, Symbol, Ulong
+from harness.wire.units import DecodeError, EncodeError
 from spec.readers.amqp1_0 import Composite as GrammarComposite
 from spec.readers.amqp1_0 import Field
 

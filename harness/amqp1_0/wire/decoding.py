@@ -13,18 +13,8 @@ from typing import Any, Final, NamedTuple, NoReturn
 from harness.amqp1_0.wire.encoding import encode
 from harness.amqp1_0.wire.generated import CONSTRUCTORS, DESCRIBED, Constructor
 from harness.amqp1_0.wire.primitives import WIDTHLESS, Reader, beyond, simple_reader
-from harness.amqp1_0.wire.types import (
-    Array,
-    As,
-    DecodeError,
-    Described,
-    Map,
-    Symbol,
-    Ubyte,
-    Uint,
-    Ulong,
-    Ushort,
-)
+from harness.amqp1_0.wire.types import Array, As, Described, Map, Symbol, Ubyte, Uint, Ulong, Ushort
+from harness.wire.units import DecodeError
 
 MAX_DEPTH: Final = 64
 """Values nested deeper than this are refused: a hostile peer must not exhaust our stack."""

@@ -13,7 +13,8 @@ from harness.amqp1_0.wire.decoding import decode
 from harness.amqp1_0.wire.frames import AMQP, Frame
 from harness.amqp1_0.wire.generated import attribute
 from harness.amqp1_0.wire.performatives import Error
-from harness.amqp1_0.wire.types import DecodeError, Described, Map
+from harness.amqp1_0.wire.types import Described, Map
+from harness.wire.units import DecodeError
 
 
 def named_by(frame: Frame) -> type[Composite] | None:

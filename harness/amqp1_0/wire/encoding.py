@@ -27,7 +27,6 @@ from harness.amqp1_0.wire.types import (
     Decimal128,
     Described,
     Encodable,
-    EncodeError,
     Float,
     Int,
     Map,
@@ -40,6 +39,7 @@ from harness.amqp1_0.wire.types import (
     Ulong,
     Ushort,
 )
+from harness.wire.units import EncodeError
 
 
 def encode(value: Any) -> bytes:

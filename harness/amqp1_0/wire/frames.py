@@ -8,8 +8,8 @@ from typing import Final
 
 from harness.amqp1_0.wire.composites import Composite, decode_composite
 from harness.amqp1_0.wire.generated import GRAMMAR
-from harness.amqp1_0.wire.types import DecodeError, EncodeError
 from harness.wire.reader import Reader
+from harness.wire.units import DecodeError, EncodeError, Garbage, Header
 
 _TYPES: Final = {each.name: each.code for each in GRAMMAR.frame_types}
 AMQP: Final = _TYPES["amqp"]
@@ -99,36 +99,6 @@ class RawFrame:
             return _PREFIX.pack(size, doff, self.type, self.channel) + inside
         except (struct.error, TypeError) as failure:
             raise EncodeError(f"a frame cannot be encoded: {failure}") from None
-
-
-@dataclass(frozen=True, slots=True)
-class Header:
-    """A protocol header as a peer sent it: 8 octets beginning with AMQP."""
-
-    octets: bytes
-
-    @property
-    def protocol_id(self) -> int:
-        """Which layer it opens: 0 AMQP, 2 TLS, 3 SASL."""
-        return self.octets[4]
-
-    @property
-    def version(self) -> tuple[int, int, int]:
-        """Major, minor and revision."""
-        return self.octets[5], self.octets[6], self.octets[7]
-
-
-@dataclass(frozen=True, slots=True)
-class Garbage:
-    """Octets that are no frame; `why` says what is wrong.
-
-    Where the size can be believed they are `delimited`, and what follows is read on. Else nothing behind them
-    can be read.
-    """
-
-    octets: bytes
-    why: str
-    delimited: bool = False
 
 
 Unit = Frame | Header | Garbage

@@ -14,8 +14,6 @@ from harness.amqp1_0.wire.types import (
     Decimal32,
     Decimal64,
     Decimal128,
-    DecodeError,
-    EncodeError,
     Float,
     Int,
     Short,
@@ -26,6 +24,7 @@ from harness.amqp1_0.wire.types import (
     Ulong,
     Ushort,
 )
+from harness.wire.units import DecodeError, EncodeError
 
 Reader = Callable[[bytes, int, int, int], tuple[Any, int]]
 """Takes the octets, the offset behind the constructor, the end of what holds the value, and the depth."""

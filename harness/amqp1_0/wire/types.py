@@ -22,22 +22,6 @@ from typing import Any, TypeAlias
 from harness.amqp1_0.wire.generated import CONSTRUCTORS
 
 
-class DecodeError(ValueError):
-    """Octets that are not what the type system allows; `offset` counts from the start of what was given."""
-
-    def __init__(self, offset: int, what: str) -> None:
-        super().__init__(f"at octet {offset}: {what}")
-        self.offset = offset
-        self.what = what
-
-    def __reduce__(self) -> tuple[type[DecodeError], tuple[int, str]]:
-        return type(self), (self.offset, self.what)
-
-
-class EncodeError(ValueError):
-    """A value that has no encoding in the type it was given for."""
-
-
 class Encodable:
     """What writes itself where a value may stand."""
 

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from harness.amqp0_9_1.wire.compiled import Method, Properties
-from harness.amqp0_9_1.wire.field_tables import DecodeError, Timestamp
+from harness.amqp0_9_1.wire.field_tables import Timestamp
 from harness.amqp0_9_1.wire.frames import (
     BODY,
     HEADER,
@@ -21,6 +21,7 @@ from harness.amqp0_9_1.wire.frames import (
 )
 from harness.amqp0_9_1.wire.vocabulary import CODEC, Basic
 from harness.tests.streams import unsigned
+from harness.wire.units import DecodeError
 
 numbers = {"octet": 8, "short": 16, "long": 32, "longlong": 64, "timestamp": 64}
 """The elementary domains that are unsigned integers, with their size in bits."""

@@ -8,9 +8,10 @@ from harness.amqp0_9_1.broken.deviations import offers_header, rewrites, takes_a
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.outcomes import HeaderReceived, closed_silently, fields, header_answered
 from harness.amqp0_9_1.wire.field_tables import Table
-from harness.amqp0_9_1.wire.frames import PROTOCOL_HEADER, Header
+from harness.amqp0_9_1.wire.frames import PROTOCOL_HEADER
 from harness.amqp0_9_1.wire.vocabulary import Connection
 from harness.play.expect import Outcome
+from harness.wire.units import Header
 from scenarios.registry import broken_by, scenario
 
 OUR_HEADER = Outcome(

@@ -8,10 +8,11 @@ import pytest
 
 from harness.amqp0_9_1.client.link import Unit
 from harness.amqp0_9_1.wire.compiled import Method
-from harness.amqp0_9_1.wire.frames import HEARTBEAT, METHOD, PROTOCOL_HEADER, Frame, Header, method_frame
+from harness.amqp0_9_1.wire.frames import HEARTBEAT, METHOD, PROTOCOL_HEADER, Frame, method_frame
 from harness.amqp0_9_1.wire.vocabulary import Basic, Channel, Connection, Queue
 from harness.play.link import Passage
 from harness.wire.journal import Direction
+from harness.wire.units import Header
 from scenarios.amqp0_9_1.prose.chapters_1_2.s2_2_4_connection import server_takes_its_steps_in_order
 from scenarios.amqp0_9_1.prose.chapters_1_2.s2_3_3_negotiation import tune_comes_once
 from scenarios.amqp0_9_1.prose.chapters_1_2.s2_3_5_frames import method_frame_holds_one_method

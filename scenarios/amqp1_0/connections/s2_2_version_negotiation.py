@@ -42,14 +42,13 @@ from harness.amqp1_0.wire.frames import (
     SASL_HEADER,
     TLS_HEADER,
     Frame,
-    Garbage,
-    Header,
     empty_frame,
 )
 from harness.amqp1_0.wire.performatives import Open, SaslMechanisms
 from harness.play.context import Sighting
 from harness.play.expect import Inconclusive
 from harness.wire.journal import Direction
+from harness.wire.units import Garbage, Header
 from scenarios.registry import broken_by, scenario, watch
 
 NEWER = b"AMQP\x00\x01\x01\x00"

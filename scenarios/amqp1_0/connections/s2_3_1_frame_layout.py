@@ -28,10 +28,11 @@ from harness.amqp1_0.client.session import the_begin
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.decoding import decode
 from harness.amqp1_0.wire.encoding import encode
-from harness.amqp1_0.wire.frames import AMQP, SASL, WORD, Frame, Garbage, Header, RawFrame, empty_frame
+from harness.amqp1_0.wire.frames import AMQP, SASL, WORD, Frame, RawFrame, empty_frame
 from harness.amqp1_0.wire.performatives import AmqpError, Begin, Close, Open, SaslMechanisms
-from harness.amqp1_0.wire.types import DecodeError, Ulong
+from harness.amqp1_0.wire.types import Ulong
 from harness.play.context import Sighting
+from harness.wire.units import DecodeError, Garbage, Header
 from scenarios.amqp1_0.connections.s2_2_version_negotiation import from_server, layered
 from scenarios.registry import broken_by, scenario, watch
 

@@ -20,11 +20,12 @@ from harness.amqp1_0.client.container import Container
 from harness.amqp1_0.client.link import Passage, performative_of
 from harness.amqp1_0.client.outcomes import Refusal, refused
 from harness.amqp1_0.peer.events import ConnectionState, Entered
-from harness.amqp1_0.wire.frames import AMQP, MIN_MAX_FRAME_SIZE, Frame, Garbage, empty_frame
+from harness.amqp1_0.wire.frames import AMQP, MIN_MAX_FRAME_SIZE, Frame, empty_frame
 from harness.amqp1_0.wire.performatives import Begin, Close, Open
 from harness.play.context import Sighting
 from harness.play.expect import Inconclusive
 from harness.wire.journal import Direction
+from harness.wire.units import Garbage
 from scenarios.amqp1_0.connections.s2_2_version_negotiation import from_server
 from scenarios.registry import broken_by, scenario, watch
 

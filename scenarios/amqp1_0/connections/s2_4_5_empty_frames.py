@@ -31,10 +31,11 @@ from harness.amqp1_0.client.session import the_begin
 from harness.amqp1_0.peer.events import ConnectionState, EmptyFrame
 from harness.amqp1_0.peer.refusals import refuse
 from harness.amqp1_0.wire.composites import Composite
-from harness.amqp1_0.wire.frames import AMQP, PROTOCOL_HEADER, Frame, Header, empty_frame
+from harness.amqp1_0.wire.frames import AMQP, PROTOCOL_HEADER, Frame, empty_frame
 from harness.amqp1_0.wire.performatives import Close, ConnectionError_, End, Error, Open
 from harness.play.context import Sighting
 from harness.wire.journal import Direction
+from harness.wire.units import Header
 from scenarios.registry import broken_by, scenario, watch
 
 MEANS_NOTHING = "empty frame: means nothing"

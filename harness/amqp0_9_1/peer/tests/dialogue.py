@@ -14,12 +14,12 @@ from harness.amqp0_9_1.wire.frames import (
     PROTOCOL_HEADER,
     Frame,
     FrameReader,
-    Header,
     RawFrame,
     content_frames,
     method_frame,
 )
 from harness.amqp0_9_1.wire.vocabulary import Basic, Channel, Connection, Queue
+from harness.wire.units import Header
 
 TAKEN: set[str] = set()
 """Names of the rows taken by every peer made here."""

@@ -12,7 +12,6 @@ from harness.amqp0_9_1.wire.frames import (
     METHOD,
     PROTOCOL_HEADER,
     Frame,
-    Header,
     method_frame,
 )
 from harness.amqp0_9_1.wire.vocabulary import (
@@ -24,6 +23,7 @@ from harness.amqp0_9_1.wire.vocabulary import (
     Connection,
     Queue,
 )
+from harness.wire.units import Header
 
 BEAT = Frame(HEARTBEAT, 0, b"")
 

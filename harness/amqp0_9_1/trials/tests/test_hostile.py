@@ -9,7 +9,6 @@ from harness.amqp0_9_1.client.outcomes import Received, Silence
 from harness.amqp0_9_1.client.tests.test_client import Kept, Script
 from harness.amqp0_9_1.trials.hostile import HOSTILE
 from harness.amqp0_9_1.wire.compiled import Method
-from harness.amqp0_9_1.wire.field_tables import DecodeError
 from harness.amqp0_9_1.wire.frames import HEARTBEAT, Frame, FrameReader, method_frame
 from harness.amqp0_9_1.wire.vocabulary import Queue
 from harness.dialect import dialect
@@ -19,6 +18,7 @@ from harness.play.expect import OverBudget
 from harness.targets.embedded import EmbeddedTarget
 from harness.trials.hostile import AHEAD, Harming
 from harness.wire.journal import Ended
+from harness.wire.units import DecodeError
 
 BEAT = Frame(HEARTBEAT, 0, b"").encode()
 

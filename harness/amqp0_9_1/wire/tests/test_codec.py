@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from harness.amqp0_9_1.wire import compiled
 from harness.amqp0_9_1.wire.compiled import Method, compile_method, field_spans
-from harness.amqp0_9_1.wire.field_tables import DecodeError, EncodeError
 from harness.amqp0_9_1.wire.frames import ContentHeader
 from harness.amqp0_9_1.wire.vocabulary import (
     CODEC,
@@ -20,6 +19,7 @@ from harness.amqp0_9_1.wire.vocabulary import (
 )
 from harness.tests.streams import brief, damaged, thorough
 from harness.wire.tests.wire import content_headers, methods, methods_of, numbers, refusal_of
+from harness.wire.units import DecodeError, EncodeError
 from spec.readers.amqp0_9_1 import Field
 from spec.readers.amqp0_9_1 import Method as GrammarMethod
 

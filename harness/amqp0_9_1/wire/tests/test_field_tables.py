@@ -10,8 +10,6 @@ from harness.amqp0_9_1.wire.field_tables import (
     MAX_DEPTH,
     TAGS,
     As,
-    DecodeError,
-    EncodeError,
     Timestamp,
     decode_array,
     decode_table,
@@ -24,6 +22,7 @@ from harness.amqp0_9_1.wire.field_tables import (
 )
 from harness.tests.streams import thorough
 from harness.wire.tests.wire import refusal_of, tables
+from harness.wire.units import DecodeError, EncodeError
 
 # Tag, value, the octets behind the tag written out from the grammar (4.2.1), what is read.
 GOLDEN: list[tuple[str, Any, str, Any]] = [

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.amqp0_9_1.wire.field_tables import EncodeError
 from harness.amqp0_9_1.wire.frames import (
     BODY,
     FRAME_END,
@@ -17,7 +16,6 @@ from harness.amqp0_9_1.wire.frames import (
     ContentHeader,
     Frame,
     FrameReader,
-    Garbage,
     RawFrame,
     Unit,
     content_frames,
@@ -26,6 +24,7 @@ from harness.amqp0_9_1.wire.frames import (
 from harness.amqp0_9_1.wire.vocabulary import Basic, Queue
 from harness.tests.streams import both_ways, chunked_alike, damaged, thorough
 from harness.wire.tests.wire import refusal_of, units
+from harness.wire.units import EncodeError, Garbage
 
 
 def read(octets: bytes, limit: int = 1 << 20) -> tuple[list[tuple[bytes, Unit]], bytes]:

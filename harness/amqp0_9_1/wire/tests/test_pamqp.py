@@ -28,11 +28,11 @@ from harness.amqp0_9_1.wire.frames import (
     ContentHeader,
     Frame,
     FrameReader,
-    Header,
 )
 from harness.amqp0_9_1.wire.vocabulary import CODEC, Basic, Queue
 from harness.tests.streams import brief, thorough, unsigned
 from harness.wire.tests.wire import of_type, short_text
+from harness.wire.units import Header
 
 names = st.text("abcXYZ019-_.:", max_size=100)
 common_leaves = st.one_of(

@@ -20,7 +20,6 @@ from harness.amqp1_0.wire.frames import (
     PROTOCOL_HEADER,
     SASL_HEADER,
     Frame,
-    Header,
     RawFrame,
     amqp_frame,
     empty_frame,
@@ -42,6 +41,7 @@ from harness.play.expect import NotRun, OverBudget, Unmet
 from harness.play.link import Closed, Silence, Unreadable
 from harness.wire.journal import Direction, Ended, Expected, Grade, Octets, Seen
 from harness.wire.transport import End as StreamEnd
+from harness.wire.units import Header
 
 
 def link(*lines: Said, patience: Patience | None = None) -> tuple[Link, Kept, Script]:

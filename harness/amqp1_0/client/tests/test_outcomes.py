@@ -23,7 +23,7 @@ from harness.amqp1_0.client.outcomes import (
     silence,
     stream_ended,
 )
-from harness.amqp1_0.wire.frames import PROTOCOL_HEADER, SASL_HEADER, Header
+from harness.amqp1_0.wire.frames import PROTOCOL_HEADER, SASL_HEADER
 from harness.amqp1_0.wire.performatives import (
     AmqpError,
     Begin,
@@ -38,6 +38,7 @@ from harness.amqp1_0.wire.types import As
 from harness.play.link import Closed, Silence
 from harness.wire.journal import Grade
 from harness.wire.transport import End as StreamEnd
+from harness.wire.units import Header
 
 OPEN = Open("a-peer")
 DECODE = Close(Error(AmqpError.DECODE_ERROR, "because"))

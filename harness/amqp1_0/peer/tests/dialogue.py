@@ -13,7 +13,6 @@ from harness.amqp1_0.wire.frames import (
     SASL_HEADER,
     Frame,
     FrameReader,
-    Header,
     amqp_frame,
     empty_frame,
     sasl_frame,
@@ -32,6 +31,7 @@ from harness.amqp1_0.wire.performatives import (
     Target,
     Transfer,
 )
+from harness.wire.units import Header
 
 TAKEN: set[str] = set()
 """Names of the rows taken by every peer made here."""

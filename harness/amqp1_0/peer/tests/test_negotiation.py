@@ -8,7 +8,7 @@ import pytest
 
 from harness.amqp1_0.peer.tests.dialogue import EMPTY, HEADER, SASL, Client, peer
 from harness.amqp1_0.wire.frames import SASL as SASL_TYPE
-from harness.amqp1_0.wire.frames import Frame, Header
+from harness.amqp1_0.wire.frames import Frame
 from harness.amqp1_0.wire.performatives import (
     Close,
     Open,
@@ -18,6 +18,7 @@ from harness.amqp1_0.wire.performatives import (
     SaslOutcome,
     SaslResponse,
 )
+from harness.wire.units import Header
 
 OPEN = Open("me")
 

@@ -11,7 +11,7 @@ from harness.amqp1_0.peer.policy import Refusal
 from harness.amqp1_0.peer.tests.dialogue import EMPTY, HEADER, SASL, Client, peer
 from harness.amqp1_0.wire.encoding import encode
 from harness.amqp1_0.wire.frames import SASL as SASL_TYPE
-from harness.amqp1_0.wire.frames import Frame, Header, RawFrame, amqp_frame
+from harness.amqp1_0.wire.frames import Frame, RawFrame, amqp_frame
 from harness.amqp1_0.wire.performatives import (
     AmqpError,
     Begin,
@@ -22,6 +22,7 @@ from harness.amqp1_0.wire.performatives import (
     SaslInit,
 )
 from harness.amqp1_0.wire.types import As, Described, Map, Raw, Symbol, Ulong
+from harness.wire.units import Header
 
 OPEN = Open("me")
 FRAMING = str(ConnectionError_.FRAMING_ERROR)

@@ -9,8 +9,8 @@ import pytest
 from harness.amqp1_0.peer import Peer
 from harness.amqp1_0.peer.policy import VARIANTS, Policy
 from harness.amqp1_0.peer.tests.dialogue import HEADER, SASL, TAKEN, Client
-from harness.amqp1_0.wire.frames import Header
 from harness.amqp1_0.wire.performatives import Begin, Close, End, Open, SaslInit
+from harness.wire.units import Header
 
 EACH = [pytest.param(policy, id=name) for name, policy in VARIANTS.items()]
 

@@ -9,8 +9,9 @@ import pytest
 from harness.amqp1_0.peer.events import ConnectionState
 from harness.amqp1_0.peer.states import ARROWS, LEGAL, Legal
 from harness.amqp1_0.peer.tests.dialogue import EMPTY, HEADER, Client, peer
-from harness.amqp1_0.wire.frames import PROTOCOL_HEADER, Frame, Header, amqp_frame, empty_frame
+from harness.amqp1_0.wire.frames import PROTOCOL_HEADER, Frame, amqp_frame, empty_frame
 from harness.amqp1_0.wire.performatives import AmqpError, Begin, Close, Error, Open
+from harness.wire.units import Header
 
 OTHER = Header(b"AMQP\x00\x01\x01\x00")
 

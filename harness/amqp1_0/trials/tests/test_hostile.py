@@ -12,7 +12,6 @@ from harness.amqp0_9_1.client.tests.test_client import Kept
 from harness.amqp1_0.client.link import performative_of
 from harness.amqp1_0.trials.hostile import HOSTILE, OPENED
 from harness.amqp1_0.wire.frames import Frame, FrameReader, RawFrame
-from harness.amqp1_0.wire.types import DecodeError
 from harness.dialect import dialect
 from harness.peers.peer import PeerServer
 from harness.play import link as bounds
@@ -22,6 +21,7 @@ from harness.targets.embedded import EmbeddedTarget
 from harness.trials.hostile import AHEAD, Harming
 from harness.wire.journal import Ended
 from harness.wire.transport import NotSpoken, Unreachable
+from harness.wire.units import DecodeError
 
 DIALECT = dialect("1-0")
 Tamper = Callable[[PeerServer], PeerServer]

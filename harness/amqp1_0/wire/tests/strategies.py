@@ -29,7 +29,6 @@ from harness.amqp1_0.wire.types import (
     Decimal32,
     Decimal64,
     Decimal128,
-    DecodeError,
     Described,
     Float,
     Int,
@@ -43,6 +42,7 @@ from harness.amqp1_0.wire.types import (
     Ushort,
 )
 from harness.tests.streams import unsigned
+from harness.wire.units import DecodeError
 from spec.readers.amqp1_0 import Field
 
 

@@ -29,7 +29,6 @@ from harness.amqp1_0.wire.types import (
     Decimal32,
     Decimal64,
     Decimal128,
-    DecodeError,
     Described,
     Float,
     Int,
@@ -44,6 +43,7 @@ from harness.amqp1_0.wire.types import (
     Ushort,
 )
 from harness.tests.streams import brief, damaged, thorough
+from harness.wire.units import DecodeError
 
 # -- octets written out by hand ------------------------------------------------------------------------
 

@@ -14,8 +14,6 @@ from harness.amqp1_0.wire.frames import (
     TLS_HEADER,
     Frame,
     FrameReader,
-    Garbage,
-    Header,
     RawFrame,
     Unit,
     amqp_frame,
@@ -24,8 +22,9 @@ from harness.amqp1_0.wire.frames import (
 )
 from harness.amqp1_0.wire.performatives import Close, Open, SaslInit, Source, Transfer
 from harness.amqp1_0.wire.tests.strategies import refusal_of, units
-from harness.amqp1_0.wire.types import DecodeError, EncodeError, Raw
+from harness.amqp1_0.wire.types import Raw
 from harness.tests.streams import both_ways, chunked_alike, damaged, thorough
+from harness.wire.units import DecodeError, EncodeError, Garbage, Header
 
 
 def read(octets: bytes, limit: int = 1 << 20) -> tuple[list[tuple[bytes, Unit]], bytes]:

@@ -43,20 +43,9 @@ from harness.amqp1_0.wire.performatives import (
     Transfer,
 )
 from harness.amqp1_0.wire.tests.strategies import composites_of, performatives, refusal_of
-from harness.amqp1_0.wire.types import (
-    Array,
-    As,
-    DecodeError,
-    Described,
-    EncodeError,
-    Map,
-    Raw,
-    Symbol,
-    Ubyte,
-    Uint,
-    Ulong,
-)
+from harness.amqp1_0.wire.types import Array, As, Described, Map, Raw, Symbol, Ubyte, Uint, Ulong
 from harness.tests.streams import brief, damaged, thorough
+from harness.wire.units import DecodeError, EncodeError
 
 EVERY = sorted(CLASSES)
 

@@ -13,9 +13,7 @@ from harness.amqp1_0.wire.types import (
     Byte,
     Char,
     Decimal32,
-    DecodeError,
     Described,
-    EncodeError,
     Float,
     Int,
     Map,
@@ -26,6 +24,7 @@ from harness.amqp1_0.wire.types import (
     Uint,
     Ulong,
 )
+from harness.wire.units import DecodeError, EncodeError
 
 # -- refusals to encode --------------------------------------------------------------------------------
 

@@ -9,10 +9,11 @@ from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.link import Passage
 from harness.amqp0_9_1.client.outcomes import Closed, Unreadable, closed_silently
 from harness.amqp0_9_1.peer.events import ConnectionState
-from harness.amqp0_9_1.wire.frames import PROTOCOL_HEADER, Garbage, Header, method_frame
+from harness.amqp0_9_1.wire.frames import PROTOCOL_HEADER, method_frame
 from harness.play.context import Sighting
 from harness.play.expect import Outcome
 from harness.wire.journal import Direction
+from harness.wire.units import Garbage, Header
 from scenarios.amqp0_9_1.connection.start import (
     ANY_HEADER,
     OF_ANOTHER_VERSION,

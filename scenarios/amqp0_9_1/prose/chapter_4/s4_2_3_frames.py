@@ -35,8 +35,6 @@ from harness.amqp0_9_1.wire.frames import (
     OVERHEAD,
     ContentHeader,
     Frame,
-    Garbage,
-    Header,
     RawFrame,
     method_frame,
 )
@@ -55,6 +53,7 @@ from harness.amqp0_9_1.wire.vocabulary import (
 )
 from harness.play.context import Sighting
 from harness.wire.journal import Direction
+from harness.wire.units import Garbage, Header
 from scenarios.amqp0_9_1.connection.tune_ok import frame_sizes
 from scenarios.amqp0_9_1.three_ways import ThreeWays
 from scenarios.registry import broken_by, scenario, watch

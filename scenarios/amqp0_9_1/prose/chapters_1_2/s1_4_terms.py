@@ -16,10 +16,11 @@ from harness.amqp0_9_1.client.link import Passage, methods_received
 from harness.amqp0_9_1.client.outcomes import message, refused
 from harness.amqp0_9_1.peer.deliveries import await_acknowledgement
 from harness.amqp0_9_1.peer.tables.basic import route_now, take_what_is_due
-from harness.amqp0_9_1.wire.frames import BODY, PROTOCOL_HEADER, Frame, Header
+from harness.amqp0_9_1.wire.frames import BODY, PROTOCOL_HEADER, Frame
 from harness.amqp0_9_1.wire.vocabulary import NOT_FOUND, Basic, Connection, Exchange, Tx
 from harness.play.context import RESTART, Restart, Sighting
 from harness.wire.journal import Direction
+from harness.wire.units import Header
 from scenarios.amqp0_9_1.basic.common import PERSISTENT, TRANSIENT
 from scenarios.amqp0_9_1.exchange.types import WAYS, known_types
 from scenarios.amqp0_9_1.tx.common import transacted

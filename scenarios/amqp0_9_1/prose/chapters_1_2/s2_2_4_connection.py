@@ -25,7 +25,7 @@ from harness.amqp0_9_1.client.outcomes import Received, answered, closed_silentl
 from harness.amqp0_9_1.peer.handshake import EXPECT_OPEN, EXPECT_TUNE_OK
 from harness.amqp0_9_1.peer.rows import always
 from harness.amqp0_9_1.wire.compiled import Method
-from harness.amqp0_9_1.wire.frames import HEARTBEAT, METHOD, PROTOCOL_HEADER, Frame, Header
+from harness.amqp0_9_1.wire.frames import HEARTBEAT, METHOD, PROTOCOL_HEADER, Frame
 from harness.amqp0_9_1.wire.vocabulary import (
     ACCESS_REFUSED,
     INVALID_PATH,
@@ -36,6 +36,7 @@ from harness.amqp0_9_1.wire.vocabulary import (
 from harness.play.context import Sighting
 from harness.play.expect import Outcome
 from harness.wire.journal import Direction
+from harness.wire.units import Header
 from scenarios.registry import broken_by, scenario, watch
 
 STEPS: dict[type[Any], str] = {
