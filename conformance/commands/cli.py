@@ -9,21 +9,20 @@ from typing import Any, NoReturn
 import click
 from rich.console import Console
 
-from conformance.commands.options import security, security_options, targets_option
+from conformance.commands.options import options_of, targets_option
 from conformance.commands.targets import targets as targets_group
+from conformance.engine.options import By, Options
 from conformance.evidence.kinds import EvidenceError
 from conformance.gate.baseline_file import BaselineError
 from conformance.gate.gate import Exit
 from harness.targets.target import TargetError
 from harness.wire.transport import Unreachable
 from spec.readers.xml import DocumentError
-from spec.rules import Level
 from spec.selection import SelectorError
 
 EXPECTED = (SelectorError, DocumentError, EvidenceError, BaselineError, TargetError, KeyError)
 """What a user can do wrong."""
 REPORTS = ("terminal", "junit", "allure", "github", "gitlab", "tap", "badge")
-LEVELS = click.Choice([str(level) for level in Level])
 
 
 class Sentence(click.Group):
@@ -91,43 +90,9 @@ def explain(rule: str) -> None:
 
 @main.command()
 @click.argument("selectors", nargs=-1)
-@click.option(
-    "--target",
-    "targets",
-    multiple=True,
-    default=("embedded",),
-    show_default="embedded",
-    help="embedded, amqp://…, process:NAME, docker:IMAGE; several are judged at once",
-)
+@options_of(By.TARGETS)
 @targets_option
-@click.option("--level", type=LEVELS, default="must", show_default=True, help="the level of the gate")
-@click.option("--profile", type=click.Choice(["document", "vendor"]), default="document", show_default=True)
-@click.option(
-    "--baseline",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="accepted verdicts (TOML); of several those about this product and version count",
-)
-@click.option(
-    "--parallel",
-    type=click.IntRange(min=0),
-    help="judge so many cases at once (default: the target's own number, 4 for a URL)",
-)
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path),
-    help="the run's folder (default: new, under runs/); of several targets each has one in it",
-)
-@click.option("--shuffle", type=int, metavar="SEED", help="another order, to show that none matters")
-@click.option("--disruptive", is_flag=True, help="allow what may harm others on a shared target")
-@click.option(
-    "--budget",
-    type=click.FloatRange(min=0, min_open=True),
-    default=600.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="judge no longer than this; the rest is not-run",
-)
+@options_of(By.RUN)
 @click.option(
     "--verify",
     "times",
@@ -136,7 +101,7 @@ def explain(rule: str) -> None:
     help="judge N times in other orders; exit 1 if runs differ",
 )
 @click.option("--list", "dry", is_flag=True, help="say what would be judged and declared, and touch nothing")
-@security_options
+@options_of(By.REACH)
 def run(
     selectors: tuple[str, ...], targets: tuple[str, ...], times: int | None, dry: bool, **chosen: Any
 ) -> None:
@@ -151,24 +116,24 @@ def run(
 
     Example: amqp-conformance run --target amqp://guest:guest@localhost:5672 --level must
     """
+    options = Options(selectors=selectors, target=targets[0], **chosen)
     if len(targets) > 1:
         if times or dry:
             end("--verify and --list are for one target", Exit.NOTHING)
         from conformance.several.parent import run_several
 
-        sys.exit(int(run_several(selectors, Console(), targets, **chosen).status))
-    chosen["target"] = targets[0]
+        sys.exit(int(run_several(options, targets, Console()).status))
     if dry:
         from conformance.commands.listing import list_suite
 
-        sys.exit(list_suite(selectors, Console(), **chosen))
+        sys.exit(list_suite(options, Console()))
     if times:
         from conformance.commands.verify import verify_suite
 
-        sys.exit(verify_suite(selectors, Console(), times, **chosen))
+        sys.exit(verify_suite(options, times, Console()))
     from conformance.commands.run import run_suite
 
-    sys.exit(run_suite(selectors, Console(), **chosen))
+    sys.exit(run_suite(options, Console()))
 
 
 @main.command()
@@ -176,7 +141,7 @@ def run(
 @click.argument("rule")
 @click.option("--target", help="judge here instead (the run's own target by default)")
 @targets_option
-@security_options
+@options_of(By.REACH)
 def replay(run: Path, rule: str, target: str | None, **reached: Any) -> None:
     """Judge RULE of RUN again and print both exchanges side by side.
 
@@ -186,7 +151,7 @@ def replay(run: Path, rule: str, target: str | None, **reached: Any) -> None:
     """
     from conformance.commands.replay import replay_rule
 
-    sys.exit(replay_rule(run, rule, target, Console(), security(**reached)))
+    sys.exit(replay_rule(run, rule, target, Console(), Options(**reached)))
 
 
 @main.command()
@@ -224,7 +189,7 @@ def verify(run: Path) -> None:
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--target", help="clean here (the run's own target by default)")
 @targets_option
-@security_options
+@options_of(By.REACH)
 def clean(run: Path, target: str | None, **reached: Any) -> None:
     """Remove from its target what a crashed RUN left there.
 
@@ -234,7 +199,7 @@ def clean(run: Path, target: str | None, **reached: Any) -> None:
     """
     from conformance.commands.replay import clean_up
 
-    sys.exit(clean_up(run, target, security(**reached)))
+    sys.exit(clean_up(run, target, Options(**reached).security))
 
 
 @main.group()

@@ -18,6 +18,7 @@ from rich.text import Text
 
 from conformance.engine.cases import Case, cases
 from conformance.engine.judge import Judge
+from conformance.engine.options import Options
 from conformance.engine.passive import give_occasion, occasions, sighted
 from conformance.engine.scope import apart_of
 from conformance.evidence.kinds import AnyEvent, Line
@@ -26,7 +27,6 @@ from harness.targets.embedded import EmbeddedTarget
 from harness.targets.named import target
 from harness.targets.target import Target
 from harness.wire.journal import Declared
-from harness.wire.tls import Security
 from scenarios.registry import Scenario, Watch, checks
 from spec.catalogue import catalogue
 from spec.selection import select
@@ -134,14 +134,11 @@ def _declared_for(watch: Watch, kept: _Kept, judge: Judge) -> Counter[str]:
     return Counter(event.kind for event in events if isinstance(event, Declared))
 
 
-def list_suite(selectors: tuple[str, ...], console: Console, **chosen: Any) -> int:
+def list_suite(options: Options, console: Console) -> int:
     """The command: print the listing. Raises SelectorError or TargetError."""
-    security = Security(
-        chosen["tls_ca"], chosen["tls_cert"], chosen["tls_key"], chosen["tls_insecure"], chosen["mechanism"]
-    )
-    goal = target(chosen["target"], security)
-    rules = select(catalogue().rules, selectors, catalogue().aliases)
-    entries = listing(cases(rules, checks(), chosen["shuffle"], apart_of(goal)), goal, chosen["disruptive"])
+    goal = target(options.target, options.security)
+    rules = select(catalogue().rules, options.selectors, catalogue().aliases)
+    entries = listing(cases(rules, checks(), options.shuffle, apart_of(goal)), goal, options.disruptive)
     for entry in entries:
         _show(entry, console)
     played = [each for each in entries if each.runs]

@@ -7,37 +7,54 @@ from pathlib import Path
 
 import click
 
+from conformance.engine.options import By, Option, asked
 from harness.targets.given import also
-from harness.wire.sasl import MECHANISMS, PLAIN
-from harness.wire.tls import Security
+
+Command = Callable[..., None]
 
 
-def security_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options that say how a target is reached: `tls_…` and `mechanism`."""
-    options = (
-        click.option("--tls-ca", default="", metavar="FILE", help="trust these authorities (PEM)"),
-        click.option("--tls-cert", default="", metavar="FILE", help="the client's certificate (PEM)"),
-        click.option("--tls-key", default="", metavar="FILE", help="its key, if it stands in another file"),
-        click.option("--tls-insecure", is_flag=True, help="trust any certificate; the run says so"),
-        click.option(
-            "--mechanism",
-            default=PLAIN,
-            metavar="NAME",
-            show_default=True,
-            help=f"SASL: {', '.join(MECHANISMS)}",
-        ),
+def options_of(by: By) -> Callable[[Command], Command]:
+    """The options of a run that are taken `by` a command, under the names of their fields.
+
+    What takes several targets gets them as `targets`.
+    """
+
+    def decorated(command: Command) -> Command:
+        for option in reversed(asked(by)):
+            command = _option(option)(command)
+        return command
+
+    return decorated
+
+
+def _option(option: Option) -> Callable[[Command], Command]:
+    each = By.TARGETS in option.by
+    return click.option(
+        option.flag,
+        f"{option.name}s" if each else option.name,
+        type=_type(option),
+        is_flag=option.kind is bool,
+        multiple=each or option.several,
+        default=(option.default,) if each else option.default,
+        show_default=option.default if each else option.shown,
+        metavar=option.metavar,
+        help=option.help,
     )
-    for option in reversed(options):
-        command = option(command)
-    return command
 
 
-def security(tls_ca: str, tls_cert: str, tls_key: str, tls_insecure: bool, mechanism: str) -> Security:
-    """What the options mean."""
-    return Security(tls_ca, tls_cert, tls_key, tls_insecure, mechanism)
+def _type(option: Option) -> object:
+    if option.choices:
+        return click.Choice(option.choices)
+    if option.metavar == "PATH":
+        return click.Path()
+    if option.least is not None:
+        return click.IntRange(min=option.least)
+    if option.above is not None:
+        return click.FloatRange(min=option.above, min_open=True)
+    return option.kind
 
 
-def targets_option(command: Callable[..., None]) -> Callable[..., None]:
+def targets_option(command: Command) -> Command:
     """The option that adds a user's own descriptions of targets; the command itself sees nothing of it."""
     return click.option(
         "--targets",

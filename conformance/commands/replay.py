@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 from urllib.parse import quote, urlsplit, urlunsplit
@@ -44,18 +45,19 @@ def target_of(run_dir: Path, override: str | None) -> str:
 
 
 def replay_rule(
-    run_dir: Path, identity: str, override: str | None, console: Console, security: Security | None = None
+    run_dir: Path, identity: str, override: str | None, console: Console, reached: Options
 ) -> int:
-    """Judge a rule again and print recorded and new exchange side by side; 0 when the verdicts agree."""
+    """Judge a rule again and print recorded and new exchange side by side; 0 when the verdicts agree.
+
+    The target is `reached` as these options say.
+    """
     rule = catalogue()[identity]
     recorded = read(run_dir)
     if not any(result.rule == rule.id for result in rule_results(recorded)):
         raise TargetError(f"{run_dir} has no verdict on {rule.id}")
     with tempfile.TemporaryDirectory() as scratch:
-        chosen = Options(
-            target=target_of(run_dir, override), selectors=(rule.id,), output=f"{scratch}/run"
-        ).reached(security or Security())
-        run = Run.begin(chosen)
+        goal = target_of(run_dir, override)
+        run = Run.begin(replace(reached, target=goal, selectors=(rule.id,), output=f"{scratch}/run"))
         for case in run.cases():
             run.verdict(case)
         run.finish()

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from math import ceil
 from pathlib import Path
-from typing import Any
 
 import pytest
 from rich.console import Console
 
+from conformance.engine.options import Options
 from conformance.engine.plugin import RUN
 from conformance.engine.run import Run
 from conformance.engine.scope import apart_of
@@ -24,7 +24,6 @@ from conformance.render.rendering import named
 from conformance.render.terminal import report
 from harness.targets.named import target
 from harness.targets.target import Target, TargetError
-from harness.wire.tls import Security
 from spec.catalogue import catalogue
 from spec.selection import select
 
@@ -41,15 +40,15 @@ class _Kept:
         self.run = config.stash.get(RUN, None)
 
 
-def run_suite(selectors: tuple[str, ...], console: Console, **chosen: Any) -> int:
+def run_suite(options: Options, console: Console) -> int:
     """Judge a target and print the report; returns the exit status. Raises as `play_suite` does."""
-    _, gate = told_suite(selectors, console, **chosen)
+    _, gate = told_suite(options, console)
     return int(gate.exit_status)
 
 
-def told_suite(selectors: tuple[str, ...], console: Console, **chosen: Any) -> tuple[Run, Gate]:
+def told_suite(options: Options, console: Console) -> tuple[Run, Gate]:
     """Judge a target and print the report. Raises as `play_suite` does."""
-    run, gate = play_suite(selectors, console, **chosen)
+    run, gate = play_suite(options, console)
     report(
         run.results, run.rules, run.lines, gate, console,
         annotate=named,
@@ -59,21 +58,17 @@ def told_suite(selectors: tuple[str, ...], console: Console, **chosen: Any) -> t
     return run, gate
 
 
-def play_suite(
-    selectors: tuple[str, ...], console: Console, follower: Follower | None = None, **chosen: Any
-) -> tuple[Run, Gate]:
+def play_suite(options: Options, console: Console, follower: Follower | None = None) -> tuple[Run, Gate]:
     """Judge a target without a report; the finished run and what it comes to.
 
     `follower` is told how far it is; a bar on the console without one. Raises SelectorError or TargetError
     before anything is started.
     """
-    goal = checked(selectors, **chosen)
-    parallel = chosen.pop("parallel")
-    if parallel is None:
-        parallel = goal.workers
+    goal = checked(options)
+    parallel = goal.workers if options.parallel is None else options.parallel
     kept = _Kept()
     plugins = [follower or Quiet(console), kept]
-    pytest.main([str(SUITE), *_arguments(selectors, parallel, chosen)], plugins=plugins)
+    pytest.main([str(SUITE), *_arguments(options, parallel)], plugins=plugins)
     run = kept.run
     if run is not None and run.gate is None:  # pytest was interrupted between the target's start and its own
         run.cut = run.cut or "interrupted before anything was judged"
@@ -83,40 +78,33 @@ def play_suite(
     return run, run.gate
 
 
-def checked(selectors: tuple[str, ...], **chosen: Any) -> Target:
+def checked(options: Options) -> Target:
     """The target that was chosen, neither started nor reached.
 
     Raises SelectorError or TargetError for whatever of the choice cannot be.
     """
-    goal = target(chosen["target"], security_of(chosen))
+    goal = target(options.target, options.security)
     apart_of(goal)
-    select(catalogue().rules, selectors, catalogue().aliases)
+    select(catalogue().rules, options.selectors, catalogue().aliases)
     try:
-        load_all(map(Path, chosen["baseline"]))
+        load_all(map(Path, options.baseline))
     except BaselineError as failure:
         raise TargetError(str(failure)) from None
     return goal
 
 
-def place_for_runs(output: Path | None) -> Path:
+def place_for_runs(output: str | None) -> Path:
     """The folder for several runs: a new one under runs/, or `output`.
 
     Raises TargetError when that is not empty.
     """
-    place = output or Path(f"runs/{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(4)}")
+    place = Path(output or f"runs/{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(4)}")
     if place.exists() and any(place.iterdir()):
         raise TargetError(f"{place} is not empty; runs need a folder of their own")
     return place
 
 
-def security_of(chosen: Mapping[str, Any]) -> Security:
-    """How the target is to be reached, by the names of the options."""
-    return Security(
-        chosen["tls_ca"], chosen["tls_cert"], chosen["tls_key"], chosen["tls_insecure"], chosen["mechanism"]
-    )
-
-
-def _arguments(selectors: tuple[str, ...], parallel: int, chosen: dict[str, Any]) -> list[str]:
+def _arguments(options: Options, parallel: int) -> list[str]:
     # The suite is run as an application: no settings of the directory the user stands in, no cache.
     arguments = ["-q", "-s", "-c", "/dev/null", f"--rootdir={SUITE}", "-p", "no:cacheprovider"]
     # Without the cut pytest lists every directory above the suite, in each process.
@@ -124,20 +112,9 @@ def _arguments(selectors: tuple[str, ...], parallel: int, chosen: dict[str, Any]
     # The last collects garbage several times over, just to warn of what Python itself prints.
     for plugin in ("hypothesispytest", "allure_pytest", "unraisableexception"):
         arguments += ["-p", f"no:{plugin}"]
-    for selector in selectors:
-        arguments += ["--rules", selector]
-    for name, value in chosen.items():
-        option = f"--{name.replace('_', '-')}"
-        if isinstance(value, tuple):
-            arguments += [f"{option}={each}" for each in value]
-        elif value is True:
-            arguments.append(option)
-        elif value not in (None, False, ""):
-            arguments.append(f"{option}={value}")
-    if parallel:
-        # Processes compute, threads wait.
-        processes = min(parallel, os.cpu_count() or 1)
-        arguments += ["-n", str(processes), f"--at-once={ceil(parallel / processes)}"]
-    else:
-        arguments += ["-p", "no:xdist"]
-    return arguments
+    if not parallel:
+        return [*arguments, *options.words(), "-p", "no:xdist"]
+    # Processes compute, threads wait.
+    processes = min(parallel, os.cpu_count() or 1)
+    shared = replace(options, at_once=ceil(parallel / processes))
+    return [*arguments, *shared.words(), "-n", str(processes)]

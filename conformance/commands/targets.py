@@ -9,7 +9,8 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from conformance.commands.options import security, security_options, targets_option
+from conformance.commands.options import options_of, targets_option
+from conformance.engine.options import By, Options
 from conformance.evidence.printable import printable
 
 
@@ -30,7 +31,7 @@ def targets(context: click.Context) -> None:
 @targets.command()
 @click.argument("name")
 @targets_option
-@security_options
+@options_of(By.REACH)
 def check(name: str, **reached: Any) -> None:
     """Start the target NAME and try all that its description promises.
 
@@ -41,7 +42,7 @@ def check(name: str, **reached: Any) -> None:
     """
     from conformance.commands.target_check import check_target
 
-    sys.exit(check_target(name, security(**reached), Console()))
+    sys.exit(check_target(name, Options(**reached).security, Console()))
 
 
 @targets.command()

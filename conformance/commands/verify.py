@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from conformance.commands.run import place_for_runs, play_suite
+from conformance.engine.options import Options
 from conformance.engine.run import Run
 from conformance.evidence.printable import printable
 from conformance.evidence.results import RuleResult
@@ -30,25 +30,25 @@ class Difference:
     findings: tuple[str, ...]
 
 
-def verify_suite(selectors: tuple[str, ...], console: Console, times: int, **chosen: Any) -> int:
+def verify_suite(options: Options, times: int, console: Console) -> int:
     """Judge a target `times` times in other orders; the status of the gate, 1 when verdicts differ.
 
     Each run has a folder of its own under the output folder. A target that is ours to start is started
     afresh for each; one at a URL is taken as it is. A run that is cut short ends the repetition. Raises
     TargetError for an output folder that is not empty, and what `play_suite` raises.
     """
-    place = place_for_runs(chosen.pop("output"))
-    first = FIRST_ORDER if chosen["shuffle"] is None else chosen["shuffle"]
+    place = place_for_runs(options.output)
+    first = FIRST_ORDER if options.shuffle is None else options.shuffle
     played: list[tuple[Run, Gate]] = []
     for number in range(times):
         name, order = f"run-{number + 1}", first + number
-        run, gate = play_suite(selectors, console, **(chosen | {"output": place / name, "shuffle": order}))
+        run, gate = play_suite(replace(options, output=str(place / name), shuffle=order), console)
         played.append((run, gate))
         console.print(Text(f"{name} in order {order}: {printable(gate.sentence)}"))
         if run.lost or run.cut:
             break
     runs = [run for run, _ in played]
-    flaky = [each for file in chosen["baseline"] for each in load(Path(file)).flaky]
+    flaky = [each for file in options.baseline for each in load(Path(file)).flaky]
     differing = _tell(runs, flaky, console)
     console.print(f"\nruns: {place}", highlight=False, soft_wrap=True)
     return int(gravest([*(gate.exit_status for _, gate in played), *([Exit.NOT_MET] if differing else [])]))

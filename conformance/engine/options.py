@@ -1,44 +1,148 @@
-"""What a run is asked to do, wherever it is asked: on a command line, in pytest, by a replay."""
+"""What a run is asked to do, once: click's and pytest's options are made of the fields of `Options`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from enum import Flag, auto
+from typing import Any, TypeVar, get_args, get_type_hints
 
+from harness.wire.sasl import MECHANISMS, PLAIN
 from harness.wire.tls import Security
+from spec.rules import Level
+
+Value = TypeVar("Value")
+
+
+class By(Flag):
+    """Who takes an option. A worker, or the child that judges one of several targets, is told all of them."""
+
+    TARGETS = auto()
+    """`run` and `certify`, which judge each of several values."""
+    RUN = auto()
+    """`run` and `certify`."""
+    REACH = auto()
+    """All commands that reach a target, a replay too."""
+    PYTEST = auto()
+    KEPT = auto()
+    """The description of a run keeps the value."""
+
+
+JUDGING = By.RUN | By.PYTEST
+REACHING = By.REACH | By.PYTEST
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """What a run was asked to do; plain values, so that it can travel to a worker."""
+class Option:
+    """How a field of `Options` is asked for.
 
-    target: str = field(default="embedded", repr=False)  # a URL has a password in it
-    selectors: tuple[str, ...] = ()
-    level: str = "must"
-    profile: str = "document"
-    baseline: tuple[str, ...] = ()
-    output: str | None = None
-    shuffle: int | None = None
-    disruptive: bool = False
-    budget: float = 600.0
-    tls_ca: str = ""
-    tls_cert: str = ""
-    tls_key: str = ""
-    tls_insecure: bool = False
-    mechanism: str = "PLAIN"
+    With the `metavar` PATH it is a file or a directory. A number is not below `least`, and greater than
+    `above`; with `shown` a help names the default. `kind` is the type of one value.
+    """
+
+    by: By
+    help: str | None = None
+    metavar: str | None = None
+    choices: tuple[str, ...] = ()
+    least: int | None = None
+    above: float | None = None
+    shown: bool = False
+    flag: str = ""
+    name: str = ""
+    kind: type = str
+    default: Any = None
+
+    @property
+    def several(self) -> bool:
+        """Whether it may be given more than once."""
+        return isinstance(self.default, tuple)
+
+
+def _asked(default: Value, option: Option) -> Value:
+    told: Value = field(default=default, metadata={"asked": option})
+    return told
+
+
+LEVEL = Option(JUDGING | By.KEPT, "the level of the gate", choices=tuple(map(str, Level)), shown=True)
+PROFILE = Option(JUDGING | By.KEPT, choices=("document", "vendor"), shown=True)
+BUDGET = Option(JUDGING, "judge no longer than this; the rest is not-run", "SECONDS", above=0, shown=True)
+RULES = Option(By.PYTEST, "judge only these rules", "SELECTOR", flag="--rules")
+TARGET = "embedded, amqp://…, process:NAME, docker:IMAGE; several are judged at once"
+BASELINE = "accepted verdicts (TOML); of several those about this product and version count"
+PARALLEL = "judge so many cases at once (default: the target's own number, 4 for a URL)"
+OUTPUT = "the run's folder (default: new, under runs/); of several targets each has one in it"
+
+
+@dataclass(frozen=True, slots=True, repr=False)  # a target's URL has a password in it
+class Options:
+    """What a run was asked to do; plain values, so that it can travel.
+
+    `parallel` cases are judged at once, None for as many as the target says, `at_once` of them in each
+    process; `arguments` is what pytest was called with.
+    """
+
+    target: str = _asked("embedded", Option(By.TARGETS | By.PYTEST, TARGET))
+    selectors: tuple[str, ...] = _asked((), RULES)
+    level: str = _asked("must", LEVEL)
+    profile: str = _asked("document", PROFILE)
+    baseline: tuple[str, ...] = _asked((), Option(JUDGING, BASELINE, "PATH"))
+    parallel: int | None = _asked(None, Option(By.RUN, PARALLEL, least=0))
+    output: str | None = _asked(None, Option(JUDGING, OUTPUT, "PATH"))
+    at_once: int = _asked(1, Option(By.PYTEST, "judge so many in each process", "N"))
+    shuffle: int | None = _asked(None, Option(JUDGING, "another order, to show that none matters", "SEED"))
+    disruptive: bool = _asked(False, Option(JUDGING, "allow what may harm others on a shared target"))
+    budget: float = _asked(600.0, BUDGET)
+    tls_ca: str = _asked("", Option(REACHING, "trust these authorities (PEM)", "FILE"))
+    tls_cert: str = _asked("", Option(REACHING, "the client's certificate (PEM)", "FILE"))
+    tls_key: str = _asked("", Option(REACHING, "its key, if it stands in another file", "FILE"))
+    tls_insecure: bool = _asked(False, Option(REACHING, "trust any certificate; the run says so"))
+    mechanism: str = _asked(PLAIN, Option(REACHING, f"SASL: {', '.join(MECHANISMS)}", "NAME", shown=True))
     arguments: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any]) -> Options:
+        """The options from plain values, in which lists may stand for tuples."""
+        tuples: dict[str, Any] = {name: tuple(each) for name, each in plain.items() if isinstance(each, list)}
+        return replace(cls(**plain), **tuples)
 
     @property
     def security(self) -> Security:
         """How the target is to be reached."""
         return Security(self.tls_ca, self.tls_cert, self.tls_key, self.tls_insecure, self.mechanism)
 
-    def reached(self, security: Security) -> Options:
-        """The same, with the target reached in another way."""
-        return replace(
-            self,
-            tls_ca=security.ca,
-            tls_cert=security.certificate,
-            tls_key=security.key,
-            tls_insecure=security.insecure,
-            mechanism=security.mechanism,
+    def without_tls(self) -> Options:
+        """The same without what means something only for a target that is reached by TLS."""
+        defaults: dict[str, Any] = {each.name: each.default for each in asked(By.REACH)}
+        return replace(self, **defaults | {"mechanism": self.mechanism})
+
+    def kept(self, target: str) -> dict[str, Any]:
+        """What a run's description keeps; `target` is the target's name, without a password."""
+        told = {each.name: getattr(self, each.name) for each in asked(By.KEPT)}
+        return told | {"arguments": tuple(each.replace(self.target, target) for each in self.arguments)}
+
+    def words(self) -> list[str]:
+        """The options on pytest's command line."""
+        told: list[str] = []
+        for each in asked(By.PYTEST):
+            value = getattr(self, each.name)
+            if each.kind is bool:
+                told += [each.flag] if value else []
+            elif value not in (None, ""):
+                told += [f"{each.flag}={one}" for one in (value if each.several else [value])]
+        return told
+
+
+def asked(by: By) -> list[Option]:
+    """The options that one of these takes, in the order of the fields."""
+    types = get_type_hints(Options)
+    return [
+        replace(
+            told,
+            flag=told.flag or f"--{each.name.replace('_', '-')}",
+            name=each.name,
+            kind=next(iter(get_args(types[each.name])), types[each.name]),
+            default=each.default,
         )
+        for each in fields(Options)
+        if (told := each.metadata.get("asked")) and told.by & by
+    ]

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from conformance.engine.cases import Case
-from conformance.engine.options import Options
+from conformance.engine.options import By, Options, asked
 from conformance.engine.panel import Panel
 from conformance.engine.run import STARTING, Run
 from conformance.evidence.room import Room
@@ -23,7 +23,6 @@ from conformance.evidence.verdicts import Outcome
 from conformance.render.alluredir import follow_verdicts, told_to_allure
 from harness.targets.target import TargetError
 from scenarios.registry import checks
-from spec.rules import Level
 from spec.selection import SelectorError
 
 RUN = pytest.StashKey[Run]()
@@ -35,45 +34,23 @@ SHOW = "amqp-conformance-report"
 def add_options(parser: pytest.Parser) -> None:
     """Declare the options of a run."""
     group = parser.getgroup("amqp-conformance")
-    group.addoption("--target", default="embedded", help="what to judge: embedded, amqp://…, process:NAME")
-    group.addoption("--rules", action="append", default=[], metavar="SELECTOR", help="judge only these rules")
-    group.addoption("--level", default="must", choices=[str(level) for level in Level])
-    group.addoption("--profile", default="document", choices=["document", "vendor"])
-    group.addoption("--baseline", action="append", default=[], metavar="FILE", help="accepted verdicts")
-    group.addoption("--output", metavar="DIR", help="the run's folder (default: a new one under runs/)")
-    group.addoption("--at-once", type=int, default=1, metavar="N", help="judge so many in each process")
-    group.addoption("--shuffle", type=int, metavar="SEED", help="another order, to show that none matters")
-    group.addoption("--disruptive", action="store_true", help="allow what may harm others on a shared target")
-    group.addoption(
-        "--budget", type=float, default=600.0, metavar="SECONDS", help="judge no longer than this"
-    )
-    group.addoption("--tls-ca", default="", metavar="FILE", help="trust these authorities (PEM)")
-    group.addoption("--tls-cert", default="", metavar="FILE", help="the client's certificate (PEM)")
-    group.addoption("--tls-key", default="", metavar="FILE", help="its key, if it stands in another file")
-    group.addoption("--tls-insecure", action="store_true", help="trust any certificate; the run says so")
-    group.addoption("--mechanism", default="PLAIN", metavar="NAME", help="the SASL mechanism")
+    for each in asked(By.PYTEST):
+        more: dict[str, Any] = {"action": "store_true"}
+        if each.kind is not bool:
+            more = {
+                "action": "append" if each.several else "store",
+                "type": each.kind,
+                "choices": each.choices or None,
+                "metavar": each.metavar,
+            }
+        default = list(each.default) if each.several else each.default
+        group.addoption(each.flag, default=default, help=each.help, **more)
 
 
 def options(config: pytest.Config) -> Options:
     """The options of a run as pytest got them."""
-    get = config.getoption
-    return Options(
-        target=get("--target"),
-        selectors=tuple(get("--rules")),
-        level=get("--level"),
-        profile=get("--profile"),
-        baseline=tuple(get("--baseline")),
-        output=get("--output"),
-        shuffle=get("--shuffle"),
-        disruptive=get("--disruptive"),
-        budget=get("--budget"),
-        tls_ca=get("--tls-ca"),
-        tls_cert=get("--tls-cert"),
-        tls_key=get("--tls-key"),
-        tls_insecure=get("--tls-insecure"),
-        mechanism=get("--mechanism"),
-        arguments=tuple(str(each) for each in config.invocation_params.args),
-    )
+    given = {each.name: config.getoption(each.flag) for each in asked(By.PYTEST)}
+    return Options.of(given | {"arguments": [str(each) for each in config.invocation_params.args]})
 
 
 def heed_interrupts(run: Run) -> Callable[[], None]:
@@ -114,10 +91,7 @@ class Suite:
         """Tell a worker which run it belongs to, and which part of the cases is its own (xdist)."""
         free = set(range(node.workerinput["workercount"])) - set(self._parts.values())
         self._parts[node.gateway.id] = min(free)
-        node.workerinput["amqp_conformance"] = self.run.for_worker() | {
-            "part": min(free),
-            "at_once": node.config.getoption("--at-once"),
-        }
+        node.workerinput["amqp_conformance"] = self.run.for_worker() | {"part": min(free)}
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object | None) -> None:
@@ -159,7 +133,8 @@ class Worker:
     """Hooks of one worker, which judges its part of the cases and leaves the late ones to the controller."""
 
     def __init__(self, given: dict[str, Any], worker: str, workers: int) -> None:
-        run, at_once = given["amqp_conformance"], given["amqp_conformance"]["at_once"]
+        run = given["amqp_conformance"]
+        at_once = run["options"]["at_once"]
         names = [worker] if at_once == 1 else [f"{worker}-{number}" for number in range(at_once)]
         room = Room.among(workers)
         self.runs = [Run.attach(run, name, room) for name in names]

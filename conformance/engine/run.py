@@ -165,17 +165,11 @@ class Run:
                 "target": plain(self.target.describe()),
                 "security": plain(self.target.security.describe(self.target.tls)),
             },
-            "profile": self.options.profile,
-            # The target's URL may carry a password; its name does not.
-            "arguments": tuple(
-                each.replace(self.options.target, self.target.name) for each in self.options.arguments
-            ),
-        }
-        write_run(self.folder, RunInfo(**told, started=now.isoformat(), level=self.options.level))
+        } | self.options.kept(self.target.name)
+        write_run(self.folder, RunInfo(**told, started=now.isoformat()))
         ids = tuple(rule.id for rule in self.selected)
-        self.writer.write(
-            RunStarted(**told, level=Level(self.options.level), selected=ids, catalogue=len(self.rules))
-        )
+        told["level"] = Level(self.options.level)
+        self.writer.write(RunStarted(**told, selected=ids, catalogue=len(self.rules)))
         for each in self.scope.breaches:
             self.writer.write(replace(each, connection=""))  # nothing of the probe is kept
         if self.lost:
@@ -196,9 +190,7 @@ class Run:
     @classmethod
     def attach(cls, given: Mapping[str, Any], worker: str, room: Room) -> Run:
         """The run as a worker sees it."""
-        plain_options: dict[str, Any] = given["options"]
-        lists = {name: tuple(each) for name, each in plain_options.items() if isinstance(each, list | tuple)}
-        options = Options(**(plain_options | lists))
+        options = Options.of(given["options"])
         folder = Path(given["folder"])
         writer = EventWriter(folder, worker, wall_clock(given["started"]))
         goal = attach(given["target"], options.security)

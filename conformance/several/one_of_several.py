@@ -1,6 +1,6 @@
 """One of several targets that are judged at once: a process of its own, told what to do by its parent.
 
-The first line on standard input is a JSON object with `selectors` and the options of `run`. Standard output
+The first line on standard input is a JSON object, the run's `Options`. Standard output
 carries one JSON object per line (see `told`), nothing else. Standard input stays open as long as the parent
 wants the run to go on: at its end, which the system brings about when the parent is killed, the run is cut
 short and still leaves a readable folder.
@@ -15,11 +15,11 @@ import signal
 import sys
 import threading
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
 from conformance.commands.run import play_suite
+from conformance.engine.options import Options
 from conformance.gate.baseline_file import BaselineError
 from conformance.gate.gate import Exit
 from conformance.render.progress import Follower
@@ -53,12 +53,10 @@ def main() -> int:
     """Judge as standard input says; the last line on standard output is the end, or why there is none."""
     told = Told(os.dup(1))
     os.dup2(2, 1)  # whatever else is printed here is for the log
-    given: dict[str, Any] = json.loads(sys.stdin.buffer.readline())
-    selectors = tuple(given.pop("selectors"))
+    options = Options.of(json.loads(sys.stdin.buffer.readline()))
     threading.Thread(target=_watch, args=(threading.main_thread().ident,), daemon=True).start()
-    options = {name: tuple(each) if isinstance(each, list) else each for name, each in given.items()}
     try:
-        _, gate = play_suite(selectors, Console(file=sys.stderr), told, **options)
+        _, gate = play_suite(options, Console(file=sys.stderr), told)
     except (SelectorError, TargetError, BaselineError) as failure:
         told.say(broke=str(failure))
         return int(Exit.UNREACHABLE)

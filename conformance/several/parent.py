@@ -13,9 +13,9 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import unquote
@@ -24,6 +24,7 @@ from rich.console import Console
 from rich.text import Text
 
 from conformance.commands.run import checked, place_for_runs
+from conformance.engine.options import Options
 from conformance.evidence.kinds import EvidenceError
 from conformance.evidence.printable import printable
 from conformance.gate.gate import Exit
@@ -35,20 +36,17 @@ from conformance.several.sides import ENDINGS, Side, Sides
 from harness.targets.named import target
 from harness.targets.target import Target, TargetError
 
-TLS = ("tls_ca", "tls_cert", "tls_key", "tls_insecure")
-"""The options that mean something only for a target that is reached by TLS."""
 
-
-def run_several(selectors: tuple[str, ...], console: Console, targets: Sequence[str], **chosen: Any) -> Sides:
+def run_several(options: Options, targets: Sequence[str], console: Console) -> Sides:
     """Judge `targets` at once and print how they compare.
 
     The other options are those of `run`, and count for each. Raises SelectorError or TargetError before
     anything is started: for one that cannot be, one that is named twice, an output folder that is not empty.
     """
-    jobs = _jobs(selectors, targets, chosen)
-    place = place_for_runs(chosen["output"])
+    jobs = _jobs(options, targets)
+    place = place_for_runs(options.output)
     with board(console, [job.name for job in jobs]) as shown:
-        sides = _played(jobs, place, selectors, shown)
+        sides = _played(jobs, place, shown)
     found = Sides(place, tuple(sides))
     side_by_side(found.sides, console)
     for ending in ENDINGS:
@@ -63,20 +61,19 @@ class _Job:
 
     name: str
     folder: str
-    options: dict[str, Any]
+    options: Options
     ended: dict[str, Any] = field(default_factory=dict)
 
 
-def _jobs(selectors: tuple[str, ...], targets: Sequence[str], chosen: Mapping[str, Any]) -> list[_Job]:
+def _jobs(options: Options, targets: Sequence[str]) -> list[_Job]:
     """One job per target, everything checked that can be before a start."""
-    options = {name: value for name, value in chosen.items() if name != "output"}
     encrypted = [target(each).tls for each in targets]
     jobs: list[_Job] = []
     for named, by_tls in zip(targets, encrypted, strict=True):
-        own = options | {"target": named}
+        own = replace(options, target=named)
         if any(encrypted) and not by_tls:  # what is said of TLS is for the others
-            own |= dict.fromkeys(TLS[:3], "") | {"tls_insecure": False}
-        goal = checked(selectors, **own)
+            own = own.without_tls()
+        goal = checked(own)
         if any(job.name == goal.name for job in jobs):
             raise TargetError(f"{goal.name} is named twice; --verify N judges one target several times")
         jobs.append(_Job(goal.name, _folder_name(goal, [job.folder for job in jobs]), own))
@@ -90,14 +87,11 @@ def _folder_name(goal: Target, taken: Sequence[str]) -> str:
     return next(name for name in names if name not in taken)
 
 
-def _played(jobs: Sequence[_Job], place: Path, selectors: tuple[str, ...], shown: Board) -> list[Side]:
+def _played(jobs: Sequence[_Job], place: Path, shown: Board) -> list[Side]:
     """Run all jobs to their end; Ctrl-C asks them to end, a second one makes them."""
     with ExitStack() as stack:
         logs = [stack.enter_context(tempfile.TemporaryFile()) for _ in jobs]
-        children = [
-            stack.enter_context(_child(job, place, selectors, log))
-            for job, log in zip(jobs, logs, strict=True)
-        ]
+        children = [stack.enter_context(_child(job, place, log)) for job, log in zip(jobs, logs, strict=True)]
         listeners = [
             threading.Thread(target=_listen, args=(job, child, shown), daemon=True)
             for job, child in zip(jobs, children, strict=True)
@@ -117,9 +111,7 @@ def _played(jobs: Sequence[_Job], place: Path, selectors: tuple[str, ...], shown
 
 
 @contextmanager
-def _child(
-    job: _Job, place: Path, selectors: tuple[str, ...], log: IO[bytes]
-) -> Iterator[subprocess.Popen[bytes]]:
+def _child(job: _Job, place: Path, log: IO[bytes]) -> Iterator[subprocess.Popen[bytes]]:
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH", ""))))
     child = subprocess.Popen(
         start_words(),
@@ -130,10 +122,10 @@ def _child(
         start_new_session=True,  # Ctrl-C is for the parent, which tells all of them
     )
     try:
-        told = {"selectors": selectors, "output": place / job.folder, **job.options}
+        told = asdict(replace(job.options, output=str(place / job.folder)))
         assert child.stdin is not None
         with suppress(BrokenPipeError):  # what ended it before it could listen is in its log
-            os.write(child.stdin.fileno(), json.dumps(told, default=str).encode("ascii") + b"\n")
+            os.write(child.stdin.fileno(), json.dumps(told).encode("ascii") + b"\n")
         yield child
     finally:
         if child.poll() is None:

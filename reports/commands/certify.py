@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from conformance.commands.run import told_suite
+from conformance.engine.options import Options
 from conformance.evidence.stream import EvidenceError
 from conformance.several.parent import run_several
 from reports.site.publishing import SiteError
@@ -20,24 +20,22 @@ from reports.site.publishing import SiteError
 SITE = "site"
 
 
-def certify_target(selectors: tuple[str, ...], console: Console, **chosen: Any) -> int:
+def certify_target(options: Options, console: Console) -> int:
     """Judge, report, write the site; the exit status is that of the gate alone.
 
     Raises what `conformance.commands.run.play_suite` raises, before anything is started.
     """
-    run, gate = told_suite(selectors, console, **chosen)
+    run, gate = told_suite(options, console)
     _try_site([run.folder], run.folder / SITE, console)
     return int(gate.exit_status)
 
 
-def certify_targets(
-    selectors: tuple[str, ...], console: Console, targets: Sequence[str], **chosen: Any
-) -> int:
+def certify_targets(options: Options, targets: Sequence[str], console: Console) -> int:
     """Judge several targets at once, and write one site of all their runs; gives the status of the run.
 
     Raises what `conformance.several.parent.run_several` raises, before anything is started.
     """
-    sides = run_several(selectors, console, targets, **chosen)
+    sides = run_several(options, targets, console)
     if sides.folders:
         _try_site(sides.folders, sides.place / SITE, console)
     return int(sides.status)

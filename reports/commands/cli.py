@@ -18,6 +18,7 @@ from rich.text import Text
 from conformance.commands.cli import Sentence, end
 from conformance.commands.cli import main as main
 from conformance.commands.cli import run as run_command
+from conformance.engine.options import Options
 from conformance.gate.gate import Exit
 from conformance.several.sides import ENDINGS, Sides
 from reports.audit.claims import ClaimsError
@@ -141,9 +142,10 @@ def certify(
         end("certify judges once; --verify and --list are options of run", Exit.NOTHING)
     from reports.commands.certify import certify_target, certify_targets
 
+    options = Options(selectors=selectors, target=targets[0], **chosen)
     if len(targets) > 1:
-        sys.exit(certify_targets(selectors, Console(), targets, **chosen))
-    sys.exit(certify_target(selectors, Console(), target=targets[0], **chosen))
+        sys.exit(certify_targets(options, targets, Console()))
+    sys.exit(certify_target(options, Console()))
 
 
 def _matrix(sides: Sides, console: Console) -> None:

@@ -18,8 +18,16 @@ ROOM = 16
 TOLD = {"conformance.evidence", "conformance.gate", "conformance.render"}
 """What the reports need of a run: what it kept, what it came to, how that is told."""
 COMMANDS = {
-    "reports.commands.cli": {"conformance.commands.cli", "conformance.several.sides"},
-    "reports.commands.certify": {"conformance.commands.run", "conformance.several.parent"},
+    "reports.commands.cli": {
+        "conformance.commands.cli",
+        "conformance.engine.options",
+        "conformance.several.sides",
+    },
+    "reports.commands.certify": {
+        "conformance.commands.run",
+        "conformance.engine.options",
+        "conformance.several.parent",
+    },
 }
 """Who hangs on the same command line."""
 
