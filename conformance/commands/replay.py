@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from conformance.engine.controller import judge_here
 from conformance.engine.leftovers import remove_leftovers
 from conformance.engine.options import Options
-from conformance.engine.run import Run
 from conformance.evidence.printable import printable
 from conformance.evidence.results import rule_results
 from conformance.evidence.stream import Line, read, read_run
@@ -57,11 +57,8 @@ def replay_rule(
         raise TargetError(f"{run_dir} has no verdict on {rule.id}")
     with tempfile.TemporaryDirectory() as scratch:
         goal = target_of(run_dir, override)
-        run = Run.begin(replace(reached, target=goal, selectors=(rule.id,), output=f"{scratch}/run"))
-        for case in run.cases():
-            run.verdict(case)
-        run.finish()
-        again = run.lines
+        chosen = replace(reached, target=goal, selectors=(rule.id,), output=f"{scratch}/run")
+        again = judge_here(chosen).lines
     before, now = (_verdict(lines, rule.id) for lines in (recorded, again))
     table = Table(title=rule.id, title_justify="left", show_lines=False)
     table.add_column(Text(f"recorded: {before}"), ratio=1, overflow="fold")

@@ -12,13 +12,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from conformance.engine.closing import Closed
+from conformance.engine.controller import Controller
+from conformance.engine.ending import Cause
 from conformance.engine.options import Options
-from conformance.engine.plugin import RUN
-from conformance.engine.run import Run
+from conformance.engine.plugin import CONTROLLER
 from conformance.engine.scope import apart_of
 from conformance.gate.applying import load_all
 from conformance.gate.baseline_file import BaselineError
-from conformance.gate.gate import Gate
 from conformance.render.progress import Follower, Quiet
 from conformance.render.rendering import named
 from conformance.render.terminal import report
@@ -31,35 +32,31 @@ SUITE = Path(__file__).parents[1] / "suite"
 
 
 class _Kept:
-    """Keeps the run that a pytest session makes."""
+    """Keeps the controller of the run that a pytest session makes."""
 
-    run: Run | None = None
+    controller: Controller | None = None
 
     def pytest_unconfigure(self, config: pytest.Config) -> None:
-        """Take the run out of the session, however that has ended."""
-        self.run = config.stash.get(RUN, None)
+        """Take it out of the session, however that has ended."""
+        self.controller = config.stash.get(CONTROLLER, None)
 
 
 def run_suite(options: Options, console: Console) -> int:
     """Judge a target and print the report; returns the exit status. Raises as `play_suite` does."""
-    _, gate = told_suite(options, console)
-    return int(gate.exit_status)
+    return int(told_suite(options, console).gate.exit_status)
 
 
-def told_suite(options: Options, console: Console) -> tuple[Run, Gate]:
+def told_suite(options: Options, console: Console) -> Closed:
     """Judge a target and print the report. Raises as `play_suite` does."""
-    run, gate = play_suite(options, console)
-    report(
-        run.results, run.rules, run.lines, gate, console,
-        annotate=named,
-        run=str(run.folder),
-    )  # fmt: skip
-    console.print(f"\nrun: {run.folder}", highlight=False)
-    return run, gate
+    run = play_suite(options, console)
+    folder = run.plan.folder
+    report(run.results, run.plan.rules, run.lines, run.gate, console, annotate=named, run=str(folder))
+    console.print(f"\nrun: {folder}", highlight=False)
+    return run
 
 
-def play_suite(options: Options, console: Console, follower: Follower | None = None) -> tuple[Run, Gate]:
-    """Judge a target without a report; the finished run and what it comes to.
+def play_suite(options: Options, console: Console, follower: Follower | None = None) -> Closed:
+    """Judge a target without a report.
 
     `follower` is told how far it is; a bar on the console without one. Raises SelectorError or TargetError
     before anything is started.
@@ -69,13 +66,11 @@ def play_suite(options: Options, console: Console, follower: Follower | None = N
     kept = _Kept()
     plugins = [follower or Quiet(console), kept]
     pytest.main([str(SUITE), *_arguments(options, parallel)], plugins=plugins)
-    run = kept.run
-    if run is not None and run.gate is None:  # pytest was interrupted between the target's start and its own
-        run.cut = run.cut or "interrupted before anything was judged"
-        run.finish()
-    if run is None or run.gate is None:
+    if kept.controller is None:
         raise TargetError("the run broke before it could be judged")
-    return run, run.gate
+    if kept.controller.closed is None:  # pytest was interrupted between the target's start and its own
+        kept.controller.end(Cause.INTERRUPTED, "interrupted before anything was judged")
+    return kept.controller.closed or kept.controller.finish()
 
 
 def checked(options: Options) -> Target:

@@ -9,14 +9,14 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from conformance.commands.run import place_for_runs, play_suite
+from conformance.commands.run import checked, place_for_runs, play_suite
+from conformance.engine.closing import Closed
 from conformance.engine.options import Options
-from conformance.engine.run import Run
 from conformance.evidence.printable import printable
 from conformance.evidence.results import RuleResult
 from conformance.gate.baseline import Flaky
 from conformance.gate.baseline_file import load
-from conformance.gate.gate import Exit, Gate, gravest
+from conformance.gate.gate import Exit, gravest
 
 FIRST_ORDER = 1
 """Seed of the first run's order where none is given; the others count on from it."""
@@ -39,33 +39,33 @@ def verify_suite(options: Options, times: int, console: Console) -> int:
     """
     place = place_for_runs(options.output)
     first = FIRST_ORDER if options.shuffle is None else options.shuffle
-    played: list[tuple[Run, Gate]] = []
+    shared = checked(options).shared
+    runs: list[Closed] = []
     for number in range(times):
         name, order = f"run-{number + 1}", first + number
-        run, gate = play_suite(replace(options, output=str(place / name), shuffle=order), console)
-        played.append((run, gate))
-        console.print(Text(f"{name} in order {order}: {printable(gate.sentence)}"))
-        if run.lost or run.cut:
+        run = play_suite(replace(options, output=str(place / name), shuffle=order), console)
+        runs.append(run)
+        console.print(Text(f"{name} in order {order}: {printable(run.gate.sentence)}"))
+        if not run.ending.complete:
             break
-    runs = [run for run, _ in played]
     flaky = [each for file in options.baseline for each in load(Path(file)).flaky]
+    if shared:
+        console.print(Text("the target was not restarted in between: nothing can be done to one at a URL"))
     differing = _tell(runs, flaky, console)
     console.print(f"\nruns: {place}", highlight=False, soft_wrap=True)
-    return int(gravest([*(gate.exit_status for _, gate in played), *([Exit.NOT_MET] if differing else [])]))
+    return int(gravest([*(run.gate.exit_status for run in runs), *([Exit.NOT_MET] if differing else [])]))
 
 
-def _tell(runs: Sequence[Run], flaky: Sequence[Flaky], console: Console) -> bool:
+def _tell(runs: Sequence[Closed], flaky: Sequence[Flaky], console: Console) -> bool:
     """Print how the runs agree; whether they differ in a rule that is not known to be flaky."""
     results = [run.results for run in runs]
     found = differences(results)
     known = {each.rule for each in found if _is_known(each.rule, runs, flaky)}
-    if runs[0].target.shared:
-        console.print(Text("the target was not restarted in between: nothing can be done to one at a URL"))
     for each in found:
         apart = " (flaky, as the baseline says)" if each.rule in known else ""
         console.print(Text(f"\n{each.rule} differs{apart}:"))
         for run, finding in zip(runs, each.findings, strict=True):
-            console.print(Text(f"  {run.folder.name}: {printable(finding)}"))
+            console.print(Text(f"  {run.plan.folder.name}: {printable(finding)}"))
     rules = {result.rule for each in results for result in each}
     agree = f"{len(rules) - len(found)} of {len(rules)} rules came to the same in {len(runs)} runs"
     console.print(Text(f"\n{agree}", style="bold red" if len(found) > len(known) else "bold green"))
@@ -107,11 +107,11 @@ def _words(result: RuleResult | None) -> str:
     return "; ".join(told)
 
 
-def _is_known(rule: str, runs: Sequence[Run], flaky: Sequence[Flaky]) -> bool:
+def _is_known(rule: str, runs: Sequence[Closed], flaky: Sequence[Flaky]) -> bool:
     """Whether a flaky entry of the baseline covers what the rule came to in every run."""
     for run in runs:
         results: Mapping[str, RuleResult] = {each.rule: each for each in run.results}
-        banner = run.scope.banner
+        banner = run.plan.scope.banner
         covered = banner is not None and any(
             each.concerns(banner.product, banner.version) and rule in results and each.covers(results[rule])
             for each in flaky

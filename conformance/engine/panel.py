@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 
 from conformance.engine.cases import Case
-from conformance.engine.run import Run
+from conformance.engine.worker import Worker
 from conformance.evidence.stream import Judged
 
 PARTING = 1.0
@@ -21,19 +21,23 @@ PARTING = 1.0
 
 
 class Panel:
-    """Judges these cases in their order, as many at once as there are `runs`; begins at once.
+    """Judges these cases in their order, as many at once as there are `workers`; begins at once.
 
     `known` are verdicts on cases that have been judged before: by a worker that has died since.
     """
 
-    def __init__(self, runs: Sequence[Run], cases: Iterable[Case], known: Iterable[Judged] = ()) -> None:
+    def __init__(
+        self, workers: Sequence[Worker], cases: Iterable[Case], known: Iterable[Judged] = ()
+    ) -> None:
         self._verdicts: dict[str, Future[Judged]] = {}
         for judged in known:
             self._future(judged.test).set_result(judged)
         self._waiting = deque(case for case in cases if case.id not in self._verdicts)
         for case in self._waiting:
             self._future(case.id)
-        self._judges = [(run, threading.Thread(target=self._sit, args=(run,), daemon=True)) for run in runs]
+        self._judges = [
+            (each, threading.Thread(target=self._sit, args=(each,), daemon=True)) for each in workers
+        ]
         for _, judge in self._judges:
             judge.start()
 
@@ -45,21 +49,21 @@ class Panel:
         """End the part of each judge. One that is interrupted ends with the process."""
         self._waiting.clear()
         parting = time.monotonic() + PARTING
-        for run, judge in self._judges:
+        for worker, judge in self._judges:
             judge.join(max(0.0, parting - time.monotonic()))
             if not judge.is_alive():
-                run.leave()
+                worker.leave()
 
     def _future(self, test: str) -> Future[Judged]:
         return self._verdicts.setdefault(test, Future())
 
-    def _sit(self, run: Run) -> None:
+    def _sit(self, worker: Worker) -> None:
         while self._waiting:
             try:
                 case = self._waiting.popleft()
             except IndexError:  # another one was quicker
                 return
             try:
-                self._verdicts[case.id].set_result(run.verdict(case))
+                self._verdicts[case.id].set_result(worker.verdict(case))
             except BaseException as broke:  # it is raised where the verdict is asked for
                 self._verdicts[case.id].set_exception(broke)

@@ -14,9 +14,11 @@ from typing import Any
 import pytest
 
 from conformance.engine.cases import Case
+from conformance.engine.controller import STARTING, Controller
+from conformance.engine.ending import Cause
 from conformance.engine.options import By, Options, asked
 from conformance.engine.panel import Panel
-from conformance.engine.run import STARTING, Run
+from conformance.engine.worker import Worker
 from conformance.evidence.room import Room
 from conformance.evidence.stream import Judged, read
 from conformance.evidence.verdicts import Outcome
@@ -25,10 +27,11 @@ from harness.targets.target import TargetError
 from scenarios.registry import checks
 from spec.selection import SelectorError
 
-RUN = pytest.StashKey[Run]()
+CONTROLLER = pytest.StashKey[Controller]()
 VERDICT = pytest.StashKey[Callable[[Case], Judged]]()
 """Says what a case comes to."""
 SHOW = "amqp-conformance-report"
+INTERRUPTED = (Cause.INTERRUPTED, "interrupted")
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -53,14 +56,14 @@ def options(config: pytest.Config) -> Options:
     return Options.of(given | {"arguments": [str(each) for each in config.invocation_params.args]})
 
 
-def heed_interrupts(run: Run) -> Callable[[], None]:
-    """Let the run end at Ctrl-C also where Python loses it: in a destructor, or a callback of an import.
+def heed_interrupts(end: Callable[[Cause, str], None]) -> Callable[[], None]:
+    """Let the run `end` at Ctrl-C also where Python loses it: in a destructor, or a callback of an import.
 
     What is returned undoes it. Where Ctrl-C means something else already, it is left so.
     """
 
     def interrupted(number: int, frame: object) -> None:  # noqa: ARG001 - a handler's arguments
-        run.cut = run.cut or "interrupted"
+        end(*INTERRUPTED)
         raise KeyboardInterrupt
 
     def undo() -> None:
@@ -73,25 +76,25 @@ def heed_interrupts(run: Run) -> Callable[[], None]:
     return undo
 
 
-class Suite:
+class ControllerHooks:
     """Hooks of the controller, or of the only process, registered when the suite is about to run."""
 
-    def __init__(self, run: Run, distributed: bool) -> None:
-        self.run = run
+    def __init__(self, controller: Controller, distributed: bool) -> None:
+        self.controller = controller
         self.distributed = distributed
         self.died: str | None = None
         self._parts: dict[str, int] = {}
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """One item per case."""
-        _generate(metafunc, self.run.cases())
+        _generate(metafunc, self.controller.cases())
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         """Tell a worker which run it belongs to, and which part of the cases is its own (xdist)."""
         free = set(range(node.workerinput["workercount"])) - set(self._parts.values())
         self._parts[node.gateway.id] = min(free)
-        node.workerinput["amqp_conformance"] = self.run.for_worker() | {"part": min(free)}
+        node.workerinput["amqp_conformance"] = self.controller.for_worker() | {"part": min(free)}
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object | None) -> None:
@@ -105,7 +108,7 @@ class Suite:
         """After the workers have ended, play the late cases in the controller."""
         done = yield
         if self.distributed:
-            self.run.hear()
+            self.controller.hear()
             session.perform_collect()
             late = [item for item in session.items if case_of(item).late]
             for place, item in enumerate(late):
@@ -115,30 +118,31 @@ class Suite:
 
     def pytest_internalerror(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Remember that the suite itself broke: such a run is partial and certifies nothing."""
-        self.run.cut = f"the suite broke: {excinfo.exconly()}"
+        self.controller.end(Cause.BROKEN, f"the suite broke: {excinfo.exconly()}")
 
     @pytest.hookimpl(trylast=True)
     def pytest_keyboard_interrupt(self) -> None:
         """Remember that the run was cut short."""
-        self.run.cut = "interrupted"
+        self.controller.end(*INTERRUPTED)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Close the run; the gate decides the exit status."""
-        self.run.cut = self.run.cut or self.died
-        session.exitstatus = int(self.run.finish())
+        if self.died:
+            self.controller.end(Cause.WORKER_DIED, self.died)
+        session.exitstatus = int(self.controller.finish().gate.exit_status)
 
 
-class Worker:
-    """Hooks of one worker, which judges its part of the cases and leaves the late ones to the controller."""
+class WorkerHooks:
+    """Hooks of one process, which judges its part of the cases and leaves the late ones to the controller."""
 
     def __init__(self, given: dict[str, Any], worker: str, workers: int) -> None:
         run = given["amqp_conformance"]
-        at_once = run["options"]["at_once"]
+        at_once = run["plan"]["options"]["at_once"]
         names = [worker] if at_once == 1 else [f"{worker}-{number}" for number in range(at_once)]
         room = Room.among(workers)
-        self.runs = [Run.attach(run, name, room) for name in names]
-        early = [case for case in self.runs[0].cases() if not case.late]
+        self.workers = [Worker.attach(run, name, room) for name in names]
+        early = [case for case in self.workers[0].cases() if not case.late]
         self.cases = early[run["part"] :: workers]
         self._panel: Panel | None = None
 
@@ -154,11 +158,11 @@ class Worker:
     def verdict(self, case: Case) -> Judged:
         """The verdict on one of its cases; all of them are begun with the first."""
         if self._panel is None:
-            self._panel = Panel(self.runs, self.cases, self._known())
+            self._panel = Panel(self.workers, self.cases, self._known())
         return self._panel.verdict(case)
 
     def _known(self) -> list[Judged]:
-        lines = read(self.runs[0].folder, "judged")
+        lines = read(self.workers[0].plan.folder, "judged")
         return [line.event for line in lines if isinstance(line.event, Judged)]
 
     @pytest.hookimpl(tryfirst=True)
@@ -167,8 +171,8 @@ class Worker:
         if self._panel is not None:
             self._panel.leave()
             return
-        for run in self.runs:
-            run.leave()
+        for worker in self.workers:
+            worker.leave()
 
 
 def _generate(metafunc: pytest.Metafunc, found: list[Case]) -> None:
@@ -195,25 +199,26 @@ def configure(config: pytest.Config) -> None:
     given = getattr(config, "workerinput", None)
     checks()
     if given is not None:
-        worker = Worker(given, given["workerid"], given["workercount"])
-        _settle(config, worker.runs[0], worker.verdict, worker)
+        hooks = WorkerHooks(given, given["workerid"], given["workercount"])
+        _settle(config, hooks.verdict, hooks)
         return
     distributed = bool(config.getoption("tx", None) or config.getoption("numprocesses", None))
     if distributed:
         config.option.dist = "each"  # a process that knows its part from the start can judge ahead in it
     try:
-        run = Run.begin(options(config))
+        controller = Controller.begin(options(config))
     except (SelectorError, TargetError) as failure:
         raise pytest.UsageError(str(failure)) from None
-    config.add_cleanup(heed_interrupts(run))
-    _settle(config, run, run.verdict, Suite(run, distributed))
-    if run.lost == STARTING:  # who wants it to end does not wait for workers
-        run.finish()
+    config.add_cleanup(heed_interrupts(controller.end))
+    config.stash[CONTROLLER] = controller
+    _settle(config, controller.verdict, ControllerHooks(controller, distributed))
+    if controller.ending.lost == STARTING:  # who wants it to end does not wait for workers
+        controller.finish()
         pytest.exit(STARTING)
 
 
-def _settle(config: pytest.Config, run: Run, verdict: Callable[[Case], Judged], hooks: object) -> None:
-    config.stash[RUN], config.stash[VERDICT] = run, verdict
+def _settle(config: pytest.Config, verdict: Callable[[Case], Judged], hooks: object) -> None:
+    config.stash[VERDICT] = verdict
     follow_verdicts(config)
     config.pluginmanager.register(hooks, SHOW)
 

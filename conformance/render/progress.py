@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from conformance.engine.plugin import RUN
+from conformance.engine.plugin import CONTROLLER
 from conformance.evidence.printable import printable
 
 
@@ -21,8 +21,8 @@ class Follower:
         reporter = config.pluginmanager.getplugin("terminalreporter")
         if reporter is not None:
             config.pluginmanager.unregister(reporter)
-        run = config.stash.get(RUN, None)
-        self.begin(len(run.cases()) if run else 0)
+        controller = config.stash.get(CONTROLLER, None)
+        self.begin(len(controller.cases()) if controller else 0)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Move on by one case."""

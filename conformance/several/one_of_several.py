@@ -56,7 +56,7 @@ def main() -> int:
     options = Options.of(json.loads(sys.stdin.buffer.readline()))
     threading.Thread(target=_watch, args=(threading.main_thread().ident,), daemon=True).start()
     try:
-        _, gate = play_suite(options, Console(file=sys.stderr), told)
+        gate = play_suite(options, Console(file=sys.stderr), told).gate
     except (SelectorError, TargetError, BaselineError) as failure:
         told.say(broke=str(failure))
         return int(Exit.UNREACHABLE)

@@ -25,9 +25,10 @@ def certify_target(options: Options, console: Console) -> int:
 
     Raises what `conformance.commands.run.play_suite` raises, before anything is started.
     """
-    run, gate = told_suite(options, console)
-    _try_site([run.folder], run.folder / SITE, console)
-    return int(gate.exit_status)
+    run = told_suite(options, console)
+    folder = run.plan.folder
+    _try_site([folder], folder / SITE, console)
+    return int(run.gate.exit_status)
 
 
 def certify_targets(options: Options, targets: Sequence[str], console: Console) -> int:

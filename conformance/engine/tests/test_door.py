@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from conformance.engine import run as running
+from conformance.engine import controller
+from conformance.engine.closing import Closed
 from conformance.engine.options import Options
-from conformance.engine.run import Run
 from conformance.engine.scope import Scope
 from conformance.evidence.kinds import RunEnded
 from conformance.evidence.stream import read
@@ -173,14 +173,10 @@ def test_an_honest_peer_is_not_hampered() -> None:
 
 def judged_whole(
     change: object, folder: Path, monkeypatch: pytest.MonkeyPatch, rules: tuple[str, ...] = DOCUMENTS
-) -> Run:
+) -> Closed:
     """A run of all rules of a protocol, 0-9-1 unless said otherwise, on a faulty peer in memory."""
-    monkeypatch.setattr(running, "target", lambda *_: EmbeddedTarget(change))
-    run = Run.begin(Options(selectors=rules, output=str(folder / "run")))
-    for case in run.cases():
-        run.verdict(case)
-    run.finish()
-    return run
+    monkeypatch.setattr(controller, "target", lambda *_: EmbeddedTarget(change))
+    return controller.judge_here(Options(selectors=rules, output=str(folder / "run")))
 
 
 WHOLE: Mapping[str, int] = {"opens on channel 1": 500, "no Open-Ok": 40, "a wrong frame-end": 1}
@@ -193,8 +189,7 @@ def test_a_whole_run_is_red_where_it_is_broken_and_judges_the_rest(
 ) -> None:
     met = DOORS[name]
     run = judged_whole(met.change, tmp_path, monkeypatch)
-    assert run.lost is None
-    assert run.gate is not None
+    assert run.ending.lost is None
     assert run.gate.exit_status is Exit.NOT_MET
     assert not run.gate.certified
     verdicts = {each.rule: each.verdict for each in run.results}
@@ -223,7 +218,6 @@ def test_what_comes_on_another_channel_breaks_that_rule_and_no_other(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = judged_whole(BEHIND[name], tmp_path, monkeypatch)
-    assert run.gate is not None
     assert run.gate.exit_status is Exit.NOT_MET
     verdicts = {each.rule: each.verdict for each in run.results}
     assert {rule for rule, verdict in verdicts.items() if verdict is Verdict.FAIL} == {CHANNELS}
@@ -235,28 +229,28 @@ def test_what_comes_on_another_channel_breaks_that_rule_and_no_other(
     assert len(blocked) < 10
 
 
-def told_by(run: Run) -> list[str]:
+def told_by(run: Closed) -> list[str]:
     """What the stream, the terminal and a summary say of a run."""
     ended = next(each.event for each in run.lines if isinstance(each.event, RunEnded))
     console = Console(width=1000, record=True, file=StringIO())
-    assert run.gate is not None
-    report(run.results, run.selected, run.lines, run.gate, console)
-    return [ended.sentence, console.export_text(), (run.folder / "summary.github.md").read_text()]
+    report(run.results, run.plan.selected, run.lines, run.gate, console)
+    return [ended.sentence, console.export_text(), (run.plan.folder / "summary.github.md").read_text()]
 
 
 def test_a_breach_turns_a_rule_red_whose_own_check_has_not_met_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rule = DOORS["a type of its own"].rule
-    monkeypatch.setattr(running, "target", lambda *_: EmbeddedTarget(DOORS["a type of its own"].change))
-    run = Run.begin(Options(selectors=(rule,), output=str(tmp_path / "run")))
-    (case,) = run.cases()
-    assert run.verdict(case).verdict is Verdict.PASS
-    assert run.finish() is Exit.NOT_MET
+    monkeypatch.setattr(controller, "target", lambda *_: EmbeddedTarget(DOORS["a type of its own"].change))
+    judging = controller.Controller.begin(Options(selectors=(rule,), output=str(tmp_path / "run")))
+    (case,) = judging.cases()
+    assert judging.verdict(case).verdict is Verdict.PASS
+    run = judging.finish()
+    assert run.gate.exit_status is Exit.NOT_MET
     (found,) = run.results
     assert found.verdict is Verdict.FAIL
     assert "server-properties: no table type has the tag 'Z'" in found.deciding.detail
-    kept = [each.event for each in read(run.folder, "breached")]
+    kept = [each.event for each in read(run.plan.folder, "breached")]
     assert {each.connection == "" for each in kept if isinstance(each, Breached)} == {True, False}
 
 

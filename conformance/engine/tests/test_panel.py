@@ -8,7 +8,7 @@ import pytest
 
 from conformance.engine.cases import Case
 from conformance.engine.panel import Panel
-from conformance.engine.run import Run
+from conformance.engine.worker import Worker
 from conformance.evidence.stream import Judged
 from conformance.evidence.verdicts import Verdict
 from spec.catalogue import catalogue
@@ -17,7 +17,7 @@ CASES = [Case(rule, None) for rule in catalogue().rules[:6]]
 
 
 class Judging:
-    """Stands for a run: counts what it judges; a case of `together` waits until all of them are judged."""
+    """Stands for a worker: counts what it judges; a case of `together` waits until all of them are judged."""
 
     judged: Counter[str]
 
@@ -35,7 +35,7 @@ class Judging:
 
 
 def panel_of(runs: list[Judging], cases: list[Case], known: tuple[Judged, ...] = ()) -> Panel:
-    return Panel(cast(list[Run], runs), cases, known)
+    return Panel(cast(list[Worker], runs), cases, known)
 
 
 def test_as_many_are_judged_at_once_as_there_are_judges() -> None:

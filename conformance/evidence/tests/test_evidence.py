@@ -13,17 +13,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 from urllib.parse import quote
 
 import pytest
 
-import conformance.engine.run
+import conformance.engine.closing
 from conformance.commands.cli import main
 from conformance.commands.replay import clean_up
 from conformance.engine.plugin import heed_interrupts
-from conformance.engine.run import Run
+from conformance.engine.worker import Worker
 from conformance.evidence.stream import (
     CONNECTION_CAP,
     FRAME_CAP,
@@ -265,17 +264,17 @@ def worker_of(process: "subprocess.Popen[bytes]", folder: Path, worker: str) -> 
 
 
 def test_an_interrupt_that_gets_lost_still_ends_the_run() -> None:
-    run = SimpleNamespace(cut=None)
+    worker = Worker(*cast(Any, (None, None, None)))
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        undo = heed_interrupts(cast(Run, run))
+        undo = heed_interrupts(worker.end)
         with contextlib.suppress(KeyboardInterrupt):  # as Python does in a destructor
             signal.raise_signal(signal.SIGINT)
         undo()
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler  # the next run heeds its own
     finally:
         signal.signal(signal.SIGINT, before)
-    assert run.cut == "interrupted"
+    assert worker.ending.cut == "interrupted"
 
 
 @pytest.mark.parametrize(("at_once", "judge"), [("2", "gw1"), ("8", "gw1-0")])
@@ -355,7 +354,7 @@ def die(*_: object, **__: object) -> None:
 
 
 def play_until(step: str, *arguments: str) -> None:
-    setattr(conformance.engine.run, step, die)
+    setattr(conformance.engine.closing, step, die)
     play(*arguments)
 
 

@@ -1,0 +1,130 @@
+"""The end of a run: what was not reached, the gate, the reports, the seal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from conformance.engine.door import hampering
+from conformance.engine.ending import Ending
+from conformance.engine.judge import spared
+from conformance.engine.leftovers import remove_leftovers
+from conformance.engine.passive import KINDS, conclude_breached, sighted
+from conformance.engine.plan import Plan
+from conformance.engine.worker import Worker
+from conformance.evidence.capture import write_capture
+from conformance.evidence.stream import Interrupted, Judged, Line, RuleResult, merge, read, rule_results, seal
+from conformance.gate.applying import applied, load_all
+from conformance.gate.gate import Gate, gate, scores
+from conformance.render.rendering import named, render_files
+from conformance.render.report import ended_event, report_of
+from harness.play.expect import Stop
+from harness.play.speaker import Banner
+from harness.targets.target import Target
+from harness.wire.journal import Noted
+from harness.wire.transport import Unreachable
+from spec.catalogue import catalogue
+from spec.rules import Level
+
+CLEAR_UP = 5.0
+"""Seconds for removing what a run that was cut short left behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """A run that is over: what it was about, why it ended, what it has kept and what that comes to."""
+
+    plan: Plan
+    ending: Ending
+    gate: Gate
+    lines: tuple[Line, ...]
+    results: tuple[RuleResult, ...]
+
+
+def close(main: Worker) -> Closed:
+    """Judge as not-run what was not reached, hold all against the gate, seal the folder.
+
+    `main` is the only worker that is left; its target is stopped.
+    """
+    plan, writer, ending = main.plan, main.writer, main.ending
+    _judge_the_rest(main)
+    _count_breaches(main)
+    if ending.cut and not ending.lost:
+        if Interrupted(ending.cut) not in [line.event for line in read(plan.folder, "interrupted")]:
+            writer.write(Interrupted(ending.cut))
+        ending = _cleared_up(main)
+    results = rule_results(read(plan.folder, "judged"))
+    decided = _gate(plan, ending, results)
+    for told in filter(None, (spared(results), *decided.notes)):
+        writer.write(Noted(datetime.now(UTC).timestamp() - plan.started, "", told))
+    reached = scores(results, plan.rules, {rule.id for rule in plan.selected}, ending.lost, ending.cut)
+    writer.write(ended_event(results, decided, reached))
+    writer.close()
+    merge(plan.folder, partial=not ending.complete)
+    main.target.stop()
+    lines = read(plan.folder)
+    return Closed(plan, ending, decided, lines, _report(plan, main.target, lines))
+
+
+def _judge_the_rest(main: Worker) -> None:
+    kept = read(main.plan.folder, "judged")
+    judged = {line.event.test for line in kept if isinstance(line.event, Judged)}
+    why = main.ending.lost or main.ending.cut or "it broke"
+    for case in main.cases():
+        if case.id not in judged:
+            main.writer.write(case.not_run(f"the run ended before: {why}"))
+
+
+def _count_breaches(main: Worker) -> None:
+    """Judge by what was broken in passing the rules that have noticed nothing of it."""
+    folder = main.plan.folder
+    judged = {result.rule: result.verdict for result in rule_results(read(folder, "judged"))}
+    seen = sighted(line for kind in KINDS for line in read(folder, kind))
+    for each in conclude_breached(main.plan.selected, seen, judged):
+        main.writer.write(each)
+
+
+def _cleared_up(main: Worker) -> Ending:
+    """Remove what a run that was cut short has left, and say where that could not be done."""
+    try:
+        remove_leftovers(main.target, read(main.plan.folder), main.writer, CLEAR_UP)
+    except (Unreachable, Stop) as failure:
+        return main.ending.but(f"and what it left could not be removed ({failure})")
+    return main.ending
+
+
+def _gate(plan: Plan, ending: Ending, results: Sequence[RuleResult]) -> Gate:
+    options, banner = plan.options, plan.scope.banner or Banner("", "", {}, 0.0)
+    held = applied(
+        results,
+        load_all(map(Path, options.baseline)) if plan.scope.banner else (),
+        banner.product,
+        banner.version,
+        datetime.now(UTC).date(),
+        [rule.id for rule in plan.rules],
+    )
+    decided = gate(
+        results,
+        plan.rules,
+        Level(options.level),
+        selected={rule.id for rule in plan.selected},
+        baseline=held.report,
+        lost=ending.lost,
+        cut=ending.cut,
+        unread=held.unread,
+    )
+    told = hampering(plan.scope.hampered, results)
+    return replace(decided, notes=held.notes, sentence="; ".join(filter(None, (decided.sentence, told))))
+
+
+def _report(plan: Plan, target: Target, lines: tuple[Line, ...]) -> tuple[RuleResult, ...]:
+    """Write all that a folder holds beside the events; gives the results in the catalogue's order."""
+    report = report_of(lines, catalogue().rules, str(plan.folder), plan.started, named)
+    render_files(report, plan.folder)
+    write_capture(lines, plan.folder / "capture.pcapng", plan.started)
+    for name, text in target.logs().items():
+        (plan.folder / name).write_bytes(text)
+    seal(plan.folder)
+    return report.results

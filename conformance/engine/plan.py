@@ -1,0 +1,81 @@
+"""What a run is about, and what follows from that alone: its rules, its cases, when its budget is spent."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from conformance.engine.cases import Case, cases
+from conformance.engine.options import Options
+from conformance.engine.scope import Scope, apart_of
+from conformance.evidence.stream import EventWriter, wall_clock
+from harness.play.context import Deadline
+from harness.targets.target import Target
+from scenarios.registry import checks
+from spec.catalogue import catalogue
+from spec.rules import Rule
+from spec.selection import select
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run is about, the same for all who judge in it.
+
+    `run` is its identity, `started` when it began (seconds since the epoch), `scope` what was found out about
+    the protocols of its target.
+    """
+
+    options: Options
+    folder: Path
+    run: str
+    started: float
+    scope: Scope = field(default_factory=Scope)
+
+    @cached_property
+    def deadline(self) -> Deadline:
+        """When the budget of the run is spent, the same in all processes."""
+        left = self.started + self.options.budget - time.time()
+        return Deadline.after(left, f"the run's budget of {self.options.budget:g} s is spent")
+
+    @cached_property
+    def asked(self) -> tuple[Rule, ...]:
+        """The rules that were asked for, whatever the target speaks. Raises SelectorError."""
+        return select(catalogue().rules, self.options.selectors, catalogue().aliases)
+
+    @cached_property
+    def selected(self) -> tuple[Rule, ...]:
+        """The rules that were asked for, of the protocols that the target speaks."""
+        return self.scope.rules(self.asked)
+
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """All rules of the protocols that the target speaks: what a certification is about."""
+        return self.scope.rules(catalogue().rules)
+
+    def cases(self, target: Target) -> list[Case]:
+        """The cases of the selected rules, in the order they run on the target."""
+        return cases(self.selected, checks(), self.options.shuffle, apart_of(target))
+
+    def writer(self, worker: str) -> EventWriter:
+        """Where a worker of that name keeps what it sees."""
+        return EventWriter(self.folder, worker, wall_clock(self.started))
+
+    def plain(self) -> dict[str, Any]:
+        """The plan as plain values, for another process."""
+        return {
+            "options": asdict(self.options),
+            "folder": str(self.folder),
+            "run": self.run,
+            "started": self.started,
+            "scope": self.scope.plain(),
+        }
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> Plan:
+        """The plan from what `plain` gave."""
+        scope, options = Scope.of(told["scope"]), Options.of(told["options"])
+        return cls(options, Path(told["folder"]), told["run"], told["started"], scope)

@@ -1,0 +1,114 @@
+"""One who judges: cases on a target that is there already, with a stream of evidence of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from conformance.engine.cases import Case
+from conformance.engine.ending import Cause, Ending
+from conformance.engine.judge import Judge, TargetDied
+from conformance.engine.plan import Plan
+from conformance.evidence.room import Room
+from conformance.evidence.stream import EventWriter, Interrupted, Judged
+from harness.play.context import Patience
+from harness.play.expect import OverBudget
+from harness.targets.named import attach
+from harness.targets.target import Target
+from harness.wire.transport import Unreachable
+from scenarios.registry import Scenario
+
+MAIN = "main"
+"""What the controller is called as a worker, which judges while no other does."""
+
+
+@dataclass
+class Worker:
+    """Judges cases of a `plan`, one at a time.
+
+    `name` is what its evidence is called by, `room` that of its process, `ending` why it judges nothing more.
+    """
+
+    plan: Plan
+    target: Target
+    writer: EventWriter
+    name: str = MAIN
+    room: Room = field(default_factory=Room)
+    ending: Ending = field(default_factory=Ending)
+
+    @classmethod
+    def attach(cls, told: Mapping[str, Any], name: str, room: Room) -> Worker:
+        """Join the run that a controller has `told` of."""
+        plan = Plan.of(told["plan"])
+        ending = Ending({Cause.LOST: told["lost"]} if told["lost"] else {})
+        target = attach(told["target"], plan.options.security)
+        return cls(plan, target, plan.writer(name), name, room, ending)
+
+    @cached_property
+    def judge(self) -> Judge:
+        """The judge of this worker."""
+        plan, alone = self.plan, self.name == MAIN
+        return Judge(
+            self.target,
+            self.writer,
+            f"amqp-conformance-{plan.run}" + ("" if alone else f"-{self.name}"),
+            plan.options.profile,
+            Patience.calibrated(plan.scope.round_trip, alone=alone),
+            harmless=self.target.shared and not plan.options.disruptive,
+            alone=alone,
+            worker=self.name,
+            deadline=plan.deadline,
+            room=self.room,
+            barriers=plan.scope.barriers,
+        )
+
+    def cases(self) -> list[Case]:
+        """All cases of the run, in the order they are judged."""
+        return self.plan.cases(self.target)
+
+    def verdict(self, case: Case) -> Judged:
+        """Judge one case and keep the verdict."""
+        try:
+            judged = self._judged(case)
+        except (TargetDied, Unreachable) as failure:
+            self._break_off(Cause.LOST, str(failure))
+            judged = case.not_run(f"the run ended in it: {failure}")
+        except OverBudget as failure:
+            self._break_off(Cause.BUDGET, str(failure))
+            judged = case.not_run(f"the run ended in it: {self.ending.cut}")
+        self.writer.write(judged)
+        return judged
+
+    def _judged(self, case: Case) -> Judged:
+        if case.check is None:
+            return case.unchecked()
+        if why := self._why_not(case):
+            return case.not_run(why)
+        assert isinstance(case.check, Scenario)  # passive rules are the controller's
+        return self.judge.judge(case.rule, case.check)
+
+    def _why_not(self, case: Case) -> str:
+        """Why a case is not judged any more, or cannot be; empty when it is."""
+        if self.ending.lost:
+            return f"the target is gone: {self.ending.lost}"
+        if not self.plan.deadline.left:
+            self._break_off(Cause.BUDGET, self.plan.deadline.says)
+        if self.ending.cut:
+            return f"the run ended before: {self.ending.cut}"
+        return self.plan.scope.why_not(case.rule)
+
+    def _break_off(self, cause: Cause, why: str) -> None:
+        if not (self.ending.lost if cause is Cause.LOST else self.ending.cut):
+            self.writer.write(Interrupted(why))
+        self.end(cause, why)
+
+    def end(self, cause: Cause, why: str) -> None:
+        """Judge nothing more. Nothing is written, so that a signal's handler may call it."""
+        self.ending = self.ending.also(cause, why)
+
+    def leave(self) -> None:
+        """Let go of the target, and close the stream."""
+        self.target.stop()
+        self.writer.close()
