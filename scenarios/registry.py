@@ -6,13 +6,14 @@ import inspect
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache, wraps
+from functools import cache, partial, update_wrapper
 from importlib import import_module
 from typing import Any, TypeVar
 
 import scenarios
+from harness.dialect import protocol
 from harness.peers.deviation import Deviation
-from harness.play.context import Sighting
+from harness.play.watching import Fold, Gaps, Pattern, Watching
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """A passive rule: a pure function over one finished connection's transcript.
+    """A passive rule: a fold over a finished connection.
 
     `during` is a rule whose scenarios give an occasion; they are played when nothing else does. Where the
     server decides whether an occasion comes, `never` says what it means that none did: the rule is
@@ -59,7 +60,7 @@ class Watch:
 
     rule: str
     name: str
-    look: Callable[[Any], Iterable[Sighting]]
+    fold: Fold
     during: str
     never: str = ""
 
@@ -71,7 +72,7 @@ class Watch:
     @property
     def does(self) -> str:
         """What the check looks at, in one paragraph."""
-        return inspect.getdoc(self.look) or ""
+        return inspect.getdoc(self.fold.step) or ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,17 +113,22 @@ def scenario(
     return register
 
 
-def watch(rule: str, *, during: str, never: str = "") -> Callable[[Play], Play]:
-    """Register a pure function over a connection's transcript as the check of a passive rule.
+def watch(
+    rule: str, *, during: str, looks_at: Pattern, gap: Gaps = Gaps.BEARS, never: str = "", **how: Any
+) -> Callable[[Play], Play]:
+    """Register the step of a fold as the check of a passive rule.
 
     It sees every connection of the run; the scenarios of the rule `during` give an occasion. `never` is as in
-    Watch.
+    Watch, the rest as in Fold. Raises ValueError for a state that nobody tells what a gap means to it.
     """
+    if "start" in how and gap is Gaps.BEARS:
+        raise ValueError(f"the watch of {rule} remembers something: a gap means something to it")
 
-    def register(look: Play) -> Play:
-        _CHECKS.watches.setdefault(rule, []).append(Watch(rule, look.__name__, look, during, never))
-        _keep_deviations(rule, look)
-        return look
+    def register(step: Play) -> Play:
+        fold = Fold(step, looks_at, gap, **how)
+        _CHECKS.watches.setdefault(rule, []).append(Watch(rule, step.__name__, fold, during, never))
+        _keep_deviations(rule, step)
+        return step
 
     return register
 
@@ -143,22 +149,17 @@ def scenarios_for(subjects: Iterable[tuple[str, Any]], **how: Any) -> Callable[[
     return register
 
 
-def watches_for(
-    subjects: Iterable[tuple[str, Any]],
-    *,
-    during: Callable[[Any], str],
-    never: Callable[[Any], str] = lambda _: "",
-) -> Callable[[Play], Play]:
-    """Register one function for a family of passive rules: it takes the transcript and its rule's subject.
+def watches_for(subjects: Iterable[tuple[str, Any]], **how: Any) -> Callable[[Play], Play]:
+    """Register one step for a family of passive rules: it takes what its rule is about behind the rest.
 
-    `during` gives, for a subject, the rule whose scenarios give an occasion; `never` what it means that none
-    came, as in Watch.
+    `how` is as for `watch`, but each a function of the subject, except for what a gap means.
     """
 
-    def register(look: Play) -> Play:
+    def register(step: Play) -> Play:
         for rule, subject in subjects:
-            watch(rule, during=during(subject), never=never(subject))(_about(look, subject))
-        return look
+            of_this = {name: each(subject) if callable(each) else each for name, each in how.items()}
+            watch(rule, **of_this)(_about(step, subject))
+        return step
 
     return register
 
@@ -166,10 +167,8 @@ def watches_for(
 def _about(check: Callable[..., Any], subject: Any) -> Callable[[Any], Any]:
     """The check of one rule of a family, with its deviations."""
 
-    @wraps(check)
-    def of_this_rule(seen: Any) -> Any:
-        return check(seen, subject)
-
+    *_, last = inspect.signature(check).parameters
+    of_this_rule = update_wrapper(partial(check, **{last: subject}), check)
     broken = check.__dict__.get("broken_by", ())
     made = [(says, change(subject) if callable(change) else change) for says, change in broken]
     of_this_rule.__dict__["broken_by"] = [(says, change) for says, change in made if change is not None]
@@ -198,6 +197,17 @@ def checks() -> Checks:
     for module in _modules():
         import_module(module)
     return _CHECKS
+
+
+@cache
+def watching(document: str, only: str = "") -> Watching:
+    """The passive rules of a protocol, by its prefix, or of them `only` the rule with this identity."""
+    return Watching(
+        (rule, each.fold)
+        for rule, watches in checks().watches.items()
+        for each in watches
+        if protocol(rule) == document and only in ("", rule)
+    )
 
 
 def _modules() -> Iterator[str]:

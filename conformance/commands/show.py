@@ -106,7 +106,7 @@ def _related(rule: Rule) -> Iterator[tuple[str, str]]:
 
 def _source(check: Scenario | Watch) -> str:
     # A family of rules shares one function, wrapped for each of them.
-    function = inspect.unwrap(check.play if isinstance(check, Scenario) else check.look)
+    function = inspect.unwrap(check.play if isinstance(check, Scenario) else check.fold.step)
     path = Path(inspect.getsourcefile(function) or "?")
     return f"{'/'.join(path.parts[-3:])}:{inspect.getsourcelines(function)[1]}"
 

@@ -33,7 +33,7 @@ from harness.play.expect import (
 from harness.targets.target import Target, TargetError
 from harness.wire.journal import Declared, Event, Expected, Grade, Noted
 from harness.wire.transport import Unreachable
-from scenarios.registry import Scenario, checks
+from scenarios.registry import Scenario, watching
 from spec.rules import Level, Rule
 
 MISSED = {Level.MUST: Verdict.FAIL, Level.SHOULD: Verdict.WARN, Level.MAY: Verdict.INFO}
@@ -298,12 +298,7 @@ class Judge:
             label=f"{self.worker}.{self._count}",
             patience=self.patience,
             profile=self.profile,
-            watchers=tuple(
-                (rule_id, each.look)
-                for rule_id, looks in checks().watches.items()
-                for each in looks
-                if self.only in ("", rule_id)
-            ),
+            watching=watching(protocol(rule.document), self.only),
             described=not self.only,
             tidy=not self.target.ephemeral,
             facilities=self.target.facilities,

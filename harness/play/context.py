@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import count
-from typing import Any
 
 from harness.play.expect import SILENCE, Barrier, Blocked, ControlFailed, OverBudget, Stop, Unmet
 from harness.play.leniency import Leniency
-from harness.wire.journal import Breached, Declared, Event, Journal, Noted
+from harness.play.watching import Watching
+from harness.wire.journal import Breached, Declared, Event, Journal, Noted, Seen
+from harness.wire.transcript import Transcript
 from harness.wire.transport import Queueing
 
 
@@ -89,24 +90,12 @@ class Restart(Enum):
 RESTART = Restart.RESTART
 
 
-@dataclass(frozen=True, slots=True)
-class Sighting:
-    """One occasion on which a passive rule applied: whether it held, and what was seen."""
-
-    held: bool
-    what: str
-
-
-Watcher = Callable[[Any], Iterable[Sighting]]
-"""A passive rule: a pure function over one finished connection's transcript (of its protocol)."""
-
-
 @dataclass
 class Context:
     """One scenario's surroundings.
 
     `prefix` makes names on the target unique to run, worker and test; `label` names connections, unique in
-    the run. `profile` is "document" or "vendor". `watchers` are the passive rules by identity. `tidy` is
+    the run. `profile` is "document" or "vendor". `watching` are the passive rules of its protocol. `tidy` is
     false where the target goes with the run, and all that is left there with it. `facility` runs one of the
     target's facilities and returns what it made; `facilities` are those the target has. Nothing is waited for
     beyond the `deadline`, which may be put off up to the `latest`, that of the run. With `described` octets
@@ -123,7 +112,7 @@ class Context:
     label: str = "probe"
     patience: Patience = field(default_factory=Patience)
     profile: str = "document"
-    watchers: tuple[tuple[str, Watcher], ...] = ()
+    watching: Watching = field(default_factory=Watching)
     facilities: frozenset[str] = frozenset()
     facility: Callable[[str], dict[str, str]] = lambda _: {}
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
@@ -143,13 +132,14 @@ class Context:
     unplaced: bool = False
     queues: list[Queueing] = field(default_factory=list)
 
-    def watch_only(self, document: str) -> None:
-        """Leave out the passive rules of other documents: a watcher reads the units of its own protocol."""
-        self.watchers = tuple(each for each in self.watchers if each[0].startswith(f"{document}/"))
-
     def write(self, event: Event) -> None:
         """Keep an event of the exchange."""
         self.journal.write(event)
+
+    def watch(self, connection: str, at: float, transcript: Transcript) -> None:
+        """Let the passive rules look at a finished connection, and keep what they saw."""
+        for rule, tally in self.watching.look(transcript):
+            self.write(Seen(at, connection, rule, tally.occasions, tuple(tally.broken)))
 
     def name(self, kind: str, connection: str, at: float, pattern: str = "{}") -> str:
         """A name nobody else uses, kept in the journal before it can exist on the target.

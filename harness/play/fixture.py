@@ -149,9 +149,8 @@ AnyFixture = TypeVar("AnyFixture", bound=Fixture[Any])
 
 
 @contextmanager
-def played(fixture: AnyFixture, document: str) -> Iterator[AnyFixture]:
-    """The fixture of one scenario of a document, left behind it."""
-    fixture.context.watch_only(document)
+def played(fixture: AnyFixture) -> Iterator[AnyFixture]:
+    """The fixture of one scenario, left behind it."""
     try:
         yield fixture
     finally:

@@ -10,7 +10,6 @@ import math
 from abc import ABC, abstractmethod
 from collections import defaultdict, deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from harness.play.context import Context
@@ -18,8 +17,9 @@ from harness.play.expect import Late, NotRun, Outcome, OverBudget, StillComing, 
 from harness.play.sights import Closed as Closed
 from harness.play.sights import Silence as Silence
 from harness.play.sights import Unreadable as Unreadable
-from harness.wire.journal import Direction, Ended, Expected, Grade, Octets, Opened, Seen
+from harness.wire.journal import Direction, Ended, Expected, Grade, Octets, Opened
 from harness.wire.reader import Reader
+from harness.wire.transcript import Passage, Transcript
 from harness.wire.transport import End, HalfClosing, Locatable, Queueing, Transport
 
 MOST_UNITS = 10_000
@@ -35,15 +35,6 @@ SLICE = 0.25
 
 Unit = TypeVar("Unit")
 Sight = TypeVar("Sight")
-
-
-@dataclass(frozen=True, slots=True)
-class Passage(Generic[Unit]):
-    """One unit on the wire, as passive rules see it."""
-
-    at: float
-    direction: Direction
-    unit: Unit
 
 
 ACKNOWLEDGED = 0.5
@@ -131,9 +122,9 @@ class Link(ABC, Generic[Unit, Sight]):
     def _place(self, seen: Sight | Closed | Silence | Unreadable) -> int:
         """The number on its connection of the unit an observation came with; else of the last one."""
 
-    def _finished_transcript(self) -> Sequence[Passage[Unit]]:
+    @abstractmethod
+    def _finished_transcript(self) -> Transcript:
         """All that went over a finished connection, as the passive rules are to see it."""
-        return self.transcript
 
     # -- sending ---------------------------------------------------------------------------------------
 
@@ -146,7 +137,7 @@ class Link(ABC, Generic[Unit, Sight]):
         self.context.write(Octets(self.now(), self.name, direction, kept, says))
 
     def _went(self, unit: Unit) -> None:
-        self.transcript.append(Passage(self.now(), Direction.SENT, unit))
+        self.transcript.append(Passage(self.now(), Direction.SENT, unit, self._kept))
 
     def _push(self, octets: bytes) -> None:
         self._heard_at = None
@@ -281,7 +272,7 @@ class Link(ABC, Generic[Unit, Sight]):
             if not self._only_lives(unit):
                 self._moved_at = self.now()
             self._keep(Direction.RECEIVED, raw, unit)
-            self.transcript.append(Passage(self.now(), Direction.RECEIVED, unit))
+            self.transcript.append(Passage(self.now(), Direction.RECEIVED, unit, self._kept))
             self._dispatch(unit)
         # What part of a unit was worth shows when the rest has come.
         self._partial_at = self.now() if self._unfinished_unit else -math.inf
@@ -384,7 +375,7 @@ class Link(ABC, Generic[Unit, Sight]):
     # -- ending ----------------------------------------------------------------------------------------
 
     def finish(self, reset: bool = False) -> None:
-        """Close our side of the socket and let the passive rules look at what went over the wire."""
+        """Close our side of the socket and hand on what went over the wire."""
         if self._finished:
             return
         self._finished = True
@@ -394,8 +385,4 @@ class Link(ABC, Generic[Unit, Sight]):
         if isinstance(self.transport, Queueing):
             self.context.queues.remove(self.transport)
         self.transport.close(reset)
-        for rule, watcher in self.context.watchers:
-            sightings = list(watcher(finished))
-            if sightings:
-                violations = tuple(sighting.what for sighting in sightings if not sighting.held)
-                self.context.write(Seen(self.now(), self.name, rule, len(sightings), violations))
+        self.context.watch(self.name, self.now(), finished)

@@ -97,7 +97,7 @@ class Speaker(Generic[AnyFixture]):
 
     def session(self, target: Target, context: Context) -> AbstractContextManager[AnyFixture]:
         """Hand out the fixture of one scenario; on exit nothing of it is left on the target."""
-        return played(self.fixture(target, context), self.document)
+        return played(self.fixture(target, context))
 
     def _visit(
         self, target: Target, within: float, barrier: Barrier | None = None

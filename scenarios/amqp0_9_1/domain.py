@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
 from harness.amqp0_9_1.broken.deviations import changes, ignores, rewrites, swaps
 from harness.amqp0_9_1.broken.faults import (
     always_redelivered,
@@ -14,10 +12,10 @@ from harness.amqp0_9_1.broken.faults import (
 from harness.amqp0_9_1.broken.settling_faults import reject_on_any_channel
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import FENCE
-from harness.amqp0_9_1.client.link import Passage, methods_received
 from harness.amqp0_9_1.client.outcomes import answered, channel_closed, connection_closed, message
+from harness.amqp0_9_1.client.transcript import Passage
 from harness.amqp0_9_1.wire.vocabulary import PRECONDITION_FAILED, Basic, Exchange
-from harness.play.context import Sighting
+from harness.play.watching import Found, came
 from scenarios.registry import broken_by, scenario, watch
 
 
@@ -82,15 +80,18 @@ def tag_cannot_be_rejected_on_another_channel(broker: Broker) -> None:
     heir.expect(message(Basic.Deliver, b"held"))
 
 
-@watch("0-9-1/domain.delivery-tag.non-zero", during="0-9-1/basic.10")
+@watch(
+    "0-9-1/domain.delivery-tag.non-zero",
+    during="0-9-1/basic.10",
+    looks_at=came(Basic.Deliver, Basic.GetOk),
+)
 @broken_by("counts deliveries from zero", swaps(tag=tags_from_zero))
 @broken_by("says one less than it counts", rewrites(Basic.Deliver, delivery_tag=lambda tag: tag - 1))
-def no_delivery_tag_is_zero(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def no_delivery_tag_is_zero(each: Passage) -> Found:
     """Every Deliver and Get-Ok of the run carries a delivery-tag other than zero."""
-    for at, method in methods_received(transcript):
-        if isinstance(method, Basic.Deliver | Basic.GetOk):
-            tag = method.delivery_tag
-            yield Sighting(tag != 0, f"{method.full_name} with delivery-tag {tag} at {at:.4f} s")
+    if each.said.delivery_tag:
+        return True
+    return f"{each.said.full_name} with delivery-tag 0 at {each.at:.4f} s"
 
 
 @scenario("0-9-1/domain.redelivered.implementation")

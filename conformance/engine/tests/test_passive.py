@@ -15,6 +15,7 @@ from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.wire.vocabulary import INTERNAL_ERROR, RESOURCE_ERROR
 from harness.amqp1_0.broken.deviations import offers_header
 from harness.amqp1_0.wire.frames import PROTOCOL_HEADER, empty_frame
+from harness.play.watching import Fold, Gaps
 from harness.targets.embedded import EmbeddedTarget
 from scenarios.registry import Watch, checks
 from spec.catalogue import catalogue
@@ -22,12 +23,13 @@ from spec.catalogue import catalogue
 RESOURCES = "0-9-1/grammar/constant.resource-error.level"
 FAULTS = "0-9-1/grammar/constant.internal-error.level"
 EARLY = "1-0/2.4.5.empty-frames-before-open-on-channel-zero"
+NOTHING = Fold(lambda _: None, (), Gaps.BEARS)
 UNREADABLE = "content header: refuses one badly formatted"
 
 
 def test_without_an_occasion_nothing_passes() -> None:
     rule = catalogue()["0-9-1/prose/4.2.3.heartbeat-form"]
-    every_server = Watch(rule.id, "looks", lambda _: (), "0-9-1/channel.open.state")
+    every_server = Watch(rule.id, "looks", NOTHING, "0-9-1/channel.open.state")
     judged = conclude_passive(rule, every_server, ())
     assert (judged.verdict, judged.signature) == (Verdict.INCONCLUSIVE, "no occasion")
 

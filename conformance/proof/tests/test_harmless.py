@@ -16,17 +16,17 @@ from conformance.evidence.stream import Judged
 from conformance.evidence.verdicts import Verdict
 from conformance.proof.detection import Bench, Memory, judge_rule
 from conformance.proof.undisturbed import differences, main
-from harness.amqp0_9_1.client.link import Transcript
 from harness.amqp0_9_1.wire.frames import FrameReader as FrameReader0_9_1
 from harness.amqp1_0.wire.frames import FrameReader as FrameReader1_0
 from harness.dialect import dialect, documents, protocol
+from harness.dialect import of as of_protocol
 from harness.peers.peer import PeerServer
-from harness.play.link import Passage
 from harness.targets.embedded import EmbeddedTarget, ServedTarget
 from harness.targets.through import EmbeddedThrough, ThroughTarget
 from harness.wire.journal import Direction, Octets
 from harness.wire.reader import Reader
-from scenarios.registry import checks
+from harness.wire.transcript import Piece, Transcript
+from scenarios.registry import checks, watching
 from spec.catalogue import catalogue
 from spec.rules import Rule
 
@@ -133,42 +133,31 @@ ABOUT_SERVERS = {
 """Rules for either peer whose checks look at what only a server does."""
 
 
-def exchanged(document: str, evidence: Memory) -> Iterator[tuple[str, Any]]:
+def exchanged(document: str, evidence: Memory) -> Iterator[tuple[str, Transcript]]:
     """Each connection of an exchange, as the other end sees it, with the scenario it belongs to."""
-    readers: dict[tuple[str, Direction], Reader[Any]] = {}
-    found: dict[tuple[str, str], list[Passage[Any]]] = defaultdict(list)
+    found: dict[tuple[str, str], list[Piece]] = defaultdict(list)
     for line in evidence.lines:
-        if not isinstance(event := line.event, Octets):
-            continue
-        lane = (event.connection, event.direction)
-        if lane not in readers or readers[lane].broken:
-            readers[lane] = READERS[document](limit=1 << 33)
-        for _, unit in readers[lane].feed(event.octets):
-            passage = Passage(event.at, OTHER[event.direction], unit)
-            found[str(line.test).partition("[")[2].rstrip("]"), event.connection].append(passage)
-    for (scenario, _), passages in found.items():
-        yield scenario, Transcript(passages) if document == "0-9-1" else passages
+        if isinstance(event := line.event, Octets):
+            scenario = str(line.test).partition("[")[2].rstrip("]")
+            found[scenario, event.connection].append((event.at, OTHER[event.direction], event.octets))
+    for (scenario, _), pieces in found.items():
+        yield scenario, of_protocol(document, "client.transcript").transcript_of(pieces)
 
 
 def trespasses(document: str) -> dict[str, set[str]]:
     """By rule, the scenarios that break it when they are played, by what they send."""
     known = catalogue()
-    watches = [
-        (identity, watch)
-        for identity, several in checks().watches.items()
-        for watch in several
-        if protocol(known[identity].document) == document
-        and known[identity].binds == "peer"
-        and identity not in ABOUT_SERVERS
-    ]
-    assert watches
+    bound = {
+        rule for rule in watching(document).rules if known[rule].binds == "peer" and rule not in ABOUT_SERVERS
+    }
+    assert bound
     found: dict[str, set[str]] = defaultdict(set)
     for rule in of(document):
         evidence = Memory()
         judge_rule(rule, EmbeddedTarget(), evidence)
         for scenario, transcript in exchanged(document, evidence):
-            for identity, watch in watches:
-                if not all(sighting.held for sighting in watch.look(transcript)):
+            for identity, tally in watching(document).look(transcript):
+                if identity in bound and tally.broken:
                     found[identity].add(scenario)
     return found
 

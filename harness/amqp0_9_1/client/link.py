@@ -22,12 +22,7 @@ from harness.amqp0_9_1.client.outcomes import (
     signature,
 )
 from harness.amqp0_9_1.client.places import Places
-from harness.amqp0_9_1.client.transcript import Passage as Passage
-from harness.amqp0_9_1.client.transcript import Transcript as Transcript
-from harness.amqp0_9_1.client.transcript import methods_received as methods_received
-from harness.amqp0_9_1.client.transcript import methods_sent as methods_sent
-from harness.amqp0_9_1.client.transcript import readable as readable
-from harness.amqp0_9_1.client.transcript import understood as understood
+from harness.amqp0_9_1.client.transcript import Transcript, cut_short
 from harness.amqp0_9_1.wire.annotate import blank_credentials, says
 from harness.amqp0_9_1.wire.compiled import Method, Properties
 from harness.amqp0_9_1.wire.frames import (
@@ -359,6 +354,5 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
             # What would have been passed over, had it come whole. At an end it has been kept.
             if self.ended is None:
                 self._keep(Direction.RECEIVED, rest)
-            garbage = Garbage(rest, "a frame of an undefined type, cut short")
-            self.transcript.append(link.Passage(self.now(), Direction.RECEIVED, garbage))
+            self.transcript.append(cut_short(self.now(), rest, self._kept))
         return Transcript(self.transcript)

@@ -1,31 +1,119 @@
-"""All that went over a finished connection, as passive rules read it."""
+"""All that went over a connection of 0-9-1, sorted for the watches."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 from harness.amqp0_9_1.client import leniency
 from harness.amqp0_9_1.wire.compiled import Method
-from harness.amqp0_9_1.wire.frames import METHOD, Frame, Unit
-from harness.play import link
+from harness.amqp0_9_1.wire.frames import BODY, HEARTBEAT, METHOD, Frame, FrameReader, Unit, begins_a_unit
+from harness.wire import transcript
 from harness.wire.journal import Direction
-from harness.wire.units import DecodeError
+from harness.wire.transcript import Gap, Piece, Sort, sort
+from harness.wire.units import ANY_SIZE, DecodeError, Garbage
 
-Passage = link.Passage[Unit]
-"""One unit on the wire, as passive rules see it."""
+Passage: TypeAlias = transcript.Passage[Unit]
+"""One unit on the wire."""
+Framed: TypeAlias = transcript.Passage[Frame]
+"""One that is known to be a frame."""
 
-
-class Transcript(tuple[Passage, ...]):
-    """All that went over a finished connection; its methods are read once for all passive rules."""
-
-    @cached_property
-    def methods(self) -> Mapping[Direction, Sequence[tuple[float, Method]]]:
-        """The methods that can be read, by direction, with their time in seconds."""
-        return {way: tuple(_methods(iter(self), way)) for way in Direction}
+ZERO, ABOVE = "channel 0", "a channel above 0"
+READ, UNREAD = "a method that can be read", "a method that cannot be read"
+FOREIGN = "octets that begin a connection and are no frame: they belong to another protocol (4.2.2)"
 
 
-def readable(unit: Unit) -> Method | None:
+@dataclass(slots=True)
+class Contents:
+    """The content frames that came on a channel behind a method, up to the next method; `at` in seconds."""
+
+    at: float
+    method: Method | None
+    frames: list[Frame] = field(default_factory=list)
+
+    @property
+    def announced(self) -> int:
+        """The body size that the header says."""
+        return int.from_bytes(self.frames[0].payload[4:12])
+
+    @property
+    def bodies(self) -> Sequence[int]:
+        """The lengths of the body frames."""
+        return [len(each.payload) for each in self.frames if each.type == BODY]
+
+
+CONTENTS = sort(Direction.RECEIVED, Contents)
+
+
+class Transcript(transcript.Transcript):
+    """All that went over a connection; its methods are read once for all watches."""
+
+    def sorted(self) -> tuple[list[Sort], list[Any]]:
+        """The sorts of all passages, and the passages; the server's content frames together are `Contents`.
+
+        They come when the next method does. What stands behind a gap belongs to a method that is unknown.
+        """
+        begun, whole = False, True
+        latest: dict[int, Contents] = {}
+        sorts: list[Sort] = []
+        passages: list[Any] = []
+        for each in self:
+            way, unit = each.direction, each.unit
+            received = way is Direction.RECEIVED
+            if not isinstance(unit, Frame):
+                foreign = isinstance(unit, Garbage) and received and not begun
+                sorts.append(sort(way, FOREIGN if foreign else type(unit)))
+                passages.append(each)
+                if isinstance(unit, Gap) and received:
+                    begun, whole = True, False
+                    latest.clear()
+                continue
+            begun |= received
+            kind, channel = unit.type, unit.channel
+            where = ABOVE if channel else ZERO
+            if kind == METHOD:
+                method = unit.decoded or readable(unit)
+                each.said = said = method or _nearly(unit)
+                if received:
+                    group = latest.get(channel)
+                    if group is not None and group.frames:
+                        sorts.append(CONTENTS)
+                        passages.append(group)
+                    if group is None or group.frames:
+                        latest[channel] = Contents(each.at, method)
+                    else:
+                        group.at, group.method = each.at, method
+                sorts.append(sort(way, Frame, METHOD, type(said), UNREAD if method is None else READ, where))
+                passages.append(each)
+                continue
+            sorts.append(sort(way, Frame, kind, where))
+            passages.append(each)
+            if received and kind != HEARTBEAT:
+                group = latest.get(channel)
+                if group is not None:
+                    group.frames.append(unit)
+                elif whole:
+                    latest[channel] = Contents(each.at, None, [unit])
+        rest = [group for group in latest.values() if group.frames]
+        return sorts + [CONTENTS] * len(rest), passages + rest
+
+
+def transcript_of(pieces: Iterable[Piece]) -> Transcript:
+    """The transcript of what went over a connection, by whatever means it was recorded."""
+    passages, rest = transcript.cut(pieces, lambda: FrameReader(limit=ANY_SIZE, strange=leniency.STRANGE))
+    if rest and not begins_a_unit(rest):
+        passages.append(cut_short(passages[-1].at, rest))
+    return Transcript(passages)
+
+
+def cut_short(at: float, rest: bytes, number: int = 0) -> Passage:
+    """What would have been passed over, had it come whole before the connection ended, `at` in seconds."""
+    garbage = Garbage(rest, "a frame of an undefined type, cut short")
+    return transcript.Passage(at, Direction.RECEIVED, garbage, number)
+
+
+def readable(unit: object) -> Method | None:
     """The method in a unit on the wire; None where there is none that can be read."""
     if not isinstance(unit, Frame) or unit.type != METHOD:
         return None
@@ -35,28 +123,7 @@ def readable(unit: Unit) -> Method | None:
         return None
 
 
-def understood(unit: Unit) -> Method | None:
-    """As `readable`, but of a step of the server's as much as can be read."""
-    if (method := readable(unit)) is not None or not isinstance(unit, Frame) or unit.type != METHOD:
-        return method
-    found = leniency.read_step(unit.payload)
+def _nearly(frame: Frame) -> Method | None:
+    """Of a step of the server's that cannot be read as much as can."""
+    found = leniency.read_step(frame.payload)
     return None if found is None else found[0]
-
-
-def methods_received(transcript: Iterable[Passage]) -> Iterator[tuple[float, Method]]:
-    """The methods a peer sent on a connection, with their time in seconds; the unreadable is left out."""
-    return _methods(transcript, Direction.RECEIVED)
-
-
-def methods_sent(transcript: Iterable[Passage]) -> Iterator[tuple[float, Method]]:
-    """The methods we sent on a connection, with their time in seconds; the unreadable is left out."""
-    return _methods(transcript, Direction.SENT)
-
-
-def _methods(transcript: Iterable[Passage], way: Direction) -> Iterator[tuple[float, Method]]:
-    if isinstance(transcript, Transcript):
-        yield from transcript.methods[way]
-        return
-    for passage in transcript:
-        if passage.direction is way and (method := understood(passage.unit)) is not None:
-            yield passage.at, method

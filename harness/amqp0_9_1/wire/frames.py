@@ -35,7 +35,7 @@ class Frame:
     type: int
     channel: int
     payload: bytes
-    _method: Method | None = field(default=None, init=False, repr=False, compare=False)
+    decoded: Method | None = field(default=None, init=False, repr=False, compare=False)
     _content: ContentHeader | None = field(default=None, init=False, repr=False, compare=False)
 
     def encode(self) -> bytes:
@@ -47,9 +47,9 @@ class Frame:
 
     def method(self) -> Method:
         """The method in this frame. Raises DecodeError."""
-        if self._method is None:
-            self._method = CODEC.decode_method(self.payload)
-        return self._method
+        if self.decoded is None:
+            self.decoded = CODEC.decode_method(self.payload)
+        return self.decoded
 
     def content_header(self) -> ContentHeader:
         """The content header in this frame. Raises DecodeError."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
-from harness.amqp1_0.client.link import performative_of
+from harness.amqp1_0.client.transcript import performative_of
 from harness.amqp1_0.peer import Tables
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.encoding import encode

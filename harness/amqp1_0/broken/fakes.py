@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
-from harness.amqp1_0.client.link import performative_of
+from harness.amqp1_0.client.transcript import performative_of
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.frames import SASL_HEADER, FrameReader, Unit, amqp_frame, sasl_frame
 from harness.amqp1_0.wire.performatives import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from harness.amqp1_0.client.link import performative_of
+from harness.amqp1_0.client.transcript import performative_of
 from harness.amqp1_0.wire.frames import FrameReader
 from harness.wire.journal import Direction, Octets
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from harness.amqp1_0.broken.deviations import Interposer
-from harness.amqp1_0.client.link import performative_of
+from harness.amqp1_0.client.transcript import performative_of
 from harness.amqp1_0.wire.composites import Composite, decode_composite
 from harness.amqp1_0.wire.decoding import exact
 from harness.amqp1_0.wire.encoding import encode

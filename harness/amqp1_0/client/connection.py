@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any
 
 from harness.amqp1_0.client import leniency, sasl
-from harness.amqp1_0.client.link import CONNECTION, WHOLE, Link, Passage, Said
+from harness.amqp1_0.client.link import CONNECTION, WHOLE, Link, Said
 from harness.amqp1_0.client.outcomes import (
     HeaderReceived,
     Observation,
@@ -21,6 +21,7 @@ from harness.amqp1_0.client.outcomes import (
     signature,
 )
 from harness.amqp1_0.client.session import Session, the_begin
+from harness.amqp1_0.client.transcript import Passage
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.frames import PROTOCOL_HEADER, SASL_HEADER, Frame
 from harness.amqp1_0.wire.performatives import (

@@ -153,3 +153,10 @@ class Container(Fixture[AmqpConnection]):
     def address(self) -> str:
         """An address that links can be attached to. Raises NotRun when the target has none for us."""
         return self.facility("address")["address"]
+
+
+def hello_answer(seen: bytes | End | None) -> str:
+    """What answered a ClientHello instead of TLS, by a name that is the same in every run."""
+    if isinstance(seen, bytes):
+        return "a protocol header" if seen.startswith(PROTOCOL_HEADER[:4]) else "octets that are no TLS"
+    return "silence" if seen is None else f"the end of the stream ({seen.value})"

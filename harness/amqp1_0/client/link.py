@@ -7,7 +7,7 @@ Headers, the layer of SASL, performatives, empty frames and anything malformed a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, TypeAlias
 
@@ -21,6 +21,7 @@ from harness.amqp1_0.client.outcomes import (
     answered,
     signature,
 )
+from harness.amqp1_0.client.transcript import Transcript, performative_of
 from harness.amqp1_0.wire.annotate import blank_credentials, says
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.frames import (
@@ -43,8 +44,6 @@ from harness.wire.journal import Direction
 from harness.wire.transport import Transport
 from harness.wire.units import DecodeError, Header
 
-Passage: TypeAlias = link.Passage[Unit]
-"""One unit on the wire, as passive rules see it."""
 Said: TypeAlias = Composite | Frame | RawFrame | bytes
 """What can be sent: a performative, a frame, one as malformed as needed, any octets."""
 
@@ -210,6 +209,9 @@ class Link(link.Link[Unit, Sight]):
             self.context.breach(*wrong, self.name, self.now())
         return wrong is not None
 
+    def _finished_transcript(self) -> Transcript:
+        return Transcript(self.transcript)
+
     def received(self) -> Iterator[Unit]:
         """All that the server has sent."""
         return (each.unit for each in self.transcript if each.direction is Direction.RECEIVED)
@@ -276,24 +278,3 @@ def _is_for(seen: Sight | Unreadable, place: int) -> bool:
         return not (isinstance(seen.performative, Flow) and seen.session is not None)
     wide = isinstance(seen.performative, (Open, Close)) or "sasl-frame" in seen.performative.spec.provides
     return wide or seen.session == place
-
-
-def performative_of(unit: Unit) -> Composite | None:
-    """The performative in a unit on the wire; None where it has none, or none that can be read."""
-    if not isinstance(unit, Frame):
-        return None
-    try:
-        return unit.performative()
-    except DecodeError:
-        return None
-
-
-def performatives(
-    transcript: Iterable[Passage], direction: Direction = Direction.RECEIVED
-) -> Iterator[tuple[float, int, Composite]]:
-    """The performatives that went one way, with their time in seconds and channel; the rest is left out."""
-    for passage in transcript:
-        if passage.direction is direction and isinstance(passage.unit, Frame):
-            performative = performative_of(passage.unit)
-            if performative is not None:
-                yield passage.at, passage.unit.channel, performative

@@ -28,6 +28,14 @@ def named_by(frame: Frame) -> type[Composite] | None:
     return described_by(descriptor)
 
 
+def has_a_value(frame: Frame) -> bool:
+    """Whether the body of a frame begins with a whole value, whatever it means."""
+    try:
+        return bool(decode(frame.body))
+    except DecodeError:
+        return False
+
+
 def departures(frame: Frame) -> list[str]:
     """What in a frame's performative is not as its type is defined; nothing where all is."""
     try:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 from harness.amqp0_9_1.broken.deviations import Fault, Interposer, changes
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import FENCE
-from harness.amqp0_9_1.client.link import Passage, methods_received
 from harness.amqp0_9_1.client.outcomes import (
     Observation,
     Received,
@@ -15,14 +14,15 @@ from harness.amqp0_9_1.client.outcomes import (
     connection_closed,
     silence,
 )
+from harness.amqp0_9_1.client.transcript import Passage
 from harness.amqp0_9_1.peer.policy import Level
 from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.peer.turn import Turn
 from harness.amqp0_9_1.wire.frames import HEADER, METHOD, ContentHeader, Frame, method_frame
 from harness.amqp0_9_1.wire.vocabulary import CONNECTION_FORCED, Basic, Channel, Connection, Exchange, Queue
 from harness.peers.interposer import Passed, Rule, always
-from harness.play.context import Sighting
 from harness.play.expect import Outcome
+from harness.play.watching import Found, came
 from scenarios.amqp0_9_1.grammar.calls import AT_ONCE, UNUSED, Call, of
 from scenarios.registry import broken_by, scenario, scenarios_for, watches_for
 from spec.grammar.members import Subject
@@ -237,17 +237,18 @@ def given_where_a_channel_ends(about: Subject) -> Fault:
 
 @watches_for(
     of("kept-level"),
+    looks_at=lambda _: came(*CLOSE),
     during=lambda about: OVERTAXED[constant(about).name][0],
     never=lambda about: (
         f"no Close of this run has the code {code_of(about)}, and no client can bring it about"
     ),
 )
 @broken_by("gives it where a channel ends", given_where_a_channel_ends)
-def hard_error_ends_no_channel(transcript: Iterable[Passage], about: Subject) -> Iterator[Sighting]:
+def hard_error_ends_no_channel(each: Passage, about: Subject) -> Found:
     """Every Close with the code is one of the connection."""
-    for at, method in methods_received(transcript):
-        if isinstance(method, CLOSE) and method.reply_code == code_of(about):
-            yield Sighting(isinstance(method, Connection.Close), f"{method.full_name} at {at:.4f} s")
+    if each.said.reply_code != code_of(about):
+        return None
+    return isinstance(each.said, Connection.Close) or f"{each.said.full_name} at {each.at:.4f} s"
 
 
 @scenarios_for(of("level", "connection-forced"))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from harness.amqp0_9_1.broken.deviations import Interposer, answers, forwards, ignores, rejects, rewrites
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.link import Passage, methods_received, methods_sent
 from harness.amqp0_9_1.client.outcomes import answered, channel_closed, closed_silently, connection_closed
-from harness.amqp0_9_1.wire.compiled import attribute
+from harness.amqp0_9_1.client.transcript import Passage
+from harness.amqp0_9_1.wire.compiled import Method, attribute
 from harness.amqp0_9_1.wire.vocabulary import (
     ACCESS_REFUSED,
+    CODEC,
     INTERNAL_ERROR,
     INVALID_PATH,
     NOT_ALLOWED,
@@ -22,7 +24,8 @@ from harness.amqp0_9_1.wire.vocabulary import (
     Channel,
     Connection,
 )
-from harness.play.context import Sighting
+from harness.play.watching import Found, Gaps, State, came, went
+from harness.wire.journal import Direction
 from scenarios.amqp0_9_1.connection.tune_ok import one_less, refuses_more_than_proposed
 from scenarios.amqp0_9_1.grammar.calls import AT_ONCE, Call, answers_to, kind, of, ready
 from scenarios.registry import broken_by, scenarios_for, watches_for
@@ -278,21 +281,50 @@ def says_it_wrongly(about: Subject) -> Interposer:
     return rewrites(kind(about), **broken)
 
 
-@watches_for(of("keeps"), during=occasion)
+class Kept(State):
+    """What the client has said itself in a field of a name, and what is wrong if it has not."""
+
+    def __init__(self, about: Subject) -> None:
+        self.field, self.broken = name(about), breaks(about)
+        self.said: list[Any] = []
+        self.wrong: list[tuple[Any, str]] = []
+        self.unsure = False
+
+    def end(self) -> Iterator[Found]:
+        """Who repeats a value of ours has not broken the rule; nothing is no repetition."""
+        for value, told in self.wrong:
+            if not value or not (self.unsure or value in self.said):
+                yield told
+
+    def missed(self, way: Direction) -> None:
+        """What we said may be repeated, and nobody knows it."""
+        self.unsure |= way is Direction.SENT
+
+
+def have_the_field(about: Subject) -> Iterator[type[Method]]:
+    """The methods that have a field of that name."""
+    return (method for method in CODEC.methods.values() if name(about) in method.names)
+
+
+@watches_for(
+    of("keeps"),
+    during=occasion,
+    looks_at=lambda about: came(kind(about)) + went(*have_the_field(about)),
+    needs=lambda about: came(kind(about)),
+    start=lambda about: partial(Kept, about),
+    gap=Gaps.TOLD,
+)
 @broken_by("breaks it", says_it_wrongly)
-def server_keeps_the_assert(transcript: Iterable[Passage], about: Subject) -> Iterator[Sighting]:
+def server_keeps_the_assert(kept: Kept, each: Passage, _: Subject) -> Found:
     """In every such method of the run the field is as the assert demands.
 
     A name that only repeats the client's own, which may break the assert on purpose, is left out.
     """
-    broken, field, sought = breaks(about), name(about), kind(about)
-    for at, method in methods_received(transcript):
-        if isinstance(method, sought):
-            wrong = broken(method)
-            if not (wrong and repeats_ours(getattr(method, field), field, transcript)):
-                yield Sighting(not wrong, f"{method.full_name} with {field} at {at:.4f} s")
-
-
-def repeats_ours(value: Any, field: str, transcript: Iterable[Passage]) -> bool:
-    """Whether the client has said this value in a field of that name; nothing is no repetition."""
-    return bool(value) and any(getattr(sent, field, None) == value for _, sent in methods_sent(transcript))
+    if each.direction is Direction.SENT:
+        kept.said.append(getattr(each.said, kept.field))
+        return None
+    if not kept.broken(each.said):
+        return True
+    told = f"{each.said.full_name} with {kept.field} at {each.at:.4f} s"
+    kept.wrong.append((getattr(each.said, kept.field), told))
+    return None

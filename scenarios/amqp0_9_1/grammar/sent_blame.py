@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
 
 from harness.amqp0_9_1.broken.deviations import rewrites
-from harness.amqp0_9_1.client.link import Passage, Unit, methods_received, readable
+from harness.amqp0_9_1.client.transcript import READ, Passage
 from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.frames import METHOD, OVERHEAD, Frame
 from harness.amqp0_9_1.wire.vocabulary import (
@@ -17,8 +16,9 @@ from harness.amqp0_9_1.wire.vocabulary import (
     Connection,
     Tx,
 )
-from harness.play.context import Sighting
+from harness.play.watching import Found, Gaps, State, came, went
 from harness.wire.journal import Direction
+from harness.wire.units import Garbage, Header
 from scenarios.amqp0_9_1.grammar.calls import kind
 from scenarios.amqp0_9_1.grammar.sent import carrying
 from scenarios.registry import broken_by, watches_for
@@ -29,7 +29,7 @@ Key = bytes | None
 NOTHING = bytes(4)
 
 
-class Unanswered:
+class Unanswered(State):
     """What was sent on each channel and has not been answered: only that can have caused an exception.
 
     Methods on a channel are processed in order (4.7), so an answer is one to all that was sent before. In a
@@ -41,12 +41,12 @@ class Unanswered:
         self._in_transaction: dict[int, list[Key]] = {}
         self._highest = 0
 
-    def went(self, unit: Unit) -> None:
+    def went(self, each: Passage) -> None:
         """Something was sent."""
+        unit, method = each.unit, each.said
         if not isinstance(unit, Frame):
             self._sent[0] += [unit.octets[OVERHEAD - 1 :][:4], None]
             return
-        method = readable(unit)
         sent = self._sent[unit.channel]
         if unit.type == METHOD:
             sent.append(unit.payload[:4])
@@ -82,6 +82,12 @@ class Unanswered:
         return isinstance(close, Channel.Close) and any(blamed in sent for sent in others)
 
 
+def channel_of(each: Passage) -> int:
+    """The channel of what is a frame."""
+    assert isinstance(each.unit, Frame)
+    return each.unit.channel
+
+
 METHODS = {method.key.to_bytes(4): method for method in CODEC.methods.values()}
 OF_THE_SERVER = CONNECTION_FORCED, INTERNAL_ERROR
 """What a server says of itself: no method of ours need have caused it."""
@@ -96,27 +102,33 @@ def answers(key: bytes, method: Method) -> bool:
     return method.spec.full_name in legal
 
 
-@watches_for(carrying("class-id", "method-id"), during=lambda _: "0-9-1/prose/2.3.6.error-level")
+@watches_for(
+    carrying("class-id", "method-id"),
+    during=lambda _: "0-9-1/prose/2.3.6.error-level",
+    looks_at=lambda _: came(READ) + went(Frame, Header, Garbage),
+    needs=lambda about: came(kind(about)),
+    start=lambda _: Unanswered,
+    gap=Gaps.STOPS,
+)
 @broken_by("blames what was not said", lambda about: rewrites(kind(about), class_id=90, method_id=20))
 @broken_by("blames nothing", lambda about: rewrites(kind(about), class_id=0, method_id=0))
 @broken_by("blames what it has answered", lambda about: rewrites(kind(about), class_id=10, method_id=40))
-def close_blames_what_can_have_caused_it(transcript: Iterable[Passage], about: Subject) -> Iterator[Sighting]:
+def close_blames_what_can_have_caused_it(unanswered: Unanswered, each: Passage, about: Subject) -> Found:
     """Every Close has class and method of something that was not answered yet.
 
     Zeros are legal where no method can be blamed: for frames without a readable one, or what is the server's.
     A Close that blames what another channel has said is not counted: it may have come on the wrong one.
     """
-    if not any(isinstance(method, kind(about)) for _, method in methods_received(transcript)):
-        return
-    unanswered = Unanswered()
-    for each in transcript:
-        if each.direction is Direction.SENT:
-            unanswered.went(each.unit)
-        elif isinstance(each.unit, Frame) and (method := readable(each.unit)) is not None:
-            if isinstance(method, Channel.Close | Connection.Close) and isinstance(method, kind(about)):
-                why = f"{method.reply_code}, class {method.class_id}, method {method.method_id}"
-                held = unanswered.explains(each.unit.channel, method)
-                if not held and unanswered.is_of_another(each.unit.channel, method):
-                    continue
-                yield Sighting(held, f"{method.full_name} {why} at {each.at:.4f} s")
-            unanswered.came(each.unit.channel, method)
+    if each.direction is Direction.SENT:
+        unanswered.went(each)
+        return None
+    found: Found = None
+    method, channel = each.said, channel_of(each)
+    if isinstance(each.said, kind(about)):
+        if unanswered.explains(channel, method):
+            found = True
+        elif not unanswered.is_of_another(channel, method):
+            why = f"{method.reply_code}, class {method.class_id}, method {method.method_id}"
+            found = f"{method.full_name} {why} at {each.at:.4f} s"
+    unanswered.came(channel, method)
+    return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -61,13 +60,13 @@ def test_a_deviation_may_depend_on_the_subject_or_not_exist(known: Checks) -> No
 
 
 def test_a_family_of_passive_rules_has_its_occasions(known: Checks) -> None:
-    @watches_for(SUBJECTS, during=lambda subject: f"0-9-1/{subject}")
-    def looks(transcript: list[int], subject: str) -> Iterator[str]:
+    @watches_for(SUBJECTS, looks_at=(), during=lambda subject: f"0-9-1/{subject}")
+    def looks(passages: list[int], subject: str) -> list[str]:
         """What it looks at."""
-        yield from (f"{subject} {each}" for each in transcript)
+        return [f"{subject} {each}" for each in passages]
 
     found = [each for rule in known.watches.values() for each in rule]
-    assert [(each.test, each.during, [str(seen) for seen in each.look([1])]) for each in found] == [
+    assert [(each.test, each.during, each.fold.step([1])) for each in found] == [
         ("0-9-1/a[looks]", "0-9-1/first", ["first 1"]),
         ("0-9-1/b[looks]", "0-9-1/second", ["second 1"]),
     ]

@@ -6,16 +6,18 @@ from collections.abc import Iterable
 
 import pytest
 
-from harness.amqp0_9_1.client.link import Unit
+from harness.amqp0_9_1.client.transcript import Transcript
 from harness.amqp0_9_1.wire.compiled import Method
-from harness.amqp0_9_1.wire.frames import HEARTBEAT, METHOD, PROTOCOL_HEADER, Frame, method_frame
+from harness.amqp0_9_1.wire.frames import HEARTBEAT, METHOD, PROTOCOL_HEADER, Frame, Unit, method_frame
 from harness.amqp0_9_1.wire.vocabulary import Basic, Channel, Connection, Queue
-from harness.play.link import Passage
+from harness.play.watching import Watching
 from harness.wire.journal import Direction
+from harness.wire.transcript import Passage
 from harness.wire.units import Header
 from scenarios.amqp0_9_1.prose.chapters_1_2.s2_2_4_connection import server_takes_its_steps_in_order
 from scenarios.amqp0_9_1.prose.chapters_1_2.s2_3_3_negotiation import tune_comes_once
 from scenarios.amqp0_9_1.prose.chapters_1_2.s2_3_5_frames import method_frame_holds_one_method
+from scenarios.registry import checks
 
 HELLO = Header(PROTOCOL_HEADER)
 START, START_OK = Connection.Start(), Connection.StartOk()
@@ -33,21 +35,27 @@ OURS = (
 Said = Method | Header | Frame
 
 
-def dialogue(said: Iterable[Said]) -> list[Passage[Unit]]:
+def dialogue(said: Iterable[Said]) -> Transcript:
     """What was said, in its order; who said it follows from what it is."""
-    return [
+    return Transcript(
         Passage(
             float(at),
             Direction.SENT if isinstance(each, OURS) else Direction.RECEIVED,
             each if isinstance(each, Header | Frame) else method_frame(0, each),
         )
         for at, each in enumerate(said)
-    ]
+    )
 
 
-def held(watch: object, said: Iterable[Said]) -> list[bool]:
-    assert callable(watch)
-    return [each.held for each in watch(dialogue(said))]
+def looked(step: object, transcript: Transcript) -> list[bool]:
+    """Whether the rule held on each occasion that a watch saw; the held ones come first."""
+    (fold,) = [each.fold for found in checks().watches.values() for each in found if each.fold.step is step]
+    tallies = [tally for _, tally in Watching([("the rule", fold)]).look(transcript)]
+    return [held for each in tallies for held in [True] * each.held + [False] * len(each.broken)]
+
+
+def held(step: object, said: Iterable[Said]) -> list[bool]:
+    return looked(step, dialogue(said))
 
 
 @pytest.mark.parametrize(
@@ -107,11 +115,11 @@ def test_limits_are_told_once_and_first(said: Iterable[Said], expected: list[boo
 
 def frames(*sent_and_come: tuple[bool, int, bytes]) -> list[bool]:
     """What is made of method frames, ours (True) and the server's, each on a channel and with a payload."""
-    passages: list[Passage[Unit]] = [Passage(0.0, Direction.SENT, HELLO)]
+    passages = [Passage[Unit](0.0, Direction.SENT, HELLO)]
     for ours, channel, payload in sent_and_come:
         direction = Direction.SENT if ours else Direction.RECEIVED
         passages.append(Passage(0.0, direction, Frame(METHOD, channel, payload)))
-    return [each.held for each in method_frame_holds_one_method(passages)]
+    return looked(method_frame_holds_one_method, Transcript(passages))
 
 
 CONFIRM, ANSWER, OWN = b"\x00\x55\x00\x0a\x00", b"\x00\x55\x00\x0b", b"\xf0\x00\x00\x01"

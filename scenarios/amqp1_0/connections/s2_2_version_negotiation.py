@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
+from itertools import repeat
 
 from harness.amqp1_0.broken.deviations import (
     changes,
@@ -23,7 +24,6 @@ from harness.amqp1_0.broken.faults import (
 )
 from harness.amqp1_0.client.connection import AmqpConnection
 from harness.amqp1_0.client.container import Container
-from harness.amqp1_0.client.link import Passage
 from harness.amqp1_0.client.outcomes import (
     header,
     header_name,
@@ -32,6 +32,7 @@ from harness.amqp1_0.client.outcomes import (
     stream_ended,
     the_very_header,
 )
+from harness.amqp1_0.client.transcript import Passage
 from harness.amqp1_0.peer.events import ConnectionState, Entered, Waited
 from harness.amqp1_0.peer.tables.connection import close_socket
 from harness.amqp1_0.peer.turn import Reply, Turn
@@ -45,8 +46,8 @@ from harness.amqp1_0.wire.frames import (
     empty_frame,
 )
 from harness.amqp1_0.wire.performatives import Open, SaslMechanisms
-from harness.play.context import Sighting
 from harness.play.expect import Inconclusive
+from harness.play.watching import Enough, Found, Gaps, State, Tally, came, went
 from harness.wire.journal import Direction
 from harness.wire.units import Garbage, Header
 from scenarios.registry import broken_by, scenario, watch
@@ -91,87 +92,117 @@ def is_newer(sent: Header) -> bool:
 # -- what the server sends -----------------------------------------------------------------------------
 
 
-def from_server(transcript: Iterable[Passage]) -> list[Passage]:
-    """The passages that came from the server."""
-    return [each for each in transcript if each.direction is Direction.RECEIVED]
+class Layers(State):
+    """What was found behind each header of the server's: it counts where we sent the same header.
+
+    Which of the two came first does not matter: a server may speak first.
+    """
+
+    def __init__(self) -> None:
+        self.asked: set[bytes] = set()
+        self.found: list[tuple[bytes, Tally]] = []
+        self.type: int | None = None
+
+    def look(self, each: Passage, fits: Callable[[Passage, int], Found]) -> None:
+        """Keep how a passage of the server's fits behind its header; another header begins a layer."""
+        unit = each.unit
+        if isinstance(unit, Header) and each.direction is Direction.SENT:
+            self.asked.add(unit.octets)
+            return
+        layer = LAYERS.get(unit.protocol_id) if isinstance(unit, Header) else self.type
+        if self.type is not None and layer == self.type:  # the header of this layer has come before
+            self.found[-1][1].add(fits(each, self.type))
+        if isinstance(unit, Header):
+            self.type = layer
+            self.found.append((unit.octets, Tally()))
+
+    def end(self) -> Iterator[Found]:
+        """What was found behind the headers that we have sent as well."""
+        for octets, tally in self.found:
+            if octets in self.asked:
+                yield from repeat(True, tally.held)
+                yield from tally.broken
 
 
-def layered(transcript: Iterable[Passage]) -> Iterator[tuple[Passage, int]]:
-    """What the server sent behind a header that we sent as well, with the type of frames that is due."""
-    asked: set[bytes] = set()
-    due: int | None = None
-    # Which of the two headers of a layer came first does not matter: a server may speak first.
-    passages = list(transcript)
-    for each in passages:
-        if each.direction is Direction.SENT and isinstance(each.unit, Header):
-            asked.add(each.unit.octets)
-    for each in from_server(passages):
-        if isinstance(each.unit, Header):
-            if due is not None and LAYERS.get(each.unit.protocol_id) == due:
-                yield each, due  # the header of this layer has come before
-            due = LAYERS.get(each.unit.protocol_id) if each.unit.octets in asked else None
-        elif due is not None:
-            yield each, due
-
-
-@watch("1-0/2.2.header-first", during="1-0/2.2.supported-version-proceeds")
+@watch(
+    "1-0/2.2.header-first",
+    during="1-0/2.2.supported-version-proceeds",
+    looks_at=came(Header, Frame, Garbage),
+    start=State,
+    gap=Gaps.STOPS,
+)
 @broken_by("sends no header", offers_header(b""))
 @broken_by("sends an empty frame before its header", offers_header(empty_frame().encode() + PROTOCOL_HEADER))
-def header_comes_first(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def header_comes_first(_: State, each: Passage) -> Enough:
     """The first that the server sends on a connection is a protocol header."""
-    for first in from_server(transcript)[:1]:
-        is_header = isinstance(first.unit, Header)
-        yield Sighting(is_header, f"first comes {_named(first)} at {first.at:.4f} s")
+    unit = each.unit
+    return Enough(isinstance(unit, Header) or f"first comes {type(unit).__name__.lower()} at {each.at:.4f} s")
 
 
-def _named(passage: Passage) -> str:
-    unit = passage.unit
-    return header_name(unit) if isinstance(unit, Header) else type(unit).__name__.lower()
+class Headers(State):
+    """The headers that we have sent, and the server's as long as nothing has come behind it."""
+
+    def __init__(self) -> None:
+        self.asked: set[bytes] = set()
+        self.last: Header | None = None
+        self.begun = False
 
 
-@watch("1-0/2.2.header-layout", during="1-0/2.2.unsupported-version-answered")
+@watch(
+    "1-0/2.2.header-layout",
+    during="1-0/2.2.unsupported-version-answered",
+    looks_at=came(Header, Frame, Garbage) + went(Header),
+    start=Headers,
+    gap=Gaps.STOPS,
+)
 @broken_by("writes the name in lower case", offers_header(b"amqp\x00\x01\x00\x00"))
 @broken_by("accepts the version that does not exist", replies(ANOTHER, Header(NEWER)))
 @broken_by("proceeds with SASL behind the header of AMQP", offers_header(PROTOCOL_HEADER, opens_sasl))
 @broken_by("proceeds behind another revision", offers_header(OTHER_REVISION, opens_amqp))
 @broken_by("proceeds behind an id that nobody defines", offers_header(NO_SUCH_ID, opens_amqp))
-def headers_have_their_form(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def headers_have_their_form(headers: Headers, each: Passage) -> Found:
     """What comes in place of a header is one, and equal to ours only if it is of 1.0.0; then it proceeds."""
-    asked: set[bytes] = set()
-    last: Header | None = None
-    passages = list(transcript)
-    first = from_server(passages)[:1]
-    for each in passages:
-        unit = each.unit
-        if each.direction is Direction.SENT:
-            asked |= {unit.octets} if isinstance(unit, Header) else set()
-        elif isinstance(unit, Header):
-            exists = unit.octets not in asked or unit.version == VERSION
-            yield Sighting(exists, f"{header_name(unit)} {'' if exists else 'accepted '}at {each.at:.4f} s")
-            # A header sent before ours accepts nothing yet.
-            last = unit if asked else None
-        elif each in first and isinstance(unit, Garbage):
-            yield Sighting(False, f"what comes first is no header of eight octets, at {each.at:.4f} s")
-        elif last is not None:
-            fits = last.octets in asked
-            yield Sighting(fits, f"it proceeds after {header_name(last)}, not ours, at {each.at:.4f} s")
-            last = None
+    unit, asked = each.unit, headers.asked
+    if each.direction is Direction.SENT:
+        asked |= {unit.octets} if isinstance(unit, Header) else set()
+        return None
+    first, headers.begun = not headers.begun, True
+    if isinstance(unit, Header):
+        # A header sent before ours accepts nothing yet.
+        headers.last = unit if asked else None
+        exists = unit.octets not in asked or unit.version == VERSION
+        return exists or f"{header_name(unit)} accepted at {each.at:.4f} s"
+    if first and isinstance(unit, Garbage):
+        return f"what comes first is no header of eight octets, at {each.at:.4f} s"
+    if headers.last is None:
+        return None
+    last, headers.last = headers.last, None
+    return last.octets in asked or f"it proceeds after {header_name(last)}, not ours, at {each.at:.4f} s"
 
 
-@watch("1-0/2.2.data-matches-header", during="1-0/2.4.2.pipelining-indistinguishable")
+@watch(
+    "1-0/2.2.data-matches-header",
+    during="1-0/2.4.2.pipelining-indistinguishable",
+    looks_at=came(Header, Frame, Garbage) + went(Header),
+    start=Layers,
+    gap=Gaps.STOPS,
+)
 @broken_by("sends text behind the header", replaces(Open, b"HTTP/1.1 400 Bad Request\r\n"))
 @broken_by("sends its open as a SASL frame", replaces(Open, Frame(SASL, 0, Open("peer").encode())))
 @broken_by("sends its header twice", offers_header(2 * PROTOCOL_HEADER, opens_amqp))
-def data_is_of_the_version_of_the_header(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def data_is_of_the_version_of_the_header(layers: Layers, each: Passage) -> Found:
     """Behind equal headers come whole frames only: AMQP frames behind id 0, SASL frames behind id 3."""
-    for each, due in layered(transcript):
-        fits = isinstance(each.unit, Frame) and each.unit.type == due
-        yield Sighting(fits, f"{_told(each)} where frames of type {due} are due, at {each.at:.4f} s")
+    layers.look(each, whole_frame_of_type)
+    return None
 
 
-def _told(passage: Passage) -> str:
-    unit = passage.unit
-    return f"a frame of type {unit.type}" if isinstance(unit, Frame) else "what is no whole frame"
+def whole_frame_of_type(each: Passage, due: int) -> Found:
+    """Whether a whole frame of the type that is due stands there."""
+    unit = each.unit
+    if isinstance(unit, Frame) and unit.type == due:
+        return True
+    told = f"a frame of type {unit.type}" if isinstance(unit, Frame) else "what is no whole frame"
+    return f"{told} where frames of type {due} are due, at {each.at:.4f} s"
 
 
 # -- headers that differ -------------------------------------------------------------------------------
@@ -333,7 +364,7 @@ def the_offer(container: Container) -> Header:
     connection = container.socket()
     connection.send(NEWER)
     connection.until_end()
-    offers = [each.unit for each in from_server(connection.link.transcript)]
+    offers = [*connection.link.received()]
     if not offers or not isinstance(offers[0], Header):
         raise Inconclusive("no header comes, which 1-0/2.2.unsupported-version-answered judges")
     if offers[0].version != VERSION:

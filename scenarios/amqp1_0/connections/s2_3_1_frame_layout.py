@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 
 from harness.amqp1_0.broken.deviations import (
     changes,
@@ -22,18 +22,19 @@ from harness.amqp1_0.broken.deviations import (
 from harness.amqp1_0.broken.faults import body_behind_header, extended_first, obey_frame
 from harness.amqp1_0.client.connection import AmqpConnection
 from harness.amqp1_0.client.container import Container
-from harness.amqp1_0.client.link import Passage, Said
+from harness.amqp1_0.client.link import Said
 from harness.amqp1_0.client.outcomes import Refusal, closed, goes_on, refused, silence, stream_ended
 from harness.amqp1_0.client.session import the_begin
-from harness.amqp1_0.wire.composites import Composite
-from harness.amqp1_0.wire.decoding import decode
+from harness.amqp1_0.client.transcript import EMPTY, UNREAD, Passage
+from harness.amqp1_0.wire.composites import CLASSES, Composite
+from harness.amqp1_0.wire.definitions import has_a_value
 from harness.amqp1_0.wire.encoding import encode
 from harness.amqp1_0.wire.frames import AMQP, SASL, WORD, Frame, RawFrame, empty_frame
 from harness.amqp1_0.wire.performatives import AmqpError, Begin, Close, Open, SaslMechanisms
 from harness.amqp1_0.wire.types import Ulong
-from harness.play.context import Sighting
-from harness.wire.units import DecodeError, Garbage, Header
-from scenarios.amqp1_0.connections.s2_2_version_negotiation import from_server, layered
+from harness.play.watching import Found, Gaps, came, went
+from harness.wire.units import Garbage, Header
+from scenarios.amqp1_0.connections.s2_2_version_negotiation import Layers
 from scenarios.registry import broken_by, scenario, watch
 
 MALFORMED = "frame: refuses a header that cannot be"
@@ -57,26 +58,22 @@ def answered_alike(connection: AmqpConnection, *said: Said) -> None:
 # -- size ----------------------------------------------------------------------------------------------
 
 
-@watch("1-0/2.3.1.size-covers-frame", during="1-0/2.4.2.pipelining-indistinguishable")
+@watch(
+    "1-0/2.3.1.size-covers-frame",
+    during="1-0/2.4.2.pipelining-indistinguishable",
+    looks_at=came(Garbage, UNREAD),
+    counts=came(EMPTY, *CLASSES.values()),
+)
 @broken_by("counts the header alone and half of the body", misframes(Open, size=12))
 @broken_by("leaves the size at zero", misframes(Open, size=0))
 @broken_by("has a data offset of one word", misframes(Open, doff=1))
 @broken_by("has a data offset beyond its open", misframes(Open, doff=255))
-def every_size_covers_its_frame(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def every_size_covers_its_frame(each: Passage) -> Found:
     """From size to size the server's stream divides into frames with a valid header and a whole body."""
-    for each in from_server(transcript):
-        if not isinstance(each.unit, Header):
-            yield Sighting(_is_whole(each.unit), f"no whole frame at {each.at:.4f} s")
-
-
-def _is_whole(unit: Frame | Garbage) -> bool:
-    if isinstance(unit, Garbage):
-        return False
-    try:
-        # A type that nobody defines is another rule's matter, and so is what the value means.
-        return unit.type not in (AMQP, SASL) or not unit.body or bool(decode(unit.body))
-    except DecodeError:
-        return False
+    unit = each.unit
+    # A type that nobody defines is another rule's matter, and so is what the value means.
+    whole = isinstance(unit, Frame) and (unit.type not in (AMQP, SASL) or has_a_value(unit))
+    return whole or f"no whole frame at {each.at:.4f} s"
 
 
 @scenario("1-0/2.3.1.size-too-small")
@@ -156,19 +153,29 @@ def an_offset_beyond_the_frame_is_not_passed_over(container: Container) -> None:
 # -- type ----------------------------------------------------------------------------------------------
 
 
-@watch("1-0/2.3.1.type-names-layer", during="1-0/2.2.supported-version-proceeds")
+@watch(
+    "1-0/2.3.1.type-names-layer",
+    during="1-0/2.2.supported-version-proceeds",
+    looks_at=came(Header, Frame) + went(Header),
+    start=Layers,
+    gap=Gaps.STOPS,
+)
 @broken_by("sends its open as a SASL frame", reframes(Open, type=SASL))
 @broken_by("offers mechanisms in an AMQP frame", reframes(SaslMechanisms, type=AMQP))
 @broken_by("sends frames of a type that nobody defines", reframes(Open, type=2))
 @broken_by("begins with a frame of an unknown type", precedes(Open, Frame(7, 0, b"?")))
 @broken_by("has frames of an unknown type behind its open", follows(Open, Frame(7, 0, b"?")))
-def every_type_is_that_of_its_layer(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def every_type_is_that_of_its_layer(layers: Layers, each: Passage) -> Found:
     """Behind the header of AMQP the server sends frames of type 0, behind that of SASL of type 1."""
-    for each, due in layered(transcript):
-        if isinstance(each.unit, Frame):
-            yield Sighting(
-                each.unit.type == due, f"type {each.unit.type} where {due} is due, at {each.at:.4f} s"
-            )
+    layers.look(each, type_that_is_due)
+    return None
+
+
+def type_that_is_due(each: Passage, due: int) -> Found:
+    """Whether a frame is of the type that is due there."""
+    if not isinstance(each.unit, Frame):
+        return None
+    return each.unit.type == due or f"type {each.unit.type} where {due} is due, at {each.at:.4f} s"
 
 
 def is_of_type(number: int, kind: type[Composite]) -> Callable[[Frame], bool]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 from harness.amqp1_0.broken.deviations import (
@@ -21,15 +20,15 @@ from harness.amqp1_0.broken.deviations import (
 )
 from harness.amqp1_0.broken.faults import extended_first, spells, swapped_channel
 from harness.amqp1_0.client.container import Container
-from harness.amqp1_0.client.link import Passage, performative_of
 from harness.amqp1_0.client.outcomes import Refusal, begun, closed, goes_on, refused, stream_ended
 from harness.amqp1_0.client.session import the_begin
+from harness.amqp1_0.client.transcript import OF_AMQP, UNREAD, Passage, performative_of
+from harness.amqp1_0.wire.composites import CLASSES
 from harness.amqp1_0.wire.encoding import encode
 from harness.amqp1_0.wire.frames import AMQP, Frame
 from harness.amqp1_0.wire.performatives import AmqpError, Begin, Close, Open
 from harness.amqp1_0.wire.types import As, Described, Symbol, Ulong
-from harness.play.context import Sighting
-from scenarios.amqp1_0.connections.s2_2_version_negotiation import from_server
+from harness.play.watching import Found, came
 from scenarios.amqp1_0.connections.s2_3_1_frame_layout import answered_alike
 from scenarios.registry import broken_by, scenario, watch
 
@@ -72,7 +71,12 @@ def no_performative(_: Any) -> Described:
     return Described(UNDEFINED[0], ())
 
 
-@watch("1-0/2.3.2.performative-defined", during="1-0/2.4.1.open-answered")
+@watch(
+    "1-0/2.3.2.performative-defined",
+    during="1-0/2.4.1.open-answered",
+    looks_at=came(UNREAD, on=OF_AMQP),
+    counts=came(*CLASSES.values(), on=OF_AMQP),
+)
 @broken_by("sends a performative of its own", respells(Open, no_performative))
 @broken_by("sends a list without a descriptor", spells(Open, lambda said: encode(said.elements())))
 @broken_by("sends a null", replaces(Open, Frame(AMQP, 0, encode(None))))
@@ -80,12 +84,9 @@ def no_performative(_: Any) -> Described:
     "has one of its own before its open", precedes(Open, Frame(AMQP, 0, encode(no_performative(None))))
 )
 @broken_by("has one of its own behind its open", follows(Open, Frame(AMQP, 0, encode(no_performative(None)))))
-def every_body_begins_with_a_performative(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def every_body_begins_with_a_performative(each: Passage) -> Found:
     """Every AMQP frame of the server that is not empty begins with a performative of section 2.7."""
-    for each in from_server(transcript):
-        if isinstance(each.unit, Frame) and each.unit.type == AMQP and each.unit.body:
-            defined = performative_of(each.unit) is not None
-            yield Sighting(defined, f"a body that begins with no performative at {each.at:.4f} s")
+    return f"a body that begins with no performative at {each.at:.4f} s"
 
 
 @scenario("1-0/2.3.2.undefined-performative-refused")

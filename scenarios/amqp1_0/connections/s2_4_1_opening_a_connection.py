@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from harness.amqp1_0.broken.deviations import (
     drops,
@@ -17,16 +16,15 @@ from harness.amqp1_0.broken.deviations import (
 )
 from harness.amqp1_0.broken.faults import EMPTY_FRAME_BEFORE_OPEN, does, places, together
 from harness.amqp1_0.client.container import Container
-from harness.amqp1_0.client.link import Passage, performative_of
 from harness.amqp1_0.client.outcomes import Refusal, refused
+from harness.amqp1_0.client.transcript import OF_AMQP, Framed, Passage, performative_of
 from harness.amqp1_0.peer.events import ConnectionState, Entered
-from harness.amqp1_0.wire.frames import AMQP, MIN_MAX_FRAME_SIZE, Frame, empty_frame
+from harness.amqp1_0.wire.frames import AMQP, FRAME_HEADER, MIN_MAX_FRAME_SIZE, Frame, empty_frame
 from harness.amqp1_0.wire.performatives import Begin, Close, Open
-from harness.play.context import Sighting
 from harness.play.expect import Inconclusive
+from harness.play.watching import Enough, Found, Gaps, State, came, went
 from harness.wire.journal import Direction
 from harness.wire.units import Garbage
-from scenarios.amqp1_0.connections.s2_2_version_negotiation import from_server
 from scenarios.registry import broken_by, scenario, watch
 
 LARGE = Open("x" * MIN_MAX_FRAME_SIZE)
@@ -35,19 +33,12 @@ LARGE = Open("x" * MIN_MAX_FRAME_SIZE)
 
 def size(frame: Frame) -> int:
     """Octets of a frame."""
-    return len(frame.encode())
-
-
-def amqp_frames(transcript: Iterable[Passage]) -> Iterator[tuple[float, Frame]]:
-    """The AMQP frames of the server, with their time in seconds."""
-    for each in from_server(transcript):
-        if isinstance(each.unit, Frame) and each.unit.type == AMQP:
-            yield each.at, each.unit
+    return FRAME_HEADER + len(frame.extended) + len(frame.body)
 
 
 def is_open(frame: object) -> bool:
     """Whether a unit on the wire carries an open."""
-    return isinstance(frame, Frame) and isinstance(performative_of(frame), Open)
+    return isinstance(performative_of(frame), Open)
 
 
 # -- the exchange --------------------------------------------------------------------------------------
@@ -72,54 +63,71 @@ def the_servers_open_fits_into_the_smallest_frame(container: Container) -> None:
     connection.listen(container.context.patience.quiet)
     connection.send(connection.the_open(max_frame_size=MIN_MAX_FRAME_SIZE, channel_max=0))
     connection.expect(Open)
-    opens = [size(frame) for _, frame in amqp_frames(connection.link.transcript) if is_open(frame)]
+    opens = [size(each) for each in connection.link.received() if isinstance(each, Frame) and is_open(each)]
     if not opens:
         raise Inconclusive("the open came in a frame that is none of AMQP")
     connection.judge("an open of at most 512 octets", "a larger open", opens[0] <= MIN_MAX_FRAME_SIZE)
     connection.fence()
 
 
-@watch("1-0/2.4.1.channel-before-open", during="1-0/2.4.1.open-on-other-channel-refused")
+class Opened(State):
+    """Our open, once it has been sent."""
+
+    def __init__(self) -> None:
+        self.by: Open | None = None
+
+
+@watch(
+    "1-0/2.4.1.channel-before-open",
+    during="1-0/2.4.1.open-on-other-channel-refused",
+    looks_at=came(OF_AMQP) + went(Open),
+    start=Opened,
+    gap=Gaps.STOPS,
+)
 @broken_by("opens on channel 1", reframes(Open, channel=1))
 @broken_by("uses channel 1 before it opens", together(EMPTY_FRAME_BEFORE_OPEN, places(Frame, 1)))
-def channel_zero_alone_is_used_before_the_opens(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def channel_zero_alone_is_used_before_the_opens(opened: Opened, each: Framed) -> Found:
     """What the server sends before our open was sent, and its open itself, is on channel 0."""
-    opened = False
-    for each in transcript:
-        unit = each.unit
-        if each.direction is Direction.SENT:
-            opened |= is_open(unit)
-        elif isinstance(unit, Frame) and unit.type == AMQP and (not opened or is_open(unit)):
-            yield Sighting(not unit.channel, f"channel {unit.channel} at {each.at:.4f} s")
+    if each.direction is Direction.SENT:
+        opened.by = each.said
+    elif opened.by is None or isinstance(each.said, Open):
+        return not each.unit.channel or f"channel {each.unit.channel} at {each.at:.4f} s"
+    return None
 
 
-@watch("1-0/2.4.1.open-first", during="1-0/2.4.7.only-open-is-first")
+@watch(
+    "1-0/2.4.1.open-first",
+    during="1-0/2.4.7.only-open-is-first",
+    looks_at=came(Frame, Garbage),
+    start=State,
+    gap=Gaps.STOPS,
+)
 @broken_by("sends an empty frame before its open", precedes(Open, empty_frame()))
 @broken_by("refuses without an open", replaces(Open, Close()))
 @broken_by("closes before it opens", precedes(Open, Close()))
 @broken_by("sends an empty frame as soon as it may open", EMPTY_FRAME_BEFORE_OPEN)
-def the_servers_first_frame_is_an_open(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def the_servers_first_frame_is_an_open(_: State, each: Passage) -> Found | Enough:
     """The first AMQP frame of the server on a connection is an open.
 
     Where something came before it that is no frame of a layer, that may have been the open.
     """
-    for each in from_server(transcript):
-        unit = each.unit
-        if isinstance(unit, Frame) and unit.type == AMQP:
-            yield Sighting(is_open(unit), f"another frame than an open at {each.at:.4f} s")
-            return
-        if isinstance(unit, Garbage) or (isinstance(unit, Frame) and is_open(replace(unit, type=AMQP))):
-            return
+    unit = each.unit
+    if isinstance(unit, Frame) and unit.type == AMQP:
+        return Enough(isinstance(each.said, Open) or f"another frame than an open at {each.at:.4f} s")
+    may_be_one = not isinstance(unit, Frame) or is_open(Frame(AMQP, unit.channel, unit.body))
+    return Enough(None) if may_be_one else None
 
 
-@watch("1-0/2.4.1.open-on-channel-zero", during="1-0/2.4.1.open-on-other-channel-refused")
+@watch(
+    "1-0/2.4.1.open-on-channel-zero",
+    during="1-0/2.4.1.open-on-other-channel-refused",
+    looks_at=came(Open),
+)
 @broken_by("opens on the channel it likes", reframes(Open, channel=7))
 @broken_by("opens on channel 1", places(Open, 1))
-def every_open_is_on_channel_zero(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def every_open_is_on_channel_zero(each: Framed) -> Found:
     """Every open that the server sends is on channel 0."""
-    for at, frame in amqp_frames(transcript):
-        if is_open(frame):
-            yield Sighting(not frame.channel, f"an open on channel {frame.channel} at {at:.4f} s")
+    return not each.unit.channel or f"an open on channel {each.unit.channel} at {each.at:.4f} s"
 
 
 @scenario("1-0/2.4.1.open-on-other-channel-refused")
@@ -136,28 +144,30 @@ def an_open_on_another_channel_is_refused(container: Container) -> None:
 # -- limits --------------------------------------------------------------------------------------------
 
 
-@watch("1-0/2.4.1.within-limits", during="1-0/2.7.1.channel-max-respected")
+@watch(
+    "1-0/2.4.1.within-limits",
+    during="1-0/2.7.1.channel-max-respected",
+    looks_at=came(OF_AMQP) + went(Open),
+    start=Opened,
+    gap=Gaps.STOPS,
+)
 @broken_by("sends more octets than we take", rewrites(Open, container_id=LARGE.container_id))
 @broken_by("uses a channel that we do not have", reframes(Begin, channel=1))
-def the_server_keeps_within_our_limits(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def the_server_keeps_within_our_limits(opened: Opened, each: Framed) -> Iterable[Found] | None:
     """Behind our open no frame of the server is larger, or on a higher channel, than our open states."""
-    limits: Open | None = None
-    for each in transcript:
-        unit = each.unit
-        if each.direction is Direction.SENT:
-            said = performative_of(unit) if limits is None else None
-            limits = said if isinstance(said, Open) else limits
-        elif limits is not None and isinstance(unit, Frame) and unit.type == AMQP:
-            yield from _within(limits, each.at, unit)
+    if each.direction is Direction.SENT:
+        opened.by = each.said if opened.by is None else opened.by
+    elif opened.by is not None:
+        return _within(opened.by, each.at, each.unit)
+    return None
 
 
-def _within(limits: Open, at: float, frame: Frame) -> Iterator[Sighting]:
+def _within(limits: Open, at: float, frame: Frame) -> Iterator[Found]:
     largest, highest = limits.carried("max_frame_size"), limits.carried("channel_max")
     if isinstance(largest, int):
         # Who states less than every peer has to take is judged by what every peer takes.
         fits = size(frame) <= max(largest, MIN_MAX_FRAME_SIZE)
-        yield Sighting(fits, f"a frame of {size(frame)} octets, our limit is {largest}, at {at:.4f} s")
+        yield fits or f"a frame of {size(frame)} octets, our limit is {largest}, at {at:.4f} s"
     if isinstance(highest, int):
-        yield Sighting(
-            frame.channel <= highest, f"channel {frame.channel}, our limit is {highest}, at {at:.4f} s"
-        )
+        fits = frame.channel <= highest
+        yield fits or f"channel {frame.channel}, our limit is {highest}, at {at:.4f} s"

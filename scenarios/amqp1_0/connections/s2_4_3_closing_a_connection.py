@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from itertools import product
 
 from harness.amqp1_0.broken.deviations import (
@@ -34,7 +35,7 @@ from harness.amqp1_0.broken.faults import (
 from harness.amqp1_0.broken.faults import end_stream as end_at_once
 from harness.amqp1_0.client.connection import AmqpConnection
 from harness.amqp1_0.client.container import Container
-from harness.amqp1_0.client.link import CONNECTION, Passage, performative_of
+from harness.amqp1_0.client.link import CONNECTION
 from harness.amqp1_0.client.outcomes import (
     Received,
     answered,
@@ -44,15 +45,17 @@ from harness.amqp1_0.client.outcomes import (
     silence,
     stream_ended,
 )
+from harness.amqp1_0.client.transcript import Framed, Passage
 from harness.amqp1_0.peer.events import ConnectionState, Entered, Malformed, SendingClose
 from harness.amqp1_0.peer.tables.connection import end_stream
 from harness.amqp1_0.peer.turn import Turn
 from harness.amqp1_0.wire.frames import AMQP, Frame, RawFrame, empty_frame
 from harness.amqp1_0.wire.performatives import AmqpError, Close, ConnectionError_, End, Error, Open
 from harness.peers.rows import always
-from harness.play.context import Sighting
 from harness.play.expect import Inconclusive, Outcome
+from harness.play.watching import Enough, Found, Gaps, State, came, went
 from harness.wire.journal import Direction
+from harness.wire.units import Garbage, Header
 from scenarios.registry import broken_by, scenario, watch
 
 UNDEFINED = Frame(AMQP, 0, b"\x00\x53\x99\x45")
@@ -148,18 +151,21 @@ def a_malformed_frame_is_answered_by_a_close(container: Container) -> None:
     ends_by_a_close(container, MALFORMED)
 
 
-@watch("1-0/2.4.3.close-carries-reason", during="1-0/2.4.3.close-before-closing")
+@watch(
+    "1-0/2.4.3.close-carries-reason",
+    during="1-0/2.4.3.close-before-closing",
+    looks_at=came(Close) + went(Close),
+    start=State,
+    gap=Gaps.STOPS,
+)
 @broken_by("closes without a reason", rewrites(Close, error=None))
 @broken_by("never says why", says(Close, error=None))
-def a_close_of_its_own_accord_says_why(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def a_close_of_its_own_accord_says_why(_: State, each: Passage) -> Enough:
     """Every close that came before ours was sent carries an error."""
-    for each in transcript:
-        close = performative_of(each.unit)
-        if isinstance(close, Close):
-            if each.direction is Direction.RECEIVED:
-                held = isinstance(close.carried("error"), Error)
-                yield Sighting(held, f"a close {'with' if held else 'without'} error at {each.at:.4f} s")
-            return
+    if each.direction is Direction.SENT:
+        return Enough(None)
+    held = isinstance(each.said.carried("error"), Error)
+    return Enough(held or f"a close without error at {each.at:.4f} s")
 
 
 @scenario("1-0/2.4.3.close-answered")
@@ -216,18 +222,49 @@ def a_close_is_answered_while_links_are_attached(container: Container) -> None:
     closes(connection)
 
 
-@watch("1-0/2.4.3.close-is-last", during="1-0/2.4.4.simultaneous-close")
+class BehindClose(State):
+    """When the server's close came, and how much of what is looked for has come behind it."""
+
+    def __init__(self, told: str) -> None:
+        self.at: float | None = None
+        self.behind = 0
+        self.told = told
+        self.unsure = False
+
+    def look(self, each: Passage, counts: bool) -> None:
+        """Take note of what came, and of whether it counts where it came behind the close."""
+        if self.at is not None:
+            self.behind += counts
+        elif isinstance(each.said, Close):
+            self.at = each.at
+
+    def end(self) -> Iterator[Found]:
+        """Whether nothing of it came behind the close."""
+        if self.behind:
+            yield self.told.format(self.behind, self.at)
+        elif self.at is not None and not self.unsure:
+            yield True
+
+    def missed(self, _: Direction) -> None:
+        """What came behind the close is not known as a whole."""
+        self.unsure = self.at is not None
+
+
+@watch(
+    "1-0/2.4.3.close-is-last",
+    during="1-0/2.4.4.simultaneous-close",
+    looks_at=came(Frame, Header, Garbage),
+    needs=came(Close),
+    start=partial(BehindClose, "{} more behind the close at {:.4f} s"),
+    gap=Gaps.TOLD,
+)
 @broken_by("sends an empty frame behind its close", follows(Close, empty_frame()))
 @broken_by("talks behind a close with an error", TALKS_BEHIND_ITS_CLOSE)
 @broken_by("sends text behind its close", ends_with(b"good-bye"))
-def nothing_follows_the_close(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def nothing_follows_the_close(close: BehindClose, each: Passage) -> Found:
     """On every connection that the server closed its close is the last it sent."""
-    came = [each for each in transcript if each.direction is Direction.RECEIVED]
-    for place, each in enumerate(came):
-        if isinstance(performative_of(each.unit), Close):
-            behind = came[place + 1 :]
-            yield Sighting(not behind, f"{len(behind)} more behind the close at {each.at:.4f} s")
-            return
+    close.look(each, True)
+    return None
 
 
 @scenario("1-0/2.4.3.close-is-last", slow=True)
@@ -324,15 +361,12 @@ def a_close_is_heard_on_every_channel(container: Container) -> None:
         connection.expect_of_all(expected)
 
 
-@watch("1-0/2.4.3.close-on-channel-zero", during="1-0/2.4.3.close-on-any-channel")
+@watch("1-0/2.4.3.close-on-channel-zero", during="1-0/2.4.3.close-on-any-channel", looks_at=came(Close))
 @broken_by("closes on channel 1", reframes(Close, channel=1))
 @broken_by("writes its closes on the highest channel", places(Close, 0xFFFF))
-def closes_come_on_channel_zero(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def closes_come_on_channel_zero(each: Framed) -> Found:
     """Every close of the server has come on channel 0."""
-    for each in transcript:
-        if each.direction is Direction.RECEIVED and isinstance(performative_of(each.unit), Close):
-            channel = getattr(each.unit, "channel", 0)
-            yield Sighting(channel == 0, f"a close on channel {channel} at {each.at:.4f} s")
+    return not each.unit.channel or f"a close on channel {each.unit.channel} at {each.at:.4f} s"
 
 
 def close_on_channel_zero() -> Outcome:

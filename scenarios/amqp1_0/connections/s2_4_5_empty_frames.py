@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
+from functools import partial
 
 from harness.amqp1_0.broken.deviations import (
     changes,
@@ -26,16 +27,17 @@ from harness.amqp1_0.broken.faults import (
 )
 from harness.amqp1_0.client.connection import AmqpConnection
 from harness.amqp1_0.client.container import Container
-from harness.amqp1_0.client.link import Passage, performative_of
 from harness.amqp1_0.client.session import the_begin
+from harness.amqp1_0.client.transcript import EMPTY, OF_AMQP, Framed, Passage
 from harness.amqp1_0.peer.events import ConnectionState, EmptyFrame
 from harness.amqp1_0.peer.refusals import refuse
 from harness.amqp1_0.wire.composites import Composite
-from harness.amqp1_0.wire.frames import AMQP, PROTOCOL_HEADER, Frame, empty_frame
+from harness.amqp1_0.wire.frames import PROTOCOL_HEADER, Frame, empty_frame
 from harness.amqp1_0.wire.performatives import Close, ConnectionError_, End, Error, Open
-from harness.play.context import Sighting
+from harness.play.watching import Enough, Found, Gaps, State, came, went
 from harness.wire.journal import Direction
 from harness.wire.units import Header
+from scenarios.amqp1_0.connections.s2_4_3_closing_a_connection import BehindClose
 from scenarios.registry import broken_by, scenario, watch
 
 MEANS_NOTHING = "empty frame: means nothing"
@@ -103,35 +105,38 @@ def life(
 # -- empty frames of the server ------------------------------------------------------------------------
 
 
-def is_empty_amqp(each: Passage) -> bool:
-    """The server sent an empty frame of type AMQP."""
-    received = each.direction is Direction.RECEIVED
-    return received and isinstance(each.unit, Frame) and each.unit.type == AMQP and is_empty(each.unit)
-
-
-def up_to(kind: type[Composite], direction: Direction, transcript: Iterable[Passage]) -> list[Passage] | None:
-    """What went over the wire before the first of this kind went this way; None where none did."""
-    before: list[Passage] = []
-    for each in transcript:
-        if each.direction is direction and isinstance(performative_of(each.unit), kind):
-            return before
-        before.append(each)
-    return None
-
-
-@watch("1-0/2.4.5.empty-frames-on-channel-zero", during="1-0/2.4.5.idle-timeouts-independent")
+@watch(
+    "1-0/2.4.5.empty-frames-on-channel-zero",
+    during="1-0/2.4.5.idle-timeouts-independent",
+    looks_at=came(EMPTY, on=OF_AMQP),
+)
 @broken_by("sends them on channel 1", moves_frames(is_empty, channel=1))
 @broken_by("writes them on the highest channel", places(Frame, 0xFFFF))
-def empty_frames_come_on_channel_zero(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def empty_frames_come_on_channel_zero(each: Framed) -> Found:
     """Every empty frame of the server has come on channel 0."""
-    for each in filter(is_empty_amqp, transcript):
-        channel = getattr(each.unit, "channel", 0)
-        yield Sighting(channel == 0, f"an empty frame on channel {channel} at {each.at:.4f} s")
+    channel = each.unit.channel
+    return not channel or f"an empty frame on channel {channel} at {each.at:.4f} s"
+
+
+class BeforeOpen(State):
+    """Whether the first open has gone, and what was found before it."""
+
+    def __init__(self) -> None:
+        self.opened = False
+        self.found: list[Found] = []
+
+    def end(self) -> list[Found]:
+        """What was found, where there was an open at all."""
+        return self.found if self.opened else []
 
 
 @watch(
     "1-0/2.4.5.empty-frames-before-open-on-channel-zero",
     during="1-0/2.4.3.close-answered",
+    looks_at=came(EMPTY, on=OF_AMQP) + went(Open),
+    needs=went(Open),
+    start=BeforeOpen,
+    gap=Gaps.STOPS,
     never="the server sends no empty frame before it has our open",
 )
 @broken_by(
@@ -141,33 +146,55 @@ def empty_frames_come_on_channel_zero(transcript: Iterable[Passage]) -> Iterator
     ),
 )
 @broken_by("begins with one on channel 7", together(EMPTY_FRAME_BEFORE_OPEN, places(Frame, 7)))
-def no_other_channel_before_our_open(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def no_other_channel_before_our_open(before: BeforeOpen, each: Framed) -> Found:
     """Every empty frame that came before our open was sent is on channel 0."""
-    for each in filter(is_empty_amqp, up_to(Open, Direction.SENT, transcript) or ()):
-        channel = getattr(each.unit, "channel", 0)
-        yield Sighting(not channel, f"an empty frame on channel {channel} before our open at {each.at:.4f} s")
+    if each.direction is Direction.SENT:
+        before.opened = True
+    elif not before.opened:
+        channel = each.unit.channel
+        told = f"an empty frame on channel {channel} before our open at {each.at:.4f} s"
+        before.found.append(not channel or told)
+    return None
 
 
-@watch("1-0/2.4.5.no-empty-frame-before-open", during="1-0/2.4.3.close-answered")
+class Early(State):
+    """How many empty frames came before the server's open."""
+
+    def __init__(self) -> None:
+        self.frames = 0
+
+
+@watch(
+    "1-0/2.4.5.no-empty-frame-before-open",
+    during="1-0/2.4.3.close-answered",
+    looks_at=came(Open) + came(EMPTY, on=OF_AMQP),
+    needs=came(Open),
+    start=Early,
+    gap=Gaps.STOPS,
+)
 @broken_by("begins with an empty frame", EMPTY_FRAME_BEFORE_OPEN)
 @broken_by("sends one before its open", precedes(Open, empty_frame()))
-def no_empty_frame_before_the_servers_open(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def no_empty_frame_before_the_servers_open(early: Early, each: Passage) -> Found | Enough:
     """What the server sent before its open: no empty frame."""
-    before = up_to(Open, Direction.RECEIVED, transcript)
-    if before is not None:
-        early = sum(map(is_empty_amqp, before))
-        yield Sighting(not early, f"{early} empty frames before the server's open")
+    if isinstance(each.said, Open):
+        return Enough(not early.frames or f"{early.frames} empty frames before the server's open")
+    early.frames += 1
+    return None
 
 
-@watch("1-0/2.4.5.no-empty-frame-after-close", during="1-0/2.4.3.close-is-last")
+@watch(
+    "1-0/2.4.5.no-empty-frame-after-close",
+    during="1-0/2.4.3.close-is-last",
+    looks_at=came(Close) + came(EMPTY, on=OF_AMQP),
+    needs=came(Close),
+    start=partial(BehindClose, "{} empty frames behind the server's close"),
+    gap=Gaps.TOLD,
+)
 @broken_by("sends one behind its close", follows(Close, empty_frame()))
 @broken_by("sends one behind a close with an error", TALKS_BEHIND_ITS_CLOSE)
 @broken_by("keeps a closed connection alive", KEEPS_A_CLOSED_CONNECTION_ALIVE)
 @broken_by("keeps alive what both have closed", KEEPS_ALIVE_WHAT_BOTH_HAVE_CLOSED)
-def no_empty_frame_behind_the_servers_close(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def no_empty_frame_behind_the_servers_close(close: BehindClose, each: Passage) -> Found:
     """What the server sent behind its close: no empty frame."""
-    passages = list(transcript)
-    before = up_to(Close, Direction.RECEIVED, passages)
-    if before is not None:
-        late = sum(map(is_empty_amqp, passages[len(before) :]))
-        yield Sighting(not late, f"{late} empty frames behind the server's close")
+    close.look(each, each.said is None)
+    return None

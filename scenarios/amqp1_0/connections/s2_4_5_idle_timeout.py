@@ -25,7 +25,6 @@ from harness.amqp1_0.broken.deviations import (
 from harness.amqp1_0.broken.faults import NEVER_GIVES_UP, does, says, together
 from harness.amqp1_0.client.connection import AmqpConnection
 from harness.amqp1_0.client.container import Container
-from harness.amqp1_0.client.link import performative_of
 from harness.amqp1_0.client.outcomes import (
     EmptyFrame,
     answered,
@@ -35,6 +34,7 @@ from harness.amqp1_0.client.outcomes import (
     stream_ended,
 )
 from harness.amqp1_0.client.session import WINDOW
+from harness.amqp1_0.client.transcript import performative_of
 from harness.amqp1_0.peer.events import ConnectionState, Entered, Silence, Waited
 from harness.amqp1_0.peer.turn import Turn
 from harness.amqp1_0.wire.frames import empty_frame

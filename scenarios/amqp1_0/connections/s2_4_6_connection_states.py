@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from itertools import islice
 
 from harness.amqp1_0.broken.deviations import answers, changes, drops, ends_by, follows, rejects, swaps
 from harness.amqp1_0.broken.faults import does, end_stream, open_again, permits, together
 from harness.amqp1_0.client.connection import AmqpConnection
 from harness.amqp1_0.client.container import Container
-from harness.amqp1_0.client.link import Passage, performatives
 from harness.amqp1_0.client.outcomes import (
     Refusal,
     answered,
@@ -22,6 +22,7 @@ from harness.amqp1_0.client.outcomes import (
     stream_ended,
 )
 from harness.amqp1_0.client.session import the_begin
+from harness.amqp1_0.client.transcript import Passage
 from harness.amqp1_0.peer import strategies
 from harness.amqp1_0.peer.events import (
     ConnectionState,
@@ -33,8 +34,8 @@ from harness.amqp1_0.peer.tables.connection import end_stream as half_close
 from harness.amqp1_0.wire.frames import PROTOCOL_HEADER, FrameReader, Unit, empty_frame
 from harness.amqp1_0.wire.performatives import AmqpError, Begin, Close, End, Open
 from harness.peers.rows import always
-from harness.play.context import Sighting
 from harness.play.link import Closed
+from harness.play.watching import Found, Gaps, State, came, went
 from harness.wire.journal import Direction
 from scenarios.amqp1_0.connections.s2_4_3_closing_a_connection import (
     MAY_CARRY_ONE,
@@ -91,21 +92,33 @@ def a_second_open_is_not_answered_by_an_open(container: Container) -> None:
     )
 
 
-@watch("1-0/2.4.6.open-sent-once", during="1-0/2.2.supported-version-proceeds")
+class Opens(State):
+    """How many opens we have sent, and how many have come."""
+
+    def __init__(self) -> None:
+        self.count = Counter[Direction]()
+
+    def end(self) -> Iterator[Found]:
+        """Whether one came, where we have sent no more."""
+        came = self.count[Direction.RECEIVED]
+        if came and self.count[Direction.SENT] <= 1:
+            yield came == 1 or f"{came} opens of the server"
+
+
+@watch(
+    "1-0/2.4.6.open-sent-once",
+    during="1-0/2.2.supported-version-proceeds",
+    looks_at=came(Open) + went(Open),
+    start=Opens,
+    gap=Gaps.STOPS,
+)
 @broken_by("opens twice", follows(Open, Open("again")))
 @broken_by("opens again behind its begin", follows(Begin, Open("again", max_frame_size=1024)))
 @broken_by("opens again for good measure", does(OPENED, Entered, always, open_again))
-def the_server_opens_once(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def the_server_opens_once(opens: Opens, each: Passage) -> Found:
     """On every connection on which we sent one open at most the server has sent no more than one."""
-    passages = list(transcript)
-    asked, came = (opens(passages, way) for way in (Direction.SENT, Direction.RECEIVED))
-    if came and asked <= 1:
-        yield Sighting(came == 1, f"{came} opens of the server")
-
-
-def opens(transcript: Iterable[Passage], way: Direction) -> int:
-    """How many opens went this way."""
-    return sum(isinstance(said, Open) for _, _, said in performatives(transcript, way))
+    opens.count[each.direction] += 1
+    return None
 
 
 # -- closed by us --------------------------------------------------------------------------------------

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
 from harness.amqp1_0.broken.deviations import forwards, ignores, rewrites
 from harness.amqp1_0.broken.faults import does, take_open
 from harness.amqp1_0.client.container import Container
-from harness.amqp1_0.client.link import Passage, performatives
 from harness.amqp1_0.client.outcomes import ENDINGS, answered, goes_on, stream_ended
+from harness.amqp1_0.client.transcript import Passage
 from harness.amqp1_0.peer.events import InvalidOpen
 from harness.amqp1_0.peer.tables.connection import BEFORE_OPEN
 from harness.amqp1_0.wire.composites import Composite
@@ -35,7 +35,7 @@ from harness.amqp1_0.wire.types import (
     Ushort,
 )
 from harness.peers.rows import always
-from harness.play.context import Sighting
+from harness.play.watching import Found, came
 from scenarios.amqp1_0.performatives.s2_7_1_open import carries, shuts_out, takes
 from scenarios.registry import broken_by, scenario, watch
 
@@ -65,18 +65,19 @@ def why_in_a_string(error: Error) -> Error:
 @watch(
     "1-0/2.8.13.fields-keys-are-symbols",
     during="1-0/2.8.15.decode-error",
+    looks_at=came(Open, *ENDINGS),
     never="no open of the server has properties, and no error an info",
 )
 @broken_by("has strings for keys of its properties", rewrites(Open, properties=Map([("product", "faulty")])))
 @broken_by("has a null among the keys", rewrites(Open, properties=Map([(KEY, "good"), (None, "bad")])))
 @broken_by("has strings for keys of an error", rewrites(Close, when=carries("error"), error=why_in_a_string))
-def every_key_is_a_symbol(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def every_key_is_a_symbol(each: Passage) -> Found:
     """In the properties of every open, and the info of every error of the run, all keys are symbols."""
-    for at, _, said in performatives(transcript):
-        if pairs := pairs_of(said):
-            good = all(type(key) is Symbol for key, _ in pairs)
-            seen = "symbols for keys" if good else "a key that is no symbol"
-            yield Sighting(good, f"{said.type_name} at {at:.4f} s: {seen}")
+    pairs = pairs_of(each.said)
+    if not pairs:
+        return None
+    good = all(type(key) is Symbol for key, _ in pairs)
+    return good or f"{each.said.type_name} at {each.at:.4f} s: a key that is no symbol"
 
 
 def has_another_key(opening: Open) -> bool:

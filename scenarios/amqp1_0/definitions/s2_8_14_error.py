@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from typing import Any, Final
 
 from harness.amqp1_0.broken.deviations import Interposer, rewrites
-from harness.amqp1_0.client.link import Passage, performatives
 from harness.amqp1_0.client.outcomes import ENDINGS
+from harness.amqp1_0.client.transcript import Passage
 from harness.amqp1_0.wire.composites import choices
 from harness.amqp1_0.wire.definitions import departures_of_error, is_error
 from harness.amqp1_0.wire.generated import GRAMMAR
 from harness.amqp1_0.wire.performatives import Close, Error
 from harness.amqp1_0.wire.types import As, Described, Map, Symbol, Ulong
-from harness.play.context import Sighting
+from harness.play.watching import Found, came
 from scenarios.amqp1_0.performatives.s2_7_1_open import carries
 from scenarios.registry import broken_by, watch
 from spec.readers.amqp1_0 import Restricted
@@ -34,29 +34,28 @@ def errs(by: Callable[[Error], Any]) -> Interposer:
     return rewrites(Close, when=carries("error"), error=by)
 
 
-@watch("1-0/2.8.14.error-well-formed", during="1-0/2.8.15.decode-error")
+@watch("1-0/2.8.14.error-well-formed", during="1-0/2.8.15.decode-error", looks_at=came(*ENDINGS))
 @broken_by("has no condition", errs(lambda error: error.replace(condition=None)))
 @broken_by("has a string for a condition", errs(lambda error: error.replace(condition=As(0xA1, "why"))))
 @broken_by("has a number for a description", errs(lambda error: error.replace(description=As(0x54, 1))))
 @broken_by("says more than an error holds", errs(lambda error: error.sent_as(unknown=("more",))))
 @broken_by("errs in a map", errs(lambda _: Described(Ulong(Error.spec.code), Map())))
-def every_error_is_as_defined(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def every_error_is_as_defined(each: Passage) -> Found:
     """Every error of the run is a list of a symbol, a string and a map, of which the symbol is there."""
-    for at, _, said in performatives(transcript):
-        if isinstance(said, ENDINGS) and is_error(said.error):
-            wrong = "; ".join(departures_of_error(said.error))
-            yield Sighting(not wrong, f"error of a {said.type_name} at {at:.4f} s: {wrong or 'as defined'}")
+    if not is_error(each.said.error):
+        return None
+    wrong = "; ".join(departures_of_error(each.said.error))
+    return not wrong or f"error of a {each.said.type_name} at {each.at:.4f} s: {wrong}"
 
 
-@watch("1-0/2.8.14.condition-known", during="1-0/2.8.15.decode-error")
+@watch("1-0/2.8.14.condition-known", during="1-0/2.8.15.decode-error", looks_at=came(Close))
 @broken_by("has a condition nobody knows", errs(lambda error: error.replace(condition="amqp:no-idea")))
 @broken_by("misspells a condition", errs(lambda error: error.replace(condition="amqp:framing-error")))
-def every_condition_is_listed_or_of_another_name(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def every_condition_is_listed_or_of_another_name(each: Passage) -> Found:
     """The condition of every close of the run is in section 2.8, or does not begin with amqp:."""
-    for at, _, said in performatives(transcript):
-        if isinstance(said, Close) and isinstance(said.error, Error):
-            condition = said.error.condition
-            if isinstance(condition, Symbol):
-                known = condition in LISTED or condition.startswith(OTHER_PARTS)
-                own = not condition.startswith("amqp:")
-                yield Sighting(known or own, f"close at {at:.4f} s: {condition[:80]!r}")
+    error = each.said.error
+    if not isinstance(error, Error) or not isinstance(condition := error.condition, Symbol):
+        return None
+    known = condition in LISTED or condition.startswith(OTHER_PARTS)
+    own = not condition.startswith("amqp:")
+    return known or own or f"close at {each.at:.4f} s: {condition[:80]!r}"

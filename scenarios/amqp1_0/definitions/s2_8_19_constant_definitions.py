@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import zip_longest
+from collections.abc import Iterator
 
 from harness.amqp1_0.broken.deviations import (
     Interposed,
@@ -14,15 +13,16 @@ from harness.amqp1_0.broken.deviations import (
     rewrites,
     swaps,
 )
-from harness.amqp1_0.client.container import Container
-from harness.amqp1_0.client.link import Passage, performatives
+from harness.amqp1_0.client.container import Container, hello_answer
 from harness.amqp1_0.client.outcomes import Refusal, goes_on, refused
+from harness.amqp1_0.client.transcript import Passage
+from harness.amqp1_0.wire.composites import CLASSES
 from harness.amqp1_0.wire.frames import MIN_MAX_FRAME_SIZE, PROTOCOL_HEADER, SASL_HEADER
 from harness.amqp1_0.wire.performatives import Close, Open
 from harness.peers.peer import PeerConnection
-from harness.play.context import Sighting
+from harness.play.watching import Found, Gaps, State, came
+from harness.wire.journal import Direction
 from harness.wire.tls import is_tls
-from harness.wire.transport import End
 from scenarios.amqp1_0.performatives.s2_7_1_limits import TALKATIVE, largest_frame
 from scenarios.registry import broken_by, scenario, watch
 
@@ -47,31 +47,46 @@ def tls_needs_no_header_before_it(container: Container) -> None:
     """A ClientHello is the first that is sent to the port for TLS: TLS answers it, with AMQP inside."""
     plain = container.connection()
     seen = container.hello()
-    plain.judge("an answer of TLS to the ClientHello", answer_name(seen), is_tls(seen))
+    plain.judge("an answer of TLS to the ClientHello", hello_answer(seen), is_tls(seen))
     container.behind_tls().exchange_headers(SASL_HEADER if container.layers.sasl else PROTOCOL_HEADER)
 
 
-def answer_name(seen: bytes | End | None) -> str:
-    """What answered a ClientHello instead of TLS, by a name that is the same in every run."""
-    if isinstance(seen, bytes):
-        return "a protocol header" if seen.startswith(PROTOCOL_HEADER[:4]) else "octets that are no TLS"
-    return "silence" if seen is None else f"the end of the stream ({seen.value})"
+class Stated(State):
+    """What the latest open states, as long as nothing has come behind it."""
+
+    def __init__(self) -> None:
+        self.latest: Found = None
+
+    def end(self) -> Iterator[Found]:
+        """Nothing has taken it back."""
+        yield self.latest
+
+    def missed(self, _: Direction) -> None:
+        """What came behind the open may have taken it back."""
+        self.latest = None
 
 
-@watch("1-0/2.8.19.minimum-frame-size-stated", during="1-0/2.8.19.minimum-frame-size-refused")
+@watch(
+    "1-0/2.8.19.minimum-frame-size-stated",
+    during="1-0/2.8.19.minimum-frame-size-refused",
+    looks_at=came(*CLASSES.values()),
+    needs=came(Open),
+    start=Stated,
+    gap=Gaps.TOLD,
+)
 @broken_by("states one octet less", rewrites(Open, max_frame_size=MIN_MAX_FRAME_SIZE - 1))
 @broken_by("accepts nothing", rewrites(Open, max_frame_size=0))
-def every_open_states_512_octets_or_more(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def every_open_states_512_octets_or_more(stated: Stated, each: Passage) -> Found:
     """The max-frame-size of every open of the run is at least 512, or absent.
 
     An open that a close with an error follows at once agrees on nothing.
     """
-    said = [(at, each) for at, _, each in performatives(transcript)]
-    for (at, opening), (_, behind) in zip_longest(said, said[1:], fillvalue=(0.0, None)):
-        refusing = isinstance(behind, Close) and behind.error is not None
-        if isinstance(opening, Open) and isinstance(opening.max_frame_size, int) and not refusing:
-            stated = opening.max_frame_size
-            yield Sighting(stated >= MIN_MAX_FRAME_SIZE, f"open at {at:.4f} s: max-frame-size {stated}")
+    refusing = isinstance(each.said, Close) and each.said.error is not None
+    found, stated.latest = None if refusing else stated.latest, None
+    if isinstance(each.said, Open) and isinstance(size := each.said.max_frame_size, int):
+        told = f"open at {each.at:.4f} s: max-frame-size {size}"
+        stated.latest = size >= MIN_MAX_FRAME_SIZE or told
+    return found
 
 
 def is_too_small(opening: Open) -> bool:

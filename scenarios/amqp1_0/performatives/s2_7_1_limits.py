@@ -24,7 +24,6 @@ from harness.amqp1_0.broken.deviations import (
 from harness.amqp1_0.broken.faults import does, end_stream, places, together
 from harness.amqp1_0.client.connection import AmqpConnection
 from harness.amqp1_0.client.container import Container
-from harness.amqp1_0.client.link import performative_of, performatives
 from harness.amqp1_0.client.outcomes import (
     Observation,
     Received,
@@ -39,6 +38,7 @@ from harness.amqp1_0.client.outcomes import (
     stream_ended,
 )
 from harness.amqp1_0.client.session import the_begin
+from harness.amqp1_0.client.transcript import performative_of, performatives
 from harness.amqp1_0.peer.events import ConnectionState, Entered, TrafficDue, Waited
 from harness.amqp1_0.peer.refusals import refuse
 from harness.amqp1_0.peer.turn import Turn

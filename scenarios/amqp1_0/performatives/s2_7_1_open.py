@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from harness.amqp1_0.broken.deviations import Interposer, answers, forwards, ignores, respells, rewrites
 from harness.amqp1_0.broken.faults import does, end_stream, take_open
 from harness.amqp1_0.client.connection import AmqpConnection
 from harness.amqp1_0.client.container import Container
-from harness.amqp1_0.client.link import Passage
 from harness.amqp1_0.client.outcomes import Refusal, refused
+from harness.amqp1_0.client.transcript import UNREAD, Framed
 from harness.amqp1_0.peer.events import InvalidOpen
 from harness.amqp1_0.peer.tables.connection import BEFORE_OPEN
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.definitions import departures, named_by
-from harness.amqp1_0.wire.frames import Frame
 from harness.amqp1_0.wire.performatives import AmqpError, Close, Error, Open
 from harness.amqp1_0.wire.types import Array, As, Described, Map, Symbol, Ulong
 from harness.peers.rows import always
-from harness.play.context import Sighting
-from harness.wire.journal import Direction
+from harness.play.watching import Found, came
 from scenarios.registry import broken_by, scenario, watch
 
 UNHEARD_OF = "conformance:unheard-of"
@@ -63,19 +61,22 @@ def lacks(name: str) -> Callable[[Composite], bool]:
     return lambda said: said.carried(name) is None
 
 
-def held_against(kind: type[Composite], transcript: Iterable[Passage]) -> Iterator[Sighting]:
-    """Every frame of the server with the descriptor of this kind: whether it is one by definition."""
-    for passage in transcript:
-        frame = passage.unit
-        if passage.direction is Direction.RECEIVED and isinstance(frame, Frame) and named_by(frame) is kind:
-            wrong = "; ".join(departures(frame))
-            yield Sighting(not wrong, f"{kind.type_name} at {passage.at:.4f} s: {wrong or 'as defined'}")
+def held_against(kind: type[Composite], each: Framed) -> Found:
+    """Of a frame with the descriptor of this kind: whether it is one by definition."""
+    if named_by(each.unit) is not kind:
+        return None
+    wrong = "; ".join(departures(each.unit))
+    return not wrong or f"{kind.type_name} at {each.at:.4f} s: {wrong}"
 
 
 # -- its form ------------------------------------------------------------------------------------------
 
 
-@watch("1-0/2.7.1.open-well-formed", during="1-0/2.7.1.optional-fields-optional")
+@watch(
+    "1-0/2.7.1.open-well-formed",
+    during="1-0/2.7.1.optional-fields-optional",
+    looks_at=came(Open, UNREAD),
+)
 @broken_by("does not say who it is", rewrites(Open, container_id=None))
 @broken_by("has a symbol for its name", rewrites(Open, container_id=Symbol("faulty")))
 @broken_by("has a text for its channel-max", rewrites(Open, channel_max=As(STR8, "many")))
@@ -88,9 +89,9 @@ def held_against(kind: type[Composite], transcript: Iterable[Passage]) -> Iterat
     "counts a field too few",
     respells(Open, lambda _: Described(Ulong(Open.spec.code), As(0xC0, b"@@", None, 1))),
 )
-def every_open_is_as_defined(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def every_open_is_as_defined(each: Framed) -> Found:
     """Every open of the run is a list of at most ten fields of their types, the first of them a string."""
-    yield from held_against(Open, transcript)
+    return held_against(Open, each)
 
 
 def by_symbol(opening: Open) -> bool:

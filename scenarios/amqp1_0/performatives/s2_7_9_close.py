@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
 from harness.amqp1_0.broken.deviations import ends_stream, ignores, respells, rewrites
 from harness.amqp1_0.broken.faults import does, end_stream
 from harness.amqp1_0.client.container import Container
-from harness.amqp1_0.client.link import Passage, performatives
 from harness.amqp1_0.client.outcomes import closed, closed_without_error
+from harness.amqp1_0.client.transcript import UNREAD, Framed, Passage
 from harness.amqp1_0.peer.events import ConnectionState
 from harness.amqp1_0.peer.turn import Turn
 from harness.amqp1_0.wire.performatives import Accepted, AmqpError, Close, Error
 from harness.amqp1_0.wire.types import As, Described, Map, Ulong
-from harness.play.context import Sighting
+from harness.play.watching import Found, came
 from scenarios.amqp1_0.performatives.s2_7_1_open import carries, held_against
 from scenarios.registry import broken_by, scenario, watch
 
@@ -21,14 +19,14 @@ OURS = Error(AmqpError.INTERNAL_ERROR, "the suite closes because of an error")
 has_error = carries("error")
 
 
-@watch("1-0/2.7.9.close-well-formed", during="1-0/2.8.15.decode-error")
+@watch("1-0/2.7.9.close-well-formed", during="1-0/2.8.15.decode-error", looks_at=came(Close, UNREAD))
 @broken_by("has two fields", respells(Close, lambda said: said.sent_as(unknown=("more",))))
 @broken_by("closes with a map", respells(Close, lambda _: Described(Ulong(Close.spec.code), Map())))
 @broken_by("closes because of an outcome", rewrites(Close, when=has_error, error=Accepted()))
 @broken_by("closes because of a text", rewrites(Close, when=has_error, error=As(0xA1, "no")))
-def every_close_is_as_defined(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def every_close_is_as_defined(each: Framed) -> Found:
     """Every close of the run is a list of at most one field, an error."""
-    yield from held_against(Close, transcript)
+    return held_against(Close, each)
 
 
 @scenario("1-0/2.7.9.close-without-error")
@@ -64,7 +62,7 @@ def close_with_error_is_answered(container: Container) -> None:
     faulty.expect(closed_without_error(), closed().recorded("the answer may have an error of its own"))
 
 
-@watch("1-0/2.7.9.error-details", during="1-0/2.8.15.decode-error")
+@watch("1-0/2.7.9.error-details", during="1-0/2.8.15.decode-error", looks_at=came(Close))
 @broken_by(
     "says no more", rewrites(Close, when=has_error, error=lambda error: error.replace(description=None))
 )
@@ -72,9 +70,9 @@ def close_with_error_is_answered(container: Container) -> None:
     "has an empty text",
     rewrites(Close, when=has_error, error=lambda error: error.replace(description="", info={})),
 )
-def every_error_of_a_close_has_details(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def every_error_of_a_close_has_details(each: Passage) -> Found:
     """Every close with an error of the run has a description, or an info map that is not empty."""
-    for at, _, said in performatives(transcript):
-        if isinstance(said, Close) and isinstance(said.error, Error):
-            detailed = bool(said.error.description or said.error.info)
-            yield Sighting(detailed, f"close at {at:.4f} s {'with' if detailed else 'without'} details")
+    error = each.said.error
+    if not isinstance(error, Error):
+        return None
+    return bool(error.description or error.info) or f"close at {each.at:.4f} s without details"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.amqp0_9_1.client.connection import AmqpChannel, AmqpConnection
-from harness.amqp0_9_1.client.link import Link, Transcript, methods_received, methods_sent
+from harness.amqp0_9_1.client.link import Link
 from harness.amqp0_9_1.client.outcomes import (
     Closed,
     HeaderReceived,
@@ -18,13 +18,15 @@ from harness.amqp0_9_1.client.outcomes import (
     refused,
     signature,
 )
+from harness.amqp0_9_1.client.transcript import Transcript
 from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.frames import PROTOCOL_HEADER, Frame, RawFrame, content_frames, method_frame
 from harness.amqp0_9_1.wire.vocabulary import CHANNEL_ERROR, NOT_FOUND, Basic, Channel, Connection, Queue
-from harness.play.context import Context, Patience, Sighting
+from harness.play.context import Context, Patience
 from harness.play.expect import ControlFailed, OverBudget, Unmet
+from harness.play.watching import Fold, Gaps, Watching, came
 from harness.targets.target import Endpoint
-from harness.wire.journal import Ended, Event, Expected, Grade, Octets, Seen
+from harness.wire.journal import Direction, Ended, Event, Expected, Grade, Octets, Seen
 from harness.wire.transport import End
 
 Said = bytes | End
@@ -257,9 +259,11 @@ def test_credentials_reach_no_event() -> None:
 
 def test_passive_rules_look_when_the_connection_is_finished() -> None:
     client, kept, _ = link(*CONTENT)
-    client.context.watchers = (
-        ("a rule", lambda seen: [Sighting(False, method.full_name) for _, method in methods_received(seen)]),
-        ("a rule without occasion", lambda seen: []),
+    client.context.watching = Watching(
+        [
+            ("a rule", Fold(lambda each: each.said.full_name, came(Basic.Deliver), Gaps.BEARS)),
+            ("a rule without occasion", Fold(lambda _: None, came(Basic.Deliver), Gaps.BEARS)),
+        ]
     )
     client.next(1, 1.0)
     client.finish()
@@ -290,21 +294,26 @@ def test_a_finished_transcript_reads_its_methods_once_and_tells_who_said_them() 
     client.send_frames([Frame(1, 1, b"no method")])
     client.expect(1, Queue.BindOk)
     finished = Transcript(client.transcript)
-    assert [method for _, method in methods_sent(finished)] == [Queue.Bind("q", "e")]
-    assert [method for _, method in methods_received(finished)] == [Queue.BindOk()]
-    assert list(methods_sent(finished)) == list(methods_sent(client.transcript))
-    assert finished.methods is finished.methods
+
+    def methods(way: Direction) -> list[object]:
+        return [each.said for each in finished.sorted()[1] if each.direction is way and each.said]
+
+    assert methods(Direction.SENT) == [Queue.Bind("q", "e")]
+    assert methods(Direction.RECEIVED) == [Queue.BindOk()]
+    assert [id(each) for each in methods(Direction.SENT)] == [id(each) for each in methods(Direction.SENT)]
 
 
 def test_passive_rules_see_a_finished_transcript() -> None:
     seen: list[object] = []
 
-    def look(transcript: object) -> list[Sighting]:
+    def look(transcript: object) -> bool:
         seen.append(transcript)
-        return []
+        return True
+
+    fold = Fold(lambda _: None, came(Queue.BindOk), Gaps.BEARS, where=look)
 
     client, _, _ = link(octets(1, Queue.BindOk()))
-    client.context.watchers = (("rule", look), ("another", look))
+    client.context.watching = Watching([("rule", fold), ("another", fold)])
     client.expect(1, Queue.BindOk)
     client.finish()
     assert len(seen) == 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.amqp0_9_1.client.tests.test_client import Kept, Said, Script
-from harness.amqp1_0.client.link import CONNECTION, Link, performatives
+from harness.amqp1_0.client.link import CONNECTION, Link
 from harness.amqp1_0.client.outcomes import (
     EmptyFrame,
     HeaderReceived,
@@ -15,6 +15,7 @@ from harness.amqp1_0.client.outcomes import (
     refused,
     signature,
 )
+from harness.amqp1_0.client.transcript import Framed
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.frames import (
     PROTOCOL_HEADER,
@@ -36,9 +37,10 @@ from harness.amqp1_0.wire.performatives import (
     SaslInit,
 )
 from harness.amqp1_0.wire.types import Raw
-from harness.play.context import Context, Patience, Sighting
+from harness.play.context import Context, Patience
 from harness.play.expect import NotRun, OverBudget, Unmet
 from harness.play.link import Closed, Silence, Unreadable
+from harness.play.watching import Fold, Found, Gaps, Watching, came
 from harness.wire.journal import Direction, Ended, Expected, Grade, Octets, Seen
 from harness.wire.transport import End as StreamEnd
 from harness.wire.units import Header
@@ -300,11 +302,10 @@ def test_only_a_reset_may_have_eaten_a_frame(end: StreamEnd, lost: bool) -> None
 def test_passive_rules_look_when_the_connection_is_finished() -> None:
     client, kept, _ = link(octets(OPEN), octets(DECODE, 2))
 
-    def watcher(transcript: list[object]) -> list[Sighting]:
-        return [Sighting(channel == 0, said.type_name) for _, channel, said in performatives(transcript)]  # type: ignore[arg-type]
+    def on_zero(each: Framed) -> Found:
+        return each.unit.channel == 0 or each.said.type_name
 
-    client.context.watchers = (("1-0/a.rule", watcher), ("0-9-1/another", watcher))
-    client.context.watch_only("1-0")
+    client.context.watching = Watching([("1-0/a.rule", Fold(on_zero, came(Frame), Gaps.BEARS))])
     client.listen(1.0)
     client.finish()
     client.finish()

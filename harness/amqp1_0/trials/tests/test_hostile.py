@@ -9,7 +9,7 @@ from contextlib import suppress
 import pytest
 
 from harness.amqp0_9_1.client.tests.test_client import Kept
-from harness.amqp1_0.client.link import performative_of
+from harness.amqp1_0.client.transcript import performative_of
 from harness.amqp1_0.trials.hostile import HOSTILE, OPENED
 from harness.amqp1_0.wire.frames import Frame, FrameReader, RawFrame
 from harness.dialect import dialect

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
 from harness.amqp0_9_1.broken.deviations import changes, drops, offers_header, takes_any_header
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.link import Passage
 from harness.amqp0_9_1.client.outcomes import Closed, Unreadable, closed_silently
+from harness.amqp0_9_1.client.transcript import FOREIGN, Passage
 from harness.amqp0_9_1.peer.events import ConnectionState
 from harness.amqp0_9_1.wire.frames import PROTOCOL_HEADER, method_frame
-from harness.play.context import Sighting
 from harness.play.expect import Outcome
-from harness.wire.journal import Direction
+from harness.play.watching import Found, came
 from harness.wire.units import Garbage, Header
 from scenarios.amqp0_9_1.connection.start import (
     ANY_HEADER,
@@ -31,24 +28,26 @@ HIGHEST_NUMBER = 99
 """Of a version's numbers, which are written with two digits each (1.4.2)."""
 
 
-@watch("0-9-1/prose/4.2.2.header-layout", during="0-9-1/prose/4.2.2.unsupported-version-refused")
+@watch(
+    "0-9-1/prose/4.2.2.header-layout",
+    during="0-9-1/prose/4.2.2.unsupported-version-refused",
+    looks_at=came(Header, Garbage, FOREIGN),
+)
 @broken_by("numbers its version beyond 99", offers_header(b"AMQP\x00\x00\x09\xff"))
 @broken_by("writes its name in lower case", offers_header(b"Amqp\x00\x00\x09\x01"))
 @broken_by("writes another constant behind its name", offers_header(ANOTHER_CONSTANT))
-def header_has_name_and_version(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def header_has_name_and_version(each: Passage) -> Found:
     """Every header the server sends is AMQP, the octet zero, and three numbers below 100.
 
     Those of other versions that are published, some with another octet, are headers as well.
     """
-    for each in transcript:
-        if each.direction is Direction.SENT:
-            continue
-        if isinstance(each.unit, Header):
-            told = "-".join(map(str, each.unit.version))
-            held = max(each.unit.version) <= HIGHEST_NUMBER and is_valid(each.unit)
-            yield Sighting(held, f"version {told} behind octet {each.unit.octets[4]} at {each.at:.4f} s")
-        elif isinstance(each.unit, Garbage) and each.unit.octets[:1] == PROTOCOL_HEADER[:1]:
-            yield Sighting(False, f"eight octets that do not begin with AMQP at {each.at:.4f} s")
+    if isinstance(each.unit, Header):
+        told = "-".join(map(str, each.unit.version))
+        held = max(each.unit.version) <= HIGHEST_NUMBER and is_valid(each.unit)
+        return held or f"version {told} behind octet {each.unit.octets[4]} at {each.at:.4f} s"
+    if isinstance(each.unit, Garbage) and each.unit.octets[:1] == PROTOCOL_HEADER[:1]:
+        return f"eight octets that do not begin with AMQP at {each.at:.4f} s"
+    return None
 
 
 @scenario("0-9-1/prose/4.2.2.other-protocols-accepted", slow=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
 from harness.amqp0_9_1.broken.basic_faults import wants_room_in_the_frame
 from harness.amqp0_9_1.broken.content_faults import is_heartbeat
 from harness.amqp0_9_1.broken.deviations import (
@@ -22,9 +20,9 @@ from harness.amqp0_9_1.broken.faults import uncut
 from harness.amqp0_9_1.broken.frame_faults import OPEN_OK, START, TUNE, before_it, on_channel, sent_on
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpChannel, AmqpConnection
-from harness.amqp0_9_1.client.link import Passage
 from harness.amqp0_9_1.client.outcomes import closed_silently, connection_closed, message, refused, silence
 from harness.amqp0_9_1.client.pulse import beating
+from harness.amqp0_9_1.client.transcript import ABOVE, UNREAD, ZERO, Framed, Passage
 from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.wire.frames import (
     BODY,
@@ -40,6 +38,7 @@ from harness.amqp0_9_1.wire.frames import (
 )
 from harness.amqp0_9_1.wire.vocabulary import (
     CHANNEL_ERROR,
+    CODEC,
     COMMAND_INVALID,
     FRAME_ERROR,
     NOT_FOUND,
@@ -51,9 +50,8 @@ from harness.amqp0_9_1.wire.vocabulary import (
     Exchange,
     Queue,
 )
-from harness.play.context import Sighting
-from harness.wire.journal import Direction
-from harness.wire.units import Garbage, Header
+from harness.play.watching import Found, came
+from harness.wire.units import Garbage
 from scenarios.amqp0_9_1.connection.tune_ok import frame_sizes
 from scenarios.amqp0_9_1.three_ways import ThreeWays
 from scenarios.registry import broken_by, scenario, watch
@@ -67,34 +65,33 @@ MISPLACED = "method: refuses the connection class on a channel"
 BLAMES_A_CHANNEL = ends_with(Channel.Close(FRAME_ERROR, "no such frame"))
 
 
-def received(transcript: Iterable[Passage]) -> Iterator[tuple[float, Frame | Garbage]]:
-    """What the server sent behind its protocol header, if it sent one, with the time in seconds."""
-    begun = False
-    for each in transcript:
-        if each.direction is Direction.RECEIVED and not isinstance(each.unit, Header):
-            # Octets that begin a connection and are no frame belong to another protocol (4.2.2).
-            begun |= isinstance(each.unit, Frame)
-            if begun:
-                yield each.at, each.unit
-
-
 def of_qos_ok(frame: Frame) -> bool:
     """The answer to Qos."""
     return sent_on(Basic.QosOk, lambda _: True)(frame)
 
 
-@watch("0-9-1/prose/4.2.3.frame-layout", during="0-9-1/prose/4.2.5.1.integers-unsigned")
+@watch(
+    "0-9-1/prose/4.2.3.frame-layout",
+    during="0-9-1/prose/4.2.5.1.integers-unsigned",
+    looks_at=came(Garbage),
+    counts=came(Frame),
+)
 @broken_by("counts the frame-end", spoils(of_qos_ok, lambda frame: long_by(frame, 1).encode()))
 @broken_by("has a type of its own", spoils(of_qos_ok, lambda frame: RawFrame(7, 1, frame.payload).encode()))
 @broken_by("has a type of its own before Start", spoils(START, before_it(RawFrame(7, 0, b"hello").encode())))
 @broken_by("has a type of its own for Start", spoils(START, lambda it: RawFrame(7, 0, it.payload).encode()))
-def everything_divides_into_frames(transcript: Iterable[Passage]) -> Iterator[Sighting]:
-    """All that the server sends is frames of the four types, with the size in its place."""
-    for at, unit in received(transcript):
-        if isinstance(unit, Garbage):
-            yield Sighting(False, f"{unit.why} at {at:.4f} s")
-        else:
-            yield Sighting(True, f"a frame at {at:.4f} s")
+def everything_divides_into_frames(each: Passage) -> Found:
+    """All that the server sends is frames of the four types, with the size in its place.
+
+    Octets that begin a connection and are no frame belong to another protocol (4.2.2).
+    """
+    return f"{why_not(each)} at {each.at:.4f} s"
+
+
+def why_not(each: Passage) -> str:
+    """Why octets are no frame."""
+    assert isinstance(each.unit, Garbage)
+    return each.unit.why
 
 
 def long_by(frame: Frame, octets: int) -> RawFrame:
@@ -102,17 +99,18 @@ def long_by(frame: Frame, octets: int) -> RawFrame:
     return RawFrame(frame.type, frame.channel, frame.payload, size=len(frame.payload) + octets)
 
 
-@watch("0-9-1/prose/4.2.3.frame-end-is-ce", during="0-9-1/prose/4.2.5.1.integers-unsigned")
+@watch(
+    "0-9-1/prose/4.2.3.frame-end-is-ce",
+    during="0-9-1/prose/4.2.5.1.integers-unsigned",
+    looks_at=came(Garbage),
+    counts=came(Frame),
+)
 @broken_by("ends a frame with zero", spoils(of_qos_ok, lambda frame: frame.encode()[:-1] + b"\x00"))
 @broken_by("ends Start with zero", spoils(START, lambda frame: frame.encode()[:-1] + b"\x00"))
 @broken_by("ends Tune with zero", spoils(TUNE, lambda frame: frame.encode()[:-1] + b"\x00"))
-def every_frame_ends_with_ce(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def every_frame_ends_with_ce(each: Passage) -> Found:
     """The last octet of every frame the server sends is CE."""
-    for at, unit in received(transcript):
-        if isinstance(unit, Frame):
-            yield Sighting(True, f"a frame at {at:.4f} s")
-        elif unit.why.startswith(WRONG_END):
-            yield Sighting(False, f"{unit.why} at {at:.4f} s")
+    return f"{why_not(each)} at {each.at:.4f} s" if why_not(each).startswith(WRONG_END) else None
 
 
 @scenario("0-9-1/prose/4.2.3.unknown-frame-type-fatal", slow=True)
@@ -275,32 +273,43 @@ def of_fence(frame: Frame) -> bool:
 
 def is_of_the_connection(frame: Frame) -> bool:
     """Heartbeats, and methods of the Connection class."""
-    of_the_class = int.from_bytes(frame.payload[:2]) == Connection.Open.spec.class_index
-    return frame.type == HEARTBEAT or (frame.type == METHOD and of_the_class)
+    return frame.type == HEARTBEAT or frame.payload[:2] == OF_CONNECTIONS
+
+
+OF_CONNECTIONS = Connection.Open.spec.class_index.to_bytes(2)
+OF_THE_CLASS = [each for name, each in CODEC.methods.items() if name.startswith("connection.")]
+OF_OTHERS = [each for name, each in CODEC.methods.items() if not name.startswith("connection.")]
 
 
 @watch(
     "0-9-1/prose/4.2.3.connection-frames-on-zero",
     during="0-9-1/prose/4.2.3.connection-method-on-channel-refused",
+    looks_at=came(HEARTBEAT, UNREAD, *OF_THE_CLASS),
 )
 @broken_by("closes on channel 1", spoils(of_close, lambda frame: Frame(METHOD, 1, frame.payload)))
 @broken_by("starts on channel 1", spoils(START, on_channel(1)))
 @broken_by("tunes on channel 7", spoils(TUNE, on_channel(7)))
 @broken_by("opens on channel 1", spoils(OPEN_OK, on_channel(1)))
-def connection_speaks_on_channel_zero(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def connection_speaks_on_channel_zero(each: Framed) -> Found:
     """Heartbeats and methods of the Connection class come on channel 0."""
-    for at, frame in received(transcript):
-        if isinstance(frame, Frame) and is_of_the_connection(frame):
-            yield Sighting(frame.channel == 0, f"type {frame.type} on channel {frame.channel} at {at:.4f} s")
+    frame = each.unit
+    if not is_of_the_connection(frame):
+        return None
+    return not frame.channel or f"type {frame.type} on channel {frame.channel} at {each.at:.4f} s"
 
 
-@watch("0-9-1/prose/4.2.3.channels-not-zero", during="0-9-1/prose/2.2.3.success-is-silent")
+@watch(
+    "0-9-1/prose/4.2.3.channels-not-zero",
+    during="0-9-1/prose/2.2.3.success-is-silent",
+    looks_at=came(METHOD, on=ZERO) + came(UNREAD),
+    counts=came(*OF_OTHERS, on=ABOVE),
+)
 @broken_by("answers on channel 0", spoils(of_fence, lambda frame: Frame(METHOD, 0, frame.payload)))
-def channels_have_numbers_above_zero(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def channels_have_numbers_above_zero(each: Framed) -> Found:
     """Methods of other classes come on channels above 0."""
-    for at, frame in received(transcript):
-        if isinstance(frame, Frame) and frame.type == METHOD and not is_of_the_connection(frame):
-            yield Sighting(frame.channel > 0, f"{frame.payload[:4].hex()} on channel 0 at {at:.4f} s")
+    if is_of_the_connection(each.unit):
+        return None
+    return each.unit.channel > 0 or f"{each.unit.payload[:4].hex()} on channel 0 at {each.at:.4f} s"
 
 
 def on_a_channel(number: int) -> bool:
@@ -350,13 +359,15 @@ def heartbeat_on_a_channel_is_refused(broker: Broker) -> None:
     channel.expect(connection_closed(COMMAND_INVALID, FRAME_ERROR), OF_NO_FORM)
 
 
-@watch("0-9-1/prose/4.2.3.heartbeat-form", during="0-9-1/prose/4.2.7.heartbeats-at-intervals")
+@watch(
+    "0-9-1/prose/4.2.3.heartbeat-form",
+    during="0-9-1/prose/4.2.7.heartbeats-at-intervals",
+    looks_at=came(HEARTBEAT, Garbage),
+)
 @broken_by("puts something into it", spoils(is_heartbeat, lambda _: Frame(HEARTBEAT, 0, b"alive")))
 @broken_by("gives it type 4", spoils(is_heartbeat, lambda _: RawFrame(4, 0).encode()))
-def heartbeats_are_empty_frames_of_type_8(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def heartbeats_are_empty_frames_of_type_8(each: Passage) -> Found:
     """Every heartbeat of the server's has type 8 and no payload; none has type 4."""
-    for at, unit in received(transcript):
-        if isinstance(unit, Garbage) and unit.octets[0] == 4:
-            yield Sighting(False, f"type 4 at {at:.4f} s")
-        elif isinstance(unit, Frame) and unit.type == HEARTBEAT:
-            yield Sighting(not unit.payload, f"{len(unit.payload)} octets of payload at {at:.4f} s")
+    if isinstance(each.unit, Frame):
+        return not each.unit.payload or f"{len(each.unit.payload)} octets of payload at {each.at:.4f} s"
+    return f"type 4 at {each.at:.4f} s" if each.unit.octets[0] == 4 else None

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from decimal import Decimal
 
 from harness.amqp0_9_1.broken.content_faults import delivers
 from harness.amqp0_9_1.broken.deviations import Interposer, drops, forwards, mends, rewrites
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.link import Passage, methods_received
 from harness.amqp0_9_1.client.outcomes import Silence, channel_closed, connection_closed, message
+from harness.amqp0_9_1.client.transcript import Passage
 from harness.amqp0_9_1.wire.field_names import LONGEST, begins_well, goes_on_well, names
 from harness.amqp0_9_1.wire.frames import BODY, HEADER, ContentHeader, Frame, method_frame
 from harness.amqp0_9_1.wire.vocabulary import COMMAND_INVALID, SYNTAX_ERROR, Basic, Connection, Queue
-from harness.play.context import Sighting
 from harness.play.expect import Outcome
+from harness.play.watching import Found, came
 from scenarios.amqp0_9_1.three_ways import ThreeWays
 from scenarios.registry import broken_by, scenario, watch
 
@@ -22,13 +22,13 @@ TEXT = b"with a table"
 NO_NAMES = "the properties of the server are empty"
 
 
-def of_the_server(transcript: Iterable[Passage], is_well: Callable[[str], bool]) -> Iterator[Sighting]:
+def of_the_server(start: Passage, is_well: Callable[[str], bool]) -> Found:
     """Whether every field name of the server's properties, those in tables within too, is well."""
-    for at, method in methods_received(transcript):
-        if isinstance(method, Connection.Start) and (said := list(names(method.server_properties))):
-            wrong = [each for each in said if not is_well(each)]
-            told = f"illegal field names {', '.join(map(repr, wrong))}" if wrong else "legal names"
-            yield Sighting(not wrong, f"{told} at {at:.4f} s")
+    said = list(names(start.said.server_properties))
+    wrong = [each for each in said if not is_well(each)]
+    if wrong:
+        return f"illegal field names {', '.join(map(repr, wrong))} at {start.at:.4f} s"
+    return True if said else None
 
 
 def with_names(*added: str) -> Interposer:
@@ -40,30 +40,32 @@ def with_names(*added: str) -> Interposer:
 @watch(
     "0-9-1/prose/4.2.5.5.own-field-names-legal",
     during="0-9-1/connection.start.locales.required-support",
+    looks_at=came(Connection.Start),
     never=NO_NAMES,
 )
 @broken_by("begins a name in a table within with a digit", with_names("1st"))
 @broken_by("begins a name with a hyphen", with_names("-x"))
 @broken_by("has a name that is empty", with_names(""))
-def server_properties_begin_as_they_must(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def server_properties_begin_as_they_must(each: Passage) -> Found:
     """Every field name of the server's properties begins with a letter, $ or #."""
-    yield from of_the_server(transcript, begins_well)
+    return of_the_server(each, begins_well)
 
 
 @watch(
     "0-9-1/prose/4.2.5.5.own-field-names-go-on",
     during="0-9-1/connection.start.locales.required-support",
+    looks_at=came(Connection.Start),
     never=NO_NAMES,
 )
 @broken_by("has a dot in a name", with_names("build.number"))
 @broken_by("has a hyphen in a name", with_names("build-number"))
 @broken_by("has a name that is too long", with_names("x" * (LONGEST + 1)))
-def server_properties_go_on_as_they_may(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def server_properties_go_on_as_they_may(each: Passage) -> Found:
     """Behind its first character every field name of the server's properties goes on as it may.
 
     It has 128 characters at most.
     """
-    yield from of_the_server(transcript, goes_on_well)
+    return of_the_server(each, goes_on_well)
 
 
 @scenario("0-9-1/prose/4.2.5.5.field-names-validated")

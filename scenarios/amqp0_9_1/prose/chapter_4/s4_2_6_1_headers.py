@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any
 
@@ -19,8 +19,8 @@ from harness.amqp0_9_1.broken.deviations import (
 )
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpChannel
-from harness.amqp0_9_1.client.link import Passage
 from harness.amqp0_9_1.client.outcomes import connection_closed, message
+from harness.amqp0_9_1.client.transcript import ABOVE, ZERO, Contents, Framed
 from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.wire.compiled import attribute
 from harness.amqp0_9_1.wire.field_tables import shortstr
@@ -35,10 +35,9 @@ from harness.amqp0_9_1.wire.vocabulary import (
     Basic,
     Queue,
 )
-from harness.play.context import Sighting
-from harness.wire.journal import Direction
+from harness.play.watching import Found, Gaps, State, came, went
 from scenarios.amqp0_9_1.grammar.content import over
-from scenarios.amqp0_9_1.prose.chapter_4.s4_2_6_content import OCCASION, frames_behind_methods
+from scenarios.amqp0_9_1.prose.chapter_4.s4_2_6_content import OCCASION
 from scenarios.amqp0_9_1.prose.chapter_4.s4_2_6_content import TEXT as BODY_OF_OCCASION
 from scenarios.amqp0_9_1.three_ways import ThreeWays
 from scenarios.registry import broken_by, scenario, watch
@@ -50,13 +49,14 @@ ON_ZERO = "content: refuses channel zero"
 OF_OCCASION = len(BODY_OF_OCCASION)
 
 
-def headers(transcript: Iterable[Passage]) -> Iterator[tuple[float, Any, bytes]]:
-    """Each content header of the server's, with the time in seconds of its method, and that method."""
-    for group in frames_behind_methods(transcript):
-        if group.method is not None:
-            yield from (
-                (group.at, group.method, each.payload) for each in group.contents if each.type == HEADER
-            )
+def headers(contents: Contents) -> list[bytes]:
+    """The content headers behind a method that can be read."""
+    return [each.payload for each in contents.frames if each.type == HEADER] if contents.method else []
+
+
+def each_of(found: list[Found]) -> Found | list[Found]:
+    """Findings, of which there is nearly always one."""
+    return found[0] if len(found) == 1 else found
 
 
 def header(class_index: int = CLASS, weight: int = 0, flags_and_values: bytes = b"\x00\x00") -> bytes:
@@ -98,14 +98,16 @@ def as_it_should_be(frame: Frame) -> Frame:
     return Frame(HEADER, frame.channel, CLASS.to_bytes(2) + b"\x00\x00" + frame.payload[4:])
 
 
-@watch("0-9-1/prose/4.2.6.1.own-class-id-matches", during=OCCASION)
+@watch("0-9-1/prose/4.2.6.1.own-class-id-matches", during=OCCASION, looks_at=came(Contents))
 @broken_by("says the class of queues", heads(OF_OCCASION, lambda octets: b"\x00\x32" + octets[2:]))
-def class_is_that_of_the_method(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def class_is_that_of_the_method(contents: Contents) -> Found | list[Found]:
     """The class in every content header of the server's is that of the method before it."""
-    for at, method, octets in headers(transcript):
-        told = int.from_bytes(octets[:2])
-        matches = told == method.spec.class_index
-        yield Sighting(matches, f"class {told} behind {method.full_name} at {at:.4f} s")
+    method = contents.method
+    if method is None:
+        return None
+    told = [int.from_bytes(octets[:2]) for octets in headers(contents)]
+    where = f"behind {method.full_name} at {contents.at:.4f} s"
+    return each_of([each == method.spec.class_index or f"class {each} {where}" for each in told])
 
 
 @scenario("0-9-1/prose/4.2.6.1.wrong-class-id-refused")
@@ -121,20 +123,40 @@ def header_of_another_class_is_refused(broker: Broker) -> None:
         channel.expect(connection_closed(FRAME_ERROR, UNEXPECTED_FRAME))
 
 
-@watch("0-9-1/prose/4.2.6.1.own-weight-zero", during=OCCASION)
+class Weights(State):
+    """The weights that we have sent, and those of the server's that are none of ours as far as is known."""
+
+    def __init__(self) -> None:
+        self.ours: set[bytes] = set()
+        self.theirs: list[tuple[bytes, str]] = []
+
+    def end(self) -> Iterator[Found]:
+        """Who repeats a weight of ours has not given one."""
+        return (told for weight, told in self.theirs if weight not in self.ours)
+
+
+@watch(
+    "0-9-1/prose/4.2.6.1.own-weight-zero",
+    during=OCCASION,
+    looks_at=came(Contents) + went(HEADER),
+    start=Weights,
+    gap=Gaps.STOPS,
+)
 @broken_by("gives a weight", heads(OF_OCCASION, lambda octets: octets[:2] + b"\x00\x01" + octets[4:]))
-def weight_is_zero(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def weight_is_zero(weights: Weights, each: Framed | Contents) -> Found | list[Found]:
     """The weight in every content header of the server's is zero.
 
     One that only repeats a weight of ours, sent to see what becomes of it, is left out.
     """
-    sent = [each.unit for each in transcript if each.direction is Direction.SENT]
-    ours = {each.payload[2:4] for each in sent if isinstance(each, Frame) and each.type == HEADER}
-    for at, method, octets in headers(transcript):
-        weight = octets[2:4]
-        if not any(weight) or weight not in ours:
-            told = f"weight {int.from_bytes(weight)} behind {method.full_name} at {at:.4f} s"
-            yield Sighting(not any(weight), told)
+    if not isinstance(each, Contents):
+        weights.ours.add(each.unit.payload[2:4])
+        return None
+    told = [octets[2:4] for octets in headers(each)]
+    for weight in filter(any, told):
+        assert each.method is not None
+        where = f"behind {each.method.full_name} at {each.at:.4f} s"
+        weights.theirs.append((weight, f"weight {int.from_bytes(weight)} {where}"))
+    return each_of([None if any(weight) else True for weight in told])
 
 
 @scenario("0-9-1/prose/4.2.6.1.weight-of-others")
@@ -152,7 +174,11 @@ def what_a_weight_comes_to_is_recorded(broker: Broker) -> None:
     channel.expect((refusal | message(Basic.GetOk, TEXT)).recorded("4.2.6.1: no reaction is named"))
 
 
-@watch("0-9-1/prose/4.2.6.1.body-size-is-the-sum", during="0-9-1/prose/4.2.6.1.empty-body")
+@watch(
+    "0-9-1/prose/4.2.6.1.body-size-is-the-sum",
+    during="0-9-1/prose/4.2.6.1.empty-body",
+    looks_at=came(Contents),
+)
 @broken_by(
     "announces too little",
     heads(len(TEXT), lambda octets: octets[:11] + bytes((len(TEXT) - 1,)) + octets[12:]),
@@ -160,17 +186,20 @@ def what_a_weight_comes_to_is_recorded(broker: Broker) -> None:
 @broken_by(
     "sends a frame behind an empty body", adds(header_of(0), lambda frame: Frame(BODY, frame.channel, b""))
 )
-def bodies_add_up_to_their_size(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def bodies_add_up_to_their_size(contents: Contents) -> Found:
     """The body frames of every content of the server's are as long as its header says; with zero none comes.
 
     A content may be given up, so less is not counted.
     """
-    for group in frames_behind_methods(transcript):
-        if group.contents and group.contents[0].type == HEADER:
-            came, announced = sum(group.bodies), group.announced
-            if came >= announced:
-                held = came == announced and bool(announced or not group.bodies)
-                yield Sighting(held, f"{came} octets where {announced} were announced at {group.at:.4f} s")
+    if contents.frames[0].type != HEADER:
+        return None
+    bodies, announced = contents.bodies, contents.announced
+    there = sum(bodies)
+    if there < announced:
+        return None
+    if there == announced and (announced or not bodies):
+        return True
+    return f"{there} octets where {announced} were announced at {contents.at:.4f} s"
 
 
 @scenario("0-9-1/prose/4.2.6.1.empty-body")
@@ -251,7 +280,12 @@ def flags_may_go_on(broker: Broker) -> None:
     channel.expect(message(Basic.GetOk, TEXT, carrying={"content_type": "text/plain"}))
 
 
-@watch("0-9-1/prose/4.2.6.1.own-content-not-on-zero", during=OCCASION)
+@watch(
+    "0-9-1/prose/4.2.6.1.own-content-not-on-zero",
+    during=OCCASION,
+    looks_at=came(HEADER, BODY, on=ZERO),
+    counts=came(HEADER, BODY, on=ABOVE),
+)
 @broken_by(
     "sends headers on channel 0",
     spoils(header_of(OF_OCCASION), lambda frame: Frame(HEADER, 0, frame.payload)),
@@ -259,14 +293,9 @@ def flags_may_go_on(broker: Broker) -> None:
 @broken_by(
     "sends bodies on channel 0", spoils(body_of(OF_OCCASION), lambda frame: Frame(BODY, 0, frame.payload))
 )
-def contents_are_on_channels(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def contents_are_on_channels(each: Framed) -> Found:
     """No header and no body frame of the server's is on channel 0."""
-    for each in transcript:
-        frame = each.unit
-        if each.direction is Direction.RECEIVED and isinstance(frame, Frame) and frame.type in (HEADER, BODY):
-            yield Sighting(
-                frame.channel > 0, f"type {frame.type} on channel {frame.channel} at {each.at:.4f} s"
-            )
+    return f"type {each.unit.type} on channel {each.unit.channel} at {each.at:.4f} s"
 
 
 def is_on_zero(frame: Frame) -> bool:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 from harness.amqp0_9_1.broken.content_faults import (
@@ -16,15 +15,13 @@ from harness.amqp0_9_1.broken.deviations import adds, changes, drops, mends, spo
 from harness.amqp0_9_1.broken.frame_faults import Matching, sent_on
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpChannel
-from harness.amqp0_9_1.client.link import Passage, readable
 from harness.amqp0_9_1.client.outcomes import connection_closed, fields, message
+from harness.amqp0_9_1.client.transcript import Contents
 from harness.amqp0_9_1.peer.refusals import refuse
-from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.field_tables import encode_value, shortstr
 from harness.amqp0_9_1.wire.frames import (
     BODY,
     HEADER,
-    METHOD,
     OVERHEAD,
     ContentHeader,
     Frame,
@@ -39,8 +36,7 @@ from harness.amqp0_9_1.wire.vocabulary import (
     Basic,
     Queue,
 )
-from harness.play.context import Sighting
-from harness.wire.journal import Direction
+from harness.play.watching import Found, came
 from scenarios.amqp0_9_1.prose.chapter_4.s4_2_5_fields import TEXT as OF_INTEGERS
 from scenarios.amqp0_9_1.three_ways import ThreeWays
 from scenarios.registry import broken_by, scenario, watch
@@ -55,45 +51,14 @@ HALF = len(TEXT) // 2
 EMPTY = ContentHeader(Basic.Publish.spec.class_index, 0, Basic.Properties()).encode()
 
 
-@dataclass(slots=True)
-class Frames:
-    """The content frames that came on a channel behind a method, up to the next method; `at` in seconds."""
-
-    at: float
-    method: Method | None
-    contents: list[Frame] = field(default_factory=list)
-
-    @property
-    def announced(self) -> int:
-        """The body size that the header says."""
-        return int.from_bytes(self.contents[0].payload[4:12])
-
-    @property
-    def bodies(self) -> Sequence[int]:
-        """The lengths of the body frames."""
-        return [len(each.payload) for each in self.contents if each.type == BODY]
-
-
-def frames_behind_methods(transcript: Iterable[Passage]) -> Iterator[Frames]:
-    """What the server sent on each channel, a method with the content frames behind it at a time."""
-    latest: dict[int, Frames] = {}
-    for each in transcript:
-        frame = each.unit
-        if each.direction is Direction.SENT or not isinstance(frame, Frame):
-            continue
-        if frame.type == METHOD:
-            if frame.channel in latest:
-                yield latest[frame.channel]
-            latest[frame.channel] = Frames(each.at, readable(frame))
-        elif frame.type in (HEADER, BODY):
-            latest.setdefault(frame.channel, Frames(each.at, None)).contents.append(frame)
-    yield from latest.values()
-
-
 # -- 4.2.6 ---------------------------------------------------------------------------------------------
 
 
-@watch("0-9-1/prose/4.2.6.content-in-sequence", during="0-9-1/prose/4.2.5.1.integers-unsigned")
+@watch(
+    "0-9-1/prose/4.2.6.content-in-sequence",
+    during="0-9-1/prose/4.2.5.1.integers-unsigned",
+    looks_at=came(Contents),
+)
 @broken_by("sends a header twice", adds(header_of(len(OF_INTEGERS)), lambda frame: frame))
 @broken_by(
     "sends a header behind the body",
@@ -103,17 +68,16 @@ def frames_behind_methods(transcript: Iterable[Passage]) -> Iterator[Frames]:
     "sends a body behind an answer",
     adds(sent_on(Basic.QosOk, lambda _: True), lambda frame: Frame(BODY, frame.channel, b"")),
 )
-def content_frames_come_in_sequence(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def content_frames_come_in_sequence(contents: Contents) -> Found:
     """Behind each method of the server's with content comes one header, then bodies; behind others neither.
 
     Where there is nothing behind a method with content, the content was given up, which is legal.
     """
-    for group in frames_behind_methods(transcript):
-        if group.contents:
-            carries = group.method is not None and group.method.spec.content
-            kinds = [each.type for each in group.contents]
-            in_order = kinds[0] == HEADER and HEADER not in kinds[1:]
-            yield Sighting(carries and in_order, f"types {kinds} behind {group.method} at {group.at:.4f} s")
+    kinds = [each.type for each in contents.frames]
+    carries = contents.method is not None and contents.method.spec.content
+    if carries and kinds[0] == HEADER and HEADER not in kinds[1:]:
+        return True
+    return f"types {kinds} behind {contents.method} at {contents.at:.4f} s"
 
 
 def publication(channel: AmqpChannel, queue: str, body: bytes, room: int) -> list[Frame]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
 from harness.amqp0_9_1.broken.content_faults import (
     BEAT,
     TAKEN,
@@ -15,9 +13,9 @@ from harness.amqp0_9_1.broken.content_faults import (
 from harness.amqp0_9_1.broken.deviations import changes, drops, objects, spoils, swallows
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import FENCE
-from harness.amqp0_9_1.client.link import Passage
 from harness.amqp0_9_1.client.outcomes import Silence, closed_silently, connection_closed, message, silence
 from harness.amqp0_9_1.client.pulse import Pulse, beating
+from harness.amqp0_9_1.client.transcript import Framed
 from harness.amqp0_9_1.peer.events import ConnectionState
 from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.wire.frames import BODY, HEADER, HEARTBEAT, ContentHeader, Frame, method_frame
@@ -30,8 +28,7 @@ from harness.amqp0_9_1.wire.vocabulary import (
     Connection,
     Exchange,
 )
-from harness.play.context import Sighting
-from harness.wire.journal import Direction
+from harness.play.watching import Found, came
 from scenarios.amqp0_9_1.prose.chapter_4.s4_2_3_frames import OF_NO_FORM
 from scenarios.registry import broken_by, scenario, watch
 
@@ -41,13 +38,15 @@ ONLY_WHEN_OPEN = changes(BEAT, state=ConnectionState.OPEN)
 PROPOSES_NONE = "the server proposes no heartbeats, and has none"
 
 
-@watch("0-9-1/prose/4.2.7.own-heartbeats-on-zero", during="0-9-1/prose/4.2.7.heartbeats-at-intervals")
+@watch(
+    "0-9-1/prose/4.2.7.own-heartbeats-on-zero",
+    during="0-9-1/prose/4.2.7.heartbeats-at-intervals",
+    looks_at=came(HEARTBEAT),
+)
 @broken_by("sends them on channel 1", spoils(is_heartbeat, lambda _: Frame(HEARTBEAT, 1, b"")))
-def heartbeats_are_on_channel_zero(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def heartbeats_are_on_channel_zero(each: Framed) -> Found:
     """Every heartbeat of the server's is on channel 0."""
-    for each in transcript:
-        if each.direction is Direction.RECEIVED and isinstance(each.unit, Frame) and is_heartbeat(each.unit):
-            yield Sighting(each.unit.channel == 0, f"on channel {each.unit.channel} at {each.at:.4f} s")
+    return not each.unit.channel or f"on channel {each.unit.channel} at {each.at:.4f} s"
 
 
 def says_something(frame: Frame) -> bool:

@@ -8,8 +8,8 @@ from harness.amqp0_9_1.broken.basic_faults import lower_channels_first, then_loo
 from harness.amqp0_9_1.broken.deviations import changes, drops, ignores, rejects, swaps
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import FENCE, AmqpConnection
-from harness.amqp0_9_1.client.link import readable
 from harness.amqp0_9_1.client.outcomes import answered, channel_closed, connection_closed, message
+from harness.amqp0_9_1.client.transcript import readable
 from harness.amqp0_9_1.peer.policy import Level
 from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.wire.frames import METHOD, Frame, method_frame

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from harness.amqp0_9_1.broken.deviations import changes, ignores, mends, rewrites, spoils, swallows
 from harness.amqp0_9_1.broken.faults import close_after_a_pause, number_is_the_limit
 from harness.amqp0_9_1.broken.frame_faults import sent_on, unreadable
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.link import Passage, methods_received
 from harness.amqp0_9_1.client.outcomes import (
     answered,
     channel_closed,
@@ -17,6 +16,7 @@ from harness.amqp0_9_1.client.outcomes import (
     on_its_channel,
     silence,
 )
+from harness.amqp0_9_1.client.transcript import Passage
 from harness.amqp0_9_1.peer.refusals import close_in_silence
 from harness.amqp0_9_1.wire.field_tables import encode_table
 from harness.amqp0_9_1.wire.frames import BODY, HEADER, METHOD, ContentHeader, Frame, method_frame
@@ -29,7 +29,7 @@ from harness.amqp0_9_1.wire.vocabulary import (
     Exchange,
     Queue,
 )
-from harness.play.context import Sighting
+from harness.play.watching import Found, came
 from scenarios.amqp0_9_1.grammar.calls import AT_ONCE
 from scenarios.amqp0_9_1.prose.chapters_1_2.s2_2_4_connection import tries_to_log_in
 from scenarios.registry import broken_by, scenario, watch
@@ -37,17 +37,19 @@ from scenarios.registry import broken_by, scenario, watch
 FIRST_DIGITS, SECOND_DIGITS = "2345", "012345"
 
 
-@watch("0-9-1/prose/4.8.2.reply-code-severity", during="0-9-1/channel.open.state")
+@watch(
+    "0-9-1/prose/4.8.2.reply-code-severity",
+    during="0-9-1/channel.open.state",
+    looks_at=came(Channel.Close, Connection.Close, Basic.Return),
+)
 @broken_by("has codes of a grade of their own", rewrites(Connection.Close, reply_code=604))
 @broken_by("has codes of a group of their own", rewrites(Connection.Close, reply_code=564))
 @broken_by("has codes of two digits", rewrites(Connection.Close, reply_code=54))
-def reply_codes_tell_how_grave_it_is(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def reply_codes_tell_how_grave_it_is(each: Passage) -> Found:
     """Every code of a Close or Return has three digits, the first from 2 to 5 and the second from 0 to 5."""
-    for at, method in methods_received(transcript):
-        if isinstance(method, Channel.Close | Connection.Close | Basic.Return):
-            code = str(method.reply_code)
-            held = len(code) == 3 and code[0] in FIRST_DIGITS and code[1] in SECOND_DIGITS
-            yield Sighting(held, f"{method.full_name} {code} at {at:.4f} s")
+    code = str(each.said.reply_code)
+    held = len(code) == 3 and code[0] in FIRST_DIGITS and code[1] in SECOND_DIGITS
+    return held or f"{each.said.full_name} {code} at {each.at:.4f} s"
 
 
 HUGE = (1 << 64) - 1

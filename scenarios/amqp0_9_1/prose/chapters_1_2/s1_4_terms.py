@@ -12,13 +12,14 @@ from harness.amqp0_9_1.broken.restart_faults import commit_in_memory, forget_on_
 from harness.amqp0_9_1.broken.settling_faults import strip_what_is_stored
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import FENCE, AmqpChannel
-from harness.amqp0_9_1.client.link import Passage, methods_received
 from harness.amqp0_9_1.client.outcomes import message, refused
+from harness.amqp0_9_1.client.transcript import Passage
 from harness.amqp0_9_1.peer.deliveries import await_acknowledgement
 from harness.amqp0_9_1.peer.tables.basic import route_now, take_what_is_due
 from harness.amqp0_9_1.wire.frames import BODY, PROTOCOL_HEADER, Frame
 from harness.amqp0_9_1.wire.vocabulary import NOT_FOUND, Basic, Connection, Exchange, Tx
-from harness.play.context import RESTART, Restart, Sighting
+from harness.play.context import RESTART, Restart
+from harness.play.watching import Found, came
 from harness.wire.journal import Direction
 from harness.wire.units import Header
 from scenarios.amqp0_9_1.basic.common import PERSISTENT, TRANSIENT
@@ -56,15 +57,18 @@ def asked_for_ours(transcript: Iterable[Passage]) -> bool:
     return isinstance(first, Header) and first.octets == PROTOCOL_HEADER
 
 
-@watch("0-9-1/prose/1.4.2.version-written-out", during="0-9-1/channel.open.state")
+@watch(
+    "0-9-1/prose/1.4.2.version-written-out",
+    during="0-9-1/channel.open.state",
+    looks_at=came(Connection.Start),
+    where=asked_for_ours,
+)
 @broken_by("writes it as 9-1", rewrites(Connection.Start, version_major=9, version_minor=1))
 @broken_by("writes it in tens", rewrites(Connection.Start, version_minor=91))
-def start_is_of_version_0_9(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def start_is_of_version_0_9(each: Passage) -> Found:
     """Every Start that answers our header has version-major 0 and version-minor 9."""
-    for at, method in methods_received(transcript) if asked_for_ours(transcript) else ():
-        if isinstance(method, Connection.Start):
-            version = method.version_major, method.version_minor
-            yield Sighting(version == (0, 9), f"Start of version {version[0]}-{version[1]} at {at:.4f} s")
+    major, minor = each.said.version_major, each.said.version_minor
+    return (major, minor) == (0, 9) or f"Start of version {major}-{minor} at {each.at:.4f} s"
 
 
 STORED: Mapping[str, Any] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from harness.amqp0_9_1.broken.deviations import (
@@ -20,12 +20,12 @@ from harness.amqp0_9_1.broken.deviations import (
 from harness.amqp0_9_1.broken.entity_faults import says_close_for_methods
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpConnection
-from harness.amqp0_9_1.client.link import Passage, Unit, methods_received, understood
 from harness.amqp0_9_1.client.outcomes import Received, answered, closed_silently, connection_closed, silence
+from harness.amqp0_9_1.client.transcript import Passage
 from harness.amqp0_9_1.peer.handshake import EXPECT_OPEN, EXPECT_TUNE_OK
 from harness.amqp0_9_1.peer.rows import always
 from harness.amqp0_9_1.wire.compiled import Method
-from harness.amqp0_9_1.wire.frames import HEARTBEAT, METHOD, PROTOCOL_HEADER, Frame
+from harness.amqp0_9_1.wire.frames import BODY, HEADER, HEARTBEAT, METHOD, PROTOCOL_HEADER, Frame, Unit
 from harness.amqp0_9_1.wire.vocabulary import (
     ACCESS_REFUSED,
     INVALID_PATH,
@@ -33,10 +33,10 @@ from harness.amqp0_9_1.wire.vocabulary import (
     Channel,
     Connection,
 )
-from harness.play.context import Sighting
 from harness.play.expect import Outcome
+from harness.play.watching import Enough, Found, Gaps, State, came, went
 from harness.wire.journal import Direction
-from harness.wire.units import Header
+from harness.wire.units import Garbage, Header
 from scenarios.registry import broken_by, scenario, watch
 
 STEPS: dict[type[Any], str] = {
@@ -82,17 +82,22 @@ PASSED_OVER = silence().under(
 )
 
 
-def steps(transcript: Iterable[Passage]) -> str:
+class Steps(State):
     """The steps of a handshake in the order they went over the wire, up to Open-Ok or a Close."""
-    taken = ""
-    for each in transcript:
-        method, sent = understood(each.unit), each.direction is Direction.SENT
-        if isinstance(method, Connection.Close | Connection.CloseOk):
-            break
-        taken += step(each.unit, method, sent)
-        if taken.endswith("O"):
-            break
-    return taken
+
+    def __init__(self) -> None:
+        self.taken = ""
+
+    def judged(self) -> Found:
+        """Whether each step of the server's was due when it came, if there was one."""
+        taken = until_ours_is_wrong(self.taken)
+        said = [(place, letter) for place, letter in enumerate(taken) if letter.isupper()]
+        held = all(DUE[letter](taken[:place]) for place, letter in said)
+        return (held or "the steps " + ", ".join(NAMES[letter] for letter in taken)) if said else None
+
+    def end(self) -> Iterator[Found]:
+        """The hand-shake was not finished."""
+        yield self.judged()
 
 
 def step(unit: Unit, method: Method | None, sent: bool) -> str:
@@ -113,23 +118,29 @@ def until_ours_is_wrong(taken: str) -> str:
     return taken
 
 
-@watch("0-9-1/prose/2.2.4.handshake-in-order", during="0-9-1/channel.open.state")
+@watch(
+    "0-9-1/prose/2.2.4.handshake-in-order",
+    during="0-9-1/channel.open.state",
+    looks_at=came(Header, METHOD) + went(Header, METHOD, HEADER, BODY, Garbage),
+    needs=came(METHOD, Header),
+    start=Steps,
+    gap=Gaps.STOPS,
+)
 @broken_by("does not introduce itself", replaces(Connection.Start, Connection.Tune(0, 4096, 0)))
 @broken_by("starts twice", repeats(Connection.Start))
 @broken_by("tunes twice", repeats(Connection.Tune))
 @broken_by("opens twice", repeats(Connection.OpenOk))
 @broken_by("opens in place of tuning", replaces(Connection.Tune, Connection.OpenOk()))
 @broken_by("says something else in place of tuning", replaces(Connection.Tune, Channel.OpenOk()))
-def server_takes_its_steps_in_order(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def server_takes_its_steps_in_order(steps: Steps, each: Passage) -> Enough | None:
     """Up to Open-Ok the server says Start, any number of Secure, Tune and Open-Ok, each when it is due.
 
     No other method comes before Open-Ok. Where a step of ours was wrong, what came before it is looked at.
     """
-    taken = until_ours_is_wrong(steps(transcript))
-    said = [(place, letter) for place, letter in enumerate(taken) if letter.isupper()]
-    if said:
-        held = all(DUE[letter](taken[:place]) for place, letter in said)
-        yield Sighting(held, "the steps " + ", ".join(NAMES[letter] for letter in taken))
+    over = isinstance(each.said, Connection.Close | Connection.CloseOk)
+    if not over:
+        steps.taken += step(each.unit, each.said, each.direction is Direction.SENT)
+    return Enough(steps.judged()) if over or steps.taken.endswith("O") else None
 
 
 @scenario("0-9-1/prose/2.2.4.handshake-in-order", slow=True)
@@ -142,17 +153,20 @@ def header_is_answered_with_start(broker: Broker) -> None:
     connection.expect(Connection.Start)
 
 
-@watch("0-9-1/prose/2.2.4.mechanisms-listed", during="0-9-1/channel.open.state")
+@watch(
+    "0-9-1/prose/2.2.4.mechanisms-listed",
+    during="0-9-1/channel.open.state",
+    looks_at=came(Connection.Start),
+)
 @broken_by("lists none", rewrites(Connection.Start, mechanisms=b""))
 @broken_by("lists one twice", rewrites(Connection.Start, mechanisms=b"PLAIN PLAIN"))
 @broken_by("separates them by two spaces", rewrites(Connection.Start, mechanisms=b"PLAIN  AMQPLAIN"))
-def mechanisms_are_a_list_of_names(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def mechanisms_are_a_list_of_names(each: Passage) -> Found:
     """Every Start has one security mechanism or more, each once, with single spaces between."""
-    for at, method in methods_received(transcript):
-        if isinstance(method, Connection.Start):
-            names = bytes(method.mechanisms).split(b" ")
-            held = all(names) and len(set(names)) == len(names)
-            yield Sighting(held, f"the mechanisms {bytes(method.mechanisms)!r} at {at:.4f} s")
+    told = bytes(each.said.mechanisms)
+    names = told.split(b" ")
+    held = all(names) and len(set(names)) == len(names)
+    return held or f"the mechanisms {told!r} at {each.at:.4f} s"
 
 
 @scenario("0-9-1/prose/2.2.4.steps-not-skipped", slow=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from harness.amqp0_9_1.broken.deviations import (
     changes,
@@ -16,7 +16,6 @@ from harness.amqp0_9_1.broken.deviations import (
 from harness.amqp0_9_1.broken.faults import is_not_the_only_one, uncut
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpChannel, AmqpConnection
-from harness.amqp0_9_1.client.link import Passage, methods_received, methods_sent
 from harness.amqp0_9_1.client.outcomes import (
     Unreadable,
     answered,
@@ -25,12 +24,15 @@ from harness.amqp0_9_1.client.outcomes import (
     message,
     signature,
 )
+from harness.amqp0_9_1.client.transcript import Passage
 from harness.amqp0_9_1.peer.policy import Level
 from harness.amqp0_9_1.peer.refusals import refuse
+from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.frames import FRAME_MIN_SIZE
-from harness.amqp0_9_1.wire.vocabulary import CHANNEL_ERROR, NOT_ALLOWED, Basic, Channel, Connection
-from harness.play.context import Sighting
+from harness.amqp0_9_1.wire.vocabulary import CHANNEL_ERROR, CODEC, NOT_ALLOWED, Basic, Channel, Connection
 from harness.play.expect import Outcome
+from harness.play.watching import Found, Gaps, State, came, went
+from harness.wire.journal import Direction
 from scenarios.amqp0_9_1.connection.start import ANY_HEADER, OF_OTHERS
 from scenarios.amqp0_9_1.connection.tune_ok import OPENED, frame_sizes
 from scenarios.registry import broken_by, scenario, watch
@@ -79,20 +81,42 @@ def channel_beyond_the_limit_ends_the_connection(broker: Broker) -> None:
 
 BEFORE_LOGIN = (Connection.Start, Connection.Secure, Connection.Close, Connection.CloseOk)
 """What a server may say to a client that has not logged in."""
+PAST_LOGIN = [each for each in CODEC.methods.values() if each not in BEFORE_LOGIN]
 
 
-@watch("0-9-1/prose/2.3.3.limits-proposed", during="0-9-1/channel.open.state")
+class Proposals(State):
+    """How often Tune has come, what came first past log-in, and whether we have tried to log in."""
+
+    def __init__(self) -> None:
+        self.first: Method | None = None
+        self.tunes = 0
+        self.tried = False
+
+    def end(self) -> Iterator[Found]:
+        """Whether there was one proposal, before anything else."""
+        if self.first is not None and self.tried:
+            held = isinstance(self.first, Connection.Tune) and self.tunes == 1
+            yield held or f"{self.first.full_name} first, {self.tunes} times Tune"
+
+
+@watch(
+    "0-9-1/prose/2.3.3.limits-proposed",
+    during="0-9-1/channel.open.state",
+    looks_at=came(*PAST_LOGIN) + went(Connection.StartOk),
+    start=Proposals,
+    gap=Gaps.STOPS,
+)
 @broken_by("opens without a proposal", replaces(Connection.Tune, Connection.OpenOk()))
 @broken_by("proposes twice", repeats(Connection.Tune))
 @broken_by("serves without a proposal", replaces(Connection.Tune, Channel.OpenOk()))
-def tune_comes_once(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def tune_comes_once(proposals: Proposals, each: Passage) -> Found:
     """Past log-in the server's first method is Tune, and the only one."""
-    said = [method for _, method in methods_received(transcript)]
-    past_login = [each for each in said if not isinstance(each, BEFORE_LOGIN)]
-    if past_login and any(isinstance(each, Connection.StartOk) for _, each in methods_sent(transcript)):
-        told = sum(isinstance(each, Connection.Tune) for each in past_login)
-        held = isinstance(past_login[0], Connection.Tune) and told == 1
-        yield Sighting(held, f"{past_login[0].full_name} first, {told} times Tune")
+    if each.direction is Direction.SENT:
+        proposals.tried = True
+        return None
+    proposals.first = proposals.first or each.said
+    proposals.tunes += isinstance(each.said, Connection.Tune)
+    return None
 
 
 @scenario("0-9-1/prose/2.3.3.reduced-limits-borne")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from harness.amqp0_9_1.broken.deviations import changes, ignores, replaces, spoils
@@ -17,13 +16,15 @@ from harness.amqp0_9_1.broken.frame_faults import (
 )
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import FENCE
-from harness.amqp0_9_1.client.link import Passage, readable
 from harness.amqp0_9_1.client.outcomes import connection_closed
+from harness.amqp0_9_1.client.transcript import READ, UNREAD, Framed
 from harness.amqp0_9_1.peer.policy import Level
 from harness.amqp0_9_1.peer.refusals import refuse
+from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.field_tables import longstr, shortstr
-from harness.amqp0_9_1.wire.frames import BODY, HEADER, HEARTBEAT, METHOD, Frame
+from harness.amqp0_9_1.wire.frames import BODY, HEADER, METHOD, Frame
 from harness.amqp0_9_1.wire.vocabulary import (
+    CODEC,
     COMMAND_INVALID,
     GRAMMAR,
     Basic,
@@ -31,7 +32,7 @@ from harness.amqp0_9_1.wire.vocabulary import (
     Connection,
     Queue,
 )
-from harness.play.context import Sighting
+from harness.play.watching import Found, Gaps, State, came, went
 from harness.wire.journal import Direction
 from scenarios.amqp0_9_1.prose.chapters_1_2.s1_4_terms import asked_for_ours
 from scenarios.registry import broken_by, scenario, watch
@@ -44,7 +45,28 @@ EXTENSION = Frame(METHOD, 1, b"\x00\x55\x00\x0b")
 """A method of a class that this version does not have."""
 
 
-@watch("0-9-1/prose/2.3.5.1.one-command-per-frame", during="0-9-1/channel.open.state")
+class Asked(State):
+    """The classes that we have used, with the channels; unknown where something was not captured."""
+
+    def __init__(self) -> None:
+        self.classes: set[tuple[int, int]] = set()
+        self.unsure = False
+
+    def missed(self, way: Direction) -> None:
+        """What we have used is unknown."""
+        self.unsure |= way is Direction.SENT
+
+
+@watch(
+    "0-9-1/prose/2.3.5.1.one-command-per-frame",
+    during="0-9-1/channel.open.state",
+    looks_at=came(UNREAD) + went(METHOD),
+    counts=came(READ),
+    needs=came(UNREAD),
+    where=asked_for_ours,
+    start=Asked,
+    gap=Gaps.TOLD,
+)
 @broken_by("adds an octet", spoils(OPEN_OK, lambda it: Frame(METHOD, it.channel, it.payload + b"\x00")))
 @broken_by("sends two in a frame", spoils(OPEN_OK, lambda it: Frame(METHOD, it.channel, it.payload * 2)))
 @broken_by("leaves arguments out", spoils(OPEN_OK, lambda it: Frame(METHOD, it.channel, it.payload[:4])))
@@ -54,22 +76,20 @@ EXTENSION = Frame(METHOD, 1, b"\x00\x55\x00\x0b")
 @broken_by("starts with text for its properties", spoils(START, with_properties(shortstr("a broker"))))
 @broken_by("tunes without a heartbeat", spoils(TUNE, without_its_last(2)))
 @broken_by("says what nobody knows before Tune", spoils(TUNE, before_it(UNKNOWN.encode())))
-def method_frame_holds_one_method(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def method_frame_holds_one_method(asked: Asked, each: Framed) -> Found:
     """Every method frame the server sends holds a method of this version, all of its arguments, no more.
 
     Methods of classes from F000 on are not counted, nor those of a class that this version does not have
     when we have sent a method of it on the same channel before.
     """
-    asked: set[tuple[int, int]] = set()
-    for each in transcript if asked_for_ours(transcript) else ():
-        frame = each.unit
-        if not isinstance(frame, Frame) or frame.type != METHOD:
-            continue
-        of = frame.channel, int.from_bytes(frame.payload[:2])
-        if each.direction is Direction.SENT:
-            asked.add(of)
-        elif (held := readable(frame) is not None) or not (is_extension(frame) and is_free(of, asked)):
-            yield Sighting(held, f"a frame that begins {frame.payload[:4].hex()} at {each.at:.4f} s")
+    frame = each.unit
+    of = frame.channel, int.from_bytes(frame.payload[:2])
+    if each.direction is Direction.SENT:
+        asked.classes.add(of)
+        return None
+    if is_extension(frame) and (asked.unsure or is_free(of, asked.classes)):
+        return None
+    return f"a frame that begins {frame.payload[:4].hex()} at {each.at:.4f} s"
 
 
 CLASSES = frozenset(each.index for each in GRAMMAR.classes)
@@ -107,43 +127,49 @@ def what_only_servers_send_is_refused(broker: Broker) -> None:
         channel.expect(connection_closed(COMMAND_INVALID), other)
 
 
+ENDS = (Channel.Close, Channel.CloseOk, Connection.Close, Connection.CloseOk)
+NO_CONTENT = "no method", 0
+CARRY_CONTENT = [each for each in CODEC.methods.values() if each.spec.content]
+
+
 @dataclass(slots=True)
-class _Contents:
-    """The contents of a connection that are on their way, by channel: how much is missing, None if all is."""
+class OnTheirWay(State):
+    """The contents of a connection that are on their way, by channel: how much is missing, None if all is.
+
+    Behind a gap the contents are unknown on every channel where no method has come since: `known` ones.
+    """
 
     missing: dict[int, tuple[str, int | None]] = field(default_factory=dict)
     may_be_cut: set[int] = field(default_factory=set)
+    known: set[int] | None = None
+    unsure: bool = False
 
-    def take(self, frame: Frame) -> tuple[bool, str] | None:
-        """Whether the frame is in its place, where it decides that about a content."""
-        begun = self.missing.pop(frame.channel, None)
-        if frame.type == METHOD:
-            return self._take_method(frame, begun)
-        name, left = begun or ("no method", 0)
-        if frame.type == HEADER and left is None:
-            return self._goes_on(frame.channel, name, int.from_bytes(frame.payload[4:12]))
-        if frame.type == BODY and left and len(frame.payload) <= left:
-            return self._goes_on(frame.channel, name, left - len(frame.payload))
-        return False, f"a frame of type {frame.type} out of place behind {name}"
+    def missed(self, way: Direction) -> None:
+        """What we have rejected is unknown, or what the contents are."""
+        self.unsure |= way is Direction.SENT
+        if way is Direction.RECEIVED:
+            self.missing.clear()
+            self.known = set()
 
-    def _take_method(self, frame: Frame, begun: tuple[str, int | None] | None) -> tuple[bool, str] | None:
-        method = readable(frame)
+    def take(self, channel: int, method: Method | None) -> str | None:
+        """Begin the content of a method; what is wrong with the one before it."""
+        begun = self.missing.pop(channel, None)
+        if self.known is not None:
+            self.known.add(channel)
         if method is not None and method.spec.content:
-            self.missing[frame.channel] = method.full_name, None
-        ends = isinstance(method, Channel.Close | Channel.CloseOk | Connection.Close | Connection.CloseOk)
-        if begun is None or ends or frame.channel in self.may_be_cut:
+            self.missing[channel] = method.full_name, None
+        if begun is None or self.unsure or isinstance(method, ENDS) or channel in self.may_be_cut:
             return None
-        return False, f"the content of {begun[0]} is cut off"
-
-    def _goes_on(self, channel: int, name: str, left: int) -> tuple[bool, str] | None:
-        if left:
-            self.missing[channel] = name, left
-            return None
-        return True, f"the content of {name}"
+        return f"the content of {begun[0]} is cut off"
 
 
 @watch(
-    "0-9-1/prose/2.3.5.2.content-follows-its-method", during="0-9-1/prose/2.2.1.replies-found-among-notices"
+    "0-9-1/prose/2.3.5.2.content-follows-its-method",
+    during="0-9-1/prose/2.2.1.replies-found-among-notices",
+    looks_at=came(METHOD, HEADER, BODY) + went(Basic.Reject),
+    needs=came(HEADER, BODY, *CARRY_CONTENT),
+    start=OnTheirWay,
+    gap=Gaps.TOLD,
 )
 @broken_by("leaves out the header", spoils(lambda frame: frame.type == HEADER, lambda _: b""))
 @broken_by("leaves out the body", spoils(lambda frame: frame.type == BODY, lambda _: b""))
@@ -151,19 +177,30 @@ class _Contents:
     "sends more than it announced",
     spoils(lambda it: it.type == BODY, lambda it: Frame(BODY, it.channel, it.payload + b"more")),
 )
-def content_comes_whole_behind_its_method(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def content_comes_whole_behind_its_method(contents: OnTheirWay, each: Framed) -> Found:
     """Behind each Deliver, Return and Get-Ok come, on its channel, its header and all of its body.
 
     What the end of a channel or connection cuts off is not counted, nor what the server breaks off for a
     message that we have rejected.
     """
-    contents = _Contents()
-    for each in transcript:
-        unit = each.unit
-        if not isinstance(unit, Frame) or unit.type == HEARTBEAT:
-            continue
-        if each.direction is Direction.SENT:
-            if isinstance(readable(unit), Basic.Reject):
-                contents.may_be_cut.add(unit.channel)
-        elif (decided := contents.take(unit)) is not None:
-            yield Sighting(decided[0], f"{decided[1]} at {each.at:.4f} s")
+    if each.direction is Direction.SENT:
+        contents.may_be_cut.add(each.unit.channel)
+        return None
+    frame = each.unit
+    channel, kind = frame.channel, frame.type
+    if kind == METHOD:
+        cut_off = contents.take(channel, each.said)
+        return f"{cut_off} at {each.at:.4f} s" if cut_off else None
+    name, left = contents.missing.pop(channel, NO_CONTENT)
+    if kind == HEADER and left is None:
+        left = int.from_bytes(frame.payload[4:12])
+    elif kind == BODY and left and len(frame.payload) <= left:
+        left -= len(frame.payload)
+    elif contents.known is not None and channel not in contents.known:
+        return None
+    else:
+        return f"a frame of type {kind} out of place behind {name} at {each.at:.4f} s"
+    if not left:
+        return True
+    contents.missing[channel] = name, left
+    return None

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
 from harness.amqp0_9_1.broken.deviations import changes, rewrites
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.link import Passage, methods_received
 from harness.amqp0_9_1.client.outcomes import channel_closed, connection_closed
+from harness.amqp0_9_1.client.transcript import Passage
 from harness.amqp0_9_1.peer.policy import Level
 from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.wire.frames import BODY, Frame
 from harness.amqp0_9_1.wire.vocabulary import NOT_FOUND, UNEXPECTED_FRAME, Channel, Connection, Queue
-from harness.play.context import Sighting
+from harness.play.watching import Found, came
 from scenarios.registry import broken_by, scenario, watch
 
 USUALLY = "4.8.1: the level of an exception follows its class only usually"
@@ -46,12 +44,14 @@ def error_ends_channel_or_connection(broker: Broker) -> None:
 THREE_DIGITS = range(100, 1000)
 
 
-@watch("0-9-1/prose/2.3.6.exception-tells-why", during="0-9-1/channel.open.state")
+@watch(
+    "0-9-1/prose/2.3.6.exception-tells-why",
+    during="0-9-1/channel.open.state",
+    looks_at=came(Channel.Close, Connection.Close),
+)
 @broken_by("gives no code", rewrites(Connection.Close, reply_code=0))
 @broken_by("gives a code of two digits", rewrites(Connection.Close, reply_code=50))
-def close_has_a_code(transcript: Iterable[Passage]) -> Iterator[Sighting]:
+def close_has_a_code(each: Passage) -> Found:
     """Every Close has a code of three digits."""
-    for at, method in methods_received(transcript):
-        if isinstance(method, Channel.Close | Connection.Close):
-            told = f"{method.full_name} {method.reply_code} at {at:.4f} s"
-            yield Sighting(method.reply_code in THREE_DIGITS, told)
+    said = each.said
+    return said.reply_code in THREE_DIGITS or f"{said.full_name} {said.reply_code} at {each.at:.4f} s"

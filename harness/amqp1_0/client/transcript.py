@@ -1,0 +1,68 @@
+"""All that went over a connection of 1.0, sorted for the watches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
+from harness.amqp1_0.wire.composites import Composite
+from harness.amqp1_0.wire.frames import AMQP, Frame, FrameReader, Unit
+from harness.wire import transcript
+from harness.wire.journal import Direction
+from harness.wire.transcript import Piece, Sort, sort
+from harness.wire.units import ANY_SIZE, DecodeError
+
+Passage: TypeAlias = transcript.Passage[Unit]
+"""One unit on the wire."""
+Framed: TypeAlias = transcript.Passage[Frame]
+"""One that is known to be a frame."""
+
+ZERO, ABOVE = "channel 0", "a channel above 0"
+EMPTY, UNREAD = "a frame without a body", "a body that is no performative"
+OF_AMQP = "an AMQP frame"
+
+
+class Transcript(transcript.Transcript):
+    """All that went over a connection; its performatives are read once for all watches."""
+
+    def sorted(self) -> tuple[list[Sort], list[Passage]]:
+        """The sorts of all passages, and the passages."""
+        return [sort_of(each) for each in self], list(self)
+
+
+def sort_of(passage: Passage) -> Sort:
+    """The sort of a passage, whose performative is read meanwhile."""
+    unit = passage.unit
+    if not isinstance(unit, Frame):
+        return sort(passage.direction, type(unit))
+    passage.said = said = performative_of(unit)
+    what = EMPTY if not unit.body else UNREAD if said is None else type(said)
+    layer = OF_AMQP if unit.type == AMQP else unit.type
+    return sort(passage.direction, Frame, layer, what, ABOVE if unit.channel else ZERO)
+
+
+def transcript_of(pieces: Iterable[Piece]) -> Transcript:
+    """The transcript of what went over a connection, by whatever means it was recorded."""
+    passages, _ = transcript.cut(pieces, lambda: FrameReader(limit=ANY_SIZE))
+    return Transcript(passages)
+
+
+def performative_of(unit: object) -> Composite | None:
+    """The performative in a unit on the wire; None where it has none, or none that can be read."""
+    if not isinstance(unit, Frame):
+        return None
+    try:
+        return unit.performative()
+    except DecodeError:
+        return None
+
+
+def performatives(
+    passages: Iterable[Passage], direction: Direction = Direction.RECEIVED
+) -> Iterator[tuple[float, int, Composite]]:
+    """The performatives that went one way, with their time in seconds and channel; the rest is left out."""
+    for passage in passages:
+        if passage.direction is direction and isinstance(passage.unit, Frame):
+            performative = performative_of(passage.unit)
+            if performative is not None:
+                yield passage.at, passage.unit.channel, performative

@@ -1,0 +1,217 @@
+"""Watches: rules that look at all that went over a connection, each as a fold over what it asks for.
+
+A watch is called once for each passage it looks at, with a state of its own for each connection. It answers
+True where the passage was an occasion of its rule and the rule held, a sentence where the rule was broken,
+and None where there is nothing to say. Nothing is kept for an occasion on which a rule held but its count.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import partial
+from typing import Any, Literal
+
+from harness.wire.journal import Direction
+from harness.wire.transcript import Gap, Sort, Transcript
+
+Found = Literal[True] | str | None
+"""What a passage means to a watch: an occasion on which its rule held, what was wrong with it, or nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Enough:
+    """The last finding of a watch on a connection: it looks at nothing more."""
+
+    found: Found = None
+
+
+Pattern = tuple[frozenset[object], ...]
+"""Passages whose sort has all of one of these."""
+Step = Callable[..., Found | Enough | Iterable[Found]]
+
+
+def came(*what: object, on: object = None) -> Pattern:
+    """What the server sent that is one of these, and `on` such a channel where one is given."""
+    return _either(Direction.RECEIVED, what, on)
+
+
+def went(*what: object, on: object = None) -> Pattern:
+    """What we sent that is one of these, and `on` such a channel where one is given."""
+    return _either(Direction.SENT, what, on)
+
+
+def _either(way: Direction, what: Iterable[object], on: object) -> Pattern:
+    where = set() if on is None else {on}
+    return tuple(frozenset({way, each} | where) for each in what)
+
+
+class Gaps(Enum):
+    """What a gap on either side that a watch looks at means to it."""
+
+    BEARS = "every passage is judged by itself"
+    STOPS = "what it knows is unknown up to the end of the connection: it looks at nothing more"
+    TOLD = "its state is told of what is missing, and knows what is unknown then"
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a watch saw on one connection: how often its rule held, and each time that it was broken."""
+
+    held: int = 0
+    broken: list[str] = field(default_factory=list)
+
+    @property
+    def occasions(self) -> int:
+        """How often there was something to judge."""
+        return self.held + len(self.broken)
+
+    def add(self, found: Found | Iterable[Found]) -> None:
+        """Take a finding, or several, into account."""
+        if found is True:
+            self.held += 1
+        elif isinstance(found, str):
+            self.broken.append(found)
+        elif found is not None:
+            for each in found:
+                self.add(each)
+
+
+class State:
+    """What a watch remembers of one connection."""
+
+    def end(self) -> Iterable[Found]:
+        """What is decided only when the connection is over."""
+        return ()
+
+    def missed(self, way: Direction) -> None:
+        """Take note that something was not captured of what went this way; for watches that are TOLD."""
+        raise NotImplementedError(f"{type(self).__name__} does not know what a gap means")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fold:
+    """How a watch looks at a connection.
+
+    `step` is called with every passage it `looks_at`, behind its state if there is a `start`. What it
+    `counts` is an occasion on which the rule held, by being there. It looks at nothing where nothing is
+    there that it `needs`, and counts nothing either where the connection is none `where` it applies.
+    """
+
+    step: Step
+    looks_at: Pattern
+    gap: Gaps
+    start: Callable[[], State] | None = None
+    counts: Pattern = ()
+    needs: Pattern = ()
+    where: Callable[[Any], bool] | None = None
+
+    def cares(self, way: Direction) -> bool:
+        """Whether it looks at what goes this way."""
+        return any(way in each for each in (*self.looks_at, *self.counts))
+
+
+@dataclass(frozen=True, slots=True)
+class _Interest:
+    """The watches that a sort of passages concerns, by number."""
+
+    looks: tuple[int, ...]
+    counts: tuple[int, ...]
+    needs: frozenset[int]
+
+
+class _Looking:
+    """Watches at work on one connection, by number, with what they have found."""
+
+    def __init__(self, folds: dict[int, Fold], found: dict[int, Tally]) -> None:
+        self._folds, self._found = folds, found
+        self._states = {number: fold.start() for number, fold in folds.items() if fold.start is not None}
+        self._lanes: dict[Sort, list[tuple[Step, Tally, int]]] = {}
+
+    def fold(self, passages: Iterable[tuple[Sort, Any]], looks: dict[Sort, tuple[int, ...]]) -> None:
+        """Look at all passages in their order, each watch at those of a sort that it `looks` at."""
+        steps: dict[int, Step] = {number: fold.step for number, fold in self._folds.items()}
+        steps |= {number: partial(steps[number], state) for number, state in self._states.items()}
+        self._lanes = lanes = {
+            sort: [(steps[each], self._found[each], each) for each in numbers if each in steps]
+            for sort, numbers in looks.items()
+        }
+        for sort, passage in passages:
+            for step, tally, number in lanes[sort]:
+                said = step(passage)
+                if said is True:
+                    tally.held += 1
+                elif isinstance(said, Enough):
+                    tally.add(said.found)
+                    self._leave(number)
+                elif said is not None:
+                    tally.add(said)
+            if Gap in sort.tags:
+                self._miss(passage.direction)
+        for number, state in self._states.items():
+            self._found[number].add(state.end())
+
+    def _leave(self, number: int) -> None:
+        self._states.pop(number, None)
+        for sort, lane in self._lanes.items():
+            self._lanes[sort] = [each for each in lane if each[2] != number]
+
+    def _miss(self, way: Direction) -> None:
+        """Tell the states that something is missing, and stop the watches that know nothing then."""
+        for number, state in list(self._states.items()):
+            fold = self._folds[number]
+            if fold.cares(way) and fold.gap is Gaps.TOLD:
+                state.missed(way)
+            elif fold.cares(way) and fold.gap is Gaps.STOPS:
+                self._leave(number)
+
+
+class Watching:
+    """Watches by the identity of their rule, looking at one finished connection after the other."""
+
+    def __init__(self, watches: Iterable[tuple[str, Fold]] = ()) -> None:
+        self._watches = tuple(watches)
+        self._needy = frozenset(number for number, (_, fold) in enumerate(self._watches) if fold.needs)
+        self._interests: dict[Sort, _Interest] = {}
+
+    @property
+    def rules(self) -> list[str]:
+        """The rules that are looked after, one for each watch."""
+        return [rule for rule, _ in self._watches]
+
+    def look(self, transcript: Transcript) -> list[tuple[str, Tally]]:
+        """What each watch saw that had an occasion, by the identity of its rule."""
+        sorts, passages = transcript.sorted()
+        there = Counter(sorts)
+        of = {sort: self._interest(sort) for sort in there}
+        asked = {each for interest in of.values() for each in interest.looks + interest.counts}
+        found = {each: Tally() for each in asked if self._applies(each, transcript)}
+        for sort, count in there.items():
+            for number in of[sort].counts:
+                if number in found:
+                    found[number].held += count
+        idle = self._needy.difference(*(each.needs for each in of.values()))
+        looking = _Looking({each: self._watches[each][1] for each in found if each not in idle}, found)
+        looking.fold(zip(sorts, passages, strict=True), {sort: each.looks for sort, each in of.items()})
+        return [(self._watches[each][0], found[each]) for each in sorted(found) if found[each].occasions]
+
+    def _applies(self, number: int, transcript: Transcript) -> bool:
+        where = self._watches[number][1].where
+        return where is None or where(transcript)
+
+    def _interest(self, sort: Sort) -> _Interest:
+        """Which watches a sort of passages concerns, found out once."""
+        if sort not in self._interests:
+
+            def asked(pattern: Pattern) -> bool:
+                return any(each <= sort.tags for each in pattern)
+
+            every = [(number, fold) for number, (_, fold) in enumerate(self._watches)]
+            self._interests[sort] = _Interest(
+                tuple(number for number, fold in every if asked(fold.looks_at)),
+                tuple(number for number, fold in every if asked(fold.counts)),
+                frozenset(number for number, fold in every if asked(fold.needs)),
+            )
+        return self._interests[sort]

@@ -1,0 +1,109 @@
+"""All that went over a connection, the same whether a live link, a peer of ours or a file made it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Generic, TypeVar
+
+from harness.wire.journal import Direction
+from harness.wire.reader import Reader
+
+Unit_co = TypeVar("Unit_co", covariant=True)
+
+
+# Not frozen: that would double the time to make one. Nobody changes them but who sorts them.
+@dataclass(slots=True)
+class Passage(Generic[Unit_co]):
+    """One unit that went over the wire.
+
+    `at` is in seconds on the connection's clock, `number` that of its octets on the connection, from 1. What
+    it says, where that can be read, is `said` once its transcript has been sorted.
+    """
+
+    at: float
+    direction: Direction
+    unit: Unit_co
+    number: int = 0
+    said: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A unit in the place of what one side sent and nobody captured: so many octets, 0 if nobody knows."""
+
+    octets: int = 0
+
+
+class Sort:
+    """What a passage is, by all that watches may ask for: its direction, its form, the class of what it says.
+
+    There is one of each kind: they are compared by being the same.
+    """
+
+    __slots__ = ("tags",)
+
+    def __init__(self, *tags: object) -> None:
+        self.tags = frozenset(tags)
+
+
+sort: Callable[..., Sort] = cache(Sort)
+"""The one sort with these tags, which are always given in the same order."""
+
+
+class Transcript(ABC, tuple[Any, ...]):
+    """The passages of a finished connection, in the order in which they went over the wire."""
+
+    @abstractmethod
+    def sorted(self) -> tuple[list[Sort], list[Any]]:
+        """The sorts of all passages and the passages, and in its place what several of them are together."""
+
+
+Piece = tuple[float, Direction, bytes | Gap]
+"""Octets that went one way at once, or what is missing there; the time is in seconds."""
+
+
+class _Lane(Generic[Unit_co]):
+    """One direction of a stream: what follows a gap or what is no unit is read from where units begin."""
+
+    def __init__(self, reader: Callable[[], Reader[Unit_co]]) -> None:
+        self._make = reader
+        self._reader = reader()
+        self._lost = False
+
+    def cut(self, octets: bytes | Gap) -> Iterator[Unit_co | Gap]:
+        if isinstance(octets, Gap):
+            missing = len(self._reader.pending) + octets.octets
+            self._reader, self._lost = self._make(), True
+            yield Gap(missing if octets.octets else 0)
+            return
+        units = [unit for _, unit in self._reader.feed(octets)]
+        if self._lost and (self._reader.broken or not units):
+            # It may begin within a unit: nothing is concluded from what cannot be read.
+            self._reader = self._make()
+            yield Gap(len(octets))
+            return
+        self._lost = False
+        yield from units
+        if self._reader.broken:
+            self._reader, self._lost = self._make(), True
+
+    def rest(self) -> bytes:
+        return self._reader.rest()
+
+
+def cut(pieces: Iterable[Piece], reader: Callable[[], Reader[Any]]) -> tuple[list[Passage[Any]], bytes]:
+    """The passages of a connection, cut out of what went either way, and what the server left unfinished.
+
+    Behind a gap, and behind what cannot be read, reading goes on with the first piece that begins with a
+    whole unit.
+    """
+    lanes = {way: _Lane(reader) for way in Direction}
+    passages = [
+        Passage(at, way, unit, number)
+        for number, (at, way, octets) in enumerate(pieces, 1)
+        for unit in lanes[way].cut(octets)
+    ]
+    return passages, lanes[Direction.RECEIVED].rest()
