@@ -1,15 +1,19 @@
-"""What explaining octets takes in any protocol: fields with their octets, and text that can be shown."""
+"""Octets explained in any protocol: one line for a list of frames, every field for a failure's page.
+
+What a peer wrote is shown without control characters and cut to a bounded length; credentials are blanked.
+"""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from harness.wire.reader import Reader
+from harness.wire.units import DecodeError, Garbage, Header
 
 LONGEST = 80
 """Characters of a value that are shown, and items of one that has many."""
-
-Unit = TypeVar("Unit")
 
 
 class Span(NamedTuple):
@@ -21,10 +25,102 @@ class Span(NamedTuple):
     value: Any
 
 
-def alone(reader: Reader[Unit], octets: bytes) -> Unit | None:
-    """The one unit that these octets are; None where they are less or more."""
-    units = list(reader.feed(octets))
-    return units[0][1] if len(units) == 1 and not reader.pending else None
+class AnyFrame(Protocol):
+    """A frame of any protocol."""
+
+    type: int
+    channel: int
+
+
+Frame = TypeVar("Frame", bound=AnyFrame)
+
+
+def no_frame(garbage: Garbage) -> Iterator[Span]:
+    """Explain octets that are no frame by what is wrong with them."""
+    yield Span(0, len(garbage.octets), "not a frame", garbage.why)
+
+
+@dataclass(frozen=True, slots=True)
+class Annotator(Generic[Frame]):
+    """How the units of a protocol are explained.
+
+    - `reader` makes what cuts them, whatever their size; `blanked` gives octets without credentials.
+    - `tells` puts a frame into a line, `spans` gives its fields; of what a frame carries, its `body`, offsets
+      of a DecodeError count. `strange` gives the fields of octets that are no frame.
+    - `header` puts a protocol header into words; octet 4 of one is called `id_name`.
+    """
+
+    reader: Callable[[], Reader[Frame | Header | Garbage]]
+    blanked: Callable[[bytes], bytes]
+    tells: Callable[[Frame], str]
+    spans: Callable[[Frame], Iterator[Span]]
+    header: Callable[[Header], str]
+    id_name: str
+    body: str
+    strange: Callable[[Garbage], Iterator[Span]] = no_frame
+
+    def says(self, octets: bytes, unit: Frame | Header | Garbage | None = None) -> str:
+        """Put one unit on the wire into a line: `queue.declare channel=1 queue=q durable`.
+
+        `unit` is given where these octets, credentials blanked, have been cut already.
+        """
+        unit = unit or self._alone(self.blanked(octets))
+        if isinstance(unit, Header):
+            return f"protocol header AMQP {self.header(unit)}"
+        if isinstance(unit, Garbage):
+            return f"{len(unit.octets)} octets that are no frame: {unit.why}"
+        try:
+            return self.tells(unit)
+        except DecodeError as failure:
+            return (
+                f"frame type={unit.type} channel={unit.channel}, not decodable: {failed(failure, self.body)}"
+            )
+
+    def annotate(self, octets: bytes) -> Iterator[Span]:
+        """Every field of one unit on the wire with offset and length in octets, as far as it can be read.
+
+        The spans follow each other and leave no octet out; only bits share one. Values are numbers, truth
+        values or short text.
+        """
+        octets = self.blanked(octets)
+        unit = self._alone(octets)
+        if isinstance(unit, Header):
+            yield Span(0, 4, "name", "AMQP")
+            for place, name in enumerate((self.id_name, "major", "minor", "revision"), start=4):
+                yield Span(place, 1, name, unit.octets[place])
+        elif isinstance(unit, Garbage):
+            yield from self.strange(unit)
+        else:
+            yield from self.spans(unit)
+
+    def _alone(self, octets: bytes) -> Frame | Header | Garbage:
+        """The one unit that these octets are."""
+        reader = self.reader()
+        units = list(reader.feed(octets))
+        if len(units) == 1 and not reader.pending:
+            return units[0][1]
+        return Garbage(octets, "incomplete or more than one frame")
+
+
+def readable(
+    start: int, length: int, spans: Iterable[tuple[int, int, str, Any]], body: str
+) -> Iterator[Span]:
+    """Explain the `body` of a unit, `length` octets from `start`, by spans told from there as far as they go.
+
+    What is behind the last one is not decodable, if a DecodeError says so.
+    """
+    behind, end = start, start + length
+    try:
+        for offset, size, name, value in spans:
+            yield Span(start + offset, size, name, value)
+            behind = start + offset + size
+    except DecodeError as failure:
+        yield Span(behind, end - behind, "not decodable", failed(failure, body))
+
+
+def failed(failure: DecodeError, body: str) -> str:
+    """Say where a `body` cannot be read, and why."""
+    return short(f"octet {failure.offset} of the {body}: {failure.what}", 2 * LONGEST)
 
 
 def short(text: str, longest: int = LONGEST) -> str:

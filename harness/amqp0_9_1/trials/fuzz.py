@@ -53,7 +53,7 @@ from harness.amqp0_9_1.wire.vocabulary import CODEC, Basic, Channel, Connection,
 from harness.peers.fakes import Recorder
 from harness.trials.fuzz import Draws, Target, main
 from harness.trials.fuzz_stream import SECRET, WORD, cut_alike, damaged_around, only_blanks, passed_on
-from harness.wire.units import DecodeError, Garbage
+from harness.wire.units import ANY_SIZE, DecodeError, Garbage
 
 # -- decoders ------------------------------------------------------------------------------------------
 
@@ -124,7 +124,7 @@ def credentials(data: bytes) -> None:
     octets = method_frame(odd.channel(draws), kind(response=SECRET, **given)).encode()
     octets = damaged_around(draws, octets, kept=range(7, 11))  # its class and method
     whole = octets[: draws.number(2) or None] + draws.piece()
-    for raw, _ in FrameReader(1 << 33).feed(whole):
+    for raw, _ in FrameReader(ANY_SIZE).feed(whole):
         assert WORD.encode() not in blank_credentials(raw)
     assert WORD.encode() not in blank_credentials(whole)
     assert WORD not in says(whole) + str(list(annotate(whole)))

@@ -1,7 +1,4 @@
-"""Octets explained: one line for a list of frames, every field with its octets for a failure's page.
-
-What a peer wrote is shown without control characters and cut to a bounded length; credentials are blanked.
-"""
+"""Octets of AMQP 0-9-1 explained: what a frame says in a line, field by field, and where credentials are."""
 
 from __future__ import annotations
 
@@ -21,32 +18,15 @@ from harness.amqp0_9_1.wire.frames import (
     content_prefix,
 )
 from harness.amqp0_9_1.wire.vocabulary import CODEC
-from harness.wire.annotation import LONGEST, Span, alone, short
-from harness.wire.units import DecodeError, Garbage, Header
+from harness.wire.annotation import Annotator, Span, readable, short
+from harness.wire.units import ANY_SIZE, DecodeError
 from spec.readers.amqp0_9_1 import Field
 
 SECRET_FIELDS = {"connection.start-ok": "response", "connection.secure-ok": "response"}
 """Fields that carry credentials (SASL): blanked before anything is kept."""
 
 _MARKS = tuple(CODEC.methods[name].key.to_bytes(4) for name in SECRET_FIELDS)
-_ANY_SIZE = 1 << 33
 _BODY_TYPE = bytes((BODY,))
-
-
-def says(octets: bytes, unit: Unit | None = None) -> str:
-    """One line about one unit on the wire: `queue.declare channel=1 queue=q durable`.
-
-    `unit` is given where these octets, credentials blanked, have been cut already.
-    """
-    unit = unit or _unit(blank_credentials(octets))
-    if isinstance(unit, Header):
-        return f"protocol header AMQP {unit.octets[4]}-{'-'.join(map(str, unit.version))}"
-    if isinstance(unit, Garbage):
-        return f"{len(unit.octets)} octets that are no frame: {unit.why}"
-    try:
-        return _says_frame(unit)
-    except DecodeError as failure:
-        return f"frame type={unit.type} channel={unit.channel}, not decodable: {_says_failure(failure)}"
 
 
 def _says_frame(frame: Frame) -> str:
@@ -62,10 +42,6 @@ def _says_frame(frame: Frame) -> str:
     # A heartbeat has no payload; one that has is worth seeing.
     size = f" of {len(frame.payload)} octets" if frame.payload else ""
     return f"heartbeat channel={frame.channel}{size}"
-
-
-def _says_failure(failure: DecodeError) -> str:
-    return short(f"octet {failure.offset} of the payload: {failure.what}", 2 * LONGEST)
 
 
 def _values(record: Record) -> str:
@@ -91,44 +67,20 @@ def _short(value: Any) -> str:
     return short(value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value))
 
 
-def _unit(octets: bytes) -> Unit:
-    unit = alone(FrameReader(limit=_ANY_SIZE), octets)
-    return unit or Garbage(octets, "incomplete or more than one frame")
-
-
-def annotate(octets: bytes) -> Iterator[Span]:
-    """Every field of one unit on the wire with offset and length in octets, as far as it can be read.
-
-    The spans follow each other and leave no octet out; only bits share one. Values are numbers, truth values
-    or short text.
-    """
-    octets = blank_credentials(octets)
-    unit = _unit(octets)
-    if isinstance(unit, Frame):
-        yield from _frame_spans(unit)
-    elif isinstance(unit, Header):
-        yield Span(0, 4, "name", "AMQP")
-        for place, name in enumerate(("constant", "major", "minor", "revision"), start=4):
-            yield Span(place, 1, name, unit.octets[place])
-    else:
-        yield Span(0, len(octets), "not a frame", unit.why)
-
-
 def _frame_spans(frame: Frame) -> Iterator[Span]:
     yield Span(0, 1, "frame type", frame.type)
     yield Span(1, 2, "channel", frame.channel)
     yield Span(3, 4, "size", len(frame.payload))
-    behind, end = 7, 7 + len(frame.payload)
-    try:
-        for offset, length, name, value in _payload_spans(frame):
-            yield Span(7 + offset, length, name, value if isinstance(value, int) else _short(value))
-            behind = 7 + offset + length
-    except DecodeError as failure:
-        yield Span(behind, end - behind, "not decodable", _says_failure(failure))
-    yield Span(end, 1, "frame-end", FRAME_END)
+    yield from readable(7, len(frame.payload), _payload_spans(frame), "payload")
+    yield Span(7 + len(frame.payload), 1, "frame-end", FRAME_END)
 
 
 def _payload_spans(frame: Frame) -> Iterator[Span]:
+    for offset, length, name, value in _raw_spans(frame):
+        yield Span(offset, length, name, value if isinstance(value, int) else _short(value))
+
+
+def _raw_spans(frame: Frame) -> Iterator[Span]:
     payload = frame.payload
     if frame.type == METHOD:
         method = CODEC.method_class(payload)
@@ -157,7 +109,7 @@ def blank_credentials(octets: bytes) -> bytes:
             return octets
     elif not any(mark in octets for mark in _MARKS):
         return octets
-    reader = FrameReader(limit=_ANY_SIZE)
+    reader = FrameReader(limit=ANY_SIZE)
     units = [_blank_unit(raw, unit) for raw, unit in reader.feed(octets)]
     return b"".join(units) + _blank_loose(reader.rest())
 
@@ -193,3 +145,15 @@ def _blank_loose(octets: bytes) -> bytes:
     starts = (place + len(mark) for mark in _MARKS if (place := octets.find(mark)) >= 0)
     start = min(starts, default=len(octets))
     return octets[:start] + b"*" * (len(octets) - start)
+
+
+ANNOTATOR = Annotator(
+    reader=lambda: FrameReader(limit=ANY_SIZE),
+    blanked=blank_credentials,
+    tells=_says_frame,
+    spans=_frame_spans,
+    header=lambda header: f"{header.protocol_id}-{'-'.join(map(str, header.version))}",
+    id_name="constant",
+    body="payload",
+)
+says, annotate = ANNOTATOR.says, ANNOTATOR.annotate

@@ -11,7 +11,7 @@ from harness.amqp1_0.wire.encoding import encode
 from harness.amqp1_0.wire.frames import SASL, Frame, FrameReader, Unit
 from harness.amqp1_0.wire.generated import CONSTRUCTORS, attribute, code_of
 from harness.amqp1_0.wire.types import As, Described, Raw, Symbol, Ulong
-from harness.wire.units import DecodeError
+from harness.wire.units import ANY_SIZE, DecodeError
 
 SECRET_FIELDS: Final = {"sasl-init": "initial-response", "sasl-response": "response"}
 """Fields that carry credentials (SASL), by the performative they stand in."""
@@ -31,7 +31,6 @@ def _marks() -> list[bytes]:
 
 _MARK: Final = re.compile(b"|".join(map(re.escape, _marks())), re.DOTALL)
 _MECHANISM: Final = re.compile(r"[A-Z0-9_-]{1,20}")
-_ANY_SIZE = 1 << 33
 
 
 def blank_credentials(octets: bytes) -> bytes:
@@ -44,7 +43,7 @@ def blank_credentials(octets: bytes) -> bytes:
     if mark is None:
         return octets
     done = bytearray()
-    for raw, unit in FrameReader(limit=_ANY_SIZE).feed(octets):
+    for raw, unit in FrameReader(limit=ANY_SIZE).feed(octets):
         if mark.start() < len(done) + len(raw):
             blanked = _whole(raw, unit) if mark.end() <= len(done) + len(raw) else None
             if blanked is None:

@@ -42,7 +42,7 @@ from harness.play.expect import Outcome
 from harness.play.link import EVERYWHERE, Unreadable
 from harness.wire.journal import Direction
 from harness.wire.transport import Transport
-from harness.wire.units import DecodeError, Header
+from harness.wire.units import ANY_SIZE, DecodeError, Header
 
 Said: TypeAlias = Composite | Frame | RawFrame | bytes
 """What can be sent: a performative, a frame, one as malformed as needed, any octets."""
@@ -51,7 +51,6 @@ CONNECTION = -1
 """The place that sees everything but what may come at any time: empty frames, and flows of sessions."""
 WHOLE = -2
 """The place that sees only what concerns the whole connection, nothing of sessions."""
-_ANY_SIZE = 1 << 33
 _LIMIT = 16 << 20
 
 
@@ -75,7 +74,7 @@ class Link(link.Link[Unit, Sight]):
         self.channels: set[int] = set()
         self.beat: float | None = None
         self.hears_empty_frames = False
-        self._spoken = FrameReader(limit=_ANY_SIZE)
+        self._spoken = FrameReader(limit=ANY_SIZE)
         self._sent_at = self.now()
         self._sessions: dict[int, int] = {}
         self._passed: Counter[int] = Counter()
@@ -101,7 +100,7 @@ class Link(link.Link[Unit, Sight]):
                 self._went(unit)
                 self._note_sent(unit)
         if self._spoken.broken:
-            self._spoken = FrameReader(limit=_ANY_SIZE)
+            self._spoken = FrameReader(limit=ANY_SIZE)
         for start in range(0, len(octets), by or len(octets) or 1):
             self._push(octets[start : start + (by or len(octets))])
         self._sent_at = self.now()

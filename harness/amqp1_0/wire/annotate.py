@@ -1,6 +1,6 @@
-"""Octets explained: one line for a list of frames, every field with its octets for a failure's page.
+"""Octets of AMQP 1.0 explained: what a frame says in a line, and field by field.
 
-What a peer wrote is shown without control characters and cut to a bounded length; credentials are blanked.
+The fields of a composite inside another have its name before their own (`source.address`).
 """
 
 from __future__ import annotations
@@ -11,33 +11,16 @@ from typing import Any, Final
 from harness.amqp1_0.client.credentials import SECRET_FIELDS, blank_credentials
 from harness.amqp1_0.wire.composites import Composite, choice_name
 from harness.amqp1_0.wire.decoding import Form, forms, plain
-from harness.amqp1_0.wire.frames import AMQP, FRAME_HEADER, SASL, Frame, FrameReader, Unit
+from harness.amqp1_0.wire.frames import AMQP, FRAME_HEADER, SASL, Frame, FrameReader
 from harness.amqp1_0.wire.generated import CONSTRUCTORS
 from harness.amqp1_0.wire.types import Array, Described, Map
-from harness.wire.annotation import LONGEST, Span, alone, short
-from harness.wire.units import DecodeError, Garbage, Header
+from harness.wire.annotation import LONGEST, Annotator, Span, no_frame, readable, short
+from harness.wire.units import ANY_SIZE, Garbage
 from spec.readers.amqp1_0 import Field
 
 __all__ = ["annotate", "blank_credentials", "says"]
 
-_ANY_SIZE = 1 << 33
 _EMPTY: Final = {AMQP: "empty frame", SASL: "empty sasl frame"}
-
-
-def says(octets: bytes, unit: Unit | None = None) -> str:
-    """One line about one unit on the wire: `open channel=0 container-id=c max-frame-size=512`.
-
-    `unit` is given where these octets, credentials blanked, have been cut already.
-    """
-    unit = unit or _one_unit(blank_credentials(octets))
-    if isinstance(unit, Header):
-        return f"protocol header AMQP {unit.protocol_id} {'-'.join(map(str, unit.version))}"
-    if isinstance(unit, Garbage):
-        return f"{len(unit.octets)} octets that are no frame: {unit.why}"
-    try:
-        return _says_frame(unit)
-    except DecodeError as failure:
-        return f"frame type={unit.type} channel={unit.channel}, not decodable: {_says_failure(failure)}"
 
 
 def _says_frame(frame: Frame) -> str:
@@ -54,10 +37,6 @@ def _says_frame(frame: Frame) -> str:
 
 def _says_extended(frame: Frame) -> str:
     return f" behind {len(frame.extended)} octets of extended header" if frame.extended else ""
-
-
-def _says_failure(failure: DecodeError) -> str:
-    return short(f"octet {failure.offset} of the body: {failure.what}", 2 * LONGEST)
 
 
 def _says_breaches(performative: Composite) -> str:
@@ -100,34 +79,16 @@ def _written(value: Any) -> str:
     return "null" if value is None else str(value)
 
 
-def _one_unit(octets: bytes) -> Unit:
-    unit = alone(FrameReader(limit=_ANY_SIZE), octets)
-    return unit or Garbage(octets, "incomplete or more than one frame")
-
-
 # -- octet by octet ------------------------------------------------------------------------------------
 
 
-def annotate(octets: bytes) -> Iterator[Span]:
-    """Every field of one unit on the wire with offset and length in octets, as far as it can be read.
-
-    The spans follow each other and leave no octet out. Values are numbers, truth values or short text; the
-    fields of a composite inside another have its name before their own (`source.address`).
-    """
-    octets = blank_credentials(octets)
-    unit = _one_unit(octets)
-    if isinstance(unit, Frame):
-        yield from _frame_spans(unit)
-    elif isinstance(unit, Header):
-        yield Span(0, 4, "name", "AMQP")
-        for place, name in enumerate(("protocol-id", "major", "minor", "revision"), start=4):
-            yield Span(place, 1, name, unit.octets[place])
-    elif unit.delimited:
-        yield Span(0, 4, "size", len(octets))
-        yield Span(4, 1, "doff", octets[4])
-        yield Span(5, len(octets) - 5, "not a frame", unit.why)
-    else:
-        yield Span(0, len(octets), "not a frame", unit.why)
+def _strange(garbage: Garbage) -> Iterator[Span]:
+    if not garbage.delimited:
+        yield from no_frame(garbage)
+        return
+    yield Span(0, 4, "size", len(garbage.octets))
+    yield Span(4, 1, "doff", garbage.octets[4])
+    yield Span(5, len(garbage.octets) - 5, "not a frame", garbage.why)
 
 
 def _frame_spans(frame: Frame) -> Iterator[Span]:
@@ -138,13 +99,7 @@ def _frame_spans(frame: Frame) -> Iterator[Span]:
     yield Span(6, 2, "ignored" if frame.type == SASL else "channel", frame.channel)
     if frame.extended:
         yield Span(FRAME_HEADER, len(frame.extended), "extended header", short(frame.extended.hex()))
-    behind, end = start, start + len(frame.body)
-    try:
-        for offset, length, name, value in _body_spans(frame):
-            yield Span(start + offset, length, name, value)
-            behind = start + offset + length
-    except DecodeError as failure:
-        yield Span(behind, end - behind, "not decodable", _says_failure(failure))
+    yield from readable(start, len(frame.body), _body_spans(frame), "body")
 
 
 def _body_spans(frame: Frame) -> Iterator[Span]:
@@ -189,3 +144,16 @@ def _shown(composite: Composite, field: Field, value: Any) -> Any:
     if isinstance(value, int):
         return value if isinstance(value, bool) else int(value)
     return _says_field(composite, field.name, value)
+
+
+ANNOTATOR = Annotator(
+    reader=lambda: FrameReader(limit=ANY_SIZE),
+    blanked=blank_credentials,
+    tells=_says_frame,
+    spans=_frame_spans,
+    header=lambda header: f"{header.protocol_id} {'-'.join(map(str, header.version))}",
+    id_name="protocol-id",
+    body="body",
+    strange=_strange,
+)
+says, annotate = ANNOTATOR.says, ANNOTATOR.annotate
