@@ -10,7 +10,6 @@ from harness.amqp0_9_1.client.broker import Broker, remove
 from harness.amqp0_9_1.client.opening import OPENING
 from harness.amqp0_9_1.client.promises import LOOKS
 from harness.amqp0_9_1.peer import TABLES, Peer
-from harness.amqp0_9_1.peer.events import Thing
 from harness.amqp0_9_1.peer.policy import DEFAULT, VARIANTS
 from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.wire.annotate import annotate
@@ -56,7 +55,6 @@ DIALECT = Dialect(
         fault=Fault,
         interposer=Interposer,
         wrong_answer=("541", refuse(INTERNAL_ERROR)),
-        lasting=Thing,
         units=units,
         events=Method,
         harmless=HARMLESS,

@@ -6,10 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, Self, TypeVar
 
-from harness.peers.rows import Row, Tables
+from harness.peers.rows import AnyRow, AnyTables
 
-AnyTables = Tables[Any, Any, Any]
-AnyRow = Row[Any, Any]
 Faulty = TypeVar("Faulty", bound=AnyTables)
 
 

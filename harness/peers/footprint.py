@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
-from harness.peers.faults import AnyRow, AnyTables
+from harness.peers.rows import AnyRow, AnyTables
 from harness.wire.journal import Direction, Ended, Event, Octets
 
 Units = Callable[[Iterable[Octets]], Iterator[tuple[Direction, object]]]

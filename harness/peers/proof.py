@@ -13,11 +13,11 @@ from typing import Any, Generic, TypeVar
 
 from harness.peers.deviation import Mutant
 from harness.peers.fakes import Replacement
-from harness.peers.faults import AnyRow, AnyTables, Fault
+from harness.peers.faults import Fault
 from harness.peers.footprint import Difference, Footprint, Traced, Units, differing, observed, used
 from harness.peers.interposer import Interposer
 from harness.peers.peer import PeerServer
-from harness.peers.rows import State
+from harness.peers.rows import AnyRow, AnyTables, State
 from harness.wire.journal import Event
 
 AnyPolicy = TypeVar("AnyPolicy")
@@ -34,7 +34,7 @@ class Proof(Generic[AnyPolicy, AnyFault]):
       may fail on any of them.
     - `fault` and `interposer` are the protocol's classes of changes: one of another protocol leaves the peer
       as it is.
-    - `wrong_answer` is what no row answers, with its name; rows for a `lasting` state lead to no other.
+    - `wrong_answer` is what no row answers, with its name.
     - `units` finds what a change may look at in an exchange, `events` is the class of what a peer is sent.
     - `harmless` are interposers that change nothing that matters: none may change a verdict. `fakes` put a
       peer that knows no rule in the reference peer's place. Both by what they do.
@@ -51,7 +51,6 @@ class Proof(Generic[AnyPolicy, AnyFault]):
     events: type
     harmless: Mapping[str, Interposer]
     fakes: Mapping[str, Replacement]
-    lasting: type[State] | None = None
 
     def peer(self, change: object = None, policy: object = None) -> PeerServer:
         """Make a fresh reference peer; `change` is that of a deviation, `policy` one of `policies`."""
@@ -76,16 +75,8 @@ class Proof(Generic[AnyPolicy, AnyFault]):
             if row.answer is not None:
                 change = self.fault.changes(row.name, answer=wrong_answer)
                 yield Mutant(row.name, f"answers {name}", change)
-            if (wrong := self._wrong_state(row)) is not None:
+            if (wrong := _wrong_state(row)) is not None:
                 yield Mutant(row.name, f"goes to {wrong.name}", self.fault.changes(row.name, next=wrong))
-
-    def _wrong_state(self, row: AnyRow) -> State | None:
-        """Another state than the row leads to, of those the row is for; None where it leads to none."""
-        first = row.state[0] if isinstance(row.state, tuple) else row.state
-        right = row.next or first
-        if self.lasting is not None and isinstance(first, self.lasting):
-            return None
-        return next(each for each in type(first) if each is not right)
 
     def footprint(self, peer: PeerServer, events: Iterable[Event]) -> Footprint:
         """Find what an exchange used of a clean reference peer."""
@@ -99,6 +90,15 @@ class Proof(Generic[AnyPolicy, AnyFault]):
         if isinstance(change, type(self.default)):
             return not differing(change, self.default).isdisjoint(clean.taken)
         return not isinstance(change, self.interposer) or change.shows(clean)
+
+
+def _wrong_state(row: AnyRow) -> State | None:
+    """Another state than the row leads to, of those the row is for; None for things, which have no state."""
+    first = row.state[0] if isinstance(row.state, tuple) else row.state
+    if not isinstance(first, State):
+        return None
+    right = row.next or first
+    return next(each for each in type(first) if each is not right)
 
 
 @lru_cache(maxsize=32)

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Self, TypeAlias, TypeVar
 
+Place = TypeVar("Place")
+E = TypeVar("E")
 T = TypeVar("T")
 R = TypeVar("R")
 S = TypeVar("S")
@@ -23,42 +25,48 @@ class State(Enum):
     __hash__ = object.__hash__
 
 
-def always(_: Any) -> bool:
+def always(_: object) -> bool:
     """The condition of a row that is taken whenever no earlier one was."""
     return True
 
 
 # Without slots: a frozen class with slots cannot be made through its generic alias.
 @dataclass(frozen=True)
-class Row(Generic[T, R]):
+class Row(Generic[Place, E, T, R]):
     """In `state`, when `event` happens and `condition` holds: `effects` in order, `answer`, then `next`.
 
-    Conditions, effects and answers look at a turn of type T; an answer gives what is said, of type R.
-    `next` None keeps the state, or what a refusal made of it. `name` is stable: faults refer to it.
+    A state is one of a connection and the like, or the class of a thing that has none. Conditions, effects
+    and answers look at a turn of type T, which is what `event` in `state` makes; an answer gives what is
+    said, of type R. `next` None keeps the state, or what a refusal made of it. `name` is stable: faults
+    refer to it.
     """
 
     name: str
-    state: State | tuple[State, ...]
-    event: type | tuple[type, ...]
+    state: Place | tuple[Place, ...]
+    event: type[E] | tuple[type[E], ...]
     condition: Callable[[T], bool] = always
     effects: tuple[Callable[[T], None], ...] = ()
     answer: Callable[[T], R] | None = None
-    next: State | None = None
+    next: Place | None = None
 
-    def covers(self, state: State, event: type) -> bool:
+    def covers(self, state: object, event: type) -> bool:
         """Whether the row is for this state and this event."""
         states = self.state if isinstance(self.state, tuple) else (self.state,)
         return state in states and issubclass(event, self.event)
 
 
+AnyRow: TypeAlias = Row[Any, Any, Any, Any]
+"""A row among others: that a turn fits it follows from state and event, by which it is found."""
+
+
 @dataclass(frozen=True)
-class Tables(Generic[T, R, S]):
+class Tables(Generic[S]):
     """All rows in the order they are tried, and the strategies they refer to, of type S."""
 
-    rows: tuple[Row[T, R], ...]
+    rows: tuple[AnyRow, ...]
     strategies: S
     # Rows by state and event, filled as they are asked for: the same answer every time.
-    _found: dict[tuple[State, type], tuple[Row[T, R], ...]] = field(
+    _found: dict[tuple[object, type], tuple[AnyRow, ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
@@ -69,14 +77,14 @@ class Tables(Generic[T, R, S]):
                 raise ValueError(f"two rows have the name {row.name!r}")
             seen.add(row.name)
 
-    def __iter__(self) -> Iterator[Row[T, R]]:
+    def __iter__(self) -> Iterator[AnyRow]:
         return iter(self.rows)
 
-    def __getitem__(self, name: str) -> Row[T, R]:
+    def __getitem__(self, name: str) -> AnyRow:
         """The row of that name. Raises KeyError."""
         return self.rows[self._place(name)]
 
-    def candidates(self, state: State, event: type) -> tuple[Row[T, R], ...]:
+    def candidates(self, state: object, event: type) -> tuple[AnyRow, ...]:
         """The rows for `state` and `event`, in order."""
         found = self._found.get((state, event))
         if found is None:
@@ -95,7 +103,7 @@ class Tables(Generic[T, R, S]):
         changed = replace(self.rows[place], **changes)
         return replace(self, rows=(*self.rows[:place], changed, *self.rows[place + 1 :]))
 
-    def inserting(self, before: str, row: Row[T, R]) -> Self:
+    def inserting(self, before: str, row: AnyRow) -> Self:
         """The tables with `row` put in front of the row named `before`. Raises KeyError."""
         place = self._place(before)
         return replace(self, rows=(*self.rows[:place], row, *self.rows[place:]))
@@ -112,38 +120,4 @@ class Tables(Generic[T, R, S]):
         raise KeyError(f"no row has the name {name!r}")
 
 
-class Turning(Protocol):
-    """What a turn is here: an event on a connection, which says the answer, and the row taken for it."""
-
-    row: Any
-
-    @property
-    def event(self) -> Any:
-        """What happens."""
-
-    @property
-    def connection(self) -> Any:
-        """Where it happens."""
-
-
-Turn = TypeVar("Turn", bound=Turning)
-
-
-def meet(
-    tables: Tables[Turn, R, Any], state: State, turn: Turn, taken: set[str] | None
-) -> Row[Turn, R] | None:
-    """Take the first row for `state` and the turn's event whose condition holds, and return it.
-
-    Its name is put into `taken`, when that is given.
-    """
-    for row in tables.candidates(state, type(turn.event)):
-        if row.condition(turn):
-            if taken is not None:
-                taken.add(row.name)
-            turn.row = row
-            for effect in row.effects:
-                effect(turn)
-            if row.answer is not None:
-                turn.connection.answer(turn, row.answer(turn))
-            return row
-    return None
+AnyTables: TypeAlias = Tables[Any]

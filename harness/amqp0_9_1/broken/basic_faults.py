@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from harness.amqp0_9_1.broken.deviations import Fault
+from harness.amqp0_9_1.broken.loose import Effect, Turn
 from harness.amqp0_9_1.peer.consumers import set_channel_window
 from harness.amqp0_9_1.peer.deliveries import deliver, serve, stir_queues_of
-from harness.amqp0_9_1.peer.driver import Channel
-from harness.amqp0_9_1.peer.entities import Consumer, Delivery, Entry, Queue
+from harness.amqp0_9_1.peer.entities import Channel, Consumer, Delivery, Entry, Queue
 from harness.amqp0_9_1.peer.life import (
     cancel_consumer,
     is_persistent,
     requeue,
 )
-from harness.amqp0_9_1.peer.rows import Effect
 from harness.amqp0_9_1.peer.strategies import cut_to_frames, hears, in_turn, may_have
 from harness.amqp0_9_1.peer.tables.basic import (
     named,
     requeue_rejected,
     tag_is_not_of_a_delivered_message,
 )
-from harness.amqp0_9_1.peer.turn import Reply, Turn, WithContent
+from harness.amqp0_9_1.peer.turn import Reply, WithContent
 from harness.amqp0_9_1.wire.frames import OVERHEAD
 from harness.amqp0_9_1.wire.vocabulary import Basic
 
@@ -181,7 +180,7 @@ def cancel_anywhere(turn: Turn) -> None:
     for channel in turn.connection.channels.values():
         consumer = channel.consumers.get(turn.event.consumer_tag)
         if consumer is not None:
-            cancel_consumer(Turn(turn.connection, channel, turn.event, consumer))
+            cancel_consumer(turn.about(turn.event, consumer))
 
 
 def queue_of_the_consumer_is_gone(turn: Turn) -> bool:
@@ -195,9 +194,10 @@ def send_to_all_consumers(turn: Turn) -> None:
     delivery: Delivery = turn.subject
     for consumer in delivery.entry.queue.consumers:
         if consumer is not delivery.consumer:
-            other = Turn(consumer.channel.connection, consumer.channel, turn.event)
-            other.subject = Delivery(turn.strategies.tag(consumer.channel), delivery.entry, consumer)
-            other.connection.answer(other, deliver(other))
+            channel = consumer.channel
+            again = Delivery(turn.strategies.tag(channel), channel, delivery.entry, consumer)
+            other = turn.on(channel).about(turn.event, again)
+            other.say(deliver(other))
 
 
 def deliver_at_once(turn: Turn) -> None:

@@ -8,10 +8,10 @@ from weakref import WeakKeyDictionary
 
 from harness.amqp0_9_1.broken.deviations import Fault, Interposer, changes, spoils
 from harness.amqp0_9_1.broken.frame_faults import Matching
-from harness.amqp0_9_1.peer.driver import Connection
+from harness.amqp0_9_1.broken.loose import Turn
+from harness.amqp0_9_1.peer.entities import Connection
 from harness.amqp0_9_1.peer.life import end_connection
 from harness.amqp0_9_1.peer.tables.channel import abort_content_and_serve, content_is_complete
-from harness.amqp0_9_1.peer.turn import Turn
 from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.frames import BODY, HEADER, HEARTBEAT, ContentHeader, Frame
 from harness.amqp0_9_1.wire.vocabulary import CODEC

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from harness.amqp0_9_1.peer.rows import Tables
+from harness.amqp0_9_1.peer.turn import Tables
 from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.frames import (
     FRAME_END,

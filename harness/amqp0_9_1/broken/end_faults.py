@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from harness.amqp0_9_1.broken.deviations import Fault
+from harness.amqp0_9_1.broken.loose import Answer, Effect, Row, Turn
 from harness.amqp0_9_1.peer.deliveries import await_acknowledgement
-from harness.amqp0_9_1.peer.entities import Consumer
-from harness.amqp0_9_1.peer.events import ChannelEnded, ChannelState, Thing
+from harness.amqp0_9_1.peer.entities import Channel, Consumer
+from harness.amqp0_9_1.peer.events import ChannelEnded, ChannelState
 from harness.amqp0_9_1.peer.life import (
     delete_queue,
     end_connection,
     remove_binding,
 )
-from harness.amqp0_9_1.peer.rows import Answer, Effect, Row, Tables
 from harness.amqp0_9_1.peer.strategies import hears
-from harness.amqp0_9_1.peer.turn import Turn
+from harness.amqp0_9_1.peer.turn import Tables
 from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.vocabulary import Basic
 from harness.peers.rows import State
@@ -130,7 +130,7 @@ def delete_what_it_declared(tables: Tables) -> Tables:
     def delete(turn: Turn) -> None:
         delete_queue(turn.about(turn.event, turn.host.queues[turn.subject.current_queue]))
 
-    row = Row("channel end: deletes what it declared", Thing.CHANNEL, ChannelEnded, owns, (delete,))
+    row = Row("channel end: deletes what it declared", Channel, ChannelEnded, owns, (delete,))
     return tables.inserting("channel end: abandons its transaction", row)
 
 

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from harness.amqp0_9_1.broken.faults import queue_per_binding
-from harness.amqp0_9_1.peer.entities import Binding, Exchange, Message
+from harness.amqp0_9_1.broken.loose import Condition, Effect, Row, Turn
+from harness.amqp0_9_1.peer.entities import Binding, Exchange, Message, Publication
 from harness.amqp0_9_1.peer.handshake import NEGOTIATING, exceeds_the_offer
 from harness.amqp0_9_1.peer.life import delete_exchange, is_durable, joins_durable_ends
 from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.peer.routing import Matching, headers
-from harness.amqp0_9_1.peer.rows import Condition, Effect, Row, Tables
 from harness.amqp0_9_1.peer.strategies import each_queue_once
 from harness.amqp0_9_1.peer.tables.basic import route
 from harness.amqp0_9_1.peer.tables.exchange import (
@@ -30,7 +30,7 @@ from harness.amqp0_9_1.peer.tables.queue import (
     routing_key,
     unbind_queue,
 )
-from harness.amqp0_9_1.peer.turn import Publication, Turn
+from harness.amqp0_9_1.peer.turn import Tables
 from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.vocabulary import COMMAND_INVALID
 from harness.wire.sasl import MECHANISMS
@@ -302,7 +302,8 @@ def is_durable_and_stays(turn: Turn) -> bool:
 
 def of_another_channel(turn: Turn) -> bool:
     """The queue is exclusive, and the channel has not declared it."""
-    return turn.queue is not None and turn.queue.exclusive and turn.channel.current_queue != turn.queue.name
+    queue = turn.find_queue()
+    return queue is not None and queue.exclusive and turn.channel.current_queue != queue.name
 
 
 def would_lose_something(turn: Turn) -> bool:

@@ -5,19 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from harness.amqp0_9_1.broken.deviations import Fault
+from harness.amqp0_9_1.broken.loose import Answer, Condition, Row, Turn
 from harness.amqp0_9_1.peer.deliveries import settle
-from harness.amqp0_9_1.peer.driver import Channel
-from harness.amqp0_9_1.peer.entities import Binding, Consumer, Entry, Exchange, Message, Queue
+from harness.amqp0_9_1.peer.entities import Binding, Channel, Consumer, Entry, Exchange, Message, Queue
 from harness.amqp0_9_1.peer.events import ChannelState, ConnectionState
 from harness.amqp0_9_1.peer.handshake import enter_the_host
 from harness.amqp0_9_1.peer.life import cancel_consumer
 from harness.amqp0_9_1.peer.names import exchange_is_missing
 from harness.amqp0_9_1.peer.refusals import close_in_silence, refuse
 from harness.amqp0_9_1.peer.routing import Matching, headers, topic
-from harness.amqp0_9_1.peer.rows import Answer, Condition, Row, Tables
 from harness.amqp0_9_1.peer.strategies import each_queue_once
 from harness.amqp0_9_1.peer.tables.exchange import create_exchange
-from harness.amqp0_9_1.peer.turn import Turn
+from harness.amqp0_9_1.peer.turn import Tables
 from harness.amqp0_9_1.wire.vocabulary import NOT_ALLOWED, Basic, Connection
 from harness.peers.rows import always
 
@@ -60,7 +59,7 @@ def settle_on_any_channel(turn: Turn) -> None:
     tag = turn.event.delivery_tag
     for channel in turn.connection.channels.values():
         if tag in channel.unacknowledged:
-            settle(Turn(turn.connection, channel, turn.event), channel.unacknowledged[tag])
+            settle(channel.unacknowledged[tag])
 
 
 def regardless_of_the_client(consumer: Consumer) -> bool:
@@ -119,7 +118,7 @@ def cancel_all_consumers(turn: Turn) -> None:
 def serve_on_a_channel(turn: Turn) -> None:
     """Serves a method on a connection that is closing as if it were open."""
     channel = Channel(turn.connection, 1)
-    turn.peer.meet(ChannelState.OPEN, Turn(turn.connection, channel, turn.event))
+    turn.peer.meet(ChannelState.OPEN, turn.on(channel))
 
 
 def enter_the_first_host(turn: Turn) -> None:
@@ -307,12 +306,13 @@ def forget_the_oldest_of_many(turn: Turn) -> None:
 
 def queue_is_shared(turn: Turn) -> bool:
     """The queue is not exclusive."""
-    return turn.queue is not None and not turn.queue.exclusive
+    queue = turn.find_queue()
+    return queue is not None and not queue.exclusive
 
 
 def purge_every_queue(turn: Turn) -> None:
     """Removes the messages of all queues."""
-    turn.subject = len(turn.queue)
+    turn.count = len(turn.queue)
     for queue in turn.host.queues.values():
         for level in queue.levels:
             level.clear()

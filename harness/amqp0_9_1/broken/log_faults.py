@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from harness.amqp0_9_1.peer.turn import Turn
+from harness.amqp0_9_1.broken.loose import Turn
 
 OF_SOCKETS = "closed the socket amid"
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from harness.amqp0_9_1.broken.loose import Turn
 from harness.amqp0_9_1.peer.names import first_free, generate_name
-from harness.amqp0_9_1.peer.rows import Tables
 from harness.amqp0_9_1.peer.tables.queue import becomes_current, bind_to_the_default_exchange, create_queue
-from harness.amqp0_9_1.peer.turn import Turn
+from harness.amqp0_9_1.peer.turn import Tables
 
 
 def generate_name_of_the_connection(turn: Turn) -> None:
@@ -21,7 +21,7 @@ def count_names_anew(turn: Turn) -> None:
 
 def create_queue_if_new(turn: Turn) -> None:
     """Makes a queue of its generated name, if there is none: else the one that has it is taken."""
-    if turn.queue is None:
+    if turn.find_queue() is None:
         create_queue(turn)
         bind_to_the_default_exchange(turn)
 

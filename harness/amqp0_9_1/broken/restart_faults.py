@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from harness.amqp0_9_1.broken.deviations import Fault
+from harness.amqp0_9_1.broken.loose import Turn
 from harness.amqp0_9_1.peer.entities import Delivery
-from harness.amqp0_9_1.peer.rows import Tables
 from harness.amqp0_9_1.peer.tables.queue import find_binding
 from harness.amqp0_9_1.peer.tables.tx import commit
-from harness.amqp0_9_1.peer.turn import Turn
+from harness.amqp0_9_1.peer.turn import Tables
 
 Undoing = Callable[[Turn], Callable[[], None]]
 """What has to be done to undo what a turn is about to do."""
@@ -70,6 +70,12 @@ def binding_again(turn: Turn) -> Callable[[], None]:
 def forget_on_disk(turn: Turn) -> None:
     """Takes a message off the disk when it is delivered, before it is acknowledged."""
     turn.subject.entry.message.persistent = False
+
+
+def forget_on_disk_what_was_got(turn: Turn) -> None:
+    """Takes what Get has taken off the queue off the disk as well."""
+    assert turn.delivery is not None
+    turn.delivery.entry.message.persistent = False
 
 
 def commit_in_memory(turn: Turn) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from harness.amqp0_9_1.broken.loose import Turn
 from harness.amqp0_9_1.peer.deliveries import settle
-from harness.amqp0_9_1.peer.driver import Channel
-from harness.amqp0_9_1.peer.entities import Delivery, Entry, Message, Queue
+from harness.amqp0_9_1.peer.entities import Channel, Delivery, Entry, Message, Queue
 from harness.amqp0_9_1.peer.life import (
     abandon_transaction,
     is_transacted,
@@ -23,7 +23,6 @@ from harness.amqp0_9_1.peer.tables.basic import (
     tag_is_not_of_a_delivered_message,
 )
 from harness.amqp0_9_1.peer.tables.tx import commit
-from harness.amqp0_9_1.peer.turn import Turn
 from harness.amqp0_9_1.wire.vocabulary import Basic
 
 # -- transactions --------------------------------------------------------------------------------------
@@ -32,7 +31,7 @@ from harness.amqp0_9_1.wire.vocabulary import Basic
 def settle_anyway(turn: Turn) -> None:
     """Takes acknowledgements for final though they are rolled back."""
     for delivery in list(turn.channel.withheld):
-        settle(turn, delivery)
+        settle(delivery)
     forget_transaction(turn)
 
 
@@ -55,7 +54,7 @@ def publish_what_was_not_committed(turn: Turn) -> None:
 def commit_everywhere(turn: Turn) -> None:
     """Commits what is open on all channels of the connection."""
     for channel in turn.connection.channels.values():
-        commit(Turn(turn.connection, channel, turn.event))
+        commit(turn.on(channel))
 
 
 def is_transacted_and_of_what_was_got(turn: Turn) -> bool:
@@ -167,7 +166,7 @@ def reject_on_any_channel(turn: Turn) -> None:
     tag = turn.event.delivery_tag
     for channel in turn.connection.channels.values():
         if tag in channel.unacknowledged:
-            settle(Turn(turn.connection, channel, turn.event), channel.unacknowledged[tag])
+            settle(channel.unacknowledged[tag])
 
 
 def is_far_away(turn: Turn) -> bool:

@@ -8,25 +8,25 @@ from harness.amqp0_9_1.peer.events import ChannelState
 from harness.amqp0_9_1.peer.life import cancel_consumer
 from harness.amqp0_9_1.peer.names import first_free, use_of_a_queue
 from harness.amqp0_9_1.peer.refusals import refuse
-from harness.amqp0_9_1.peer.rows import Row
-from harness.amqp0_9_1.peer.turn import Reply, Turn
+from harness.amqp0_9_1.peer.turn import ChannelRow as Row
+from harness.amqp0_9_1.peer.turn import ChannelTurn, Reply
 from harness.amqp0_9_1.wire.vocabulary import ACCESS_REFUSED, NOT_ALLOWED, RESOURCE_ERROR, Basic
 
 OPEN = ChannelState.OPEN
 
 
-def is_for_the_connection(turn: Turn) -> bool:
+def is_for_the_connection(turn: ChannelTurn[Basic.Qos]) -> bool:
     """The global bit is set."""
     return bool(turn.event.global_)
 
 
-def set_channel_window(turn: Turn) -> None:
+def set_channel_window(turn: ChannelTurn[Basic.Qos]) -> None:
     """Limit what is sent in advance on this channel."""
     turn.channel.window.count, turn.channel.window.size = turn.event.prefetch_count, turn.event.prefetch_size
     stir_queues_of(turn.channel)
 
 
-def set_connection_window(turn: Turn) -> None:
+def set_connection_window(turn: ChannelTurn[Basic.Qos]) -> None:
     """Limit what is sent in advance on all channels of the connection together."""
     window = turn.connection.window
     for channel in turn.connection.channels.values():
@@ -34,38 +34,38 @@ def set_connection_window(turn: Turn) -> None:
     window.count, window.size = turn.event.prefetch_count, turn.event.prefetch_size
 
 
-def qos_ok(_: Turn) -> Reply:
+def qos_ok(_: ChannelTurn[Basic.Qos]) -> Reply:
     """Basic.Qos-Ok."""
     return Basic.QosOk()
 
 
-def tag_is_in_use(turn: Turn) -> bool:
+def tag_is_in_use(turn: ChannelTurn[Basic.Consume]) -> bool:
     """A consumer of this channel has the tag."""
     return turn.event.consumer_tag in turn.channel.consumers
 
 
-def wants_to_be_alone_but_is_not(turn: Turn) -> bool:
+def wants_to_be_alone_but_is_not(turn: ChannelTurn[Basic.Consume]) -> bool:
     """Exclusive access to a queue that has consumers (0-9-1/basic.consume.exclusive.01)."""
     return bool(turn.event.exclusive and turn.queue.consumers)
 
 
-def someone_consumes_exclusively(turn: Turn) -> bool:
+def someone_consumes_exclusively(turn: ChannelTurn[Basic.Consume | Basic.Get]) -> bool:
     """Only that consumer can access the queue."""
     return any(each.exclusive for each in turn.queue.consumers)
 
 
-def there_are_too_many(turn: Turn) -> bool:
+def there_are_too_many(turn: ChannelTurn[Basic.Consume]) -> bool:
     """The queue or the channel has as many consumers as this peer admits."""
     limit = turn.peer.limits.entities
     return len(turn.queue.consumers) >= limit or len(turn.channel.consumers) >= limit
 
 
-def has_no_tag(turn: Turn) -> bool:
+def has_no_tag(turn: ChannelTurn[Basic.Consume]) -> bool:
     """The client leaves the tag to the server."""
     return not turn.event.consumer_tag
 
 
-def generate_tag(turn: Turn) -> None:
+def generate_tag(turn: ChannelTurn[Basic.Consume]) -> None:
     """A blank tag stands for a new unique one; by the policy it is so among those of its channel only."""
     if turn.policy.consumer_tags == "of the server":
         tag = turn.peer.unique("amq.ctag-")
@@ -74,7 +74,7 @@ def generate_tag(turn: Turn) -> None:
     turn.event = turn.event.replace(consumer_tag=tag)
 
 
-def start_consumer(turn: Turn) -> None:
+def start_consumer(turn: ChannelTurn[Basic.Consume]) -> None:
     """From Consume-Ok on the queue sends messages to this consumer."""
     wanted, queue = turn.event, turn.queue
     consumer = Consumer(
@@ -85,12 +85,12 @@ def start_consumer(turn: Turn) -> None:
     turn.host.stir(queue)
 
 
-def consume_ok(turn: Turn) -> Reply:
+def consume_ok(turn: ChannelTurn[Basic.Consume]) -> Reply:
     """Basic.Consume-Ok with the tag."""
     return Basic.ConsumeOk(turn.event.consumer_tag)
 
 
-def tag_is_of_another_channel(turn: Turn) -> bool:
+def tag_is_of_another_channel(turn: ChannelTurn[Basic.Cancel]) -> bool:
     """The tag is not this channel's but another's, and the policy refuses that
     (0-9-1/basic.consume.consumer-tag.02)."""
     tag, connection = turn.event.consumer_tag, turn.connection
@@ -101,24 +101,24 @@ def tag_is_of_another_channel(turn: Turn) -> bool:
     )
 
 
-def tag_is_known(turn: Turn) -> bool:
+def tag_is_known(turn: ChannelTurn[Basic.Cancel]) -> bool:
     """A consumer of this channel has the tag."""
     return turn.event.consumer_tag in turn.channel.consumers
 
 
-def its_queue_is_gone_and_silence_is_due(turn: Turn) -> bool:
+def its_queue_is_gone_and_silence_is_due(turn: ChannelTurn[Basic.Cancel]) -> bool:
     """The consumer's queue was deleted, and the policy ignores the Cancel to the letter
     (0-9-1/basic.cancel.01)."""
     consumer = turn.channel.consumers.get(turn.event.consumer_tag)
     return turn.policy.cancel_without_queue == "silence" and consumer is not None and not consumer.queue.alive
 
 
-def cancel_it(turn: Turn) -> None:
+def cancel_it(turn: ChannelTurn[Basic.Cancel]) -> None:
     """End the consumer; messages already delivered are not affected."""
     cancel_consumer(turn.about(turn.event, turn.channel.consumers[turn.event.consumer_tag]))
 
 
-def cancel_ok(turn: Turn) -> Reply:
+def cancel_ok(turn: ChannelTurn[Basic.Cancel]) -> Reply:
     """Basic.Cancel-Ok with the tag."""
     return Basic.CancelOk(turn.event.consumer_tag)
 

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from harness.amqp0_9_1.peer.entities import Consumer, Delivery, Entry, Queue, VirtualHost
-from harness.amqp0_9_1.peer.events import Delivering, Lengthened, Shortened, Thing
-from harness.amqp0_9_1.peer.turn import Reply, Turn, WithContent
+from harness.amqp0_9_1.peer.entities import Channel, Consumer, Delivery, Entry, Message, Queue, VirtualHost
+from harness.amqp0_9_1.peer.events import Delivering, Lengthened, Shortened
+from harness.amqp0_9_1.peer.turn import AnyTurn, LifeTurn, Reply, Server, Turn, WithContent
 from harness.amqp0_9_1.wire.vocabulary import Basic
 
-if TYPE_CHECKING:
-    from harness.amqp0_9_1.peer import Peer
-    from harness.amqp0_9_1.peer.driver import Channel
 
-
-def enqueue(turn: Turn, queue: Queue, message: Any) -> None:
+def enqueue(turn: AnyTurn, queue: Queue, message: Message) -> None:
     """Add a message that has been routed to `queue`."""
     entry = Entry(message, queue, queue.arrived)
     queue.arrived += 1
     put_on_queue(turn, entry)
-    turn.peer.meet(Thing.QUEUE, turn.about(Lengthened(), queue))
+    turn.peer.meet(Queue, turn.about(Lengthened(), queue))
 
 
-def put_on_queue(turn: Turn, entry: Entry) -> None:
+def put_on_queue(turn: AnyTurn, entry: Entry) -> None:
     """Place an entry by its priority and its order of arrival."""
     strategies = turn.strategies
     level = strategies.level(turn.policy.priority_levels, entry.message.priority)
@@ -30,20 +24,24 @@ def put_on_queue(turn: Turn, entry: Entry) -> None:
     turn.host.stir(entry.queue)
 
 
-def take_from_queue(turn: Turn, entry: Entry, consumer: Consumer | None) -> Delivery:
+def take_from_queue(turn: Turn[object, Channel, object], entry: Entry, consumer: Consumer | None) -> Delivery:
     """Remove an entry for delivery on the turn's channel and give it a tag."""
     entry.queue.remove(entry)
     entry.queue.seen = entry.queue.arrived
     entry.deliveries += 1
-    delivery = Delivery(turn.strategies.tag(turn.channel), entry, consumer)
-    turn.peer.meet(Thing.QUEUE, turn.about(Shortened(), entry.queue))
+    delivery = Delivery(turn.strategies.tag(turn.channel), turn.channel, entry, consumer)
+    turn.peer.meet(Queue, turn.about(Shortened(), entry.queue))
     return delivery
 
 
-def await_acknowledgement(turn: Turn) -> None:
-    """The message stays the channel's until it is settled; it counts in the prefetch windows."""
-    delivery: Delivery = turn.subject
-    channel = turn.channel
+def await_acknowledgement(turn: LifeTurn[object, Delivery]) -> None:
+    """The message stays the channel's until it is settled."""
+    keep(turn.subject)
+
+
+def keep(delivery: Delivery) -> None:
+    """Remember a delivery as its channel's; it counts in the prefetch windows."""
+    channel = delivery.channel
     channel.unacknowledged[delivery.tag] = delivery
     delivery.entry.queue.unacknowledged += 1
     if delivery.consumer is not None:
@@ -52,9 +50,9 @@ def await_acknowledgement(turn: Turn) -> None:
             window.octets += len(delivery.entry.message.body)
 
 
-def settle(turn: Turn, delivery: Delivery) -> None:
+def settle(delivery: Delivery) -> None:
     """The delivery is over: acknowledged, rejected or requeued."""
-    channel = turn.channel
+    channel = delivery.channel
     channel.unacknowledged.pop(delivery.tag, None)
     delivery.entry.queue.unacknowledged -= 1
     if delivery.consumer is not None:
@@ -72,21 +70,22 @@ def stir_queues_of(channel: Channel) -> None:
             connection.host.stir(consumer.queue)
 
 
-def consumer_needs_no_ack(turn: Turn) -> bool:
+def consumer_needs_no_ack(turn: LifeTurn[Delivering, Delivery]) -> bool:
     """The consumer was started with no-ack."""
-    return bool(turn.subject.consumer.no_ack)
+    consumer = turn.subject.consumer
+    return consumer is not None and consumer.no_ack
 
 
-def deliver(turn: Turn) -> Reply:
+def deliver(turn: LifeTurn[object, Delivery]) -> Reply:
     """Basic.Deliver with the message."""
-    delivery: Delivery = turn.subject
+    delivery = turn.subject
     message = delivery.entry.message
     tag = delivery.consumer.tag if delivery.consumer else ""
     flag = turn.strategies.redelivered(delivery.entry)
     return WithContent(Basic.Deliver(tag, delivery.tag, flag, message.exchange, message.routing_key), message)
 
 
-def serve(peer: Peer, host: VirtualHost) -> None:
+def serve(peer: Server, host: VirtualHost) -> None:
     """Deliver whatever can be delivered now; queues take turns, message by message (4.3)."""
     while host.stirred:
         queue = next(iter(host.stirred))
@@ -95,7 +94,7 @@ def serve(peer: Peer, host: VirtualHost) -> None:
             host.stir(queue)
 
 
-def _serve_one(peer: Peer, queue: Queue) -> bool:
+def _serve_one(peer: Server, queue: Queue) -> bool:
     strategies = peer.tables.strategies
     ready = [each for each in queue.consumers if strategies.hears(each)]
     for entry in queue:
@@ -105,16 +104,15 @@ def _serve_one(peer: Peer, queue: Queue) -> bool:
         able = [each for each in candidates if strategies.window_allows(each, entry)]
         consumer = strategies.choose(queue, entry, able) if able else None
         if consumer is not None:
-            turn = Turn(consumer.channel.connection, consumer.channel, Delivering())
-            turn.subject = take_from_queue(turn, entry, consumer)
-            peer.meet(Thing.CONSUMER, turn)
+            turn = Turn(peer, consumer.channel.connection, consumer.channel, Delivering(), None)
+            peer.meet(Delivery, turn.about(turn.event, take_from_queue(turn, entry, consumer)))
             return True
         # Who must wait with this message must not overtake it with a later one (4.7).
         ready = [each for each in ready if each not in candidates]
     return False
 
 
-def someone_could_take(turn: Turn, queue: Queue, message: Any) -> bool:
+def someone_could_take(turn: AnyTurn, queue: Queue, message: Message) -> bool:
     """Whether a consumer of `queue` would get `message` at once, with nothing waiting before it."""
     strategies = turn.strategies
     entry = Entry(message, queue, queue.arrived)

@@ -1,16 +1,20 @@
-"""What a virtual host holds: exchanges, queues, bindings, messages. They know nothing of the wire."""
+"""What a virtual host holds: exchanges, queues, bindings, messages; and the clients, by their channels.
+
+They know nothing of frames: what goes over the wire, the driver's connection says.
+"""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
 
+from harness.amqp0_9_1.peer.events import ChannelState, ConnectionState, ContentHeaderReceived
+from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.field_tables import Table
-
-if TYPE_CHECKING:
-    from harness.amqp0_9_1.peer.driver import Channel, Connection
+from harness.amqp0_9_1.wire.vocabulary import FRAME_MIN_SIZE, Basic
+from harness.peers import connection
 
 DEAD_LETTERS = 100
 """Messages the dead-letter area of a virtual host keeps, the latest."""
@@ -46,7 +50,7 @@ class Message:
         exchange: str,
         routing_key: str,
         header: bytes,
-        properties: Any,
+        properties: Basic.Properties,
         body: bytes,
     ) -> None:
         self.store = store
@@ -90,6 +94,7 @@ class Delivery:
     """A message on its way: delivered with `tag`, not yet acknowledged."""
 
     tag: int
+    channel: Channel
     entry: Entry
     consumer: Consumer | None
     """None for a message taken with Get."""
@@ -175,6 +180,15 @@ class Queue:
                 return
 
 
+@dataclass(slots=True)
+class Publication:
+    """A published content on its way to its exchange."""
+
+    method: Basic.Publish
+    message: Message
+    channel: Channel
+
+
 class VirtualHost:
     """A name space of exchanges and queues, separate from all others."""
 
@@ -206,3 +220,97 @@ class VirtualHost:
                 self.exchanges[name] = Exchange(
                     name, kind, durable or not name, {}, self.bound_to(name), True
                 )
+
+
+@dataclass(slots=True)
+class Window:
+    """A prefetch window (basic.qos): its limits, zero for none, and what fills it."""
+
+    count: int = 0
+    size: int = 0
+    messages: int = 0
+    octets: int = 0
+
+    @property
+    def limited(self) -> bool:
+        """Whether the window can hold anything back."""
+        return bool(self.count or self.size)
+
+
+class Channel:
+    """One channel as the peer sees it."""
+
+    def __init__(self, connection: Connection, number: int) -> None:
+        self.connection = connection
+        self.number = number
+        self.state: ChannelState = ChannelState.UNOPENED
+        self.flowing = True
+        self.flow_asked = 0
+        self.current_queue = ""
+        self.window = Window()
+        self.last_tag = 0
+        self.unacknowledged: dict[int, Delivery] = {}
+        self.consumers: dict[str, Consumer] = {}
+        self.transacted = False
+        self.transaction: list[Publication | Delivery] = []
+        self.withheld: list[Delivery] = []
+        self.publishing: Basic.Publish | None = None
+        self.content: ContentHeaderReceived | None = None
+        self.body = bytearray()
+
+    @property
+    def delivers(self) -> bool:
+        """Whether the channel is open, in whatever state of receiving."""
+        return self.state in _DELIVERING
+
+    def forget_content(self) -> None:
+        """No content is being received any more."""
+        self.publishing, self.content, self.body = None, None, bytearray()
+
+
+_DELIVERING = (ChannelState.OPEN, ChannelState.EXPECT_CONTENT_HEADER, ChannelState.EXPECT_BODY)
+
+
+class Connection(connection.Connection):
+    """One connection as rows see it: what was agreed upon, its channels, and what can be said on it."""
+
+    def __init__(self, host: VirtualHost, now: float, number: int) -> None:
+        super().__init__(now, number)
+        self.state: ConnectionState = ConnectionState.EXPECT_HEADER
+        self.ended = False
+        self.opened = False
+        self.claimed = b""
+        """What Start-Ok said, where Secure asked for more."""
+        self.host = host
+        self.channels: dict[int, Channel] = {}
+        self.window = Window()
+        self.frame_max = FRAME_MIN_SIZE
+
+    @property
+    @abstractmethod
+    def receiving(self) -> bool:
+        """Whether a frame has begun to come and is not complete."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the socket."""
+
+    @abstractmethod
+    def tune(self, channel_max: int, frame_max: int, heartbeat: int) -> None:
+        """Take over what was negotiated; zero is no limit, or no heartbeat (in seconds)."""
+
+    @abstractmethod
+    def send(self, channel: int, method: Method) -> None:
+        """Say a method; those of the Connection class always on channel zero."""
+
+    @abstractmethod
+    def send_content(self, channel: int, method: Method, message: Message) -> None:
+        """Say a method with its content, cut to the size of frame agreed upon."""
+
+    @abstractmethod
+    def send_heartbeat(self) -> None:
+        """Say a heartbeat frame."""
+
+    @abstractmethod
+    def send_header(self) -> None:
+        """Say the protocol header this peer supports."""

@@ -1,7 +1,7 @@
 """What can happen to the peer, and the states it can be in: the vocabulary of the tables' first columns.
 
-A row's event is a method class (`Queue.Declare`), or one of the classes below. A row for a base class
-(`Method`, `Event`) takes everything derived from it that no earlier row took.
+A row's event is a method class (`Queue.Declare`), one of the classes below, or of harness.peers.events. A row
+for a base class (`Method`, `Event`) takes everything derived from it that no earlier row took.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from harness.amqp0_9_1.wire.compiled import Method, Properties
+from harness.peers.events import Event
 from harness.peers.rows import State
 
 
@@ -35,26 +36,6 @@ class ChannelState(State):
     EXPECT_CONTENT_HEADER = "expects the content header"
     EXPECT_BODY = "expects more of the body"
     CLOSING = "has sent Close, expects Close-Ok"
-
-
-class Thing(State):
-    """What a row of the life table is about."""
-
-    CONNECTION = "connection"
-    CHANNEL = "channel"
-    CONSUMER = "consumer"
-    DELIVERY = "delivered message awaiting acknowledgement"
-    EXCHANGE = "exchange"
-    QUEUE = "queue"
-    BINDING = "binding"
-    MESSAGE = "message on a queue"
-    CONTENT = "complete content"
-
-
-class Event:
-    """Something that happened, other than a method."""
-
-    __slots__ = ()
 
 
 class GoodHeader(Event):
@@ -157,20 +138,8 @@ class Delivering(Event):
     """A queue has a message for a consumer."""
 
 
-class Waited(Event):
-    """The time a state lasts at most is over."""
-
-
-class Silence(Event):
-    """No octet arrived for two heartbeat intervals (4.2.7)."""
-
-
 class HeartbeatDue(Event):
     """Half a heartbeat interval has passed."""
-
-
-class HungUp(Event):
-    """The client's side of the socket is gone."""
 
 
 class ConnectionEnded(Event):
@@ -207,7 +176,3 @@ class Lengthened(Event):
 
 class Shortened(Event):
     """A message was taken from a queue."""
-
-
-class Restarting(Event):
-    """The server goes down and comes up again."""

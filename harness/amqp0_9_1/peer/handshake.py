@@ -9,11 +9,12 @@ from functools import cache
 
 from harness.amqp0_9_1.peer.events import BadHeader, ConnectionState, GoodHeader
 from harness.amqp0_9_1.peer.refusals import close_in_silence, refuse_by
-from harness.amqp0_9_1.peer.rows import Row
-from harness.amqp0_9_1.peer.turn import Reply, Turn
+from harness.amqp0_9_1.peer.turn import AnyTurn, ConnectionTurn, Reply
+from harness.amqp0_9_1.peer.turn import ConnectionRow as Row
 from harness.amqp0_9_1.wire.field_tables import Table, decode_table
 from harness.amqp0_9_1.wire.frames import FRAME_MIN_SIZE
 from harness.amqp0_9_1.wire.vocabulary import Connection
+from harness.peers.reference import external, plain
 from harness.wire.sasl import CHALLENGED, mechanism
 from harness.wire.units import DecodeError
 
@@ -27,6 +28,8 @@ CLOSED = ConnectionState.CLOSED
 NEGOTIATING = (EXPECT_START_OK, EXPECT_SECURE_OK, EXPECT_TUNE_OK, EXPECT_OPEN)
 
 LOCALES = ("en_US",)
+Credentials = Connection.StartOk | Connection.SecureOk
+"""Methods that say who the client is."""
 
 
 @cache
@@ -42,96 +45,87 @@ def server_properties() -> Table:
     }
 
 
-def start(turn: Turn) -> Reply:
+def start(turn: ConnectionTurn[GoodHeader]) -> Reply:
     """Connection.Start with everything the document requires of it."""
     mechanisms = " ".join(turn.policy.mechanisms)
     return Connection.Start(0, 9, server_properties(), mechanisms, " ".join(LOCALES))
 
 
-def say_our_header(turn: Turn) -> None:
+def say_our_header(turn: ConnectionTurn[BadHeader]) -> None:
     """A valid protocol header, before the socket is closed."""
     turn.note("a protocol header that is not ours")
     turn.connection.send_header()
 
 
-def not_offered(turn: Turn) -> bool:
+def not_offered(turn: ConnectionTurn[Connection.StartOk]) -> bool:
     """The client chose a mechanism or a locale that Start did not list."""
     return turn.event.mechanism not in turn.policy.mechanisms or turn.event.locale not in LOCALES
 
 
-def credentials_must_be_asked_for(turn: Turn) -> bool:
+def credentials_must_be_asked_for(turn: ConnectionTurn[Connection.StartOk]) -> bool:
     """There is no initial response where one is needed, or the policy never takes one."""
     if turn.event.mechanism == CHALLENGED:
         return True
     return turn.policy.sasl == "secure" or (not turn.event.response and turn.event.mechanism != "EXTERNAL")
 
 
-def credentials_are_good(turn: Turn) -> bool:
+def credentials_are_good(turn: ConnectionTurn[Credentials]) -> bool:
     """The mechanism finds out who the client is."""
     return bool(_user(turn))
 
 
-def _user(turn: Turn) -> str:
+def _user(turn: ConnectionTurn[Credentials]) -> str:
     """Who the client is by its mechanism; empty when its credentials are bad."""
     named = turn.event.mechanism if isinstance(turn.event, Connection.StartOk) else turn.connection.mechanism
     return _READERS[named](turn, bytes(turn.event.response))
 
 
-def _plain(turn: Turn, response: bytes) -> str:
-    parts = response.decode("utf-8", "surrogateescape").split("\0")
-    return _known(turn, parts[1], parts[2]) if len(parts) == 3 else ""
-
-
-def _amqplain(turn: Turn, response: bytes) -> str:
+def _amqplain(turn: AnyTurn, response: bytes) -> str:
     try:
         table, _ = decode_table(len(response).to_bytes(4) + response, 0)
     except DecodeError:
         return ""
     user, password = table.get("LOGIN"), table.get("PASSWORD")
-    return _known(turn, user, password) if isinstance(user, str) and isinstance(password, str) else ""
+    if not isinstance(user, str) or not isinstance(password, str):
+        return ""
+    return user if turn.peer.users.get(user) == password else ""
 
 
-def _challenged(turn: Turn, answer: bytes) -> str:
+def _challenged(turn: AnyTurn, answer: bytes) -> str:
     user, said = turn.connection.claimed.decode("utf-8", "surrogateescape"), mechanism(CHALLENGED).answer
     password = turn.peer.users.get(user)
     return user if said is not None and password is not None and answer == said(user, password) else ""
 
 
-def _known(turn: Turn, user: str, password: str) -> str:
-    return user if turn.peer.users.get(user) == password else ""
-
-
-_READERS: Mapping[str, Callable[[Turn, bytes], str]] = {
-    "PLAIN": _plain,
+_READERS: Mapping[str, Callable[[AnyTurn, bytes], str]] = {
+    "PLAIN": lambda turn, response: plain(turn.peer, response),
     "AMQPLAIN": _amqplain,
     CHALLENGED: _challenged,
     "ANONYMOUS": lambda _turn, _trace: "anonymous",
-    "EXTERNAL": lambda turn, wanted: (
-        turn.peer.external if wanted in (b"", turn.peer.external.encode()) else ""
-    ),
+    "EXTERNAL": lambda turn, wanted: external(turn.peer, wanted),
 }
 """How each mechanism finds out who the client is; the mechanisms are those of harness.wire.sasl."""
 
 
-def log_in(turn: Turn) -> None:
+def log_in(turn: ConnectionTurn[Credentials]) -> None:
     """Remember who the client is."""
     turn.connection.user = _user(turn)
 
 
-def ask_for_credentials(turn: Turn) -> Reply:
+def ask_for_credentials(turn: ConnectionTurn[Connection.StartOk]) -> Reply:
     """Connection.Secure. Secure-Ok will not name the mechanism again, nor who the client is."""
     turn.connection.mechanism = turn.event.mechanism
     turn.connection.claimed = bytes(turn.event.response)
     return Connection.Secure(b"Please tell me your password" if turn.event.mechanism == CHALLENGED else b"")
 
 
-def propose_limits(turn: Turn) -> Reply:
+def propose_limits(turn: ConnectionTurn[Credentials]) -> Reply:
     """Connection.Tune with the policy's offers."""
     policy = turn.policy
     return Connection.Tune(policy.channel_max, policy.frame_max, policy.heartbeat)
 
 
-def exceeds_the_offer(turn: Turn) -> bool:
+def exceeds_the_offer(turn: ConnectionTurn[Connection.TuneOk]) -> bool:
     """A limit higher than the one proposed; zero may count as higher
     (0-9-1/connection.tune-ok.frame-max.upper-limit)."""
     wanted, policy = turn.event, turn.policy
@@ -140,13 +134,13 @@ def exceeds_the_offer(turn: Turn) -> bool:
     return any(bool(offer) and (value > offer or (not value and zero_is_higher)) for value, offer in offers)
 
 
-def is_below_the_minimum(turn: Turn) -> bool:
+def is_below_the_minimum(turn: ConnectionTurn[Connection.TuneOk]) -> bool:
     """A frame-max below frame-min-size, and the policy does not raise it."""
     below = 0 < turn.event.frame_max < FRAME_MIN_SIZE
     return below and turn.policy.frame_max_below_minimum == "refuse"
 
 
-def take_limits(turn: Turn) -> None:
+def take_limits(turn: ConnectionTurn[Connection.TuneOk]) -> None:
     """The lower of both sides' limits; the heartbeat is the one the client wants."""
     wanted, policy, connection = turn.event, turn.policy, turn.connection
     frame_max = wanted.frame_max or policy.frame_max
@@ -155,24 +149,24 @@ def take_limits(turn: Turn) -> None:
     connection.tune(wanted.channel_max or policy.channel_max, frame_max, wanted.heartbeat)
 
 
-def host_is_unknown(turn: Turn) -> bool:
+def host_is_unknown(turn: ConnectionTurn[Connection.Open]) -> bool:
     """No virtual host has this name."""
     return turn.event.virtual_host not in turn.peer.virtual_hosts
 
 
-def user_may_not_use_it(turn: Turn) -> bool:
+def user_may_not_use_it(turn: ConnectionTurn[Connection.Open]) -> bool:
     """The user is restricted to other virtual hosts."""
     allowed = turn.peer.permissions.get(turn.connection.user)
     return allowed is not None and turn.event.virtual_host not in allowed
 
 
-def enter_the_host(turn: Turn) -> None:
+def enter_the_host(turn: ConnectionTurn[Connection.Open]) -> None:
     """From here on the connection sees the entities of its virtual host."""
     turn.connection.host = turn.peer.virtual_hosts[turn.event.virtual_host]
     turn.connection.opened = True
 
 
-def open_ok(_: Turn) -> Reply:
+def open_ok(_: ConnectionTurn[Connection.Open]) -> Reply:
     """Connection.Open-Ok."""
     return Connection.OpenOk()
 
@@ -225,7 +219,7 @@ HANDSHAKE = (
         propose_limits,
         EXPECT_TUNE_OK,
     ),
-    Row(
+    Row[Credentials](
         "connection.start-ok: bad credentials end in silence",
         (EXPECT_START_OK, EXPECT_SECURE_OK),
         (Connection.StartOk, Connection.SecureOk),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
 from harness.amqp0_9_1.peer.deliveries import (
     await_acknowledgement,
@@ -12,7 +12,7 @@ from harness.amqp0_9_1.peer.deliveries import (
     put_on_queue,
     settle,
 )
-from harness.amqp0_9_1.peer.entities import Binding, Entry, Exchange, Queue
+from harness.amqp0_9_1.peer.entities import Binding, Channel, Consumer, Delivery, Entry, Exchange, Queue
 from harness.amqp0_9_1.peer.events import (
     ChannelEnded,
     ChannelState,
@@ -24,64 +24,70 @@ from harness.amqp0_9_1.peer.events import (
     Lengthened,
     QueueDeleted,
     Requeued,
-    Restarting,
     Shortened,
-    Thing,
 )
-from harness.amqp0_9_1.peer.rows import Row
-from harness.amqp0_9_1.peer.turn import Reply, Turn
-from harness.amqp0_9_1.wire.vocabulary import Channel
+from harness.amqp0_9_1.peer.turn import AnyTurn, ChannelTurn, LifeTurn, Reply, Turn
+from harness.amqp0_9_1.peer.turn import LifeRow as Row
+from harness.amqp0_9_1.wire import vocabulary as words
+from harness.peers.events import Event, Restarting
 
 DEAD_LETTER_EXCHANGE = "x-dead-letter-exchange"
 """The argument of a queue that names the exchange for its dead messages."""
 
 
-def tell(turn: Turn, thing: Thing, event: Any, subjects: Any) -> None:
-    """Take the life table's row for `event` for each of `subjects`, which are `thing`s."""
+def tell(turn: AnyTurn, event: Event, subjects: Iterable[object]) -> None:
+    """Take the life table's row for `event` for each of `subjects`."""
     for subject in list(subjects):
-        turn.peer.meet(thing, turn.about(event, subject))
+        turn.peer.meet(type(subject), turn.about(event, subject))
 
 
-def end_connection(turn: Turn) -> None:
+def end_connection(turn: AnyTurn) -> None:
     """A connection is over: its channels end, and what belongs to it goes. Only the first time counts."""
     connection = turn.connection
     if connection.ended:
         return
     connection.ended = True
     if connection.opened:
-        tell(turn, Thing.CHANNEL, ConnectionEnded(), connection.channels.values())
-        tell(turn, Thing.QUEUE, ConnectionEnded(), connection.host.queues.values())
+        tell(turn, ConnectionEnded(), connection.channels.values())
+        tell(turn, ConnectionEnded(), connection.host.queues.values())
 
 
-def end_channel(turn: Turn) -> None:
+def end_channel(turn: Turn[object, Channel, object]) -> None:
     """The turn's channel is over: transaction, consumers, deliveries."""
     channel = turn.channel
     channel.state = ChannelState.UNOPENED
     channel.forget_content()
-    tell(turn, Thing.CHANNEL, ChannelEnded(), [channel])
-    tell(turn, Thing.CONSUMER, ChannelEnded(), channel.consumers.values())
-    tell(turn, Thing.DELIVERY, ChannelEnded(), channel.unacknowledged.values())
+    tell(turn, ChannelEnded(), [channel])
+    tell(turn, ChannelEnded(), channel.consumers.values())
+    tell(turn, ChannelEnded(), channel.unacknowledged.values())
     turn.host.paused.discard(channel)
 
 
-def end_the_channel(turn: Turn) -> None:
+def end_the_channel(turn: LifeTurn[object, Channel]) -> None:
     """End the channel this row is about."""
-    turn.channel = turn.subject
-    end_channel(turn)
+    end_channel(turn.on(turn.subject))
 
 
-def abandon_transaction(turn: Turn) -> None:
+def abandon_transaction(turn: ChannelTurn[object]) -> None:
     """Publications are forgotten; acknowledgements are as if they had not been sent."""
-    channel = turn.channel
+    _abandon(turn.channel)
+
+
+def abandon_its_transaction(turn: LifeTurn[object, Channel]) -> None:
+    """As `abandon_transaction`, for the channel this row is about."""
+    _abandon(turn.subject)
+
+
+def _abandon(channel: Channel) -> None:
     for item in channel.transaction:
-        if item in channel.withheld:
+        if isinstance(item, Delivery) and item in channel.withheld:
             channel.unacknowledged[item.tag] = item
     channel.unacknowledged = dict(sorted(channel.unacknowledged.items()))
     channel.transaction.clear()
     channel.withheld.clear()
 
 
-def cancel_consumer(turn: Turn) -> None:
+def cancel_consumer(turn: LifeTurn[object, Consumer]) -> None:
     """The consumer gets no more messages; its queue learns that it is gone."""
     consumer = turn.subject
     consumer.alive = False
@@ -89,51 +95,51 @@ def cancel_consumer(turn: Turn) -> None:
     if consumer in consumer.queue.consumers:
         consumer.queue.consumers.remove(consumer)
         consumer.channel.connection.host.stir(consumer.queue)
-        turn.peer.meet(Thing.QUEUE, turn.about(ConsumerGone(), consumer.queue))
+        turn.peer.meet(Queue, turn.about(ConsumerGone(), consumer.queue))
 
 
-def orphan_consumer(turn: Turn) -> None:
+def orphan_consumer(turn: LifeTurn[object, Consumer]) -> None:
     """The consumer's queue is gone; its tag stays known to its channel until it is cancelled."""
     turn.subject.queue.consumers.remove(turn.subject)
 
 
-def delete_queue(turn: Turn) -> None:
+def delete_queue(turn: LifeTurn[object, Queue]) -> None:
     """Delete the queue this row is about, with its consumers, bindings and messages."""
-    queue: Queue = turn.subject
+    queue = turn.subject
     queue.alive = False
     turn.host.queues.pop(queue.name, None)
-    tell(turn, Thing.CONSUMER, QueueDeleted(), queue.consumers)
+    tell(turn, QueueDeleted(), queue.consumers)
     bound = [each for bindings in turn.host.bindings.values() for each in bindings]
-    tell(turn, Thing.BINDING, QueueDeleted(), [each for each in bound if each.queue == queue.name])
-    tell(turn, Thing.MESSAGE, QueueDeleted(), queue)
+    tell(turn, QueueDeleted(), [each for each in bound if each.queue == queue.name])
+    tell(turn, QueueDeleted(), queue)
 
 
-def delete_exchange(turn: Turn) -> None:
+def delete_exchange(turn: LifeTurn[object, Exchange]) -> None:
     """Delete the exchange this row is about, with its bindings."""
-    exchange: Exchange = turn.subject
+    exchange = turn.subject
     turn.host.exchanges.pop(exchange.name, None)
-    tell(turn, Thing.BINDING, ExchangeDeleted(), turn.host.bound_to(exchange.name))
+    tell(turn, ExchangeDeleted(), turn.host.bound_to(exchange.name))
 
 
-def remove_binding(turn: Turn) -> None:
+def remove_binding(turn: LifeTurn[object, Binding]) -> None:
     """The binding routes no more."""
-    binding: Binding = turn.subject
+    binding = turn.subject
     turn.host.bound_to(binding.exchange).remove(binding)
 
 
-def bury(turn: Turn) -> None:
+def bury(turn: LifeTurn[object, Entry]) -> None:
     """Move a message of a queue to the dead-letter area."""
     entry = turn.subject
     entry.queue.remove(entry)
     _pass_on(turn, entry)
 
 
-def bury_delivery(turn: Turn) -> None:
+def bury_delivery(turn: LifeTurn[object, Delivery]) -> None:
     """Move a delivered message to the dead-letter area."""
     _pass_on(turn, turn.subject.entry)
 
 
-def _pass_on(turn: Turn, entry: Entry) -> None:
+def _pass_on(turn: AnyTurn, entry: Entry) -> None:
     """Keep a dead message, and give it to the exchange that its queue names for such."""
     turn.host.dead_letters.append(entry.message)
     exchange = turn.host.exchanges.get(str(entry.queue.arguments.get(DEAD_LETTER_EXCHANGE)))
@@ -145,128 +151,134 @@ def _pass_on(turn: Turn, entry: Entry) -> None:
             enqueue(turn, turn.host.queues[name], entry.message)
 
 
-def lose(turn: Turn) -> None:
+def lose(turn: LifeTurn[object, Entry]) -> None:
     """A message that is not held on reliable storage."""
     turn.subject.queue.remove(turn.subject)
 
 
-def requeue(turn: Turn) -> None:
+def requeue(turn: LifeTurn[object, Delivery]) -> None:
     """Settle the delivery and let the rows for requeued messages decide."""
-    settle(turn, turn.subject)
-    turn.peer.meet(Thing.DELIVERY, turn.about(Requeued(), turn.subject))
+    settle(turn.subject)
+    turn.peer.meet(Delivery, turn.about(Requeued(), turn.subject))
 
 
-def mark_redelivered(turn: Turn) -> None:
+def mark_redelivered(turn: LifeTurn[object, Delivery]) -> None:
     """The message has been delivered before (0-9-1/basic.recover.01)."""
     turn.subject.entry.redelivered = True
 
 
-def prefer_original_client(turn: Turn) -> None:
+def prefer_original_client(turn: LifeTurn[object, Delivery]) -> None:
     """Redeliver to the same client if possible (domain redelivered, implementation)."""
     turn.subject.entry.original = turn.connection
 
 
-def put_back(turn: Turn) -> None:
+def put_back(turn: LifeTurn[object, Delivery]) -> None:
     """Return the message to its old place on its queue."""
     put_on_queue(turn, turn.subject.entry)
 
 
-def pause_publisher(turn: Turn) -> None:
+def pause_publisher(turn: LifeTurn[Lengthened, Queue]) -> None:
     """Ask the publishing channel to stop (0-9-1/basic.03)."""
+    assert turn.channel is not None
     turn.host.paused.add(turn.channel)
     turn.channel.flow_asked += 1
 
 
-def hold_back(turn: Turn) -> None:
+def hold_back(turn: LifeTurn[Lengthened, Queue]) -> None:
     """Keep the message that came last where no consumer gets it."""
     newest = max(turn.subject, key=lambda entry: entry.serial)
     newest.held_back = True
 
 
-def give_back(turn: Turn) -> None:
+def give_back(turn: LifeTurn[object, Entry]) -> None:
     """Let a message that was held back be delivered again."""
     turn.subject.held_back = False
 
 
-def resume_publishers(turn: Turn) -> None:
+def resume_publishers(turn: LifeTurn[Shortened, Queue]) -> None:
     """Let all publishers go on."""
     for channel in turn.host.paused:
         channel.flow_asked += 1
-        channel.connection.send(channel.number, Channel.Flow(True))
+        channel.connection.send(channel.number, words.Channel.Flow(True))
     turn.host.paused.clear()
 
 
-def flow_stopped(_: Turn) -> Reply:
+def flow_stopped(_: AnyTurn) -> Reply:
     """Channel.Flow that asks the client to stop."""
-    return Channel.Flow(False)
+    return words.Channel.Flow(False)
 
 
-def is_transacted(turn: Turn) -> bool:
+def is_transacted(turn: ChannelTurn[object]) -> bool:
     """Tx.Select was used on the channel."""
-    return bool(turn.channel.transacted)
+    return turn.channel.transacted
 
 
-def belongs_to_the_connection(turn: Turn) -> bool:
+def was_transacted(turn: LifeTurn[object, Channel]) -> bool:
+    """As `is_transacted`, for the channel this row is about."""
+    return turn.subject.transacted
+
+
+def belongs_to_the_connection(turn: LifeTurn[ConnectionEnded, Queue]) -> bool:
     """An exclusive queue of the connection that ended."""
     return turn.subject.owner is turn.connection
 
 
-def was_the_last_of_an_auto_delete_queue(turn: Turn) -> bool:
+def was_the_last_of_an_auto_delete_queue(turn: LifeTurn[ConsumerGone, Queue]) -> bool:
     """The queue deletes itself and no consumer is left."""
-    return bool(turn.subject.auto_delete and turn.subject.alive and not turn.subject.consumers)
+    return turn.subject.auto_delete and turn.subject.alive and not turn.subject.consumers
 
 
-def queue_is_gone(turn: Turn) -> bool:
+def queue_is_gone(turn: LifeTurn[object, Delivery]) -> bool:
     """The delivered message has no queue to go back to."""
     return not turn.subject.entry.queue.alive
 
 
-def redelivered_too_often(turn: Turn) -> bool:
+def redelivered_too_often(turn: LifeTurn[object, Delivery]) -> bool:
     """The redelivery limit is used up (0-9-1/basic.deliver.01)."""
-    return bool(turn.subject.entry.deliveries > turn.policy.redelivery_limit)
+    return turn.subject.entry.deliveries > turn.policy.redelivery_limit
 
 
-def is_durable(turn: Turn) -> bool:
+def is_durable(turn: LifeTurn[object, Queue | Exchange]) -> bool:
     """An exchange or queue declared durable."""
-    return bool(turn.subject.durable)
+    return turn.subject.durable
 
 
-def joins_durable_ends(turn: Turn) -> bool:
+def joins_durable_ends(turn: LifeTurn[object, Binding]) -> bool:
     """A binding of a durable queue to a durable exchange (queue.bind.durable-exchange)."""
     exchange = turn.host.exchanges.get(turn.subject.exchange)
     queue = turn.host.queues.get(turn.subject.queue)
     return exchange is not None and queue is not None and exchange.durable and queue.durable
 
 
-def is_predeclared(turn: Turn) -> bool:
+def is_predeclared(turn: LifeTurn[object, Exchange]) -> bool:
     """An exchange every virtual host has."""
-    return bool(turn.subject.predeclared)
+    return turn.subject.predeclared
 
 
-def is_persistent(turn: Turn) -> bool:
+def is_persistent(turn: LifeTurn[object, Entry]) -> bool:
     """A message with delivery-mode 2 on a durable queue."""
-    return bool(turn.subject.message.persistent and turn.subject.queue.durable)
+    return turn.subject.message.persistent and turn.subject.queue.durable
 
 
-def queue_is_long(turn: Turn) -> bool:
+def queue_is_long(turn: LifeTurn[Lengthened, Queue]) -> bool:
     """The policy throttles and the publisher was not asked to stop yet; in an alarm any queue is long."""
     limit = turn.policy.pause_publishers_at
-    if limit is None or turn.channel in turn.host.paused:
+    if limit is None or turn.channel is None or turn.channel in turn.host.paused:
         return False
     return turn.peer.alarm or len(turn.subject) >= limit
 
 
-def overflow_is_held_back(turn: Turn) -> bool:
+def overflow_is_held_back(turn: LifeTurn[Lengthened, Queue]) -> bool:
     """Every queue counts as overflowing, and the policy holds back what comes then."""
     return turn.peer.alarm and turn.policy.overflow == "hold back"
 
 
-def is_held_back(turn: Turn) -> bool:
+def is_held_back(turn: LifeTurn[object, Entry]) -> bool:
     """A persistent message that an overflow has held back."""
     return is_persistent(turn) and turn.subject.held_back
 
 
-def queue_is_short_again(turn: Turn) -> bool:
+def queue_is_short_again(turn: LifeTurn[Shortened, Queue]) -> bool:
     """Publishers are stopped and the queue has drained to half the limit."""
     limit = turn.policy.pause_publishers_at
     if limit is None or turn.peer.alarm:
@@ -275,10 +287,10 @@ def queue_is_short_again(turn: Turn) -> bool:
 
 
 _CONNECTION_ENDS = (
-    Row("connection end: ends its channels", Thing.CHANNEL, ConnectionEnded, effects=(end_the_channel,)),
+    Row("connection end: ends its channels", Channel, ConnectionEnded, effects=(end_the_channel,)),
     Row(
         "connection end: deletes its exclusive queues",
-        Thing.QUEUE,
+        Queue,
         ConnectionEnded,
         belongs_to_the_connection,
         (delete_queue,),
@@ -287,76 +299,72 @@ _CONNECTION_ENDS = (
 _CHANNEL_ENDS = (
     Row(
         "channel end: abandons its transaction",
-        Thing.CHANNEL,
+        Channel,
         ChannelEnded,
-        is_transacted,
-        (abandon_transaction,),
+        was_transacted,
+        (abandon_its_transaction,),
     ),
-    Row("channel end: cancels its consumers", Thing.CONSUMER, ChannelEnded, effects=(cancel_consumer,)),
-    Row("channel end: requeues what is not acknowledged", Thing.DELIVERY, ChannelEnded, effects=(requeue,)),
+    Row("channel end: cancels its consumers", Consumer, ChannelEnded, effects=(cancel_consumer,)),
+    Row("channel end: requeues what is not acknowledged", Delivery, ChannelEnded, effects=(requeue,)),
     Row(
         "consumer end: the last one deletes an auto-delete queue",
-        Thing.QUEUE,
+        Queue,
         ConsumerGone,
         was_the_last_of_an_auto_delete_queue,
         (delete_queue,),
     ),
 )
 _DELETED = (
-    Row("queue end: cancels its consumers", Thing.CONSUMER, QueueDeleted, effects=(orphan_consumer,)),
-    Row("queue end: removes its bindings", Thing.BINDING, QueueDeleted, effects=(remove_binding,)),
-    Row("queue end: dead-letters its messages", Thing.MESSAGE, QueueDeleted, effects=(bury,)),
-    Row("exchange end: removes its bindings", Thing.BINDING, ExchangeDeleted, effects=(remove_binding,)),
+    Row("queue end: cancels its consumers", Consumer, QueueDeleted, effects=(orphan_consumer,)),
+    Row("queue end: removes its bindings", Binding, QueueDeleted, effects=(remove_binding,)),
+    Row("queue end: dead-letters its messages", Entry, QueueDeleted, effects=(bury,)),
+    Row("exchange end: removes its bindings", Binding, ExchangeDeleted, effects=(remove_binding,)),
 )
 _DELIVERIES = (
     Row(
         "delivery: of a no-ack consumer ends with sending",
-        Thing.CONSUMER,
+        Delivery,
         Delivering,
         consumer_needs_no_ack,
         answer=deliver,
     ),
     Row(
         "delivery: awaits acknowledgement",
-        Thing.CONSUMER,
+        Delivery,
         Delivering,
         effects=(await_acknowledgement,),
         answer=deliver,
     ),
-    Row(
-        "requeue: to a deleted queue dead-letters", Thing.DELIVERY, Requeued, queue_is_gone, (bury_delivery,)
-    ),
-    Row("requeue: too often dead-letters", Thing.DELIVERY, Requeued, redelivered_too_often, (bury_delivery,)),
+    Row("requeue: to a deleted queue dead-letters", Delivery, Requeued, queue_is_gone, (bury_delivery,)),
+    Row("requeue: too often dead-letters", Delivery, Requeued, redelivered_too_often, (bury_delivery,)),
     Row(
         "requeue: puts the message back, marked redelivered",
-        Thing.DELIVERY,
+        Delivery,
         Requeued,
         effects=(mark_redelivered, prefer_original_client, put_back),
     ),
-    Row("reject: without requeue dead-letters", Thing.DELIVERY, Discarded, effects=(bury_delivery,)),
-    Row("overflow: holds back what comes", Thing.QUEUE, Lengthened, overflow_is_held_back, (hold_back,)),
+    Row("reject: without requeue dead-letters", Delivery, Discarded, effects=(bury_delivery,)),
+    Row("overflow: holds back what comes", Queue, Lengthened, overflow_is_held_back, (hold_back,)),
     Row(
         "overflow: asks the publisher to pause",
-        Thing.QUEUE,
+        Queue,
         Lengthened,
         queue_is_long,
         (pause_publisher,),
         flow_stopped,
     ),
-    Row(
-        "overflow: lets publishers go on", Thing.QUEUE, Shortened, queue_is_short_again, (resume_publishers,)
-    ),
+    Row("overflow: lets publishers go on", Queue, Shortened, queue_is_short_again, (resume_publishers,)),
 )
 _RESTART = (
-    Row("restart: keeps durable queues", Thing.QUEUE, Restarting, is_durable),
-    Row("restart: drops transient queues", Thing.QUEUE, Restarting, effects=(delete_queue,)),
-    Row("restart: keeps pre-declared exchanges", Thing.EXCHANGE, Restarting, is_predeclared),
-    Row("restart: keeps durable exchanges", Thing.EXCHANGE, Restarting, is_durable),
-    Row("restart: drops transient exchanges", Thing.EXCHANGE, Restarting, effects=(delete_exchange,)),
-    Row("restart: keeps bindings between durable ends", Thing.BINDING, Restarting, joins_durable_ends),
-    Row("restart: drops other bindings", Thing.BINDING, Restarting, effects=(remove_binding,)),
-    Row("restart: gives back what was held back", Thing.MESSAGE, Restarting, is_held_back, (give_back,)),
-    Row("restart: keeps persistent messages", Thing.MESSAGE, Restarting, is_persistent),
-    Row("restart: loses other messages", Thing.MESSAGE, Restarting, effects=(lose,)),
+    Row("restart: keeps durable queues", Queue, Restarting, is_durable),
+    Row("restart: drops transient queues", Queue, Restarting, effects=(delete_queue,)),
+    Row("restart: keeps pre-declared exchanges", Exchange, Restarting, is_predeclared),
+    Row("restart: keeps durable exchanges", Exchange, Restarting, is_durable),
+    Row("restart: drops transient exchanges", Exchange, Restarting, effects=(delete_exchange,)),
+    Row("restart: keeps bindings between durable ends", Binding, Restarting, joins_durable_ends),
+    Row("restart: drops other bindings", Binding, Restarting, effects=(remove_binding,)),
+    Row("restart: gives back what was held back", Entry, Restarting, is_held_back, (give_back,)),
+    Row("restart: keeps persistent messages", Entry, Restarting, is_persistent),
+    Row("restart: loses other messages", Entry, Restarting, effects=(lose,)),
 )
 LIFE = (*_CONNECTION_ENDS, *_CHANNEL_ENDS, *_DELETED, *_DELIVERIES, *_RESTART)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
+from typing import TypeVar
 
 from harness.amqp0_9_1.peer.events import ChannelState
 from harness.amqp0_9_1.peer.refusals import refuse, refuse_by
-from harness.amqp0_9_1.peer.rows import Answer, Row
-from harness.amqp0_9_1.peer.turn import Turn
-from harness.amqp0_9_1.wire.compiled import Method
-from harness.amqp0_9_1.wire.vocabulary import NOT_FOUND, RESOURCE_LOCKED
+from harness.amqp0_9_1.peer.turn import AnyTurn, ChannelTurn, NamesExchange, NamesQueue, Reply, UsesQueue
+from harness.amqp0_9_1.peer.turn import ChannelRow as Row
+from harness.amqp0_9_1.wire.vocabulary import NOT_FOUND, RESOURCE_LOCKED, Queue
+
+Used = TypeVar("Used", bound=UsesQueue)
+Taken = TypeVar("Taken")
 
 _NAME = re.compile(r"[a-zA-Z0-9\-_.:]*")
 
@@ -32,46 +35,46 @@ def first_free(prefix: str, taken: Collection[str]) -> str:
     return next(each for each in names if each not in taken)
 
 
-def generate_name(turn: Turn) -> None:
+def generate_name(turn: ChannelTurn[Queue.Declare]) -> None:
     """A blank name stands for a new unique one, by the policy one that is free (default-name)."""
     free = turn.policy.queue_names == "free"
     name = first_free("amq.gen-", turn.host.queues) if free else turn.peer.unique("amq.gen-")
     turn.event = turn.event.replace(queue=name)
 
 
-def exchange_is_missing(turn: Turn) -> bool:
+def exchange_is_missing(turn: ChannelTurn[NamesExchange]) -> bool:
     """No exchange has the name the method gives."""
     return turn.exchange is None
 
 
-def default_exchange_is_kept(turn: Turn) -> bool:
+def default_exchange_is_kept(turn: ChannelTurn[Queue.Unbind]) -> bool:
     """The exchange is the default one, and the policy lets nobody unbind from that
     (0-9-1/queue.unbind.exchange.default-exchange)."""
     return not turn.event.exchange and turn.policy.default_unbind != "serve"
 
 
-def no_queue_is_named(turn: Turn) -> bool:
+def no_queue_is_named(turn: ChannelTurn[NamesQueue]) -> bool:
     """The name is blank and no queue was declared on this channel."""
     return not turn.queue_name
 
 
-def queue_is_missing(turn: Turn) -> bool:
+def queue_is_missing(turn: ChannelTurn[NamesQueue]) -> bool:
     """No queue has the name the method gives."""
-    return turn.queue is None
+    return turn.find_queue() is None
 
 
-def queue_is_locked(turn: Turn) -> bool:
+def queue_is_locked(turn: ChannelTurn[NamesQueue]) -> bool:
     """The queue is exclusive to another connection that is still open."""
-    queue = turn.queue
+    queue = turn.find_queue()
     return queue is not None and queue.exclusive and queue.owner is not turn.connection
 
 
 def use_of_a_queue(
-    event: type[Method],
-    unknown: Answer | None = None,
-    missing: Answer | None = None,
-    locked: Answer | None = None,
-) -> tuple[Row, Row, Row]:
+    event: type[Used],
+    unknown: Callable[[AnyTurn], Reply] | None = None,
+    missing: Callable[[AnyTurn], Reply] | None = None,
+    locked: Callable[[AnyTurn], Reply] | None = None,
+) -> tuple[Row[Used], Row[Used], Row[Used]]:
     """The three refusals every method has that uses a queue by name."""
     name = event.full_name
     opened = ChannelState.OPEN
@@ -100,10 +103,10 @@ def use_of_a_queue(
     )
 
 
-def both(one: Callable[[Turn], bool], other: Callable[[Turn], bool]) -> Callable[[Turn], bool]:
+def both(one: Callable[[Taken], bool], other: Callable[[Taken], bool]) -> Callable[[Taken], bool]:
     """The condition that two conditions hold."""
 
-    def holding(turn: Turn) -> bool:
+    def holding(turn: Taken) -> bool:
         return one(turn) and other(turn)
 
     holding.__name__ = f"{one.__name__}_and_{other.__name__}"

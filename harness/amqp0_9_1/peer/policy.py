@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
+from harness.amqp0_9_1.wire.field_tables import Table
 from harness.amqp0_9_1.wire.vocabulary import (
     ACCESS_REFUSED,
     CHANNEL_ERROR,
@@ -198,13 +199,13 @@ class Policy:
     unacknowledged_count_as_deleted: bool = False
     """What awaits acknowledgement goes with its queue; Delete-Ok counts what is deleted, or what waited."""
 
-    def levels(self, arguments: Mapping[str, Any]) -> int:
+    def levels(self, arguments: Table) -> int:
         """How many levels of priority a queue has that is declared with these arguments."""
         plain = self.priorities == "asked for" and PRIORITIES not in arguments
         return 1 if plain else self.priority_levels
 
 
-def _says(value: Any) -> str:
+def _says(value: object) -> str:
     if isinstance(value, Refusal):
         return f"{value.code} on the {value.level.value}"
     if isinstance(value, Enum):
@@ -212,7 +213,7 @@ def _says(value: Any) -> str:
     return " and ".join(value) if isinstance(value, tuple) else str(value)
 
 
-_OTHERS: Final[Mapping[str, Sequence[Any]]] = {
+_OTHERS: Final[Mapping[str, Sequence[object]]] = {
     "type_change": [Refusal(NOT_ALLOWED)],
     "auto_delete_mismatch": ["refuse"],
     "unbind_failure": [Level.CHANNEL],

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from harness.amqp0_9_1.peer.events import (
     ContentHeaderReceived,
-    Event,
     IllegalFieldName,
     Undecodable,
     UnknownMethod,
@@ -16,6 +14,7 @@ from harness.amqp0_9_1.wire.compiled import Method, attribute, field_spans, prop
 from harness.amqp0_9_1.wire.field_names import is_legal, names
 from harness.amqp0_9_1.wire.field_tables import decode_value
 from harness.amqp0_9_1.wire.vocabulary import CODEC
+from harness.peers.events import Event
 from harness.wire.annotation import Span
 from harness.wire.units import DecodeError
 from spec.grammar.members import CONTESTED
@@ -26,7 +25,7 @@ _TABLES = {
 }
 
 
-def legal_names(value: Any) -> bool:
+def legal_names(value: object) -> bool:
     """Whether every field name in a table, at any depth, has the syntax of 4.2.5.5."""
     return all(map(is_legal, names(value)))
 

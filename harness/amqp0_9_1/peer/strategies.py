@@ -7,14 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from harness.amqp0_9_1.peer.entities import Consumer, Delivery, Entry, Exchange, Message, Queue
+from harness.amqp0_9_1.peer.entities import Channel, Consumer, Delivery, Entry, Exchange, Message, Queue
 from harness.amqp0_9_1.peer.routing import ROUTING, Matching
 from harness.amqp0_9_1.wire.vocabulary import GRAMMAR
-
-if TYPE_CHECKING:
-    from harness.amqp0_9_1.peer.driver import Channel
 
 CHOKED = 1 << 20
 """Octets a client may leave unread before its consumers get no more."""

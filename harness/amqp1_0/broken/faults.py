@@ -10,21 +10,20 @@ from dataclasses import replace
 from typing import Any
 
 from harness.amqp1_0.broken.deviations import Fault, changes, drops
+from harness.amqp1_0.broken.loose import Condition, Effect, Row, Turn
 from harness.amqp1_0.peer import strategies
+from harness.amqp1_0.peer.entities import Said
 from harness.amqp1_0.peer.events import ConnectionState, Entered, SendingFrame, TrafficDue, Unacceptable
 from harness.amqp1_0.peer.policy import Policy
 from harness.amqp1_0.peer.refusals import our_open
 from harness.amqp1_0.peer.states import write
 from harness.amqp1_0.peer.tables.connection import wait_for_close
-from harness.amqp1_0.peer.turn import Reply, Row, Said, Tables, Turn
+from harness.amqp1_0.peer.turn import Reply, Tables
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.frames import FRAME_HEADER, Frame, FrameReader, Unit, empty_frame
 from harness.amqp1_0.wire.performatives import Close
 from harness.peers.rows import State, always
 from harness.wire.units import Header
-
-Condition = Callable[[Turn], bool]
-Effect = Callable[[Turn], None]
 
 together = Fault.together
 

@@ -5,14 +5,12 @@ No behaviour is decided here beyond cutting the stream into headers and frames a
 
 from __future__ import annotations
 
-from collections import deque
-from typing import TYPE_CHECKING, Any
-
-from harness.amqp1_0.peer import events
-from harness.amqp1_0.peer.entities import Link, Session
+from harness.amqp1_0.peer import entities, events
+from harness.amqp1_0.peer.entities import Link, Said, Session
 from harness.amqp1_0.peer.events import ConnectionState, LinkState, SaslState, SessionState
 from harness.amqp1_0.peer.reading import announced, read_body, read_garbage, read_header
-from harness.amqp1_0.peer.turn import Reply, Row, Said, Turn
+from harness.amqp1_0.peer.traffic import release
+from harness.amqp1_0.peer.turn import WHOLE_CONNECTION, AnyTurn, Server, Turn
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.frames import (
     AMQP,
@@ -24,11 +22,8 @@ from harness.amqp1_0.wire.frames import (
     Unit,
 )
 from harness.amqp1_0.wire.performatives import Attach, Close, Open
-from harness.peers.rows import State
+from harness.peers.events import Event, Silence
 from harness.wire.units import Garbage, Header
-
-if TYPE_CHECKING:
-    from harness.amqp1_0.peer import Peer
 
 _AWAITING_HEADER = (
     ConnectionState.START,
@@ -42,44 +37,28 @@ _MOST_STATES = 14
 THRESHOLD = 2
 """2.4.5: how many times the idle-time-out that the client states its threshold is, as far as one can tell."""
 _MAGIC = PROTOCOL_HEADER[:4]
-_WHOLE_CONNECTION = (Open, Close)
 _SENDING: dict[type, type[events.Sending]] = {Open: events.SendingOpen, Close: events.SendingClose}
 
 
-class Connection:
+class Connection(entities.Connection):
     """One connection; implements harness.peers.peer.PeerConnection and HalfClosing."""
 
-    def __init__(self, peer: Peer, now: float, number: int = 0) -> None:
+    def __init__(self, peer: Server, now: float, number: int = 0) -> None:
+        super().__init__(now, number)
         self.peer = peer
-        self.number = number
-        self.state: State = ConnectionState.START
-        self.closed: str | None = None
-        self.reads_on = True
-        """Whether what comes behind the end of our stream is read, and dropped, or meets a reset."""
-        self.user = ""
-        self.mechanism = ""
-        self.header = b""
-        """The protocol header that came last."""
-        self.partner: Open | None = None
-        self.sessions: dict[int, Session] = {}
-        """By the client's channel."""
-        self.frame_max = MIN_MAX_FRAME_SIZE
-        self.channel_max = 0
-        self.interval = 0.0
-        """Seconds between frames that the client requires at most; zero for any."""
-        self.unread = 0
-        """Octets said but not taken yet."""
-        self._now = now
-        self._last_heard = self._last_said = now
+        self._last_said = now
         self._heard = self._spoke = True
         self._waiting: float | None = None
-        self._deadline: float | None = None
         self._our_channel_max: int | None = None
         self._entering = 0
         self._reader = FrameReader(limit=MIN_MAX_FRAME_SIZE)
         self._to_skip = 0
-        self._out: deque[bytes] = deque()
-        self._meet(events.Entered())
+        self.happens(events.Entered())
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing may be written any more."""
+        return self.state is ConnectionState.END
 
     # What the transport calls.
 
@@ -98,71 +77,48 @@ class Connection:
 
     def end_of_stream(self) -> None:
         """The client sends nothing more, but still reads."""
-        self._meet(events.StreamEnded())
-
-    def hang_up(self) -> None:
-        """The client's side of the socket is gone."""
-        self._meet(events.HungUp())
-
-    def restart(self) -> None:
-        """The server goes down; the first row may be a farewell, which leaves the end to another one."""
-        self._meet(events.Restarting())
-        if self.state is not ConnectionState.END:
-            self._meet(events.Restarting())
+        self.happens(events.StreamEnded())
 
     def take(self) -> bytes:
         """Remove and return what the peer has to say now: all of it, or one unit where the policy says so."""
-        if not self._out:
-            return b""
-        if self.peer.policy.batching == "one by one":
+        if self._out and self.peer.policy.batching == "one by one":
             said = self._out.popleft()
-        else:
-            said = b"".join(self._out)
-            self._out.clear()
-        self.unread -= len(said)
-        return said
+            self.unread -= len(said)
+            return said
+        return super().take()
 
-    def next_timer(self) -> float | None:
-        """When something is due, in seconds of the peer's clock."""
-        if self.state is ConnectionState.END:
-            return None
+    def _times(self) -> list[float]:
         if self._heard or self._spoke or self._waiting is not None:
             # Nobody tells us when octets came, only that they did: the time is asked for at once.
-            return self._now
-        times = [self._deadline] if self._deadline is not None else []
-        if self._threshold:
-            times.append(self._last_heard + self._threshold)
+            return [self._now]
+        times = [self._last_heard + self._threshold] if self._threshold else []
         if self.interval:
             times.append(self._last_said + self.interval * self.peer.policy.keep_alive_at)
-        return max(min(times), self._now) if times else None
+        return times
 
     def tick(self, now: float) -> None:
         """Let everything that is due at `now` happen."""
-        self._now = now
-        if self._heard:
-            self._heard, self._last_heard = False, now
+        self._see(now)
         if self._spoke:
             self._spoke, self._last_said = False, now
         if self._waiting is not None:
             self._deadline, self._waiting = now + self._waiting, None
         if self.unread > self.peer.limits.unread:
             self.hang_up()
-        if self.state is ConnectionState.END:
+        if self.over:
             return
-        if self._deadline is not None and now >= self._deadline:
-            self._deadline = None
-            self._meet(events.Waited())
+        self._end_waiting(now)
         if self._threshold and now >= self._last_heard + self._threshold:
             self._last_heard = now
-            self._meet(events.Silence())
+            self.happens(Silence())
         if self.interval and now >= self._last_said + self.interval * self.peer.policy.keep_alive_at:
             late = now > self._last_said + self.interval * THRESHOLD
             self._last_said = now
-            self._meet(events.TrafficLate() if late else events.TrafficDue())
+            self.happens(events.TrafficLate() if late else events.TrafficDue())
 
     # What effects call.
 
-    def go(self, state: State, by: object = None) -> None:
+    def go(self, state: ConnectionState | SaslState, by: object = None) -> None:
         """Come into another state by an event, and do there what the document has a peer do by itself."""
         if state is self.state:
             return
@@ -171,7 +127,7 @@ class Connection:
             self._reader.limit = MIN_MAX_FRAME_SIZE
         if self._entering < _MOST_STATES:
             self._entering += 1
-            self._meet(events.Entered(by))
+            self.happens(events.Entered(by))
             self._entering -= 1
 
     def wait(self, seconds: float) -> None:
@@ -196,45 +152,15 @@ class Connection:
         self.channel_max = theirs.channel_max
         self.interval = (theirs.idle_time_out or 0) / 1000
 
-    def map_session(self, session: Session) -> bool:
-        """Give a session a channel of ours; False when none is left that the client accepts."""
-        taken = {each.channel for each in self.sessions.values()}
-        numbers = range(min(self.channel_max, len(taken)) + 1)
-        if self.peer.policy.outgoing_channel == "highest":
-            numbers = range(self.channel_max, max(self.channel_max - len(taken), 0) - 1, -1)
-        session.channel = next((number for number in numbers if number not in taken), -1)
-        if session.channel >= 0:
-            self.sessions[session.number] = session
-        return session.channel >= 0
-
-    def leave(self, session: Session) -> None:
-        """A session is over: its links let go, what they have not settled goes back."""
-        self.sessions.pop(session.number, None)
-        session.state = SessionState.UNMAPPED
-        for link in list(session.links.values()):
-            self.peer.release(link)
-
-    def leave_all(self) -> None:
-        """All sessions are over."""
-        for session in list(self.sessions.values()):
-            self.leave(session)
-
     def say(self, said: Said, channel: int = 0, payload: bytes = b"") -> None:
         """Say something, if there is a row for saying it in this state."""
         channel = self.peer.tables.strategies.place(said, channel)
-        self._meet(self._sending(said, channel, payload))
-
-    def answer(self, turn: Turn, reply: Reply) -> None:
-        """Say what a row answers: on the session's channel, but for what concerns the connection."""
-        for said in reply:
-            whole = turn.session is None or isinstance(said, _WHOLE_CONNECTION)
-            self.say(said, 0 if whole else turn.session.channel)
+        self.happens(self._sending(said, channel, payload))
 
     def put(self, octets: bytes) -> None:
         """Write octets."""
-        self._out.append(octets)
+        super().put(octets)
         self._spoke = True
-        self.unread += len(octets)
 
     def meet_frame(self, frame: Frame, raw: bytes = b"") -> None:
         """Meet what a frame holds, taking it for one of this layer whatever its type."""
@@ -247,7 +173,7 @@ class Connection:
         if self.state is ConnectionState.OPENED and _of_session(event):
             self._meet_session(event, channel, payload)
         else:
-            self._meet(event, channel, payload)
+            self.happens(event, channel, payload)
 
     # Octets to events.
 
@@ -274,7 +200,7 @@ class Connection:
     def _meet_header(self, octets: bytes) -> None:
         self._heard = True
         self.header = octets
-        self._meet(read_header(octets))
+        self.happens(read_header(octets))
 
     def _take_frames(self, octets: bytes) -> bytes:
         """Meet the frames in `octets`; returns what follows one that is too large."""
@@ -297,41 +223,39 @@ class Connection:
         if self.state in _AWAITING_HEADER or isinstance(unit, Header):
             self._meet_header(raw[: len(PROTOCOL_HEADER)])
         elif isinstance(unit, Garbage):
-            self._meet(read_garbage(unit))
+            self.happens(read_garbage(unit))
         elif unit.type != self._layer:
-            self._meet(events.ForeignType(f"a frame of type {unit.type}", unit), unit.channel)
+            self.happens(events.ForeignType(f"a frame of type {unit.type}", unit), unit.channel)
         else:
             self.meet_frame(unit, raw)
 
-    def _meet_session(self, event: Any, channel: int, payload: bytes) -> None:
+    def _meet_session(self, event: Event | Composite, channel: int, payload: bytes) -> None:
         session = self.sessions.get(channel) or Session(self, channel)
-        turn = Turn(self, event, channel, payload, session)
         handle = getattr(event, "handle", None)
-        if handle is None or session.state is not SessionState.MAPPED:
-            self._meet_at(session, turn)
+        link = None
+        if handle is not None and session.state is SessionState.MAPPED:
+            link = session.links.get(handle)
+            if link is None and isinstance(event, Attach):
+                link = Link(session, handle, session.free_handle())
+        if link is None:
+            self._meet_at(session, Turn(self.peer, self, event, channel, payload, session, None))
             return
-        turn.link = session.links.get(handle)
-        if turn.link is None and isinstance(event, Attach):
-            turn.link = Link(session, handle, session.free_handle())
-        if turn.link is None:
-            self._meet_at(session, turn)
-            return
-        self._meet_at(turn.link, turn)
-        if turn.link.state is LinkState.DETACHED:
-            self.peer.release(turn.link)
+        self._meet_at(link, Turn(self.peer, self, event, channel, payload, session, link))
+        if link.state is LinkState.DETACHED:
+            release(self.peer, link)
 
     # Events to rows.
 
-    def _meet(self, event: Any, channel: int = 0, payload: bytes = b"") -> None:
-        row = self.peer.meet(self.state, Turn(self, event, channel, payload))
+    def happens(self, event: Event | Composite, channel: int = 0, payload: bytes = b"") -> None:
+        """Take the row for an event that concerns the whole connection, and its next state."""
+        row = self.peer.meet(self.state, Turn(self.peer, self, event, channel, payload, None, None))
         if row is not None and row.next is not None:
             self.go(row.next, event)
 
-    def _meet_at(self, place: Session | Link, turn: Turn) -> Row | None:
+    def _meet_at(self, place: Session | Link, turn: AnyTurn) -> None:
         row = self.peer.meet(place.state, turn)
         if row is not None and isinstance(row.next, type(place.state)):
             place.state = row.next
-        return row
 
     def _sending(self, said: Said, channel: int, payload: bytes) -> events.Sending:
         if isinstance(said, Header):
@@ -347,7 +271,7 @@ class Connection:
         return kind(Frame(AMQP, channel, body, self.peer.policy.extended_header).encode())
 
 
-def _of_session(event: Any) -> bool:
+def _of_session(event: Event | Composite) -> bool:
     """Whether a session's rows are to meet this: a performative of sessions and links, however invalid."""
     performative = event.performative if isinstance(event, events.Invalid) else event
-    return isinstance(performative, Composite) and not isinstance(performative, _WHOLE_CONNECTION)
+    return isinstance(performative, Composite) and not isinstance(performative, WHOLE_CONNECTION)

@@ -1,16 +1,23 @@
-"""Nodes, sessions and links as the peer sees them: what the rows of the session table work on."""
+"""Nodes, and connections with their sessions and links: what rows work on.
+
+They know nothing of octets: what goes over the wire, the driver's connection says.
+"""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
-from harness.amqp1_0.peer.events import LinkState, SessionState
+from harness.amqp1_0.peer.events import ConnectionState, LinkState, SaslState, SessionState
+from harness.amqp1_0.wire.composites import Composite
+from harness.amqp1_0.wire.frames import Frame
+from harness.amqp1_0.wire.performatives import MIN_MAX_FRAME_SIZE, Open
+from harness.peers import connection
+from harness.wire.units import Header
 
-if TYPE_CHECKING:
-    from harness.amqp1_0.peer.driver import Connection
-
+Said: TypeAlias = Composite | Frame | Header
 
 OVERHEAD = 256
 """Octets that a message costs beside its own."""
@@ -49,7 +56,7 @@ class Link:
     credit: int = 0
     delivery_count: int = 0
     partial: bytearray = field(default_factory=bytearray)
-    first: tuple[int, int, bool] | None = None
+    first: tuple[int | None, int, bool] | None = None
     """Delivery id, message format and settlement of the delivery that is arriving."""
 
 
@@ -74,6 +81,46 @@ class Session:
         """The lowest handle of ours that no link has."""
         taken = {each.number for each in self.links.values()}
         return next(number for number in range(len(taken) + 1) if number not in taken)
+
+
+class Connection(connection.Connection):
+    """One connection as rows see it: its state, what the client's open states, and what can be done."""
+
+    def __init__(self, now: float, number: int) -> None:
+        super().__init__(now, number)
+        self.state: ConnectionState | SaslState = ConnectionState.START
+        self.reads_on = True
+        """Whether what comes behind the end of our stream is read, and dropped, or meets a reset."""
+        self.header = b""
+        """The protocol header that came last."""
+        self.partner: Open | None = None
+        self.sessions: dict[int, Session] = {}
+        """By the client's channel."""
+        self.frame_max = MIN_MAX_FRAME_SIZE
+
+    @abstractmethod
+    def go(self, state: ConnectionState | SaslState, by: object = None) -> None:
+        """Come into another state by an event, and do there what the document has a peer do by itself."""
+
+    @abstractmethod
+    def end_stream(self, how: str) -> None:
+        """End our stream: "fin" or "rst"."""
+
+    @abstractmethod
+    def stand_by_our_open(self) -> None:
+        """Our limits hold from here on: the client may know them."""
+
+    @abstractmethod
+    def take_limits(self, theirs: Open) -> None:
+        """Keep within what the client's open states."""
+
+    @abstractmethod
+    def say(self, said: Said, channel: int = 0, payload: bytes = b"") -> None:
+        """Say something, if there is a row for saying it in this state."""
+
+    @abstractmethod
+    def meet_frame(self, frame: Frame) -> None:
+        """Meet what a frame holds, taking it for one of this layer whatever its type."""
 
 
 @dataclass(slots=True)

@@ -1,8 +1,8 @@
 """What can happen to the peer, and the states it can be in: the vocabulary of the tables' first columns.
 
 A row's event is the class of a performative that arrived (`Open`, `Begin`), one of `Sending` for what the
-peer is about to say, or another of the classes below. A row for a base class (`Composite`, `Event`) takes
-everything derived from it that no earlier row took.
+peer is about to say, another of the classes below, or one of harness.peers.events. A row for a base class
+(`Composite`, `Event`) takes everything derived from it that no earlier row took.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.frames import Frame
+from harness.peers.events import Event
 from harness.peers.rows import State
 
 
@@ -55,12 +56,6 @@ class LinkState(State):
     DETACHED = "not attached"
     ATTACHED = "attached"
     DETACH_SENT = "detach sent, not received"
-
-
-class Event:
-    """Something that happened, other than a performative that arrived."""
-
-    __slots__ = ()
 
 
 @dataclass(slots=True)
@@ -167,15 +162,7 @@ class StreamEnded(Event):
     """The client's stream ended; the peer can still write."""
 
 
-class HungUp(Event):
-    """The client's side of the socket is gone."""
-
-
-# -- what time brings, and operators -------------------------------------------------------------------
-
-
-class Silence(Event):
-    """No frame arrived for longer than the peer's threshold (2.4.5)."""
+# -- what time brings ----------------------------------------------------------------------------------
 
 
 class TrafficDue(Event):
@@ -184,14 +171,6 @@ class TrafficDue(Event):
 
 class TrafficLate(TrafficDue):
     """It has said nothing for so long that the partner's threshold is exceeded: it got no time (2.4.5)."""
-
-
-class Waited(Event):
-    """The time the peer waits for its partner's close is over (2.4.3)."""
-
-
-class Restarting(Event):
-    """The server goes down and comes up again."""
 
 
 # -- what is about to be said --------------------------------------------------------------------------

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from harness.amqp1_0.peer.entities import Link, Message
+from collections.abc import Callable
+
+from harness.amqp1_0.peer.entities import Link, Message, Said
 from harness.amqp1_0.peer.events import LinkState
 from harness.amqp1_0.peer.policy import Level
-from harness.amqp1_0.peer.refusals import WINDOW, Answer, refuse
-from harness.amqp1_0.peer.turn import Reply, Row, Said, Turn
+from harness.amqp1_0.peer.refusals import WINDOW, refuse
+from harness.amqp1_0.peer.traffic import serve, take_back
+from harness.amqp1_0.peer.turn import LinkRow as Row
+from harness.amqp1_0.peer.turn import LinkTurn, Reply, SessionTurn
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.performatives import (
     Accepted,
@@ -35,31 +39,31 @@ DETACH_SENT = LinkState.DETACH_SENT
 # -- attaching -----------------------------------------------------------------------------------------
 
 
-def _terminus(turn: Turn) -> Source | Target | None:
+def _terminus(turn: LinkTurn[Attach]) -> Source | Target | None:
     """What of the attach names a node of ours: the target of a client that sends, the source of another."""
     attach = turn.event
     found = attach.target if attach.role == Role.SENDER else attach.source
     return found if isinstance(found, (Source, Target)) else None
 
 
-def _address(turn: Turn) -> str:
+def _address(turn: LinkTurn[Attach]) -> str:
     terminus = _terminus(turn)
     address = terminus.address if terminus is not None else None
     return address if isinstance(address, str) else ""
 
 
-def names_nothing(turn: Turn) -> bool:
+def names_nothing(turn: LinkTurn[Attach]) -> bool:
     """There is no address of a node, and none is to be made up."""
     terminus = _terminus(turn)
     return not _address(turn) and not (terminus is not None and terminus.dynamic)
 
 
-def may_not(turn: Turn) -> bool:
+def may_not(turn: LinkTurn[Attach]) -> bool:
     """The user may open connections and sessions, but use no node."""
     return turn.connection.user in turn.peer.restricted
 
 
-def no_room(turn: Turn) -> bool:
+def no_room(turn: LinkTurn[Attach]) -> bool:
     """There are as many nodes, or links of the session, as we keep."""
     nodes = turn.peer.nodes
     full = _address(turn) not in nodes.by_name and len(nodes.by_name) >= nodes.most
@@ -67,38 +71,41 @@ def no_room(turn: Turn) -> bool:
     return full or len(_address(turn)) > limits.address or len(turn.session.links) >= limits.links
 
 
-def hold(turn: Turn) -> None:
+def hold(turn: LinkTurn[Attach]) -> None:
     """The handle is taken from here on."""
     link, attach = turn.link, turn.event
     link.sends = attach.role == Role.RECEIVER
     turn.session.links[link.handle] = link
 
 
-def attach_to_node(turn: Turn) -> None:
+def attach_to_node(turn: LinkTurn[Attach]) -> None:
     """The link has its node."""
     link, attach = turn.link, turn.event
     hold(turn)
-    link.node = turn.peer.nodes.named(_address(turn) or turn.peer.unique("node-"))
+    node = turn.peer.nodes.named(_address(turn) or turn.peer.unique("node-"))
+    assert node is not None
+    link.node = node
     link.settles = attach.snd_settle_mode == SenderSettleMode.SETTLED
     link.delivery_count = attach.initial_delivery_count or 0
     if link.sends:
-        link.node.receivers.append(link)
+        node.receivers.append(link)
     else:
         link.credit = turn.policy.link_credit
 
 
-def attached(turn: Turn) -> Reply:
+def attached(turn: LinkTurn[Attach]) -> Reply:
     """The attach that answers, and credit for a client that sends."""
     link, attach = turn.link, turn.event
     source, target = attach.source, attach.target
     terminus = _terminus(turn)
     if terminus is not None and terminus.dynamic:
+        assert link.node is not None
         terminus = terminus.replace(address=link.node.name, dynamic=None)
         source, target = (terminus, target) if link.sends else (source, terminus)
     return _attach(turn, source, target)
 
 
-def refused(turn: Turn) -> Reply:
+def refused(turn: LinkTurn[Attach]) -> Reply:
     """The attach of a link that is not to be: no terminus of ours."""
     link, attach = turn.link, turn.event
     hold(turn)
@@ -106,7 +113,7 @@ def refused(turn: Turn) -> Reply:
     return _attach(turn, *gone)
 
 
-def _attach(turn: Turn, source: object, target: object) -> Reply:
+def _attach(turn: LinkTurn[Attach], source: object, target: object) -> Reply:
     link, attach = turn.link, turn.event
     said = Attach(
         attach.name,
@@ -121,10 +128,10 @@ def _attach(turn: Turn, source: object, target: object) -> Reply:
     return (said, _credit(link)) if link.credit else (said,)
 
 
-def refuse_link(condition: Symbol) -> Answer:
+def refuse_link(condition: Symbol) -> Callable[[LinkTurn[Attach]], Reply]:
     """Attach, and detach at once with this condition (2.6.3)."""
 
-    def refusing(turn: Turn) -> Reply:
+    def refusing(turn: LinkTurn[Attach]) -> Reply:
         said = refused(turn)
         return (*said, *refuse(condition, Level.LINK)(turn))
 
@@ -148,29 +155,29 @@ def _credit(link: Link) -> Flow:
 # -- what the client sends -----------------------------------------------------------------------------
 
 
-def exceeds_credit(turn: Turn) -> bool:
+def exceeds_credit(turn: LinkTurn[Transfer]) -> bool:
     """A new delivery, though there is no credit."""
     return turn.link.first is None and turn.link.credit <= 0
 
 
-def lacks_an_id(turn: Turn) -> bool:
+def lacks_an_id(turn: LinkTurn[Transfer]) -> bool:
     """The first transfer of a delivery has no delivery-id."""
     return turn.link.first is None and turn.event.delivery_id is None
 
 
-def client_receives(turn: Turn) -> bool:
+def client_receives(turn: LinkTurn[Transfer]) -> bool:
     """The link goes the other way."""
-    return bool(turn.link.sends)
+    return turn.link.sends
 
 
-def is_too_large(turn: Turn) -> bool:
+def is_too_large(turn: LinkTurn[Transfer]) -> bool:
     """There is no room for what has come of the message."""
     link, limits, nodes = turn.link, turn.peer.limits, turn.peer.nodes
     size = len(link.partial) + len(turn.payload)
     return size > limits.content or nodes.octets + len(turn.payload) > nodes.most_octets
 
 
-def take_part(turn: Turn) -> None:
+def take_part(turn: LinkTurn[Transfer]) -> None:
     """A transfer with a piece of a message."""
     link, transfer = turn.link, turn.event
     link.session.next_incoming_id = (link.session.next_incoming_id + 1) % (1 << 32)
@@ -184,25 +191,27 @@ def take_part(turn: Turn) -> None:
     turn.peer.nodes.octets += len(turn.payload)
 
 
-def more_follows(turn: Turn) -> bool:
+def more_follows(turn: LinkTurn[Transfer]) -> bool:
     """The message is not complete."""
-    return bool(turn.event.more) and not turn.event.aborted
+    return turn.event.more and not turn.event.aborted
 
 
-def is_aborted(turn: Turn) -> bool:
+def is_aborted(turn: LinkTurn[Transfer]) -> bool:
     """The client gives the delivery up."""
-    return bool(turn.event.aborted)
+    return turn.event.aborted
 
 
-def forget_delivery(turn: Turn) -> None:
+def forget_delivery(turn: LinkTurn[Transfer]) -> None:
     """An aborted delivery leaves nothing behind."""
     turn.peer.nodes.octets -= len(turn.link.partial)
     turn.link.first, turn.link.partial = None, bytearray()
 
 
-def complete(turn: Turn) -> Reply:
+def complete(turn: LinkTurn[Transfer]) -> Reply:
     """Keep the message, settle it, and give new credit when half is used up."""
     link = turn.link
+    assert link.first is not None
+    assert link.node is not None
     delivery, form, settled = link.first
     kept = Message(form, bytes(link.partial))
     link.first, link.partial = None, bytearray()
@@ -216,21 +225,22 @@ def complete(turn: Turn) -> Reply:
     return tuple(said)
 
 
-def serve_node(turn: Turn) -> None:
+def serve_node(turn: LinkTurn[object]) -> None:
     """Send what can be sent."""
-    turn.peer.serve(turn.link.node)
+    assert turn.link.node is not None
+    serve(turn.peer, turn.link.node)
 
 
-def complete_and_serve(turn: Turn) -> None:
+def complete_and_serve(turn: LinkTurn[Transfer]) -> None:
     """Answer first: receivers on this connection see their message after that."""
-    turn.connection.answer(turn, complete(turn))
+    turn.say(complete(turn))
     serve_node(turn)
 
 
 # -- what the client receives --------------------------------------------------------------------------
 
 
-def take_credit(turn: Turn) -> None:
+def take_credit(turn: LinkTurn[Flow]) -> None:
     """How many messages the client wants: its count and credit less ours (2.6.7)."""
     link, flow = turn.link, turn.event
     session = turn.session
@@ -238,45 +248,45 @@ def take_credit(turn: Turn) -> None:
     session.remote_window = first + flow.incoming_window - session.next_outgoing_id
     if link.sends:
         link.credit = (flow.delivery_count or 0) + (flow.link_credit or 0) - link.delivery_count
-        turn.peer.serve(link.node)
+        serve_node(turn)
         if flow.drain and link.credit > 0:
             link.delivery_count += link.credit
             link.credit = 0
             turn.connection.say(_credit(link), session.channel)
 
 
-def asks_back(turn: Turn) -> bool:
+def asks_back(turn: LinkTurn[Flow]) -> bool:
     """The flow asks for one in return."""
-    return bool(turn.event.echo)
+    return turn.event.echo
 
 
-def link_flow(turn: Turn) -> Reply:
+def link_flow(turn: LinkTurn[Flow]) -> Reply:
     """The state of the link."""
     return (_credit(turn.link),)
 
 
-def has_delivered(turn: Turn) -> bool:
+def has_delivered(turn: SessionTurn[Disposition]) -> bool:
     """The client speaks as receiver, about something that is not settled."""
     return turn.event.role == Role.RECEIVER and bool(_named(turn))
 
 
-def _named(turn: Turn) -> list[int]:
+def _named(turn: SessionTurn[Disposition]) -> list[int]:
     first = turn.event.first
     last = first if turn.event.last is None else turn.event.last
     return [each for each in turn.session.unsettled if first <= each <= last]
 
 
-def accept_disposition(turn: Turn) -> None:
+def accept_disposition(turn: SessionTurn[Disposition]) -> None:
     """What was released goes back to its node, all else is done with."""
     for delivery in _named(turn):
         link, message = turn.session.unsettled.pop(delivery)
         if isinstance(turn.event.state, (Released, Modified)):
-            turn.peer.take_back(link, message)
+            take_back(link, message)
         else:
             turn.peer.nodes.drop(message)
 
 
-def settle_in_turn(turn: Turn) -> Reply:
+def settle_in_turn(turn: SessionTurn[Disposition]) -> Reply:
     """Settle what the client has not settled itself."""
     told = turn.event
     return () if told.settled else (Disposition(Role.SENDER, told.first, told.last, True, told.state),)
@@ -285,12 +295,12 @@ def settle_in_turn(turn: Turn) -> Reply:
 # -- detaching -----------------------------------------------------------------------------------------
 
 
-def detach(turn: Turn) -> Reply:
+def detach(turn: LinkTurn[Detach]) -> Reply:
     """A detach without error."""
     return (Detach(turn.link.number, turn.event.carried("closed")),)
 
 
-def end_for_handle(turn: Turn) -> Reply:
+def end_for_handle(turn: LinkTurn[Attach]) -> Reply:
     """The session cannot go on with a handle in use twice."""
     return refuse(SessionError.HANDLE_IN_USE, Level.SESSION)(turn)
 

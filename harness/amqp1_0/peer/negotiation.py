@@ -15,7 +15,8 @@ from harness.amqp1_0.peer.events import (
     Unacceptable,
 )
 from harness.amqp1_0.peer.states import END, HDR_RCVD, START, write
-from harness.amqp1_0.peer.turn import Reply, Row, Turn
+from harness.amqp1_0.peer.turn import AnyTurn, ConnectionTurn, Reply
+from harness.amqp1_0.peer.turn import ConnectionRow as Row
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.frames import PROTOCOL_HEADER, SASL_HEADER
 from harness.amqp1_0.wire.performatives import (
@@ -26,45 +27,48 @@ from harness.amqp1_0.wire.performatives import (
     SaslOutcome,
     SaslResponse,
 )
+from harness.peers.reference import external, plain
 from harness.wire.units import Header
 
 SASL_HDR_SENT = SaslState.HDR_SENT
 EXPECT_INIT = SaslState.EXPECT_INIT
 EXPECT_RESPONSE = SaslState.EXPECT_RESPONSE
+Credentials = SaslInit | SaslResponse
+"""Frames that say who the client is."""
 
 
-def does_not_wait(turn: Turn) -> bool:
+def does_not_wait(turn: ConnectionTurn[Entered]) -> bool:
     """The server speaks first, and no security layer is due."""
     return turn.policy.header == "at once" and not _sasl_comes_first(turn)
 
 
-def does_not_wait_for_sasl(turn: Turn) -> bool:
+def does_not_wait_for_sasl(turn: ConnectionTurn[Entered]) -> bool:
     """The server speaks first, and SASL is due."""
     return turn.policy.header == "at once" and _sasl_comes_first(turn)
 
 
-def _sasl_comes_first(turn: Turn) -> bool:
+def _sasl_comes_first(turn: ConnectionTurn[object]) -> bool:
     return turn.policy.layers != "bare" and not turn.connection.user
 
 
-def sasl_is_accepted(turn: Turn) -> bool:
+def sasl_is_accepted(turn: ConnectionTurn[SaslHeader]) -> bool:
     """There is a SASL layer, and it has not been gone through."""
     return _sasl_comes_first(turn)
 
 
-def header_is_accepted(turn: Turn) -> bool:
+def header_is_accepted(turn: ConnectionTurn[Entered]) -> bool:
     """The header received is that of 1.0.0, and no security layer is missing."""
     connection = turn.connection
     served = bool(connection.user) or turn.policy.layers != "sasl"
     return served and connection.header == PROTOCOL_HEADER
 
 
-def our_header(_: Turn) -> Reply:
+def our_header(_: ConnectionTurn[Entered]) -> Reply:
     """The header of 1.0.0."""
     return (Header(PROTOCOL_HEADER),)
 
 
-def another_header(turn: Turn) -> Reply:
+def another_header(turn: ConnectionTurn[Entered]) -> Reply:
     """A header that would be accepted, of the id the policy prefers (2.2)."""
     offers_sasl = turn.policy.layers == "sasl" or (
         turn.policy.layers == "either" and turn.policy.offered_id == "sasl"
@@ -72,57 +76,57 @@ def another_header(turn: Turn) -> Reply:
     return (Header(SASL_HEADER if offers_sasl and not turn.connection.user else PROTOCOL_HEADER),)
 
 
-def write_sasl_header(turn: Turn) -> None:
+def write_sasl_header(turn: ConnectionTurn[object]) -> None:
     """The header of the SASL layer."""
     turn.connection.put(SASL_HEADER)
 
 
-def mechanisms(turn: Turn) -> Reply:
+def mechanisms(turn: ConnectionTurn[SaslHeader]) -> Reply:
     """sasl-mechanisms."""
     return (SaslMechanisms(turn.policy.mechanisms),)
 
 
-def is_not_offered(turn: Turn) -> bool:
+def is_not_offered(turn: ConnectionTurn[SaslInit]) -> bool:
     """The client chose a mechanism that is not in the list."""
     return turn.event.mechanism not in turn.policy.mechanisms
 
 
-def lacks_a_response(turn: Turn) -> bool:
+def lacks_a_response(turn: ConnectionTurn[SaslInit]) -> bool:
     """The mechanism needs a response, and none came with sasl-init."""
     return turn.event.initial_response is None and turn.event.mechanism == "PLAIN"
 
 
-def remember_mechanism(turn: Turn) -> None:
+def remember_mechanism(turn: ConnectionTurn[SaslInit]) -> None:
     """sasl-response will not name it again."""
     turn.connection.mechanism = str(turn.event.mechanism)
 
 
-def ask_for_response(_: Turn) -> Reply:
+def ask_for_response(_: ConnectionTurn[SaslInit]) -> Reply:
     """An empty challenge."""
     return (SaslChallenge(b""),)
 
 
-def credentials_are_good(turn: Turn) -> bool:
+def credentials_are_good(turn: ConnectionTurn[Credentials]) -> bool:
     """The mechanism finds out who the client is."""
     return bool(_user(turn))
 
 
-def log_in(turn: Turn) -> None:
+def log_in(turn: ConnectionTurn[Credentials]) -> None:
     """Remember who the client is."""
     turn.connection.user = _user(turn)
 
 
-def outcome(code: int) -> Callable[[Turn], Reply]:
+def outcome(code: int) -> Callable[[AnyTurn], Reply]:
     """sasl-outcome with this code."""
 
-    def answer(_: Turn) -> Reply:
+    def answer(_: AnyTurn) -> Reply:
         return (SaslOutcome(code),)
 
     answer.__name__ = f"outcome_{code}"
     return answer
 
 
-def _user(turn: Turn) -> str:
+def _user(turn: ConnectionTurn[Credentials]) -> str:
     """Who the client is by its mechanism; empty when its credentials are bad."""
     event = turn.event
     if isinstance(event, SaslInit):
@@ -132,18 +136,10 @@ def _user(turn: Turn) -> str:
     return _READERS[named](turn, response) if named in _READERS else ""
 
 
-def _plain(turn: Turn, response: bytes) -> str:
-    parts = response.decode("utf-8", "surrogateescape").split("\0")
-    known = len(parts) == 3 and turn.peer.users.get(parts[1]) == parts[2]
-    return parts[1] if known else ""
-
-
-_READERS: Final[Mapping[str, Callable[[Turn, bytes], str]]] = {
-    "PLAIN": _plain,
+_READERS: Final[Mapping[str, Callable[[AnyTurn, bytes], str]]] = {
+    "PLAIN": lambda turn, response: plain(turn.peer, response),
     "ANONYMOUS": lambda _turn, _trace: "anonymous",
-    "EXTERNAL": lambda turn, wanted: (
-        turn.peer.external if wanted in (b"", turn.peer.external.encode()) else ""
-    ),
+    "EXTERNAL": lambda turn, wanted: external(turn.peer, wanted),
 }
 """How each mechanism finds out who the client is; the mechanisms are those of harness.wire.sasl."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from harness.amqp1_0.wire.performatives import AmqpError, ConnectionError_
 from harness.amqp1_0.wire.types import Symbol
@@ -151,7 +151,7 @@ class Policy:
     """Messages a sender may have on its way."""
 
 
-def _says(value: Any) -> str:
+def _says(value: object) -> str:
     if isinstance(value, Refusal):
         return f"{value.condition} on the {value.level.value}"
     if isinstance(value, Symbol):
@@ -164,7 +164,7 @@ def _says(value: Any) -> str:
 
 
 _FRAMING: Final = ConnectionError_.FRAMING_ERROR
-_OTHERS: Final[Mapping[str, Sequence[Any]]] = {
+_OTHERS: Final[Mapping[str, Sequence[object]]] = {
     "header": ["at once"],
     "layers": ["sasl", "bare"],
     "offered_id": ["sasl"],

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from harness.amqp1_0.peer.events import (
     AmqpHeader,
     EmptyFrame,
@@ -18,16 +16,15 @@ from harness.amqp1_0.peer.events import (
     Undecodable,
     Undefined,
 )
+from harness.amqp1_0.peer.policy import Policy
 from harness.amqp1_0.wire.composites import Composite, described_by
 from harness.amqp1_0.wire.decoding import decode
 from harness.amqp1_0.wire.encoding import type_of
 from harness.amqp1_0.wire.frames import AMQP, PROTOCOL_HEADER, SASL, SASL_HEADER
 from harness.amqp1_0.wire.performatives import Open
 from harness.amqp1_0.wire.types import Described, Map, Symbol
+from harness.peers.events import Event
 from harness.wire.units import DecodeError, Garbage
-
-if TYPE_CHECKING:
-    from harness.amqp1_0.peer.policy import Policy
 
 _PROVIDED = {AMQP: "frame", SASL: "sasl-frame"}
 
@@ -50,7 +47,7 @@ def announced(garbage: Garbage) -> int:
     return int.from_bytes(garbage.octets[:4])
 
 
-def read_body(body: bytes, layer: int, policy: Policy) -> tuple[Any, bytes]:
+def read_body(body: bytes, layer: int, policy: Policy) -> tuple[Event | Composite, bytes]:
     """The event that the body of a frame is, and the payload behind its performative."""
     if not body:
         return EmptyFrame(), b""
@@ -69,7 +66,7 @@ def read_body(body: bytes, layer: int, policy: Policy) -> tuple[Any, bytes]:
     return _checked(performative, policy), body[behind:]
 
 
-def _checked(performative: Composite, policy: Policy) -> Any:
+def _checked(performative: Composite, policy: Policy) -> Event | Composite:
     invalid = InvalidOpen if isinstance(performative, Open) else Invalid
     if performative.unknown:
         extra = len(performative.unknown)
@@ -82,7 +79,7 @@ def _checked(performative: Composite, policy: Policy) -> Any:
     return performative
 
 
-def _is_map(performative: Any) -> bool:
+def _is_map(performative: Composite) -> bool:
     return isinstance(performative.carried("properties"), Map)
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from harness.amqp1_0.peer.entities import Said, Session
 from harness.amqp1_0.peer.events import ConnectionState, LinkState, SaslState, SessionState
 from harness.amqp1_0.peer.policy import Level, Policy, Refusal
-from harness.amqp1_0.peer.turn import Reply, Said, Turn
+from harness.amqp1_0.peer.traffic import leave, map_session
+from harness.amqp1_0.peer.turn import AnyTurn, Reply
 from harness.amqp1_0.wire.performatives import Begin, Close, Detach, End, Error, Open
 from harness.amqp1_0.wire.types import Symbol
 
-Answer = Callable[[Turn], Reply]
+Answer = Callable[[AnyTurn], Reply]
 
 BEFORE_OPEN = (ConnectionState.HDR_EXCH, ConnectionState.OPEN_RCVD)
 UNSAID = (*SaslState, ConnectionState.START, ConnectionState.HDR_RCVD, ConnectionState.HDR_SENT)
@@ -22,7 +24,7 @@ def refuse(condition: Symbol, level: Level = Level.CONNECTION) -> Answer:
     """End the connection, or the session or link, with this error condition."""
     refusal = Refusal(condition, level)
 
-    def refusing(turn: Turn) -> Reply:
+    def refusing(turn: AnyTurn) -> Reply:
         return refuse_with(turn, refusal)
 
     refusing.__name__ = f"refuse_{condition}_{level.value}"
@@ -32,7 +34,7 @@ def refuse(condition: Symbol, level: Level = Level.CONNECTION) -> Answer:
 def refuse_by(choice: Callable[[Policy], Refusal | Symbol | str]) -> Answer:
     """Refuse as the policy has it: with a condition, a Refusal, or not at all for "ignore"."""
 
-    def refusing(turn: Turn) -> Reply:
+    def refusing(turn: AnyTurn) -> Reply:
         chosen = choice(turn.policy)
         if chosen == "ignore":
             return ()
@@ -42,14 +44,14 @@ def refuse_by(choice: Callable[[Policy], Refusal | Symbol | str]) -> Answer:
     return refusing
 
 
-def refuse_with(turn: Turn, refusal: Refusal) -> Reply:
+def refuse_with(turn: AnyTurn, refusal: Refusal) -> Reply:
     """What is said to end the link, the session or the connection, as far as the event is about one."""
     why = error(turn, refusal.condition)
     if refusal.level is Level.LINK and turn.link is not None:
         turn.link.state, turn.link.credit = LinkState.DETACH_SENT, 0
         return (Detach(turn.link.number, True, why),)
     if refusal.level is not Level.CONNECTION and turn.session is not None:
-        return _end(turn, why)
+        return _end(turn, turn.session, why)
     connection = turn.connection
     if connection.state in UNSAID:
         connection.go(ConnectionState.END)
@@ -62,27 +64,27 @@ def refuse_with(turn: Turn, refusal: Refusal) -> Reply:
     return (Close(why),)
 
 
-def _end(turn: Turn, why: Error) -> Reply:
-    session, said = turn.session, list[Said]()
+def _end(turn: AnyTurn, session: Session, why: Error) -> Reply:
+    said = list[Said]()
     if session.state is SessionState.UNMAPPED:
         # What is not mapped cannot be ended: the begin is answered first.
-        if not turn.connection.map_session(session):
+        if not map_session(turn.peer, session):
             return (Close(why),)
-        said.append(our_begin(turn))
-    turn.connection.leave(session)
+        said.append(our_begin(session))
+    leave(turn.peer, session)
     session.state = SessionState.DISCARDING
-    turn.connection.sessions[session.number] = session
+    session.connection.sessions[session.number] = session
     return (*said, End(why))
 
 
-def error(turn: Turn, condition: Symbol) -> Error:
+def error(turn: AnyTurn, condition: Symbol) -> Error:
     """The error, with the row and what is known of the cause for a description."""
     why = getattr(turn.event, "why", "")
-    text = ": ".join(filter(None, (turn.row.name if turn.row else "", why)))
+    text = ": ".join(filter(None, (turn.row, why)))
     return Error(condition, text[:_MOST_TEXT] or "no more is known")
 
 
-def our_open(turn: Turn) -> tuple[Open]:
+def our_open(turn: AnyTurn) -> tuple[Open]:
     """The open with what the policy has to say (2.7.1)."""
     policy = turn.policy
     return (
@@ -105,6 +107,6 @@ WINDOW = 1 << 20
 """Transfers a session is ready to take; stated anew with every flow."""
 
 
-def our_begin(turn: Turn) -> Begin:
+def our_begin(session: Session) -> Begin:
     """The begin that answers the client's: its channel, our windows (2.5.1)."""
-    return Begin(turn.session.number, turn.session.next_outgoing_id, WINDOW, WINDOW)
+    return Begin(session.number, session.next_outgoing_id, WINDOW, WINDOW)

@@ -6,7 +6,7 @@ leads; where a header, an open or a close that arrives leads. What no row permit
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, Literal, NamedTuple
 
 from harness.amqp1_0.peer.events import (
@@ -14,15 +14,17 @@ from harness.amqp1_0.peer.events import (
     ConnectionState,
     ForeignHeader,
     SaslHeader,
+    Sending,
     SendingClose,
     SendingError,
     SendingFrame,
     SendingHeader,
     SendingOpen,
 )
-from harness.amqp1_0.peer.turn import Row, Turn
+from harness.amqp1_0.peer.turn import ConnectionRow as Row
+from harness.amqp1_0.peer.turn import ConnectionTurn
 from harness.amqp1_0.wire.performatives import Close, Open
-from harness.peers.rows import always
+from harness.peers.rows import AnyRow
 
 START = ConnectionState.START
 HDR_RCVD = ConnectionState.HDR_RCVD
@@ -109,58 +111,43 @@ ARROWS: Final = (
 # -- rows from the figures -----------------------------------------------------------------------------
 
 
-def write(turn: Turn) -> None:
+def write(turn: ConnectionTurn[Sending]) -> None:
     """Write the octets."""
     turn.connection.put(turn.event.octets)
 
 
-def stand_by_our_open(turn: Turn) -> None:
+def stand_by_our_open(turn: ConnectionTurn[SendingOpen]) -> None:
     """From here on the client may know our limits."""
     turn.connection.stand_by_our_open()
 
 
-def take_limits(turn: Turn) -> None:
+def take_limits(turn: ConnectionTurn[Open]) -> None:
     """Keep within what the client accepts, from here on (2.4.1)."""
     turn.connection.take_limits(turn.event)
 
 
-def differs_from_theirs(turn: Turn) -> bool:
+def differs_from_theirs(turn: ConnectionTurn[SendingHeader]) -> bool:
     """The header to be sent is not the one that was received."""
-    return bool(turn.event.octets != turn.connection.header)
+    return turn.event.octets != turn.connection.header
 
 
+Made = Callable[[str, ConnectionState, ConnectionState], AnyRow]
 _ANY_HEADER = (AmqpHeader, SaslHeader, ForeignHeader)
-_EVENTS: Final[Mapping[str, tuple[type, ...]]] = {
-    "R:HDR": (AmqpHeader,),
-    "R:HDR!": (SaslHeader, ForeignHeader),
-    "S:HDR": (SendingHeader,),
-    "S:HDR!": (SendingHeader,),
-    "R:OPEN": (Open,),
-    "S:OPEN": (SendingOpen,),
-    "R:CLOSE": (Close,),
-    "S:CLOSE": (SendingClose, SendingError),
-}
-_EFFECTS: Final = {
-    "S:HDR": (write,),
-    "S:HDR!": (write,),
-    "R:OPEN": (take_limits,),
-    "S:OPEN": (write, stand_by_our_open),
-    "S:CLOSE": (write,),
+_ROWS: Final[Mapping[str, Made]] = {
+    # In START there is none of ours yet that it could differ from.
+    "R:HDR": lambda name, at, to: Row(name, at, _ANY_HEADER if at is START else AmqpHeader, next=to),
+    "R:HDR!": lambda name, at, to: Row(name, at, (SaslHeader, ForeignHeader), next=to),
+    "S:HDR": lambda name, at, to: Row(name, at, SendingHeader, effects=(write,), next=to),
+    "S:HDR!": lambda name, at, to: Row(name, at, SendingHeader, differs_from_theirs, (write,), next=to),
+    "R:OPEN": lambda name, at, to: Row(name, at, Open, effects=(take_limits,), next=to),
+    "S:OPEN": lambda name, at, to: Row(name, at, SendingOpen, effects=(write, stand_by_our_open), next=to),
+    "R:CLOSE": lambda name, at, to: Row(name, at, Close, next=to),
+    "S:CLOSE": lambda name, at, to: Row(name, at, (SendingClose, SendingError), effects=(write,), next=to),
 }
 
 
-def _row(arrow: Arrow) -> Row:
-    events = _EVENTS[arrow.trigger]
-    if (arrow.at, arrow.trigger) == (START, "R:HDR"):
-        events = _ANY_HEADER  # there is none of ours yet that it could differ from
-    return Row(
-        f"{arrow.at.name}: {arrow.trigger}",
-        arrow.at,
-        events,
-        differs_from_theirs if arrow.trigger == "S:HDR!" else always,
-        _EFFECTS.get(arrow.trigger, ()),
-        next=arrow.to,
-    )
+def _row(arrow: Arrow) -> AnyRow:
+    return _ROWS[arrow.trigger](f"{arrow.at.name}: {arrow.trigger}", arrow.at, arrow.to)
 
 
 ERROR_IS_SENT = Row(

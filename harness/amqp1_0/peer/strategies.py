@@ -7,16 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from harness.amqp1_0.peer.policy import Policy
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.frames import Frame, FrameReader, Unit
 from harness.amqp1_0.wire.types import Symbol
 from harness.peers.peer import PeerConnection
 from harness.peers.tls_server import behind_tls
-
-if TYPE_CHECKING:
-    from harness.amqp1_0.peer.policy import Policy
 
 
 def cut(reader: FrameReader, octets: bytes) -> Iterator[tuple[bytes, Unit]]:

@@ -1,58 +1,138 @@
-"""A turn: one event being answered, with what conditions, effects and answers may look at."""
+"""A turn: one event being answered, with what conditions, effects and answers may look at; and their rows.
+
+A row's event and its state say what its turn is about: a `LinkRow` for `Transfer` has conditions, effects and
+answers that take a `LinkTurn[Transfer]`, which has a session and a link.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Generic, TypeAlias, TypeVar
 
+from harness.amqp1_0.peer.entities import Connection, Link, Nodes, Said, Session
+from harness.amqp1_0.peer.events import ConnectionState, LinkState, SaslState, SessionState
+from harness.amqp1_0.peer.policy import DEFAULT, Policy
 from harness.amqp1_0.peer.strategies import Strategies
-from harness.amqp1_0.wire.composites import Composite
-from harness.amqp1_0.wire.frames import Frame
-from harness.peers import rows
-from harness.wire.units import Header
+from harness.amqp1_0.wire.performatives import Close, Open
+from harness.peers import rows, turn
+from harness.peers.reference import ReferencePeer
 
-if TYPE_CHECKING:
-    from harness.amqp1_0.peer import Peer
-    from harness.amqp1_0.peer.driver import Connection
-    from harness.amqp1_0.peer.entities import Link, Session
-    from harness.amqp1_0.peer.policy import Policy
-
-Said: TypeAlias = Composite | Frame | Header
 Reply: TypeAlias = tuple[Said, ...]
 """What a row answers, in order."""
+Tables: TypeAlias = rows.Tables[Strategies]
+WHOLE_CONNECTION = (Open, Close)
+"""What concerns the connection, wherever it is said."""
 
 
-class Turn:
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What keeps a hostile client from exhausting the machine."""
+
+    frame: int = 1 << 20
+    """Octets of a frame where our open states no limit."""
+    content: int = 1 << 24
+    """Octets of one message."""
+    stored: int = 1 << 27
+    """Octets of all messages together."""
+    nodes: int = 10_000
+    """Nodes of the peer."""
+    sessions: int = 256
+    """Sessions of one connection."""
+    links: int = 256
+    """Links of one session."""
+    address: int = 1024
+    """Characters of an address."""
+    unread: int = 1 << 24
+    """Octets said that a client leaves unread, beyond which it counts as gone."""
+
+
+GENEROUS = Limits()
+
+
+class Server(ReferencePeer[Policy, Strategies]):
+    """The peer as rows see it: what all its connections share."""
+
+    right: ClassVar[Tables]
+    """The behaviour the document asks for."""
+
+    def __init__(
+        self,
+        policy: Policy = DEFAULT,
+        rows: Tables | None = None,
+        users: Mapping[str, str] | None = None,
+        limits: Limits = GENEROUS,
+        taken: set[str] | None = None,
+        external: str = "guest",
+    ) -> None:
+        super().__init__(policy, rows or self.right, users, taken, external)
+        self.restricted: set[str] = set()
+        """Users who may open connections and sessions, but attach to no node."""
+        self.limits = limits
+        self.nodes = Nodes(limits.nodes, limits.stored)
+
+
+E = TypeVar("E", covariant=True)
+S = TypeVar("S", bound=Session | None, covariant=True)
+L = TypeVar("L", bound=Link | None, covariant=True)
+E1 = TypeVar("E1")
+
+
+class Turn(turn.Turn[E], Generic[E, S, L]):
     """One event, where it happened, and the row that was taken for it.
 
     `event` is a performative or one of `peer.events`, `channel` that of the frame, `payload` what followed
     the performative. `session` and `link` are set where the event is about one.
     """
 
-    __slots__ = ("channel", "connection", "event", "link", "payload", "peer", "policy", "row", "session")
+    __slots__ = ("channel", "connection", "link", "payload", "peer", "policy", "session")
 
     def __init__(
         self,
+        peer: Server,
         connection: Connection,
-        event: Any,
-        channel: int = 0,
-        payload: bytes = b"",
-        session: Session | None = None,
-        link: Link | None = None,
+        event: E,
+        channel: int,
+        payload: bytes,
+        session: S,
+        link: L,
     ) -> None:
-        self.peer: Peer = connection.peer
-        self.policy: Policy = connection.peer.policy
+        self.event = event
+        self.row = ""
+        self.peer = peer
+        self.policy = peer.policy
         self.connection = connection
-        self.event: Any = event
         self.channel = channel
         self.payload = payload
-        self.session: Any = session
-        self.link: Any = link
-        self.row: Row | None = None
+        self.session = session
+        self.link = link
 
-    def about(self, event: Any) -> Turn:
-        """A turn for something that happens in consequence of this one, in the same place."""
-        return Turn(self.connection, event, self.channel, self.payload, self.session, self.link)
+    def say(self, reply: Reply) -> None:
+        """Say what a row answers: on the session's channel, but for what concerns the connection."""
+        session: Session | None = self.session
+        for said in reply:
+            if session is None or isinstance(said, WHOLE_CONNECTION):
+                self.connection.say(said)
+            else:
+                self.connection.say(said, session.channel)
 
 
-Row: TypeAlias = rows.Row[Turn, Reply]
-Tables: TypeAlias = rows.Tables[Turn, Reply, Strategies]
+ConnectionTurn: TypeAlias = Turn[E1, None, None]
+SessionTurn: TypeAlias = Turn[E1, Session, None]
+LinkTurn: TypeAlias = Turn[E1, Session, Link]
+AnyTurn: TypeAlias = Turn[object, Session | None, Link | None]
+
+
+@dataclass(frozen=True)
+class ConnectionRow(rows.Row[ConnectionState | SaslState, E1, Turn[E1, None, None], Reply], Generic[E1]):
+    """A row for what concerns the whole connection."""
+
+
+@dataclass(frozen=True)
+class SessionRow(rows.Row[SessionState, E1, Turn[E1, Session, None], Reply], Generic[E1]):
+    """A row for what happens on a session, but for what is about a link that is there."""
+
+
+@dataclass(frozen=True)
+class LinkRow(rows.Row[LinkState, E1, Turn[E1, Session, Link], Reply], Generic[E1]):
+    """A row for what happens on a link."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from harness.amqp0_9_1.broken.deviations import Fault, Interposer, changes
+from harness.amqp0_9_1.broken.loose import Turn
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import FENCE
 from harness.amqp0_9_1.client.outcomes import (
@@ -17,7 +18,6 @@ from harness.amqp0_9_1.client.outcomes import (
 from harness.amqp0_9_1.client.transcript import Passage
 from harness.amqp0_9_1.peer.policy import Level
 from harness.amqp0_9_1.peer.refusals import refuse
-from harness.amqp0_9_1.peer.turn import Turn
 from harness.amqp0_9_1.wire.frames import HEADER, METHOD, ContentHeader, Frame, method_frame
 from harness.amqp0_9_1.wire.vocabulary import CONNECTION_FORCED, Basic, Channel, Connection, Exchange, Queue
 from harness.peers.interposer import Passed, Rule, always

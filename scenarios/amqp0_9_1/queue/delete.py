@@ -6,6 +6,7 @@ from harness.amqp0_9_1.broken.deviations import answers, changes, drops, forward
 from harness.amqp0_9_1.broken.end_faults import forget_consumer, forget_consumers
 from harness.amqp0_9_1.broken.entity_faults import in_use_and_not_if_empty, not_empty_and_not_if_unused
 from harness.amqp0_9_1.broken.faults import current_everywhere, first_stays_current
+from harness.amqp0_9_1.broken.loose import Turn
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.outcomes import answered, channel_closed, message, refused, silence
 from harness.amqp0_9_1.peer.life import end_connection
@@ -15,7 +16,6 @@ from harness.amqp0_9_1.peer.tables.queue import (
     delete_it,
     purge_queue,
 )
-from harness.amqp0_9_1.peer.turn import Turn
 from harness.amqp0_9_1.wire.vocabulary import ACCESS_REFUSED, NOT_FOUND, Basic, Channel, Queue
 from scenarios.amqp0_9_1.ends import WAYS
 from scenarios.amqp0_9_1.queue.common import spared, unknown_queue

@@ -22,6 +22,7 @@ from harness.amqp1_0.broken.faults import (
     together,
     writing,
 )
+from harness.amqp1_0.broken.loose import Turn
 from harness.amqp1_0.client.connection import AmqpConnection
 from harness.amqp1_0.client.container import Container
 from harness.amqp1_0.client.outcomes import (
@@ -33,9 +34,9 @@ from harness.amqp1_0.client.outcomes import (
     the_very_header,
 )
 from harness.amqp1_0.client.transcript import Passage
-from harness.amqp1_0.peer.events import ConnectionState, Entered, Waited
+from harness.amqp1_0.peer.events import ConnectionState, Entered
 from harness.amqp1_0.peer.tables.connection import close_socket
-from harness.amqp1_0.peer.turn import Reply, Turn
+from harness.amqp1_0.peer.turn import Reply
 from harness.amqp1_0.wire.frames import (
     AMQP,
     PROTOCOL_HEADER,
@@ -46,6 +47,7 @@ from harness.amqp1_0.wire.frames import (
     empty_frame,
 )
 from harness.amqp1_0.wire.performatives import Open, SaslMechanisms
+from harness.peers.events import Waited
 from harness.play.expect import Inconclusive
 from harness.play.watching import Enough, Found, Gaps, State, Tally, came, went
 from harness.wire.journal import Direction

@@ -33,6 +33,7 @@ from harness.amqp1_0.broken.faults import (
     together,
 )
 from harness.amqp1_0.broken.faults import end_stream as end_at_once
+from harness.amqp1_0.broken.loose import Turn
 from harness.amqp1_0.client.connection import AmqpConnection
 from harness.amqp1_0.client.container import Container
 from harness.amqp1_0.client.link import CONNECTION
@@ -48,7 +49,6 @@ from harness.amqp1_0.client.outcomes import (
 from harness.amqp1_0.client.transcript import Framed, Passage
 from harness.amqp1_0.peer.events import ConnectionState, Entered, Malformed, SendingClose
 from harness.amqp1_0.peer.tables.connection import end_stream
-from harness.amqp1_0.peer.turn import Turn
 from harness.amqp1_0.wire.frames import AMQP, Frame, RawFrame, empty_frame
 from harness.amqp1_0.wire.performatives import AmqpError, Close, ConnectionError_, End, Error, Open
 from harness.peers.rows import always

@@ -23,6 +23,7 @@ from harness.amqp1_0.broken.deviations import (
     withholds_frames,
 )
 from harness.amqp1_0.broken.faults import NEVER_GIVES_UP, does, says, together
+from harness.amqp1_0.broken.loose import Turn
 from harness.amqp1_0.client.connection import AmqpConnection
 from harness.amqp1_0.client.container import Container
 from harness.amqp1_0.client.outcomes import (
@@ -35,10 +36,10 @@ from harness.amqp1_0.client.outcomes import (
 )
 from harness.amqp1_0.client.session import WINDOW
 from harness.amqp1_0.client.transcript import performative_of
-from harness.amqp1_0.peer.events import ConnectionState, Entered, Silence, Waited
-from harness.amqp1_0.peer.turn import Turn
+from harness.amqp1_0.peer.events import ConnectionState, Entered
 from harness.amqp1_0.wire.frames import empty_frame
 from harness.amqp1_0.wire.performatives import AmqpError, Close, ConnectionError_, End, Error, Flow, Open
+from harness.peers.events import Silence, Waited
 from harness.peers.rows import always
 from scenarios.amqp1_0.connections.s2_4_3_closing_a_connection import has_a_session
 from scenarios.registry import broken_by, scenario

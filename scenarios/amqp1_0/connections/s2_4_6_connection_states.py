@@ -24,12 +24,7 @@ from harness.amqp1_0.client.outcomes import (
 from harness.amqp1_0.client.session import the_begin
 from harness.amqp1_0.client.transcript import Passage
 from harness.amqp1_0.peer import strategies
-from harness.amqp1_0.peer.events import (
-    ConnectionState,
-    Entered,
-    SendingError,
-    Undecodable,
-)
+from harness.amqp1_0.peer.events import ConnectionState, Entered, SendingError, Undecodable
 from harness.amqp1_0.peer.tables.connection import end_stream as half_close
 from harness.amqp1_0.wire.frames import PROTOCOL_HEADER, FrameReader, Unit, empty_frame
 from harness.amqp1_0.wire.performatives import AmqpError, Begin, Close, End, Open

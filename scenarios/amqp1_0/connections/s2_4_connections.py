@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from harness.amqp1_0.broken.deviations import changes, rewrites
+from harness.amqp1_0.broken.loose import Turn
 from harness.amqp1_0.client.container import Container
 from harness.amqp1_0.client.outcomes import begun
 from harness.amqp1_0.client.session import the_begin
 from harness.amqp1_0.peer.refusals import our_begin
-from harness.amqp1_0.peer.turn import Reply, Turn
+from harness.amqp1_0.peer.turn import Reply
 from harness.amqp1_0.wire.performatives import Begin
 from scenarios.registry import broken_by, scenario
 
@@ -17,7 +18,7 @@ CHANNELS = (7, 3)
 
 def begin_by_own_number(turn: Turn) -> Reply:
     """Takes it that a session has one number, its own."""
-    return (our_begin(turn).replace(remote_channel=turn.session.channel),)
+    return (our_begin(turn.session).replace(remote_channel=turn.session.channel),)
 
 
 @scenario("1-0/2.4.channels-per-direction")

@@ -10,11 +10,13 @@ from harness.amqp1_0.broken.deviations import (
     is_unread,
     rewrites,
 )
+from harness.amqp1_0.broken.loose import Turn
 from harness.amqp1_0.client.container import Container
 from harness.amqp1_0.client.outcomes import Refusal, begun, refused
 from harness.amqp1_0.client.session import the_begin
 from harness.amqp1_0.peer.refusals import our_begin, refuse
-from harness.amqp1_0.peer.turn import Reply, Turn
+from harness.amqp1_0.peer.traffic import map_session
+from harness.amqp1_0.peer.turn import Reply
 from harness.amqp1_0.wire.encoding import encode
 from harness.amqp1_0.wire.frames import AMQP, Frame, amqp_frame
 from harness.amqp1_0.wire.performatives import AmqpError, Begin, Close
@@ -58,8 +60,8 @@ INVALID = "session: refuses an invalid field"
 
 def begins_all_the_same(turn: Turn) -> Reply:
     """The begin that would answer a valid one."""
-    turn.connection.map_session(turn.session)
-    return (our_begin(turn),)
+    map_session(turn.peer, turn.session)
+    return (our_begin(turn.session),)
 
 
 @scenario("1-0/2.8.15.invalid-field", slow=True)

@@ -22,6 +22,7 @@ from harness.amqp1_0.broken.deviations import (
     withholds_frames,
 )
 from harness.amqp1_0.broken.faults import does, end_stream, places, together
+from harness.amqp1_0.broken.loose import Turn
 from harness.amqp1_0.client.connection import AmqpConnection
 from harness.amqp1_0.client.container import Container
 from harness.amqp1_0.client.outcomes import (
@@ -39,12 +40,12 @@ from harness.amqp1_0.client.outcomes import (
 )
 from harness.amqp1_0.client.session import the_begin
 from harness.amqp1_0.client.transcript import performative_of, performatives
-from harness.amqp1_0.peer.events import ConnectionState, Entered, TrafficDue, Waited
+from harness.amqp1_0.peer.events import ConnectionState, Entered, TrafficDue
 from harness.amqp1_0.peer.refusals import refuse
-from harness.amqp1_0.peer.turn import Turn
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.frames import AMQP, FRAME_HEADER, MIN_MAX_FRAME_SIZE, Frame, amqp_frame
 from harness.amqp1_0.wire.performatives import AmqpError, Begin, Close, ConnectionError_, End, Error, Open
+from harness.peers.events import Waited
 from harness.peers.rows import always
 from harness.play.expect import Outcome
 from harness.play.link import Closed, Silence

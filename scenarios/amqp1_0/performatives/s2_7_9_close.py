@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from harness.amqp1_0.broken.deviations import ends_stream, ignores, respells, rewrites
 from harness.amqp1_0.broken.faults import does, end_stream
+from harness.amqp1_0.broken.loose import Turn
 from harness.amqp1_0.client.container import Container
 from harness.amqp1_0.client.outcomes import closed, closed_without_error
 from harness.amqp1_0.client.transcript import UNREAD, Framed, Passage
 from harness.amqp1_0.peer.events import ConnectionState
-from harness.amqp1_0.peer.turn import Turn
 from harness.amqp1_0.wire.performatives import Accepted, AmqpError, Close, Error
 from harness.amqp1_0.wire.types import As, Described, Map, Ulong
 from harness.play.watching import Found, came

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from harness.amqp0_9_1.peer.consumers import CONSUMERS, someone_consumes_exclusively
 from harness.amqp0_9_1.peer.deliveries import (
-    await_acknowledgement,
     enqueue,
+    keep,
     settle,
     someone_could_take,
     take_from_queue,
 )
-from harness.amqp0_9_1.peer.entities import Delivery
+from harness.amqp0_9_1.peer.entities import Delivery, Publication
 from harness.amqp0_9_1.peer.events import (
     ChannelState,
     ContentComplete,
     Discarded,
     Routing,
-    Thing,
 )
 from harness.amqp0_9_1.peer.life import is_transacted, requeue
 from harness.amqp0_9_1.peer.names import exchange_is_missing, use_of_a_queue
 from harness.amqp0_9_1.peer.refusals import refuse
-from harness.amqp0_9_1.peer.rows import Row
-from harness.amqp0_9_1.peer.turn import Reply, Turn, WithContent
+from harness.amqp0_9_1.peer.turn import AnyTurn, ChannelTurn, LifeRow, LifeTurn, Reply, WithContent
+from harness.amqp0_9_1.peer.turn import ChannelRow as Row
 from harness.amqp0_9_1.wire.vocabulary import (
     ACCESS_REFUSED,
     NO_CONSUMERS,
@@ -35,71 +34,75 @@ from harness.amqp0_9_1.wire.vocabulary import (
 OPEN = ChannelState.OPEN
 
 
-def immediate_is_not_implemented(turn: Turn) -> bool:
+def immediate_is_not_implemented(turn: ChannelTurn[Basic.Publish]) -> bool:
     """The immediate bit is set, and the policy does without it."""
-    return bool(turn.event.immediate) and turn.policy.immediate == "refuse"
+    return turn.event.immediate and turn.policy.immediate == "refuse"
 
 
-def expect_content(turn: Turn) -> None:
+def expect_content(turn: ChannelTurn[Basic.Publish]) -> None:
     """Header and body follow on this channel."""
     turn.channel.publishing = turn.event
 
 
-def hold_until_commit(turn: Turn) -> None:
+def waits_for_a_commit(turn: LifeTurn[ContentComplete, Publication]) -> bool:
+    """Tx.Select was used on its channel."""
+    return turn.subject.channel.transacted
+
+
+def hold_until_commit(turn: LifeTurn[ContentComplete, Publication]) -> None:
     """The publication is part of the transaction."""
-    turn.channel.transaction.append(turn.subject)
+    turn.subject.channel.transaction.append(turn.subject)
 
 
-def route_now(turn: Turn) -> None:
+def route_now(turn: LifeTurn[ContentComplete, Publication]) -> None:
     """The publication goes to its exchange."""
     route(turn, turn.subject)
 
 
-def route(turn: Turn, publication: object) -> None:
+def route(turn: AnyTurn, publication: Publication) -> None:
     """Find the queues of a publication and let the rows for routing decide."""
     routing = turn.about(Routing(), publication)
-    method, message = routing.subject.method, routing.subject.message
-    exchange = turn.host.exchanges.get(method.exchange)
+    exchange = turn.host.exchanges.get(publication.method.exchange)
     if exchange is not None:
         strategies = turn.strategies
         matching = strategies.routing[exchange.type]
-        names = strategies.queues_for(exchange, message, matching)
+        names = strategies.queues_for(exchange, publication.message, matching)
         routing.targets = [turn.host.queues[name] for name in names if name in turn.host.queues]
-    turn.peer.meet(Thing.CONTENT, routing)
+    turn.peer.meet(Publication, routing)
 
 
-def is_mandatory_and_unroutable(turn: Turn) -> bool:
+def is_mandatory_and_unroutable(turn: LifeTurn[Routing, Publication]) -> bool:
     """No queue gets the message, and the client wants to know."""
-    return bool(turn.subject.method.mandatory and not turn.targets)
+    return turn.subject.method.mandatory and not turn.targets
 
 
-def is_immediate_and_nobody_is_ready(turn: Turn) -> bool:
+def is_immediate_and_nobody_is_ready(turn: LifeTurn[Routing, Publication]) -> bool:
     """No consumer could take the message at once from any of its queues."""
     message = turn.subject.message
-    return bool(turn.subject.method.immediate) and not any(
+    return turn.subject.method.immediate and not any(
         someone_could_take(turn, queue, message) for queue in turn.targets
     )
 
 
-def is_immediate(turn: Turn) -> bool:
+def is_immediate(turn: LifeTurn[Routing, Publication]) -> bool:
     """The message goes only where a consumer takes it at once."""
-    return bool(turn.subject.method.immediate)
+    return turn.subject.method.immediate
 
 
-def enqueue_where_taken_at_once(turn: Turn) -> None:
+def enqueue_where_taken_at_once(turn: LifeTurn[Routing, Publication]) -> None:
     """Add the message to the queues with a consumer ready for it."""
     message = turn.subject.message
     for queue in [each for each in turn.targets if someone_could_take(turn, each, message)]:
         enqueue(turn, queue, message)
 
 
-def enqueue_everywhere(turn: Turn) -> None:
+def enqueue_everywhere(turn: LifeTurn[Routing, Publication]) -> None:
     """Add the message to all its queues."""
     for queue in turn.targets:
         enqueue(turn, queue, turn.subject.message)
 
 
-def return_unroutable(turn: Turn) -> Reply:
+def return_unroutable(turn: LifeTurn[Routing, Publication]) -> Reply:
     """Basic.Return for mandatory; the document has no code for it (0-9-1/basic.publish.mandatory.01)."""
     method, message = turn.subject.method, turn.subject.message
     code = turn.policy.unroutable_code
@@ -108,7 +111,7 @@ def return_unroutable(turn: Turn) -> Reply:
     )
 
 
-def return_without_consumers(turn: Turn) -> Reply:
+def return_without_consumers(turn: LifeTurn[Routing, Publication]) -> Reply:
     """Basic.Return for immediate."""
     method, message = turn.subject.method, turn.subject.message
     text = "no consumer can take it at once"
@@ -137,64 +140,70 @@ _PUBLISH = (
         effects=(expect_content,),
         next=ChannelState.EXPECT_CONTENT_HEADER,
     ),
-    Row(
+    LifeRow(
         "basic.publish: waits for the commit",
-        Thing.CONTENT,
+        Publication,
         ContentComplete,
-        is_transacted,
+        waits_for_a_commit,
         (hold_until_commit,),
     ),
-    Row("basic.publish: goes to the exchange", Thing.CONTENT, ContentComplete, effects=(route_now,)),
-    Row(
+    LifeRow("basic.publish: goes to the exchange", Publication, ContentComplete, effects=(route_now,)),
+    LifeRow(
         "routing: mandatory and unroutable is returned",
-        Thing.CONTENT,
+        Publication,
         Routing,
         is_mandatory_and_unroutable,
         answer=return_unroutable,
     ),
-    Row(
+    LifeRow(
         "routing: immediate without a ready consumer is returned",
-        Thing.CONTENT,
+        Publication,
         Routing,
         is_immediate_and_nobody_is_ready,
         answer=return_without_consumers,
     ),
-    Row(
+    LifeRow(
         "routing: immediate goes where it is taken at once",
-        Thing.CONTENT,
+        Publication,
         Routing,
         is_immediate,
         (enqueue_where_taken_at_once,),
     ),
-    Row("routing: goes to every queue found", Thing.CONTENT, Routing, effects=(enqueue_everywhere,)),
+    LifeRow("routing: goes to every queue found", Publication, Routing, effects=(enqueue_everywhere,)),
 )
 
 
-def nothing_is_due(turn: Turn) -> bool:
+def nothing_is_due(turn: ChannelTurn[Basic.Get]) -> bool:
     """The queue has no message for this channel."""
     return turn.strategies.due(turn.queue, turn.channel) is None
 
 
-def needs_no_ack(turn: Turn) -> bool:
+def needs_no_ack(turn: ChannelTurn[Basic.Get]) -> bool:
     """The no-ack bit is set."""
-    return bool(turn.event.no_ack)
+    return turn.event.no_ack
 
 
-def take_what_is_due(turn: Turn) -> None:
+def take_what_is_due(turn: ChannelTurn[Basic.Get]) -> None:
     """Take the first message off the queue."""
     entry = turn.strategies.due(turn.queue, turn.channel)
     if entry is not None:
-        turn.subject = take_from_queue(turn, entry, None)
+        turn.delivery = take_from_queue(turn, entry, None)
 
 
-def get_empty(_: Turn) -> Reply:
+def await_its_acknowledgement(turn: ChannelTurn[Basic.Get]) -> None:
+    """What was taken stays the channel's until it is settled."""
+    assert turn.delivery is not None
+    keep(turn.delivery)
+
+
+def get_empty(_: ChannelTurn[Basic.Get]) -> Reply:
     """Basic.Get-Empty."""
     return Basic.GetEmpty()
 
 
-def get_ok(turn: Turn) -> Reply:
+def get_ok(turn: ChannelTurn[Basic.Get]) -> Reply:
     """Basic.Get-Ok with the message and the number of those left."""
-    delivery: Delivery | None = turn.subject
+    delivery = turn.delivery
     if delivery is None:
         return None
     message = delivery.entry.message
@@ -218,32 +227,32 @@ _GET = (
         "basic.get: awaits acknowledgement",
         OPEN,
         Basic.Get,
-        effects=(take_what_is_due, await_acknowledgement),
+        effects=(take_what_is_due, await_its_acknowledgement),
         answer=get_ok,
     ),
 )
 
 
-def tag_is_not_of_a_delivered_message(turn: Turn) -> bool:
+def tag_is_not_of_a_delivered_message(turn: ChannelTurn[Basic.Ack | Basic.Reject]) -> bool:
     """No unacknowledged message of this channel has the tag; zero is good only with multiple."""
     tag = turn.event.delivery_tag
     means_all = tag == 0 and getattr(turn.event, "multiple", False)
     return not means_all and tag not in turn.channel.unacknowledged
 
 
-def named(turn: Turn) -> list[Delivery]:
+def named(turn: ChannelTurn[Basic.Ack | Basic.Reject]) -> list[Delivery]:
     """The deliveries the method names."""
     multiple = getattr(turn.event, "multiple", False)
     return turn.strategies.named(turn.channel.unacknowledged, turn.event.delivery_tag, multiple)
 
 
-def acknowledge(turn: Turn) -> None:
+def acknowledge(turn: ChannelTurn[Basic.Ack]) -> None:
     """The messages are done with."""
     for delivery in named(turn):
-        settle(turn, delivery)
+        settle(delivery)
 
 
-def hold_acknowledgement(turn: Turn) -> None:
+def hold_acknowledgement(turn: ChannelTurn[Basic.Ack]) -> None:
     """The acknowledgement is part of the transaction; the tag cannot be used again in it."""
     for delivery in named(turn):
         del turn.channel.unacknowledged[delivery.tag]
@@ -251,45 +260,45 @@ def hold_acknowledgement(turn: Turn) -> None:
         turn.channel.withheld.append(delivery)
 
 
-def wants_requeue(turn: Turn) -> bool:
+def wants_requeue(turn: ChannelTurn[Basic.Reject | Basic.Recover | Basic.RecoverAsync]) -> bool:
     """The requeue bit is set."""
-    return bool(turn.event.requeue)
+    return turn.event.requeue
 
 
-def requeues_anyway(turn: Turn) -> bool:
+def requeues_anyway(turn: ChannelTurn[Basic.Reject]) -> bool:
     """The requeue bit is clear, and the policy requeues all the same."""
     return not wants_requeue(turn) and turn.policy.without_requeue == "requeue"
 
 
-def _others_consume(turn: Turn) -> bool:
+def _others_consume(turn: ChannelTurn[Basic.Reject]) -> bool:
     delivery = turn.channel.unacknowledged[turn.event.delivery_tag]
     return any(each.channel is not turn.channel for each in delivery.entry.queue.consumers)
 
 
-def requeue_has_no_alternative(turn: Turn) -> bool:
+def requeue_has_no_alternative(turn: ChannelTurn[Basic.Reject]) -> bool:
     """Requeue, nobody else consumes, and the policy dead-letters then (0-9-1/basic.reject.requeue.01)."""
     return wants_requeue(turn) and turn.policy.rejected == "dead-letter" and not _others_consume(turn)
 
 
-def requeue_may_come_back(turn: Turn) -> bool:
+def requeue_may_come_back(turn: ChannelTurn[Basic.Reject]) -> bool:
     """Requeue, nobody else consumes, and the policy redelivers then (0-9-1/basic.reject.requeue.01)."""
     return wants_requeue(turn) and turn.policy.rejected == "redeliver" and not _others_consume(turn)
 
 
-def discard_rejected(turn: Turn) -> None:
+def discard_rejected(turn: ChannelTurn[Basic.Reject]) -> None:
     """Settle the delivery and let the rows for discarded messages decide."""
     for delivery in named(turn):
-        settle(turn, delivery)
-        turn.peer.meet(Thing.DELIVERY, turn.about(Discarded(), delivery))
+        settle(delivery)
+        turn.peer.meet(Delivery, turn.about(Discarded(), delivery))
 
 
-def requeue_rejected(turn: Turn) -> None:
+def requeue_rejected(turn: ChannelTurn[Basic.Reject]) -> None:
     """The message goes back to its queue."""
     for delivery in named(turn):
         requeue(turn.about(turn.event, delivery))
 
 
-def keep_off_this_channel(turn: Turn) -> None:
+def keep_off_this_channel(turn: ChannelTurn[Basic.Reject]) -> None:
     """The message is not for this channel any more (0-9-1/basic.reject.requeue.01)."""
     for delivery in named(turn):
         delivery.entry.avoid += (turn.channel,)
@@ -338,25 +347,25 @@ _ACKNOWLEDGE = (
 )
 
 
-def recover_async_is_not_implemented(turn: Turn) -> bool:
+def recover_async_is_not_implemented(turn: ChannelTurn[Basic.RecoverAsync]) -> bool:
     """The policy does without Recover-Async (0-9-1/basic.recover-async.01)."""
     return turn.policy.recover_async == "refuse"
 
 
-def requeue_all(turn: Turn) -> None:
+def requeue_all(turn: ChannelTurn[object]) -> None:
     """Every unacknowledged message of the channel goes back to its queue."""
     for delivery in list(turn.channel.unacknowledged.values()):
         requeue(turn.about(turn.event, delivery))
 
 
-def return_all_to_their_recipients(turn: Turn) -> None:
+def return_all_to_their_recipients(turn: ChannelTurn[object]) -> None:
     """Every unacknowledged message of the channel goes back, for its original consumer only."""
     for delivery in list(turn.channel.unacknowledged.values()):
         delivery.entry.only = delivery.consumer
         requeue(turn.about(turn.event, delivery))
 
 
-def recover_ok(_: Turn) -> Reply:
+def recover_ok(_: ChannelTurn[Basic.Recover]) -> Reply:
     """Basic.Recover-Ok; redeliveries follow it (4.6)."""
     return Basic.RecoverOk()
 

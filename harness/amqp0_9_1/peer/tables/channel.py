@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from harness.amqp0_9_1.peer.deliveries import stir_queues_of
-from harness.amqp0_9_1.peer.entities import Message
+from harness.amqp0_9_1.peer.entities import Message, Publication
 from harness.amqp0_9_1.peer.events import (
     BodyReceived,
     ChannelState,
     ContentComplete,
     ContentHeaderReceived,
-    Event,
     IllegalFieldName,
-    Thing,
     Undecodable,
     UnknownMethod,
 )
 from harness.amqp0_9_1.peer.life import end_channel
 from harness.amqp0_9_1.peer.refusals import refuse, refuse_by
-from harness.amqp0_9_1.peer.rows import Row
-from harness.amqp0_9_1.peer.turn import Publication, Reply, Turn
+from harness.amqp0_9_1.peer.turn import ChannelRow as Row
+from harness.amqp0_9_1.peer.turn import ChannelTurn, Reply, meet_on_channel
 from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.vocabulary import (
     CHANNEL_ERROR,
     COMMAND_INVALID,
     UNEXPECTED_FRAME,
+    Basic,
     Channel,
 )
+from harness.peers.events import Event
 
 UNOPENED = ChannelState.UNOPENED
 OPEN = ChannelState.OPEN
@@ -35,7 +35,7 @@ CLOSING = ChannelState.CLOSING
 RECEIVING = (EXPECT_CONTENT_HEADER, EXPECT_BODY)
 
 
-def is_beyond_channel_max(turn: Turn) -> bool:
+def is_beyond_channel_max(turn: ChannelTurn[Channel.Open]) -> bool:
     """The channel's number, or the number of channels, is higher than agreed
     (0-9-1/prose/2.3.3.beyond-channel-max-disconnected)."""
     connection = turn.connection
@@ -43,93 +43,104 @@ def is_beyond_channel_max(turn: Turn) -> bool:
     return bool(connection.channel_max) and used > connection.channel_max
 
 
-def was_meant_to_open(turn: Turn) -> bool:
+def was_meant_to_open(turn: ChannelTurn[Undecodable]) -> bool:
     """The method that cannot be read is Open: any other has no business here, whatever its arguments."""
     return turn.event.method is Channel.Open
 
 
-def open_ok(_: Turn) -> Reply:
+def open_ok(_: ChannelTurn[Channel.Open]) -> Reply:
     """Channel.Open-Ok."""
     return Channel.OpenOk()
 
 
-def close_ok(_: Turn) -> Reply:
+def close_ok(_: ChannelTurn[Channel.Close]) -> Reply:
     """Channel.Close-Ok."""
     return Channel.CloseOk()
 
 
-def set_flow(turn: Turn) -> None:
+def set_flow(turn: ChannelTurn[Channel.Flow]) -> None:
     """Stop or start deliveries on this channel; Get is not affected."""
     turn.channel.flowing = turn.event.active
     stir_queues_of(turn.channel)
 
 
-def flow_ok(turn: Turn) -> Reply:
+def flow_ok(turn: ChannelTurn[Channel.Flow]) -> Reply:
     """Channel.Flow-Ok with the setting that now holds."""
     return Channel.FlowOk(turn.event.active)
 
 
-def flow_was_asked_for(turn: Turn) -> bool:
+def flow_was_asked_for(turn: ChannelTurn[Channel.FlowOk]) -> bool:
     """This peer sent Channel.Flow and has no answer to it yet."""
     return bool(turn.channel.flow_asked)
 
 
-def count_flow_ok(turn: Turn) -> None:
+def count_flow_ok(turn: ChannelTurn[Channel.FlowOk]) -> None:
     """One Channel.Flow of ours is answered."""
     turn.channel.flow_asked -= 1
 
 
-def is_of_another_class(turn: Turn) -> bool:
+def is_of_another_class(turn: ChannelTurn[ContentHeaderReceived]) -> bool:
     """The class in the content header is not the method's (4.2.6.1)."""
-    return bool(turn.event.class_index != turn.channel.publishing.spec.class_index)
+    assert turn.channel.publishing is not None
+    return turn.event.class_index != turn.channel.publishing.spec.class_index
 
 
-def is_badly_formatted(turn: Turn) -> bool:
+def is_badly_formatted(turn: ChannelTurn[ContentHeaderReceived]) -> bool:
     """The weight is not zero, or flags and properties cannot be read."""
     return bool(turn.event.weight) or turn.event.properties is None
 
 
-def has_illegal_field_names(turn: Turn) -> bool:
+def has_illegal_field_names(turn: ChannelTurn[ContentHeaderReceived]) -> bool:
     """A name in the headers table is outside the syntax of 4.2.5.5."""
     return not turn.event.legal_names
 
 
-def is_too_large(turn: Turn) -> bool:
+def is_too_large(turn: ChannelTurn[ContentHeaderReceived]) -> bool:
     """Larger than this peer accepts, at all or with what it holds already."""
     limits, store = turn.peer.limits, turn.peer.store
-    return bool(turn.event.size > limits.content or turn.event.size + store.octets > store.limit)
+    return turn.event.size > limits.content or turn.event.size + store.octets > store.limit
 
 
-def has_no_body(turn: Turn) -> bool:
+def has_no_body(turn: ChannelTurn[ContentHeaderReceived]) -> bool:
     """The header announces no body frames."""
-    return bool(turn.event.size == 0)
+    return turn.event.size == 0
 
 
-def is_longer_than_announced(turn: Turn) -> bool:
+def is_longer_than_announced(turn: ChannelTurn[BodyReceived]) -> bool:
     """More octets arrived than the header announced."""
-    return bool(len(turn.channel.body) + len(turn.event.octets) > turn.channel.content.size)
+    return _missing(turn) < 0
 
 
-def is_the_last(turn: Turn) -> bool:
+def is_the_last(turn: ChannelTurn[BodyReceived]) -> bool:
     """With this frame the body has the announced size."""
-    return bool(len(turn.channel.body) + len(turn.event.octets) == turn.channel.content.size)
+    return _missing(turn) == 0
 
 
-def begin_content(turn: Turn) -> None:
+def _missing(turn: ChannelTurn[BodyReceived]) -> int:
+    """How many octets of the body are missing behind this frame; less than none where it has too many."""
+    content = turn.channel.content
+    assert content is not None
+    return content.size - len(turn.channel.body) - len(turn.event.octets)
+
+
+def begin_content(turn: ChannelTurn[ContentHeaderReceived]) -> None:
     """Keep the header; the body follows."""
     turn.channel.content = turn.event
 
 
-def add_to_body(turn: Turn) -> None:
+def add_to_body(turn: ChannelTurn[BodyReceived]) -> None:
     """Keep a part of the body."""
     turn.channel.body += turn.event.octets
 
 
-def content_is_complete(turn: Turn) -> None:
+def content_is_complete(turn: ChannelTurn[object]) -> None:
     """Make a message of method, header and body, and let the rows for it decide."""
     channel = turn.channel
     method, header, body = channel.publishing, channel.content, bytes(channel.body)
     channel.forget_content()
+    assert method is not None
+    assert header is not None
+    assert isinstance(header.properties, Basic.Properties)
     message = Message(
         turn.peer.store,
         turn.connection,
@@ -139,19 +150,19 @@ def content_is_complete(turn: Turn) -> None:
         header.properties,
         body,
     )
-    turn.peer.meet(Thing.CONTENT, turn.about(ContentComplete(), Publication(method, message, channel)))
+    turn.peer.meet(Publication, turn.about(ContentComplete(), Publication(method, message, channel)))
 
 
-def content_may_be_aborted(turn: Turn) -> bool:
+def content_may_be_aborted(turn: ChannelTurn[Method]) -> bool:
     """The policy reads a method amid a content as its end (0-9-1/prose/4.2.6.interrupted-content)."""
     return turn.policy.content_interrupted == "abort"
 
 
-def abort_content_and_serve(turn: Turn) -> None:
+def abort_content_and_serve(turn: ChannelTurn[Method]) -> None:
     """Forget the content; the method is served as on an open channel."""
     turn.channel.forget_content()
     turn.channel.state = OPEN
-    turn.connection.meet_on(turn.channel, turn)
+    meet_on_channel(turn)
 
 
 _OPENING = (

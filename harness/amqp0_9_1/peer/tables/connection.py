@@ -6,26 +6,21 @@ from harness.amqp0_9_1.peer.events import (
     BadFrameEnd,
     ConnectionState,
     ContentOnChannelZero,
-    Event,
     HeartbeatDue,
     HeartbeatReceived,
-    HungUp,
     IllegalFieldName,
     Misplaced,
     OnChannelZero,
     OversizedFrame,
-    Restarting,
-    Silence,
     Undecodable,
     UndefinedFrame,
     UnknownMethod,
-    Waited,
 )
 from harness.amqp0_9_1.peer.handshake import CLOSED, EXPECT_OPEN, HANDSHAKE, NEGOTIATING, OPEN, open_ok
 from harness.amqp0_9_1.peer.life import end_connection
 from harness.amqp0_9_1.peer.refusals import close_in_silence, refuse, refuse_by
-from harness.amqp0_9_1.peer.rows import Row
-from harness.amqp0_9_1.peer.turn import Reply, Turn
+from harness.amqp0_9_1.peer.turn import ConnectionRow as Row
+from harness.amqp0_9_1.peer.turn import ConnectionTurn, Reply
 from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.vocabulary import (
     COMMAND_INVALID,
@@ -33,6 +28,7 @@ from harness.amqp0_9_1.wire.vocabulary import (
     FRAME_ERROR,
     Connection,
 )
+from harness.peers.events import Event, HungUp, Restarting, Silence, Waited
 
 CLOSING = ConnectionState.CLOSING
 CONDEMNED = ConnectionState.CONDEMNED
@@ -40,67 +36,67 @@ LINGERING = ConnectionState.LINGERING
 TUNED = (EXPECT_OPEN, OPEN, CLOSING, CONDEMNED, LINGERING)
 
 
-def close_ok(_: Turn) -> Reply:
+def close_ok(_: ConnectionTurn[Connection.Close]) -> Reply:
     """Connection.Close-Ok."""
     return Connection.CloseOk()
 
 
-def socket_is_left_to_the_client(turn: Turn) -> bool:
+def socket_is_left_to_the_client(turn: ConnectionTurn[Connection.Close]) -> bool:
     """The policy does not close the socket at once after Close-Ok."""
     return bool(turn.policy.linger)
 
 
-def wait_for_the_client(turn: Turn) -> None:
+def wait_for_the_client(turn: ConnectionTurn[Connection.Close]) -> None:
     """Leave closing the socket to the client for a while."""
     turn.connection.wait(turn.policy.linger)
 
 
-def step_is_passed_over(turn: Turn) -> bool:
+def step_is_passed_over(turn: ConnectionTurn[Method]) -> bool:
     """The policy does not take a method before its turn for an error."""
     return turn.policy.step_left_out == "ignore"
 
 
-def heartbeats_are_looked_at(turn: Turn) -> bool:
+def heartbeats_are_looked_at(turn: ConnectionTurn[HeartbeatReceived]) -> bool:
     """They were agreed upon, or the policy does not discard them all."""
     return bool(turn.connection.interval) or turn.policy.unagreed_heartbeats == "check"
 
 
-def heartbeat_on_a_channel(turn: Turn) -> bool:
+def heartbeat_on_a_channel(turn: ConnectionTurn[HeartbeatReceived]) -> bool:
     """Its channel is not zero, and heartbeats are looked at."""
     return bool(turn.event.channel) and heartbeats_are_looked_at(turn)
 
 
-def heartbeat_with_payload(turn: Turn) -> bool:
+def heartbeat_with_payload(turn: ConnectionTurn[HeartbeatReceived]) -> bool:
     """It is not empty, and heartbeats are looked at."""
     return bool(turn.event.size) and heartbeats_are_looked_at(turn)
 
 
-def heartbeat_is_valid(turn: Turn) -> bool:
+def heartbeat_is_valid(turn: ConnectionTurn[HeartbeatReceived]) -> bool:
     """On channel zero and empty."""
     return not turn.event.channel and not turn.event.size
 
 
-def send_heartbeat(turn: Turn) -> None:
+def send_heartbeat(turn: ConnectionTurn[HeartbeatDue]) -> None:
     """A heartbeat frame."""
     turn.connection.send_heartbeat()
 
 
-def is_known_here(turn: Turn) -> bool:
+def is_known_here(turn: ConnectionTurn[Connection.Open]) -> bool:
     """The open connection belongs to this virtual host already, and the policy says so once more."""
     return turn.policy.open_again == "confirm" and turn.event.virtual_host == turn.host.name
 
 
-def is_of_no_interest(turn: Turn) -> bool:
+def is_of_no_interest(turn: ConnectionTurn[Connection.Open]) -> bool:
     """The policy takes no notice of Open on an open connection."""
     return turn.policy.open_again == "ignore"
 
 
-def says_goodbye(turn: Turn) -> bool:
+def says_goodbye(turn: ConnectionTurn[Restarting]) -> bool:
     """The policy announces a restart."""
     return turn.policy.restart_notice == "close"
 
 
-def note_the_socket(turn: Turn) -> None:
+def note_the_socket(turn: ConnectionTurn[HungUp]) -> None:
     """The log says of a socket that was closed without Close and Close-Ok, and where that was."""
     if turn.connection.closed is None and turn.connection.state is not LINGERING:
         turn.note(f"the client closed the socket amid {turn.connection.state.name}")

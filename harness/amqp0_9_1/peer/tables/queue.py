@@ -6,7 +6,7 @@ from collections import deque
 
 from harness.amqp0_9_1.peer.entities import Binding
 from harness.amqp0_9_1.peer.entities import Queue as Entity
-from harness.amqp0_9_1.peer.events import ChannelState, Shortened, Thing
+from harness.amqp0_9_1.peer.events import ChannelState, Shortened
 from harness.amqp0_9_1.peer.life import delete_queue
 from harness.amqp0_9_1.peer.names import (
     default_exchange_is_kept,
@@ -20,8 +20,8 @@ from harness.amqp0_9_1.peer.names import (
 )
 from harness.amqp0_9_1.peer.policy import Level, Policy, Refusal
 from harness.amqp0_9_1.peer.refusals import refuse, refuse_by
-from harness.amqp0_9_1.peer.rows import Row
-from harness.amqp0_9_1.peer.turn import Reply, Turn
+from harness.amqp0_9_1.peer.turn import ChannelRow as Row
+from harness.amqp0_9_1.peer.turn import ChannelTurn, Reply
 from harness.amqp0_9_1.wire.vocabulary import (
     ACCESS_REFUSED,
     NOT_FOUND,
@@ -34,43 +34,43 @@ from harness.amqp0_9_1.wire.vocabulary import (
 OPEN = ChannelState.OPEN
 
 
-def has_no_name(turn: Turn) -> bool:
+def has_no_name(turn: ChannelTurn[Queue.Declare]) -> bool:
     """The client leaves the name to the server."""
     return not turn.event.queue
 
 
-def passive_and_missing(turn: Turn) -> bool:
+def passive_and_missing(turn: ChannelTurn[Queue.Declare]) -> bool:
     """Only a check, and there is no such queue."""
     return turn.event.passive and queue_is_missing(turn)
 
 
-def passive_missing_and_no_wait_has_no_effect(turn: Turn) -> bool:
+def passive_missing_and_no_wait_has_no_effect(turn: ChannelTurn[Queue.Declare]) -> bool:
     """Such a check with no-wait, where the policy lets it have no effect
     (0-9-1/queue.declare.passive.passive)."""
     return turn.policy.passive_no_wait == "silence" and turn.event.no_wait and passive_and_missing(turn)
 
 
-def declared_queue_is_locked(turn: Turn) -> bool:
+def declared_queue_is_locked(turn: ChannelTurn[Queue.Declare]) -> bool:
     """The queue is another connection's; a blank name, unless passive, is a new queue's."""
     return bool(turn.event.queue or turn.event.passive) and queue_is_locked(turn)
 
 
-def is_passive(turn: Turn) -> bool:
+def is_passive(turn: ChannelTurn[Queue.Declare]) -> bool:
     """Only a check; all fields but name and no-wait are ignored."""
-    return bool(turn.event.passive)
+    return turn.event.passive
 
 
-def name_is_illegal(turn: Turn) -> bool:
+def name_is_illegal(turn: ChannelTurn[Queue.Declare]) -> bool:
     """The name has other characters, or is too long."""
     return not has_name_syntax(turn.event.queue, turn.policy.name_limit)
 
 
-def named_queue_exists(turn: Turn) -> bool:
+def named_queue_exists(turn: ChannelTurn[Queue.Declare]) -> bool:
     """The method gives the name of a queue that exists."""
     return turn.event.queue in turn.host.queues
 
 
-def exists_otherwise(turn: Turn) -> bool:
+def exists_otherwise(turn: ChannelTurn[Queue.Declare]) -> bool:
     """The queue was declared with another durable or exclusive, or other arguments."""
     queue, wanted = turn.host.queues.get(turn.event.queue), turn.event
     return queue is not None and (queue.durable, queue.exclusive, queue.arguments) != (
@@ -80,7 +80,7 @@ def exists_otherwise(turn: Turn) -> bool:
     )
 
 
-def auto_delete_differs_and_matters(turn: Turn) -> bool:
+def auto_delete_differs_and_matters(turn: ChannelTurn[Queue.Declare]) -> bool:
     """The queue was declared with another auto-delete, and the policy looks at it
     (0-9-1/queue.declare.auto-delete.pre-existence)."""
     queue = turn.host.queues.get(turn.event.queue)
@@ -88,17 +88,17 @@ def auto_delete_differs_and_matters(turn: Turn) -> bool:
     return differs and turn.policy.auto_delete_mismatch == "refuse"
 
 
-def name_is_reserved(turn: Turn) -> bool:
+def name_is_reserved(turn: ChannelTurn[Queue.Declare]) -> bool:
     """The name begins with "amq."."""
     return is_reserved(turn.event.queue)
 
 
-def there_are_too_many(turn: Turn) -> bool:
+def there_are_too_many(turn: ChannelTurn[Queue.Declare]) -> bool:
     """The virtual host holds as many queues as this peer admits."""
     return len(turn.host.queues) >= turn.peer.limits.entities
 
 
-def create_queue(turn: Turn) -> None:
+def create_queue(turn: ChannelTurn[Queue.Declare]) -> None:
     """Make the queue; an exclusive one belongs to this connection."""
     wanted = turn.event
     turn.host.queues[wanted.queue] = Entity(
@@ -111,20 +111,20 @@ def create_queue(turn: Turn) -> None:
     )
 
 
-def bind_to_the_default_exchange(turn: Turn) -> None:
+def bind_to_the_default_exchange(turn: ChannelTurn[Queue.Declare]) -> None:
     """Bind the new queue to the default exchange by its name (queue.declare.default-binding)."""
     name = turn.event.queue
     turn.host.bound_to("").append(Binding("", name, name, {}))
 
 
-def becomes_current(turn: Turn) -> None:
+def becomes_current(turn: ChannelTurn[Queue.Declare]) -> None:
     """Blank queue names on this channel mean this queue from now on."""
     turn.channel.current_queue = turn.queue_name
 
 
-def declare_ok(turn: Turn) -> Reply:
+def declare_ok(turn: ChannelTurn[Queue.Declare]) -> Reply:
     """Queue.Declare-Ok with the counts; consumers whose channel is paused do not count."""
-    queue = turn.queue
+    queue = turn.find_queue()
     if queue is None:
         return Queue.DeclareOk(turn.queue_name, 0, 0)
     active = sum(each.channel.flowing for each in queue.consumers)
@@ -223,14 +223,13 @@ _DECLARE = (
 )
 
 
-def routing_key(turn: Turn) -> str:
+def routing_key(turn: ChannelTurn[Queue.Bind | Queue.Unbind]) -> str:
     """The binding's key; with queue and key both blank it is the queue's name."""
     event = turn.event
-    key: str = event.routing_key or ("" if event.queue else turn.queue_name)
-    return key
+    return event.routing_key or ("" if event.queue else turn.queue_name)
 
 
-def find_binding(turn: Turn) -> Binding | None:
+def find_binding(turn: ChannelTurn[Queue.Bind | Queue.Unbind]) -> Binding | None:
     """The binding with the method's exchange, queue, key and arguments."""
     queue, key = turn.queue_name, routing_key(turn)
     for each in turn.host.bound_to(turn.event.exchange):
@@ -239,41 +238,41 @@ def find_binding(turn: Turn) -> Binding | None:
     return None
 
 
-def is_bound_already(turn: Turn) -> bool:
+def is_bound_already(turn: ChannelTurn[Queue.Bind]) -> bool:
     """An identical binding exists (queue.bind.duplicates)."""
     return find_binding(turn) is not None
 
 
-def exchange_has_too_many_bindings(turn: Turn) -> bool:
+def exchange_has_too_many_bindings(turn: ChannelTurn[Queue.Bind]) -> bool:
     """The exchange holds as many bindings as this peer admits."""
     return len(turn.host.bound_to(turn.event.exchange)) >= turn.peer.limits.entities
 
 
-def bind_queue(turn: Turn) -> None:
+def bind_queue(turn: ChannelTurn[Queue.Bind]) -> None:
     """Make the binding."""
     wanted = turn.event
     binding = Binding(wanted.exchange, turn.queue_name, routing_key(turn), wanted.arguments)
     turn.host.bound_to(wanted.exchange).append(binding)
 
 
-def bind_ok(_: Turn) -> Reply:
+def bind_ok(_: ChannelTurn[Queue.Bind]) -> Reply:
     """Queue.Bind-Ok."""
     return Queue.BindOk()
 
 
-def is_not_bound_and_matters(turn: Turn) -> bool:
+def is_not_bound_and_matters(turn: ChannelTurn[Queue.Unbind]) -> bool:
     """There is no such binding, and the policy refuses that (0-9-1/queue.unbind.queue.must-exist)."""
     return turn.policy.missing_binding == "refuse" and find_binding(turn) is None
 
 
-def unbind_queue(turn: Turn) -> None:
+def unbind_queue(turn: ChannelTurn[Queue.Unbind]) -> None:
     """Remove the binding if there is one."""
     binding = find_binding(turn)
     if binding is not None:
         turn.host.bound_to(binding.exchange).remove(binding)
 
 
-def unbind_ok(_: Turn) -> Reply:
+def unbind_ok(_: ChannelTurn[Queue.Unbind]) -> Reply:
     """Queue.Unbind-Ok."""
     return Queue.UnbindOk()
 
@@ -330,42 +329,42 @@ _BIND = (
 )
 
 
-def purge_queue(turn: Turn) -> None:
+def purge_queue(turn: ChannelTurn[Queue.Purge]) -> None:
     """Remove the messages that are not awaiting acknowledgement."""
     queue = turn.queue
-    turn.subject = len(queue)
+    turn.count = len(queue)
     for level in queue.levels:
         level.clear()
-    turn.peer.meet(Thing.QUEUE, turn.about(Shortened(), queue))
+    turn.peer.meet(Entity, turn.about(Shortened(), queue))
 
 
-def purge_ok(turn: Turn) -> Reply:
+def purge_ok(turn: ChannelTurn[Queue.Purge]) -> Reply:
     """Queue.Purge-Ok with the number of messages purged."""
-    return Queue.PurgeOk(turn.subject or 0)
+    return Queue.PurgeOk(turn.count)
 
 
-def must_be_unused_but_has_consumers(turn: Turn) -> bool:
+def must_be_unused_but_has_consumers(turn: ChannelTurn[Queue.Delete]) -> bool:
     """if-unused, and the queue has consumers."""
     return bool(turn.event.if_unused and turn.queue.consumers)
 
 
-def must_be_empty_but_has_messages(turn: Turn) -> bool:
+def must_be_empty_but_has_messages(turn: ChannelTurn[Queue.Delete]) -> bool:
     """if-empty, and the queue has messages."""
     queue = turn.queue
     also = queue.unacknowledged if turn.policy.unacknowledged_count_as_messages else 0
     return bool(turn.event.if_empty and (len(queue) or also))
 
 
-def delete_it(turn: Turn) -> None:
+def delete_it(turn: ChannelTurn[Queue.Delete]) -> None:
     """Delete the queue the method names, and count its messages."""
     also = turn.queue.unacknowledged if turn.policy.unacknowledged_count_as_deleted else 0
-    turn.subject = len(turn.queue) + also
+    turn.count = len(turn.queue) + also
     delete_queue(turn.about(turn.event, turn.queue))
 
 
-def delete_ok(turn: Turn) -> Reply:
+def delete_ok(turn: ChannelTurn[Queue.Delete]) -> Reply:
     """Queue.Delete-Ok with the number of messages deleted."""
-    return Queue.DeleteOk(turn.subject or 0)
+    return Queue.DeleteOk(turn.count)
 
 
 _PURGE_AND_DELETE = (

@@ -7,47 +7,47 @@ from harness.amqp0_9_1.peer.entities import Delivery
 from harness.amqp0_9_1.peer.events import ChannelState
 from harness.amqp0_9_1.peer.life import abandon_transaction
 from harness.amqp0_9_1.peer.refusals import refuse
-from harness.amqp0_9_1.peer.rows import Row
 from harness.amqp0_9_1.peer.tables.basic import route
-from harness.amqp0_9_1.peer.turn import Reply, Turn
+from harness.amqp0_9_1.peer.turn import ChannelRow as Row
+from harness.amqp0_9_1.peer.turn import ChannelTurn, Reply
 from harness.amqp0_9_1.wire.vocabulary import PRECONDITION_FAILED, Tx
 
 OPEN = ChannelState.OPEN
 
 
-def is_not_transacted(turn: Turn) -> bool:
+def is_not_transacted(turn: ChannelTurn[object]) -> bool:
     """Tx.Select was not used on the channel."""
     return not turn.channel.transacted
 
 
-def select(turn: Turn) -> None:
+def select(turn: ChannelTurn[Tx.Select]) -> None:
     """From here on the channel is transacted."""
     turn.channel.transacted = True
 
 
-def commit(turn: Turn) -> None:
+def commit(turn: ChannelTurn[object]) -> None:
     """Publications are routed and acknowledgements settle, in the order they were sent."""
     channel = turn.channel
     transaction, channel.transaction = channel.transaction, []
     channel.withheld = []
     for item in transaction:
         if isinstance(item, Delivery):
-            settle(turn, item)
+            settle(item)
         else:
             route(turn, item)
 
 
-def select_ok(_: Turn) -> Reply:
+def select_ok(_: ChannelTurn[Tx.Select]) -> Reply:
     """Tx.Select-Ok."""
     return Tx.SelectOk()
 
 
-def commit_ok(_: Turn) -> Reply:
+def commit_ok(_: ChannelTurn[Tx.Commit]) -> Reply:
     """Tx.Commit-Ok."""
     return Tx.CommitOk()
 
 
-def rollback_ok(_: Turn) -> Reply:
+def rollback_ok(_: ChannelTurn[Tx.Rollback]) -> Reply:
     """Tx.Rollback-Ok."""
     return Tx.RollbackOk()
 

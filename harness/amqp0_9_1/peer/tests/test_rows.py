@@ -2,12 +2,13 @@
 
 import pytest
 
-from harness.amqp0_9_1.peer import TABLES, Peer, Row
+from harness.amqp0_9_1.peer import TABLES, Peer
 from harness.amqp0_9_1.peer.events import ChannelState
-from harness.amqp0_9_1.peer.rows import always
 from harness.amqp0_9_1.peer.tests import dialogue as peer_dialogue
 from harness.amqp0_9_1.peer.tests.dialogue import Client
+from harness.amqp0_9_1.peer.turn import ChannelRow
 from harness.amqp0_9_1.wire.vocabulary import CODEC, Basic, Channel, Queue
+from harness.peers.rows import always
 from harness.tests.peer_tests import dialogues
 
 CREATES = "queue.declare: creates it"
@@ -58,7 +59,7 @@ def test_a_row_can_be_given_another_answer_condition_or_state() -> None:
 
 
 def test_a_row_can_be_put_before_another() -> None:
-    row = Row("fault: says nothing to Get", ChannelState.OPEN, Basic.Get)
+    row = ChannelRow("fault: says nothing to Get", ChannelState.OPEN, Basic.Get)
     client = Client(Peer(rows=TABLES.inserting("basic.get: answers that the queue is empty", row)))
     client.declare()
     client.send(Basic.Get("q"))

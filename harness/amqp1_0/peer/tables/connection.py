@@ -9,22 +9,18 @@ from harness.amqp1_0.peer.events import (
     Entered,
     ForeignType,
     HeaderReceived,
-    HungUp,
     Invalid,
     InvalidOpen,
     Malformed,
     Oversized,
-    Restarting,
     SaslState,
     SendingClose,
-    Silence,
     StreamEnded,
     TrafficDue,
     TrafficLate,
     Unacceptable,
     Undecodable,
     Undefined,
-    Waited,
 )
 from harness.amqp1_0.peer.negotiation import NEGOTIATION
 from harness.amqp1_0.peer.reading import keys_are_at_fault
@@ -46,10 +42,14 @@ from harness.amqp1_0.peer.states import (
     SENT,
 )
 from harness.amqp1_0.peer.tables.session import session_flow
-from harness.amqp1_0.peer.turn import Reply, Row, Turn
+from harness.amqp1_0.peer.traffic import leave_all
+from harness.amqp1_0.peer.turn import ConnectionRow as Row
+from harness.amqp1_0.peer.turn import ConnectionTurn, Reply
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.frames import MIN_MAX_FRAME_SIZE, empty_frame
 from harness.amqp1_0.wire.performatives import AmqpError, Close, ConnectionError_, Open
+from harness.peers.events import HungUp, Restarting, Silence, Waited
+from harness.peers.rows import AnyRow
 
 FRAMING_ERROR = ConnectionError_.FRAMING_ERROR
 BEFORE_OPEN = (HDR_EXCH, OPEN_SENT)
@@ -61,43 +61,43 @@ EVERYWHERE = (*ConnectionState, *SaslState)
 # -- what is done by itself ----------------------------------------------------------------------------
 
 
-def open_comes_first(turn: Turn) -> bool:
+def open_comes_first(turn: ConnectionTurn[Entered]) -> bool:
     """The policy does not wait for the client's open."""
     return turn.policy.open == "first"
 
 
-def plain_close(_: Turn) -> Reply:
+def plain_close(_: ConnectionTurn[Entered]) -> Reply:
     """A close without error: it answers one."""
     return (Close(),)
 
 
-def ends_its_stream(turn: Turn) -> bool:
+def ends_its_stream(turn: ConnectionTurn[Entered]) -> bool:
     """The policy ends the stream behind its close."""
     return turn.policy.half_close
 
 
-def leave_sessions(turn: Turn) -> None:
+def leave_sessions(turn: ConnectionTurn[object]) -> None:
     """No session outlives its connection."""
-    turn.connection.leave_all()
+    leave_all(turn.peer, turn.connection)
 
 
-def end_stream(turn: Turn) -> None:
+def end_stream(turn: ConnectionTurn[object]) -> None:
     """Write nothing more; what the client sends is still read."""
     turn.connection.end_stream("fin")
 
 
-def wait_for_close(turn: Turn) -> None:
+def wait_for_close(turn: ConnectionTurn[object]) -> None:
     """Give the client a reasonable time."""
     turn.connection.wait(turn.policy.close_timeout)
 
 
-def is_left_to_the_client(turn: Turn) -> bool:
+def is_left_to_the_client(turn: ConnectionTurn[Entered]) -> bool:
     """Both closes have been written, and the policy has the client close the socket."""
     left = turn.policy.socket_close == "left to the client"
     return left and isinstance(turn.event.by, (Close, SendingClose))
 
 
-def close_socket(turn: Turn) -> None:
+def close_socket(turn: ConnectionTurn[object]) -> None:
     """Close the socket: the way the policy chooses where both have been open."""
     connection = turn.connection
     reset = turn.policy.socket_close == "rst" and connection.partner is not None
@@ -124,29 +124,29 @@ _BY_ITSELF = (
 # -- the open ------------------------------------------------------------------------------------------
 
 
-def on_another_channel(turn: Turn) -> bool:
+def on_another_channel(turn: ConnectionTurn[object]) -> bool:
     """Its channel is not 0."""
     return bool(turn.channel)
 
 
-def has_refused_payload(turn: Turn) -> bool:
+def has_refused_payload(turn: ConnectionTurn[object]) -> bool:
     """Octets follow the open, and the policy does not ignore them."""
     return bool(turn.payload) and turn.policy.open_payload != "ignore"
 
 
-def frame_size_is_too_small(turn: Turn) -> bool:
+def frame_size_is_too_small(turn: ConnectionTurn[Open]) -> bool:
     """A max-frame-size below 512 that is not taken for 512."""
     return turn.policy.small_frame_size != "ignore" and turn.event.max_frame_size < MIN_MAX_FRAME_SIZE
 
 
-def has_a_bad_key(turn: Turn) -> bool:
+def has_a_bad_key(turn: ConnectionTurn[InvalidOpen]) -> bool:
     """Properties with a key that is no symbol."""
     return keys_are_at_fault(turn.event)
 
 
-def lacks_a_field(turn: Turn) -> bool:
+def lacks_a_field(turn: ConnectionTurn[InvalidOpen]) -> bool:
     """A mandatory field is null or absent."""
-    return bool(turn.event.missing)
+    return turn.event.missing
 
 
 _OPEN = (
@@ -203,7 +203,7 @@ _OPEN = (
 # -- frames --------------------------------------------------------------------------------------------
 
 
-def is_a_close(turn: Turn) -> bool:
+def is_a_close(turn: ConnectionTurn[object]) -> bool:
     """It is a close, valid or not."""
     return isinstance(getattr(turn.event, "performative", turn.event), Close)
 
@@ -290,34 +290,34 @@ _PREMATURE = (
 # -- time and ends -------------------------------------------------------------------------------------
 
 
-def idle_is_too_short(turn: Turn) -> bool:
+def idle_is_too_short(turn: ConnectionTurn[Entered]) -> bool:
     """The client requires frames more often than we support."""
     partner = turn.connection.partner
     return partner is not None and 0 < (partner.idle_time_out or 0) < turn.policy.shortest_idle
 
 
-def answers_for_being_late(turn: Turn) -> bool:
+def answers_for_being_late(turn: ConnectionTurn[TrafficLate]) -> bool:
     """The policy does not go on as if it had been in time."""
     return turn.policy.late != "ignore"
 
 
-def a_flow_may_do(turn: Turn) -> bool:
+def a_flow_may_do(turn: ConnectionTurn[TrafficDue]) -> bool:
     """The policy sends a flow, and there is a session to send it on."""
     return turn.policy.keep_alive == "flow" and bool(turn.connection.sessions)
 
 
-def send_flow(turn: Turn) -> None:
+def send_flow(turn: ConnectionTurn[TrafficDue]) -> None:
     """A flow of the first session, without asking for anything."""
     session = next(iter(turn.connection.sessions.values()))
     turn.connection.say(session_flow(session), session.channel)
 
 
-def empty(_: Turn) -> Reply:
+def empty(_: ConnectionTurn[object]) -> Reply:
     """An empty frame on channel 0."""
     return (empty_frame(),)
 
 
-def says_goodbye(turn: Turn) -> bool:
+def says_goodbye(turn: ConnectionTurn[Restarting]) -> bool:
     """The policy announces a restart."""
     return turn.policy.restart_notice == "close"
 
@@ -368,4 +368,14 @@ _ENDS = (
     ),
     Row("restart: connections end", EVERYWHERE, Restarting, next=END),
 )
-CONNECTION = (*NEGOTIATION, *SENT, *_BY_ITSELF, *_OPEN, *_FRAMES, *RECEIVED, *_PREMATURE, *_TIME, *_ENDS)
+CONNECTION: tuple[AnyRow, ...] = (
+    *NEGOTIATION,
+    *SENT,
+    *_BY_ITSELF,
+    *_OPEN,
+    *_FRAMES,
+    *RECEIVED,
+    *_PREMATURE,
+    *_TIME,
+    *_ENDS,
+)

@@ -5,12 +5,14 @@ Made to grow: the states are those of the document that a server which begins no
 
 from __future__ import annotations
 
+from harness.amqp1_0.peer import traffic
 from harness.amqp1_0.peer.entities import Session
 from harness.amqp1_0.peer.events import EmptyFrame, Invalid, SessionState, Unacceptable
 from harness.amqp1_0.peer.links import LINKS, accept_disposition, has_delivered, settle_in_turn
 from harness.amqp1_0.peer.policy import Level
 from harness.amqp1_0.peer.refusals import WINDOW, our_begin, refuse, refuse_by
-from harness.amqp1_0.peer.turn import Reply, Row, Turn
+from harness.amqp1_0.peer.turn import Reply, SessionTurn
+from harness.amqp1_0.peer.turn import SessionRow as Row
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.performatives import (
     AmqpError,
@@ -28,44 +30,44 @@ MAPPED = SessionState.MAPPED
 DISCARDING = SessionState.DISCARDING
 
 
-def names_a_channel(turn: Turn) -> bool:
+def names_a_channel(turn: SessionTurn[Begin]) -> bool:
     """It answers a begin, and none was sent."""
     return turn.event.remote_channel is not None
 
 
-def no_channel_is_left(turn: Turn) -> bool:
+def no_channel_is_left(turn: SessionTurn[Begin]) -> bool:
     """The client accepts no more channels than are in use, or there are more sessions than we keep."""
     connection = turn.connection
     room = min(connection.channel_max + 1, turn.peer.limits.sessions)
     return len(connection.sessions) >= room
 
 
-def map_it(turn: Turn) -> None:
+def map_it(turn: SessionTurn[Begin]) -> None:
     """The session has a channel in either direction from here on."""
     session, begin = turn.session, turn.event
     session.next_incoming_id = begin.next_outgoing_id
     session.remote_window = begin.incoming_window
-    turn.connection.map_session(session)
+    traffic.map_session(turn.peer, session)
 
 
-def begin(turn: Turn) -> Reply:
+def begin(turn: SessionTurn[Begin]) -> Reply:
     """The begin that answers."""
-    return (our_begin(turn),)
+    return (our_begin(turn.session),)
 
 
-def lacks_a_field(turn: Turn) -> bool:
+def lacks_a_field(turn: SessionTurn[Invalid]) -> bool:
     """A mandatory field is null or absent."""
-    return bool(turn.event.missing)
+    return turn.event.missing
 
 
-def end(_: Turn) -> Reply:
+def end(_: SessionTurn[End]) -> Reply:
     """An end without error."""
     return (End(),)
 
 
-def leave(turn: Turn) -> None:
+def leave(turn: SessionTurn[End]) -> None:
     """The session is over."""
-    turn.connection.leave(turn.session)
+    traffic.leave(turn.peer, turn.session)
 
 
 def session_flow(session: Session) -> Flow:
@@ -73,32 +75,32 @@ def session_flow(session: Session) -> Flow:
     return Flow(session.next_incoming_id, WINDOW, session.next_outgoing_id, WINDOW)
 
 
-def names_a_handle(turn: Turn) -> bool:
+def names_a_handle(turn: SessionTurn[Transfer | Detach | Flow]) -> bool:
     """It is about a link."""
     return turn.event.handle is not None
 
 
-def wants_an_answer(turn: Turn) -> bool:
+def wants_an_answer(turn: SessionTurn[Flow]) -> bool:
     """The flow asks for one in return."""
-    return bool(turn.event.echo)
+    return turn.event.echo
 
 
-def take_window(turn: Turn) -> None:
+def take_window(turn: SessionTurn[Flow]) -> None:
     """How many transfers the client is ready to take."""
     session, given = turn.session, turn.event
     first = given.next_incoming_id if given.next_incoming_id is not None else 0
     session.remote_window = first + given.incoming_window - session.next_outgoing_id
     for link in list(session.links.values()):
         if link.sends and link.node is not None:
-            turn.peer.serve(link.node)
+            traffic.serve(turn.peer, link.node)
 
 
-def flow(turn: Turn) -> Reply:
+def flow(turn: SessionTurn[Flow]) -> Reply:
     """The state of the session."""
     return (session_flow(turn.session),)
 
 
-def is_no_begin(turn: Turn) -> bool:
+def is_no_begin(turn: SessionTurn[Invalid]) -> bool:
     """It can only be about a session that is there."""
     return not isinstance(turn.event.performative, Begin)
 
@@ -154,7 +156,7 @@ SESSION = (
         Composite,
         answer=refuse_by(lambda policy: policy.unmapped_channel),
     ),
-    Row(
+    Row[Transfer | Detach | Flow](
         "link: refuses a handle that is not attached",
         MAPPED,
         (Transfer, Detach, Flow),

@@ -11,7 +11,8 @@ import pytest
 
 from harness.amqp1_0.broken import faults
 from harness.amqp1_0.broken.deviations import Fault, changes, drops, inserts, swaps
-from harness.amqp1_0.peer import TABLES, Peer, Row
+from harness.amqp1_0.broken.loose import Row
+from harness.amqp1_0.peer import TABLES, Peer
 from harness.amqp1_0.peer.events import ConnectionState, EmptyFrame, ForeignType, InvalidOpen, SendingError
 from harness.amqp1_0.peer.tests import dialogue as amqp1_0_dialogue
 from harness.amqp1_0.peer.tests import test_idle as test_amqp1_0_peer_idle

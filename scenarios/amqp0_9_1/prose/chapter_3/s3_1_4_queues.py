@@ -21,7 +21,7 @@ from harness.amqp0_9_1.client.connection import AmqpChannel
 from harness.amqp0_9_1.client.outcomes import answered, fields, message, on_its_channel, refused, silence
 from harness.amqp0_9_1.peer.deliveries import await_acknowledgement
 from harness.amqp0_9_1.peer.life import end_connection
-from harness.amqp0_9_1.peer.tables.basic import take_what_is_due
+from harness.amqp0_9_1.peer.tables.basic import await_its_acknowledgement, take_what_is_due
 from harness.amqp0_9_1.wire.frames import Frame
 from harness.amqp0_9_1.wire.vocabulary import NOT_FOUND, Basic, Exchange, Queue
 from harness.play.context import RESTART, Restart
@@ -215,7 +215,7 @@ def consumer_lives_on_its_channel(broker: Broker) -> None:
 @scenario("0-9-1/prose/3.1.8.automatic-acknowledgement", slow=True)
 @broken_by(
     "keeps what is got",
-    changes("basic.get: without acknowledgement", effects=(take_what_is_due, await_acknowledgement)),
+    changes("basic.get: without acknowledgement", effects=(take_what_is_due, await_its_acknowledgement)),
 )
 @broken_by(
     "keeps what is delivered",

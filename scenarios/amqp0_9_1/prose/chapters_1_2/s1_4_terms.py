@@ -8,14 +8,19 @@ from typing import Any
 
 from harness.amqp0_9_1.broken.deviations import answers, changes, drops, forwards, rewrites, routes, spoils
 from harness.amqp0_9_1.broken.faults import equal_but_for_case
-from harness.amqp0_9_1.broken.restart_faults import commit_in_memory, forget_on_disk, keep_in_memory_unless
+from harness.amqp0_9_1.broken.restart_faults import (
+    commit_in_memory,
+    forget_on_disk,
+    forget_on_disk_what_was_got,
+    keep_in_memory_unless,
+)
 from harness.amqp0_9_1.broken.settling_faults import strip_what_is_stored
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import FENCE, AmqpChannel
 from harness.amqp0_9_1.client.outcomes import message, refused
 from harness.amqp0_9_1.client.transcript import Passage
 from harness.amqp0_9_1.peer.deliveries import await_acknowledgement
-from harness.amqp0_9_1.peer.tables.basic import route_now, take_what_is_due
+from harness.amqp0_9_1.peer.tables.basic import await_its_acknowledgement, route_now, take_what_is_due
 from harness.amqp0_9_1.wire.frames import BODY, PROTOCOL_HEADER, Frame
 from harness.amqp0_9_1.wire.vocabulary import NOT_FOUND, Basic, Connection, Exchange, Tx
 from harness.play.context import RESTART, Restart
@@ -141,7 +146,8 @@ def was_put_back(channel: AmqpChannel, queue: str) -> None:
 @broken_by(
     "takes off the disk what is got",
     changes(
-        "basic.get: awaits acknowledgement", effects=(take_what_is_due, forget_on_disk, await_acknowledgement)
+        "basic.get: awaits acknowledgement",
+        effects=(take_what_is_due, forget_on_disk_what_was_got, await_its_acknowledgement),
     ),
 )
 @broken_by(

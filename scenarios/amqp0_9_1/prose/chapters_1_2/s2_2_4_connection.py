@@ -23,7 +23,6 @@ from harness.amqp0_9_1.client.connection import AmqpConnection
 from harness.amqp0_9_1.client.outcomes import Received, answered, closed_silently, connection_closed, silence
 from harness.amqp0_9_1.client.transcript import Passage
 from harness.amqp0_9_1.peer.handshake import EXPECT_OPEN, EXPECT_TUNE_OK
-from harness.amqp0_9_1.peer.rows import always
 from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.frames import BODY, HEADER, HEARTBEAT, METHOD, PROTOCOL_HEADER, Frame, Unit
 from harness.amqp0_9_1.wire.vocabulary import (
@@ -33,6 +32,7 @@ from harness.amqp0_9_1.wire.vocabulary import (
     Channel,
     Connection,
 )
+from harness.peers.rows import always
 from harness.play.expect import Outcome
 from harness.play.watching import Enough, Found, Gaps, State, came, went
 from harness.wire.journal import Direction

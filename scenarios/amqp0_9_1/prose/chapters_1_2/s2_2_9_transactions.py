@@ -26,10 +26,10 @@ from harness.amqp0_9_1.client.outcomes import (
     silence,
 )
 from harness.amqp0_9_1.peer.life import abandon_transaction, end_connection
-from harness.amqp0_9_1.peer.rows import always
 from harness.amqp0_9_1.peer.tables.basic import requeue_all, return_all_to_their_recipients
 from harness.amqp0_9_1.peer.tables.tx import commit
 from harness.amqp0_9_1.wire.vocabulary import Basic, Channel, Connection, Exchange, Tx
+from harness.peers.rows import always
 from scenarios.amqp0_9_1.ends import WAYS, is_left
 from scenarios.amqp0_9_1.three_ways import unroutable
 from scenarios.amqp0_9_1.tx.common import transacted

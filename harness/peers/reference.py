@@ -1,0 +1,99 @@
+"""A reference peer, whatever protocol it speaks: tables and choices, users, connections, facilities."""
+
+from __future__ import annotations
+
+import weakref
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Generic, TypeVar
+
+from harness.peers.connection import Connection
+from harness.peers.rows import AnyRow, Tables
+from harness.peers.turn import Turn
+
+Policy = TypeVar("Policy")
+Strategies = TypeVar("Strategies")
+Accepted = TypeVar("Accepted", bound=Connection)
+Facility = Callable[[], dict[str, str]]
+
+
+class ReferencePeer(ABC, Generic[Policy, Strategies]):
+    """A server whose connections share what it holds; implements harness.peers.peer.PeerServer.
+
+    `users` are names with passwords; `external` is who EXTERNAL finds the client to be. `taken`, when given,
+    collects the names of all rows taken.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        tables: Tables[Strategies],
+        users: Mapping[str, str] | None,
+        taken: set[str] | None,
+        external: str,
+    ) -> None:
+        self.policy = policy
+        self.tables = tables
+        self.users = dict(users if users is not None else {"guest": "guest"})
+        self.taken = taken
+        self.external = external
+        self.names = 0
+        """How many names it has made."""
+        self._connections: weakref.WeakSet[Connection] = weakref.WeakSet()
+        self._accepted = 0
+
+    @abstractmethod
+    def facilities(self) -> Mapping[str, Facility]:
+        """What it can do or make for a scenario, by name."""
+
+    @abstractmethod
+    def lose(self) -> None:
+        """What a restart does not spare is gone; no connection is left."""
+
+    def use(self, facility: str) -> dict[str, str]:
+        """Use a facility. Raises KeyError where there is none of this name."""
+        return self.facilities()[facility]()
+
+    def accept(self, make: Callable[[int], Accepted]) -> Accepted:
+        """A connection, made with its number."""
+        self._accepted += 1
+        connection = make(self._accepted)
+        self._connections.add(connection)
+        return connection
+
+    def restart(self) -> None:
+        """Go down and come up again: every connection ends, only what is durable stays."""
+        for connection in sorted(self._connections, key=lambda each: each.number):
+            if not connection.over:
+                connection.restart()
+        self.lose()
+
+    def unique(self, prefix: str) -> str:
+        """A name never given before."""
+        self.names += 1
+        return f"{prefix}{self.names}"
+
+    def meet(self, state: object, turn: Turn[object]) -> AnyRow | None:
+        """Take the first row for `state` and the turn's event whose condition holds, and return it."""
+        for row in self.tables.candidates(state, type(turn.event)):
+            if row.condition(turn):
+                if self.taken is not None:
+                    self.taken.add(row.name)
+                turn.row = row.name
+                for effect in row.effects:
+                    effect(turn)
+                if row.answer is not None:
+                    turn.say(row.answer(turn))
+                return row
+        return None
+
+
+def plain(peer: ReferencePeer[Policy, Strategies], response: bytes) -> str:
+    """Who PLAIN finds the client to be; empty when its credentials are bad."""
+    parts = response.decode("utf-8", "surrogateescape").split("\0")
+    return parts[1] if len(parts) == 3 and peer.users.get(parts[1]) == parts[2] else ""
+
+
+def external(peer: ReferencePeer[Policy, Strategies], wanted: bytes) -> str:
+    """Who EXTERNAL finds the client to be; empty when it says that it is somebody else."""
+    return peer.external if wanted in (b"", peer.external.encode()) else ""
