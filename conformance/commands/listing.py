@@ -7,8 +7,7 @@ what they name there is what they would name on a target.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +20,7 @@ from conformance.engine.judge import Judge
 from conformance.engine.options import Options
 from conformance.engine.passive import give_occasion, occasions, sighted
 from conformance.engine.scope import apart_of
-from conformance.evidence.kinds import AnyEvent, Line
+from conformance.evidence.keeping import Memory
 from conformance.gate.gate import Exit
 from harness.targets.embedded import EmbeddedTarget
 from harness.targets.named import target
@@ -47,34 +46,13 @@ class Listed:
     why: str
 
 
-class _Kept:
-    """Evidence in memory."""
-
-    def __init__(self) -> None:
-        self.lines: list[Line] = []
-        self._test: str | None = None
-
-    def write(self, event: AnyEvent) -> None:
-        """Keep an event under the test it belongs to."""
-        self.lines.append(Line(0.0, "main", len(self.lines) + 1, self._test, event))
-
-    @contextmanager
-    def test(self, test: str, rule: str) -> Iterator[None]:  # noqa: ARG002 - the test names its rule
-        """Everything written inside belongs to this test."""
-        before, self._test = self._test, test
-        try:
-            yield
-        finally:
-            self._test = before
-
-
 def listing(found: Sequence[Case], goal: Target, disruptive: bool = False) -> list[Listed]:
     """What a run of these cases on `goal` would do; `goal` is neither started nor reached.
 
     `disruptive` allows what may harm others on a shared target.
     """
     declares = declared_by(found)
-    there = Judge(goal, _Kept(), "list", harmless=goal.shared and not disruptive)
+    there = Judge(goal, Memory(), "list", harmless=goal.shared and not disruptive)
     return [_listed(case, declares.get(case.id, Counter()), there) for case in found]
 
 
@@ -103,7 +81,7 @@ def _needs(scenario: Scenario, apart: bool) -> tuple[str, ...]:
 
 def declared_by(found: Sequence[Case]) -> dict[str, Counter[str]]:
     """By test, the kinds of entities it declares and how many, seen on the reference peer."""
-    kept = _Kept()
+    kept = Memory()
     judge = Judge(EmbeddedTarget(), kept, "list", lively=False)
     late = []
     for case in found:
@@ -123,7 +101,7 @@ def declared_by(found: Sequence[Case]) -> dict[str, Counter[str]]:
     return counts
 
 
-def _declared_for(watch: Watch, kept: _Kept, judge: Judge) -> Counter[str]:
+def _declared_for(watch: Watch, kept: Memory, judge: Judge) -> Counter[str]:
     """What is declared only to give a passive rule its occasion: nothing where other tests give one."""
     if occasions(sighted(kept.lines).get(watch.rule, ())):
         return Counter()

@@ -16,9 +16,11 @@ from rich.text import Text
 from conformance.engine.controller import judge_here
 from conformance.engine.leftovers import remove_leftovers
 from conformance.engine.options import Options
+from conformance.evidence.folder import read_run
+from conformance.evidence.kinds import Line
 from conformance.evidence.printable import printable
 from conformance.evidence.results import rule_results
-from conformance.evidence.stream import Line, read, read_run
+from conformance.evidence.stream import read
 from conformance.gate.gate import Exit
 from harness.targets.named import target
 from harness.targets.target import Target, TargetError

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterable, Set
 from dataclasses import dataclass
 
-from conformance.evidence.stream import Judged
+from conformance.evidence.kinds import Judged
 from conformance.evidence.verdicts import Verdict
 from scenarios.registry import Checks, Scenario, Watch
 from spec.rules import Rule, Testability

@@ -15,7 +15,10 @@ from conformance.engine.passive import KINDS, conclude_breached, sighted
 from conformance.engine.plan import Plan
 from conformance.engine.worker import Worker
 from conformance.evidence.capture import write_capture
-from conformance.evidence.stream import Interrupted, Judged, Line, RuleResult, merge, read, rule_results, seal
+from conformance.evidence.folder import seal
+from conformance.evidence.kinds import Interrupted, Judged, Line
+from conformance.evidence.results import RuleResult, rule_results
+from conformance.evidence.stream import merge, read
 from conformance.gate.applying import applied, load_all
 from conformance.gate.gate import Gate, gate, scores
 from conformance.render.rendering import named, render_files

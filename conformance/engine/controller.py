@@ -19,7 +19,9 @@ from conformance.engine.plan import Plan
 from conformance.engine.scope import scope
 from conformance.engine.surroundings import environment, plain
 from conformance.engine.worker import MAIN, Worker
-from conformance.evidence.stream import Interrupted, Judged, RunInfo, RunStarted, read, write_run
+from conformance.evidence.folder import RunInfo, write_run
+from conformance.evidence.kinds import Interrupted, Judged, RunStarted
+from conformance.evidence.stream import read
 from harness.play.speaker import Banner
 from harness.targets.named import target
 from harness.targets.target import Target, TargetError

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from conformance.engine.door import BLOCKED
+from conformance.evidence.keeping import Evidence
+from conformance.evidence.kinds import Judged, TargetRestarted
 from conformance.evidence.results import RuleResult
 from conformance.evidence.room import Room
-from conformance.evidence.stream import AnyEvent, Judged, TargetRestarted
 from conformance.evidence.verdicts import Verdict
 from harness.dialect import dialect, protocol
 from harness.play.context import Context, Deadline, Patience
@@ -65,17 +66,6 @@ ENDED = {
     NotRun: Verdict.NOT_RUN,
 }
 """What it means that a scenario ended without a judgement."""
-
-
-class Evidence(Protocol):
-    """Takes the events of a run, stamped with the test they belong to."""
-
-    def write(self, event: AnyEvent) -> None:
-        """Keep an event."""
-
-    def test(self, test: str, rule: str) -> AbstractContextManager[None]:
-        """Everything written inside belongs to this test."""
-        ...
 
 
 class TargetDied(Exception):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from conformance.evidence.stream import Line
+from conformance.evidence.kinds import Line
 from harness.dialect import dialect
 from harness.play.context import Context, Deadline
 from harness.targets.target import Target

@@ -14,7 +14,7 @@ from concurrent.futures import Future
 
 from conformance.engine.cases import Case
 from conformance.engine.worker import Worker
-from conformance.evidence.stream import Judged
+from conformance.evidence.kinds import Judged
 
 PARTING = 1.0
 """Seconds for judges to end who have nothing left to judge."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from conformance.engine.door import BLOCKED
 from conformance.engine.judge import MISSED, Judge
-from conformance.evidence.stream import Judged, Line
+from conformance.evidence.kinds import Judged, Line
 from conformance.evidence.verdicts import Verdict
 from harness.wire.journal import Breached, Seen
 from scenarios.registry import Watch, checks

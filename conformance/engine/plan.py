@@ -12,7 +12,7 @@ from typing import Any
 from conformance.engine.cases import Case, cases
 from conformance.engine.options import Options
 from conformance.engine.scope import Scope, apart_of
-from conformance.evidence.stream import EventWriter, wall_clock
+from conformance.evidence.keeping import EventWriter, wall_clock
 from harness.play.context import Deadline
 from harness.targets.target import Target
 from scenarios.registry import checks

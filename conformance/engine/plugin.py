@@ -19,8 +19,9 @@ from conformance.engine.ending import Cause
 from conformance.engine.options import By, Options, asked
 from conformance.engine.panel import Panel
 from conformance.engine.worker import Worker
+from conformance.evidence.kinds import Judged
 from conformance.evidence.room import Room
-from conformance.evidence.stream import Judged, read
+from conformance.evidence.stream import read
 from conformance.evidence.verdicts import Outcome
 from conformance.render.alluredir import follow_verdicts, told_to_allure
 from harness.targets.target import TargetError

@@ -11,8 +11,9 @@ from conformance.engine.cases import Case
 from conformance.engine.ending import Cause, Ending
 from conformance.engine.judge import Judge, TargetDied
 from conformance.engine.plan import Plan
+from conformance.evidence.keeping import EventWriter
+from conformance.evidence.kinds import Interrupted, Judged
 from conformance.evidence.room import Room
-from conformance.evidence.stream import EventWriter, Interrupted, Judged
 from harness.play.context import Patience
 from harness.play.expect import OverBudget
 from harness.targets.named import attach

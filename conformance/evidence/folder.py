@@ -1,17 +1,58 @@
-"""`run.json`: what a run was made of, readable before and without its events."""
+"""The folder of a run: its files, and `run.json`, which says what the run was made of without its events."""
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import io
 import json
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from conformance.evidence.kinds import SCHEMA, EvidenceError, readers
 
 RUN_FILE = "run.json"
+STREAM = "events.jsonl"
+
+
+def stream_of(worker: str) -> str:
+    """The file in which a worker's events stand until they are merged."""
+    return f"events-{worker}.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the evidence of a run is read from: its `files` by name, on a disk or in memory.
+
+    `name` is what sentences call it.
+    """
+
+    name: str
+    files: Mapping[str, Path | bytes]
+
+    @classmethod
+    def of(cls, found: Path | Source) -> Source:
+        """The files of a folder that are evidence, in order of name; what is a source already stays so."""
+        if isinstance(found, Source):
+            return found
+        streams = sorted(path for path in found.glob("events*.jsonl") if path.is_file())
+        paths = [*streams, *(path for path in (found / RUN_FILE,) if path.is_file())]
+        return cls(str(found), {path.name: path for path in paths})
+
+    @property
+    def workers(self) -> list[str]:
+        """The names of the files that workers have written each for itself."""
+        return sorted(name for name in self.files if name.startswith("events-"))
+
+    def open(self, name: str) -> BinaryIO:
+        """Open the file `name`. Raises OSError when it cannot be read, as when there is none."""
+        file = self.files.get(name)
+        if file is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+        return io.BytesIO(file) if isinstance(file, bytes) else file.open("rb")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,11 +91,13 @@ def write_run(run_dir: Path, info: RunInfo) -> None:
     unfinished.replace(run_dir / RUN_FILE)
 
 
-def read_run(run_dir: Path) -> RunInfo:
-    """Read run.json from `run_dir`. Raises EvidenceError naming the file and what is wrong."""
-    path = run_dir / RUN_FILE
+def read_run(run: Path | Source) -> RunInfo:
+    """Read run.json of `run`. Raises EvidenceError naming the file and what is wrong."""
+    source = Source.of(run)
+    path = f"{source.name}/{RUN_FILE}"
     try:
-        data = json.loads(path.read_bytes())
+        with source.open(RUN_FILE) as file:
+            data = json.load(file)
         if data["schema"] != SCHEMA:
             raise ValueError(f"its schema is {data['schema']!r}, and this suite reads {SCHEMA}")
         if superfluous := data.keys() - _READERS.keys():

@@ -1,4 +1,4 @@
-"""The evidence of a run: one stream of events, written as it goes, merged, sealed and read back.
+"""The evidence of a run as one stream of events: merged from the workers' files, and read back.
 
 Each worker appends to its own `events-WORKER.jsonl`, a line per write, so that a process killed at any
 moment loses at most its last line. At the end they become `events.jsonl`, closed by a footer with the
@@ -10,182 +10,73 @@ from __future__ import annotations
 
 import hashlib
 import heapq
+import io
 import json
 import os
-import threading
-import time
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from types import TracebackType
 
-from conformance.evidence.folder import RUN_FILE, RunInfo, changed_files, read_run, seal, write_run
-from conformance.evidence.kinds import (
-    AnyEvent,
-    CappedOctets,
-    EvidenceError,
-    Interrupted,
-    Judged,
-    Line,
-    RunEnded,
-    RunEvent,
-    RunStarted,
-    TargetRestarted,
-    TestStarted,
-    decode,
-    encode,
-)
-from conformance.evidence.results import RuleResult, rule_results
-from harness.wire.journal import Octets, Opened
-
-__all__ = [
-    "AnyEvent",
-    "CappedOctets",
-    "EventWriter",
-    "EvidenceError",
-    "Interrupted",
-    "Judged",
-    "Line",
-    "RuleResult",
-    "RunEnded",
-    "RunEvent",
-    "RunInfo",
-    "RunStarted",
-    "State",
-    "TargetRestarted",
-    "TestStarted",
-    "Verification",
-    "load",
-    "merge",
-    "read",
-    "read_run",
-    "rule_results",
-    "seal",
-    "verify",
-    "wall_clock",
-    "write_run",
-]
-
-STREAM = "events.jsonl"
-FRAME_CAP = 4096
-"""Octets kept of one frame."""
-CONNECTION_CAP = 1024 * 1024
-"""Octets kept of one connection; of later frames only length and hash."""
+from conformance.evidence.folder import RUN_FILE, STREAM, Source, changed_files, stream_of
+from conformance.evidence.kinds import EvidenceError, Line, decode
 
 
-def wall_clock(started: float) -> Callable[[], float]:
-    """A clock for `EventWriter`: seconds since `started` (seconds since the epoch), never going back."""
-    offset = time.time() - started - time.monotonic()
-    return lambda: time.monotonic() + offset
+def order(line: Line) -> tuple[float, str, int]:
+    """Where `line` stands in a merged stream: by time, then by worker."""
+    return line.wall, line.worker, line.seq
 
 
-class EventWriter:
-    """Writes one worker's events to its file in `run_dir`; a `harness.wire.journal.Journal`.
-
-    `worker` is "main" or xdist's name for it, `clock` gives seconds since the run began (see
-    `wall_clock`). Usable from several threads. Raises FileExistsError when the worker has a file already:
-    a run folder holds one run.
-    """
-
-    def __init__(self, run_dir: Path, worker: str, clock: Callable[[], float]) -> None:
-        self.path = run_dir / f"events-{worker}.jsonl"
-        self._worker = worker
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._seq = 0
-        self._wall = 0.0
-        self._test: str | None = None
-        self._started: set[str] = set()
-        self._kept: defaultdict[str, int] = defaultdict(int)
-        self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
-
-    def write(self, event: AnyEvent) -> None:
-        """Append `event` as one line. Raises OSError when the disk refuses."""
-        with self._lock:
-            # Merging relies on each worker's lines being in order of time.
-            self._wall = max(self._wall, self._clock())
-            self._seq += 1
-            self._put(encode(Line(self._wall, self._worker, self._seq, self._test, self._capped(event))))
-
-    @contextmanager
-    def test(self, test: str, rule: str) -> Iterator[None]:
-        """Stamp what is written inside with `test`; the first time also write that it started.
-
-        May be entered again for the same test (one that a restart interrupts), and nested.
-        """
-        before, self._test = self._test, test
-        try:
-            if test not in self._started:
-                self._started.add(test)
-                self.write(TestStarted(test, rule))
-            yield
-        finally:
-            self._test = before
-
-    def close(self) -> None:
-        """Close the file; every line is on its way to the disk already."""
-        os.close(self._file)
-
-    def __enter__(self) -> EventWriter:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def _put(self, text: bytes) -> None:
-        while text:
-            text = text[os.write(self._file, text) :]
-
-    def _capped(self, event: AnyEvent) -> AnyEvent:
-        if isinstance(event, Opened):
-            self._kept[event.connection] = 0
-        if not isinstance(event, Octets) or isinstance(event, CappedOctets):
-            return event
-        left = min(FRAME_CAP, CONNECTION_CAP - self._kept[event.connection])
-        kept = event.octets[:left]
-        self._kept[event.connection] += len(kept)
-        if len(kept) == len(event.octets):
-            return event
-        values = {each.name: getattr(event, each.name) for each in fields(event)} | {"octets": kept}
-        return CappedOctets(
-            **values, length=len(event.octets), sha256=hashlib.sha256(event.octets).hexdigest()
-        )
-
-
-def merge(run_dir: Path, partial: bool = False) -> Path:
+def merge(run_dir: Path, partial: bool = False, lines: Sequence[Line] | None = None) -> Path:
     """Make the workers' files in `run_dir` into `events.jsonl` and remove them; gives its path.
 
+    `lines` is what stands in them, in `order`, where somebody knows that already: no more is taken over.
     `partial` marks a run that was cut short; a torn line marks it as well. Done twice, the second time
     changes nothing. Raises EvidenceError when there is nothing to merge or a line is damaged.
     """
-    stream, workers = run_dir / STREAM, _worker_files(run_dir)
+    stream, source = run_dir / STREAM, Source.of(run_dir)
     if not stream.exists():  # it appears whole, by a rename; what is left beside it is already in it
-        _require(workers, run_dir)
-        torn = any(_is_torn(path) for path in workers)
-        found = heapq.merge(*map(_texts, workers), key=lambda each: _order(each[0]))
-        _write_whole(stream, found, partial or torn)
-    for path in workers:
-        path.unlink()
+        if lines is None:
+            lines = read(source)
+        torn = any(_is_torn(run_dir / name) for name in source.workers)
+        _write_whole(stream, _texts(source, lines), lines, partial or torn)
+    for name in source.workers:
+        (run_dir / name).unlink()
     return stream
 
 
-def read(run_dir: Path, kind: str = "") -> tuple[Line, ...]:
-    """All events of the run in `run_dir` in order of time, footer apart; with `kind` only those.
+def read(run: Path | Source, kind: str = "", but: str = "") -> tuple[Line, ...]:
+    """All events of `run` in order of time, footer apart; with `kind` only those.
 
-    A run that crashed before it was merged is read from its workers' files; a torn last line is left
-    out. Whether the run is complete, `verify` says. Raises EvidenceError for a damaged line.
+    A run that crashed before it was merged is read from its workers' files (those of the worker `but` left
+    out); a torn last line is left out. Whether the run is complete, `verify` says. Raises EvidenceError for
+    a damaged line.
     """
-    stream = run_dir / STREAM
-    if stream.exists():
-        return tuple(_lines(stream, kind))
-    workers = _worker_files(run_dir)
-    _require(workers, run_dir)
-    return tuple(heapq.merge(*(_lines(worker, kind) for worker in workers), key=_order))
+    source = Source.of(run)
+    if STREAM in source.files:
+        return tuple(_read(source, STREAM, kind))
+    if not source.workers:
+        raise EvidenceError(f"{source.name}: no events here, neither {STREAM} nor a worker's file")
+    others = [name for name in source.workers if name != stream_of(but)]
+    return tuple(heapq.merge(*(_read(source, name, kind) for name in others), key=order))
+
+
+def decoded(texts: Iterable[bytes], name: str, kind: str = "") -> Iterator[Line]:
+    """The events (of one `kind`) in the lines of a stream called `name`, line feeds included.
+
+    Ends at the footer, and before a torn last line. Raises EvidenceError naming the line that is damaged.
+    """
+    begins = f'{{"event":"{kind}"'.encode() if kind else b""
+    for number, text in enumerate(texts, 1):
+        if not text.endswith(b"\n") or _footer(text) is not None:
+            return
+        if text.startswith(begins):
+            try:
+                yield decode(text)
+            except EvidenceError as failure:
+                raise EvidenceError(f"{name}:{number}: {failure}") from None
 
 
 class State(StrEnum):
@@ -209,52 +100,59 @@ def verify(run_dir: Path) -> Verification:
 
     Never raises for what stands in the folder: a folder that holds no evidence is partial.
     """
+    return verified(run_dir)[0]
+
+
+def verified(run_dir: Path) -> tuple[Verification, tuple[Line, ...]]:
+    """As `verify`, with the events as `load` gives them."""
     try:
         changed = changed_files(run_dir)
     except (EvidenceError, OSError) as failure:
-        return _unreadable(run_dir, failure)
-    verification, _ = load(run_dir)
+        return _unreadable(run_dir, failure), ()
+    verification, lines = load(run_dir)
     if changed and verification.state is not State.TAMPERED:
-        return Verification(State.TAMPERED, f"Not as {RUN_FILE} lists it: {', '.join(changed)}.")
-    return verification
+        return Verification(State.TAMPERED, f"Not as {RUN_FILE} lists it: {', '.join(changed)}."), ()
+    return verification, lines
 
 
-def load(run_dir: Path) -> tuple[Verification, tuple[Line, ...]]:
-    """The events in `run_dir` and whether they are whole, read once; other files are not looked at.
+def load(run: Path | Source) -> tuple[Verification, tuple[Line, ...]]:
+    """The events of `run` and whether they are whole, read once; other files are not looked at.
 
     Of a stream that is not as the run wrote it no events are given. Never raises for what stands there.
     """
-    stream = run_dir / STREAM
     try:
-        if stream.exists():
-            return _load_stream(stream)
-        lines = read(run_dir)
+        source = Source.of(run)
+        if STREAM in source.files:
+            return _load_stream(source)
+        lines = read(source)
     except (EvidenceError, OSError) as failure:
-        return _unreadable(run_dir, failure), ()
+        return _unreadable(run, failure), ()
     told = f"The run was never completed: {len(lines)} events in its workers' files."
     return Verification(State.PARTIAL, told), lines
 
 
-def _unreadable(run_dir: Path, failure: Exception) -> Verification:
-    nothing = not (run_dir / STREAM).exists() and not _worker_files(run_dir)
+def _unreadable(run: Path | Source, failure: Exception) -> Verification:
+    source = Source.of(run)
+    nothing = STREAM not in source.files and not source.workers
     return Verification(State.PARTIAL if nothing else State.TAMPERED, f"{failure}.")
 
 
-def _load_stream(stream: Path) -> tuple[Verification, tuple[Line, ...]]:
-    content = stream.read_bytes()
+def _load_stream(source: Source) -> tuple[Verification, tuple[Line, ...]]:
+    with source.open(STREAM) as file:
+        content = file.read()
     *before, last = content.splitlines(keepends=True) or [b""]
     if any(_footer(text) is not None for text in before):
         told = f"{STREAM} was changed after the run: it goes on after its footer."
         return Verification(State.TAMPERED, told), ()
+    events = decoded(io.BytesIO(content), f"{source.name}/{STREAM}")
     footer = _footer(last)
     if footer is None or not last.endswith(b"\n"):
         told = f"{STREAM} has no footer: the end of the run is missing."
-        return Verification(State.PARTIAL, told), tuple(_lines(stream))
-    start = len(content) - len(last)
-    if footer.get("sha256") != hashlib.sha256(content[:start]).hexdigest():
+        return Verification(State.PARTIAL, told), tuple(events)
+    if footer.get("sha256") != hashlib.sha256(content[: len(content) - len(last)]).hexdigest():
         told = f"{STREAM} was changed after the run: its hash is not the footer's."
         return Verification(State.TAMPERED, told), ()
-    lines = tuple(_lines(stream))
+    lines = tuple(events)
     if (footer.get("events"), footer.get("counts")) != (len(lines), _counts(lines)):
         told = f"The footer of {STREAM} was changed: its counts are not those of the events."
         return Verification(State.TAMPERED, told), ()
@@ -264,42 +162,27 @@ def _load_stream(stream: Path) -> tuple[Verification, tuple[Line, ...]]:
     return Verification(State.OK, f"{len(lines)} events, as the run wrote them."), lines
 
 
-def _worker_files(run_dir: Path) -> list[Path]:
-    return sorted(run_dir.glob("events-*.jsonl"))
+def _read(source: Source, name: str, kind: str) -> Iterator[Line]:
+    with source.open(name) as file:
+        yield from decoded(file, f"{source.name}/{name}", kind)
 
 
-def _require(workers: list[Path], run_dir: Path) -> None:
-    if not workers:
-        raise EvidenceError(f"{run_dir}: no events here, neither {STREAM} nor a worker's file")
-
-
-def _order(line: Line) -> tuple[float, str, int]:
-    return line.wall, line.worker, line.seq
+def _texts(source: Source, lines: Iterable[Line]) -> Iterator[bytes]:
+    """The lines as they stand in the workers' files: each file has its own in order already."""
+    with ExitStack() as stack:
+        files = {name: stack.enter_context(source.open(name)) for name in source.workers}
+        for line in lines:
+            if (name := stream_of(line.worker)) not in files:
+                raise EvidenceError(f"{source.name}: {line.worker} has no file of its own")
+            yield files[name].readline()
 
 
 def _is_torn(path: Path) -> bool:
-    content = path.read_bytes()
-    return bool(content) and not content.endswith(b"\n")
-
-
-def _lines(path: Path, kind: str = "") -> Iterator[Line]:
-    """The events in the file at `path` (of one `kind`), without the footer and without a torn last line."""
-    return (line for line, _ in _texts(path, kind))
-
-
-def _texts(path: Path, kind: str = "") -> Iterator[tuple[Line, bytes]]:
-    """As `_lines`, each with the octets it stands in."""
-    begins = f'{{"event":"{kind}"'.encode() if kind else b""
     with path.open("rb") as file:
-        for number, text in enumerate(file, 1):
-            if not text.endswith(b"\n") or _footer(text) is not None:
-                return
-            if not text.startswith(begins):
-                continue
-            try:
-                yield decode(text), text
-            except EvidenceError as failure:
-                raise EvidenceError(f"{path}:{number}: {failure}") from None
+        if not file.seek(0, os.SEEK_END):
+            return False
+        file.seek(-1, os.SEEK_END)
+        return file.read() != b"\n"
 
 
 def _footer(text: bytes) -> dict[str, object] | None:
@@ -316,21 +199,20 @@ def _counts(lines: Iterable[Line]) -> dict[str, int]:
     return dict(sorted(Counter(line.kind for line in lines).items()))
 
 
-def _write_whole(stream: Path, lines: Iterable[tuple[Line, bytes]], partial: bool) -> None:
-    """Write `lines` and the footer beside `stream`, then give it its name: it is there whole or not."""
+def _write_whole(stream: Path, texts: Iterable[bytes], lines: Sequence[Line], partial: bool) -> None:
+    """Write `texts`, which `lines` stand in, and the footer beside `stream`, then give it its name."""
     unfinished = stream.with_suffix(".unfinished")
-    digest, counts = hashlib.sha256(), Counter[str]()
+    digest = hashlib.sha256()
     with unfinished.open("wb") as file:
-        for line, text in lines:
+        for text in texts:
             digest.update(text)
-            counts[line.kind] += 1
             file.write(text)
         footer = {
             "event": "footer",
-            "events": counts.total(),
+            "events": len(lines),
             "sha256": digest.hexdigest(),
             "partial": partial,
-            "counts": dict(sorted(counts.items())),
+            "counts": _counts(lines),
         }
         file.write(json.dumps(footer, separators=(",", ":")).encode("ascii") + b"\n")
         file.flush()

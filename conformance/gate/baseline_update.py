@@ -21,10 +21,10 @@ from rich.text import Text
 from tomlkit.items import AoT, Comment, Table, Whitespace
 
 from conformance.evidence.explanation import explain
-from conformance.evidence.kinds import EvidenceError, Judged, Line
+from conformance.evidence.kinds import EvidenceError, Judged, Line, RunStarted
 from conformance.evidence.printable import printable
-from conformance.evidence.results import RuleResult
-from conformance.evidence.stream import RunStarted, State, read, rule_results, verify
+from conformance.evidence.results import RuleResult, rule_results
+from conformance.evidence.stream import State, verified
 from conformance.evidence.verdicts import Verdict
 from conformance.gate.baseline import Accepted, Baseline, apply, number_of
 from conformance.gate.baseline_file import BaselineError, load
@@ -103,10 +103,10 @@ def update(run_dir: Path, path: Path, rules: Sequence[Rule]) -> Update:
 
 
 def _evidence(run_dir: Path) -> tuple[Line, ...]:
-    found = verify(run_dir)
-    if found.state is State.TAMPERED:
+    found, lines = verified(run_dir)
+    if found.state is State.TAMPERED or not lines:
         raise EvidenceError(f"{run_dir} cannot be relied on: {found.sentence}")
-    return read(run_dir)
+    return lines
 
 
 def _started(run_dir: Path, lines: Iterable[Line]) -> RunStarted:

@@ -12,7 +12,6 @@ import random
 import secrets
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -20,13 +19,13 @@ from typing import Any
 from conformance.engine.cases import Case, cases
 from conformance.engine.judge import MISSED, Judge, TargetDied
 from conformance.engine.passive import conclude_breached, conclude_passive, give_occasion, sighted
-from conformance.evidence.stream import AnyEvent, Judged, Line
+from conformance.evidence.keeping import Memory
+from conformance.evidence.kinds import Judged
 from conformance.evidence.verdicts import Verdict, fold
 from harness.dialect import dialect, protocol
 from harness.peers.deviation import Deviation
 from harness.targets.embedded import EmbeddedTarget
 from harness.targets.target import Target
-from harness.wire.journal import Event
 from harness.wire.transport import Unreachable
 from scenarios.registry import Scenario, Watch, checks
 from spec.rules import Level, Rule
@@ -72,33 +71,6 @@ class Detected:
     def sampled(self) -> bool:
         """Whether only some of the rules that it could touch were judged."""
         return self.touchable > MANY and self.fate not in (Fate.SURVIVED, Fate.ELSEWHERE)
-
-
-@dataclass
-class Memory:
-    """Evidence that is kept in memory, for judging that nobody will audit."""
-
-    lines: list[Line] = field(default_factory=list)
-    _test: str | None = None
-
-    def write(self, event: AnyEvent) -> None:
-        """Keep an event."""
-        self.lines.append(Line(0.0, "main", len(self.lines) + 1, self._test, event))
-
-    @contextmanager
-    def test(self, test: str, rule: str) -> Iterator[None]:
-        """Stamp what is written inside; `rule` is in the test's identity already."""
-        del rule
-        before, self._test = self._test, test
-        try:
-            yield
-        finally:
-            self._test = before
-
-    @property
-    def exchange(self) -> list[Event]:
-        """The events of the harness."""
-        return [line.event for line in self.lines]  # type: ignore[misc]
 
 
 Build = Callable[[object], Target]

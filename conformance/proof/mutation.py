@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from conformance.evidence.stream import Judged
+from conformance.evidence.kinds import Judged
 from conformance.evidence.verdicts import Verdict, fold
 from conformance.proof.detection import Bench, in_memory, judge_rule
 from harness.dialect import dialect, protocol

@@ -16,8 +16,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from conformance.evidence.results import RuleResult
-from conformance.evidence.stream import RunEnded, read, rule_results
+from conformance.evidence.kinds import RunEnded
+from conformance.evidence.results import RuleResult, rule_results
+from conformance.evidence.stream import read
 from conformance.evidence.verdicts import Verdict
 from conformance.gate.gate import Exit
 from harness.targets.through import names

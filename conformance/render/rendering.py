@@ -10,8 +10,9 @@ from typing import Any
 import click
 from rich.console import Console
 
-from conformance.evidence.folder import relist
-from conformance.evidence.stream import EvidenceError, State, read, read_run, verify
+from conformance.evidence.folder import read_run, relist
+from conformance.evidence.kinds import EvidenceError
+from conformance.evidence.stream import State, verified
 from conformance.render import terminal
 from conformance.render.allure import FOLDER, write_allure
 from conformance.render.badge import badge
@@ -70,11 +71,11 @@ def render_run(run: Path, form: str | None, output: Path | None, console: Consol
 
 def load(run: Path) -> Report:
     """The run in folder `run`, ready to be rendered. Raises EvidenceError as `render_run` does."""
-    checked = verify(run)
-    if checked.state is State.TAMPERED:
+    checked, lines = verified(run)
+    if checked.state is State.TAMPERED or not lines:
         raise EvidenceError(f"{run} is not rendered. {checked.sentence}")
     try:
         began = datetime.fromisoformat(read_run(run).started).timestamp()
     except ValueError as failure:
         raise EvidenceError(f"{run}: the run does not say when it started ({failure})") from None
-    return report_of(read(run), catalogue().rules, str(run), began, named)
+    return report_of(lines, catalogue().rules, str(run), began, named)

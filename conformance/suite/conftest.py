@@ -6,7 +6,7 @@ import pytest
 
 from conformance.engine import plugin
 from conformance.engine.cases import Case
-from conformance.evidence.stream import Judged
+from conformance.evidence.kinds import Judged
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from conformance.engine.cases import Case
-from conformance.evidence.stream import Judged
+from conformance.evidence.kinds import Judged
 
 
 def test_rule(case: Case, verdict: Callable[[Case], Judged], show: Callable[[Judged], None]) -> None:

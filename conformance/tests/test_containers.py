@@ -10,8 +10,9 @@ from pathlib import Path
 import docker
 import pytest
 
+from conformance.evidence.folder import read_run
 from conformance.evidence.results import rule_results
-from conformance.evidence.stream import State, read, read_run, verify
+from conformance.evidence.stream import State, read, verify
 from conformance.evidence.verdicts import Verdict
 from conformance.gate.tests.baselines import (
     BASELINES,

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
+from conformance.evidence.folder import read_run
 from conformance.evidence.results import rule_results
-from conformance.evidence.stream import State, read, read_run, verify
+from conformance.evidence.stream import State, read, verify
 from conformance.evidence.verdicts import Verdict
 from conformance.tests.commands import Command, environment
 from spec.catalogue import catalogue

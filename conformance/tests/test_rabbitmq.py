@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from conformance.engine.leftovers import declared
+from conformance.evidence.folder import read_run
 from conformance.evidence.results import rule_results
-from conformance.evidence.stream import State, read, read_run, verify
+from conformance.evidence.stream import State, read, verify
 from conformance.evidence.verdicts import Verdict
 from conformance.gate.tests.baselines import admitted, path_of, rules_of, unevidenced, unexpected
 from conformance.tests.commands import Command, command_line, environment

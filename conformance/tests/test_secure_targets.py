@@ -12,8 +12,9 @@ from subprocess import CompletedProcess
 
 import pytest
 
+from conformance.evidence.folder import read_run
 from conformance.evidence.results import rule_results
-from conformance.evidence.stream import State, read, read_run, verify
+from conformance.evidence.stream import State, read, verify
 from conformance.evidence.verdicts import Verdict
 from conformance.tests.commands import Command
 from harness.amqp0_9_1.peer import Peer, Policy

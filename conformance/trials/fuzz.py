@@ -15,8 +15,9 @@ from functools import cache
 from pathlib import Path
 
 from conformance.evidence.folder import RUN_FILE, RunInfo, read_run
+from conformance.evidence.keeping import EventWriter
 from conformance.evidence.kinds import EvidenceError, Line, TestStarted, decode, encode
-from conformance.evidence.stream import EventWriter, merge, read, verify
+from conformance.evidence.stream import merge, read, verify
 from conformance.gate.baseline_file import BaselineError, load
 from harness.trials import fuzz
 from harness.trials.fuzz import Draws, Target, damaged, main, text_of

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from conformance.commands.run import told_suite
 from conformance.engine.options import Options
-from conformance.evidence.stream import EvidenceError
+from conformance.evidence.kinds import EvidenceError
 from conformance.several.parent import run_several
 from reports.site.publishing import SiteError
 

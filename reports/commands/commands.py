@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from conformance.evidence.kinds import EvidenceError
 from conformance.evidence.printable import printable
-from conformance.evidence.stream import EvidenceError
 from conformance.gate.gate import Exit
 from reports.audit import audit_text
 from reports.audit.audit import audit

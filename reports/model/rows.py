@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from conformance.evidence.folder import RUN_FILE, RunInfo, read_run
+from conformance.evidence.folder import RUN_FILE, STREAM, RunInfo, Source, read_run
 from conformance.evidence.kinds import (
     CappedOctets,
     EvidenceError,
@@ -28,7 +27,7 @@ from conformance.evidence.kinds import (
     TestStarted,
 )
 from conformance.evidence.results import RuleResult, rule_results
-from conformance.evidence.stream import STREAM, State, load
+from conformance.evidence.stream import State, load
 from conformance.evidence.verdicts import Verdict
 from conformance.gate.gate import Standing
 from harness.wire.journal import Ended, Expected, Octets, Opened
@@ -49,9 +48,7 @@ class Rows:
 
 def evidence_files(folder: Path) -> list[Path]:
     """The files in a run `folder` that are evidence. Raises EvidenceError when it holds none."""
-    found = [path for path in sorted(folder.glob("events*.jsonl")) if path.is_file()]
-    if (folder / RUN_FILE).is_file():
-        found.append(folder / RUN_FILE)
+    found = [folder / name for name in Source.of(folder).files]
     if not found:
         raise EvidenceError(f"{folder}: not a run folder, it has neither {RUN_FILE} nor {STREAM}")
     return found
@@ -71,19 +68,9 @@ def digest(files: Files) -> str:
 
 def rows_of(folder: str, files: Files) -> Rows:
     """The rows of the run whose folder is called `folder`. Raises EvidenceError with one sentence."""
-    with tempfile.TemporaryDirectory() as scratch:
-        run_dir = Path(scratch) / "run"
-        run_dir.mkdir()
-        for name, content in files.items():
-            (run_dir / name).write_bytes(content)
-        try:
-            return _rows(folder, read_run(run_dir), run_dir, digest(files))
-        except EvidenceError as failure:
-            raise EvidenceError(str(failure).replace(f"{run_dir}", folder)) from None
-
-
-def _rows(folder: str, info: RunInfo, run_dir: Path, evidence: str) -> Rows:
-    checked, lines = load(run_dir)
+    source = Source(folder, files)
+    info = read_run(source)
+    checked, lines = load(source)
     if checked.state is State.TAMPERED:
         raise EvidenceError(f"{folder}: {checked.sentence}")
     started = next((line.event for line in lines if isinstance(line.event, RunStarted)), None)
@@ -95,7 +82,7 @@ def _rows(folder: str, info: RunInfo, run_dir: Path, evidence: str) -> Rows:
     why = "" if checked.state is State.OK else _why(lines, ended, checked.sentence)
     results = rule_results(lines)
     run = _run_row(info, started, ended, why)
-    run |= {"digest": evidence, "folder": Path(folder).name, "events": len(lines)}
+    run |= {"digest": digest(files), "folder": Path(folder).name, "events": len(lines)}
     rule_of = {line.event.test: line.event.rule for line in lines if isinstance(line.event, TestStarted)}
     home = _homes(lines, rule_of)
     decided = _decided(lines)

@@ -8,8 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from conformance.evidence.folder import RunInfo, seal, write_run
+from conformance.evidence.keeping import EventWriter
 from conformance.evidence.kinds import AnyEvent, Interrupted, Judged, RunEnded, RunStarted
-from conformance.evidence.stream import EventWriter, RunInfo, merge, seal, write_run
+from conformance.evidence.stream import merge
 from conformance.evidence.verdicts import Verdict
 from conformance.gate.gate import Standing
 from harness.wire.journal import Direction, Ended, Expected, Grade, Octets, Opened

@@ -17,6 +17,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+from conformance.evidence.folder import STREAM, RunInfo, write_run
 from conformance.evidence.kinds import (
     AnyEvent,
     Interrupted,
@@ -27,7 +28,6 @@ from conformance.evidence.kinds import (
     TestStarted,
     encode,
 )
-from conformance.evidence.stream import STREAM, RunInfo, write_run
 from conformance.evidence.verdicts import Verdict
 from conformance.gate.gate import Standing
 from harness.wire.journal import Direction, Ended, Expected, Grade, Octets, Opened

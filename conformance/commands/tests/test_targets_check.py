@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from conformance.commands.target_check import Promise, State, promises
-from conformance.evidence.stream import read_run
+from conformance.evidence.folder import read_run
 from conformance.tests.commands import Command
 from conformance.tests.peers import RESTART, SCRIPT, description
 from harness.targets.embedded import EmbeddedTarget

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from conformance.commands.verify import differences
-from conformance.evidence.stream import Judged, State, read, verify
+from conformance.evidence.kinds import Judged
+from conformance.evidence.stream import State, read, verify
 from conformance.evidence.verdicts import Verdict
 from conformance.render.tests.samples import judged, results_of
 from conformance.tests.commands import Command

@@ -15,9 +15,11 @@ from pathlib import Path
 import pytest
 
 from conformance.engine.judge import Judge, TargetDied
+from conformance.evidence.keeping import EventWriter
+from conformance.evidence.kinds import Judged
 from conformance.evidence.results import rule_results
 from conformance.evidence.room import Room
-from conformance.evidence.stream import EventWriter, Judged, State, read, verify
+from conformance.evidence.stream import State, read, verify
 from conformance.evidence.verdicts import Verdict
 from conformance.tests.commands import Command, command_line, environment
 from harness.amqp0_9_1.trials.hostile import HOSTILE, OPENED

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from conformance.engine.judge import Findings, Judge, conclude
-from conformance.evidence.stream import EventWriter
+from conformance.evidence.keeping import EventWriter, Memory
 from conformance.evidence.verdicts import Verdict
-from conformance.proof.detection import Memory
 from harness.play.expect import (
     ControlFailed,
     Inapplicable,

@@ -9,7 +9,7 @@ import pytest
 from conformance.engine.cases import Case
 from conformance.engine.panel import Panel
 from conformance.engine.worker import Worker
-from conformance.evidence.stream import Judged
+from conformance.evidence.kinds import Judged
 from conformance.evidence.verdicts import Verdict
 from spec.catalogue import catalogue
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.evidence.stream import read, rule_results
+from conformance.evidence.results import rule_results
+from conformance.evidence.stream import read
 from conformance.evidence.verdicts import Verdict
 from conformance.tests.commands import Command
 from conformance.tests.peers import RESTART, description

@@ -23,16 +23,9 @@ from conformance.commands.cli import main
 from conformance.commands.replay import clean_up
 from conformance.engine.plugin import heed_interrupts
 from conformance.engine.worker import Worker
-from conformance.evidence.stream import (
-    CONNECTION_CAP,
-    FRAME_CAP,
-    EventWriter,
-    Judged,
-    State,
-    merge,
-    read,
-    verify,
-)
+from conformance.evidence.keeping import CONNECTION_CAP, FRAME_CAP, EventWriter
+from conformance.evidence.kinds import Judged
+from conformance.evidence.stream import State, merge, read, verify
 from conformance.evidence.verdicts import Verdict
 from conformance.render.tests.samples import ticking
 from conformance.tests.commands import Command, command_line, environment

@@ -9,26 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from conformance.evidence.stream import (
-    CONNECTION_CAP,
-    FRAME_CAP,
-    CappedOctets,
-    EventWriter,
-    EvidenceError,
-    RunEnded,
-    RunInfo,
-    State,
-    TargetRestarted,
-    TestStarted,
-    merge,
-    read,
-    read_run,
-    rule_results,
-    seal,
-    verify,
-    wall_clock,
-    write_run,
-)
+from conformance.evidence.folder import RunInfo, read_run, seal, write_run
+from conformance.evidence.keeping import CONNECTION_CAP, FRAME_CAP, EventWriter, wall_clock
+from conformance.evidence.kinds import CappedOctets, EvidenceError, RunEnded, TargetRestarted, TestStarted
+from conformance.evidence.results import rule_results
+from conformance.evidence.stream import State, merge, read, verify
 from conformance.evidence.verdicts import Verdict
 from conformance.render.tests.samples import exchange, judged, results_of, ticking, write
 from harness.wire.journal import Direction, Noted, Octets, Opened
@@ -185,7 +170,7 @@ def test_an_empty_run_can_be_merged_but_no_folder_without_one(tmp_path: Path) ->
 KILLED = """
 import itertools, sys
 from pathlib import Path
-from conformance.evidence.stream import EventWriter
+from conformance.evidence.keeping import EventWriter
 from harness.wire.journal import Noted
 writer = EventWriter(Path(sys.argv[1]), "gw0", iter(float, 1).__next__)
 for number in itertools.count():

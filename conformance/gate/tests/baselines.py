@@ -6,8 +6,9 @@ import tomllib
 from datetime import date
 from pathlib import Path
 
+from conformance.evidence.folder import read_run
 from conformance.evidence.results import rule_results
-from conformance.evidence.stream import read, read_run
+from conformance.evidence.stream import read
 from conformance.evidence.verdicts import Verdict
 from conformance.gate.baseline import Accepted, Unexpected, apply
 from conformance.gate.baseline_file import load

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.evidence.kinds import AnyEvent, EvidenceError, Judged
-from conformance.evidence.stream import RunStarted, merge
+from conformance.evidence.kinds import AnyEvent, EvidenceError, Judged, RunStarted
+from conformance.evidence.stream import merge
 from conformance.evidence.verdicts import Verdict
 from conformance.gate.baseline_file import BaselineError, load
 from conformance.gate.baseline_update import NO_FRAME, Update, update

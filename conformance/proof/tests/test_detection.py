@@ -15,14 +15,14 @@ from typing import Any
 import pytest
 
 from conformance.engine.cases import OUT_OF_REACH
-from conformance.evidence.stream import Judged
+from conformance.evidence.keeping import Memory
+from conformance.evidence.kinds import Judged
 from conformance.evidence.verdicts import Verdict
 from conformance.proof.detection import (
     MANY,
     SAMPLE,
     Bench,
     Fate,
-    Memory,
     deviations,
     in_memory,
     judge_rule,

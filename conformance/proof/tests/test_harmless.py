@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
+from conformance.evidence.keeping import Memory
+from conformance.evidence.kinds import Judged
 from conformance.evidence.results import RuleResult
-from conformance.evidence.stream import Judged
 from conformance.evidence.verdicts import Verdict
-from conformance.proof.detection import Bench, Memory, judge_rule
+from conformance.proof.detection import Bench, judge_rule
 from conformance.proof.undisturbed import differences, main
 from harness.amqp0_9_1.wire.frames import FrameReader as FrameReader0_9_1
 from harness.amqp1_0.wire.frames import FrameReader as FrameReader1_0

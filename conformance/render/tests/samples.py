@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from conformance.evidence.keeping import EventWriter
 from conformance.evidence.kinds import AnyEvent, Judged, Line
 from conformance.evidence.results import RuleResult, rule_results
-from conformance.evidence.stream import EventWriter
 from conformance.evidence.verdicts import Verdict
 from harness.wire.journal import Direction, Ended, Expected, Grade, Octets, Opened
 from spec.rules import Level, Party, Place, Rule, Testability

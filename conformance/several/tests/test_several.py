@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from conformance.evidence.folder import read_run
 from conformance.evidence.kinds import Interrupted, RunEnded
-from conformance.evidence.stream import State, read, read_run, verify
+from conformance.evidence.stream import State, read, verify
 from conformance.gate.gate import Exit, gravest
 from conformance.several.progress import board
 from conformance.tests.commands import Command, command_line, environment

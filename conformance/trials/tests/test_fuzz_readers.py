@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conformance.evidence.folder import RUN_FILE, read_run
+from conformance.evidence.folder import RUN_FILE, STREAM, read_run
 from conformance.evidence.kinds import EvidenceError, decode
-from conformance.evidence.stream import STREAM, State, verify
+from conformance.evidence.stream import State, verify
 from conformance.gate.baseline_file import BaselineError, load
 from conformance.trials.fuzz import ENTRY, INFO, LINE, RUN, TARGETS
 from harness.trials.fuzz import HARSH, Draws, damaged

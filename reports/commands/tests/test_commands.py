@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from conformance.evidence.stream import EvidenceError
+from conformance.evidence.kinds import EvidenceError
 from conformance.evidence.verdicts import Verdict
 from reports.commands import certify
 from reports.commands.cli import main

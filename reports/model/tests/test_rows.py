@@ -8,10 +8,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from conformance.evidence.folder import RUN_FILE
+from conformance.evidence.folder import RUN_FILE, STREAM
 from conformance.evidence.kinds import AnyEvent, EvidenceError, Judged
 from conformance.evidence.results import rule_results
-from conformance.evidence.stream import STREAM, read
+from conformance.evidence.stream import read
 from conformance.evidence.verdicts import Verdict
 from harness.wire.journal import Direction, Ended, Octets, Opened
 from reports.model.columns import FRAMES, RUNS, VERDICTS
