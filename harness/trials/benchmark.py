@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from harness.dialect import of
+
+REPEAT = 5
+NUMBER = 4000
+"""Calls that are timed together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,3 +26,19 @@ class Figure:
 def figures(document: str) -> Iterator[Figure]:
     """Our codec of a document's protocol beside another one, measured now."""
     yield from of(document, "trials.benchmark").figures()
+
+
+def beside(what: str, ours: Callable[[], object], peer: str, theirs: Callable[[], object]) -> Figure:
+    """Measure our work and a peer's, one right after the other."""
+    return Figure(what, _microseconds(ours), peer, _microseconds(theirs))
+
+
+def _microseconds(work: Callable[[], object]) -> float:
+    """The shortest of several timings of `work`, for one call."""
+    best = float("inf")
+    for _ in range(REPEAT):
+        began = time.perf_counter()
+        for _ in range(NUMBER):
+            work()
+        best = min(best, time.perf_counter() - began)
+    return best / NUMBER * 1e6

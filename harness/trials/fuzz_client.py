@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -20,6 +20,7 @@ PATIENCE = Patience(answer=1.0, close=2.0, quiet=0.25, budget=8.0)
 SPARE = 1000
 """Pieces taken while waiting within patience, on one connection of a dozen steps."""
 
+AnyLink = TypeVar("AnyLink", bound=Link[Any, Any])
 AnyFixture = TypeVar("AnyFixture", bound=Fixture[Any])
 
 
@@ -47,6 +48,18 @@ def is_bounded(transport: HostileTransport, data: bytes) -> None:
     """No more is taken than the client's own caps allow, beside what these octets make the server say."""
     assert transport.pieces <= MOST_UNITS + 16 * len(data) + SPARE
     assert transport.said <= MOST_OCTETS + 16 * len(data) + 65536
+
+
+@contextmanager
+def heard(transport: HostileTransport, link: Callable[[Context], AnyLink], data: bytes) -> Iterator[AnyLink]:
+    """Make a link to a hostile transport to be used, which nothing but a Stop may end, and add up then."""
+    kept = Kept()
+    made = link(Context(kept, "fuzz", patience=PATIENCE))
+    with suppress(Stop):
+        yield made
+    made.finish()
+    is_bounded(transport, data)
+    adds_up(made, kept, transport)
 
 
 def play(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
+from harness.peers.fakes import Recorder
+from harness.peers.peer import PeerConnection
 from harness.trials.fuzz import Draws
+from harness.wire.annotation import Span
 from harness.wire.reader import Reader
 
 Unit = TypeVar("Unit")
@@ -40,6 +43,41 @@ def cut_alike(
         assert stream.startswith(seen)
         assert seen == stream or (whole.broken and len(rest) == limit)
     return at_once
+
+
+def explained(
+    data: bytes, says: Callable[[bytes], str], annotate: Callable[[bytes], Iterable[Span]], shared: bool
+) -> None:
+    """Octets are told in one short line and explained one by one; none is left out, some may be `shared`."""
+    line = says(data)
+    assert line.isprintable()
+    assert len(line) < 3000
+    behind, last = 0, (0, 0)
+    for span in annotate(data):
+        place = span.offset, span.length
+        assert span.offset == behind or (shared and place == last)
+        assert str(span.value).isprintable()
+        assert len(str(span.value)) < 300
+        last, behind = place, span.offset + span.length
+    assert behind == len(data)
+
+
+def carried(
+    between: PeerConnection, inner: Recorder, pieces: Iterable[tuple[bool, bytes]]
+) -> tuple[bytes, bytes, bytes]:
+    """Carry pieces past an interposer, each by the client or not; returns what was sent, said and heard."""
+    sent = said = heard = b""
+    for by_client, piece in pieces:
+        if by_client:
+            between.receive(piece)
+            sent += piece
+        else:
+            inner.said += piece
+            said += piece
+            heard += between.take()
+    heard += between.take()
+    between.hang_up()
+    return sent, said, heard + between.take()
 
 
 def passed_on(begun: Reader[Unit], given: bytes, passed: bytes) -> None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 
 from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.frames import HEADER, ContentHeader, Frame, FrameReader, method_frame
 from harness.amqp0_9_1.wire.vocabulary import Basic, Connection, Queue
-from harness.trials.benchmark import Figure
+from harness.trials.benchmark import Figure, beside
 
-REPEAT = 5
-NUMBER = 4000
+PEER = "pamqp"
 
 ARGUMENTS = {"x-expires": 60000, "x-max-length": 1000, "x-mode": "lazy", "x-flag": True, "x-none": None}
 PROPERTIES = {"product": "a broker", "version": "1.0", "capabilities": {"basic.nack": True, "confirm": True}}
@@ -21,17 +20,6 @@ SAMPLES: dict[str, Method] = {
     "queue.declare with arguments": Queue.Declare("a-queue", durable=True, arguments=ARGUMENTS),
     "connection.start": Connection.Start(0, 9, PROPERTIES, b"PLAIN AMQPLAIN", b"en_US"),
 }
-
-
-def microseconds(work: Callable[[], object]) -> float:
-    """The shortest of several timings of `work`, in microseconds for one call."""
-    best = float("inf")
-    for _ in range(REPEAT):
-        began = time.perf_counter()
-        for _ in range(NUMBER):
-            work()
-        best = min(best, time.perf_counter() - began)
-    return best / NUMBER * 1e6
 
 
 def figures() -> Iterator[Figure]:
@@ -44,27 +32,22 @@ def figures() -> Iterator[Figure]:
     for name, method in SAMPLES.items():
         octets = method_frame(1, method).encode()
         parsed = theirs.unmarshal(octets)[2]
-        yield Figure(
-            f"decode {name}", microseconds(lambda o=octets: _decode(o)),  # type: ignore[misc]
-            "pamqp", microseconds(lambda o=octets: theirs.unmarshal(o)),  # type: ignore[misc]
-        )  # fmt: skip
-        yield Figure(
-            f"encode {name}", microseconds(lambda m=method: method_frame(1, m).encode()),  # type: ignore[misc]
-            "pamqp", microseconds(lambda p=parsed: theirs.marshal(p, 1)),  # type: ignore[misc]
-        )  # fmt: skip
+        encode, marshal = partial(_encode, method), partial(theirs.marshal, parsed, 1)
+        yield beside(f"decode {name}", partial(_decode, octets), PEER, partial(theirs.unmarshal, octets))
+        yield beside(f"encode {name}", encode, PEER, marshal)
     properties = Basic.Properties(content_type="text/plain", delivery_mode=2, message_id="4711")
     header = ContentHeader(60, 5, properties)
     octets = Frame(HEADER, 1, header.encode()).encode()
-    assert isinstance(theirs.unmarshal(octets)[2], their_header.ContentHeader)
     parsed = theirs.unmarshal(octets)[2]
-    yield Figure(
-        "decode content header", microseconds(lambda: _header(octets)),
-        "pamqp", microseconds(lambda: theirs.unmarshal(octets)),
-    )  # fmt: skip
-    yield Figure(
-        "encode content header", microseconds(lambda: Frame(HEADER, 1, header.encode()).encode()),
-        "pamqp", microseconds(lambda: theirs.marshal(parsed, 1)),
-    )  # fmt: skip
+    assert isinstance(parsed, their_header.ContentHeader)
+    encode, marshal = lambda: Frame(HEADER, 1, header.encode()).encode(), partial(theirs.marshal, parsed, 1)
+    unmarshal = partial(theirs.unmarshal, octets)
+    yield beside("decode content header", partial(_header, octets), PEER, unmarshal)
+    yield beside("encode content header", encode, PEER, marshal)
+
+
+def _encode(method: Method) -> bytes:
+    return method_frame(1, method).encode()
 
 
 READER = FrameReader()

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -52,7 +52,16 @@ from harness.amqp0_9_1.wire.frames import (
 from harness.amqp0_9_1.wire.vocabulary import CODEC, Basic, Channel, Connection, Queue
 from harness.peers.fakes import Recorder
 from harness.trials.fuzz import Draws, Target, main
-from harness.trials.fuzz_stream import SECRET, WORD, cut_alike, damaged_around, only_blanks, passed_on
+from harness.trials.fuzz_stream import (
+    SECRET,
+    WORD,
+    carried,
+    cut_alike,
+    damaged_around,
+    explained,
+    only_blanks,
+    passed_on,
+)
 from harness.wire.units import ANY_SIZE, DecodeError, Garbage
 
 # -- decoders ------------------------------------------------------------------------------------------
@@ -101,16 +110,8 @@ def table(data: bytes) -> None:
 
 
 def spans(data: bytes) -> None:
-    """Anything can be told in one short line and explained octet by octet, none left out."""
-    assert says(data).isprintable()
-    assert len(says(data)) < 2000
-    behind = 0
-    last = (0, 0)
-    for span in annotate(data):
-        if (span.offset, span.length) != last:
-            assert span.offset == behind
-        last, behind = (span.offset, span.length), span.offset + span.length
-    assert behind == len(data)
+    """Anything can be told in one short line and explained octet by octet; only bits share one."""
+    explained(data, says, annotate, shared=True)
 
 
 def credentials(data: bytes) -> None:
@@ -273,21 +274,13 @@ def interposed(data: bytes) -> None:
     plain = choice < 128
     inner = Recorder()
     interposer = Interposer() if plain else INTERPOSERS[choice % len(INTERPOSERS)]
-    between = Interposed(interposer, inner)
-    sent = said = heard = b""
-    while draws:
-        octets = b"".join(odd.unit(draws) for _ in range(draws.number() % 4))
-        for piece in draws.cut(octets):
-            if choice & 1:
-                between.receive(piece)
-                sent += piece
-            else:
-                inner.said += piece
-                said += piece
-                heard += between.take()
-    heard += between.take()
-    between.hang_up()
-    heard += between.take()
+
+    def pieces() -> Iterator[tuple[bool, bytes]]:
+        while draws:
+            octets = b"".join(odd.unit(draws) for _ in range(draws.number() % 4))
+            yield from ((bool(choice & 1), piece) for piece in draws.cut(octets))
+
+    sent, said, heard = carried(Interposed(interposer, inner), inner, pieces())
     assert len(inner.got) <= 4 * len(sent) + 64
     if plain:
         for given, passed in ((sent, inner.got), (said, heard)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import get_args
 
 from harness.amqp0_9_1.client.broker import Broker
@@ -18,19 +17,15 @@ from harness.amqp0_9_1.client.outcomes import (
 from harness.amqp0_9_1.trials import odd
 from harness.amqp0_9_1.trials.hostile import HostileTransport
 from harness.amqp0_9_1.wire.vocabulary import Basic, Queue
-from harness.play.context import Context
-from harness.play.expect import Stop
 from harness.trials.fuzz import Draws
-from harness.trials.fuzz_client import PATIENCE, Kept, adds_up, is_bounded, play
+from harness.trials.fuzz_client import PATIENCE, heard, play
 
 
 def link(data: bytes) -> None:
     """What any octets in any pieces come to is one of the observations, and at most one for each frame."""
     draws = Draws(data)
     transport = HostileTransport(draws)
-    kept = Kept()
-    seen = Link(transport, Context(kept, "fuzz", patience=PATIENCE), "c", "0-9-1")
-    with suppress(Stop):
+    with heard(transport, lambda context: Link(transport, context, "c", "0-9-1"), data) as seen:
         while draws:
             seen.send_octets(odd.unit(draws))
             for number in (odd.channel(draws), 1):
@@ -39,9 +34,6 @@ def link(data: bytes) -> None:
                 assert signature(came).isprintable()
                 seen.acknowledge_close(came)
             seen.coming(odd.channel(draws), PATIENCE.answer)
-    seen.finish()
-    is_bounded(transport, data)
-    adds_up(seen, kept, transport)
 
 
 def client(data: bytes) -> None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from importlib import import_module
 from typing import Any
 
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.frames import Frame, FrameReader, amqp_frame
 from harness.amqp1_0.wire.performatives import Attach, Begin, Open, Role, Source, Target, Transfer
-from harness.trials.benchmark import Figure
+from harness.trials.benchmark import Figure, beside
 
-REPEAT = 5
-NUMBER = 2000
 PEER = "qpid-proton"
 
 PROPERTIES = {"product": "a broker", "version": "1.0", "platform": "Linux", "pid": 4711}
@@ -23,17 +21,6 @@ SAMPLES: dict[str, Composite] = {
     "attach": Attach("a-link", 0, Role.SENDER, source=Source("a-queue"), target=Target("a-queue")),
     "transfer": Transfer(0, 4711, b"\0\0\x12\x67", 0, settled=False, more=False),
 }
-
-
-def microseconds(work: Callable[[], object]) -> float:
-    """The shortest of several timings of `work`, in microseconds for one call."""
-    best = float("inf")
-    for _ in range(REPEAT):
-        began = time.perf_counter()
-        for _ in range(NUMBER):
-            work()
-        best = min(best, time.perf_counter() - began)
-    return best / NUMBER * 1e6
 
 
 def figures() -> Iterator[Figure]:
@@ -47,14 +34,13 @@ def figures() -> Iterator[Figure]:
         frame = amqp_frame(0, performative)
         octets, body = frame.encode(), frame.body
         parsed = _theirs(data, body)
-        yield Figure(
-            f"decode {name}", microseconds(lambda o=octets: _decode(o)),  # type: ignore[misc]
-            PEER, microseconds(lambda o=body: _theirs(data, o)),  # type: ignore[misc]
-        )  # fmt: skip
-        yield Figure(
-            f"encode {name}", microseconds(lambda p=performative: amqp_frame(0, p).encode()),  # type: ignore[misc]
-            PEER, microseconds(lambda p=parsed: _written(data, p)),  # type: ignore[misc]
-        )  # fmt: skip
+        yield beside(f"decode {name}", partial(_decode, octets), PEER, partial(_theirs, data, body))
+        encode, written = partial(_encode, performative), partial(_written, data, parsed)
+        yield beside(f"encode {name}", encode, PEER, written)
+
+
+def _encode(performative: Composite) -> bytes:
+    return amqp_frame(0, performative).encode()
 
 
 READER = FrameReader()

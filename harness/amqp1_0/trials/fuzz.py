@@ -21,7 +21,7 @@ from harness.amqp1_0.wire.frames import Frame, FrameReader, RawFrame, Unit, sasl
 from harness.amqp1_0.wire.performatives import SaslInit, SaslResponse
 from harness.amqp1_0.wire.types import Symbol
 from harness.trials.fuzz import Draws, Target, main
-from harness.trials.fuzz_stream import SECRET, WORD, cut_alike, damaged_around, only_blanks
+from harness.trials.fuzz_stream import SECRET, WORD, cut_alike, damaged_around, explained, only_blanks
 from harness.wire.units import DecodeError, Garbage
 
 
@@ -91,16 +91,7 @@ def spans(data: bytes) -> None:
     draws = Draws(data)
     if draws.flag():
         data = odd.unit(draws)
-    line = says(data)
-    assert line.isprintable()
-    assert len(line) < 3000
-    behind = 0
-    for span in annotate(data):
-        assert span.offset == behind
-        assert str(span.value).isprintable()
-        assert len(str(span.value)) < 300
-        behind = span.offset + span.length
-    assert behind == len(data)
+    explained(data, says, annotate, shared=False)
 
 
 def credentials(data: bytes) -> None:

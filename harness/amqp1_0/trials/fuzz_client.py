@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
 from typing import get_args
 
 from harness.amqp1_0.broken.deviations import (
@@ -34,11 +34,9 @@ from harness.amqp1_0.trials.hostile import HostileTransport
 from harness.amqp1_0.wire.frames import FrameReader
 from harness.amqp1_0.wire.performatives import AmqpError, Begin, Close, Open
 from harness.peers.fakes import Recorder
-from harness.play.context import Context
-from harness.play.expect import Stop
 from harness.trials.fuzz import Draws
-from harness.trials.fuzz_client import PATIENCE, Kept, adds_up, is_bounded, play
-from harness.trials.fuzz_stream import passed_on
+from harness.trials.fuzz_client import PATIENCE, heard, play
+from harness.trials.fuzz_stream import carried, passed_on
 
 PLAYS = 20
 """Connections that a scenario of a dozen steps opens at most."""
@@ -48,20 +46,15 @@ def link(data: bytes) -> None:
     """What any octets in any pieces come to is one of the observations, and at most one for each frame."""
     draws = Draws(data)
     transport = HostileTransport(draws)
-    kept = Kept()
-    seen = Link(transport, Context(kept, "fuzz", patience=PATIENCE), "c", "1-0")
-    seen.hears_empty_frames = draws.flag()
-    seen.beat = draws.one_of((None, 0.5, 3.0))
-    with suppress(Stop):
+    with heard(transport, lambda context: Link(transport, context, "c", "1-0"), data) as seen:
+        seen.hears_empty_frames = draws.flag()
+        seen.beat = draws.one_of((None, 0.5, 3.0))
         while draws:
             seen.send(odd.unit(draws), by=draws.number() % 3)
             for place in (CONNECTION, odd.channel(draws)):
                 came = seen.next(place, PATIENCE.answer)
                 assert isinstance(came, get_args(Observation))
                 assert signature(came).isprintable()
-    seen.finish()
-    is_bounded(transport, data)
-    adds_up(seen, kept, transport)
 
 
 def client(data: bytes) -> None:
@@ -121,21 +114,13 @@ def interposed(data: bytes) -> None:
     """Nothing is lost, added or held back that no rule asks for, in pieces of any size."""
     draws = Draws(data)
     interposer, inner = draws.one_of(CHANGING), Recorder()
-    between = interposer.connected(inner)
-    sent = said = heard = b""
-    while draws:
-        choice = draws.number()
-        piece = odd.unit(draws) if choice & 2 else draws.piece()
-        if choice & 1:
-            between.receive(piece)
-            sent += piece
-        else:
-            inner.said += piece
-            said += piece
-            heard += between.take()
-    heard += between.take()
-    between.hang_up()
-    heard += between.take()
+
+    def pieces() -> Iterator[tuple[bool, bytes]]:
+        while draws:
+            choice = draws.number()
+            yield bool(choice & 1), odd.unit(draws) if choice & 2 else draws.piece()
+
+    sent, said, heard = carried(interposer.connected(inner), inner, pieces())
     if interposer is PLAIN:
         for given, passed in ((sent, inner.got), (said, heard)):
             passed_on(FrameReader(16 << 20), given, passed)

@@ -1,4 +1,4 @@
-"""Every fuzz target of AMQP 1.0 on the same examples in every run, and what fuzzing has found."""
+"""Fuzz targets of AMQP 1.0 can fail, and what fuzzing has found."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from random import Random
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from harness.amqp1_0.trials import fuzz as targets
 from harness.amqp1_0.trials import odd
@@ -15,24 +13,6 @@ from harness.amqp1_0.trials.fuzz import TARGETS
 from harness.amqp1_0.wire import annotate
 from harness.amqp1_0.wire.frames import PROTOCOL_HEADER, FrameReader
 from harness.trials import fuzz
-
-EXAMPLES = settings(derandomize=True, deadline=None, max_examples=150, database=None)
-INPUTS = st.binary(max_size=200) | st.lists(st.binary(min_size=8, max_size=64), max_size=12).map(b"".join)
-
-
-@pytest.mark.parametrize("name", sorted(TARGETS))
-@EXAMPLES
-@given(data=INPUTS)
-def test_nothing_but_typed_refusals_comes(name: str, data: bytes) -> None:
-    TARGETS[name](data)
-
-
-@pytest.mark.parametrize("name", sorted(TARGETS))
-@pytest.mark.parametrize("octet", [0, 1, 127, 200, 255])
-def test_long_inputs_come_to_an_end(name: str, octet: int) -> None:
-    TARGETS[name](bytes([octet]) * fuzz.LONGEST)
-    TARGETS[name](bytes((octet + 7 * place) % 256 for place in range(fuzz.LONGEST)))
-
 
 # -- the targets can fail ------------------------------------------------------------------------------
 
