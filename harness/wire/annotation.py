@@ -28,8 +28,13 @@ class Span(NamedTuple):
 class AnyFrame(Protocol):
     """A frame of any protocol."""
 
-    type: int
-    channel: int
+    @property
+    def type(self) -> int:
+        """What kind of frame it is."""
+
+    @property
+    def channel(self) -> int:
+        """The channel it is on."""
 
 
 Frame = TypeVar("Frame", bound=AnyFrame)

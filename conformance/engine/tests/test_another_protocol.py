@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from conformance.engine.judge import Judge
+from conformance.evidence.keeping import Memory
 from conformance.evidence.verdicts import Verdict
-from conformance.proof.detection import Memory
 from harness.dialect import HOMES, dialect, documents
 from harness.play.context import Context
 from harness.targets.embedded import EmbeddedTarget

@@ -40,14 +40,17 @@ def figures() -> Iterator[Figure]:
     octets = Frame(HEADER, 1, header.encode()).encode()
     parsed = theirs.unmarshal(octets)[2]
     assert isinstance(parsed, their_header.ContentHeader)
-    encode, marshal = lambda: Frame(HEADER, 1, header.encode()).encode(), partial(theirs.marshal, parsed, 1)
-    unmarshal = partial(theirs.unmarshal, octets)
+    unmarshal, marshal = partial(theirs.unmarshal, octets), partial(theirs.marshal, parsed, 1)
     yield beside("decode content header", partial(_header, octets), PEER, unmarshal)
-    yield beside("encode content header", encode, PEER, marshal)
+    yield beside("encode content header", partial(_encode_header, header), PEER, marshal)
 
 
 def _encode(method: Method) -> bytes:
     return method_frame(1, method).encode()
+
+
+def _encode_header(header: ContentHeader) -> bytes:
+    return Frame(HEADER, 1, header.encode()).encode()
 
 
 READER = FrameReader()

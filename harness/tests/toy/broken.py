@@ -11,12 +11,13 @@ from harness.peers.fakes import Answering, replacements
 from harness.peers.interposer import Rule, Way, octets_of
 from harness.peers.peer import PeerConnection
 from harness.peers.rows import Tables
-from harness.tests.toy.peer import Strategies, Turn
-from harness.tests.toy.wire import HEADER, Frame, FrameReader, Header, Unit
+from harness.tests.toy.peer import Strategies
+from harness.tests.toy.wire import HEADER, Frame, FrameReader, Unit
 from harness.wire.journal import Direction, Octets
+from harness.wire.units import Header
 
 
-class Fault(faults.Fault[Tables[Turn, bytes, Strategies]]):
+class Fault(faults.Fault[Tables[Strategies]]):
     """A change of its state tables."""
 
 

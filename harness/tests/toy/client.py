@@ -12,10 +12,11 @@ from harness.play.leniency import Step, Steps
 from harness.play.link import EVERYWHERE, Closed, Silence, Unreadable
 from harness.play.speaker import Opening
 from harness.targets.target import Target
-from harness.tests.toy.wire import ANNOTATOR, HEADER, Frame, FrameReader, Garbage, Header, Unit
+from harness.tests.toy.wire import ANNOTATOR, HEADER, Frame, FrameReader, Unit
 from harness.wire.journal import Direction
 from harness.wire.transcript import Sort, sort
 from harness.wire.transcript import Transcript as AnyTranscript
+from harness.wire.units import Garbage, Header
 
 Seen = Unit | Closed | Silence | Unreadable
 

@@ -9,7 +9,7 @@ from harness.play.speaker import Speaker
 from harness.targets.target import Target
 from harness.tests.toy.broken import FAKES, Fault, Interposer, units
 from harness.tests.toy.client import OPENING, Toy, words
-from harness.tests.toy.peer import POLICIES, TABLES, Peer, Policy
+from harness.tests.toy.peer import DEFAULT, TABLES, VARIANTS, Peer
 from harness.tests.toy.wire import ANNOTATOR, Frame
 
 
@@ -28,8 +28,8 @@ DIALECT = Dialect(
     Proof(
         make=Peer,
         tables=TABLES,
-        default=Policy(),
-        policies=POLICIES,
+        default=DEFAULT,
+        policies=VARIANTS,
         fault=Fault,
         interposer=Interposer,
         wrong_answer=("nonsense", lambda _: Frame(b"nonsense").encode()),

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from harness.peers.fakes import Answering
+from harness.peers import turn
+from harness.peers.connection import Connection
+from harness.peers.events import Event
 from harness.peers.policy import variants
-from harness.peers.rows import Row, State, Tables, meet
-from harness.tests.toy.wire import HEADER, Frame, FrameReader, Header, Unit
+from harness.peers.reference import Facility, ReferencePeer
+from harness.peers.rows import Row, State, Tables
+from harness.tests.toy.wire import HEADER, Frame, FrameReader
+from harness.wire.units import Header
 
 
 class Being(State):
     """What a connection may be in."""
 
-    GREETED = "greeted"
     EXPECTED = "expected"
+    GREETED = "greeted"
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,8 @@ class Policy:
     loud: bool = False
 
 
-POLICIES: Mapping[str, Policy] = variants(Policy(), {"loud": [True]}, str)
+DEFAULT = Policy()
+VARIANTS = variants(DEFAULT, {"loud": [True]}, str)
 
 
 @dataclass(frozen=True)
@@ -34,69 +38,81 @@ class Strategies:
     """There is one way to do each thing."""
 
 
-@dataclass
-class Turn:
+class Turn(turn.Turn[object]):
     """A unit being answered."""
 
-    event: Unit
-    connection: Session
-    row: Any = None
+    def __init__(self, event: object, session: Session) -> None:
+        self.event, self.session, self.row = event, session, ""
+
+    def say(self, reply: bytes) -> None:
+        """Say what a row answers."""
+        self.session.put(reply)
+
+
+def is_ping(turn: Turn) -> bool:
+    """The client says ping."""
+    return turn.event == Frame(b"ping")
 
 
 def pong(turn: Turn) -> bytes:
     """Answer in the voice of the policy."""
-    return Frame(b"PONG" if turn.connection.policy.loud else b"pong").encode()
+    return Frame(b"PONG" if turn.session.peer.policy.loud else b"pong").encode()
 
 
-TABLES: Tables[Turn, bytes, Strategies] = Tables(
+TABLES: Tables[Strategies] = Tables(
     (
         Row("header: is answered", Being.EXPECTED, Header, answer=lambda _: HEADER, next=Being.GREETED),
-        Row("ping: is answered", Being.GREETED, Frame, lambda turn: turn.event.words == b"ping", answer=pong),
+        Row("ping: is answered", Being.GREETED, Frame, is_ping, answer=pong),
     ),
     Strategies(),
 )
 
 
-class Session:
+class Session(Connection):
     """The peer's side of one connection."""
 
-    def __init__(self, peer: Peer) -> None:
-        self.policy, self._tables, self._taken = peer.policy, peer.tables, peer.taken
-        self._state: State = Being.EXPECTED
-        self._said = b""
+    def __init__(self, peer: Peer, now: float, number: int) -> None:
+        super().__init__(now, number)
+        self.peer = peer
+        self.state = Being.EXPECTED
+        self._reader = FrameReader()
 
-    def answer(self, turn: Turn, said: bytes) -> None:
-        """Say what a row answers."""
-        self._said += said
+    @property
+    def over(self) -> bool:
+        """Whether it is closed."""
+        return self.closed is not None
 
-    def said_to(self, unit: Unit) -> bytes:
-        """What it answers to a unit."""
-        row = meet(self._tables, self._state, Turn(unit, self), self._taken)
-        self._state = row.next if row and row.next else self._state
-        said, self._said = self._said, b""
-        return said
+    def receive(self, octets: bytes) -> None:
+        """Take what the client says."""
+        for _, unit in self._reader.feed(octets):
+            row = self.peer.meet(self.state, Turn(unit, self))
+            self.state = row.next if row and row.next else self.state
+
+    def happens(self, event: Event) -> None:
+        """Whatever happens beside the wire ends it."""
+        del event
+        self.closed = "fin"
+
+    def tick(self, now: float) -> None:
+        """Nothing is due."""
+
+    def _times(self) -> list[float]:
+        return []
 
 
-class Peer:
+class Peer(ReferencePeer[Policy, Strategies]):
     """A server of the toy protocol."""
 
-    def __init__(
-        self,
-        policy: Policy = Policy(),
-        tables: Tables[Turn, bytes, Strategies] = TABLES,
-        taken: set[str] | None = None,
-    ) -> None:
-        self.policy, self.tables, self.taken = policy, tables, taken
+    def __init__(self, policy: Policy, tables: Tables[Strategies], taken: set[str] | None) -> None:
+        super().__init__(policy, tables, None, taken, "")
 
-    def connect(self, now: float) -> Answering:
+    def facilities(self) -> Mapping[str, Facility]:
+        """It has none."""
+        return {}
+
+    def connect(self, now: float) -> Session:
         """Accept a connection."""
-        del now
-        session = Session(self)
-        return Answering(FrameReader(), session.said_to, lambda _: False)
+        return self.accept(lambda number: Session(self, now, number))
 
-    def use(self, facility: str) -> dict[str, str]:
-        """It has no facility."""
-        raise KeyError(facility)
-
-    def restart(self) -> None:
+    def lose(self) -> None:
         """Nothing is kept."""
