@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from harness.amqp0_9_1.wire.compiled import PYTHON, attribute, class_name
+from harness.wire.stubs import initialiser
 from spec.readers.amqp0_9_1 import Class, Field, Grammar, grammar
 
 STUB = Path(__file__).with_name("vocabulary.pyi")
-_WIDTH = 110
 
 _HEAD = """\
 # Written from the grammar by `python -m harness.amqp0_9_1.wire.stub`; do not edit.
@@ -50,13 +50,7 @@ def _record(fields: Iterable[Field], absent: bool) -> Iterator[str]:
         yield f"        {attribute(field.name)}: {kind}{' | None' if absent else ''}"
     arguments = ["self", *(_argument(field, absent) for field in plain)]
     arguments += ["*", *(_argument(field, absent) for field in reserved)] if reserved else []
-    line = f"        def __init__({', '.join(arguments)}) -> None: ..."
-    if len(line) <= _WIDTH:
-        yield line
-    else:
-        yield "        def __init__("
-        yield from (f"            {argument}," for argument in arguments)
-        yield "        ) -> None: ..."
+    yield from initialiser(arguments, " " * 8)
 
 
 def _kind(field: Field) -> str:

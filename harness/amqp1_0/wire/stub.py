@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Final
 
 from harness.amqp1_0.wire.generated import attribute, class_name, constant_name
+from harness.wire.stubs import initialiser
 from spec.readers.amqp1_0 import Composite, Field, Grammar, Restricted, grammar
 
 STUB = Path(__file__).with_name("performatives.pyi")
-_WIDTH = 110
 
 _HEAD = """\
 # Written from the grammar by `python -m harness.amqp1_0.wire.stub`; do not edit.
@@ -58,13 +58,7 @@ def _composite(words: Grammar, each: Composite) -> Iterator[str]:
         yield "    @property"
         yield f"    def {attribute(field.name)}(self) -> {_read(words, field)}: ..."
     arguments = ["self", *(f"{attribute(field.name)}: {_given(words, field)} = ..." for field in each.fields)]
-    line = f"    def __init__({', '.join(arguments)}) -> None: ..."
-    if len(line) <= _WIDTH:
-        yield line
-        return
-    yield "    def __init__("
-    yield from (f"        {argument}," for argument in arguments)
-    yield "    ) -> None: ..."
+    yield from initialiser(arguments, " " * 4)
 
 
 def _read(words: Grammar, field: Field) -> str:
