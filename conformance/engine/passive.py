@@ -91,16 +91,17 @@ def occasions(seen: Iterable[Sighted]) -> int:
     return sum(event.occasions for _, event in seen)
 
 
-def conclude_passive(rule: Rule, watch: Watch, seen: Sequence[Sighted]) -> Judged:
+def conclude_passive(rule: Rule, watch: Watch, seen: Sequence[Sighted], whole: bool = True) -> Judged:
     """The verdict of a passive rule from all that it saw: nothing seen is never a pass.
 
-    It is inconclusive, or inapplicable where it is the server that decides whether there is an occasion.
+    It is inconclusive, or inapplicable where it is the server that decides whether there is an occasion and
+    the `whole` was seen.
     """
     count = occasions(seen)
     broken = [(line, event) for line, event in seen if event.violations]
     verdict, signature, detail, connection = Verdict.PASS, "", "", None
     if not count:
-        verdict = Verdict.INAPPLICABLE if watch.never else Verdict.INCONCLUSIVE
+        verdict = Verdict.INAPPLICABLE if watch.never and whole else Verdict.INCONCLUSIVE
         signature = "no occasion"
         detail = watch.never or "no connection of this run gave an occasion to see it"
     elif broken:

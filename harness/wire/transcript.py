@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Generic, TypeVar
 
 from harness.wire.journal import Direction
 from harness.wire.reader import Reader
+from harness.wire.units import Garbage
 
 Unit_co = TypeVar("Unit_co", covariant=True)
 
@@ -32,9 +33,13 @@ class Passage(Generic[Unit_co]):
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A unit in the place of what one side sent and nobody captured: so many octets, 0 if nobody knows."""
+    """A unit in the place of what one side sent and nobody captured: so many octets, 0 if nobody knows.
+
+    It `hides` what was said, unless only a part of what one message carries is missing.
+    """
 
     octets: int = 0
+    hides: bool = True
 
 
 class Sort:
@@ -65,23 +70,28 @@ Piece = tuple[float, Direction, bytes | Gap]
 """Octets that went one way at once, or what is missing there; the time is in seconds."""
 
 
+Carries = Callable[[bytes, int], bool]
+"""Whether what begins so is, with so many octets more, one unit of which only what it carries is missing."""
+
+
 class _Lane(Generic[Unit_co]):
     """One direction of a stream: what follows a gap or what is no unit is read from where units begin."""
 
-    def __init__(self, reader: Callable[[], Reader[Unit_co]]) -> None:
-        self._make = reader
+    def __init__(self, reader: Callable[[], Reader[Unit_co]], carries: Carries) -> None:
+        self._make, self._carries = reader, carries
         self._reader = reader()
         self._lost = False
 
     def cut(self, octets: bytes | Gap) -> Iterator[Unit_co | Gap]:
         if isinstance(octets, Gap):
-            missing = len(self._reader.pending) + octets.octets
-            self._reader, self._lost = self._make(), True
-            yield Gap(missing if octets.octets else 0)
+            begun = self._reader.rest()
+            hides = self._lost or not self._carries(begun, octets.octets)
+            self._reader, self._lost = self._make(), hides
+            yield Gap(len(begun) + octets.octets if octets.octets else 0, hides)
             return
         units = [unit for _, unit in self._reader.feed(octets)]
-        if self._lost and (self._reader.broken or not units):
-            # It may begin within a unit: nothing is concluded from what cannot be read.
+        if self._lost and not self._begins_well(units):
+            # It may begin within a unit: nothing is concluded from what can hardly be read.
             self._reader = self._make()
             yield Gap(len(octets))
             return
@@ -90,17 +100,24 @@ class _Lane(Generic[Unit_co]):
         if self._reader.broken:
             self._reader, self._lost = self._make(), True
 
+    def _begins_well(self, units: Sequence[object]) -> bool:
+        """Whether what was read behind a gap seems to have begun where a unit does."""
+        whole = len(units) > 1 or not self._reader.pending
+        return bool(units) and whole and not any(isinstance(each, Garbage) for each in units)
+
     def rest(self) -> bytes:
         return self._reader.rest()
 
 
-def cut(pieces: Iterable[Piece], reader: Callable[[], Reader[Any]]) -> tuple[list[Passage[Any]], bytes]:
+def cut(
+    pieces: Iterable[Piece], reader: Callable[[], Reader[Any]], carries: Carries
+) -> tuple[list[Passage[Any]], bytes]:
     """The passages of a connection, cut out of what went either way, and what the server left unfinished.
 
-    Behind a gap, and behind what cannot be read, reading goes on with the first piece that begins with a
-    whole unit.
+    Behind a gap, and behind what cannot be read, reading goes on with the first piece that consists of whole
+    units.
     """
-    lanes = {way: _Lane(reader) for way in Direction}
+    lanes = {way: _Lane(reader, carries) for way in Direction}
     passages = [
         Passage(at, way, unit, number)
         for number, (at, way, octets) in enumerate(pieces, 1)

@@ -22,7 +22,7 @@ from harness.amqp0_9_1.client.outcomes import (
     signature,
 )
 from harness.amqp0_9_1.client.places import Places
-from harness.amqp0_9_1.client.transcript import Transcript, cut_short
+from harness.amqp0_9_1.client.transcript import LIMIT, Transcript, cut_short
 from harness.amqp0_9_1.wire.annotate import blank_credentials, says
 from harness.amqp0_9_1.wire.compiled import Method, Properties
 from harness.amqp0_9_1.wire.frames import (
@@ -72,7 +72,7 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
     """
 
     def __init__(self, transport: Transport, context: Context, name: str, protocol: str) -> None:
-        reader = FrameReader(limit=16 << 20, strange=leniency.STRANGE)
+        reader = FrameReader(limit=LIMIT, strange=leniency.STRANGE)
         super().__init__(transport, context, name, protocol, reader)
         self.frame_max = 0
         self.door = leniency.Door()

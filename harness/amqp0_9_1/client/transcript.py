@@ -8,17 +8,29 @@ from typing import Any, TypeAlias
 
 from harness.amqp0_9_1.client import leniency
 from harness.amqp0_9_1.wire.compiled import Method
-from harness.amqp0_9_1.wire.frames import BODY, HEARTBEAT, METHOD, Frame, FrameReader, Unit, begins_a_unit
+from harness.amqp0_9_1.wire.frames import (
+    BODY,
+    HEADER,
+    HEARTBEAT,
+    METHOD,
+    OVERHEAD,
+    Frame,
+    FrameReader,
+    Unit,
+    begins_a_unit,
+)
 from harness.wire import transcript
 from harness.wire.journal import Direction
 from harness.wire.transcript import Gap, Piece, Sort, sort
-from harness.wire.units import ANY_SIZE, DecodeError, Garbage
+from harness.wire.units import DecodeError, Garbage
 
 Passage: TypeAlias = transcript.Passage[Unit]
 """One unit on the wire."""
 Framed: TypeAlias = transcript.Passage[Frame]
 """One that is known to be a frame."""
 
+LIMIT = 16 << 20
+"""Octets that a unit may announce: more is no size, but something else."""
 ZERO, ABOVE = "channel 0", "a channel above 0"
 READ, UNREAD = "a method that can be read", "a method that cannot be read"
 FOREIGN = "octets that begin a connection and are no frame: they belong to another protocol (4.2.2)"
@@ -101,10 +113,18 @@ class Transcript(transcript.Transcript):
 
 def transcript_of(pieces: Iterable[Piece]) -> Transcript:
     """The transcript of what went over a connection, by whatever means it was recorded."""
-    passages, rest = transcript.cut(pieces, lambda: FrameReader(limit=ANY_SIZE, strange=leniency.STRANGE))
+    passages, rest = transcript.cut(
+        pieces, lambda: FrameReader(limit=LIMIT, strange=leniency.STRANGE), _is_content
+    )
     if rest and not begins_a_unit(rest):
         passages.append(cut_short(passages[-1].at, rest))
     return Transcript(passages)
+
+
+def _is_content(begun: bytes, missing: int) -> bool:
+    """Whether a content frame begins so, and ends behind so many octets more."""
+    whole = int.from_bytes(begun[3:7]) + OVERHEAD == len(begun) + missing
+    return whole and len(begun) >= OVERHEAD - 1 and begun[0] in (HEADER, BODY)
 
 
 def cut_short(at: float, rest: bytes, number: int = 0) -> Passage:

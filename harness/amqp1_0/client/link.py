@@ -21,7 +21,7 @@ from harness.amqp1_0.client.outcomes import (
     answered,
     signature,
 )
-from harness.amqp1_0.client.transcript import Transcript, performative_of
+from harness.amqp1_0.client.transcript import LIMIT, Transcript, performative_of
 from harness.amqp1_0.wire.annotate import blank_credentials, says
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.frames import (
@@ -51,7 +51,6 @@ CONNECTION = -1
 """The place that sees everything but what may come at any time: empty frames, and flows of sessions."""
 WHOLE = -2
 """The place that sees only what concerns the whole connection, nothing of sessions."""
-_LIMIT = 16 << 20
 
 
 class Link(link.Link[Unit, Sight]):
@@ -64,7 +63,7 @@ class Link(link.Link[Unit, Sight]):
     """
 
     def __init__(self, transport: Transport, context: Context, name: str, protocol: str) -> None:
-        super().__init__(transport, context, name, protocol, FrameReader(limit=_LIMIT))
+        super().__init__(transport, context, name, protocol, FrameReader(limit=LIMIT))
         self.partner: Open | None = None
         self.door = leniency.Door()
         self.said_open: Open | None = None

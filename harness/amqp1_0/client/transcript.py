@@ -10,13 +10,15 @@ from harness.amqp1_0.wire.frames import AMQP, Frame, FrameReader, Unit
 from harness.wire import transcript
 from harness.wire.journal import Direction
 from harness.wire.transcript import Piece, Sort, sort
-from harness.wire.units import ANY_SIZE, DecodeError
+from harness.wire.units import DecodeError
 
 Passage: TypeAlias = transcript.Passage[Unit]
 """One unit on the wire."""
 Framed: TypeAlias = transcript.Passage[Frame]
 """One that is known to be a frame."""
 
+LIMIT = 16 << 20
+"""Octets that a unit may announce: more is no size, but something else."""
 ZERO, ABOVE = "channel 0", "a channel above 0"
 EMPTY, UNREAD = "a frame without a body", "a body that is no performative"
 OF_AMQP = "an AMQP frame"
@@ -43,7 +45,7 @@ def sort_of(passage: Passage) -> Sort:
 
 def transcript_of(pieces: Iterable[Piece]) -> Transcript:
     """The transcript of what went over a connection, by whatever means it was recorded."""
-    passages, _ = transcript.cut(pieces, lambda: FrameReader(limit=ANY_SIZE))
+    passages, _ = transcript.cut(pieces, lambda: FrameReader(limit=LIMIT), lambda *_: False)
     return Transcript(passages)
 
 

@@ -1,0 +1,57 @@
+"""A capture judged: every connection in it looked at by the watches, as those of a run are."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from conformance.engine.passive import Sighted, conclude_passive
+from conformance.evidence.captured import Connection, read_capture
+from conformance.evidence.kinds import Judged, Line
+from harness.dialect import of
+from harness.wire.journal import Direction, Seen
+from harness.wire.transcript import Gap, Transcript
+from scenarios.registry import checks, watching
+from spec.catalogue import catalogue
+
+
+def judge_capture(path: Path) -> Sequence[Judged]:
+    """Judge each passive rule of the protocols that are spoken in a capture. Raises CaptureError.
+
+    Connections of no known protocol are left out. Where something was not captured, that a rule had no
+    occasion means nothing.
+    """
+    seen: dict[str, list[Sighted]] = defaultdict(list)
+    hidden: dict[str, set[Direction]] = {}
+    for number, connection in enumerate(read_capture(path), 1):
+        if not connection.protocol:
+            continue
+        transcript = transcript_of(connection)
+        hidden.setdefault(connection.protocol, set()).update(
+            each.direction for each in transcript if isinstance(each.unit, Gap) and each.unit.hides
+        )
+        for rule, sighted in _looked(connection, transcript, number).items():
+            seen[rule] += sighted
+    return [
+        conclude_passive(
+            catalogue()[rule], watch, seen.get(rule, ()), not any(map(watch.fold.cares, hidden[document]))
+        )
+        for document in sorted(hidden)
+        for rule in dict.fromkeys(watching(document).rules)
+        for watch in checks().watches[rule]
+    ]
+
+
+def transcript_of(connection: Connection) -> Transcript:
+    """The transcript of a connection that was captured, of a protocol that is known."""
+    return of(connection.protocol, "client.transcript").transcript_of(connection.pieces)  # type: ignore[no-any-return]
+
+
+def _looked(connection: Connection, transcript: Transcript, number: int) -> Mapping[str, list[Sighted]]:
+    at = connection.pieces[-1][0] if connection.pieces else 0.0
+    found: dict[str, list[Sighted]] = defaultdict(list)
+    for rule, tally in watching(connection.protocol).look(transcript):
+        event = Seen(at, connection.name, rule, tally.occasions, tuple(tally.broken))
+        found[rule].append((Line(at, "capture", number, connection.test, event), event))
+    return found

@@ -1,0 +1,121 @@
+"""Captures judged by the watches: the same verdicts as live, and no accusation for what was not captured."""
+
+from __future__ import annotations
+
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conformance.engine.captured import judge_capture, transcript_of
+from conformance.evidence.capture import write_capture
+from conformance.evidence.captured import Connection, read_capture
+from conformance.evidence.keeping import Memory
+from conformance.evidence.kinds import Judged
+from conformance.evidence.stream import read
+from conformance.evidence.verdicts import Verdict
+from conformance.proof.detection import judge_rule
+from conformance.tests.commands import command_line, environment
+from harness.targets.embedded import EmbeddedTarget
+from harness.wire.journal import Seen
+from harness.wire.transcript import Gap, Piece
+from scenarios.registry import checks, watching
+from spec.catalogue import catalogue
+
+WATCHED = sorted(checks().watches)
+START = b"\x00\x0a\x00\x0a\x00\x09"
+"""How Connection.Start of 0-9-1 begins."""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of all passive rules of both protocols, with what gives them an occasion."""
+    folder = tmp_path_factory.mktemp("captured") / "run"
+    line = command_line("run", *WATCHED, "--target", "embedded", "--output", folder)
+    subprocess.run(line, env=environment(), capture_output=True, check=True)
+    return folder
+
+
+def test_a_capture_of_a_run_gives_the_verdicts_of_the_run(run: Path) -> None:
+    live = {
+        line.event.test: (line.event.verdict, line.event.signature)
+        for line in read(run, "judged")
+        if isinstance(line.event, Judged) and line.event.rule in WATCHED
+    }
+    again = {each.test: (each.verdict, each.signature) for each in judge_capture(run / "capture.pcapng")}
+    assert again.items() <= live.items()
+    assert {each.rule for each in judge_capture(run / "capture.pcapng")} == set(WATCHED)
+    assert Counter(verdict for verdict, _ in again.values())[Verdict.PASS] > 50
+
+
+def test_who_breaks_a_rule_live_is_caught_by_the_capture(tmp_path: Path) -> None:
+    caught, missed = 0, []
+    for rule in WATCHED:
+        for deviation in checks().deviations[rule]:
+            evidence = Memory()
+            live = judge_rule(catalogue()[rule], EmbeddedTarget(deviation.change), evidence)
+            seen = [each for each in evidence.exchange if isinstance(each, Seen) and each.rule == rule]
+            if not any(each.violations for each in seen):
+                continue  # a scenario catches it, or the client that reads it all the same
+            write_capture(evidence.lines, tmp_path / "broken.pcapng")
+            again = [each for each in judge_capture(tmp_path / "broken.pcapng") if each.rule == rule]
+            caught += 1
+            if (live.verdict, "violated") not in [(each.verdict, each.signature) for each in again]:
+                missed.append((rule, deviation.says))
+    assert missed == []
+    assert caught > 150
+
+
+def broken(connection: Connection, pieces: list[Piece]) -> Counter[tuple[str, str]]:
+    """What the watches find wrong with a connection of which these pieces were captured."""
+    seen = transcript_of(Connection(connection.name, connection.protocol, None, pieces))
+    told = watching(connection.protocol).look(seen)
+    return Counter((rule, what) for rule, tally in told for what in tally.broken)
+
+
+def with_gaps(pieces: list[Piece]) -> Iterator[list[Piece]]:
+    """The pieces with a gap in the place of each one, or of its first or second half."""
+    for place, (at, way, octets) in enumerate(pieces):
+        if isinstance(octets, Gap):
+            continue
+        half = len(octets) // 2
+        for instead in (
+            (Gap(len(octets)),),
+            (Gap(),),
+            (octets[:half], Gap(len(octets) - half)),
+            (Gap(half), octets[half:]),
+        ):
+            kept: list[Piece] = [(at, way, each) for each in instead if each]
+            yield pieces[:place] + kept + pieces[place + 1 :]
+
+
+def test_no_watch_accuses_because_of_a_gap(run: Path) -> None:
+    tried = 0
+    for connection in read_capture(run / "capture.pcapng"):
+        before = broken(connection, connection.pieces)
+        for pieces in with_gaps(connection.pieces):
+            tried += 1
+            assert not broken(connection, pieces) - before, connection.test
+    assert tried > 1000
+
+
+def test_behind_a_gap_what_a_server_does_not_do_is_not_known(tmp_path: Path, run: Path) -> None:
+    (never,) = [each for each in WATCHED if each.endswith("constant.resource-error.level")]
+    told = {each.rule: each.verdict for each in judge_capture(run / "capture.pcapng")}
+    assert told[never] is Verdict.INAPPLICABLE
+    octets = (run / "capture.pcapng").read_bytes()
+    path = tmp_path / "torn.pcapng"
+    path.write_bytes(without_the_packet_at(octets, octets.index(START)))
+    told = {each.rule: each.verdict for each in judge_capture(path)}
+    assert told[never] is Verdict.INCONCLUSIVE
+    assert Verdict.FAIL not in told.values()
+
+
+def without_the_packet_at(octets: bytes, place: int) -> bytes:
+    """A capture without the packet that stands at a place."""
+    at = 0
+    while (behind := at + int.from_bytes(octets[at + 4 : at + 8], "little")) <= place:
+        at = behind
+    return octets[:at] + octets[behind:]
