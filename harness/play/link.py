@@ -10,13 +10,14 @@ import math
 from abc import ABC, abstractmethod
 from collections import defaultdict, deque
 from collections.abc import Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from harness.play.context import Context
 from harness.play.expect import Late, NotRun, Outcome, OverBudget, StillComing, Unmet
 from harness.play.sights import Closed as Closed
 from harness.play.sights import Silence as Silence
 from harness.play.sights import Unreadable as Unreadable
+from harness.wire.annotation import Annotator
 from harness.wire.journal import Direction, Ended, Expected, Grade, Octets, Opened
 from harness.wire.reader import Reader
 from harness.wire.transcript import Passage, Transcript
@@ -52,7 +53,10 @@ class Link(ABC, Generic[Unit, Sight]):
 
     `over` is true once the closing handshake has been done: nothing more can be asked on it. Of a peer that
     talks without end no more than `MOST_UNITS` and `MOST_OCTETS` are taken: who waits then gets OverBudget.
+    What passes is kept as the protocol's `annotator` blanks and explains it.
     """
+
+    annotator: ClassVar[Annotator[Any]]
 
     def __init__(
         self, transport: Transport, context: Context, name: str, protocol: str, reader: Reader[Unit]
@@ -82,14 +86,6 @@ class Link(ABC, Generic[Unit, Sight]):
         return self.transport.now()
 
     # -- what the protocol says ------------------------------------------------------------------------
-
-    @abstractmethod
-    def _blanked(self, octets: bytes) -> bytes:
-        """Octets as they may be kept: credentials blanked."""
-
-    @abstractmethod
-    def _described(self, octets: bytes, unit: Unit | None) -> str:
-        """One line about octets, which are the unit if one is given."""
 
     @abstractmethod
     def _dispatch(self, unit: Unit) -> None:
@@ -132,8 +128,8 @@ class Link(ABC, Generic[Unit, Sight]):
         """Keep octets, which are the unit if one is given."""
         self._kept += 1
         # Both ways: a peer that echoes must not bring the password into the evidence.
-        kept = self._blanked(octets)
-        says = self._described(kept, unit if kept == octets else None) if self.context.described else ""
+        kept = self.annotator.blanked(octets)
+        says = self.annotator.says(kept, unit if kept == octets else None) if self.context.described else ""
         self.context.write(Octets(self.now(), self.name, direction, kept, says))
 
     def _went(self, unit: Unit) -> None:

@@ -23,7 +23,7 @@ from harness.amqp0_9_1.client.outcomes import (
 )
 from harness.amqp0_9_1.client.places import Places
 from harness.amqp0_9_1.client.transcript import LIMIT, Transcript, cut_short
-from harness.amqp0_9_1.wire.annotate import blank_credentials, says
+from harness.amqp0_9_1.wire.annotate import ANNOTATOR
 from harness.amqp0_9_1.wire.compiled import Method, Properties
 from harness.amqp0_9_1.wire.frames import (
     BODY,
@@ -70,6 +70,8 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
 
     `frame_max` is what was agreed upon, in octets; 0 for no limit.
     """
+
+    annotator = ANNOTATOR
 
     def __init__(self, transport: Transport, context: Context, name: str, protocol: str) -> None:
         reader = FrameReader(limit=LIMIT, strange=leniency.STRANGE)
@@ -327,12 +329,6 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
         return ContentHeader.decode(payload)
 
     # -- what the observations are called --------------------------------------------------------------
-
-    def _blanked(self, octets: bytes) -> bytes:
-        return blank_credentials(octets)
-
-    def _described(self, octets: bytes, unit: Unit | None) -> str:
-        return says(octets, unit)
 
     def _answered(self, kind: type[Any]) -> Outcome:
         return answered(kind)

@@ -22,7 +22,7 @@ from harness.amqp1_0.client.outcomes import (
     signature,
 )
 from harness.amqp1_0.client.transcript import LIMIT, Transcript, performative_of
-from harness.amqp1_0.wire.annotate import blank_credentials, says
+from harness.amqp1_0.wire.annotate import ANNOTATOR
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.frames import (
     AMQP,
@@ -62,6 +62,8 @@ class Link(link.Link[Unit, Sight]):
     `beat`, in seconds, an empty frame is sent whenever nothing else was for so long, while somebody waits.
     """
 
+    annotator = ANNOTATOR
+
     def __init__(self, transport: Transport, context: Context, name: str, protocol: str) -> None:
         super().__init__(transport, context, name, protocol, FrameReader(limit=LIMIT))
         self.partner: Open | None = None
@@ -88,7 +90,7 @@ class Link(link.Link[Unit, Sight]):
         pieces = [self._encoded(each, channel) for each in what]
         octets = b"".join(pieces)
         # Blanked as a whole: a password may reach over what is malformed.
-        at, blanked = 0, blank_credentials(octets)
+        at, blanked = 0, self.annotator.blanked(octets)
         for piece in pieces:
             cut = list(self._spoken.feed(piece))
             unit = cut[0][1] if len(cut) == 1 and cut[0][0] == piece else None
@@ -247,12 +249,6 @@ class Link(link.Link[Unit, Sight]):
         return "a part of a frame" if self.heard_close and self._reader.rest() else ""
 
     # -- what the observations are called --------------------------------------------------------------
-
-    def _blanked(self, octets: bytes) -> bytes:
-        return blank_credentials(octets)
-
-    def _described(self, octets: bytes, unit: Unit | None) -> str:
-        return says(octets, unit)
 
     def _answered(self, kind: type[Any]) -> Outcome:
         return answered(kind)

@@ -32,18 +32,14 @@ class Transcript(AnyTranscript):
 class Link(link.Link[Unit, Unit]):
     """One connection, seen unit by unit."""
 
+    annotator = ANNOTATOR
+
     def say(self, unit: Frame | Header) -> None:
         """Send a unit."""
         octets = unit.octets if isinstance(unit, Header) else unit.encode()
         self._keep(Direction.SENT, octets, unit)
         self._went(unit)
         self._push(octets)
-
-    def _blanked(self, octets: bytes) -> bytes:
-        return octets
-
-    def _described(self, octets: bytes, unit: Unit | None) -> str:
-        return ANNOTATOR.says(octets, unit)
 
     def _dispatch(self, unit: Unit) -> None:
         self._inboxes[EVERYWHERE].append(Unreadable(unit.why) if isinstance(unit, Garbage) else unit)
