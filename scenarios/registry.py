@@ -14,6 +14,7 @@ import scenarios
 from harness.dialect import protocol
 from harness.peers.deviation import Deviation
 from harness.play.watching import Fold, Gaps, Pattern, Watching
+from spec.rules import Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class Scenario:
 
     `needs` are facilities of the target; `slow` ones start first because their outcome takes seconds by
     nature; `disruptive` ones may harm others on a shared broker; `alone` ones run while no other does. A
-    generator function yields where it wants the target restarted.
+    generator function yields where it wants the target restarted. `role` is that of the targets it judges.
     """
 
     rule: str
@@ -32,6 +33,7 @@ class Scenario:
     slow: bool
     disruptive: bool
     alone: bool
+    role: Role = Role.SERVER
 
     @property
     def test(self) -> str:
@@ -55,7 +57,7 @@ class Watch:
 
     `during` is a rule whose scenarios give an occasion; they are played when nothing else does. Where the
     server decides whether an occasion comes, `never` says what it means that none did: the rule is
-    inapplicable then. Else it is inconclusive.
+    inapplicable then. Else it is inconclusive. `role` is that of the targets it judges.
     """
 
     rule: str
@@ -63,6 +65,7 @@ class Watch:
     fold: Fold
     during: str
     never: str = ""
+    role: Role = Role.SERVER
 
     @property
     def test(self) -> str:
@@ -83,9 +86,10 @@ class Checks:
     watches: dict[str, list[Watch]]
     deviations: dict[str, list[Deviation]]
 
-    def of(self, rule: str) -> list[Scenario | Watch]:
-        """The checks of one rule."""
-        return [*self.scenarios.get(rule, ()), *self.watches.get(rule, ())]
+    def of(self, rule: str, role: Role | None = None) -> list[Scenario | Watch]:
+        """The checks of one rule, all or those for targets in a role."""
+        found: list[Scenario | Watch] = [*self.scenarios.get(rule, ()), *self.watches.get(rule, ())]
+        return [each for each in found if role in (None, each.role)]
 
 
 _CHECKS = Checks({}, {}, {})
@@ -101,11 +105,12 @@ def scenario(
     slow: bool = False,
     disruptive: bool = False,
     alone: bool = False,
+    role: Role = Role.SERVER,
 ) -> Callable[[Play], Play]:
-    """Register a function as a scenario of `rule` (its full identity)."""
+    """Register a function as a scenario of `rule` (its full identity), for targets in a `role`."""
 
     def register(play: Play) -> Play:
-        entry = Scenario(rule, play.__name__, play, frozenset(needs), slow, disruptive, alone)
+        entry = Scenario(rule, play.__name__, play, frozenset(needs), slow, disruptive, alone, role)
         _CHECKS.scenarios.setdefault(rule, []).append(entry)
         _keep_deviations(rule, play)
         return play
@@ -114,19 +119,27 @@ def scenario(
 
 
 def watch(
-    rule: str, *, during: str, looks_at: Pattern, gap: Gaps = Gaps.BEARS, never: str = "", **how: Any
+    rule: str,
+    *,
+    during: str,
+    looks_at: Pattern,
+    gap: Gaps = Gaps.BEARS,
+    never: str = "",
+    role: Role = Role.SERVER,
+    **how: Any,
 ) -> Callable[[Play], Play]:
     """Register the step of a fold as the check of a passive rule.
 
-    It sees every connection of the run; the scenarios of the rule `during` give an occasion. `never` is as in
-    Watch, the rest as in Fold. Raises ValueError for a state that nobody tells what a gap means to it.
+    It sees every connection of the run; the scenarios of the rule `during` give an occasion. `never` and
+    `role` are as in Watch, the rest as in Fold. Raises ValueError for a state that nobody tells what a gap
+    means to it.
     """
     if "start" in how and gap is Gaps.BEARS:
         raise ValueError(f"the watch of {rule} remembers something: a gap means something to it")
 
     def register(step: Play) -> Play:
         fold = Fold(step, looks_at, gap, **how)
-        _CHECKS.watches.setdefault(rule, []).append(Watch(rule, step.__name__, fold, during, never))
+        _CHECKS.watches.setdefault(rule, []).append(Watch(rule, step.__name__, fold, during, never, role))
         _keep_deviations(rule, step)
         return step
 
@@ -200,13 +213,13 @@ def checks() -> Checks:
 
 
 @cache
-def watching(document: str, only: str = "") -> Watching:
-    """The passive rules of a protocol, by its prefix, or of them `only` the rule with this identity."""
+def watching(document: str, only: str = "", role: Role = Role.SERVER) -> Watching:
+    """The passive rules of a protocol, by its prefix, for targets in a `role`; or of them `only` one rule."""
     return Watching(
         (rule, each.fold)
         for rule, watches in checks().watches.items()
         for each in watches
-        if protocol(rule) == document and only in ("", rule)
+        if protocol(rule) == document and each.role is role and only in ("", rule)
     )
 
 

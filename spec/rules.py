@@ -32,6 +32,13 @@ class Party(StrEnum):
     APPLICATION = "application"
 
 
+class Role(StrEnum):
+    """What is judged: something that is connected to, or something that connects."""
+
+    SERVER = "server"
+    CLIENT = "client"
+
+
 class Testability(StrEnum):
     """How a rule can be judged from outside."""
 
@@ -134,6 +141,23 @@ class Rule:
             f"{', '.join(each for each in fault.rules if each != self.id)}: one fault, not several."
             for fault in self.faults
         )
+
+    def concerns(self, role: Role) -> bool:
+        """Whether it asks something of those in a role that could be seen on them.
+
+        Of a server that is what is judged on servers, also where clients are bound and its answer shows it;
+        of a client what binds clients.
+        """
+        if role is Role.SERVER:
+            return self.judged in (Party.SERVER, Party.PEER) and self.testability is not Testability.CLIENT
+        return self.binds in (Party.CLIENT, Party.PEER)
+
+    def beyond(self, role: Role) -> str:
+        """Why no run can judge it on a target in a role; empty when one can."""
+        concerns = self.concerns(role)
+        if self.testability is Testability.UNTESTABLE or (role is Role.SERVER and not concerns):
+            return self.reason or str(self.testability)
+        return "" if concerns else f"it binds the {self.binds}, and a client is judged"
 
     def named(self, kind: str) -> str | None:
         """The name of the element of this `kind` ("class", "method", …) around the rule, if any."""

@@ -116,7 +116,8 @@ def list_suite(options: Options, console: Console) -> int:
     """The command: print the listing. Raises SelectorError or TargetError."""
     goal = target(options.target, options.security)
     rules = select(catalogue().rules, options.selectors, catalogue().aliases)
-    entries = listing(cases(rules, checks(), options.shuffle, apart_of(goal)), goal, options.disruptive)
+    found = cases(rules, checks(), goal.role, options.shuffle, apart_of(goal))
+    entries = listing(found, goal, options.disruptive)
     for entry in entries:
         _show(entry, console)
     played = [each for each in entries if each.runs]

@@ -113,7 +113,9 @@ def _is_known(rule: str, runs: Sequence[Closed], flaky: Sequence[Flaky]) -> bool
         results: Mapping[str, RuleResult] = {each.rule: each for each in run.results}
         banner = run.plan.scope.banner
         covered = banner is not None and any(
-            each.concerns(banner.product, banner.version) and rule in results and each.covers(results[rule])
+            each.concerns(banner.product, banner.version, run.plan.role)
+            and rule in results
+            and each.covers(results[rule])
             for each in flaky
         )
         if not covered:

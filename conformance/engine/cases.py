@@ -9,18 +9,20 @@ from dataclasses import dataclass
 from conformance.evidence.kinds import Judged
 from conformance.evidence.verdicts import Verdict
 from scenarios.registry import Checks, Scenario, Watch
-from spec.rules import Rule, Testability
-
-OUT_OF_REACH = (Testability.UNTESTABLE, Testability.CLIENT)
+from spec.rules import Role, Rule
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A rule with one of its checks, or with none; `apart` where the target may not survive it."""
+    """A rule with one of its checks for targets in a `role`, or with none.
+
+    `apart` says that the target may not survive it.
+    """
 
     rule: Rule
     check: Scenario | Watch | None
     apart: bool = False
+    role: Role = Role.SERVER
 
     @property
     def id(self) -> str:
@@ -49,12 +51,10 @@ class Case:
 
     def unchecked(self) -> Judged:
         """The verdict on a rule that has no check: never a pass."""
-        rule = self.rule
-        if rule.testability in OUT_OF_REACH:
-            verdict, why = Verdict.UNTESTABLE, rule.reason
-        else:
-            verdict, why = Verdict.NOT_RUN, "no scenario yet"
-        return Judged(test=self.id, rule=rule.id, verdict=verdict, detail=why, level=rule.level)
+        rule, beyond = self.rule, self.rule.beyond(self.role)
+        verdict = Verdict.UNTESTABLE if beyond else Verdict.NOT_RUN
+        detail = beyond or "no scenario yet"
+        return Judged(test=self.id, rule=rule.id, verdict=verdict, detail=detail, level=rule.level)
 
     def not_run(self, why: str, signature: str = "") -> Judged:
         """The verdict when the run did not come to this case; with a `signature` where that recurs."""
@@ -69,14 +69,23 @@ class Case:
 
 
 def cases(
-    rules: Iterable[Rule], checks: Checks, shuffle: int | None = None, apart: Set[str] = frozenset()
+    rules: Iterable[Rule],
+    checks: Checks,
+    role: Role,
+    shuffle: int | None = None,
+    apart: Set[str] = frozenset(),
 ) -> list[Case]:
-    """The cases of these rules in the order they run; `shuffle` seeds another order within each phase.
+    """The cases of these rules on a target in a `role`, in the order they run.
 
-    `apart` are the identities of rules that the target may not survive.
+    `shuffle` seeds another order within each phase; `apart` are the identities of rules that the target may
+    not survive.
     """
     nothing: list[Scenario | Watch | None] = [None]
-    found = [Case(rule, check, rule.id in apart) for rule in rules for check in checks.of(rule.id) or nothing]
+    found = [
+        Case(rule, check, rule.id in apart, role)
+        for rule in rules
+        for check in checks.of(rule.id, role) or nothing
+    ]
     if shuffle is not None:
         random.Random(shuffle).shuffle(found)
     return sorted(found, key=lambda case: case.order)

@@ -62,7 +62,9 @@ def close(main: Worker) -> Closed:
     decided = _gate(plan, ending, results)
     for told in filter(None, (spared(results), *decided.notes)):
         writer.write(Noted(datetime.now(UTC).timestamp() - plan.started, "", told))
-    reached = scores(results, plan.rules, {rule.id for rule in plan.selected}, ending.lost, ending.cut)
+    reached = scores(
+        results, plan.rules, plan.role, {rule.id for rule in plan.selected}, ending.lost, ending.cut
+    )
     writer.write(ended_event(results, decided, reached))
     writer.close()
     merge(plan.folder, partial=not ending.complete)
@@ -105,6 +107,7 @@ def _gate(plan: Plan, ending: Ending, results: Sequence[RuleResult]) -> Gate:
         load_all(map(Path, options.baseline)) if plan.scope.banner else (),
         banner.product,
         banner.version,
+        plan.role,
         datetime.now(UTC).date(),
         [rule.id for rule in plan.rules],
     )
@@ -112,6 +115,7 @@ def _gate(plan: Plan, ending: Ending, results: Sequence[RuleResult]) -> Gate:
         results,
         plan.rules,
         Level(options.level),
+        plan.role,
         selected={rule.id for rule in plan.selected},
         baseline=held.report,
         lost=ending.lost,

@@ -63,7 +63,7 @@ class Controller(Worker):
         if folder.exists() and any(folder.iterdir()):
             raise TargetError(f"{folder} is not empty; a run needs a folder of its own")
         folder.mkdir(parents=True, exist_ok=True)
-        plan = Plan(options, folder, run, now.timestamp())
+        plan = Plan(options, folder, run, now.timestamp(), goal.role)
         writer = plan.writer(MAIN)
         plan, ending = _started(goal, plan)
         controller = cls(plan, goal, writer, ending=ending)
@@ -77,6 +77,7 @@ class Controller(Worker):
             "run": plan.run,
             "suite": version("amqp-conformance"),
             "target": goal.name,
+            "role": plan.role,
             "product": banner.product,
             "version": banner.version,
             "banner": plain(banner.properties),

@@ -288,7 +288,7 @@ class Judge:
             label=f"{self.worker}.{self._count}",
             patience=self.patience,
             profile=self.profile,
-            watching=watching(protocol(rule.document), self.only),
+            watching=watching(protocol(rule.document), self.only, self.target.role),
             described=not self.only,
             tidy=not self.target.ephemeral,
             facilities=self.target.facilities,

@@ -26,7 +26,7 @@ def give_occasion(watch: Watch, judge: Judge) -> Judged | None:
     """
     met = None
     for scenario in checks().scenarios.get(watch.during, ()):
-        if not scenario.exclusive:
+        if scenario.role is watch.role and not scenario.exclusive:
             judged = judge.judge(catalogue()[watch.during], scenario)
             met = judged if judged.signature.startswith(BLOCKED) else met
     return met

@@ -17,7 +17,7 @@ from harness.play.context import Deadline
 from harness.targets.target import Target
 from scenarios.registry import checks
 from spec.catalogue import catalogue
-from spec.rules import Rule
+from spec.rules import Role, Rule
 from spec.selection import select
 
 
@@ -25,14 +25,15 @@ from spec.selection import select
 class Plan:
     """What a run is about, the same for all who judge in it.
 
-    `run` is its identity, `started` when it began (seconds since the epoch), `scope` what was found out about
-    the protocols of its target.
+    `run` is its identity, `started` when it began (seconds since the epoch), `role` that of its target,
+    `scope` what was found out about the target's protocols.
     """
 
     options: Options
     folder: Path
     run: str
     started: float
+    role: Role
     scope: Scope = field(default_factory=Scope)
 
     @cached_property
@@ -58,7 +59,7 @@ class Plan:
 
     def cases(self, target: Target) -> list[Case]:
         """The cases of the selected rules, in the order they run on the target."""
-        return cases(self.selected, checks(), self.options.shuffle, apart_of(target))
+        return cases(self.selected, checks(), self.role, self.options.shuffle, apart_of(target))
 
     def writer(self, worker: str) -> EventWriter:
         """Where a worker of that name keeps what it sees."""
@@ -71,6 +72,7 @@ class Plan:
             "folder": str(self.folder),
             "run": self.run,
             "started": self.started,
+            "role": self.role.value,
             "scope": self.scope.plain(),
         }
 
@@ -78,4 +80,4 @@ class Plan:
     def of(cls, told: Mapping[str, Any]) -> Plan:
         """The plan from what `plain` gave."""
         scope, options = Scope.of(told["scope"]), Options.of(told["options"])
-        return cls(options, Path(told["folder"]), told["run"], told["started"], scope)
+        return cls(options, Path(told["folder"]), told["run"], told["started"], Role(told["role"]), scope)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from conformance.evidence.kinds import SCHEMA, EvidenceError, readers
+from spec.rules import Role
 
 RUN_FILE = "run.json"
 STREAM = "events.jsonl"
@@ -59,8 +60,9 @@ class Source:
 class RunInfo:
     """A run's description.
 
-    `started` is UTC in ISO 8601, `target` without its password, `documents` mappings with title,
-    revision and sha256. `files` are name and SHA-256 of the folder's other files once it is sealed.
+    `started` is UTC in ISO 8601, `target` without its password and judged in its `role`, `documents`
+    mappings with title, revision and sha256. `files` are name and SHA-256 of the folder's other files once it
+    is sealed.
     `unspoken` are protocols that were left out, each with the sentence why.
     """
 
@@ -68,6 +70,7 @@ class RunInfo:
     started: str
     suite: str
     target: str
+    role: Role = Role.SERVER
     product: str = ""
     version: str = ""
     banner: Mapping[str, Any] = field(default_factory=dict)

@@ -17,7 +17,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from conformance.evidence.verdicts import Verdict
 from harness.wire import journal
-from spec.rules import Level
+from spec.rules import Level, Role
 
 SCHEMA = 1
 """The version of run.json and of the events, in every run's description; another one is not read."""
@@ -40,13 +40,14 @@ class RunStarted:
     """The run began: what is judged, on whom, and from which documents.
 
     `documents` are mappings with title, revision and sha256; `selected` the identities of the chosen
-    rules; `target` is without its password; `catalogue` how many rules there were to choose from;
-    `unspoken` are protocols that were left out, each with the sentence why.
+    rules; `target` is without its password, and judged in its `role`; `catalogue` how many rules there
+    were to choose from; `unspoken` are protocols that were left out, each with the sentence why.
     """
 
     run: str
     suite: str
     target: str
+    role: Role = Role.SERVER
     product: str = ""
     version: str = ""
     banner: Mapping[str, Any] = field(default_factory=dict)

@@ -25,6 +25,7 @@ from conformance.gate.baseline import (
     number_of,
 )
 from conformance.gate.baseline_file import BaselineError, load, refuse_twice
+from spec.rules import Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,36 +53,40 @@ def applied(
     baselines: Sequence[Baseline],
     product: str,
     version: str,
+    role: Role,
     today: date,
     catalogue: Collection[str],
 ) -> Applied:
-    """Hold `results` against those of the `baselines` that are about `version` of `product`.
+    """Hold `results` against those of the `baselines` that are about `version` of `product` in the `role`.
 
     `catalogue` are the identities of all rules there are. A file without any entry is about every build.
     """
     if not baselines:
         return Applied()
-    chosen = [each for each in baselines if not each.keys or _is_about(each, product, version)]
+    chosen = [each for each in baselines if not each.keys or _is_about(each, product, version, role)]
     build = f"{product} {version}".strip() or "a target that does not name itself"
     notes = tuple(_not_applied(each, build) for each in baselines if each not in chosen)
     if chosen:
-        return Applied(apply(results, _together(chosen), product, version, today, catalogue), notes)
-    if number_of(version) and any(_knows(each, product) for each in baselines):
+        return Applied(apply(results, _together(chosen), product, version, role, today, catalogue), notes)
+    if number_of(version) and any(_knows(each, product, role) for each in baselines):
         unread = f"nobody has read {build} yet: no baseline is about it, so its findings do not gate"
         return Applied(None, notes, unread)
     return Applied(None, notes)
 
 
-def _is_about(baseline: Baseline, product: str, version: str) -> bool:
-    return any(each.concerns(product, version) for each in baseline.keys)
+def _is_about(baseline: Baseline, product: str, version: str, role: Role) -> bool:
+    return any(each.concerns(product, version, role) for each in baseline.keys)
 
 
-def _knows(baseline: Baseline, product: str) -> bool:
-    return any(each.product.casefold() == product.casefold() for each in baseline.keys)
+def _knows(baseline: Baseline, product: str, role: Role) -> bool:
+    return any((each.product.casefold(), each.role) == (product.casefold(), role) for each in baseline.keys)
 
 
 def _not_applied(baseline: Baseline, build: str) -> str:
-    about = dict.fromkeys(f"{each.product} {_range(each.versions)}" for each in baseline.keys)
+    about = dict.fromkeys(
+        f"{each.product} {_range(each.versions)}" + (" as client" if each.role is Role.CLIENT else "")
+        for each in baseline.keys
+    )
     return f"{baseline.path} is not applied to {build}: it is about {' and '.join(about)}"
 
 

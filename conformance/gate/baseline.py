@@ -19,6 +19,7 @@ from packaging.version import Version
 from conformance.evidence.kinds import Judged
 from conformance.evidence.results import RuleResult
 from conformance.evidence.verdicts import Verdict
+from spec.rules import Role
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +28,8 @@ class Accepted:
 
     `signature` is the finding's, `sentence` the sentence of the document that decides, `reading` how it
     was read, `frame` an excerpt of the deciding frame. It holds for the `versions` (">=3.10,<3.11") of
-    `product`, through the day `expires`. `entry` counts the tables of the file; one for
-    several rules gives it to each.
+    `product` where that is judged in the `role`, through the day `expires`. `entry` counts the tables of the
+    file; one for several rules gives it to each.
     """
 
     rule: str
@@ -40,6 +41,7 @@ class Accepted:
     reason: str
     product: str
     versions: SpecifierSet
+    role: Role = Role.SERVER
     ticket: str | None = None
     expires: date | None = None
     entry: int = 0
@@ -48,9 +50,9 @@ class Accepted:
         """Whether `test` is the finding this entry is about."""
         return (self.rule, self.verdict, self.signature) == (test.rule, test.verdict, test.signature)
 
-    def concerns(self, product: str, version: str) -> bool:
-        """Whether this entry is about `version` of `product`; a version without a number fits no range."""
-        return _concerns(self, product, version)
+    def concerns(self, product: str, version: str, role: Role) -> bool:
+        """Whether it is about `version` of `product` in a role; a version without a number fits no range."""
+        return _concerns(self, product, version, role)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,15 +65,16 @@ class Flaky:
     reason: str
     product: str
     versions: SpecifierSet
+    role: Role = Role.SERVER
     entry: int = 0
 
     def covers(self, result: RuleResult) -> bool:
         """Whether `result` is about this rule and every test of it came to one of the verdicts."""
         return self.rule == result.rule and all(test.verdict in self.verdicts for test in result.tests)
 
-    def concerns(self, product: str, version: str) -> bool:
-        """Whether this entry is about `version` of `product`."""
-        return _concerns(self, product, version)
+    def concerns(self, product: str, version: str, role: Role) -> bool:
+        """Whether this entry is about `version` of `product` in a role."""
+        return _concerns(self, product, version, role)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,10 +83,11 @@ class Read:
 
     product: str
     versions: SpecifierSet
+    role: Role = Role.SERVER
 
-    def concerns(self, product: str, version: str) -> bool:
-        """Whether this is about `version` of `product`."""
-        return _concerns(self, product, version)
+    def concerns(self, product: str, version: str, role: Role) -> bool:
+        """Whether this is about `version` of `product` in a role."""
+        return _concerns(self, product, version, role)
 
 
 def number_of(version: str) -> str:
@@ -93,9 +97,9 @@ def number_of(version: str) -> str:
     return number[0] if number else ""
 
 
-def _concerns(entry: Accepted | Flaky | Read, product: str, version: str) -> bool:
+def _concerns(entry: Accepted | Flaky | Read, product: str, version: str, role: Role) -> bool:
     number = number_of(version)
-    if not number or product.casefold() != entry.product.casefold():
+    if not number or (product.casefold(), role) != (entry.product.casefold(), entry.role):
         return False
     return entry.versions.contains(Version(number), prereleases=True)
 
@@ -150,22 +154,23 @@ def apply(
     baseline: Baseline,
     product: str,
     version: str,
+    role: Role,
     today: date,
     catalogue: Collection[str],
 ) -> BaselineReport:
-    """Hold `results` against `baseline` for `version` of `product` on the day `today`.
+    """Hold `results` against `baseline` for `version` of `product` in the `role`, on the day `today`.
 
     `catalogue` are the identities of all rules there are, selected or not. An `error` is never excused.
     """
     results = list(results)
-    concerned = [each for each in baseline.accepted if each.concerns(product, version)]
+    concerned = [each for each in baseline.accepted if each.concerns(product, version, role)]
     stale = tuple(each for each in concerned if each.expires is not None and each.expires < today)
     valid = [each for each in concerned if each not in stale]
     judged = {result.rule: result for result in results}
     excused = {result.rule: cover for result in results if (cover := _cover(result, valid))}
     reached = [(each, judged[each.rule]) for each in valid if each.rule in judged]
     unused = [(each, result) for each, result in reached if not any(map(each.fits, result.tests))]
-    alternating = [each for each in baseline.flaky if each.concerns(product, version)]
+    alternating = [each for each in baseline.flaky if each.concerns(product, version, role)]
     flaky = {
         each.rule: each for each in alternating if each.rule in judged and each.covers(judged[each.rule])
     }

@@ -20,6 +20,7 @@ from packaging.version import Version
 
 from conformance.evidence.verdicts import Verdict
 from conformance.gate.baseline import Accepted, Baseline, Flaky, Read, number_of
+from spec.rules import Role
 
 
 class BaselineError(Exception):
@@ -79,7 +80,14 @@ def refuse_twice(where: str, accepted: Iterable[Accepted], flaky: Iterable[Flaky
         where,
         accepted,
         "finding",
-        lambda each: (each.rule, each.verdict, each.signature, each.product.casefold(), each.versions),
+        lambda each: (
+            each.rule,
+            each.verdict,
+            each.signature,
+            each.product.casefold(),
+            each.versions,
+            each.role,
+        ),
     )
     _refuse_both(where, accepted, flaky)
 
@@ -157,6 +165,12 @@ def _range(value: object, where: str) -> SpecifierSet:
         raise BaselineError(f'{where} {value!r} is not a range like ">=3.10,<3.11"') from None
 
 
+def _role(value: object, where: str) -> Role:
+    if not isinstance(value, str) or value not in list(Role):
+        raise BaselineError(f"{where} {value!r} is none of {', '.join(Role)}")
+    return Role(value)
+
+
 def _day(value: object, where: str) -> date:
     try:
         day = date.fromisoformat(value) if isinstance(value, str) else value
@@ -171,6 +185,7 @@ _READ: Mapping[str, Callable[[object, str], Any]] = {
     "verdict": _verdict,
     "verdicts": _verdicts,
     "versions": _range,
+    "role": _role,
     "expires": _day,
 }
 
@@ -190,7 +205,11 @@ def _refuse_both(where: str, accepted: Iterable[Accepted], flaky: Iterable[Flaky
         others: list[tuple[str, Accepted | Flaky]] = [("entry", each) for each in accepted]
         others += [("flaky entry", each) for each in flaky if each.entry < one.entry]
         for what, other in others:
-            same = (one.rule, one.product.casefold()) == (other.rule, other.product.casefold())
+            same = (one.rule, one.product.casefold(), one.role) == (
+                other.rule,
+                other.product.casefold(),
+                other.role,
+            )
             if same and _overlap(one.versions, other.versions):
                 raise BaselineError(
                     f"{where}: {what} {other.entry} and flaky entry {one.entry} are about the same rule and "

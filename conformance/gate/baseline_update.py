@@ -30,7 +30,7 @@ from conformance.gate.baseline import Accepted, Baseline, apply, number_of
 from conformance.gate.baseline_file import BaselineError, load
 from conformance.gate.gate import Exit, gate
 from spec.catalogue import catalogue
-from spec.rules import Rule
+from spec.rules import Role, Rule
 
 PLAIN = "as the sentence stands"
 """The reading of a finding for which the catalogue names none."""
@@ -82,11 +82,14 @@ def update(run_dir: Path, path: Path, rules: Sequence[Rule]) -> Update:
     before = path.read_text(encoding="utf-8") if path.exists() else ""
     old = load(path, unfinished=True) if path.exists() else Baseline(path, ())
     results = rule_results(lines)
-    report = apply(results, old, started.product, started.version, date.today(), {rule.id for rule in rules})
-    decided = gate(results, rules, started.level, selected=set(started.selected) or None, baseline=report)
+    about = (started.product, started.version, started.role)
+    report = apply(results, old, *about, date.today(), {rule.id for rule in rules})
+    decided = gate(
+        results, rules, started.level, started.role, selected=set(started.selected) or None, baseline=report
+    )
     by_id = {rule.id: rule for rule in rules}
     asked = {reason.rule for reason in decided.reasons} & by_id.keys() - report.flaky.keys()
-    valid = [each for each in old.accepted if each.concerns(started.product, started.version)]
+    valid = [each for each in old.accepted if each.concerns(*about)]
     fresh, refused = _new((each for each in results if each.rule in asked), valid)
     gone = [each for each in valid if _no_longer_applies(each, results)]
     tables = [_table(by_id[test.rule], test, lines, started) for test in fresh]
@@ -155,6 +158,7 @@ def _table(rule: Rule, test: Judged, lines: Sequence[Line], started: RunStarted)
         "reason": "",
         "product": started.product,
         "versions": _series(started.version),
+        **({} if started.role is Role.SERVER else {"role": str(started.role)}),
     }.items():
         table.add(name, value)
     return table

@@ -9,7 +9,7 @@ from enum import IntEnum, StrEnum
 from conformance.evidence.results import RuleResult
 from conformance.evidence.verdicts import Verdict
 from conformance.gate.baseline import BaselineReport
-from spec.rules import Level, Party, Rule, Testability
+from spec.rules import Level, Role, Rule
 
 
 class Exit(IntEnum):
@@ -98,12 +98,15 @@ class Score:
 def scores(
     results: Sequence[RuleResult],
     rules: Sequence[Rule],
+    role: Role,
     selected: Collection[str] | None = None,
     lost: str | None = None,
     cut: str | None = None,
 ) -> tuple[Score, ...]:
     """The score at every level, strongest first; the arguments are those of `gate`."""
-    gates = [(each, gate(results, rules, each, selected=selected, lost=lost, cut=cut)) for each in Level]
+    gates = [
+        (each, gate(results, rules, each, role, selected=selected, lost=lost, cut=cut)) for each in Level
+    ]
     return tuple(Score(level, at.judged, _against(at.reasons), at.standing) for level, at in gates)
 
 
@@ -115,7 +118,7 @@ def gate(
     results: Iterable[RuleResult],
     rules: Sequence[Rule],
     level: Level,
-    role: Party = Party.SERVER,
+    role: Role,
     selected: Collection[str] | None = None,
     baseline: BaselineReport | None = None,
     lost: str | None = None,
@@ -162,21 +165,15 @@ def gate(
     )
 
 
-def _scope(rules: Iterable[Rule], results: Mapping[str, RuleResult], role: Party) -> list[Rule]:
+def _scope(rules: Iterable[Rule], results: Mapping[str, RuleResult], role: Role) -> list[Rule]:
     """The rules that certification of the `role` hangs on."""
-    return [
-        rule
-        for rule in rules
-        if rule.judged in (role, Party.PEER) and not _is_apart(rule, results.get(rule.id), role)
-    ]
+    return [rule for rule in rules if rule.concerns(role) and not _is_apart(rule, results.get(rule.id), role)]
 
 
-def _is_apart(rule: Rule, result: RuleResult | None, role: Party) -> bool:
+def _is_apart(rule: Rule, result: RuleResult | None, role: Role) -> bool:
     """Whether this kind of run cannot judge `rule`: the catalogue says so, and no test says more."""
-    beyond = rule.testability is Testability.UNTESTABLE or (
-        rule.testability is Testability.CLIENT and role is Party.SERVER
-    )
-    return beyond and (result is None or result.verdict in (Verdict.UNTESTABLE, Verdict.NOT_RUN))
+    unseen = result is None or result.verdict in (Verdict.UNTESTABLE, Verdict.NOT_RUN)
+    return unseen and bool(rule.beyond(role))
 
 
 def _blocking(scope: Iterable[Rule], results: Mapping[str, RuleResult]) -> list[Reason]:
@@ -229,7 +226,7 @@ def _exit(lost: str | None, scope: Sequence[Rule], unexpected: Sequence[Reason])
 def _sentences(
     certified: bool,
     level: Level,
-    role: Party,
+    role: Role,
     reasons: Iterable[Reason],
     unexpected: Sequence[Reason],
     scope: Sequence[Rule],

@@ -87,7 +87,7 @@ def judge_rule(rule: Rule, goal: Target, evidence: Memory | None = None, bare: b
         # Names of its own each time: several judgements may share a real broker.
         prefix = f"detect-{secrets.token_hex(4)}"
         judge = Judge(goal, evidence, prefix, lively=False, only=rule.id if bare else "")
-        judged = [_judge(case, judge, evidence) for case in cases([rule], checks())]
+        judged = [_judge(case, judge, evidence) for case in cases([rule], checks(), goal.role)]
     come_to = {rule.id: fold(each.verdict for each in judged)}
     judged += conclude_breached([rule], sighted(evidence.lines), come_to)
     worst = fold(each.verdict for each in judged)

@@ -115,7 +115,7 @@ def _unreached(started: RunStarted, catalogue: dict[str, Rule], lines: Sequence[
     judged = {line.event.test for line in lines if isinstance(line.event, Judged)}
     selected = [catalogue[rule] for rule in started.selected if rule in catalogue]
     last = lines[-1]
-    for case in cases(selected, checks()):
+    for case in cases(selected, checks(), started.role):
         if case.id not in judged:
             event = case.not_run("the run ended before: it broke")
             yield Line(last.wall, last.worker, last.seq, case.id, event)
@@ -137,6 +137,7 @@ def _gate(
         results,
         tuple(catalogue.values()),
         started.level,
+        started.role,
         selected=set(started.selected),
         lost=why if lost else None,
         cut=None if lost else why,

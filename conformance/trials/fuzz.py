@@ -22,7 +22,7 @@ from conformance.gate.baseline_file import BaselineError, load
 from harness.trials import fuzz
 from harness.trials.fuzz import Draws, Target, damaged, main, text_of
 from spec.catalogue import catalogue
-from spec.rules import Rule
+from spec.rules import Role, Rule
 from spec.selection import SelectorError, select
 
 # Lines and files to damage: the fuzzer gets far only from something valid.
@@ -88,7 +88,7 @@ def baseline(data: bytes) -> None:
         path.write_bytes(damaged(Draws(data), ENTRY.encode()))
         with suppress(BaselineError):
             for each in load(path).accepted:
-                each.concerns("RabbitMQ", "3.10.8")
+                each.concerns("RabbitMQ", "3.10.8", Role.SERVER)
 
 
 def selectors(data: bytes) -> None:

@@ -14,6 +14,7 @@ from urllib.parse import SplitResult, quote, unquote, urlsplit
 from harness.wire.sasl import UnknownMechanism, mechanism
 from harness.wire.tls import BadSecurity, Security, TlsTransport, client_context, speaks_tls
 from harness.wire.transport import TcpTransport, Transport, Unreachable
+from spec.rules import Role
 
 PORTS = {"amqp": 5672, "amqps": 5671}
 
@@ -44,7 +45,7 @@ class Endpoint:
 
 
 class Target(ABC):
-    """A broker to judge.
+    """What is judged: a broker that is connected to, or with the `role` of a client something that connects.
 
     `name` is as the user gave it, without a password. `facilities` are what can be done to it beside
     talking ("restart", "second-vhost", …). `shared` is true where others may use it too, `ephemeral`
@@ -55,6 +56,7 @@ class Target(ABC):
     """
 
     name: str = ""
+    role = Role.SERVER
     facilities: frozenset[str] = frozenset()
     protocols: frozenset[str] | None = None
     shared = False
@@ -88,14 +90,14 @@ class Target(ABC):
 
     @abstractmethod
     def endpoint(self) -> Endpoint:
-        """Where to connect and as whom; port 0 for a peer in memory."""
+        """Where connections are made and as whom; port 0 for a peer in memory."""
 
     @abstractmethod
     def attachment(self) -> dict[str, Any]:
         """What another process needs to `attach` to this started target, as plain values."""
 
     def connect(self, document: str) -> Transport:  # noqa: ARG002 - over TCP every protocol has one port
-        """Open a connection for the protocol of a document. Raises Unreachable."""
+        """A new connection for the protocol of a document, whoever opens it. Raises Unreachable."""
         endpoint = self.endpoint()
         transport = TcpTransport(endpoint.host, endpoint.port, self._zero)
         return TlsTransport(transport, self._trust(), endpoint.host) if self.tls else transport

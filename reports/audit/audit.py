@@ -23,7 +23,7 @@ from reports.audit.audit_table import BAD, BOASTS, GOOD, MEASURED, STATUS_OF, ST
 from reports.audit.claims import ADMISSIONS, Claim, Claims, Meaning, Subject
 from reports.audit.claims_join import Joined, join
 from reports.model.findings import Build, Column, Finding, columns_in_order
-from spec.rules import GIST, Level, Party, Rule, Testability
+from spec.rules import GIST, Level, Party, Role, Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +287,7 @@ def _breadth(claim: Claim) -> int:
 
 def _why_open(rule: Rule, finding: Finding | None) -> str:
     """Why what was measured of `rule` settles nothing; empty when it settles something."""
-    if rule.judged in (Party.CLIENT, Party.APPLICATION) or rule.testability is Testability.CLIENT:
+    if not rule.concerns(Role.SERVER):
         return f"the duty of a client or an application, and a broker was measured: {rule.reason}"
     if finding is None:
         return "not judged on this build"

@@ -10,10 +10,7 @@ from pathlib import Path
 from scenarios.registry import Checks
 from spec.catalogue import DOCUMENTS, Catalogue, Document, index
 from spec.ledger import Entry, Ledger, load
-from spec.rules import Rule, Testability
-
-BEYOND = (Testability.CLIENT, Testability.UNTESTABLE)
-"""What a run against a broker cannot judge."""
+from spec.rules import Role, Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +44,7 @@ class Covered:
     @property
     def beyond(self) -> bool:
         """Whether a run against a broker cannot judge it."""
-        return self.rule.testability in BEYOND and not self.checks
+        return bool(self.rule.beyond(Role.SERVER)) and not self.checks
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from harness.targets.target import UrlTarget
 from harness.wire.journal import Declared, Noted
 from scenarios.registry import Scenario, checks
 from spec.catalogue import catalogue
+from spec.rules import Role
 from spec.selection import select
 
 BINDS = "0-9-1/queue.bind.exchange.exchange-existence"
@@ -32,7 +33,7 @@ URL = UrlTarget("amqp://guest:guest@127.0.0.1:1")
 
 
 def found(*selectors: str) -> list[Case]:
-    return cases(select(catalogue().rules, selectors, catalogue().aliases), checks())
+    return cases(select(catalogue().rules, selectors, catalogue().aliases), checks(), Role.SERVER)
 
 
 def with_check(**of_it: object) -> Case:

@@ -17,6 +17,7 @@ from conformance.evidence.stream import State, merge, read, verify
 from conformance.evidence.verdicts import Verdict
 from conformance.render.tests.samples import exchange, judged, results_of, ticking, write
 from harness.wire.journal import Direction, Noted, Octets, Opened
+from spec.rules import Role
 
 
 def noted(text: str) -> Noted:
@@ -271,6 +272,14 @@ INFO = RunInfo(
 def test_run_file_comes_back_as_written(tmp_path: Path) -> None:
     write_run(tmp_path, INFO)
     assert read_run(tmp_path) == INFO
+
+
+def test_a_run_that_names_no_role_judged_a_server(tmp_path: Path) -> None:
+    write_run(tmp_path, INFO)
+    told = json.loads((tmp_path / "run.json").read_text())
+    assert told.pop("role") == "server"
+    (tmp_path / "run.json").write_text(json.dumps(told))
+    assert read_run(tmp_path).role is Role.SERVER
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "7", '{"schema": 1, "run": "r", "invented": 1}'])

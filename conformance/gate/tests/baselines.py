@@ -34,7 +34,7 @@ def unexpected(run: Path, name: str) -> list[Unexpected | Accepted]:
     told = read_run(run)
     rules = {rule.id for rule in catalogue().rules}
     accepted = load(path_of(name))
-    report = apply(results, accepted, told.product, told.version, date.today(), rules)
+    report = apply(results, accepted, told.product, told.version, told.role, date.today(), rules)
     found = [each for each in report.failures if each.verdict not in NO_EVIDENCE]
     return [*found, *report.passes, *report.unmatched, *report.stale]
 

@@ -11,7 +11,7 @@ from conformance.gate.applying import Applied, applied, load_all
 from conformance.gate.baseline_file import BaselineError
 from conformance.gate.gate import Exit, Gate, gate
 from conformance.render.tests.samples import judged, results_of, rule
-from spec.rules import Level
+from spec.rules import Level, Role
 
 FAILS = judged(Verdict.FAIL, "a", signature="one thing")
 RULES = [rule("a")]
@@ -39,12 +39,12 @@ def file(
 
 def held(version: str, *files: Path, product: str = "peer", tests: tuple[Judged, ...] = (FAILS,)) -> Applied:
     results = results_of(*tests)
-    return applied(results, load_all(files), product, version, date(2026, 11, 20), {"a"})
+    return applied(results, load_all(files), product, version, Role.SERVER, date(2026, 11, 20), {"a"})
 
 
 def decided(held: Applied, *tests: Judged, **more: str) -> Gate:
     results = results_of(*(tests or (FAILS,)))
-    return gate(results, RULES, Level.MUST, baseline=held.report, unread=held.unread, **more)  # type: ignore[arg-type]
+    return gate(results, RULES, Level.MUST, Role.SERVER, baseline=held.report, unread=held.unread, **more)
 
 
 def test_without_a_file_nothing_is_said() -> None:
@@ -85,6 +85,19 @@ def test_a_run_without_an_end_gates_though_nobody_has_read_the_version(
     tmp_path: Path, more: dict[str, str], status: Exit
 ) -> None:
     assert decided(held("3.0", file(tmp_path, "old", ">=1,<2")), **more).exit_status is status
+
+
+def test_what_is_accepted_of_a_client_counts_for_no_server(tmp_path: Path) -> None:
+    entry = file(tmp_path, "client", ">=2,<3")
+    entry.write_text(f'{entry.read_text()}role = "client"\n')
+    found = held("2.1", entry)
+    assert found.notes == (f"{entry} is not applied to peer 2.1: it is about Peer >=2,<3 as client",)
+    assert (found.report, found.unread) == (None, "")
+    assert decided(found).exit_status is Exit.NOT_MET
+    results = results_of(FAILS)
+    own = applied(results, load_all([entry]), "peer", "2.1", Role.CLIENT, date(2026, 11, 20), {"a"})
+    assert own.report is not None
+    assert own.report.excused.keys() == {"a"}
 
 
 @pytest.mark.parametrize(("product", "version"), [("Other", "3.0"), ("Peer", "unknown"), ("", "")])

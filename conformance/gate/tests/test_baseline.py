@@ -8,6 +8,7 @@ from conformance.evidence.verdicts import Verdict
 from conformance.gate.baseline import Baseline, BaselineReport, apply
 from conformance.gate.baseline_file import BaselineError, load
 from conformance.render.tests.samples import RULE, judged, results_of
+from spec.rules import Role
 
 OTHER = "x-1/basic.get.other"
 TODAY = date(2026, 6, 1)
@@ -39,7 +40,7 @@ def loaded(file: Path, text: str = ENTRY) -> Baseline:
 def held(
     baseline: Baseline, *tests: Judged, product: str = "rabbitmq", version: str = "3.10.8"
 ) -> BaselineReport:
-    return apply(results_of(*tests), baseline, product, version, TODAY, {RULE, OTHER})
+    return apply(results_of(*tests), baseline, product, version, Role.SERVER, TODAY, {RULE, OTHER})
 
 
 def clean(report: BaselineReport) -> bool:
@@ -70,6 +71,7 @@ def test_an_empty_baseline_accepts_nothing(file: Path) -> None:
         (ENTRY.replace("Known since the beginning.", "  "), "reason is empty: somebody has to fill that in"),
         (ENTRY.replace("The server MUST refuse.", ""), "sentence is empty"),
         (ENTRY.replace('"declare-ok for 405"', "7"), "signature must be a text"),
+        (ENTRY + 'role = "broker"\n', "role 'broker' is none of server, client"),
         (ENTRY.replace('"fail"', '"error"'), "verdict 'error' cannot be accepted"),
         (ENTRY.replace('"fail"', '"bad"'), "verdict 'bad' cannot be accepted"),
         (ENTRY.replace(">=3.10,<3.11", "3.10 or so"), "versions '3.10 or so' is not a range"),

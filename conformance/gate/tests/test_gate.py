@@ -9,7 +9,7 @@ from conformance.gate.baseline import BaselineReport, apply
 from conformance.gate.baseline_file import load
 from conformance.gate.gate import Exit, Gate, gate
 from conformance.render.tests.samples import judged, results_of, rule
-from spec.rules import Level, Party
+from spec.rules import Level, Party, Role
 from spec.rules import Testability as Judgeable
 
 RULES = [
@@ -28,7 +28,7 @@ def with_(*changed: Judged) -> list[Judged]:
 
 
 def at(level: Level, tests: list[Judged], **more: object) -> Gate:
-    return gate(results_of(*tests), RULES, level, **more)  # type: ignore[arg-type]
+    return gate(results_of(*tests), RULES, level, **{"role": Role.SERVER, **more})  # type: ignore[arg-type]
 
 
 def test_all_passed_is_certified() -> None:
@@ -66,8 +66,8 @@ def test_rules_below_the_level_do_not_count() -> None:
 
 def test_a_broker_is_not_judged_by_the_clients_duties() -> None:
     tests = [judged(Verdict.PASS, each) for each in ("must", "peer")]
-    assert at(Level.MUST, tests, role=Party.SERVER).certified
-    client = at(Level.MUST, tests, role=Party.CLIENT)
+    assert at(Level.MUST, tests, role=Role.SERVER).certified
+    client = at(Level.MUST, tests, role=Role.CLIENT)
     assert [reason.rule for reason in client.reasons] == ["client"]
 
 
@@ -116,7 +116,7 @@ def test_nothing_that_can_be_judged_is_never_met(selected: list[str]) -> None:
 
 
 def test_no_rules_at_all_certify_nothing() -> None:
-    assert gate([], [], Level.MUST).exit_status is Exit.NOTHING
+    assert gate([], [], Level.MUST, Role.SERVER).exit_status is Exit.NOTHING
 
 
 def test_a_lost_target_is_told_first() -> None:
@@ -153,7 +153,9 @@ versions = ">=1"
 def held(tmp_path: Path, tests: list[Judged], text: str = ENTRY) -> BaselineReport:
     (tmp_path / "b.toml").write_text(text)
     baseline = load(tmp_path / "b.toml")
-    return apply(results_of(*tests), baseline, "p", "1", date(2026, 1, 1), {each.id for each in RULES})
+    return apply(
+        results_of(*tests), baseline, "p", "1", Role.SERVER, date(2026, 1, 1), {each.id for each in RULES}
+    )
 
 
 def test_an_accepted_failure_meets_the_gate_but_is_not_certified(tmp_path: Path) -> None:
@@ -206,7 +208,7 @@ def test_a_flaky_rule_stands_apart(tmp_path: Path) -> None:
     )
     tests = with_(judged(Verdict.FAIL, "must", signature="why"))
     rules = [each.id for each in RULES]
-    report = apply(results_of(*tests), load(file), "RabbitMQ", "3.10", date(2026, 6, 1), rules)
+    report = apply(results_of(*tests), load(file), "RabbitMQ", "3.10", Role.SERVER, date(2026, 6, 1), rules)
     it = at(Level.MUST, tests, baseline=report)
     assert (it.certified, it.met, it.unexpected) == (False, True, ())
     assert [str(each) for each in it.flaky] == ["must: fail this time, known to alternate between pass, fail"]

@@ -17,7 +17,7 @@ from conformance.gate.gate import gate
 from conformance.render.terminal import explanation, gate_text, matrix, report
 from conformance.render.tests.samples import RULE, exchange, judged, lines_of, results_of, rule
 from harness.wire.journal import Direction, Octets, Opened
-from spec.rules import Fault, Level, Party
+from spec.rules import Fault, Level, Party, Role
 
 RULES = [
     rule(),
@@ -49,7 +49,7 @@ def reported(events: list[AnyEvent], **more: Any) -> str:
     lines = lines_of(events)
     results = rule_results(lines)
     on = console(**more)
-    report(results, RULES, lines, gate(results, RULES, Level.MUST), on, annotate, "runs/1")
+    report(results, RULES, lines, gate(results, RULES, Level.MUST, Role.SERVER), on, annotate, "runs/1")
     return shown(on)
 
 
@@ -90,7 +90,7 @@ def test_matrix_has_sections_rules_and_totals() -> None:
 def test_a_target_that_was_never_reached_is_told_once() -> None:
     lines = lines_of([judged(Verdict.NOT_RUN)])
     results, on = rule_results(lines), console()
-    report(results, RULES, lines, gate(results, RULES, Level.MUST, lost="no engine answers"), on)
+    report(results, RULES, lines, gate(results, RULES, Level.MUST, Role.SERVER, lost="no engine answers"), on)
     assert RULE not in shown(on)
     assert "1 of 4 rules: 1 ○ not-run" in shown(on)
     assert "no engine answers" in shown(on)
@@ -216,7 +216,7 @@ def test_what_a_peer_says_is_shown_and_not_obeyed(more: dict[str, Any]) -> None:
 def test_the_gate_is_told_in_plain_words() -> None:
     results = results_of(judged(Verdict.PASS))
     on = console()
-    on.print(gate_text(gate(results, RULES, Level.MUST, selected=[RULE])))
+    on.print(gate_text(gate(results, RULES, Level.MUST, Role.SERVER, selected=[RULE])))
     assert shown(on).strip() == "not a certification: 1 of 4 rules were selected"
 
 

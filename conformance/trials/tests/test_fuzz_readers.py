@@ -18,6 +18,7 @@ from conformance.evidence.stream import State, verify
 from conformance.gate.baseline_file import BaselineError, load
 from conformance.trials.fuzz import ENTRY, INFO, LINE, RUN, TARGETS
 from harness.trials.fuzz import HARSH, Draws, damaged
+from spec.rules import Role
 
 EXAMPLES = settings(derandomize=True, deadline=None, max_examples=100, database=None)
 
@@ -103,8 +104,8 @@ def test_a_version_without_end_fits_no_range(tmp_path: Path) -> None:
     path = tmp_path / "baseline.toml"
     path.write_text(ENTRY)
     (entry,) = load(path).accepted
-    assert entry.concerns("RabbitMQ", "3.10.8")
-    assert not entry.concerns("RabbitMQ", "9" * 5000)
+    assert entry.concerns("RabbitMQ", "3.10.8", Role.SERVER)
+    assert not entry.concerns("RabbitMQ", "9" * 5000, Role.SERVER)
 
 
 @pytest.mark.parametrize("value", ["[" * 5000, "{a=" * 5000, "9" * 5000], ids=lambda value: value[:3])
