@@ -5,6 +5,7 @@ Prints a table; with an argument it also writes the figures as JSON to that file
 
 from __future__ import annotations
 
+import gc
 import json
 import platform
 import subprocess
@@ -19,12 +20,12 @@ from rich.console import Console
 from rich.table import Table
 
 from conformance.proof.detection import judge_rule
-from harness.dialect import dialect
+from harness.dialect import dialect, of, protocol
 from harness.targets.embedded import EmbeddedTarget
 from harness.targets.named import known_targets, target
 from harness.trials.benchmark import Figure
 from harness.trials.benchmark import figures as codec
-from scenarios.registry import checks
+from scenarios.registry import checks, watching
 from spec.catalogue import catalogue
 
 
@@ -80,6 +81,26 @@ def per_rule() -> Iterator[tuple[str, float]]:
     yield "overhead per rule", (judging - handshake) * 1e3
 
 
+PACKETS = 50_000
+
+
+def per_packet() -> Iterator[tuple[str, float]]:
+    """What cutting a capture and looking at it with all watches costs, in µs of a core for a packet."""
+    for document in dict.fromkeys(protocol(each.prefix) for each in catalogue().documents):
+        pieces = [*of(document, "trials.benchmark").packets(PACKETS)]
+        began = time.process_time()
+        transcript = of(document, "client.transcript").transcript_of(pieces)
+        yield f"{document}: cut into units", (time.process_time() - began) / PACKETS * 1e6
+        watches = watching(document)
+        gc.freeze()  # what is there already is no work of the watches
+        for what in ("reading what is said included", "of what has been read"):
+            began = time.process_time()
+            watches.look(transcript)
+            looking = (time.process_time() - began) / PACKETS * 1e6
+            yield f"{document}: {len(watches.rules)} watches, {what}", looking
+        gc.unfreeze()
+
+
 def main(path: str | None = None) -> None:
     """Measure and print; write JSON to `path`."""
     console = Console()
@@ -98,7 +119,11 @@ def main(path: str | None = None) -> None:
         {"what": each.what, "ours": each.ours, each.peer: each.theirs, "factor": each.theirs / each.ours}
         for each in beside
     ]
-    for key, unit, figures in (("judging", "ms", per_rule()), ("runs", "s", runs())):
+    for key, unit, figures in (
+        ("captures", "µs a packet", per_packet()),
+        ("judging", "ms", per_rule()),
+        ("runs", "s", runs()),
+    ):
         console.print(f"{key}, {unit}", style="bold")
         told[key] = {}
         for what, figure_ in figures:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -38,21 +38,29 @@ FOREIGN = "octets that begin a connection and are no frame: they belong to anoth
 
 @dataclass(slots=True)
 class Contents:
-    """The content frames that came on a channel behind a method, up to the next method; `at` in seconds."""
+    """The content frames that came on a channel behind a method, up to the next method; `at` in seconds.
+
+    `kinds` are their types in order, `headers` the payloads of the headers, `bodies` the lengths of the rest.
+    """
 
     at: float
     method: Method | None
-    frames: list[Frame] = field(default_factory=list)
+    kinds: list[int] = field(default_factory=list)
+    headers: list[bytes] = field(default_factory=list)
+    bodies: list[int] = field(default_factory=list)
+
+    def take(self, frame: Frame) -> None:
+        """Take a content frame."""
+        self.kinds.append(frame.type)
+        if frame.type == HEADER:
+            self.headers.append(frame.payload)
+        else:
+            self.bodies.append(len(frame.payload))
 
     @property
     def announced(self) -> int:
         """The body size that the header says."""
-        return int.from_bytes(self.frames[0].payload[4:12])
-
-    @property
-    def bodies(self) -> Sequence[int]:
-        """The lengths of the body frames."""
-        return [len(each.payload) for each in self.frames if each.type == BODY]
+        return int.from_bytes(self.headers[0][4:12])
 
 
 CONTENTS = sort(Direction.RECEIVED, Contents)
@@ -89,10 +97,10 @@ class Transcript(transcript.Transcript):
                 each.said = said = method or _nearly(unit)
                 if received:
                     group = latest.get(channel)
-                    if group is not None and group.frames:
+                    if group is not None and group.kinds:
                         sorts.append(CONTENTS)
                         passages.append(group)
-                    if group is None or group.frames:
+                    if group is None or group.kinds:
                         latest[channel] = Contents(each.at, method)
                     else:
                         group.at, group.method = each.at, method
@@ -103,11 +111,11 @@ class Transcript(transcript.Transcript):
             passages.append(each)
             if received and kind != HEARTBEAT:
                 group = latest.get(channel)
+                if group is None and whole:
+                    group = latest[channel] = Contents(each.at, None)
                 if group is not None:
-                    group.frames.append(unit)
-                elif whole:
-                    latest[channel] = Contents(each.at, None, [unit])
-        rest = [group for group in latest.values() if group.frames]
+                    group.take(unit)
+        rest = [group for group in latest.values() if group.kinds]
         return sorts + [CONTENTS] * len(rest), passages + rest
 
 

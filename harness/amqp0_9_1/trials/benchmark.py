@@ -6,9 +6,19 @@ from collections.abc import Iterator
 from functools import partial
 
 from harness.amqp0_9_1.wire.compiled import Method
-from harness.amqp0_9_1.wire.frames import HEADER, ContentHeader, Frame, FrameReader, method_frame
-from harness.amqp0_9_1.wire.vocabulary import Basic, Connection, Queue
+from harness.amqp0_9_1.wire.frames import (
+    HEADER,
+    PROTOCOL_HEADER,
+    ContentHeader,
+    Frame,
+    FrameReader,
+    content_frames,
+    method_frame,
+)
+from harness.amqp0_9_1.wire.vocabulary import Basic, Channel, Connection, Queue
 from harness.trials.benchmark import Figure, beside
+from harness.wire.journal import Direction
+from harness.wire.transcript import Piece
 
 PEER = "pamqp"
 
@@ -20,6 +30,40 @@ SAMPLES: dict[str, Method] = {
     "queue.declare with arguments": Queue.Declare("a-queue", durable=True, arguments=ARGUMENTS),
     "connection.start": Connection.Start(0, 9, PROPERTIES, b"PLAIN AMQPLAIN", b"en_US"),
 }
+
+
+def packets(count: int) -> Iterator[Piece]:
+    """A connection as it was captured: so many packets, a content in one, its acknowledgement in the next.
+
+    The time between two is a millisecond.
+    """
+    spoken = (
+        (Direction.SENT, PROTOCOL_HEADER),
+        (Direction.RECEIVED, _framed(0, SAMPLES["connection.start"])),
+        (Direction.SENT, _framed(0, Connection.StartOk({}, "PLAIN", b"", "en_US"))),
+        (Direction.RECEIVED, _framed(0, Connection.Tune(2047, 131072, 60))),
+        (Direction.SENT, _framed(0, Connection.TuneOk(2047, 131072, 60))),
+        (Direction.SENT, _framed(0, Connection.Open("/"))),
+        (Direction.RECEIVED, _framed(0, Connection.OpenOk())),
+        (Direction.SENT, _framed(1, Channel.Open())),
+        (Direction.RECEIVED, _framed(1, Channel.OpenOk())),
+        (Direction.SENT, _framed(1, Basic.Consume("a-queue"))),
+        (Direction.RECEIVED, _framed(1, Basic.ConsumeOk("ctag1"))),
+    )
+    properties = Basic.Properties(content_type="text/plain", delivery_mode=2)
+    for number in range(count):
+        if number < len(spoken):
+            yield (number * 1e-3, *spoken[number])
+        elif number % 2:
+            method = Basic.Deliver("ctag1", number, False, "an-exchange", "a.routing.key")
+            frames = content_frames(1, method, properties, bytes(200), 131072)
+            yield number * 1e-3, Direction.RECEIVED, b"".join(frame.encode() for frame in frames)
+        else:
+            yield number * 1e-3, Direction.SENT, _framed(1, Basic.Ack(number - 1))
+
+
+def _framed(channel: int, method: Method) -> bytes:
+    return method_frame(channel, method).encode()
 
 
 def figures() -> Iterator[Figure]:

@@ -8,9 +8,21 @@ from importlib import import_module
 from typing import Any
 
 from harness.amqp1_0.wire.composites import Composite
-from harness.amqp1_0.wire.frames import Frame, FrameReader, amqp_frame
-from harness.amqp1_0.wire.performatives import Attach, Begin, Open, Role, Source, Target, Transfer
+from harness.amqp1_0.wire.frames import PROTOCOL_HEADER, Frame, FrameReader, amqp_frame
+from harness.amqp1_0.wire.performatives import (
+    Accepted,
+    Attach,
+    Begin,
+    Disposition,
+    Open,
+    Role,
+    Source,
+    Target,
+    Transfer,
+)
 from harness.trials.benchmark import Figure, beside
+from harness.wire.journal import Direction
+from harness.wire.transcript import Piece
 
 PEER = "qpid-proton"
 
@@ -21,6 +33,27 @@ SAMPLES: dict[str, Composite] = {
     "attach": Attach("a-link", 0, Role.SENDER, source=Source("a-queue"), target=Target("a-queue")),
     "transfer": Transfer(0, 4711, b"\0\0\x12\x67", 0, settled=False, more=False),
 }
+
+
+def packets(count: int) -> Iterator[Piece]:
+    """A connection as it was captured: so many packets, a message in one, its settlement in the next.
+
+    The time between two is a millisecond.
+    """
+    opening = [
+        PROTOCOL_HEADER,
+        *(amqp_frame(0, SAMPLES[name]).encode() for name in ("open", "begin", "attach")),
+    ]
+    for number in range(count):
+        at, way = number * 1e-3, Direction.RECEIVED if number % 2 else Direction.SENT
+        if number < 2 * len(opening):
+            yield at, way, opening[number // 2]
+        elif way is Direction.RECEIVED:
+            transfer = Transfer(0, number, number.to_bytes(8), 0, settled=False, more=False)
+            yield at, way, amqp_frame(0, transfer, bytes(200)).encode()
+        else:
+            settled = Disposition(Role.RECEIVER, number - 1, settled=True, state=Accepted())
+            yield at, way, amqp_frame(0, settled).encode()
 
 
 def figures() -> Iterator[Figure]:

@@ -53,17 +53,22 @@ def name(about: Subject) -> str:
     return attribute(about.field.name)
 
 
+def is_longer(longest: int, value: Any) -> bool:
+    """Whether a text has more characters."""
+    return len(value) > longest
+
+
 def breaks(about: Subject) -> Callable[[Any], bool]:
     """Methods whose field breaks the assert."""
     assert about.check is not None
     limit = about.check.value or ""
     broken: Mapping[str, Callable[[Any], bool]] = {
         "notnull": lambda value: not value,
-        "length": lambda value: len(value) > int(limit),
+        "length": partial(is_longer, int(limit) if limit.isdecimal() else 0),
         "regexp": lambda value: re.match(limit, value) is None,
     }
-    fails = broken[about.check.check]
-    return lambda method: fails(getattr(method, name(about)))
+    fails, field = broken[about.check.check], name(about)
+    return lambda method: fails(getattr(method, field))
 
 
 def breach(about: Subject, good: Any) -> Any:

@@ -49,11 +49,6 @@ ON_ZERO = "content: refuses channel zero"
 OF_OCCASION = len(BODY_OF_OCCASION)
 
 
-def headers(contents: Contents) -> list[bytes]:
-    """The content headers behind a method that can be read."""
-    return [each.payload for each in contents.frames if each.type == HEADER] if contents.method else []
-
-
 def each_of(found: list[Found]) -> Found | list[Found]:
     """Findings, of which there is nearly always one."""
     return found[0] if len(found) == 1 else found
@@ -105,7 +100,7 @@ def class_is_that_of_the_method(contents: Contents) -> Found | list[Found]:
     method = contents.method
     if method is None:
         return None
-    told = [int.from_bytes(octets[:2]) for octets in headers(contents)]
+    told = [int.from_bytes(octets[:2]) for octets in contents.headers]
     where = f"behind {method.full_name} at {contents.at:.4f} s"
     return each_of([each == method.spec.class_index or f"class {each} {where}" for each in told])
 
@@ -151,12 +146,14 @@ def weight_is_zero(weights: Weights, each: Framed | Contents) -> Found | list[Fo
     if not isinstance(each, Contents):
         weights.ours.add(each.unit.payload[2:4])
         return None
-    told = [octets[2:4] for octets in headers(each)]
-    for weight in filter(any, told):
-        assert each.method is not None
-        where = f"behind {each.method.full_name} at {each.at:.4f} s"
-        weights.theirs.append((weight, f"weight {int.from_bytes(weight)} {where}"))
-    return each_of([None if any(weight) else True for weight in told])
+    if each.method is None:
+        return None
+    told = [octets[2:4] for octets in each.headers]
+    for weight in told:
+        if any(weight):
+            where = f"behind {each.method.full_name} at {each.at:.4f} s"
+            weights.theirs.append((weight, f"weight {int.from_bytes(weight)} {where}"))
+    return each_of([not any(weight) or None for weight in told])
 
 
 @scenario("0-9-1/prose/4.2.6.1.weight-of-others")
@@ -191,7 +188,7 @@ def bodies_add_up_to_their_size(contents: Contents) -> Found:
 
     A content may be given up, so less is not counted.
     """
-    if contents.frames[0].type != HEADER:
+    if contents.kinds[0] != HEADER:
         return None
     bodies, announced = contents.bodies, contents.announced
     there = sum(bodies)

@@ -73,11 +73,10 @@ def content_frames_come_in_sequence(contents: Contents) -> Found:
 
     Where there is nothing behind a method with content, the content was given up, which is legal.
     """
-    kinds = [each.type for each in contents.frames]
     carries = contents.method is not None and contents.method.spec.content
-    if carries and kinds[0] == HEADER and HEADER not in kinds[1:]:
+    if carries and contents.kinds[0] == HEADER and len(contents.headers) == 1:
         return True
-    return f"types {kinds} behind {contents.method} at {contents.at:.4f} s"
+    return f"types {contents.kinds} behind {contents.method} at {contents.at:.4f} s"
 
 
 def publication(channel: AmqpChannel, queue: str, body: bytes, room: int) -> list[Frame]:
