@@ -13,6 +13,7 @@ from typing import Any
 from harness.peers.proof import Proof
 from harness.play.speaker import Speaker
 from harness.wire.annotation import Span
+from spec.applicability import optional, protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +32,14 @@ HOMES = {"0-9-1": "harness.amqp0_9_1", "1-0": "harness.amqp1_0"}
 """The folder of each protocol, by the prefix of the document that defines it."""
 
 
-def protocol(document: str) -> str:
-    """The prefix of the document that defines the protocol: `0-9-1/grammar` is about that of `0-9-1`."""
-    return document.partition("/")[0]
-
-
 def dialect(document: str) -> Dialect:
-    """The dialect of the rules of a document, by its prefix. Raises KeyError for an unknown one."""
-    return of(document, "dialect").DIALECT  # type: ignore[no-any-return]
+    """The dialect of the rules of a document, by its prefix. Raises KeyError for an unknown one.
+
+    For one about what only some products promise the reference peer serves what it adds to the protocol.
+    """
+    home = of(document, "dialect")
+    found: Dialect = home.ADDING[document] if document in optional() else home.DIALECT
+    return found
 
 
 def of(document: str, module: str) -> Any:

@@ -11,9 +11,9 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 import scenarios
-from harness.dialect import protocol
 from harness.peers.deviation import Deviation
 from harness.play.watching import Fold, Gaps, Pattern, Watching
+from spec.applicability import protocol
 from spec.rules import Role
 
 

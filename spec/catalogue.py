@@ -95,7 +95,7 @@ class Catalogue:
         return self.aliases.get(identity, identity)
 
 
-def _annotated(folder: Path, prefix: str, entry: Mapping[str, str]) -> tuple[Document, tuple[Rule, ...]]:
+def _annotated(folder: Path, prefix: str, entry: Mapping[str, Any]) -> tuple[Document, tuple[Rule, ...]]:
     _demand(folder, prefix, entry, ("title", "revision", "annotations"))
     path = folder / entry["file"]
     rules = annotate(provisions(path, prefix), folder / entry["annotations"])
@@ -103,12 +103,12 @@ def _annotated(folder: Path, prefix: str, entry: Mapping[str, str]) -> tuple[Doc
     return Document(prefix, entry["title"], entry["revision"], entry["file"], digest), rules
 
 
-def _enveloped(folder: Path, prefix: str, entry: Mapping[str, str]) -> tuple[Document, tuple[Rule, ...]]:
+def _enveloped(folder: Path, prefix: str, entry: Mapping[str, Any]) -> tuple[Document, tuple[Rule, ...]]:
     read = envelope(folder / entry["file"], prefix)
     return Document(prefix, read.title, read.revision, read.text, read.sha256), read.rules
 
 
-def _derived(folder: Path, prefix: str, entry: Mapping[str, str]) -> tuple[Document, tuple[Rule, ...]]:
+def _derived(folder: Path, prefix: str, entry: Mapping[str, Any]) -> tuple[Document, tuple[Rule, ...]]:
     _demand(folder, prefix, entry, ("title", "revision"))
     path = folder / entry["file"]
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -118,7 +118,7 @@ def _derived(folder: Path, prefix: str, entry: Mapping[str, str]) -> tuple[Docum
 
 # A document whose envelope differs enters with a reader here and its name in index.toml; how its sentences
 # are read for the ledger stands in spec/statements.py under the same name.
-READERS: Mapping[str, Callable[[Path, str, Mapping[str, str]], tuple[Document, tuple[Rule, ...]]]] = {
+READERS: Mapping[str, Callable[[Path, str, Mapping[str, Any]], tuple[Document, tuple[Rule, ...]]]] = {
     "amqp xml with annotations": _annotated,
     "envelope": _enveloped,
     "envelope of pages": _enveloped,
@@ -145,15 +145,27 @@ def catalogue(folder: Path = DOCUMENTS) -> Catalogue:
     return Catalogue(tuple(documents), with_faults(rules, common), aliases)
 
 
-def index(folder: Path = DOCUMENTS) -> Mapping[str, Mapping[str, str]]:
+def index(folder: Path = DOCUMENTS) -> Mapping[str, Mapping[str, Any]]:
     """The documents by prefix as `folder`/index.toml has them. Raises DocumentError."""
     path = folder / "index.toml"
-    entries: dict[str, dict[str, str]] = _toml(path)
+    entries: dict[str, dict[str, Any]] = _toml(path)
     for prefix, entry in entries.items():
         _demand(folder, prefix, entry, ("file", "reader", "identities", "ledger"))
         if entry["reader"] not in READERS:
             raise DocumentError(f"{path}: [{prefix}] has the unknown reader {entry['reader']!r}.")
+        if "protocol" in entry or "capabilities" in entry:
+            _demand(folder, prefix, entry, ("protocol", "capabilities"))
+            if entry["protocol"] not in entries:
+                raise DocumentError(
+                    f"{path}: [{prefix}] adds to {entry['protocol']!r}, which is no document."
+                )
+            if not _are_names(entry["capabilities"]):
+                raise DocumentError(f"{path}: [{prefix}] has no list of names under 'capabilities'.")
     return entries
+
+
+def _are_names(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(each, str) for each in value)
 
 
 def identity_faults(catalogue: Catalogue, folder: Path = DOCUMENTS) -> tuple[str, ...]:
@@ -185,7 +197,7 @@ def relation_faults(catalogue: Catalogue) -> tuple[str, ...]:
     return tuple(wrong)
 
 
-def _demand(folder: Path, prefix: str, entry: Mapping[str, str], keys: Iterable[str]) -> None:
+def _demand(folder: Path, prefix: str, entry: Mapping[str, Any], keys: Iterable[str]) -> None:
     for key in keys:
         if key not in entry:
             raise DocumentError(f"{folder / 'index.toml'}: [{prefix}] lacks the key {key!r}.")

@@ -98,7 +98,8 @@ class Rule:
     `text`, `scenario` and `on_failure` are the document's (`scenario_is_ours` where the document has
     none); everything from `level` on comes from the annotations beside the document. Where the document
     is not copied all of it is ours, and `claims` lead to the sentences; of some rules of the grammar they
-    lead to what is said of a field, and else there are none. `related` are rules about the same thing, of
+    lead to what is said of a field, and else there are none. What is no file at all is told by `source`, with
+    title, version and date. `related` are rules about the same thing, of
     this document or another, by their identities. `faults` are those that break this rule together with
     others. `implements` are the methods ("queue.bind") of which it says that they are implemented.
     """
@@ -122,6 +123,7 @@ class Rule:
     related: tuple[str, ...] = ()
     faults: tuple[Fault, ...] = ()
     implements: tuple[str, ...] = ()
+    source: str = ""
 
     @property
     def gist(self) -> str:
@@ -131,7 +133,7 @@ class Rule:
     @property
     def is_in_our_words(self) -> bool:
         """Whether `text` is no sentence of the document: told in other words, or made of the grammar."""
-        return bool(self.claims) or self.document.endswith("/grammar")
+        return bool(self.claims or self.source) or self.document.endswith("/grammar")
 
     @property
     def one_fault(self) -> tuple[str, ...]:

@@ -60,6 +60,18 @@ def select(
     return tuple(rule for rule in candidates if rule.id in chosen)
 
 
+def meant_alone(
+    rules: Iterable[Rule], selectors: Iterable[str], aliases: Mapping[str, str] = NOTHING
+) -> frozenset[str]:
+    """The documents that were asked for: those of which a selector means rules, and of no other document.
+
+    Raises SelectorError for a selector that means no rule.
+    """
+    candidates = tuple(rules)
+    meant = ({rule.document for rule in _meant(candidates, each, aliases)} for each in selectors)
+    return frozenset(next(iter(each)) for each in meant if len(each) == 1)
+
+
 def _meant(rules: Sequence[Rule], selector: str, aliases: Mapping[str, str]) -> tuple[Rule, ...]:
     parts = [aliases.get(part.strip(), part.strip()) for part in re.split("[,&]", selector)]
     if not all(parts):

@@ -70,6 +70,7 @@ def rule_page(rule: Rule) -> RenderableType:
         ("document", f"{document.title}, {document.revision}"),
         ("stands in", f"{document.file}: {rule.place}"),
         ("asks" if rule.is_in_our_words else "sentence", rule.text),
+        ("rests upon", rule.source),
         (whose, rule.scenario),
         ("on failure", rule.on_failure or ""),
         ("level", rule.level),

@@ -18,13 +18,14 @@ from rich.text import Text
 from conformance.engine.scope import apart_of
 from conformance.evidence.printable import printable
 from conformance.gate.gate import Exit
-from harness.dialect import dialect, documents, protocol
+from harness.dialect import dialect, documents
 from harness.play.promises import Broken
 from harness.targets.named import known_targets, target
 from harness.targets.target import Target, TargetError
 from harness.wire.tls import Security
 from harness.wire.transport import NotSpoken, Unreachable
 from scenarios.registry import Scenario, checks
+from spec.applicability import protocol
 from spec.catalogue import catalogue
 
 SHOWN = 60

@@ -169,6 +169,7 @@ def _started(goal: Target, plan: Plan) -> tuple[Plan, Ending]:
     """Start the target and probe it: the plan with what was found, or why nothing can be judged on it."""
     try:
         goal.start()
-        return replace(plan, scope=scope(goal, plan.asked, min(PROBE, plan.deadline.left))), Ending()
+        found = scope(goal, plan.asked, min(PROBE, plan.deadline.left), plan.documents)
+        return replace(plan, scope=found), Ending()
     except (TargetError, Unreachable, KeyboardInterrupt) as failure:
         return plan, Ending({Cause.LOST: str(failure) or STARTING})

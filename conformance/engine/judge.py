@@ -16,7 +16,7 @@ from conformance.evidence.kinds import Judged, TargetRestarted
 from conformance.evidence.results import RuleResult
 from conformance.evidence.room import Room
 from conformance.evidence.verdicts import Verdict
-from harness.dialect import dialect, protocol
+from harness.dialect import dialect
 from harness.play.context import Context, Deadline, Patience
 from harness.play.expect import (
     Barrier,
@@ -35,6 +35,7 @@ from harness.targets.target import Target, TargetError
 from harness.wire.journal import Declared, Event, Expected, Grade, Noted
 from harness.wire.transport import Unreachable
 from scenarios.registry import Scenario, watching
+from spec.applicability import judged_with, protocol
 from spec.rules import Level, Rule
 
 MISSED = {Level.MUST: Verdict.FAIL, Level.SHOULD: Verdict.WARN, Level.MAY: Verdict.INFO}
@@ -288,7 +289,7 @@ class Judge:
             label=f"{self.worker}.{self._count}",
             patience=self.patience,
             profile=self.profile,
-            watching=watching(protocol(rule.document), self.only, self.target.role),
+            watching=watching(judged_with(rule.document), self.only, self.target.role),
             described=not self.only,
             tidy=not self.target.ephemeral,
             facilities=self.target.facilities,

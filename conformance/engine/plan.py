@@ -18,7 +18,7 @@ from harness.targets.target import Target
 from scenarios.registry import checks
 from spec.catalogue import catalogue
 from spec.rules import Role, Rule
-from spec.selection import select
+from spec.selection import meant_alone, select
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,11 @@ class Plan:
     def asked(self) -> tuple[Rule, ...]:
         """The rules that were asked for, whatever the target speaks. Raises SelectorError."""
         return select(catalogue().rules, self.options.selectors, catalogue().aliases)
+
+    @cached_property
+    def documents(self) -> frozenset[str]:
+        """The documents that were asked for by name. Raises SelectorError."""
+        return meant_alone(catalogue().rules, self.options.selectors, catalogue().aliases)
 
     @cached_property
     def selected(self) -> tuple[Rule, ...]:

@@ -1,4 +1,4 @@
-"""What of the catalogue a run is about: the documents whose protocol its target speaks.
+"""What of the catalogue a run is about: the documents that apply to its target, of protocols that it speaks.
 
 Whether it does is never inferred from a failure: the target's description says so, or the target answers
 with the header of another protocol. A probe that fails in any other way leaves the rules not-run.
@@ -6,16 +6,17 @@ with the header of another protocol. A probe that fails in any other way leaves 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from harness.dialect import dialect, protocol
+from harness.dialect import dialect
 from harness.play.expect import Barrier
 from harness.play.speaker import Banner
 from harness.targets.target import Target, TargetError
 from harness.wire.journal import Breached
 from harness.wire.transport import NotSpoken, Unreachable
+from spec.applicability import optional, protocol, unpromised
 from spec.catalogue import catalogue
 from spec.rules import Rule
 from spec.selection import SelectorError, select
@@ -25,9 +26,9 @@ from spec.selection import SelectorError, select
 class Scope:
     """What was found out about the protocols of a target.
 
-    `banners` are of those it speaks, `unspoken` says of others why they are left out, `failed` why nothing
-    can be judged of them although they may be spoken. `barriers` are where the opening of a connection ends
-    for all, by protocol.
+    `banners` are of those it speaks, `unspoken` says of others why they are left out, and of documents about
+    what the target does not promise, `failed` why nothing can be judged of protocols although they may be
+    spoken. `barriers` are where the opening of a connection ends for all, by protocol.
     """
 
     banners: Mapping[str, Banner] = field(default_factory=dict)
@@ -62,7 +63,7 @@ class Scope:
 
     def covers(self, document: str) -> bool:
         """Whether the run is about the rules of a document."""
-        return protocol(document) not in self.unspoken
+        return self.unspoken.keys().isdisjoint((protocol(document), document))
 
     def rules(self, rules: Iterable[Rule]) -> tuple[Rule, ...]:
         """Those of `rules` that the run is about."""
@@ -103,9 +104,12 @@ def apart_of(target: Target) -> frozenset[str]:
     return frozenset(rule.id for rule in found)
 
 
-def scope(target: Target, rules: Sequence[Rule], within: float) -> Scope:
+def scope(
+    target: Target, rules: Sequence[Rule], within: float, asked: Collection[str] = frozenset()
+) -> Scope:
     """Probe the protocols of `rules` on a started `target`, each in `within` seconds.
 
+    What only some products promise is judged where the target does, or where the document was `asked` for.
     Raises Unreachable when none of them is spoken.
     """
     banners: dict[str, Banner] = {}
@@ -124,5 +128,9 @@ def scope(target: Target, rules: Sequence[Rule], within: float) -> Scope:
             failed[each] = str(failure)
     if not banners:
         raise Unreachable("; ".join((*failed.values(), *unspoken.values())))
+    for each in dict.fromkeys(rule.document for rule in rules if rule.document in optional()):
+        told = banners[protocol(each)].properties if protocol(each) in banners else {}
+        if why := unpromised(target.name, each, {*asked, *target.documents}, told):
+            unspoken[each] = why
     barriers = {name: each.barrier for name, each in banners.items() if each.barrier}
     return Scope(banners, unspoken, failed, barriers)

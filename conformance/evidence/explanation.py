@@ -111,6 +111,7 @@ def _facts(result: RuleResult, rule: Rule, connection: Sequence[Line]) -> Iterab
     yield "test", judged.test if judged.test != rule.id or len(result.tests) > 1 else ""
     yield "level", f"{rule.level}, binds the {rule.binds}, judged on the {rule.judged}"
     yield "asks" if rule.is_in_our_words else "sentence", rule.text
+    yield "rests upon", rule.source
     yield "place", f"{rule.document}, {rule.place}"
     yield "on failure", rule.on_failure or ""
     yield "legal", " | ".join(judged.expected)

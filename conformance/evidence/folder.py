@@ -63,7 +63,7 @@ class RunInfo:
     `started` is UTC in ISO 8601, `target` without its password and judged in its `role`, `documents`
     mappings with title, revision and sha256. `files` are name and SHA-256 of the folder's other files once it
     is sealed.
-    `unspoken` are protocols that were left out, each with the sentence why.
+    `unspoken` are protocols and documents that were left out, each with the sentence why.
     """
 
     run: str

@@ -41,7 +41,8 @@ class RunStarted:
 
     `documents` are mappings with title, revision and sha256; `selected` the identities of the chosen
     rules; `target` is without its password, and judged in its `role`; `catalogue` how many rules there
-    were to choose from; `unspoken` are protocols that were left out, each with the sentence why.
+    were to choose from; `unspoken` are protocols and documents that were left out, each with the sentence
+    why.
     """
 
     run: str
@@ -115,7 +116,8 @@ class RunEnded:
 
     `unexpected` and `flaky` are mappings with rule and sentence: what the baseline of the run did not
     cover, and what it knows to alternate. `standing` is what the run says of its target as a whole,
-    `scores` are mappings with level, judged, against and standing, strongest level first.
+    `scores` are mappings with level, judged, against and standing, strongest level first. `documents` are
+    mappings with document, verdicts, standing and sentence: what only some products promise counts there.
     """
 
     verdicts: Mapping[str, int]
@@ -125,6 +127,7 @@ class RunEnded:
     flaky: tuple[Mapping[str, Any], ...] = ()
     standing: str = ""
     scores: tuple[Mapping[str, Any], ...] = ()
+    documents: tuple[Mapping[str, Any], ...] = ()
 
 
 RunEvent = RunStarted | TestStarted | Judged | TargetRestarted | Interrupted | RunEnded

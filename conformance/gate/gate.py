@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
 
 from conformance.evidence.results import RuleResult
 from conformance.evidence.verdicts import Verdict
 from conformance.gate.baseline import BaselineReport
+from spec.applicability import optional
 from spec.rules import Level, Role, Rule
 
 
@@ -62,7 +63,8 @@ class Gate:
     say why not certified, `unexpected` what a baseline does not cover. `apart` are the rules this kind
     of run cannot judge, `judged` counts those it was about, `sentence` sums up in plain words. `flaky` are
     the findings on rules that a baseline lists as alternating. `notes` are sentences on the baselines that
-    were not applied.
+    were not applied. `documents` are gates of their own, by document, about what only some products promise;
+    the rules `aside` count there, and not in this one.
     """
 
     certified: bool
@@ -75,6 +77,8 @@ class Gate:
     sentence: str
     flaky: tuple[Reason, ...] = ()
     notes: tuple[str, ...] = ()
+    documents: Mapping[str, Gate] = field(default_factory=dict)
+    aside: frozenset[str] = frozenset()
 
     @property
     def standing(self) -> Standing:
@@ -83,6 +87,10 @@ class Gate:
             return Standing.CERTIFIED
         partial = any(reason.rule is None for reason in self.reasons) or not self.judged
         return Standing.PARTIAL if partial else Standing.NOT_CERTIFIED
+
+    def asides(self) -> list[str]:
+        """Say of each document about what only some products promise what it comes to."""
+        return [f"{document}: {own.sentence}" for document, own in self.documents.items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,26 +133,56 @@ def gate(
     cut: str | None = None,
     unread: str = "",
 ) -> Gate:
-    """Judge `results` at `level` for a target in the `role`.
+    """Judge `results` at `level` for a target in the `role`, those of optional documents each by itself.
 
     `rules` is the whole catalogue the certification is about, `selected` the identities that were asked
     for (None: all), `baseline` what the accepted verdicts cover, `lost` why the target could not be
     reached or when it died, `cut` why the run ended before its end (an interrupt, the total budget). With
     `unread`, the sentence that nobody has read this version yet, findings are reported and do not gate.
     """
+    told = tuple(results)
+    decided = _gate(told, rules, _general(rules), level, role, selected, baseline, lost, cut, unread)
+    documents = {}
+    for document in dict.fromkeys(rule.document for rule in rules if rule.document in optional()):
+        own = [rule for rule in rules if rule.document == document]
+        ids = {rule.id for rule in own}
+        asked = ids if selected is None else ids.intersection(selected)
+        if asked:
+            of_it = [result for result in told if result.rule in ids]
+            documents[document] = _gate(of_it, own, own, level, role, asked, None, lost, cut, "")
+    return replace(decided, documents=documents)
+
+
+def _general(rules: Iterable[Rule]) -> list[Rule]:
+    """The rules that are about every target."""
+    return [rule for rule in rules if rule.document not in optional()]
+
+
+def _gate(
+    results: Iterable[RuleResult],
+    rules: Sequence[Rule],
+    counted: Sequence[Rule],
+    level: Level,
+    role: Role,
+    selected: Collection[str] | None,
+    baseline: BaselineReport | None,
+    lost: str | None,
+    cut: str | None,
+    unread: str,
+) -> Gate:
+    """The gate of the rules that are `counted`; where only some of them were selected, of all selected."""
     by_rule = {result.rule: result for result in results}
-    concerned = [rule for rule in rules if level.covers(rule.level)]
+    concerned = [rule for rule in counted if level.covers(rule.level)]
     narrowed = selected is not None and any(r.id not in selected for r in _scope(concerned, by_rule, role))
     if narrowed:  # what was asked for by name counts at any level
         concerned = [rule for rule in rules if rule.id in (selected or ())]
+    aside = {rule.id for rule in rules} - {rule.id for rule in (*counted, *concerned)}
     scope = _scope(concerned, by_rule, role)
     blocking = [*_blocking(scope, by_rule), *_strangers(rules, by_rule)]
-    unexpected = blocking if baseline is None else _unexpected(blocking, baseline)
-    partial = (
-        [Reason(None, f"not a certification: {len(selected or ())} of {len(rules)} rules were selected")]
-        if narrowed
-        else []
-    )
+    unexpected = blocking if baseline is None else _unexpected(blocking, baseline, aside)
+    asked, whole = len(selected or ()), len(rules) - len(aside)
+    narrow = f"not a certification: {asked} of {whole} rules were selected"
+    partial = [Reason(None, narrow)] if narrowed else []
     ended = [Reason(None, why) for why in (lost, cut) if why is not None]
     unexpected = ended if unread else [*ended, *unexpected]
     reasons = (*ended, *partial, *blocking)
@@ -162,6 +200,7 @@ def gate(
             filter(None, (*_sentences(certified, level, role, reasons, unexpected, scope, baseline), unread))
         ),
         flaky=_flaky(by_rule, baseline),
+        aside=frozenset(aside),
     )
 
 
@@ -197,12 +236,12 @@ def _strangers(rules: Iterable[Rule], results: Mapping[str, RuleResult]) -> list
     return [Reason(rule, "judged, but in no document") for rule in results if rule not in known]
 
 
-def _unexpected(blocking: Iterable[Reason], baseline: BaselineReport) -> list[Reason]:
+def _unexpected(blocking: Iterable[Reason], baseline: BaselineReport, aside: Collection[str]) -> list[Reason]:
     known = {*baseline.excused, *baseline.flaky}
     left = [reason for reason in blocking if reason.rule not in known]
     findings = [Reason(each.rule, each.sentence) for each in (*baseline.passes, *baseline.unmatched)]
     stale = [Reason(each.rule, f"the accepted verdict expired on {each.expires}") for each in baseline.stale]
-    return left + findings + stale
+    return [each for each in left + findings + stale if each.rule not in aside]
 
 
 def _flaky(results: Mapping[str, RuleResult], baseline: BaselineReport | None) -> tuple[Reason, ...]:

@@ -22,12 +22,13 @@ from conformance.engine.passive import conclude_breached, conclude_passive, give
 from conformance.evidence.keeping import Memory
 from conformance.evidence.kinds import Judged
 from conformance.evidence.verdicts import Verdict, fold
-from harness.dialect import dialect, protocol
+from harness.dialect import dialect
 from harness.peers.deviation import Deviation
 from harness.targets.embedded import EmbeddedTarget
 from harness.targets.target import Target
 from harness.wire.transport import Unreachable
 from scenarios.registry import Scenario, Watch, checks
+from spec.applicability import protocol
 from spec.rules import Level, Rule
 
 SAMPLE = 0.05

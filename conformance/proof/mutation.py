@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from conformance.evidence.kinds import Judged
 from conformance.evidence.verdicts import Verdict, fold
 from conformance.proof.detection import Bench, in_memory, judge_rule
-from harness.dialect import dialect, protocol
+from harness.dialect import dialect
 from harness.peers.deviation import Mutant
+from spec.applicability import protocol
 from spec.rules import Rule
 
 

@@ -69,8 +69,13 @@ class Report:
         return sorted(self.results, key=lambda result: order.index(result.verdict))
 
     def count(self, verdict: Verdict) -> int:
-        """How many rules came to `verdict`."""
-        return sum(result.verdict is verdict for result in self.results)
+        """How many of the rules that are about every target came to `verdict`."""
+        return sum(result.verdict is verdict for result in self.counted)
+
+    @property
+    def counted(self) -> list[RuleResult]:
+        """The results that count; those of a document with a gate of its own do so there."""
+        return [result for result in self.results if result.rule not in self.gate.aside]
 
     def explained(self, judged: Judged) -> Explanation | None:
         """The finding of one test laid out; None for a rule that no document has."""
@@ -156,18 +161,32 @@ def _gate(
 
 def ended_event(results: Iterable[RuleResult], decided: Gate, reached: Iterable[Score] = ()) -> RunEnded:
     """The last event of a run: its counts, its scores at every level, and what only the baseline told it."""
-    counts: dict[str, int] = {}
-    for result in results:
-        counts[result.verdict] = counts.get(result.verdict, 0) + 1
+    found = tuple(results)
     return RunEnded(
-        counts,
+        _counts(result for result in found if result.rule not in decided.aside),
         int(decided.exit_status),
         decided.sentence,
         tuple(asdict(reason) for reason in decided.unexpected),
         tuple(asdict(reason) for reason in decided.flaky),
         str(decided.standing),
         tuple(asdict(score) for score in reached),
+        tuple(
+            {
+                "document": document,
+                "verdicts": _counts(result for result in found if result.rule.startswith(f"{document}/")),
+                "standing": str(own.standing),
+                "sentence": own.sentence,
+            }
+            for document, own in decided.documents.items()
+        ),
     )
+
+
+def _counts(results: Iterable[RuleResult]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for result in results:
+        counts[result.verdict] = counts.get(result.verdict, 0) + 1
+    return counts
 
 
 def _reasons(kept: Iterable[Mapping[str, Any]]) -> tuple[Reason, ...]:

@@ -94,6 +94,7 @@ def _about(report: Report) -> str:
     unexpected = [f"<li>{code(str(reason))}</li>" for reason in report.gate.unexpected]
     if unexpected:
         rows += ["<br>unexpected:", "<ul>", *unexpected, "</ul>"]
+    rows += [f"<br>{code(told)}" for told in report.gate.asides()]
     return "\n".join(["<div>", *rows, "</div>"])
 
 
@@ -103,7 +104,8 @@ def _totals(report: Report) -> str:
         for row in TABLE
         if (count := report.count(row.verdict))
     ]
-    total = f"| all | {len(report.results)} | of {len(report.rules)} rules in the documents |"
+    whole = len(report.rules.keys() - report.gate.aside)
+    total = f"| all | {len(report.counted)} | of {whole} rules in the documents |"
     return "\n".join(["| verdict | rules | meaning |", "| --- | ---: | --- |", *rows, total])
 
 

@@ -48,9 +48,9 @@ def report(
     run's folder as a user would type it.
     """
     if gate.exit_status is Exit.UNREACHABLE and all(result.verdict in _UNTRIED for result in results):
-        console.print(_totals(results, rules, console))
+        console.print(_totals(results, rules, console, gate.aside))
     else:
-        matrix(results, rules, console)
+        matrix(results, rules, console, gate.aside)
     catalogue = {rule.id: rule for rule in rules}
     unexpected = {reason.rule for reason in gate.unexpected}
     for result in results:
@@ -66,8 +66,16 @@ def report(
         console.print(Text(f"  {printable(left)}"))
 
 
-def matrix(results: Iterable[RuleResult], rules: Sequence[Rule], console: Console) -> None:
-    """Print what each judged rule came to, by section in the catalogue's order, then the totals."""
+def matrix(
+    results: Iterable[RuleResult],
+    rules: Sequence[Rule],
+    console: Console,
+    aside: frozenset[str] = frozenset(),
+) -> None:
+    """Print what each judged rule came to, by section in the catalogue's order, then the totals.
+
+    The rules `aside` do not count in these.
+    """
     by_rule = {result.rule: result for result in results}
     sections: dict[tuple[str, str], list[Rule]] = {}
     for rule in rules:
@@ -76,7 +84,7 @@ def matrix(results: Iterable[RuleResult], rules: Sequence[Rule], console: Consol
     for (document, section), members in sections.items():
         console.print(Text(f"\n{document}  {section}", style="bold"))
         console.print(_section(members, by_rule, console))
-    console.print(_totals(by_rule.values(), rules, console))
+    console.print(_totals(by_rule.values(), rules, console, aside))
 
 
 def explanation(
@@ -99,6 +107,7 @@ def gate_text(gate: Gate) -> RenderableType:
     below = [Text(f"  unexpected: {printable(str(reason))}") for reason in gate.unexpected]
     below += [Text(f"  flaky: {printable(str(reason))}", style="dim") for reason in gate.flaky]
     below += [Text(f"  {printable(note)}", style="dim") for note in gate.notes]
+    below += [Text(f"  {printable(told)}") for told in gate.asides()]
     if gate.apart:
         below.append(Text(f"  {len(gate.apart)} rules cannot be judged by this kind of run", style="dim"))
     return Group(Text(""), Text(printable(gate.sentence), style=style), *below)
@@ -154,17 +163,20 @@ def _finding(result: RuleResult) -> str:
     return text if len(text) <= _SHORT else f"{text[: _SHORT - 3]}..."
 
 
-def _totals(results: Iterable[RuleResult], rules: Sequence[Rule], console: Console) -> Text:
-    counts = Counter(result.verdict for result in results)
+def _totals(
+    results: Iterable[RuleResult], rules: Sequence[Rule], console: Console, aside: frozenset[str]
+) -> Text:
+    counts = Counter(result.verdict for result in results if result.rule not in aside)
     words = [
         Text.assemble(str(counts[row.verdict]), " ", _word(row.verdict, console))
         for row in TABLE
         if counts[row.verdict]
     ]
-    left = len(rules) - counts.total()
+    whole = sum(rule.id not in aside for rule in rules)
+    left = whole - counts.total()
     if left > 0:
         words.append(Text(f"{left} not selected", style="dim"))
-    return Text.assemble("\n", Text(f"{counts.total()} of {len(rules)} rules: "), Text(", ").join(words))
+    return Text.assemble("\n", Text(f"{counts.total()} of {whole} rules: "), Text(", ").join(words))
 
 
 def _facts(explained: Explanation) -> Table:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+from typing import Literal
+
 from harness.amqp0_9_1.broken.deviations import Fault, Interposer
 from harness.amqp0_9_1.broken.fakes import FAKES
 from harness.amqp0_9_1.broken.footprint import units
@@ -24,8 +28,8 @@ from harness.targets.target import Target
 DOCUMENT = "0-9-1"
 
 
-def _broker(target: Target, context: Context) -> Broker:
-    return Broker(lambda: target.connect(DOCUMENT), target.endpoint(), context, DOCUMENT)
+def _broker(document: str, target: Target, context: Context) -> Broker:
+    return Broker(lambda: target.connect(document), target.endpoint(), context, DOCUMENT)
 
 
 def _asks(broker: Broker) -> None:
@@ -37,28 +41,36 @@ def _asks(broker: Broker) -> None:
     broker.channel().ask(look, Queue.DeclareOk, Channel.Close)
 
 
-DIALECT = Dialect(
-    Speaker(
-        document=DOCUMENT,
-        name="AMQP 0-9-1",
-        fixture=_broker,
-        opening=OPENING,
-        asks=_asks,
-        looks=LOOKS,
-        removes=remove,
-    ),
-    Proof(
-        make=lambda policy, tables, taken: Peer(policy, tables, taken=taken),
-        tables=TABLES,
-        default=DEFAULT,
-        policies=VARIANTS,
-        fault=Fault,
-        interposer=Interposer,
-        wrong_answer=("541", refuse(INTERNAL_ERROR)),
-        units=units,
-        events=Method,
-        harmless=HARMLESS,
-        fakes=FAKES,
-    ),
-    annotate,
-)
+def _dialect(document: str, **serves: Literal["serve"]) -> Dialect:
+    """The dialect of a document whose reference peer `serves` what it adds, by choices of its policy."""
+    return Dialect(
+        Speaker(
+            document=document,
+            name="AMQP 0-9-1",
+            fixture=partial(_broker, document),
+            opening=OPENING,
+            asks=_asks,
+            looks=LOOKS,
+            removes=remove,
+        ),
+        Proof(
+            make=lambda policy, tables, taken: Peer(policy, tables, taken=taken),
+            tables=TABLES,
+            default=DEFAULT,
+            policies=VARIANTS,
+            settled=lambda policy: replace(policy, **serves),
+            fault=Fault,
+            interposer=Interposer,
+            wrong_answer=("541", refuse(INTERNAL_ERROR)),
+            units=units,
+            events=Method,
+            harmless=HARMLESS,
+            fakes=FAKES,
+        ),
+        annotate,
+    )
+
+
+DIALECT = _dialect(DOCUMENT)
+ADDING = {"rabbitmq": _dialect("rabbitmq", nack="serve")}
+"""By the document that adds to this one."""

@@ -38,6 +38,7 @@ class Proof(Generic[AnyPolicy, AnyFault]):
     - `units` finds what a change may look at in an exchange, `events` is the class of what a peer is sent.
     - `harmless` are interposers that change nothing that matters: none may change a verdict. `fakes` put a
       peer that knows no rule in the reference peer's place. Both by what they do.
+    - `settled` makes of a policy the one that serves what an optional document adds.
     """
 
     make: Callable[[AnyPolicy, Any, set[str]], PeerServer]
@@ -51,6 +52,7 @@ class Proof(Generic[AnyPolicy, AnyFault]):
     events: type
     harmless: Mapping[str, Interposer]
     fakes: Mapping[str, Replacement]
+    settled: Callable[[AnyPolicy], AnyPolicy] = lambda policy: policy
 
     def peer(self, change: object = None, policy: object = None) -> PeerServer:
         """Make a fresh reference peer; `change` is that of a deviation, `policy` one of `policies`."""
@@ -58,7 +60,7 @@ class Proof(Generic[AnyPolicy, AnyFault]):
             return change.make()
         taken: set[str] = set()
         tables = _tables(self, change) if isinstance(change, self.fault) else self.tables
-        chosen = policy if isinstance(policy, type(self.default)) else self.default
+        chosen = self.settled(policy if isinstance(policy, type(self.default)) else self.default)
         if change is None:
             tables = replace(tables, strategies=observed(tables.strategies, taken))
             chosen = observed(chosen, taken)

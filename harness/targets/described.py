@@ -21,6 +21,7 @@ class DescribedTarget(Target):
         self.name = name
         self.product = described.product
         self.protocols = described.protocols
+        self.documents = described.documents
         self.facilities = frozenset(described.facilities)
         self.workers = described.workers
         self.apart = described.apart

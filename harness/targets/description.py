@@ -1,6 +1,7 @@
 """Descriptions of targets: a TOML file says how a broker is started, reached and asked for facilities.
 
-The files are data; a new broker needs one file and no code. Top level: `product`, `about`, `protocols`.
+The files are data; a new broker needs one file and no code. Top level: `product`, `about`, `protocols`,
+and `documents` about what only some products promise where it is to be judged by them whatever it tells.
 `[endpoint]`: `port` (one of the named ports), `user`, `password`, `virtual_host`; where that port speaks TLS,
 `[endpoint.tls]` with the PEM files that a client needs: `ca`, `certificate`, `key`. A file has either
 `[container]`, which `harness/targets/docker/description.py` explains, or `[process]`:
@@ -44,6 +45,7 @@ from typing import Any
 from harness.targets.given import given
 from harness.targets.strict_toml import Table, read
 from harness.targets.target import TargetError
+from spec.applicability import optional
 
 PLACEHOLDER = re.compile(r"\{([a-z][a-z_.-]*)\}")
 CACHE = "AMQP_CONFORMANCE_CACHE"
@@ -110,6 +112,7 @@ class Described:
     product: str
     about: str
     protocols: frozenset[str] | None
+    documents: frozenset[str]
     login: Login
     version: tuple[str, ...]
     within: float
@@ -195,6 +198,7 @@ def shared(top: Table, login: Table, inner: Table, actions: tuple[str, ...]) -> 
         "product": top.text("product"),
         "about": top.text("about"),
         "protocols": frozenset(top.texts("protocols")),
+        "documents": _documents(top),
         "login": Login(*(login.text(name.name) for name in fields(Login))),
         "within": inner.seconds("within"),
         "patience": inner.seconds("patience"),
@@ -204,6 +208,13 @@ def shared(top: Table, login: Table, inner: Table, actions: tuple[str, ...]) -> 
         "environment": inner.mapping("environment"),
         "facilities": top.each("facilities", lambda table: _facility(table, actions)),
     }
+
+
+def _documents(top: Table) -> frozenset[str]:
+    named = frozenset(top.texts("documents", needed=False))
+    if unknown := named - optional().keys():
+        raise top.wrong(f"documents: {', '.join(sorted(unknown))} is none that a description can claim")
+    return named
 
 
 def parse(text: str, source: str) -> Description:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from typing import Any
 
-from harness.dialect import dialect, documents, protocol
+from harness.dialect import dialect, documents
 from harness.peers.peer import PeerServer
 from harness.peers.serve import TcpPeer
 from harness.peers.tls_server import SecurePort
@@ -14,6 +14,7 @@ from harness.targets.slow import STRAIGHT, Way
 from harness.targets.sockets import as_text, served, tables_here
 from harness.targets.target import Endpoint, Kind, Known, Target, TargetError
 from harness.wire.transport import MemoryTransport, Pause, TcpTransport, Transport, VirtualClock
+from spec.applicability import judged_with
 
 
 class EmbeddedTarget(Target):
@@ -54,8 +55,8 @@ class EmbeddedTarget(Target):
         self._before: dict[str, PeerServer] = {}
 
     def peer(self, document: str) -> PeerServer:
-        """The reference peer of a document's protocol."""
-        name = protocol(document)
+        """The reference peer of a document's protocol; of its own for one that adds to that."""
+        name = judged_with(document)
         if name not in self._peers:
             self._peers[name] = self.make(name)
         return self._peers[name]
@@ -70,7 +71,7 @@ class EmbeddedTarget(Target):
 
     def connect(self, document: str) -> Transport:
         """A connection to the peer of that document."""
-        peer, name = self.peer(document), protocol(document)
+        peer, name = self.peer(document), judged_with(document)
         if self.way != STRAIGHT and name not in self._before:
             self._before[name] = self.way.before(peer, lambda: self._clock.seconds, virtual=True)
         return MemoryTransport(self._before.get(name, peer), self._clock, self._pause)
@@ -103,7 +104,7 @@ class EmbeddedTarget(Target):
         self._pause.on = not running
 
     def _servers(self) -> list[PeerServer | TcpPeer]:
-        return [self.peer(document) for document in documents()]
+        return [self.peer(document) for document in dict.fromkeys((*documents(), *self._peers))]
 
     def attachment(self) -> dict[str, Any]:
         """Each process has peers of its own."""
@@ -146,12 +147,15 @@ class ServedTarget(EmbeddedTarget):
         return as_text(each for one in self._served.values() for each in served(one.port, tables))
 
     def _let_run(self, running: bool) -> None:
-        for one in (self._serve(document) for document in documents()):
+        for one in self._all():
             one.resume() if running else one.pause()
 
     def _servers(self) -> list[PeerServer | TcpPeer]:
         # Through what serves them: they live in its thread.
-        return [self._serve(document) for document in documents()]
+        return list(self._all())
+
+    def _all(self) -> Iterator[TcpPeer]:
+        return (self._serve(document) for document in dict.fromkeys((*documents(), *self._served)))
 
     def attachment(self) -> dict[str, Any]:
         """Each process serves peers of its own."""

@@ -52,13 +52,15 @@ class Target(ABC):
     where nothing of it outlives the run. `workers` is how many cases are judged at once by default: more
     than there are cores, because most of the time nobody computes. `apart` selects rules that are judged
     behind all others, one by one, when a target that ends can be started again. `tls` is true where it is
-    reached by TLS. `protocols` are those it is said to speak, None where nobody says.
+    reached by TLS. `protocols` are those it is said to speak, None where nobody says; `documents`
+    those about what only some products promise that it is said to keep.
     """
 
     name: str = ""
     role = Role.SERVER
     facilities: frozenset[str] = frozenset()
     protocols: frozenset[str] | None = None
+    documents: frozenset[str] = frozenset()
     shared = False
     ephemeral = False
     workers = 4

@@ -20,6 +20,7 @@ from harness.targets.slow import STRAIGHT, Way
 from harness.targets.target import Endpoint, Known, Target, TargetError
 from harness.wire.tls import Security
 from harness.wire.transport import TcpTransport, Transport
+from spec.applicability import protocol
 
 WAYS: Mapping[str, Way] = {
     "slow": Way(rate=20_000, delay=0.05),
@@ -42,6 +43,7 @@ class ThroughTarget(Target):
         super().__init__()
         self.name = f"through:{through}:{behind.name}"
         self.facilities = behind.facilities - UNSEEN
+        self.documents = behind.documents
         self.protocols, self.shared, self.ephemeral = behind.protocols, behind.shared, behind.ephemeral
         self.workers, self.apart = min(behind.workers, AT_ONCE), behind.apart
         self._through, self._behind = through, behind
@@ -78,7 +80,7 @@ class ThroughTarget(Target):
 
     def connect(self, document: str) -> Transport:
         """A connection through what stands before the target."""
-        return TcpTransport("127.0.0.1", self._ports[document], self._zero)
+        return TcpTransport("127.0.0.1", self._ports[protocol(document)], self._zero)
 
     def secure_port(self, document: str) -> Transport:
         """That of the target behind: nothing stands before it."""

@@ -5,8 +5,8 @@ Everything here is read from the XML; nothing that stands in the document is typ
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 
@@ -131,17 +131,43 @@ def grammar(path: Path = DOCUMENT) -> Grammar:
 
     Raises DocumentError naming the file and the element when something the grammar needs is missing.
     """
+    return _read(path, ())
+
+
+@cache
+def extended(base: Path, further: tuple[Path, ...]) -> Grammar:
+    """Read the grammar of the XML at `base` with the methods that `further` documents add to its classes.
+
+    Those use the domains of `base`. Raises DocumentError as `grammar`, and where a method is there already.
+    """
+    whole = grammar(base)
+    for path in further:
+        more = _read(path, whole.domains)
+        if twice := whole.methods.keys() & more.methods.keys():
+            raise DocumentError(f"{path}: {min(twice)} is a method of another document already.")
+        added = {each.name: each for each in more.classes}
+        classes = tuple(
+            replace(each, methods=(*each.methods, *added.pop(each.name).methods))
+            if each.name in added
+            else each
+            for each in whole.classes
+        )
+        whole = replace(whole, classes=(*classes, *added.values()))
+    return whole
+
+
+def _read(path: Path, known: Iterable[Domain]) -> Grammar:
     root = parse(path)
     try:
-        return _grammar(root)
+        return _grammar(root, known)
     except (KeyError, ValueError) as failure:
         raise DocumentError(f"{path}: not an AMQP 0-9-1 definition: {failure}") from failure
 
 
-def _grammar(root: etree._Element) -> Grammar:
+def _grammar(root: etree._Element, known: Iterable[Domain]) -> Grammar:
     if root.tag != "amqp":
         raise ValueError(f"the root element is <{root.tag}>, not <amqp>")
-    domains = {each.name: each for each in map(_domain, root.findall("domain"))}
+    domains = {each.name: each for each in (*known, *map(_domain, root.findall("domain")))}
     return Grammar(
         major=int(_attribute(root, "major")),
         minor=int(_attribute(root, "minor")),

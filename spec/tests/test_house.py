@@ -14,7 +14,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 ORDER = ["spec", "harness", "scenarios", "conformance", "reports"]
-PROTOCOLS = ("amqp0_9_1", "amqp1_0")
+PROTOCOLS = {"amqp0_9_1": "amqp0_9_1", "amqp1_0": "amqp1_0", "rabbitmq": "amqp0_9_1"}
+"""By folder: what only some products promise is of the protocol that it adds to."""
 ROOM = 16
 """So many modules may stand in one folder, `__init__` left out."""
 TOLD = {"conformance.evidence", "conformance.gate", "conformance.render"}
@@ -71,7 +72,7 @@ def package(module: str) -> str:
 
 def protocol(module: str) -> str | None:
     """The protocol a module is about, or None where protocols share it."""
-    return next((each for each in module.split(".")[1:2] if each in PROTOCOLS), None)
+    return next((PROTOCOLS[each] for each in module.split(".")[1:2] if each in PROTOCOLS), None)
 
 
 def is_told(module: str) -> bool:

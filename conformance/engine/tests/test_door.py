@@ -44,10 +44,11 @@ from harness.amqp0_9_1.broken.frame_faults import (
 from harness.amqp0_9_1.wire.field_tables import shortstr
 from harness.amqp0_9_1.wire.frames import METHOD, PROTOCOL_HEADER, Frame, RawFrame
 from harness.amqp0_9_1.wire.vocabulary import NOT_ALLOWED, NOT_IMPLEMENTED, Channel, Connection, Queue
-from harness.dialect import dialect, protocol
+from harness.dialect import dialect
 from harness.targets.embedded import EmbeddedTarget
 from harness.wire.journal import Breached
 from harness.wire.transport import Unreachable
+from spec.applicability import protocol
 from spec.catalogue import catalogue
 
 DOCUMENT = "0-9-1"

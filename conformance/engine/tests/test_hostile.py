@@ -23,7 +23,7 @@ from conformance.evidence.stream import State, read, verify
 from conformance.evidence.verdicts import Verdict
 from conformance.tests.commands import Command, command_line, environment
 from harness.amqp0_9_1.trials.hostile import HOSTILE, OPENED
-from harness.dialect import dialect, protocol
+from harness.dialect import dialect
 from harness.peers.peer import PeerServer
 from harness.peers.serve import TcpPeer
 from harness.play.context import Patience
@@ -32,6 +32,7 @@ from harness.targets.target import Target
 from harness.trials.hostile import Cutting, Died, Dying, Harming, Tls
 from harness.wire.transport import End, MemoryTransport, Transport, Unreachable, VirtualClock
 from scenarios.registry import checks
+from spec.applicability import protocol
 from spec.catalogue import catalogue
 
 DOCUMENT = "0-9-1"

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -7,7 +8,7 @@ from conformance.evidence.kinds import Judged
 from conformance.evidence.verdicts import Verdict
 from conformance.gate.baseline import BaselineReport, apply
 from conformance.gate.baseline_file import load
-from conformance.gate.gate import Exit, Gate, gate
+from conformance.gate.gate import Exit, Gate, gate, scores
 from conformance.render.tests.samples import judged, results_of, rule
 from spec.rules import Level, Party, Role
 from spec.rules import Testability as Judgeable
@@ -213,3 +214,47 @@ def test_a_flaky_rule_stands_apart(tmp_path: Path) -> None:
     assert (it.certified, it.met, it.unexpected) == (False, True, ())
     assert [str(each) for each in it.flaky] == ["must: fail this time, known to alternate between pass, fail"]
     assert it.sentence.endswith("nothing unexpected against the baseline; 1 flaky, reported apart")
+
+
+# -- documents about what only some products promise ----------------------------------------------------
+
+NACK = [
+    rule("rabbitmq/must", document="rabbitmq"),
+    rule("rabbitmq/should", document="rabbitmq", level=Level.SHOULD),
+]
+
+
+def beside(verdict: Verdict, **more: object) -> Gate:
+    tests = [*ALL_PASS, judged(verdict, "rabbitmq/must"), judged(Verdict.PASS, "rabbitmq/should")]
+    return gate(results_of(*tests), [*RULES, *NACK], Level.MUST, Role.SERVER, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("verdict", [Verdict.PASS, Verdict.FAIL, Verdict.NOT_RUN])
+def test_what_only_some_products_promise_has_a_gate_of_its_own(verdict: Verdict) -> None:
+    it, alone = beside(verdict), at(Level.MUST, ALL_PASS)
+    assert it == replace(alone, documents=it.documents, aside=it.aside)
+    assert it.aside == {each.id for each in NACK}
+    own = it.documents["rabbitmq"]
+    assert own.certified is (verdict is Verdict.PASS)
+    assert own.judged == 1
+    assert [each.level for each in scores(results_of(*ALL_PASS), RULES, Role.SERVER)] == [*Level]
+
+
+def test_a_run_that_was_narrowed_to_it_is_met_by_it() -> None:
+    for verdict, status in ((Verdict.PASS, Exit.MET), (Verdict.FAIL, Exit.NOT_MET)):
+        it = gate(
+            results_of(judged(verdict, "rabbitmq/must"), judged(Verdict.PASS, "rabbitmq/should")),
+            [*RULES, *NACK],
+            Level.MUST,
+            Role.SERVER,
+            selected={each.id for each in NACK},
+        )
+        assert (it.exit_status, it.certified, it.aside) == (status, False, frozenset())
+        assert it.sentence.startswith("not a certification: 2 of 8 rules were selected")
+        assert it.documents["rabbitmq"].certified is (verdict is Verdict.PASS)
+
+
+def test_it_says_nothing_where_nothing_of_it_was_selected() -> None:
+    it = gate(results_of(*ALL_PASS), [*RULES, *NACK], Level.MUST, Role.SERVER, selected={"must"})
+    assert it.documents == {}
+    assert it.sentence == "not a certification: 1 of 6 rules were selected"

@@ -31,11 +31,12 @@ from conformance.proof.mutation import mutate, passes_on_fakes
 from conformance.tests.commands import command_line, environment
 from harness.amqp0_9_1.broken.deviations import Fault as Fault0_9_1
 from harness.amqp1_0.broken.deviations import Fault as Fault1_0
-from harness.dialect import dialect, protocol
+from harness.dialect import dialect
 from harness.peers.deviation import Deviation
 from harness.targets.embedded import EmbeddedTarget
 from harness.wire.journal import Breached
 from scenarios.registry import checks
+from spec.applicability import protocol
 from spec.catalogue import catalogue
 from spec.rules import Role
 
@@ -74,7 +75,7 @@ SILENT = frozenset(
 
 DOCUMENTS = {
     "0-9-1": Facts(
-        rules={"0-9-1": 115, "0-9-1/prose": 149, "0-9-1/grammar": 382},
+        rules={"0-9-1": 115, "0-9-1/prose": 149, "0-9-1/grammar": 382, "rabbitmq": 10},
         package="scenarios.amqp0_9_1",
         state=(
             "durab", "persist", "exclusive", "auto-delete", "if-unused", "if-empty", "prefetch",

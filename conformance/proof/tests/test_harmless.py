@@ -19,7 +19,7 @@ from conformance.proof.detection import Bench, judge_rule
 from conformance.proof.undisturbed import differences, main
 from harness.amqp0_9_1.wire.frames import FrameReader as FrameReader0_9_1
 from harness.amqp1_0.wire.frames import FrameReader as FrameReader1_0
-from harness.dialect import dialect, documents, protocol
+from harness.dialect import dialect, documents
 from harness.dialect import of as of_protocol
 from harness.peers.peer import PeerServer
 from harness.targets.embedded import EmbeddedTarget, ServedTarget
@@ -28,6 +28,7 @@ from harness.wire.journal import Direction, Octets
 from harness.wire.reader import Reader
 from harness.wire.transcript import Piece, Transcript
 from scenarios.registry import checks, watching
+from spec.applicability import protocol
 from spec.catalogue import catalogue
 from spec.rules import Rule
 

@@ -89,6 +89,11 @@ def last_come_first(queue: Queue, level: int, entry: Entry) -> None:
     queue.levels[level].appendleft(entry)
 
 
+def last_come_last(queue: Queue, level: int, entry: Entry) -> None:
+    """Puts each message behind those that are there, also one that was there before them."""
+    queue.levels[level].append(entry)
+
+
 def transient_first(queue: Queue, level: int, entry: Entry) -> None:
     """Puts transient messages before persistent ones of the same priority."""
     entries = queue.levels[level]

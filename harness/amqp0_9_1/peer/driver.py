@@ -210,7 +210,9 @@ class Connection(entities.Connection):
         return events.BadFrameEnd()
 
     def _meet_method(self, frame: Frame) -> None:
-        read = read_method(frame.payload, self.peer.checks_names, self.peer.reads_contested_types)
+        read = read_method(
+            frame.payload, self.peer.checks_names, self.peer.reads_contested_types, self.peer.knows
+        )
         of_connection = frame.payload[:2] == b"\x00\x0a"
         if frame.channel and not of_connection:
             self._meet_channel(frame.channel, read)

@@ -139,6 +139,8 @@ class Policy:
     foreign_consumer_tag: Literal["refuse", "ignore"] = "refuse"
     """0-9-1/basic.consume.consumer-tag.02:
     Cancel of a tag of another channel: 530, or Cancel-Ok without effect."""
+    nack: Literal["unknown", "serve"] = "unknown"
+    """rabbitmq: Nack is no method of 0-9-1: unknown, or served as RabbitMQ documents it."""
     recover_async: Literal["support", "refuse"] = "support"
     """0-9-1/basic.recover-async.01: Recover-Async, which a server MAY implement: supported, or 540."""
     unroutable_code: int = 312
@@ -243,6 +245,7 @@ _OTHERS: Final[Mapping[str, Sequence[object]]] = {
     "passive_no_wait": ["silence"],
     "cancel_without_queue": ["silence"],
     "foreign_consumer_tag": ["ignore"],
+    "nack": ["serve"],
     "recover_async": ["refuse"],
     "unroutable_code": [NOT_FOUND],
     "predeclared_durable": [False],

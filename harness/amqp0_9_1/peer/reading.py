@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from harness.amqp0_9_1.peer.events import (
     ContentHeaderReceived,
@@ -52,14 +52,21 @@ def _tags(octets: bytes, at: int, end: int, *, named: bool) -> Iterator[str]:
         at = behind
 
 
-def read_method(payload: bytes, check_names: bool, contested_too: bool = True) -> Method | Event:
+def read_method(
+    payload: bytes,
+    check_names: bool,
+    contested_too: bool = True,
+    knows: Callable[[type[Method]], bool] = lambda _: True,
+) -> Method | Event:
     """The method in a method frame, or the event that it is none.
 
-    `contested_too` takes table types that practice reads otherwise.
+    `contested_too` takes table types that practice reads otherwise; what the peer does not know is none.
     """
     try:
         method = CODEC.method_class(payload)
     except DecodeError:
+        method = None
+    if method is None or not knows(method):
         return UnknownMethod(int.from_bytes(payload[:2]), int.from_bytes(payload[2:4]))
     try:
         read = CODEC.decode_method(payload)

@@ -121,6 +121,10 @@ class Server(ReferencePeer[Policy, Strategies]):
         host = self.virtual_hosts.setdefault(name, VirtualHost(name))
         host.predeclare(self.policy.predeclared_durable, self.policy.headers_instances)
 
+    def knows(self, method: type[Method]) -> bool:
+        """Whether a method is among those that it serves or refuses by name, and not only one of others."""
+        return method is not words.Basic.Nack or self.policy.nack == "serve"
+
 
 E = TypeVar("E", covariant=True)
 C = TypeVar("C", bound=Channel | None, covariant=True)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from harness.amqp0_9_1.wire.compiled import PYTHON, attribute, class_name
 from harness.wire.stubs import initialiser
-from spec.readers.amqp0_9_1 import Class, Field, Grammar, grammar
+from spec.applicability import vocabulary
+from spec.readers.amqp0_9_1 import Class, Field, Grammar
 
 STUB = Path(__file__).with_name("vocabulary.pyi")
 
@@ -62,4 +63,4 @@ def _argument(field: Field, absent: bool) -> str:
 
 
 if __name__ == "__main__":
-    STUB.write_text(stub(grammar()))
+    STUB.write_text(stub(vocabulary("0-9-1")))

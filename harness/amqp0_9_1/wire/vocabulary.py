@@ -1,4 +1,6 @@
-"""The words of AMQP 0-9-1: `Queue.Declare`, `Basic.Properties`, `RESOURCE_LOCKED`, made from the document.
+"""The words of AMQP 0-9-1: `Queue.Declare`, `Basic.Properties`, `RESOURCE_LOCKED`, made from the documents.
+
+What only some products know is among them (`Basic.Nack`): it is decoded wherever it comes.
 
 `vocabulary.pyi` beside this file is written from the same grammar (`python -m harness.amqp0_9_1.wire.stub`),
 so that editors and the type checker know every method and field; a test keeps the two together.
@@ -7,9 +9,9 @@ so that editors and the type checker know every method and field; a test keeps t
 from types import SimpleNamespace
 
 from harness.amqp0_9_1.wire.compiled import Codec, class_name
-from spec.readers.amqp0_9_1 import grammar
+from spec.applicability import vocabulary
 
-GRAMMAR = grammar()
+GRAMMAR = vocabulary("0-9-1")
 CODEC = Codec(GRAMMAR)
 
 for _class in GRAMMAR.classes:

@@ -429,6 +429,12 @@ class Basic:
     class RecoverOk(Method):
         def __init__(self) -> None: ...
 
+    class Nack(Method):
+        delivery_tag: int
+        multiple: bool
+        requeue: bool
+        def __init__(self, delivery_tag: int = ..., multiple: bool = ..., requeue: bool = ...) -> None: ...
+
     class Properties(ContentProperties):
         content_type: str | None
         content_encoding: str | None

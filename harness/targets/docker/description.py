@@ -86,6 +86,7 @@ def plain(image: str) -> ContainerDescription:
         product="",
         about="an image that no description fits",
         protocols=None,
+        documents=frozenset(),
         login=Login("amqp", "guest", "guest", "/"),
         version=(),
         within=120.0,

@@ -27,7 +27,13 @@ PARSERS: dict[str, Callable[[str, str], object]] = {
     "container": container_description.parse,
 }
 ENDPOINT = {"port": "amqp", "user": "guest", "password": "guest", "virtual_host": "/"}
-TOP = {"product": "Mine", "about": "my broker", "protocols": ["0-9-1"], "endpoint": ENDPOINT}
+TOP = {
+    "product": "Mine",
+    "about": "my broker",
+    "protocols": ["0-9-1"],
+    "documents": ["rabbitmq"],
+    "endpoint": ENDPOINT,
+}
 PROCESS: Content = TOP | {
     "process": {
         "package": "mine",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from harness.amqp0_9_1.peer.consumers import CONSUMERS, someone_consumes_exclusively
 from harness.amqp0_9_1.peer.deliveries import (
     enqueue,
@@ -32,6 +34,8 @@ from harness.amqp0_9_1.wire.vocabulary import (
 )
 
 OPEN = ChannelState.OPEN
+Refusing: TypeAlias = Basic.Reject | Basic.Nack
+"""Methods by which a client refuses what was delivered."""
 
 
 def immediate_is_not_implemented(turn: ChannelTurn[Basic.Publish]) -> bool:
@@ -233,14 +237,14 @@ _GET = (
 )
 
 
-def tag_is_not_of_a_delivered_message(turn: ChannelTurn[Basic.Ack | Basic.Reject]) -> bool:
+def tag_is_not_of_a_delivered_message(turn: ChannelTurn[Basic.Ack | Refusing]) -> bool:
     """No unacknowledged message of this channel has the tag; zero is good only with multiple."""
     tag = turn.event.delivery_tag
     means_all = tag == 0 and getattr(turn.event, "multiple", False)
     return not means_all and tag not in turn.channel.unacknowledged
 
 
-def named(turn: ChannelTurn[Basic.Ack | Basic.Reject]) -> list[Delivery]:
+def named(turn: ChannelTurn[Basic.Ack | Refusing]) -> list[Delivery]:
     """The deliveries the method names."""
     multiple = getattr(turn.event, "multiple", False)
     return turn.strategies.named(turn.channel.unacknowledged, turn.event.delivery_tag, multiple)
@@ -260,7 +264,7 @@ def hold_acknowledgement(turn: ChannelTurn[Basic.Ack]) -> None:
         turn.channel.withheld.append(delivery)
 
 
-def wants_requeue(turn: ChannelTurn[Basic.Reject | Basic.Recover | Basic.RecoverAsync]) -> bool:
+def wants_requeue(turn: ChannelTurn[Refusing | Basic.Recover | Basic.RecoverAsync]) -> bool:
     """The requeue bit is set."""
     return turn.event.requeue
 
@@ -285,20 +289,20 @@ def requeue_may_come_back(turn: ChannelTurn[Basic.Reject]) -> bool:
     return wants_requeue(turn) and turn.policy.rejected == "redeliver" and not _others_consume(turn)
 
 
-def discard_rejected(turn: ChannelTurn[Basic.Reject]) -> None:
+def discard_rejected(turn: ChannelTurn[Refusing]) -> None:
     """Settle the delivery and let the rows for discarded messages decide."""
     for delivery in named(turn):
         settle(delivery)
         turn.peer.meet(Delivery, turn.about(Discarded(), delivery))
 
 
-def requeue_rejected(turn: ChannelTurn[Basic.Reject]) -> None:
+def requeue_rejected(turn: ChannelTurn[Refusing]) -> None:
     """The message goes back to its queue."""
     for delivery in named(turn):
         requeue(turn.about(turn.event, delivery))
 
 
-def keep_off_this_channel(turn: ChannelTurn[Basic.Reject]) -> None:
+def keep_off_this_channel(turn: ChannelTurn[Refusing]) -> None:
     """The message is not for this channel any more (0-9-1/basic.reject.requeue.01)."""
     for delivery in named(turn):
         delivery.entry.avoid += (turn.channel,)
@@ -347,6 +351,31 @@ _ACKNOWLEDGE = (
 )
 
 
+def requeue_is_for_anyone(turn: ChannelTurn[Basic.Nack]) -> bool:
+    """Requeue, and the policy gives what was refused to anyone (rabbitmq/basic.nack.requeue.01)."""
+    return wants_requeue(turn) and turn.policy.rejected == "redeliver"
+
+
+_NACK = (
+    Row(
+        "basic.nack: refuses a tag of no delivered message",
+        OPEN,
+        Basic.Nack,
+        tag_is_not_of_a_delivered_message,
+        answer=refuse(PRECONDITION_FAILED),
+    ),
+    Row("basic.nack: requeues for anyone", OPEN, Basic.Nack, requeue_is_for_anyone, (requeue_rejected,)),
+    Row(
+        "basic.nack: requeues for others",
+        OPEN,
+        Basic.Nack,
+        wants_requeue,
+        (keep_off_this_channel, requeue_rejected),
+    ),
+    Row("basic.nack: discards", OPEN, Basic.Nack, effects=(discard_rejected,)),
+)
+
+
 def recover_async_is_not_implemented(turn: ChannelTurn[Basic.RecoverAsync]) -> bool:
     """The policy does without Recover-Async (0-9-1/basic.recover-async.01)."""
     return turn.policy.recover_async == "refuse"
@@ -391,4 +420,4 @@ _RECOVER = (
         answer=recover_ok,
     ),
 )
-BASIC = (*CONSUMERS, *_PUBLISH, *_GET, *_ACKNOWLEDGE, *_RECOVER)
+BASIC = (*CONSUMERS, *_PUBLISH, *_GET, *_ACKNOWLEDGE, *_NACK, *_RECOVER)
