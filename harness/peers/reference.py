@@ -13,34 +13,48 @@ from harness.peers.turn import Turn
 
 Policy = TypeVar("Policy")
 Strategies = TypeVar("Strategies")
+Limits = TypeVar("Limits")
 Accepted = TypeVar("Accepted", bound=Connection)
 Facility = Callable[[], dict[str, str]]
 
 
-class ReferencePeer(ABC, Generic[Policy, Strategies]):
+class ReferencePeer(ABC, Generic[Policy, Strategies, Limits]):
     """A server whose connections share what it holds; implements harness.peers.peer.PeerServer.
 
-    `users` are names with passwords; `external` is who EXTERNAL finds the client to be. `taken`, when given,
-    collects the names of all rows taken.
+    `rows` are its tables, `users` names with passwords, `limits` keep a hostile client from exhausting the
+    machine; `external` is who EXTERNAL finds the client to be. `taken`, when given, collects the names of all
+    rows taken.
     """
+
+    right: Tables[Strategies]
+    """The behaviour the document asks for."""
+    default: Policy
+    generous: Limits
 
     def __init__(
         self,
-        policy: Policy,
-        tables: Tables[Strategies],
-        users: Mapping[str, str] | None,
-        taken: set[str] | None,
-        external: str,
+        policy: Policy | None = None,
+        rows: Tables[Strategies] | None = None,
+        users: Mapping[str, str] | None = None,
+        limits: Limits | None = None,
+        taken: set[str] | None = None,
+        external: str = "guest",
     ) -> None:
-        self.policy = policy
-        self.tables = tables
+        self.policy = self.default if policy is None else policy
+        self.tables = self.right if rows is None else rows
         self.users = dict(users if users is not None else {"guest": "guest"})
+        self.limits = self.generous if limits is None else limits
         self.taken = taken
         self.external = external
         self.names = 0
         """How many names it has made."""
         self._connections: weakref.WeakSet[Connection] = weakref.WeakSet()
         self._accepted = 0
+        self.begin()
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Make what its connections share."""
 
     @abstractmethod
     def facilities(self) -> Mapping[str, Facility]:
@@ -88,12 +102,12 @@ class ReferencePeer(ABC, Generic[Policy, Strategies]):
         return None
 
 
-def plain(peer: ReferencePeer[Policy, Strategies], response: bytes) -> str:
+def plain(peer: ReferencePeer[Policy, Strategies, Limits], response: bytes) -> str:
     """Who PLAIN finds the client to be; empty when its credentials are bad."""
     parts = response.decode("utf-8", "surrogateescape").split("\0")
     return parts[1] if len(parts) == 3 and peer.users.get(parts[1]) == parts[2] else ""
 
 
-def external(peer: ReferencePeer[Policy, Strategies], wanted: bytes) -> str:
+def external(peer: ReferencePeer[Policy, Strategies, Limits], wanted: bytes) -> str:
     """Who EXTERNAL finds the client to be; empty when it says that it is somebody else."""
     return peer.external if wanted in (b"", peer.external.encode()) else ""

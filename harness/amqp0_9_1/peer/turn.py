@@ -9,9 +9,9 @@ and channel refuse every method that is left.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Generic, TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from harness.amqp0_9_1.peer.entities import (
     Channel,
@@ -82,31 +82,19 @@ class Limits:
     """Octets said that a client leaves unread, beyond which it counts as gone."""
 
 
-GENEROUS = Limits()
-
-
-class Server(ReferencePeer[Policy, Strategies]):
+class Server(ReferencePeer[Policy, Strategies, Limits]):
     """The peer as rows see it: what all its connections share."""
 
-    right: ClassVar[Tables]
-    """The behaviour the document asks for."""
+    default = DEFAULT
+    generous = Limits()
 
-    def __init__(
-        self,
-        policy: Policy = DEFAULT,
-        rows: Tables | None = None,
-        users: Mapping[str, str] | None = None,
-        limits: Limits = GENEROUS,
-        taken: set[str] | None = None,
-        external: str = "guest",
-    ) -> None:
-        super().__init__(policy, rows or self.right, users, taken, external)
+    def begin(self) -> None:
+        """Make what its connections share."""
         self.permissions: dict[str, frozenset[str]] = {}
         """The virtual hosts a user may open, where that is not all of them."""
-        self.limits = limits
-        self.store = Store(limits.stored)
-        self.checks_names = policy.illegal_field_name != "accept"
-        self.reads_contested_types = policy.contested_types == "read"
+        self.store = Store(self.limits.stored)
+        self.checks_names = self.policy.illegal_field_name != "accept"
+        self.reads_contested_types = self.policy.contested_types == "read"
         self.alarm = False
         """Whether memory counts as exhausted, so that every queue is over its limit."""
         self.virtual_hosts: dict[str, VirtualHost] = {}

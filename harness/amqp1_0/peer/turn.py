@@ -6,9 +6,8 @@ answers that take a `LinkTurn[Transfer]`, which has a session and a link.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Generic, TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from harness.amqp1_0.peer.entities import Connection, Link, Nodes, Said, Session
 from harness.amqp1_0.peer.events import ConnectionState, LinkState, SaslState, SessionState
@@ -47,29 +46,17 @@ class Limits:
     """Octets said that a client leaves unread, beyond which it counts as gone."""
 
 
-GENEROUS = Limits()
-
-
-class Server(ReferencePeer[Policy, Strategies]):
+class Server(ReferencePeer[Policy, Strategies, Limits]):
     """The peer as rows see it: what all its connections share."""
 
-    right: ClassVar[Tables]
-    """The behaviour the document asks for."""
+    default = DEFAULT
+    generous = Limits()
 
-    def __init__(
-        self,
-        policy: Policy = DEFAULT,
-        rows: Tables | None = None,
-        users: Mapping[str, str] | None = None,
-        limits: Limits = GENEROUS,
-        taken: set[str] | None = None,
-        external: str = "guest",
-    ) -> None:
-        super().__init__(policy, rows or self.right, users, taken, external)
+    def begin(self) -> None:
+        """Make what its connections share."""
         self.restricted: set[str] = set()
         """Users who may open connections and sessions, but attach to no node."""
-        self.limits = limits
-        self.nodes = Nodes(limits.nodes, limits.stored)
+        self.nodes = Nodes(self.limits.nodes, self.limits.stored)
 
 
 E = TypeVar("E", covariant=True)

@@ -26,7 +26,7 @@ DIALECT = Dialect(
         asks=lambda toy: toy.connection().says(b"ping", words(b"pong", b"PONG")),
     ),
     Proof(
-        make=Peer,
+        make=lambda policy, tables, taken: Peer(policy, tables, taken=taken),
         tables=TABLES,
         default=DEFAULT,
         policies=VARIANTS,

@@ -100,11 +100,13 @@ class Session(Connection):
         return []
 
 
-class Peer(ReferencePeer[Policy, Strategies]):
+class Peer(ReferencePeer[Policy, Strategies, None]):
     """A server of the toy protocol."""
 
-    def __init__(self, policy: Policy, tables: Tables[Strategies], taken: set[str] | None) -> None:
-        super().__init__(policy, tables, None, taken, "")
+    right, default, generous = TABLES, DEFAULT, None
+
+    def begin(self) -> None:
+        """Its connections share nothing."""
 
     def facilities(self) -> Mapping[str, Facility]:
         """It has none."""

@@ -1,5 +1,6 @@
 from typing import Any
 
+from harness.amqp0_9_1.peer.life import DEAD_LETTER_EXCHANGE
 from harness.amqp0_9_1.peer.tests.dialogue import Client, peer
 from harness.amqp0_9_1.wire.vocabulary import Basic, Channel, Connection, Exchange, Queue
 
@@ -19,6 +20,19 @@ def test_exclusive_queues_end_with_their_connection_only() -> None:
     client.ask(Connection.Close())
     assert other.count("mine") is None
     assert other.count("ours") == other.count("idle") == (0, 0)
+
+
+def test_what_a_connection_leaves_dead_asks_nobody_to_pause() -> None:
+    server = peer(pause_publishers_at=1)
+    client, other = Client(server, channels=2), Client(server)
+    other.declare("dead")
+    other.ask(Queue.Bind("dead", "amq.fanout"))
+    client.declare("mine", exclusive=True, arguments={DEAD_LETTER_EXCHANGE: "amq.fanout"})
+    client.publish("mine")
+    assert client.listen() == [Channel.Flow(False)]
+    client.peer.hang_up()
+    assert other.listen() == []
+    assert other.count("dead") == (1, 0)
 
 
 def test_an_exception_of_the_connection_ends_its_queues_at_once() -> None:
