@@ -20,12 +20,13 @@ from rich.console import Console
 from rich.table import Table
 
 from conformance.proof.detection import judge_rule
-from harness.dialect import dialect, of, protocol
+from harness.dialect import dialect, of
 from harness.targets.embedded import EmbeddedTarget
 from harness.targets.named import known_targets, target
 from harness.trials.benchmark import Figure
 from harness.trials.benchmark import figures as codec
 from scenarios.registry import checks, watching
+from spec.applicability import protocol
 from spec.catalogue import catalogue
 
 
