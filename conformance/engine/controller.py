@@ -16,7 +16,7 @@ from conformance.engine.ending import Cause, Ending
 from conformance.engine.options import Options
 from conformance.engine.passive import KINDS, Sighted, conclude_passive, give_occasion, occasions, sighted
 from conformance.engine.plan import Plan
-from conformance.engine.scope import scope
+from conformance.engine.scope import scope, unasked
 from conformance.engine.surroundings import environment, plain
 from conformance.engine.worker import MAIN, Worker
 from conformance.evidence.folder import RunInfo, write_run
@@ -172,4 +172,5 @@ def _started(goal: Target, plan: Plan) -> tuple[Plan, Ending]:
         found = scope(goal, plan.asked, min(PROBE, plan.deadline.left), plan.documents)
         return replace(plan, scope=found), Ending()
     except (TargetError, Unreachable, KeyboardInterrupt) as failure:
-        return plan, Ending({Cause.LOST: str(failure) or STARTING})
+        known = unasked(goal, plan.asked, plan.documents)
+        return replace(plan, scope=known), Ending({Cause.LOST: str(failure) or STARTING})

@@ -104,6 +104,22 @@ def apart_of(target: Target) -> frozenset[str]:
     return frozenset(rule.id for rule in found)
 
 
+def unasked(target: Target, rules: Iterable[Rule], asked: Collection[str]) -> Scope:
+    """What a run is about whose `target` could not be asked: what every one is, and what was `asked` for."""
+    return Scope(unspoken=_unpromised(target, rules, asked, {}))
+
+
+def _unpromised(
+    target: Target, rules: Iterable[Rule], asked: Collection[str], banners: Mapping[str, Banner]
+) -> dict[str, str]:
+    """The documents of `rules` that only some products promise, and why they are not about the target."""
+    found = {}
+    for each in dict.fromkeys(rule.document for rule in rules if rule.document in optional()):
+        told = banners[protocol(each)].properties if protocol(each) in banners else {}
+        found[each] = unpromised(target.name, each, {*asked, *target.documents}, told)
+    return {document: why for document, why in found.items() if why}
+
+
 def scope(
     target: Target, rules: Sequence[Rule], within: float, asked: Collection[str] = frozenset()
 ) -> Scope:
@@ -128,9 +144,6 @@ def scope(
             failed[each] = str(failure)
     if not banners:
         raise Unreachable("; ".join((*failed.values(), *unspoken.values())))
-    for each in dict.fromkeys(rule.document for rule in rules if rule.document in optional()):
-        told = banners[protocol(each)].properties if protocol(each) in banners else {}
-        if why := unpromised(target.name, each, {*asked, *target.documents}, told):
-            unspoken[each] = why
+    unspoken |= _unpromised(target, rules, asked, banners)
     barriers = {name: each.barrier for name, each in banners.items() if each.barrier}
     return Scope(banners, unspoken, failed, barriers)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from conformance.engine.scope import Scope, scope
+from conformance.engine.scope import Scope, scope, unasked
 from harness.targets.embedded import EmbeddedTarget
 from spec.applicability import optional
 from spec.catalogue import catalogue
@@ -26,6 +26,12 @@ def test_what_only_some_products_promise_is_not_about_the_others() -> None:
     assert {each.id for each in catalogue().rules} - {each.id for each in at.rules(catalogue().rules)} == OWN
     assert at.covers("0-9-1/prose")
     assert not Scope.of(at.plain()).covers("rabbitmq")
+
+
+def test_nor_about_one_that_cannot_be_asked() -> None:
+    rules = catalogue().rules
+    assert not unasked(EmbeddedTarget(), rules, frozenset()).covers("rabbitmq")
+    assert unasked(EmbeddedTarget(), rules, {"rabbitmq"}).rules(rules) == rules
 
 
 def test_it_is_where_it_was_asked_for() -> None:
