@@ -99,7 +99,7 @@ class Controller(Worker):
 
     def for_worker(self) -> dict[str, Any]:
         """All a worker needs to attach, as plain values."""
-        attachment = self.target.attachment()
+        attachment = None if self.target.single else self.target.attachment()
         return {"plan": self.plan.plain(), "target": attachment, "lost": self.ending.lost}
 
     # -- judging ---------------------------------------------------------------------------------------

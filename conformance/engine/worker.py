@@ -16,8 +16,8 @@ from conformance.evidence.kinds import Interrupted, Judged
 from conformance.evidence.room import Room
 from harness.play.context import Patience
 from harness.play.expect import OverBudget
-from harness.targets.named import attach
-from harness.targets.target import Target
+from harness.targets.named import attach, target
+from harness.targets.target import Target, TargetError
 from harness.wire.transport import Unreachable
 from scenarios.registry import Scenario
 
@@ -41,29 +41,49 @@ class Worker:
 
     @classmethod
     def attach(cls, told: Mapping[str, Any], name: str, room: Room) -> Worker:
-        """Join the run that a controller has `told` of."""
-        plan = Plan.of(told["plan"])
+        """Join the run that a controller has `told` of; where its target bears one judge alone, with another.
+
+        That is started when it is needed.
+        """
+        plan, there = Plan.of(told["plan"]), told["target"]
         ending = Ending({Cause.LOST: told["lost"]} if told["lost"] else {})
-        target = attach(told["target"], plan.options.security)
-        return cls(plan, target, plan.writer(name), name, room, ending)
+        goal = (
+            attach(there, plan.options.security)
+            if there
+            else target(plan.options.target, plan.options.security)
+        )
+        return cls(plan, goal, plan.writer(name), name, room, ending)
 
     @cached_property
     def judge(self) -> Judge:
         """The judge of this worker."""
-        plan, alone = self.plan, self.name == MAIN
+        plan, main = self.plan, self.name == MAIN
+        if self._owned:
+            self._start()
         return Judge(
             self.target,
             self.writer,
-            f"amqp-conformance-{plan.run}" + ("" if alone else f"-{self.name}"),
+            f"amqp-conformance-{plan.run}" + ("" if main else f"-{self.name}"),
             plan.options.profile,
-            Patience.calibrated(plan.scope.round_trip, alone=alone),
+            Patience.calibrated(plan.scope.round_trip, alone=main),
             harmless=self.target.shared and not plan.options.disruptive,
-            alone=alone,
+            alone=main or self._owned,
             worker=self.name,
             deadline=plan.deadline,
             room=self.room,
             barriers=plan.scope.barriers,
         )
+
+    @property
+    def _owned(self) -> bool:
+        """Whether the target is this worker's alone, and not the controller's."""
+        return self.target.single and self.name != MAIN
+
+    def _start(self) -> None:
+        try:
+            self.target.start()
+        except TargetError as failure:
+            raise TargetDied(str(failure)) from failure
 
     def cases(self) -> list[Case]:
         """All cases of the run, in the order they are judged."""
@@ -110,6 +130,9 @@ class Worker:
         self.ending = self.ending.also(cause, why)
 
     def leave(self) -> None:
-        """Let go of the target, and close the stream."""
+        """Let go of the target, and close the stream; the log of one of its own stays in the run's folder."""
         self.target.stop()
+        if self._owned:
+            for name, text in self.target.logs().items():
+                (self.plan.folder / f"{self.name}-{name}").write_bytes(text)
         self.writer.close()

@@ -24,6 +24,7 @@ class DescribedTarget(Target):
         self.documents = described.documents
         self.facilities = frozenset(described.facilities)
         self.workers = described.workers
+        self.single = described.single
         self.apart = described.apart
         self._facilities = described.facilities
 

@@ -13,6 +13,8 @@ and `documents` about what only some products promise where it is to be judged b
   seconds that a process has to end by itself when a facility stops it (SIGTERM, then SIGKILL);
 - `workers`: how many cases are judged at once, 4 unless given; `apart`: selects rules whose cases may end the
   broker or leave it stuck, which are judged one by one behind the others, when it can be started again;
+- `single`: true where a case may leave it stuck for all others, so that it is judged by one at a time: as
+  many of it are started as cases are judged at once;
 - `ports`: names for free loopback ports;
 - `links`: `at` a directory, symbolic links `to` what these patterns match; `files`: written before the start;
 - `before`: commands, each a list of words, that prepare the directory after that;
@@ -117,6 +119,7 @@ class Described:
     version: tuple[str, ...]
     within: float
     workers: int
+    single: bool = False
     apart: tuple[str, ...]
     patience: float
     files: Mapping[str, str]
@@ -203,6 +206,7 @@ def shared(top: Table, login: Table, inner: Table, actions: tuple[str, ...]) -> 
         "within": inner.seconds("within"),
         "patience": inner.seconds("patience"),
         "workers": inner.number("workers", 4),
+        "single": inner.flag("single"),
         "apart": inner.texts("apart", needed=False),
         "files": inner.mapping("files"),
         "environment": inner.mapping("environment"),

@@ -52,6 +52,10 @@ class Table:
             raise self.wrong(f"{key} must not be negative")
         return value
 
+    def flag(self, key: str) -> bool:
+        """True or false, false unless it is given."""
+        return bool(self._get(key, bool, False))
+
     def texts(self, key: str, needed: bool = True) -> tuple[str, ...]:
         """A list of strings; where it is `needed` it must be there and not be empty."""
         values = self._get(key, list, None if needed else [])
@@ -124,6 +128,6 @@ class Table:
         value = self._content.get(key, default)
         if value is None:
             raise self.wrong(f"{key} is missing")
-        if not isinstance(value, kind) or isinstance(value, bool):
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise self.wrong(f"{key} has the wrong type")
         return value

@@ -50,7 +50,8 @@ class Target(ABC):
     `name` is as the user gave it, without a password. `facilities` are what can be done to it beside
     talking ("restart", "second-vhost", …). `shared` is true where others may use it too, `ephemeral`
     where nothing of it outlives the run. `workers` is how many cases are judged at once by default: more
-    than there are cores, because most of the time nobody computes. `apart` selects rules that are judged
+    than there are cores, because most of the time nobody computes. A `single` one bears one judge at a time:
+    each starts one of its own. `apart` selects rules that are judged
     behind all others, one by one, when a target that ends can be started again. `tls` is true where it is
     reached by TLS. `protocols` are those it is said to speak, None where nobody says; `documents`
     those about what only some products promise that it is said to keep.
@@ -64,6 +65,7 @@ class Target(ABC):
     shared = False
     ephemeral = False
     workers = 4
+    single = False
     apart: tuple[str, ...] = ()
     tls = False
 

@@ -46,6 +46,7 @@ class ThroughTarget(Target):
         self.documents = behind.documents
         self.protocols, self.shared, self.ephemeral = behind.protocols, behind.shared, behind.ephemeral
         self.workers, self.apart = min(behind.workers, AT_ONCE), behind.apart
+        self.single = behind.single
         self._through, self._behind = through, behind
         self._ports = dict(ports or {})
         self._stack = ExitStack()
