@@ -116,7 +116,7 @@ def list_suite(options: Options, console: Console) -> int:
     """The command: print the listing. Raises SelectorError or TargetError."""
     goal = target(options.target, options.security)
     rules = select(catalogue().rules, options.selectors, catalogue().aliases)
-    found = cases(rules, checks(), goal.role, options.shuffle, apart_of(goal))
+    found = cases(rules, checks(), goal.role, options.shuffle, apart_of(goal), goal.single)
     entries = listing(found, goal, options.disruptive)
     for entry in entries:
         _show(entry, console)

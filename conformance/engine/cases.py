@@ -16,12 +16,14 @@ from spec.rules import Role, Rule
 class Case:
     """A rule with one of its checks for targets in a `role`, or with none.
 
-    `apart` says that the target may not survive it.
+    `apart` says that the target may not survive it. On a `single` target, of which each judge has its own,
+    only a restart has to wait for the others.
     """
 
     rule: Rule
     check: Scenario | Watch | None
     apart: bool = False
+    single: bool = False
     role: Role = Role.SERVER
 
     @property
@@ -33,14 +35,16 @@ class Case:
     def order(self) -> int:
         """When it runs: slow ones first, the others, those that must be alone, those apart, passive rules."""
         match self.check:
-            case Scenario() if self.apart:
-                return 3
-            case Scenario(exclusive=True) | Scenario(alone=True):
-                return 2
-            case Scenario(slow=True):
-                return 0
             case Watch():
                 return 4
+            case Scenario() if self.apart and not self.single:
+                return 3
+            case Scenario(exclusive=True):
+                return 2
+            case Scenario(alone=True):
+                return 0 if self.single else 2
+            case Scenario(slow=True):
+                return 0
             case _:
                 return 1
 
@@ -74,15 +78,16 @@ def cases(
     role: Role,
     shuffle: int | None = None,
     apart: Set[str] = frozenset(),
+    single: bool = False,
 ) -> list[Case]:
     """The cases of these rules on a target in a `role`, in the order they run.
 
     `shuffle` seeds another order within each phase; `apart` are the identities of rules that the target may
-    not survive.
+    not survive, `single` as of a target.
     """
     nothing: list[Scenario | Watch | None] = [None]
     found = [
-        Case(rule, check, rule.id in apart, role)
+        Case(rule, check, rule.id in apart, single, role)
         for rule in rules
         for check in checks.of(rule.id, role) or nothing
     ]

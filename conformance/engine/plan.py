@@ -64,7 +64,8 @@ class Plan:
 
     def cases(self, target: Target) -> list[Case]:
         """The cases of the selected rules, in the order they run on the target."""
-        return cases(self.selected, checks(), self.role, self.options.shuffle, apart_of(target))
+        apart = apart_of(target)
+        return cases(self.selected, checks(), self.role, self.options.shuffle, apart, target.single)
 
     def writer(self, worker: str) -> EventWriter:
         """Where a worker of that name keeps what it sees."""
