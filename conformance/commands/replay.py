@@ -60,7 +60,7 @@ def replay_rule(
     with tempfile.TemporaryDirectory() as scratch:
         goal = target_of(run_dir, override)
         chosen = replace(reached, target=goal, selectors=(rule.id,), output=f"{scratch}/run")
-        again = judge_here(chosen).lines
+        again = judge_here(chosen).report.lines
     before, now = (_verdict(lines, rule.id) for lines in (recorded, again))
     table = Table(title=rule.id, title_justify="left", show_lines=False)
     table.add_column(Text(f"recorded: {before}"), ratio=1, overflow="fold")

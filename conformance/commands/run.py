@@ -21,8 +21,7 @@ from conformance.engine.scope import apart_of
 from conformance.gate.applying import load_all
 from conformance.gate.baseline_file import BaselineError
 from conformance.render.progress import Follower, Quiet
-from conformance.render.rendering import named
-from conformance.render.terminal import report
+from conformance.render.terminal import tell
 from harness.targets.named import target
 from harness.targets.target import Target, TargetError
 from spec.catalogue import catalogue
@@ -49,9 +48,8 @@ def run_suite(options: Options, console: Console) -> int:
 def told_suite(options: Options, console: Console) -> Closed:
     """Judge a target and print the report. Raises as `play_suite` does."""
     run = play_suite(options, console)
-    folder = run.plan.folder
-    report(run.results, run.plan.rules, run.lines, run.gate, console, annotate=named, run=str(folder))
-    console.print(f"\nrun: {folder}", highlight=False)
+    tell(run.report, console)
+    console.print(f"\nrun: {run.plan.folder}", highlight=False)
     return run
 
 

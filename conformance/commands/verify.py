@@ -58,7 +58,7 @@ def verify_suite(options: Options, times: int, console: Console) -> int:
 
 def _tell(runs: Sequence[Closed], flaky: Sequence[Flaky], console: Console) -> bool:
     """Print how the runs agree; whether they differ in a rule that is not known to be flaky."""
-    results = [run.results for run in runs]
+    results = [run.report.results for run in runs]
     found = differences(results)
     known = {each.rule for each in found if _is_known(each.rule, runs, flaky)}
     for each in found:
@@ -110,7 +110,7 @@ def _words(result: RuleResult | None) -> str:
 def _is_known(rule: str, runs: Sequence[Closed], flaky: Sequence[Flaky]) -> bool:
     """Whether a flaky entry of the baseline covers what the rule came to in every run."""
     for run in runs:
-        results: Mapping[str, RuleResult] = {each.rule: each for each in run.results}
+        results: Mapping[str, RuleResult] = {each.rule: each for each in run.report.results}
         banner = run.plan.scope.banner
         covered = banner is not None and any(
             each.concerns(banner.product, banner.version, run.plan.role)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,18 +11,18 @@ from conformance.engine.door import hampering
 from conformance.engine.ending import Ending
 from conformance.engine.judge import spared
 from conformance.engine.leftovers import remove_leftovers
-from conformance.engine.passive import KINDS, conclude_breached, sighted
+from conformance.engine.passive import conclude_breached, sighted
 from conformance.engine.plan import Plan
 from conformance.engine.worker import Worker
 from conformance.evidence.capture import write_capture
 from conformance.evidence.folder import seal
 from conformance.evidence.kinds import Interrupted, Judged, Line
 from conformance.evidence.results import RuleResult, rule_results
-from conformance.evidence.stream import merge, read
+from conformance.evidence.stream import merge, order
 from conformance.gate.applying import applied, load_all
 from conformance.gate.gate import Gate, gate, scores
 from conformance.render.rendering import named, render_files
-from conformance.render.report import ended_event, report_of
+from conformance.render.report import Report, ended_event, report_of
 from harness.play.expect import Stop
 from harness.play.speaker import Banner
 from harness.targets.target import Target
@@ -37,28 +37,32 @@ CLEAR_UP = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """A run that is over: what it was about, why it ended, what it has kept and what that comes to."""
+    """A run that is over: what it was about, why it ended, and the report of what it has kept."""
 
     plan: Plan
     ending: Ending
-    gate: Gate
-    lines: tuple[Line, ...]
-    results: tuple[RuleResult, ...]
+    report: Report
+
+    @property
+    def gate(self) -> Gate:
+        """What it comes to."""
+        return self.report.gate
 
 
-def close(main: Worker) -> Closed:
+def close(main: Worker, lines: list[Line]) -> Closed:
     """Judge as not-run what was not reached, hold all against the gate, seal the folder.
 
-    `main` is the only worker that is left; its target is stopped.
+    `main` is the only worker that is left; its target is stopped. `lines` are all events of the run, to which
+    those that `main` writes are added.
     """
     plan, writer, ending = main.plan, main.writer, main.ending
-    _judge_the_rest(main)
-    _count_breaches(main)
+    _judge_the_rest(main, lines)
+    _count_breaches(main, lines)
     if ending.cut and not ending.lost:
-        if Interrupted(ending.cut) not in [line.event for line in read(plan.folder, "interrupted")]:
+        if Interrupted(ending.cut) not in [line.event for line in lines]:
             writer.write(Interrupted(ending.cut))
-        ending = _cleared_up(main)
-    results = rule_results(read(plan.folder, "judged"))
+        ending = _cleared_up(main, lines)
+    results = rule_results(lines)
     decided = _gate(plan, ending, results)
     for told in filter(None, (spared(results), *decided.notes)):
         writer.write(Noted(datetime.now(UTC).timestamp() - plan.started, "", told))
@@ -67,34 +71,31 @@ def close(main: Worker) -> Closed:
     )
     writer.write(ended_event(results, decided, reached))
     writer.close()
-    merge(plan.folder, partial=not ending.complete)
+    lines.sort(key=order)
+    merge(plan.folder, not ending.complete, lines)
     main.target.stop()
-    lines = read(plan.folder)
-    return Closed(plan, ending, decided, lines, _report(plan, main.target, lines))
+    return Closed(plan, ending, _report(plan, main.target, lines, decided))
 
 
-def _judge_the_rest(main: Worker) -> None:
-    kept = read(main.plan.folder, "judged")
-    judged = {line.event.test for line in kept if isinstance(line.event, Judged)}
+def _judge_the_rest(main: Worker, lines: Iterable[Line]) -> None:
+    judged = {line.event.test for line in lines if isinstance(line.event, Judged)}
     why = main.ending.lost or main.ending.cut or "it broke"
     for case in main.cases():
         if case.id not in judged:
             main.writer.write(case.not_run(f"the run ended before: {why}"))
 
 
-def _count_breaches(main: Worker) -> None:
+def _count_breaches(main: Worker, lines: Sequence[Line]) -> None:
     """Judge by what was broken in passing the rules that have noticed nothing of it."""
-    folder = main.plan.folder
-    judged = {result.rule: result.verdict for result in rule_results(read(folder, "judged"))}
-    seen = sighted(line for kind in KINDS for line in read(folder, kind))
-    for each in conclude_breached(main.plan.selected, seen, judged):
+    judged = {result.rule: result.verdict for result in rule_results(lines)}
+    for each in conclude_breached(main.plan.selected, sighted(lines), judged):
         main.writer.write(each)
 
 
-def _cleared_up(main: Worker) -> Ending:
+def _cleared_up(main: Worker, lines: Sequence[Line]) -> Ending:
     """Remove what a run that was cut short has left, and say where that could not be done."""
     try:
-        remove_leftovers(main.target, read(main.plan.folder), main.writer, CLEAR_UP)
+        remove_leftovers(main.target, tuple(lines), main.writer, CLEAR_UP)
     except (Unreachable, Stop) as failure:
         return main.ending.but(f"and what it left could not be removed ({failure})")
     return main.ending
@@ -126,12 +127,12 @@ def _gate(plan: Plan, ending: Ending, results: Sequence[RuleResult]) -> Gate:
     return replace(decided, notes=held.notes, sentence="; ".join(filter(None, (decided.sentence, told))))
 
 
-def _report(plan: Plan, target: Target, lines: tuple[Line, ...]) -> tuple[RuleResult, ...]:
-    """Write all that a folder holds beside the events; gives the results in the catalogue's order."""
-    report = report_of(lines, catalogue().rules, str(plan.folder), plan.started, named)
+def _report(plan: Plan, target: Target, lines: Sequence[Line], decided: Gate) -> Report:
+    """Write all that a folder holds beside the events."""
+    report = report_of(lines, catalogue().rules, str(plan.folder), plan.started, named, decided)
     render_files(report, plan.folder)
     write_capture(lines, plan.folder / "capture.pcapng", plan.started)
     for name, text in target.logs().items():
         (plan.folder / name).write_bytes(text)
     seal(plan.folder)
-    return report.results
+    return report

@@ -14,14 +14,14 @@ from conformance.engine.cases import Case
 from conformance.engine.closing import Closed, close
 from conformance.engine.ending import Cause, Ending
 from conformance.engine.options import Options
-from conformance.engine.passive import KINDS, Sighted, conclude_passive, give_occasion, occasions, sighted
+from conformance.engine.passive import Sighted, conclude_passive, give_occasion, occasions, sighted
 from conformance.engine.plan import Plan
 from conformance.engine.scope import scope, unasked
 from conformance.engine.surroundings import environment, plain
 from conformance.engine.worker import MAIN, Worker
 from conformance.evidence.folder import RunInfo, write_run
-from conformance.evidence.kinds import Interrupted, Judged, RunStarted
-from conformance.evidence.stream import read
+from conformance.evidence.kinds import Interrupted, Judged, Line, RunStarted
+from conformance.evidence.stream import order, read
 from harness.play.speaker import Banner
 from harness.targets.named import target
 from harness.targets.target import Target, TargetError
@@ -40,10 +40,13 @@ STARTING = "interrupted while the target was starting"
 class Controller(Worker):
     """Owns target and folder of a run, and judges what no other worker does.
 
-    `closed` is what the run has come to, once it is over.
+    `lines` are the events of the run that it knows: its own, and those it has heard of. `closed` is what the
+    run has come to, once it is over.
     """
 
+    lines: list[Line] = field(default_factory=list)
     closed: Closed | None = None
+    _heard: bool = False
     _exclusive: dict[str, Judged] = field(default_factory=dict)
     _seen: Mapping[str, Sequence[Sighted]] | None = None
 
@@ -64,9 +67,10 @@ class Controller(Worker):
             raise TargetError(f"{folder} is not empty; a run needs a folder of its own")
         folder.mkdir(parents=True, exist_ok=True)
         plan = Plan(options, folder, run, now.timestamp(), goal.role)
-        writer = plan.writer(MAIN)
+        lines: list[Line] = []
+        writer = plan.writer(MAIN, lines)
         plan, ending = _started(goal, plan)
-        controller = cls(plan, goal, writer, ending=ending)
+        controller = cls(plan, goal, writer, ending=ending, lines=lines)
         controller._describe(now)
         return controller
 
@@ -127,7 +131,7 @@ class Controller(Worker):
     def _sighted(self, case: Case) -> Sequence[Sighted]:
         """What a passive rule has seen until now; they are folded when all else has been played."""
         if self._seen is None:
-            self._seen = sighted(line for kind in KINDS for line in read(self.plan.folder, kind))
+            self._seen = sighted(self.lines)
         return self._seen.get(case.rule.id, ())
 
     def _exclusive_verdict(self, case: Case) -> Judged:
@@ -141,16 +145,19 @@ class Controller(Worker):
     # -- ending ----------------------------------------------------------------------------------------
 
     def hear(self) -> None:
-        """Take over from the workers why they ended early."""
-        for line in read(self.plan.folder, "interrupted"):
-            if isinstance(line.event, Interrupted) and line.worker != MAIN:
+        """Take over from the other workers, which have ended, what they kept, and why they ended early."""
+        told = () if self._heard else read(self.plan.folder, but=MAIN)
+        self._heard = True
+        self.lines[:] = sorted((*self.lines, *told), key=order)
+        for line in told:
+            if isinstance(line.event, Interrupted):
                 spent = line.event.reason == self.plan.deadline.says
                 self.end(Cause.BUDGET if spent else Cause.LOST, line.event.reason)
 
     def finish(self) -> Closed:
         """Hold what was judged against the gate, and seal the folder."""
         self.hear()
-        self.closed = close(self)
+        self.closed = close(self, self.lines)
         return self.closed
 
 

@@ -36,10 +36,6 @@ Sighted = tuple[Line, Seen]
 """What a passive rule saw on one connection, and where that stands in the evidence."""
 
 
-KINDS = ("seen", "breached")
-"""The events that are folded here, as they are called in the stream."""
-
-
 def sighted(lines: Iterable[Line]) -> Mapping[str, Sequence[Sighted]]:
     """What each rule saw in passing, in order of time; a breach that its own check has seen counts once."""
     found = defaultdict[str, list[Sighted]](list)

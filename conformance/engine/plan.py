@@ -13,6 +13,7 @@ from conformance.engine.cases import Case, cases
 from conformance.engine.options import Options
 from conformance.engine.scope import Scope, apart_of
 from conformance.evidence.keeping import EventWriter, wall_clock
+from conformance.evidence.kinds import Line
 from harness.play.context import Deadline
 from harness.targets.target import Target
 from scenarios.registry import checks
@@ -67,9 +68,9 @@ class Plan:
         apart = apart_of(target)
         return cases(self.selected, checks(), self.role, self.options.shuffle, apart, target.single)
 
-    def writer(self, worker: str) -> EventWriter:
-        """Where a worker of that name keeps what it sees."""
-        return EventWriter(self.folder, worker, wall_clock(self.started))
+    def writer(self, worker: str, beside: list[Line] | None = None) -> EventWriter:
+        """Where a worker of that name keeps what it sees; `beside` gets it as well."""
+        return EventWriter(self.folder, worker, wall_clock(self.started), beside)
 
     def plain(self) -> dict[str, Any]:
         """The plan as plain values, for another process."""

@@ -56,8 +56,7 @@ def render_run(run: Path, form: str | None, output: Path | None, console: Consol
     """
     report = load(run)
     if form == "terminal":
-        rules = tuple(report.rules.values())
-        terminal.report(report.results, rules, report.lines, report.gate, console, named, report.name)
+        terminal.tell(report, console)
     elif form in TEXTS:
         click.echo(TEXTS[form][1](report), nl=False)
     else:

@@ -88,12 +88,18 @@ class Report:
 
 
 def report_of(
-    lines: Sequence[Line], rules: Iterable[Rule], run: str, began: float, annotate: Annotate | None = None
+    lines: Sequence[Line],
+    rules: Iterable[Rule],
+    run: str,
+    began: float,
+    annotate: Annotate | None = None,
+    decided: Gate | None = None,
 ) -> Report:
     """Fold the stream of a run, finished or not, into what its reports show.
 
     `rules` is the catalogue, `run` the folder as a user would type it, `began` in seconds since the epoch;
-    `annotate` names the fields of octets. Raises EvidenceError when the run never said what it is about.
+    `annotate` names the fields of octets, `decided` is what the gate has said already. Raises EvidenceError
+    when the run never said what it is about.
     """
     started = next((line.event for line in lines if isinstance(line.event, RunStarted)), None)
     if started is None:
@@ -111,7 +117,7 @@ def report_of(
         connection = getattr(line.event, "connection", None)
         if connection is not None and not isinstance(line.event, Judged):
             connections.setdefault(connection, []).append(line)
-    decided = _gate(results, catalogue, started, ended, lines)
+    decided = decided or _gate(results, catalogue, started, ended, lines)
     return Report(printable(run), began, started, catalogue, whole, results, decided, annotate, connections)
 
 

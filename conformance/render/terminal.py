@@ -22,6 +22,7 @@ from conformance.evidence.printable import printable
 from conformance.evidence.results import RuleResult
 from conformance.evidence.verdicts import TABLE, Verdict
 from conformance.gate.gate import Exit, Gate
+from conformance.render.report import Report
 from spec.rules import Rule
 
 WIDE = 120
@@ -29,6 +30,12 @@ WIDE = 120
 _SHORT = 160
 _EXPLAINED = (Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.ERROR)
 _UNTRIED = (Verdict.NOT_RUN, Verdict.UNTESTABLE)
+
+
+def tell(told: Report, console: Console) -> None:
+    """Print the whole report of a run."""
+    rules = tuple(told.rules.values())
+    report(told.results, rules, told.lines, told.gate, console, told.annotate, told.name)
 
 
 def report(

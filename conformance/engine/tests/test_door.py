@@ -193,12 +193,12 @@ def test_a_whole_run_is_red_where_it_is_broken_and_judges_the_rest(
     assert run.ending.lost is None
     assert run.gate.exit_status is Exit.NOT_MET
     assert not run.gate.certified
-    verdicts = {each.rule: each.verdict for each in run.results}
+    verdicts = {each.rule: each.verdict for each in run.report.results}
     assert {rule for rule, verdict in verdicts.items() if verdict is Verdict.FAIL} == {met.rule}
     assert Verdict.ERROR not in verdicts.values()
     judged = [each for each in verdicts.values() if each not in (Verdict.NOT_RUN, Verdict.UNTESTABLE)]
     assert len(judged) >= WHOLE[name]
-    blocked = [each.signature for each in run.results if each.verdict is Verdict.NOT_RUN]
+    blocked = [each.signature for each in run.report.results if each.verdict is Verdict.NOT_RUN]
     assert set(blocked) == ({f"blocked by {met.rule}"} if met.blocks else set())
     says = f"{len(blocked)} rules are blocked by {met.rule}" if met.blocks else "no rule is blocked by that"
     assert run.gate.sentence.endswith(says)
@@ -220,21 +220,21 @@ def test_what_comes_on_another_channel_breaks_that_rule_and_no_other(
 ) -> None:
     run = judged_whole(BEHIND[name], tmp_path, monkeypatch)
     assert run.gate.exit_status is Exit.NOT_MET
-    verdicts = {each.rule: each.verdict for each in run.results}
+    verdicts = {each.rule: each.verdict for each in run.report.results}
     assert {rule for rule, verdict in verdicts.items() if verdict is Verdict.FAIL} == {CHANNELS}
     warned = {rule for rule, verdict in verdicts.items() if verdict is Verdict.WARN}
     assert warned == ({f"{PROSE}4.2.3.channels-not-zero"} if "channel 0" in name else set())
     assert not {Verdict.ERROR, Verdict.INCONCLUSIVE} & set(verdicts.values())
-    blocked = [each.signature for each in run.results if each.verdict is Verdict.NOT_RUN]
+    blocked = [each.signature for each in run.report.results if each.verdict is Verdict.NOT_RUN]
     assert set(blocked) <= {f"blocked by {CHANNELS}"}
     assert len(blocked) < 10
 
 
 def told_by(run: Closed) -> list[str]:
     """What the stream, the terminal and a summary say of a run."""
-    ended = next(each.event for each in run.lines if isinstance(each.event, RunEnded))
+    ended = next(each.event for each in run.report.lines if isinstance(each.event, RunEnded))
     console = Console(width=1000, record=True, file=StringIO())
-    report(run.results, run.plan.selected, run.lines, run.gate, console)
+    report(run.report.results, run.plan.selected, run.report.lines, run.gate, console)
     return [ended.sentence, console.export_text(), (run.plan.folder / "summary.github.md").read_text()]
 
 
@@ -248,7 +248,7 @@ def test_a_breach_turns_a_rule_red_whose_own_check_has_not_met_it(
     assert judging.verdict(case).verdict is Verdict.PASS
     run = judging.finish()
     assert run.gate.exit_status is Exit.NOT_MET
-    (found,) = run.results
+    (found,) = run.report.results
     assert found.verdict is Verdict.FAIL
     assert "server-properties: no table type has the tag 'Z'" in found.deciding.detail
     kept = [each.event for each in read(run.plan.folder, "breached")]

@@ -79,11 +79,11 @@ def test_a_run_on_a_client_judges_it_as_one_and_says_so(
     run = controller.judge_here(
         Options(selectors=(OF_CLIENTS.id, OF_SERVERS.id), output=str(tmp_path / "run"))
     )
-    judged = {line.event.rule: line.event for line in run.lines if isinstance(line.event, Judged)}
+    judged = {line.event.rule: line.event for line in run.report.lines if isinstance(line.event, Judged)}
     assert judged[OF_SERVERS.id].verdict is Verdict.UNTESTABLE
     assert judged[OF_CLIENTS.id].verdict is Verdict.NOT_RUN  # there is no check for a client yet
     assert run.gate.exit_status is Exit.NOT_MET
     assert [each.rule for each in run.gate.reasons if each.rule] == [OF_CLIENTS.id]
     assert run.gate.apart == (OF_SERVERS,)
-    started = next(line.event for line in run.lines if isinstance(line.event, RunStarted))
+    started = next(line.event for line in run.report.lines if isinstance(line.event, RunStarted))
     assert (started.role, read_run(tmp_path / "run").role) == (Role.CLIENT, Role.CLIENT)
