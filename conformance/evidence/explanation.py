@@ -9,7 +9,6 @@ from typing import Any
 
 from conformance.evidence.kinds import CappedOctets, Judged, Line
 from conformance.evidence.printable import printable
-from conformance.evidence.results import RuleResult
 from conformance.evidence.verdicts import Verdict
 from harness.wire.journal import Direction, Ended, Expected, Octets, Opened
 from spec.rules import Rule
@@ -56,20 +55,20 @@ class Explanation:
 
 
 def explain(
-    result: RuleResult,
+    judged: Judged,
     rule: Rule,
     lines: Sequence[Line],
     annotate: Annotate | None = None,
     run: str = "RUN",
+    several: bool = False,
 ) -> Explanation:
-    """Explain the test that decided `result`.
+    """Explain what a test of `rule` came to; `several` where the rule has more of them.
 
     `lines` is the run's stream, `annotate` names the fields of octets, `run` is the run's folder as a
     user would type it.
     """
-    judged = result.deciding
     connection = _connection(lines, judged)
-    named = [(label, printable(text)) for label, text in _facts(result, rule, connection) if text]
+    named = [(label, printable(text)) for label, text in _facts(judged, rule, connection, several) if text]
     return Explanation(
         judged=judged,
         facts=tuple(named),
@@ -104,11 +103,12 @@ def _connection(lines: Iterable[Line], judged: Judged) -> list[Line]:
     return [each for each in all_of_it if each.test == judged.test] or all_of_it
 
 
-def _facts(result: RuleResult, rule: Rule, connection: Sequence[Line]) -> Iterable[tuple[str, str]]:
-    judged = result.deciding
+def _facts(
+    judged: Judged, rule: Rule, connection: Sequence[Line], several: bool
+) -> Iterable[tuple[str, str]]:
     yield "rule", rule.id
     yield "verdict", f"{judged.verdict}: {judged.signature}" if judged.signature else str(judged.verdict)
-    yield "test", judged.test if judged.test != rule.id or len(result.tests) > 1 else ""
+    yield "test", judged.test if judged.test != rule.id or several else ""
     yield "level", f"{rule.level}, binds the {rule.binds}, judged on the {rule.judged}"
     yield "asks" if rule.is_in_our_words else "sentence", rule.text
     yield "rests upon", rule.source

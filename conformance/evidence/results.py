@@ -11,17 +11,25 @@ from conformance.evidence.verdicts import Verdict, fold
 
 @dataclass(frozen=True, slots=True)
 class RuleResult:
-    """What a rule came to: the folded `verdict` and the tests it was folded from, in order.
+    """What a rule came to: the verdict that was folded from those of its `tests`, which stand in order.
 
     `deciding` is the first by name of the tests with that verdict, in whatever order they were judged;
     `worker` is where it ran.
     """
 
-    rule: str
-    verdict: Verdict
     tests: tuple[Judged, ...]
     deciding: Judged
-    worker: str
+    worker: str = ""
+
+    @property
+    def rule(self) -> str:
+        """Its identity."""
+        return self.deciding.rule
+
+    @property
+    def verdict(self) -> Verdict:
+        """What its tests fold to."""
+        return self.deciding.verdict
 
     @property
     def signature(self) -> str:
@@ -43,11 +51,11 @@ def rule_results(lines: Iterable[Line]) -> list[RuleResult]:
     for line in lines:
         if isinstance(line.event, Judged):
             by_rule.setdefault(line.event.rule, []).append((line.event, line.worker))
-    return [_result(rule, judged) for rule, judged in by_rule.items()]
+    return [_result(judged) for judged in by_rule.values()]
 
 
-def _result(rule: str, judged: list[tuple[Judged, str]]) -> RuleResult:
+def _result(judged: list[tuple[Judged, str]]) -> RuleResult:
     verdict = fold(test.verdict for test, _ in judged)
     alike = [(test, worker) for test, worker in judged if test.verdict is verdict]
     deciding, worker = min(alike, key=lambda each: each[0].test)
-    return RuleResult(rule, verdict, tuple(test for test, _ in judged), deciding, worker)
+    return RuleResult(tuple(test for test, _ in judged), deciding, worker)

@@ -165,8 +165,7 @@ def _table(rule: Rule, test: Judged, lines: Sequence[Line], started: RunStarted)
 
 
 def _frame(rule: Rule, test: Judged, lines: Sequence[Line]) -> str:
-    alone = RuleResult(rule.id, test.verdict, (test,), test, "")
-    says = [frame.says for frame in explain(alone, rule, lines).frames if frame.deciding]
+    says = [frame.says for frame in explain(test, rule, lines).frames if frame.deciding]
     return says[-1][:EXCERPT] if says else NO_FRAME
 
 

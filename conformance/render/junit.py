@@ -9,7 +9,6 @@ from lxml import etree
 from conformance.evidence.explanation import as_text, explain
 from conformance.evidence.kinds import Judged, Line
 from conformance.evidence.printable import printable
-from conformance.evidence.results import RuleResult
 from conformance.evidence.verdicts import Element
 from conformance.render.report import Report
 from spec.rules import Rule
@@ -94,5 +93,4 @@ def _properties(test: Judged, rule: Rule | None) -> Iterable[tuple[str, str]]:
 def _text(test: Judged, rule: Rule | None, lines: Sequence[Line], run: str) -> str:
     if rule is None:
         return printable(test.detail or test.actual)
-    alone = RuleResult(test.rule, test.verdict, (test,), test, "")
-    return as_text(explain(alone, rule, lines, run=run))
+    return as_text(explain(test, rule, lines, run=run))

@@ -82,9 +82,8 @@ class Report:
         rule = self.rules.get(judged.rule)
         if rule is None:
             return None
-        alone = RuleResult(judged.rule, judged.verdict, (judged,), judged, "")
         exchange = self.connections.get(judged.connection or "", [])
-        return explain(alone, rule, exchange, self.annotate, self.name)
+        return explain(judged, rule, exchange, self.annotate, self.name)
 
 
 def report_of(

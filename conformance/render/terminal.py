@@ -102,7 +102,7 @@ def explanation(
     run: str = "RUN",
 ) -> RenderableType:
     """The finding of `result`, laid out to be read by the one who mends the target."""
-    explained = explain(result, rule, lines, annotate, run)
+    explained = explain(result.deciding, rule, lines, annotate, run, len(result.tests) > 1)
     style = result.verdict.row.style
     body = Group(_facts(explained), *map(_frame, explained.frames), Text(f"\nagain: {explained.replay}"))
     return Panel(body, title=Text(f" {rule.id} ", style=style), title_align="left", border_style=style)

@@ -191,7 +191,7 @@ def _measured(evidence: Evidence) -> dict[str, Any]:
         return told
     return told | {
         "verdict": finding.verdict,
-        "level": finding.level,
+        "level": finding.judged_at,
         "signature": finding.signature,
         "reading": finding.reading,
         "run": finding.run,

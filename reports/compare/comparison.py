@@ -126,7 +126,7 @@ class Change:
     def level(self) -> str:
         """The level at which the rule was judged last."""
         finding = self.new or self.old
-        return finding.level if finding else ""
+        return finding.judged_at if finding else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,12 @@ from typing import Any
 
 from conformance.evidence.capture import write_capture
 from conformance.evidence.explanation import Explanation, explain
-from conformance.evidence.kinds import CappedOctets, Judged, Line, TestStarted
-from conformance.evidence.results import RuleResult
-from conformance.evidence.verdicts import Verdict
-from harness.dialect import dialect, documents
+from conformance.evidence.kinds import CappedOctets, Line, TestStarted
+from conformance.render.rendering import named
+from harness.dialect import documents
 from harness.wire.journal import Direction, Ended, Event, Expected, Grade, Octets, Opened
 from reports.model.findings import Finding
-from spec.rules import Level, Rule
+from spec.rules import Rule
 
 Row = Mapping[str, Any]
 """A row of `reports.model.columns.FRAMES`."""
@@ -36,8 +35,6 @@ OPENING = 10
 """Units kept from the beginning of a connection, where it is negotiated."""
 CAPTURE = 1024 * 1024
 """Octets that the units in a capture may stand for; the evidence holds no more of a connection either."""
-
-_GRADES = {Verdict.PASS: Grade.PREFERRED, Verdict.WARN: Grade.TOLERATED, Verdict.INFO: Grade.RECORDED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,28 +73,9 @@ def _event(row: Row) -> Event | CappedOctets:
 
 def explained(finding: Finding, rule: Rule, lines: Sequence[Line]) -> Explanation:
     """What the terminal would show of `finding`; `lines` are those of its connection."""
-    judged = Judged(
-        test=finding.test,
-        rule=finding.rule,
-        verdict=finding.verdict,
-        signature=finding.signature,
-        expected=finding.expected,
-        actual=finding.actual,
-        detail=finding.detail,
-        reading=finding.reading,
-        connection=finding.connection,
-        frame=finding.frame,
-        level=Level(finding.level),
-        cause=finding.cause,
-    )
-    result = RuleResult(finding.rule, finding.verdict, (judged,), judged, "")
     spoken = {line.event.protocol for line in lines if isinstance(line.event, Opened)}
-    annotate = _named if spoken and spoken <= set(documents()) else None
-    return explain(result, rule, [*lines, *_decision(finding)], annotate, finding.folder or finding.run)
-
-
-def _named(protocol: str, octets: bytes) -> Iterable[tuple[int, int, str, Any]]:
-    return [(each.offset, each.length, each.name, each.value) for each in dialect(protocol).annotate(octets)]
+    annotate = named if spoken and spoken <= set(documents()) else None
+    return explain(finding, rule, [*lines, *_decision(finding)], annotate, finding.folder or finding.run)
 
 
 def _decision(finding: Finding) -> Iterable[Line]:
@@ -109,7 +87,7 @@ def _decision(finding: Finding) -> Iterable[Line]:
         finding.connection,
         finding.expected,
         finding.actual,
-        _GRADES.get(finding.verdict, Grade.UNMET),
+        Grade(finding.grade or Grade.UNMET),
         finding.reading,
         finding.frame,
         finding.waited or 0.0,

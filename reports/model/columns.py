@@ -7,7 +7,42 @@ out. No column says where or when something was ingested: the same runs make the
 
 from __future__ import annotations
 
+from dataclasses import fields
+from enum import StrEnum
+from typing import Any, get_args, get_origin, get_type_hints
+
 import pyarrow as pa
+
+from conformance.evidence.kinds import Judged
+
+TableRow = dict[str, Any]
+"""A row of a table, by column."""
+_TYPES = {str: pa.string(), bool: pa.bool_(), int: pa.int32(), float: pa.float64()}
+
+
+def columns_of(cls: type[Any]) -> list[tuple[str, pa.DataType]]:
+    """A column for each field of a dataclass of plain values, in their order."""
+    hints = get_type_hints(cls)
+    return [(each.name, _type(hints[each.name])) for each in fields(cls)]
+
+
+def row_of(told: Any, cls: type[Any]) -> TableRow:
+    """The fields that `told` has of the dataclass `cls`, as its columns hold them."""
+    return {each.name: _cell(getattr(told, each.name)) for each in fields(cls)}
+
+
+def _type(hint: Any) -> pa.DataType:
+    of = get_args(hint)
+    if of:  # of a tuple, or of what may be None
+        return pa.list_(_type(of[0])) if get_origin(hint) is tuple else _type(of[0])
+    return next(kind for plain, kind in _TYPES.items() if issubclass(hint, plain))
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, tuple):
+        return [_cell(each) for each in value]
+    return str(value) if isinstance(value, StrEnum) else value
+
 
 _SCORE = pa.struct(
     [("level", pa.string()), ("judged", pa.int32()), ("against", pa.int32()), ("standing", pa.string())]
@@ -44,21 +79,9 @@ VERDICTS = pa.schema(
     [
         ("run", pa.string()),
         ("document", pa.string()),
-        ("rule", pa.string()),
-        ("verdict", pa.string()),
-        ("signature", pa.string()),
-        ("detail", pa.string()),
-        ("reading", pa.string()),
-        ("expected", pa.list_(pa.string())),
-        ("actual", pa.string()),
-        ("level", pa.string()),
-        ("test", pa.string()),  # the deciding one
+        *columns_of(Judged),  # of the deciding test, but for the duration, which is that of all
         ("tests", pa.int32()),  # how many there were
-        ("cause", pa.string()),
         ("grade", pa.string()),  # of the deciding expectation; empty without one
-        ("duration", pa.float64()),
-        ("connection", pa.string()),
-        ("frame", pa.int32()),
         ("decided_at", pa.float64()),  # on the connection's clock, with `waited`, in seconds
         ("waited", pa.float64()),
         ("exchange", pa.string()),  # the rule under which the deciding connection stands in `frames`

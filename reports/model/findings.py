@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
+from conformance.evidence.kinds import Judged, readers
 from conformance.evidence.verdicts import Verdict
 from conformance.gate.gate import Score, Standing
 
@@ -27,32 +29,22 @@ class Build:
         return " ".join(filter(None, (self.product, self.version))) or self.target
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What one rule came to on one build.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding(Judged):
+    """What one rule came to on one build: the verdict of the test that decided, and what is known beside it.
 
     It is that of the newest run which came to its end, or else of the newest at all; `seen` are the
-    verdicts of all runs of this build in the table's order, `runs` their number. `exchange` is the rule
-    under which the deciding `connection` stands in the table of frames, `grade` that of the expectation
-    which decided (harness.wire.journal.Grade): it tells a tolerated outcome from a miss, both being `warn`.
-    `started` is when its run did.
+    verdicts of all runs of this build in the table's order, `runs` their number. `tests` counts the rule's
+    tests: 0 where the run broke off before, and `duration` is that of all. `exchange` is the rule under which
+    the deciding `connection` stands in the table of frames, `grade` that of the expectation which decided
+    (harness.wire.journal.Grade): it tells a tolerated outcome from a miss, both being `warn`. `started` is
+    when its run did.
     """
 
-    rule: str
-    verdict: Verdict
-    signature: str = ""
-    detail: str = ""
-    reading: str = ""
-    level: str = "must"
-    expected: tuple[str, ...] = ()
-    actual: str = ""
-    test: str = ""
-    cause: str = ""
+    tests: int = 1
     run: str = ""
     folder: str = ""
     started: str = ""
-    connection: str | None = None
-    frame: int | None = None
     decided_at: float | None = None
     waited: float | None = None
     exchange: str | None = None
@@ -60,10 +52,26 @@ class Finding:
     seen: tuple[Verdict, ...] = ()
     runs: int = 1
 
+    @classmethod
+    def of(cls, row: Mapping[str, Any], **beside: Any) -> Finding:
+        """A row of the table of verdicts with what stands `beside` it; without more it is that of one run."""
+        told = {"seen": [row["verdict"]], **row, **beside}
+        told["level"] = told["level"] or None
+        known = {name: read for name, read in _READERS.items() if told.get(name) is not None}
+        return cls(**{name: read(told[name]) for name, read in known.items()})
+
+    @property
+    def judged_at(self) -> str:
+        """The level at which it was judged; empty where nobody came to it."""
+        return str(self.level) if self.tests else ""
+
     @property
     def flaky(self) -> bool:
         """Whether the same build got different verdicts."""
         return len(self.seen) > 1
+
+
+_READERS = readers(Finding)
 
 
 @dataclass(frozen=True, slots=True)

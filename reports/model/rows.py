@@ -13,7 +13,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from conformance.evidence.folder import RUN_FILE, STREAM, RunInfo, Source, read_run
 from conformance.evidence.kinds import (
@@ -31,8 +30,8 @@ from conformance.evidence.stream import State, load
 from conformance.evidence.verdicts import Verdict
 from conformance.gate.gate import Standing
 from harness.wire.journal import Ended, Expected, Octets, Opened
+from reports.model.columns import TableRow, row_of
 
-Row = dict[str, Any]
 Files = Mapping[str, bytes]
 """The files of a run folder that are evidence, by name: run.json and the streams of events."""
 
@@ -41,9 +40,9 @@ Files = Mapping[str, bytes]
 class Rows:
     """The rows of one run, with the columns `reports.model.columns` names."""
 
-    run: Row
-    verdicts: list[Row]
-    frames: list[Row]
+    run: TableRow
+    verdicts: list[TableRow]
+    frames: list[TableRow]
 
 
 def evidence_files(folder: Path) -> list[Path]:
@@ -96,7 +95,7 @@ def _why(lines: Sequence[Line], ended: RunEnded | None, sentence: str) -> str:
     return cut or (sentence if ended else "the run never came to its end")
 
 
-def _run_row(info: RunInfo, started: RunStarted, ended: RunEnded | None, why: str) -> Row:
+def _run_row(info: RunInfo, started: RunStarted, ended: RunEnded | None, why: str) -> TableRow:
     return {
         "run": started.run,
         "started": _utc(info.started),
@@ -154,11 +153,12 @@ def _verdict_row(
     result: RuleResult,
     home: Mapping[str, str],
     decided: Mapping[_Expectation, Expected],
-) -> Row:
+) -> TableRow:
     judged = result.deciding
     last = decided.get((judged.connection, judged.frame, judged.expected, judged.actual))
-    return _told(run, judged) | {
-        "verdict": str(result.verdict),
+    return row_of(judged, Judged) | {
+        "run": run,
+        "document": judged.rule.partition("/")[0],
         "tests": len(result.tests),
         "duration": sum(test.duration for test in result.tests),
         "decided_at": last.at if last else None,
@@ -168,36 +168,18 @@ def _verdict_row(
     }
 
 
-def _told(run: str, judged: Judged) -> Row:
-    return {
-        "run": run,
-        "document": judged.rule.partition("/")[0],
-        "rule": judged.rule,
-        "signature": judged.signature,
-        "detail": judged.detail,
-        "reading": judged.reading,
-        "expected": list(judged.expected),
-        "actual": judged.actual,
-        "level": str(judged.level),
-        "test": judged.test,
-        "cause": judged.cause,
-        "connection": judged.connection,
-        "frame": judged.frame,
-    }
-
-
-def _unreached(started: RunStarted, results: Iterable[RuleResult], why: str) -> Iterable[Row]:
+def _unreached(started: RunStarted, results: Iterable[RuleResult], why: str) -> Iterable[TableRow]:
     """A row for each selected rule that a run which broke off said nothing of."""
     judged = {result.rule for result in results}
     for rule in started.selected:
         if rule not in judged:
             sentence = f"the run ended before: {why}"
             nothing = Judged(test=rule, rule=rule, verdict=Verdict.NOT_RUN, detail=sentence)
-            row = _verdict_row(started.run, RuleResult(rule, Verdict.NOT_RUN, (), nothing, ""), {}, {})
+            row = _verdict_row(started.run, RuleResult((), nothing), {}, {})
             yield row | {"level": ""}  # nobody judged it at any
 
 
-def _frame_rows(run: str, lines: Iterable[Line], home: Mapping[str, str]) -> Iterable[Row]:
+def _frame_rows(run: str, lines: Iterable[Line], home: Mapping[str, str]) -> Iterable[TableRow]:
     number: dict[str, int] = {}
     for line in lines:
         event = line.event
@@ -216,7 +198,7 @@ def _frame_rows(run: str, lines: Iterable[Line], home: Mapping[str, str]) -> Ite
         } | _unit(event)
 
 
-def _unit(event: Opened | Octets | Ended) -> Row:
+def _unit(event: Opened | Octets | Ended) -> TableRow:
     nothing = {"protocol": None, "octets": None, "length": None, "sha256": None}
     if isinstance(event, Opened):
         return nothing | {"kind": "opened", "says": event.endpoint, "protocol": event.protocol}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
-from conformance.evidence.verdicts import Verdict
 from conformance.gate.gate import Score, Standing
+from reports.model.columns import TableRow
 from reports.model.findings import Build, Column, Finding
-from reports.model.rows import Row, Rows, evidence_files, rows_of
+from reports.model.rows import Rows, evidence_files, rows_of
 from spec.rules import Level
 
 
@@ -24,26 +23,12 @@ def column_of(folder: Path) -> Column:
 
 def column_of_rows(rows: Rows, folder: str) -> Column:
     """What the `rows` of one run say of its build."""
-    found = (replace(finding_of(row, folder), started=rows.run["started"]) for row in rows.verdicts)
+    started = rows.run["started"]
+    found = [Finding.of(row, folder=folder, started=started) for row in rows.verdicts]
     return column(rows.run, {each.rule: each for each in found}, folder)
 
 
-def finding_of(row: Row, folder: str) -> Finding:
-    """A row of the verdicts as a finding; what the row does not say (`seen`, `runs`) is that of one run."""
-    verdict = Verdict(row["verdict"])
-    same = {
-        name: row[name]
-        for name in (
-            "rule", "signature", "detail", "reading", "level", "actual", "test", "cause",
-            "run", "connection", "frame", "decided_at", "waited", "exchange", "grade",
-        )
-    }  # fmt: skip
-    return Finding(
-        **same, verdict=verdict, expected=tuple(row["expected"]), folder=folder, seen=(verdict,), runs=1
-    )
-
-
-def column(run: Row, findings: dict[str, Finding], folder: str) -> Column:
+def column(run: TableRow, findings: dict[str, Finding], folder: str) -> Column:
     """A row of the runs, and what was found in that run, as the column of a build."""
     return Column(
         build=Build(run["product"], run["version"], run["target"]),
@@ -63,6 +48,6 @@ def column(run: Row, findings: dict[str, Finding], folder: str) -> Column:
     )
 
 
-def score_of(told: Row) -> Score:
+def score_of(told: TableRow) -> Score:
     """A score as a run's last event or a table tells it."""
     return Score(Level(told["level"]), told["judged"], told["against"], Standing(told["standing"]))

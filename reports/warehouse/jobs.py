@@ -8,8 +8,8 @@ the answer alone. The table of runs is small and goes to every executor.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import fields, replace
 from typing import Any
 
 import pyarrow as pa
@@ -17,7 +17,7 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from conformance.evidence.verdicts import TABLE, Verdict
+from conformance.evidence.verdicts import TABLE
 from reports.model.columns import FRAMES, VERDICTS
 from reports.model.findings import Build, Column, Finding, columns_in_order
 from reports.model.single import column
@@ -30,7 +30,7 @@ Exchange = tuple[str, str, str]
 """Where a connection stands in the table of frames: rule, run, connection."""
 
 _BITS = {str(row.verdict): 1 << rank for rank, row in enumerate(TABLE)}
-_SAID = tuple(name for name in Finding.__match_args__ if name in VERDICTS.names)
+_SAID = tuple(each.name for each in fields(Finding) if each.name in VERDICTS.names)
 """What a finding takes from the row of its verdict as it stands there."""
 _FACTS = (
     "run", "folder", "started", "suite", "level", "profile", "standing", "sentence", "scores", "documents",
@@ -89,7 +89,7 @@ def columns(
     by_build: dict[tuple[str, ...], dict[str, Finding]] = {}
     for row in _collected(findings(chosen, verdicts), "rule"):
         build = tuple(row.pop(name) for name in BUILD)
-        by_build.setdefault(build, {})[row["rule"]] = _finding(row)
+        by_build.setdefault(build, {})[row["rule"]] = Finding.of(row)
     facts = _collected(_facts(chosen), *BUILD)
     return columns_in_order(
         _column(row, by_build.get(tuple(row[name] for name in BUILD), {})) for row in facts
@@ -219,20 +219,12 @@ def _values(cells: pa.ChunkedArray) -> list[Any]:
     whole = cells.combine_chunks()
     if pa.types.is_list(cells.type) and pa.types.is_string(cells.type.value_type):
         ends, texts = whole.offsets.to_pylist(), _values(pa.chunked_array([whole.values]))
-        return [tuple(texts[start:end]) for start, end in itertools.pairwise(ends)]
+        return [texts[start:end] for start, end in itertools.pairwise(ends)]
     if not pa.types.is_string(cells.type):
         return list(whole.to_pylist())
     encoded = whole.dictionary_encode()
     texts = encoded.dictionary.to_pylist()
     return [None if index is None else texts[index] for index in encoded.indices.to_pylist()]
-
-
-def _finding(values: Mapping[str, Any]) -> Finding:
-    read = {
-        "verdict": Verdict(values["verdict"]),
-        "seen": tuple(map(Verdict, values["seen"])),
-    }
-    return Finding(**{**values, **read})
 
 
 def _column(row: dict[str, Any], findings: dict[str, Finding]) -> Column:

@@ -192,7 +192,7 @@ def test_differences_are_named_and_only_what_is_inconclusive_is_excused() -> Non
 
 def result(name: str, verdict: Verdict) -> RuleResult:
     test = Judged(test=name, rule=name, verdict=verdict, signature="signature")
-    return RuleResult(name, verdict, (test,), test, "main")
+    return RuleResult((test,), test, "main")
 
 
 def test_whole_runs_are_compared_by_the_command(capsys: pytest.CaptureFixture[str]) -> None:

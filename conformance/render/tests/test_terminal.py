@@ -156,7 +156,7 @@ def test_a_finding_names_what_the_same_fault_breaks_as_well(verdict: Verdict) ->
 def test_only_the_last_frames_up_to_the_deciding_one_are_shown() -> None:
     events = exchange(frames=20)
     lines = lines_of(events)
-    frames = explain(rule_results(lines)[0], RULES[0], lines, annotate).frames
+    frames = explain(rule_results(lines)[0].deciding, RULES[0], lines, annotate).frames
     assert [frame.number for frame in frames] == list(range(21 - FRAMES, 21))
     assert [frame.number for frame in frames if frame.deciding] == [20]
     named = [frame.number for frame in frames if any(part.meaning for part in frame.parts)]
@@ -167,14 +167,14 @@ def test_an_end_can_decide() -> None:
     *events, _, ended = exchange()
     decided = judged(Verdict.FAIL, connection="c1", frame=3)
     lines = lines_of([*events, ended, decided])
-    last = explain(rule_results(lines)[0], RULES[0], lines).frames[-1]
+    last = explain(rule_results(lines)[0].deciding, RULES[0], lines).frames[-1]
     assert (last.deciding, last.says) == (True, "connection ended by the harness (fin)")
 
 
 def test_the_deciding_connection_may_be_another_tests() -> None:
     elsewhere = lines_of(exchange()[:3], test="other")
     here = Line(1.0, "main", 9, None, judged(Verdict.FAIL, test="passive", connection="c1", frame=2))
-    explained = explain(rule_results([here])[0], RULES[0], [*elsewhere, here])
+    explained = explain(rule_results([here])[0].deciding, RULES[0], [*elsewhere, here])
     assert [frame.deciding for frame in explained.frames] == [False, True]
 
 
@@ -183,7 +183,7 @@ def test_of_two_connections_with_one_name_the_tests_own_is_shown() -> None:
     other = [
         Line(each.wall, "gw9", each.seq, "other", each.event) for each in lines_of(exchange("other")[:3])
     ]
-    text = as_text(explain(rule_results(own)[0], RULES[0], [*other, *own]))
+    text = as_text(explain(rule_results(own)[0].deciding, RULES[0], [*other, *own]))
     assert "came  own" in text
     assert "came  other" not in text
 

@@ -45,7 +45,7 @@ def column(findings: Iterable[Finding] = (), **changes: Any) -> Column:
 
 
 def finding(verdict: Verdict = Verdict.PASS, **changes: Any) -> Finding:
-    return replace(Finding(RULE, verdict, seen=(verdict,)), **changes)
+    return replace(Finding(test="", rule=RULE, verdict=verdict, seen=(verdict,)), **changes)
 
 
 def changed(old: Finding, new: Finding) -> Change | None:

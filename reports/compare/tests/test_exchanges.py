@@ -18,7 +18,7 @@ from conformance.render.rendering import load
 from harness.wire.journal import Ended, Octets, Opened
 from reports.compare.exchanges import AFTER, CAPTURE, OPENING, UNITS, capture, explained, lines_of, wanted
 from reports.model.findings import Finding
-from reports.model.single import finding_of, rows_in
+from reports.model.single import rows_in
 from reports.site.tests.sites import real_run
 from spec.catalogue import catalogue
 
@@ -50,7 +50,7 @@ def finding(**changes: Any) -> Finding:
         "exchange": RULE.id,
         "folder": "runs/a b",
     }
-    return replace(Finding(RULE.id, Verdict.FAIL), **facts | changes)
+    return replace(Finding(test="t", rule=RULE.id, verdict=Verdict.FAIL), **facts | changes)
 
 
 def blocks(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -76,7 +76,7 @@ def test_a_finding_is_explained_as_the_terminal_explains_it(run: Path) -> None:
         by_connection.setdefault(each["connection"], []).append(each)
     ours: dict[str, Explanation] = {}
     for each in rows.verdicts:
-        found = finding_of(each, str(run))
+        found = Finding.of(each, folder=str(run))
         lines = lines_of(by_connection.get(found.connection or "", []))
         ours[found.rule] = explained(found, catalogue()[found.rule], lines)
     framed = 0

@@ -12,8 +12,8 @@ from conformance.evidence.verdicts import Verdict
 from reports.compare.coverage import ledgers
 from reports.compare.exchanges import Row, Wanted
 from reports.compare.matrix import Detection
-from reports.model.findings import columns_in_order
-from reports.model.single import column, finding_of, rows_in
+from reports.model.findings import Finding, columns_in_order
+from reports.model.single import column, rows_in
 from reports.site.data import SiteData
 from reports.tests.samples import make_run
 from scenarios.registry import checks
@@ -43,7 +43,7 @@ def site_of(folders: Iterable[Path], detection: Detection | None = None) -> Site
     frames, columns = Frames(), []
     for folder in folders:
         rows = rows_in(folder)
-        found = [finding_of(row, folder.name) for row in rows.verdicts]
+        found = [Finding.of(row, folder=folder.name) for row in rows.verdicts]
         columns.append(column(rows.run, {each.rule: each for each in found}, folder.name))
         for row in rows.frames:
             frames.rows.setdefault((row["rule"], row["run"], row["connection"]), []).append(row)

@@ -68,7 +68,15 @@ RULES = (A, B, C, PURGE)
 
 def found(of: Rule, verdict: Verdict, **changes: Any) -> Finding:
     signature = "" if verdict is Verdict.PASS else "404 instead of 405"
-    told = Finding(of.id, verdict, signature, seen=(verdict,), folder="runs/r 1", run="r1")
+    told = Finding(
+        test="",
+        rule=of.id,
+        verdict=verdict,
+        signature=signature,
+        seen=(verdict,),
+        folder="runs/r 1",
+        run="r1",
+    )
     return replace(told, **changes)
 
 

@@ -22,6 +22,7 @@ from reports.model.findings import Build, Finding
 from reports.tests.samples import make_run
 from reports.trials.benchmark import rows_scanned
 from reports.warehouse.jobs import HISTORY, columns, exchanges, findings, flakiness, frames_of, of_builds
+from spec.rules import Level
 
 PASS, FAIL, WARN, NOT_RUN = Verdict.PASS, Verdict.FAIL, Verdict.WARN, Verdict.NOT_RUN
 A, B = "x-1/a", "x-1/b"
@@ -132,7 +133,8 @@ def test_columns_carry_every_field_of_the_rows(spark: SparkSession) -> None:
     assert (column.scores[0].judged, column.documents[0]["title"]) == (2, "X")
     assert list(column.findings) == [A, B]
     assert column.findings[A] == Finding(
-        rule=A, verdict=FAIL, **told, level="must", expected=("405", "504"), run="one", folder="folder-one",
+        rule=A, verdict=FAIL, **told, level=Level.MUST, duration=0.5, tests=1,
+        expected=("405", "504"), run="one", folder="folder-one",
         started="2026-11-20T12:01:00.000000Z",
         connection="main.1.1", frame=3, decided_at=None, waited=0.25, exchange=A, seen=(FAIL,), runs=1,
     )  # fmt: skip
