@@ -22,7 +22,7 @@ from conformance.engine.worker import Worker
 from conformance.evidence.kinds import Judged
 from conformance.evidence.room import Room
 from conformance.evidence.stream import read
-from conformance.evidence.verdicts import Outcome
+from conformance.evidence.verdicts import PytestOutcome
 from conformance.render.alluredir import follow_verdicts, told_to_allure
 from harness.targets.target import TargetError
 from scenarios.registry import checks
@@ -232,7 +232,7 @@ def show(judged: Judged, record: Any) -> None:
     record("level", str(judged.level))
     told = f"{judged.verdict}: {judged.detail or judged.signature}"
     match judged.verdict.row.pytest:
-        case Outcome.FAILED:
+        case PytestOutcome.FAILED:
             pytest.fail(told, pytrace=False)
-        case Outcome.SKIPPED:
+        case PytestOutcome.SKIPPED:
             pytest.skip(told)

@@ -28,13 +28,15 @@ class Scope:
 
     `banners` are of those it speaks, `unspoken` says of others why they are left out, and of documents about
     what the target does not promise, `failed` why nothing can be judged of protocols although they may be
-    spoken. `barriers` are where the opening of a connection ends for all, by protocol.
+    spoken. `barriers` are where the opening of a connection ends for all, by protocol. `round_trip` is the
+    longest of the protocols, in seconds: patience is for all.
     """
 
     banners: Mapping[str, Banner] = field(default_factory=dict)
     unspoken: Mapping[str, str] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
     barriers: Mapping[str, Barrier] = field(default_factory=dict)
+    round_trip: float = 0.0
 
     @property
     def breaches(self) -> list[Breached]:
@@ -53,13 +55,8 @@ class Scope:
 
     @property
     def banner(self) -> Banner | None:
-        """What the target says of itself in the first protocol it speaks; the shortest round trip of all."""
+        """What the target says of itself in the first protocol it speaks."""
         return next(iter(self.banners.values()), None)
-
-    @property
-    def round_trip(self) -> float:
-        """The longest of the protocols, in seconds: patience is for all of them."""
-        return max((each.round_trip for each in self.banners.values()), default=0.0)
 
     def covers(self, document: str) -> bool:
         """Whether the run is about the rules of a document."""
@@ -85,9 +82,8 @@ class Scope:
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> Scope:
         """What `plain` told a worker."""
-        banner = Banner("", "", {}, told["round_trip"])
         barriers = {name: Barrier.of(each) for name, each in told["barriers"].items()}
-        return cls({"": banner}, told["unspoken"], told["failed"], barriers)
+        return cls({}, told["unspoken"], told["failed"], barriers, told["round_trip"])
 
 
 def apart_of(target: Target) -> frozenset[str]:
@@ -146,4 +142,4 @@ def scope(
         raise Unreachable("; ".join((*failed.values(), *unspoken.values())))
     unspoken |= _unpromised(target, rules, asked, banners)
     barriers = {name: each.barrier for name, each in banners.items() if each.barrier}
-    return Scope(banners, unspoken, failed, barriers)
+    return Scope(banners, unspoken, failed, barriers, max(each.round_trip for each in banners.values()))

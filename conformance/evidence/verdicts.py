@@ -25,7 +25,7 @@ class Verdict(StrEnum):
     ERROR = "error"
 
     @property
-    def row(self) -> Row:
+    def row(self) -> VerdictRow:
         """This verdict's row of the table."""
         return _ROWS[self]
 
@@ -40,7 +40,7 @@ class Verdict(StrEnum):
         return 2 if self.blocks else int(self is Verdict.WARN)
 
 
-class Outcome(StrEnum):
+class PytestOutcome(StrEnum):
     """How pytest shows a verdict."""
 
     PASSED = "passed"
@@ -58,13 +58,13 @@ class Element(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class VerdictRow:
     """What one verdict means and how each report shows it; `style` is rich's, `allure` Allure's status."""
 
     verdict: Verdict
     meaning: str
     blocks: bool
-    pytest: Outcome
+    pytest: PytestOutcome
     junit: Element
     allure: str
     style: str
@@ -76,58 +76,58 @@ class Row:
         return _TAP[self.pytest]
 
 
-_TAP = {Outcome.PASSED: "ok", Outcome.FAILED: "not ok", Outcome.SKIPPED: "ok # SKIP"}
+_TAP = {PytestOutcome.PASSED: "ok", PytestOutcome.FAILED: "not ok", PytestOutcome.SKIPPED: "ok # SKIP"}
 
 
 # The order is the fold: of several tests of one rule the verdict that stands first here wins. All that
 # blocks certification comes before all that does not, so that no part left open hides behind a pass.
 # Error leads because a broken set-up puts the other parts in doubt and is never excused; fail comes
 # before the verdicts that lack an observation, as it has one. Of the rest the one that tells more wins.
-TABLE: tuple[Row, ...] = (
-    Row(
+TABLE: tuple[VerdictRow, ...] = (
+    VerdictRow(
         Verdict.ERROR,
         "The harness or the set-up broke, so nothing is said about the target.",
-        True, Outcome.FAILED, Element.ERROR, "broken", "bold magenta", "⚡",
+        True, PytestOutcome.FAILED, Element.ERROR, "broken", "bold magenta", "⚡",
     ),
-    Row(
+    VerdictRow(
         Verdict.FAIL,
         "A MUST was broken: none of the legal outcomes came.",
-        True, Outcome.FAILED, Element.FAILURE, "failed", "bold red", "✗",
+        True, PytestOutcome.FAILED, Element.FAILURE, "failed", "bold red", "✗",
     ),
-    Row(
+    VerdictRow(
         Verdict.INCONCLUSIVE,
         "The test ran, but what it saw does not decide the rule.",
-        True, Outcome.SKIPPED, Element.SKIPPED, "unknown", "yellow", "?",
+        True, PytestOutcome.SKIPPED, Element.SKIPPED, "unknown", "yellow", "?",
     ),
-    Row(
+    VerdictRow(
         Verdict.NOT_RUN,
         "Nothing was tried: no scenario, a facility the target lacks, or the run ended before.",
-        True, Outcome.SKIPPED, Element.SKIPPED, "skipped", "yellow", "○",
+        True, PytestOutcome.SKIPPED, Element.SKIPPED, "skipped", "yellow", "○",
     ),
-    Row(
+    VerdictRow(
         Verdict.WARN,
         "A SHOULD was missed, or the outcome is legal but not the preferred one.",
-        False, Outcome.PASSED, Element.NONE, "passed", "bold yellow", "!",
+        False, PytestOutcome.PASSED, Element.NONE, "passed", "bold yellow", "!",
     ),
-    Row(
+    VerdictRow(
         Verdict.INFO,
         "A MAY, or which of several equal readings the target follows.",
-        False, Outcome.PASSED, Element.NONE, "passed", "cyan", "i",
+        False, PytestOutcome.PASSED, Element.NONE, "passed", "cyan", "i",
     ),
-    Row(
+    VerdictRow(
         Verdict.PASS,
         "The preferred outcome came.",
-        False, Outcome.PASSED, Element.NONE, "passed", "green", "✓",
+        False, PytestOutcome.PASSED, Element.NONE, "passed", "green", "✓",
     ),
-    Row(
+    VerdictRow(
         Verdict.INAPPLICABLE,
         "A probe proved that the target does not have the optional feature.",
-        False, Outcome.SKIPPED, Element.SKIPPED, "skipped", "dim", "–",
+        False, PytestOutcome.SKIPPED, Element.SKIPPED, "skipped", "dim", "–",
     ),
-    Row(
+    VerdictRow(
         Verdict.UNTESTABLE,
         "This kind of run cannot show the rule kept or broken; it is listed with the reason.",
-        False, Outcome.SKIPPED, Element.SKIPPED, "skipped", "dim", "·",
+        False, PytestOutcome.SKIPPED, Element.SKIPPED, "skipped", "dim", "·",
     ),
 )  # fmt: skip
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from conformance.evidence.explanation import as_text
 from conformance.evidence.printable import printable
 from conformance.evidence.results import RuleResult
-from conformance.evidence.verdicts import Outcome, Verdict
+from conformance.evidence.verdicts import PytestOutcome, Verdict
 from conformance.render.report import Report
 
 _EXPLAINED = (Verdict.ERROR, Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.WARN)
@@ -24,9 +24,9 @@ def tap(report: Report) -> str:
 
 
 def _point(number: int, result: RuleResult, report: Report) -> Iterable[str]:
-    word = "not ok" if result.verdict.row.pytest is Outcome.FAILED else "ok"
+    word = "not ok" if result.verdict.row.pytest is PytestOutcome.FAILED else "ok"
     point = f"{word} {number} - {_escaped(result.rule)}"
-    if result.verdict.row.pytest is Outcome.SKIPPED:
+    if result.verdict.row.pytest is PytestOutcome.SKIPPED:
         point += f" # SKIP {_escaped(f'{result.verdict}: {result.deciding.detail}')}"
     yield point
     yield "  ---"

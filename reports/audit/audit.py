@@ -27,7 +27,7 @@ from spec.rules import GIST, Level, Party, Role, Rule
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class Measurement:
     """What one rule came to on one build.
 
     `text` is the sentence of the document, `why` says why it settles nothing (`measured` is then open). Of
@@ -80,10 +80,10 @@ class OnBuild:
     status: Status
     measured: Measured
     sentence: str
-    evidence: tuple[Evidence, ...]
+    evidence: tuple[Measurement, ...]
 
     @property
-    def against(self) -> tuple[Evidence, ...]:
+    def against(self) -> tuple[Measurement, ...]:
         """What speaks against the claim, if anything does."""
         if not self.status.row.against:
             return ()
@@ -263,10 +263,10 @@ _UNSETTLED = {
 """Why something that was measured settles nothing, where it settles nothing."""
 
 
-def _evidence(claim: Claim, rule: Rule, column: Column, admissions: _Admissions) -> Evidence:
+def _evidence(claim: Claim, rule: Rule, column: Column, admissions: _Admissions) -> Measurement:
     finding = column.findings.get(rule.id)
     if why := _why_open(rule, finding):
-        return Evidence(rule.id, rule.text, Measured.OPEN, finding, why)
+        return Measurement(rule.id, rule.text, Measured.OPEN, finding, why)
     assert finding is not None  # else it is open
     measured = MEASURED[finding.verdict]
     if measured is Measured.MISSED and finding.grade not in ("", Grade.UNMET):
@@ -278,7 +278,7 @@ def _evidence(claim: Claim, rule: Rule, column: Column, admissions: _Admissions)
         own = _breadth(claim)
         admitted = tuple(each.number for each in said if _breadth(each) <= own)
         hedged = tuple(each.number for each in said if _breadth(each) > own)
-    return Evidence(rule.id, rule.text, measured, finding, admitted=admitted, hedged=hedged)
+    return Measurement(rule.id, rule.text, measured, finding, admitted=admitted, hedged=hedged)
 
 
 def _breadth(claim: Claim) -> int:
@@ -309,11 +309,11 @@ def _whose(rule: Rule) -> str:
     return "the document leaves it free"
 
 
-def _of_rule(evidence: Evidence) -> Measured:
+def _of_rule(evidence: Measurement) -> Measured:
     return Measured.QUALIFIED if evidence.admitted else evidence.measured
 
 
-def _together(evidence: Sequence[Evidence]) -> Measured:
+def _together(evidence: Sequence[Measurement]) -> Measured:
     """What the rules of a method or class come to; shortfalls that the vendor admits only qualify it."""
     found = {each.measured for each in evidence if not each.admitted} - {Measured.OPEN}
     if found & BAD and found & GOOD:
@@ -327,7 +327,7 @@ def _together(evidence: Sequence[Evidence]) -> Measured:
     return Measured.LACKING if found else Measured.OPEN
 
 
-def _of_one(claim: Claim, evidence: Evidence) -> str:
+def _of_one(claim: Claim, evidence: Measurement) -> str:
     told = f"{_claimed(claim)}; {evidence.says}"
     finding = evidence.finding
     if finding and evidence.measured in BAD:
@@ -337,7 +337,7 @@ def _of_one(claim: Claim, evidence: Evidence) -> str:
     return f"{told}{_elsewhere(evidence)}"
 
 
-def _elsewhere(evidence: Evidence) -> str:
+def _elsewhere(evidence: Measurement) -> str:
     told = ""
     for words, numbers in (("admitted in", evidence.admitted), ("in general admitted in", evidence.hedged)):
         if numbers:
@@ -345,7 +345,7 @@ def _elsewhere(evidence: Evidence) -> str:
     return told
 
 
-def _of_many(claim: Claim, measured: Measured, evidence: Sequence[Evidence]) -> str:
+def _of_many(claim: Claim, measured: Measured, evidence: Sequence[Measurement]) -> str:
     """The claim, how many rules came to what, and each shortfall."""
     counts = Counter(each.measured for each in evidence)
     told = ", ".join(f"{counts[each]} {each}" for each in Measured if counts[each])

@@ -15,7 +15,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from reports.audit.audit import Audit, Audited, Evidence, OnBuild, called
+from reports.audit.audit import Audit, Audited, Measurement, OnBuild, called
 from reports.audit.audit_table import STATUSES, Status
 from reports.audit.claims import Claim
 from reports.compare.markup import code, html_table, shown
@@ -73,13 +73,13 @@ def _told(result: Audited) -> str:
     return f"claimed {', '.join(result.claim.words)}" if brief else result.sentence
 
 
-def _against(result: Audited) -> Iterator[tuple[OnBuild, Evidence]]:
+def _against(result: Audited) -> Iterator[tuple[OnBuild, Measurement]]:
     for build in result.builds:
         for each in build.against:
             yield build, each
 
 
-def _facts(build: OnBuild, evidence: Evidence) -> Iterator[tuple[str, str]]:
+def _facts(build: OnBuild, evidence: Measurement) -> Iterator[tuple[str, str]]:
     """What a reader who doubts it wants to know, where it is known."""
     finding = evidence.finding
     assert finding is not None  # nothing speaks against a claim without one
@@ -180,7 +180,7 @@ def _on_build(result: OnBuild) -> dict[str, Any]:
     }
 
 
-def _measured(evidence: Evidence) -> dict[str, Any]:
+def _measured(evidence: Measurement) -> dict[str, Any]:
     finding = evidence.finding
     told: dict[str, Any] = {"rule": evidence.rule, "measured": evidence.measured}
     if evidence.why:

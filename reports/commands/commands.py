@@ -38,17 +38,17 @@ if TYPE_CHECKING:
 
 def ingest_runs(runs: Sequence[Path], warehouse: str, master: str | None, console: Console) -> int:
     """Put run folders into a warehouse and say what became of them."""
-    from reports.ingest.reconciling import Outcome
+    from reports.ingest.reconciling import Decision
 
     with starting(master, console) as spark:
         done = ingested(spark, runs, warehouse, console)
-    for outcome in Outcome:
-        if outcome is not Outcome.QUARANTINED and (taken := done.of(outcome)):
+    for outcome in Decision:
+        if outcome is not Decision.QUARANTINED and (taken := done.of(outcome)):
             names = [f"{each.folder} (partial)" if each.partial else str(each.folder) for each in taken]
             console.print(Text(f"{len(names)} {outcome}: {_some(names)}"))
-    left = done.of(Outcome.QUARANTINED)
+    left = done.of(Decision.QUARANTINED)
     for each in left:
-        console.print(Text(f"{Outcome.QUARANTINED}: {printable(each.reason)}", style="bold red"))
+        console.print(Text(f"{Decision.QUARANTINED}: {printable(each.reason)}", style="bold red"))
     return int(Exit.NOT_MET if left else Exit.MET)
 
 

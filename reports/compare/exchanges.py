@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from conformance.evidence.capture import write_capture
 from conformance.evidence.explanation import Explanation, explain
@@ -17,14 +16,13 @@ from conformance.evidence.kinds import CappedOctets, Line, TestStarted
 from conformance.render.rendering import named
 from harness.dialect import documents
 from harness.wire.journal import Direction, Ended, Event, Expected, Grade, Octets, Opened
+from reports.model.columns import TableRow
 from reports.model.findings import Finding
 from spec.rules import Rule
 
-Row = Mapping[str, Any]
-"""A row of `reports.model.columns.FRAMES`."""
 Wanted = tuple[str, str, str]
 """Where a connection stands in the table of frames: rule, run, connection."""
-Frames = Callable[[Collection[Wanted]], Mapping[Wanted, Sequence[Row]]]
+Frames = Callable[[Collection[Wanted]], Mapping[Wanted, Sequence[TableRow]]]
 """Looks up the rows of connections, in any order; a connection it does not have may be left out."""
 
 UNITS = 400
@@ -52,13 +50,13 @@ def wanted(finding: Finding) -> Wanted | None:
     return finding.exchange, finding.run, finding.connection
 
 
-def lines_of(rows: Iterable[Row]) -> list[Line]:
+def lines_of(rows: Iterable[TableRow]) -> list[Line]:
     """The events that `rows` of one connection stand for, in order of time."""
     ordered = sorted(rows, key=lambda row: (row["wall"], row["number"]))
     return [Line(row["wall"], row["worker"], row["number"], row["test"], _event(row)) for row in ordered]
 
 
-def _event(row: Row) -> Event | CappedOctets:
+def _event(row: TableRow) -> Event | CappedOctets:
     at, connection, says = row["at"], row["connection"], row["says"]
     if row["kind"] == "opened":
         return Opened(at, connection, says, row["protocol"] or "")

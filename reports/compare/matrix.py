@@ -49,7 +49,7 @@ Detection = Mapping[str, tuple[Proof, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RuleRow:
     """One rule: its `finding` on each build (None: no run was about it), its checks and deviations.
 
     `rule` is None for an identity that was judged but stands in no document of this suite. `proofs` is
@@ -74,7 +74,7 @@ class Section:
     """Rules of one section; `heading` is empty where it would only repeat the group's."""
 
     heading: str
-    rows: tuple[Row, ...]
+    rows: tuple[RuleRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Chapter:
     groups: tuple[Group, ...]
 
     @property
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[RuleRow]:
         """Its rules in order."""
         return (row for group in self.groups for section in group.sections for row in section.rows)
 
@@ -106,7 +106,7 @@ class Matrix:
     chapters: tuple[Chapter, ...]
 
     @property
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[RuleRow]:
         """All rules in order."""
         return (row for chapter in self.chapters for row in chapter.rows)
 
@@ -138,8 +138,8 @@ def matrix(
     A document that no run was about, as no target spoke its protocol, has no chapter.
     """
 
-    def row(identity: str) -> Row:
-        return Row(
+    def row(identity: str) -> RuleRow:
+        return RuleRow(
             identity=identity,
             rule=catalogue.by_identity.get(identity),
             checks=len(checks.of(identity)),
@@ -167,7 +167,7 @@ def _rules_of(document: Document, catalogue: Catalogue) -> list[Rule]:
 
 def _groups(rules: Iterable[Rule], row: Any) -> tuple[Group, ...]:
     """The rules by the outermost element around them, then by section, each in the document's order."""
-    found: dict[str, dict[str, list[Row]]] = {}
+    found: dict[str, dict[str, list[RuleRow]]] = {}
     for rule in rules:
         kind, name = rule.place.path[0] if rule.place.path else ("", rule.section)
         heading = "" if rule.section in (name, f"{kind}.{name}") else rule.section
@@ -198,28 +198,16 @@ def as_json(matrix: Matrix) -> Iterator[str]:
 
 
 def _build(column: Column) -> dict[str, object]:
-    same = (
-        "run",
-        "folder",
-        "started",
-        "suite",
-        "level",
-        "profile",
-        "standing",
-        "sentence",
-        "runs",
-        "partial",
-    )
     counts = {str(each.verdict): column.count(each.verdict) for each in TABLE}
     return {
         **asdict(column.build),
-        **{name: getattr(column, name) for name in same},
+        **{name: getattr(column, name) for name in _ABOUT},
         "scores": [asdict(score) for score in column.scores],
         "counts": counts,
     }
 
 
-def _told(row: Row) -> dict[str, object]:
+def _told(row: RuleRow) -> dict[str, object]:
     rule = row.rule
     about = {name: getattr(rule, name, None) for name in ("document", "section", *_JUDGING)}
     detection = None if row.proofs is None else {"killed": row.killed, "of": len(row.proofs)}

@@ -17,7 +17,7 @@ import pyarrow as pa
 from reports.ingest import parsing
 from reports.ingest.intake import Folder, groups, portions
 from reports.ingest.parsing import PARSED, given, parsed, unpacked
-from reports.ingest.reconciling import Evidence, Left, Offered, Outcome, Plan, plan
+from reports.ingest.reconciling import Decision, Left, Offered, Plan, RunCopy, plan
 from reports.model.columns import QUARANTINE
 from reports.warehouse import held
 from reports.warehouse.compaction import compact
@@ -43,7 +43,7 @@ class Taken:
     """What became of one folder; `reason` is the sentence when it was left out."""
 
     folder: Path
-    outcome: Outcome
+    outcome: Decision
     partial: bool = False
     reason: str = ""
 
@@ -55,7 +55,7 @@ class Ingested:
     taken: tuple[Taken, ...]
     version: int
 
-    def of(self, outcome: Outcome) -> tuple[Taken, ...]:
+    def of(self, outcome: Decision) -> tuple[Taken, ...]:
         """The folders with this `outcome`."""
         return tuple(each for each in self.taken if each.outcome is outcome)
 
@@ -109,7 +109,7 @@ class _Portion:
         finally:
             self._warehouse.store.remove(staged)
 
-    def _known(self, snapshot: Snapshot) -> dict[str, Evidence]:
+    def _known(self, snapshot: Snapshot) -> dict[str, RunCopy]:
         """By digest the evidence that the warehouse has already: it need not be parsed again."""
         digests = {each.digest for each in self._folders if each.digest}
         return {each.digest: each for each in held.evidence(self._spark, snapshot, "digest", digests)}
@@ -122,7 +122,7 @@ class _Portion:
         table = given([(position[id(folder)], folder) for folder in group] for group in tasks)
         return self._spark.createDataFrame(table).mapInArrow(parsed, from_arrow_schema(PARSED))
 
-    def _offered(self, known: Mapping[str, Evidence], rows: DataFrame | None) -> list[Offered]:
+    def _offered(self, known: Mapping[str, RunCopy], rows: DataFrame | None) -> list[Offered]:
         heads = [] if rows is None else rows.where("table = ''").drop("rows").collect()
         told = {row.position: row for row in heads}
         offered = []
@@ -131,7 +131,7 @@ class _Portion:
             if at in told:
                 head = told[at]
                 reason = head.reason
-                evidence = None if reason else Evidence(head.run, head.digest, head.partial, head.events)
+                evidence = None if reason else RunCopy(head.run, head.digest, head.partial, head.events)
                 self._counts[at] = {"runs": 1, "verdicts": head.verdicts or 0, "frames": head.frames or 0}
             run = evidence.run if evidence else folder.run
             offered.append(Offered(folder.name, run, folder.digest, evidence, reason))

@@ -10,8 +10,8 @@ import pyarrow as pa
 from conformance.evidence.kinds import EvidenceError
 from conformance.evidence.printable import printable
 from reports.ingest.intake import Folder, told
-from reports.model.columns import FRAMES, RUNS, VERDICTS
-from reports.model.rows import Row, Rows, rows_of
+from reports.model.columns import FRAMES, RUNS, VERDICTS, TableRow
+from reports.model.rows import Rows, rows_of
 
 GIVEN = pa.schema(
     [
@@ -68,7 +68,7 @@ def unpacked(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _parsed(position: int, folder: str, files: Mapping[str, bytes]) -> Iterator[pa.RecordBatch]:
-    packed: list[Row] = []
+    packed: list[TableRow] = []
     try:
         rows = rows_of(folder, files)
         tables = {"runs": [rows.run], "verdicts": rows.verdicts, "frames": rows.frames}
@@ -84,12 +84,12 @@ def _parsed(position: int, folder: str, files: Mapping[str, bytes]) -> Iterator[
     yield _batch(PARSED, [row | {"position": position} for row in found])
 
 
-def _head(rows: Rows) -> Row:
+def _head(rows: Rows) -> TableRow:
     facts = {name: rows.run[name] for name in ("run", "digest", "partial", "events")}
     return facts | {"verdicts": len(rows.verdicts), "frames": len(rows.frames), "reason": ""}
 
 
-def _packed(schema: pa.Schema, rows: list[Row]) -> Iterator[bytes]:
+def _packed(schema: pa.Schema, rows: list[TableRow]) -> Iterator[bytes]:
     batch = _batch(schema, rows)
     for start in range(0, len(rows), AT_ONCE):
         sink = pa.BufferOutputStream()
@@ -98,7 +98,7 @@ def _packed(schema: pa.Schema, rows: list[Row]) -> Iterator[bytes]:
         yield sink.getvalue().to_pybytes()
 
 
-def _batch(schema: pa.Schema, rows: list[Row]) -> pa.RecordBatch:
+def _batch(schema: pa.Schema, rows: list[TableRow]) -> pa.RecordBatch:
     """The `rows` under `schema`. Text that is none (half a surrogate pair) becomes visible."""
     try:
         return _columns(schema, rows)
@@ -106,7 +106,7 @@ def _batch(schema: pa.Schema, rows: list[Row]) -> pa.RecordBatch:
         return _columns(schema, [_visible(row) for row in rows])
 
 
-def _columns(schema: pa.Schema, rows: list[Row]) -> pa.RecordBatch:
+def _columns(schema: pa.Schema, rows: list[TableRow]) -> pa.RecordBatch:
     columns = [pa.array([row.get(each.name) for row in rows], each.type) for each in schema]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 

@@ -15,7 +15,7 @@ from reports.ingest.intake import told
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class RunCopy:
     """One evidence of a run: which run, which evidence, how complete."""
 
     run: str
@@ -46,11 +46,11 @@ class Offered:
     folder: str
     run: str
     digest: str
-    evidence: Evidence | None
+    evidence: RunCopy | None
     reason: str = ""
 
 
-class Outcome(StrEnum):
+class Decision(StrEnum):
     """What became of a folder."""
 
     ADDED = "added"
@@ -69,7 +69,7 @@ class Plan:
     warehouse, `leave` the rows to add to the quarantine, `release` those to take out of it.
     """
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[Decision, ...]
     reasons: Mapping[int, str]
     keep: frozenset[int]
     drop: frozenset[str]
@@ -82,25 +82,25 @@ class Plan:
         return bool(self.keep or self.drop or self.leave or self.release)
 
 
-def plan(offered: Sequence[Offered], held: Iterable[Evidence], left: Iterable[Left]) -> Plan:
+def plan(offered: Sequence[Offered], held: Iterable[RunCopy], left: Iterable[Left]) -> Plan:
     """What becomes of the `offered`, given the evidence `held` of their runs and who is `left` out.
 
     `left` are the rows of the quarantine with the names of the offered folders.
     """
     before = {each.run: each for each in held}
-    best: dict[str, tuple[int | None, Evidence]] = {run: (None, each) for run, each in before.items()}
-    outcomes: list[Outcome] = []
+    best: dict[str, tuple[int | None, RunCopy]] = {run: (None, each) for run, each in before.items()}
+    outcomes: list[Decision] = []
     reasons = {number: each.reason for number, each in enumerate(offered) if each.evidence is None}
     for number, each in enumerate(offered):
-        outcome = Outcome.QUARANTINED
+        outcome = Decision.QUARANTINED
         if each.evidence is not None:
             outcome = _against(best.get(each.evidence.run), each.evidence)
-        if outcome is Outcome.QUARANTINED and each.evidence is not None:
+        if outcome is Decision.QUARANTINED and each.evidence is not None:
             reasons[number] = _differs(each.folder, each.evidence, best[each.evidence.run][1])
-        if outcome in (Outcome.ADDED, Outcome.REPLACED) and each.evidence is not None:
+        if outcome in (Decision.ADDED, Decision.REPLACED) and each.evidence is not None:
             older = best.get(each.evidence.run, (None, None))[0]
             if older is not None:
-                outcome, outcomes[older] = outcomes[older], Outcome.KNOWN
+                outcome, outcomes[older] = outcomes[older], Decision.KNOWN
             best[each.evidence.run] = number, each.evidence
         outcomes.append(outcome)
     keep = {number: evidence.run for number, evidence in best.values() if number is not None}
@@ -109,18 +109,18 @@ def plan(offered: Sequence[Offered], held: Iterable[Evidence], left: Iterable[Le
     return Plan(tuple(outcomes), reasons, frozenset(keep), drop, leave, release)
 
 
-def _against(found: tuple[int | None, Evidence] | None, new: Evidence) -> Outcome:
+def _against(found: tuple[int | None, RunCopy] | None, new: RunCopy) -> Decision:
     if found is None:
-        return Outcome.ADDED
+        return Decision.ADDED
     old = found[1]
     if new.digest == old.digest:
-        return Outcome.KNOWN
+        return Decision.KNOWN
     if not (new.partial or old.partial):
-        return Outcome.QUARANTINED
-    return Outcome.REPLACED if new.weight > old.weight else Outcome.KNOWN
+        return Decision.QUARANTINED
+    return Decision.REPLACED if new.weight > old.weight else Decision.KNOWN
 
 
-def _differs(folder: str, new: Evidence, old: Evidence) -> str:
+def _differs(folder: str, new: RunCopy, old: RunCopy) -> str:
     return told(
         folder,
         f"{folder}: another complete run {new.run} is there already, with other evidence "

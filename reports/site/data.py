@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from reports.compare.exchanges import Frames, Row, Wanted
+from reports.compare.exchanges import Frames, Wanted
 from reports.compare.matrix import Detection
+from reports.model.columns import TableRow
 from reports.model.findings import Column
 from scenarios.registry import Checks
 from spec.catalogue import Catalogue
 from spec.ledger import Ledger
 
 
-def no_frames(wanted: Collection[Wanted]) -> Mapping[Wanted, Sequence[Row]]:
+def no_frames(wanted: Collection[Wanted]) -> Mapping[Wanted, Sequence[TableRow]]:
     """For a site without exchanges."""
     del wanted
     return {}

@@ -8,8 +8,9 @@ from datetime import datetime
 
 from conformance.evidence.explanation import Explanation
 from conformance.evidence.verdicts import TABLE, Verdict
-from reports.compare.exchanges import Captured, Row, Wanted, capture, explained, lines_of, wanted
-from reports.compare.matrix import Row as Rule
+from reports.compare.exchanges import Captured, Wanted, capture, explained, lines_of, wanted
+from reports.compare.matrix import RuleRow
+from reports.model.columns import TableRow
 from reports.model.findings import Column, Finding
 from reports.site.names import rule_name
 from reports.site.press import Press
@@ -22,7 +23,7 @@ _ABOVE = {"rule", "level", "sentence", "place", "on failure", "one fault"}
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class BuildLine:
     """One build's line on the page of a rule; `before` is the verdict of the build before it, if another."""
 
     column: Column
@@ -55,20 +56,20 @@ class Told:
     captured: Captured | None
 
 
-def lines(row: Rule, columns: Sequence[Column]) -> Iterator[Line]:
+def lines(row: RuleRow, columns: Sequence[Column]) -> Iterator[BuildLine]:
     """A line per build, each beside what came before it on the same product and target."""
     previous: dict[tuple[str, str], Verdict] = {}
     for column, finding in zip(columns, row.findings, strict=True):
         lineage = (column.build.product, column.build.target)
         before = previous.get(lineage)
         if finding is None:
-            yield Line(column, None, None)
+            yield BuildLine(column, None, None)
             continue
         previous[lineage] = finding.verdict
-        yield Line(column, finding, before if before is not finding.verdict else None)
+        yield BuildLine(column, finding, before if before is not finding.verdict else None)
 
 
-def alike(row: Rule, columns: Sequence[Column]) -> list[Alike]:
+def alike(row: RuleRow, columns: Sequence[Column]) -> list[Alike]:
     """The findings of a rule, equal ones together, worst first."""
     found: dict[object, list[tuple[Column, Finding]]] = {}
     for column, each in zip(columns, row.findings, strict=True):
@@ -91,7 +92,7 @@ def alike(row: Rule, columns: Sequence[Column]) -> list[Alike]:
 
 
 def told(
-    row: Rule, groups: Iterable[Alike], rows: Mapping[Wanted, Sequence[Row]], press: Press
+    row: RuleRow, groups: Iterable[Alike], rows: Mapping[Wanted, Sequence[TableRow]], press: Press
 ) -> list[Told]:
     """The findings of a rule laid out; writes the capture of each exchange."""
     nowhere: Wanted = ("", "", "")
@@ -99,7 +100,7 @@ def told(
     return [_told(row, each, rows.get(each.key or nowhere, ()), press, number) for number, each in numbered]
 
 
-def _told(row: Rule, group: Alike, rows: Sequence[Row], press: Press, number: int) -> Told:
+def _told(row: RuleRow, group: Alike, rows: Sequence[TableRow], press: Press, number: int) -> Told:
     if row.rule is None:
         return Told(group, None, (), "", None)
     exchange = lines_of(rows)

@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from reports.compare.coverage import ledgers
-from reports.compare.exchanges import Row, Wanted
+from reports.compare.exchanges import Wanted
+from reports.model.columns import TableRow
 from reports.model.findings import columns_in_order
 from reports.model.single import column_of_rows, rows_in
 from reports.site.data import SiteData
@@ -20,12 +21,12 @@ def site_of(folders: Sequence[Path]) -> SiteData:
     Raises EvidenceError with one sentence for a folder that is no evidence.
     """
     found = [(folder, rows_in(folder)) for folder in folders]
-    frames: dict[Wanted, list[Row]] = {}
+    frames: dict[Wanted, list[TableRow]] = {}
     for _, rows in found:
         for row in rows.frames:
             frames.setdefault((row["rule"], row["run"], row["connection"]), []).append(row)
 
-    def look_up(wanted: Collection[Wanted]) -> Mapping[Wanted, Sequence[Row]]:
+    def look_up(wanted: Collection[Wanted]) -> Mapping[Wanted, Sequence[TableRow]]:
         return {each: frames.get(each, []) for each in wanted}
 
     columns = columns_in_order(column_of_rows(rows, folder.name) for folder, rows in found)

@@ -9,7 +9,7 @@ from typing import Any
 
 from conformance.evidence.verdicts import TABLE, Verdict
 from reports.compare.coverage import coverage
-from reports.compare.matrix import Matrix, Row, as_csv, as_json, matrix
+from reports.compare.matrix import Matrix, RuleRow, as_csv, as_json, matrix
 from reports.model.findings import Column
 from reports.site import findings as rule_findings
 from reports.site.data import SiteData
@@ -106,10 +106,10 @@ def _arguments(rule: Rule | None, catalogue: Catalogue, pages: set[str]) -> dict
     return {name: list(pieces(text, named)) for name, text in said.items()}
 
 
-Batch = list[tuple[Row, list[rule_findings.Alike]]]
+Batch = list[tuple[RuleRow, list[rule_findings.Alike]]]
 
 
-def _batches(rows: Iterable[Row], columns: Sequence[Column]) -> Iterator[Batch]:
+def _batches(rows: Iterable[RuleRow], columns: Sequence[Column]) -> Iterator[Batch]:
     """The rules with their findings, so many at a time that their exchanges stay few."""
     batch: Batch = []
     count = 0

@@ -8,7 +8,7 @@ from typing import Any
 
 from conformance.evidence.verdicts import TABLE, Verdict
 from reports.compare.comparison import Comparison, compare
-from reports.compare.matrix import Matrix, Row
+from reports.compare.matrix import Matrix, RuleRow
 from reports.model.findings import Column, Finding
 from reports.site.data import SiteData
 from reports.site.findings import lineages, neighbours
@@ -54,15 +54,15 @@ def target(column: Column, table: Matrix, site: SiteData) -> Mapping[str, Any]:
     }
 
 
-def _weight(row: Row) -> int:
+def _weight(row: RuleRow) -> int:
     """Stronger rules first; the order is the catalogue's otherwise."""
     levels = ("must", "should", "may")
     return levels.index(str(row.rule.level)) if row.rule else len(levels)
 
 
-def _grouped(table: Matrix, place: int) -> list[tuple[str, list[tuple[Row, Finding]]]]:
+def _grouped(table: Matrix, place: int) -> list[tuple[str, list[tuple[RuleRow, Finding]]]]:
     """All findings under the headings of the matrix, those without any left out."""
-    headed: list[tuple[str, list[tuple[Row, Finding]]]] = []
+    headed: list[tuple[str, list[tuple[RuleRow, Finding]]]] = []
     for chapter in table.chapters:
         for group in chapter.groups:
             rows = [row for section in group.sections for row in section.rows]

@@ -155,14 +155,14 @@ class Bench:
     def grow(self, begin: int, end: int, console: Console) -> Cost:
         """Take the runs from number `begin` up to `end` in; making their folders does not count."""
         from reports.ingest.ingest import ingest
-        from reports.ingest.reconciling import Outcome
+        from reports.ingest.reconciling import Decision
 
         total = Cost()
         for start in range(begin, end, self.chunk):
             folders = self.generator.write(self.scratch / "runs", range(start, min(start + self.chunk, end)))
             with cost() as taken:
                 done = ingest(self.spark, folders, self.warehouse)
-            if len(done.of(Outcome.ADDED)) != len(folders):
+            if len(done.of(Decision.ADDED)) != len(folders):
                 raise click.ClickException(f"not all runs from {start} on were taken in: {done.taken}")
             shutil.rmtree(self.scratch / "runs")
             total.add(taken)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from reports.ingest.reconciling import Evidence, Left
+from reports.ingest.reconciling import Left, RunCopy
 from reports.model.columns import QUARANTINE
 from reports.warehouse.manifest import Batch, Part
 from reports.warehouse.warehouse import Snapshot, Warehouse
@@ -17,7 +17,7 @@ OF_A_RUN = ("runs", "verdicts", "frames")
 """The tables in which a run has rows."""
 
 
-def evidence(spark: SparkSession, snapshot: Snapshot, column: str, values: Collection[str]) -> list[Evidence]:
+def evidence(spark: SparkSession, snapshot: Snapshot, column: str, values: Collection[str]) -> list[RunCopy]:
     """The evidence held of the runs whose `column` (run or digest) is among `values`."""
     from pyspark.sql import functions as f
 
@@ -25,7 +25,7 @@ def evidence(spark: SparkSession, snapshot: Snapshot, column: str, values: Colle
         return []
     rows = snapshot.table(spark, "runs").where(f.col(column).isin(sorted(values)))
     found = rows.select("run", "digest", "partial", "events").collect()
-    return [Evidence(row.run, row.digest, row.partial, row.events) for row in found]
+    return [RunCopy(row.run, row.digest, row.partial, row.events) for row in found]
 
 
 def left(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.evidence.verdicts import TABLE, Element, Outcome, Verdict, fold, markdown
+from conformance.evidence.verdicts import TABLE, Element, PytestOutcome, Verdict, fold, markdown
 
 
 def test_table_has_one_row_for_each_verdict() -> None:
@@ -22,7 +22,7 @@ def test_exactly_these_four_block() -> None:
 
 
 def test_no_blocking_verdict_is_shown_as_passed() -> None:
-    assert not [row.verdict for row in TABLE if row.blocks and row.pytest is Outcome.PASSED]
+    assert not [row.verdict for row in TABLE if row.blocks and row.pytest is PytestOutcome.PASSED]
     assert not [row.verdict for row in TABLE if row.blocks and row.junit is Element.NONE]
     assert not [row.verdict for row in TABLE if row.blocks and row.allure == "passed"]
 
@@ -65,7 +65,7 @@ def test_the_readme_quotes_the_table() -> None:
 
 def test_tap_says_as_much_as_pytest() -> None:
     assert {(row.pytest, row.tap) for row in TABLE} == {
-        (Outcome.PASSED, "ok"),
-        (Outcome.FAILED, "not ok"),
-        (Outcome.SKIPPED, "ok # SKIP"),
+        (PytestOutcome.PASSED, "ok"),
+        (PytestOutcome.FAILED, "not ok"),
+        (PytestOutcome.SKIPPED, "ok # SKIP"),
     }

@@ -14,7 +14,7 @@ from conformance.evidence.verdicts import Verdict
 from reports.commands.commands import render_site
 from reports.ingest import intake
 from reports.ingest.ingest import ingest
-from reports.ingest.reconciling import Outcome
+from reports.ingest.reconciling import Decision
 from reports.ingest.tests.cluster import standalone
 from reports.tests.samples import EMPTY, LOCKED, make_run, make_runs
 from reports.tests.writer import PORTION, TIMEOUT, finished, go, site_of, start
@@ -40,7 +40,7 @@ def expected(spark: SparkSession, runs: Sequence[Path], tmp_path_factory: pytest
     """The warehouse that comes of the runs, on `local[2]`, in one piece, and its site."""
     path = tmp_path_factory.mktemp("expected")
     done = ingest(spark, runs, Warehouse(str(path)))
-    assert len(done.of(Outcome.ADDED)) == 5
+    assert len(done.of(Decision.ADDED)) == 5
     render_site(spark, Warehouse(str(path)).snapshot(), site_of(path))
     return path
 
@@ -89,7 +89,7 @@ def test_two_at_once_put_each_run_in_once(
     other = start("local[1]", tmp_path, runs[::-1])
     go(other)
     mine = [each.outcome for each in ingest(spark, runs, Warehouse(str(tmp_path))).taken]
-    assert (mine + [Outcome(each) for each in finished(other)]).count(Outcome.ADDED) == 5
+    assert (mine + [Decision(each) for each in finished(other)]).count(Decision.ADDED) == 5
     assert digests(tmp_path) == digests(expected)
 
 
@@ -147,7 +147,7 @@ def test_killed_after_any_step_and_run_again_it_comes_to_the_same(
     stream = (broken / "events.jsonl").read_bytes()
     (broken / "events.jsonl").write_bytes(stream[200:])
     before = tmp_path / "before"
-    assert len(ingest(spark, [part, broken], Warehouse(str(before))).of(Outcome.QUARANTINED)) == 1
+    assert len(ingest(spark, [part, broken], Warehouse(str(before))).of(Decision.QUARANTINED)) == 1
     (broken / "events.jsonl").write_bytes(stream)
     found = set()
     for left in range(100):

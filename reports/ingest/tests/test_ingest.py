@@ -17,13 +17,13 @@ from reports.ingest import intake
 from reports.ingest.ingest import Progress, ingest
 from reports.ingest.intake import portions
 from reports.ingest.parsing import GIVEN, parsed, unpacked
-from reports.ingest.reconciling import Evidence, Left, Offered, Outcome, plan
+from reports.ingest.reconciling import Decision, Left, Offered, RunCopy, plan
 from reports.tests.samples import EMPTY, LOCKED, make_run, make_runs, rewrite
 from reports.warehouse.manifest import Manifest
 from reports.warehouse.store import LocalStore
 from reports.warehouse.warehouse import Snapshot, Warehouse
 
-ADDED, REPLACED, KNOWN, QUARANTINED = Outcome
+ADDED, REPLACED, KNOWN, QUARANTINED = Decision
 FAILED = {LOCKED: Verdict.FAIL, EMPTY: Verdict.PASS}
 
 
@@ -32,7 +32,7 @@ def rows(spark: SparkSession, warehouse: Warehouse, table: str, *columns: str) -
     return sorted(tuple(row) for row in found)
 
 
-def outcomes(spark: SparkSession, warehouse: Warehouse, *folders: Path) -> list[Outcome]:
+def outcomes(spark: SparkSession, warehouse: Warehouse, *folders: Path) -> list[Decision]:
     return [each.outcome for each in ingest(spark, folders, warehouse).taken]
 
 
@@ -257,13 +257,13 @@ def test_half_a_character_and_a_number_too_large_harm_nobody(tmp_path: Path) -> 
 
 
 PART, MORE, WHOLE = (
-    Evidence("r1", digest, partial, events)
+    RunCopy("r1", digest, partial, events)
     for digest, partial, events in (("b", True, 3), ("a", True, 4), ("c", False, 9))
 )
-OTHER_WHOLE = Evidence("r1", "d", False, 9)
+OTHER_WHOLE = RunCopy("r1", "d", False, 9)
 
 
-def offered(*evidence: Evidence) -> list[Offered]:
+def offered(*evidence: RunCopy) -> list[Offered]:
     return [Offered(f"f-{each.digest}", each.run, each.digest, each) for each in evidence]
 
 
@@ -281,7 +281,7 @@ def offered(*evidence: Evidence) -> list[Offered]:
     ],
 )
 def test_which_evidence_of_a_run_counts(
-    evidence: list[Evidence], held: list[Evidence], expected: list[Outcome], keep: set[int], drop: set[str]
+    evidence: list[RunCopy], held: list[RunCopy], expected: list[Decision], keep: set[int], drop: set[str]
 ) -> None:
     decided = plan(offered(*evidence), held, [])
     assert list(decided.outcomes) == expected

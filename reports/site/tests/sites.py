@@ -10,8 +10,9 @@ from typing import Any
 
 from conformance.evidence.verdicts import Verdict
 from reports.compare.coverage import ledgers
-from reports.compare.exchanges import Row, Wanted
+from reports.compare.exchanges import Wanted
 from reports.compare.matrix import Detection
+from reports.model.columns import TableRow
 from reports.model.findings import Finding, columns_in_order
 from reports.model.single import column, rows_in
 from reports.site.data import SiteData
@@ -30,10 +31,10 @@ class Frames:
     """The frames of some runs in memory; `asked` keeps how many connections each look-up was for."""
 
     def __init__(self) -> None:
-        self.rows: dict[Wanted, list[Row]] = {}
+        self.rows: dict[Wanted, list[TableRow]] = {}
         self.asked: list[int] = []
 
-    def __call__(self, wanted: Collection[Wanted]) -> Mapping[Wanted, Sequence[Row]]:
+    def __call__(self, wanted: Collection[Wanted]) -> Mapping[Wanted, Sequence[TableRow]]:
         self.asked.append(len(wanted))
         return {key: self.rows[key] for key in wanted if key in self.rows}
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from reports.compare.exchanges import Row, Wanted
+from reports.compare.exchanges import Wanted
+from reports.model.columns import TableRow
 from reports.site.data import SiteData
 from reports.site.publishing import SiteError
 from reports.site.rendering import render
@@ -48,7 +49,7 @@ def test_an_empty_directory_and_an_older_site_are_replaced(tmp_path: Path, data:
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
-def broken(wanted: Collection[Wanted]) -> Mapping[Wanted, Sequence[Row]]:
+def broken(wanted: Collection[Wanted]) -> Mapping[Wanted, Sequence[TableRow]]:
     raise RuntimeError("the warehouse is gone")
 
 
@@ -65,7 +66,7 @@ def test_a_render_that_is_killed_leaves_the_old_site_and_does_not_stand_in_the_w
 ) -> None:
     before = contents(site)
 
-    def killed(wanted: Collection[Wanted]) -> Mapping[Wanted, Sequence[Row]]:
+    def killed(wanted: Collection[Wanted]) -> Mapping[Wanted, Sequence[TableRow]]:
         os._exit(9)
 
     child = os.fork()
@@ -89,7 +90,7 @@ def test_a_replacement_cut_between_its_two_renames_is_undone(data: SiteData, sit
 
 
 def test_two_renders_of_one_site_do_not_mix(data: SiteData, site: Path) -> None:
-    def meanwhile(wanted: Collection[Wanted]) -> Mapping[Wanted, Sequence[Row]]:
+    def meanwhile(wanted: Collection[Wanted]) -> Mapping[Wanted, Sequence[TableRow]]:
         render(site, data)
         return {}
 
