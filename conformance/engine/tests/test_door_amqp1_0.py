@@ -128,7 +128,7 @@ def test_what_is_said_twice_in_the_layer_of_sasl_counts_against_no_rule_of_ours(
     done = judged_whole(SASL_TWICE[name], tmp_path, monkeypatch, rules=(DOCUMENT,))
     assert done.gate.exit_status is Exit.MET
     fine = {Verdict.PASS, Verdict.INFO, Verdict.INAPPLICABLE, Verdict.UNTESTABLE}
-    assert {each.verdict for each in done.results} <= fine
+    assert {each.verdict for each in done.report.results} <= fine
 
 
 @pytest.mark.parametrize("change", [withholds(SaslMechanisms), replaces(SaslMechanisms, SaslOutcome(code=0))])
@@ -154,7 +154,7 @@ def test_who_writes_its_first_words_wrongly_breaks_no_rule_about_what_they_say(
     rule: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done = judged_whole(change(rule, says), tmp_path, monkeypatch, rules=(DOCUMENT,))
-    verdicts = {each.rule: each.verdict for each in done.results}
+    verdicts = {each.rule: each.verdict for each in done.report.results}
     red = {each for each, verdict in verdicts.items() if verdict in (Verdict.FAIL, Verdict.WARN)}
     assert rule in red <= {rule, EVERY_OCTET, *ANY_VERSION}
     assert Verdict.ERROR not in verdicts.values()
@@ -167,11 +167,11 @@ def test_a_whole_run_says_of_each_rule_that_is_not_judged_what_blocks_it(
     done = judged_whole(change(rule, says), tmp_path, monkeypatch, rules=(DOCUMENT,))
     assert done.ending.lost is None
     assert done.gate.exit_status is Exit.NOT_MET
-    verdicts = {each.rule: each.verdict for each in done.results}
+    verdicts = {each.rule: each.verdict for each in done.report.results}
     red = {each for each, verdict in verdicts.items() if verdict in (Verdict.FAIL, Verdict.WARN)}
     assert red == {rule, NEITHER_OPENS}
     assert not {Verdict.ERROR, Verdict.INCONCLUSIVE} & set(verdicts.values())
-    blocked = [each.signature for each in done.results if each.verdict is Verdict.NOT_RUN]
+    blocked = [each.signature for each in done.report.results if each.verdict is Verdict.NOT_RUN]
     assert set(blocked) == {f"{BLOCKED}{rule}"}
     assert Counter(verdicts.values())[Verdict.PASS] > 10
     assert done.gate.sentence.endswith(f"{len(blocked)} rules are blocked by {rule}")

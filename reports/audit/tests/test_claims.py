@@ -17,7 +17,7 @@ from spec.catalogue import catalogue
 
 ROOT = Path(__file__).parents[3]
 RABBITMQ = ROOT / "ci" / "claims" / "rabbitmq.toml"
-SCHEMA = json.loads((ROOT / "reports" / "claims.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads((ROOT / "reports" / "audit" / "claims.schema.json").read_text(encoding="utf-8"))
 GOOD: dict[str, Any] = {
     "vendor": "Example",
     "product": "ExampleMQ",
