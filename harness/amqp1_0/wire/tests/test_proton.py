@@ -20,6 +20,7 @@ from harness.amqp1_0.wire.frames import amqp_frame
 from harness.amqp1_0.wire.generated import GRAMMAR
 from harness.amqp1_0.wire.tests.strategies import composites_of, of_type, values
 from harness.tests.streams import brief, thorough
+from harness.trials import benchmark as timing
 
 proton = pytest.importorskip("proton", reason="python-qpid-proton is not installed")
 
@@ -143,8 +144,8 @@ def test_small_values_take_the_same_octets() -> None:
 
 
 def test_figures_are_measured_beside_proton(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(benchmark, "REPEAT", 1)
-    monkeypatch.setattr(benchmark, "NUMBER", 1)
+    monkeypatch.setattr(timing, "REPEAT", 1)
+    monkeypatch.setattr(timing, "NUMBER", 1)
     figures = list(benchmark.figures())
     names = [f"{how} {name}" for name in benchmark.SAMPLES for how in ("decode", "encode")]
     assert [each.what for each in figures] == names
