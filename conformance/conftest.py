@@ -21,7 +21,7 @@ __all__ = ["engine", "pytest_runtest_setup"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes minutes begins first: the others are done beside it."""
+    """Begin with what takes minutes: the others are done beside it."""
     items.sort(key=lambda item: item.get_closest_marker("minutes") is None)
 
 

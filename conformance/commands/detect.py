@@ -72,7 +72,7 @@ def detect_rules(
 
 
 def _explain_touched(found: Sequence[Detected], console: Console) -> None:
-    """Which other rules turned worse: theirs use what the deviation breaks, as computed from a clean peer."""
+    """Print which other rules turned worse: they use what the deviation breaks, as seen of a clean peer."""
     touched = [each for each in found if each.touched]
     if touched:
         console.print("\nalso turned, by rules whose checks use what is broken:", style="bold")
@@ -99,7 +99,7 @@ def _with_progress(rules: Sequence[Rule], build: Build, others: bool, console: C
 
 
 def detection_json(found: Sequence[Detected]) -> str:
-    """What became of each deviation, as a list of objects."""
+    """Say what became of each deviation, as a list of objects."""
     told = [
         {
             "rule": each.rule.id,

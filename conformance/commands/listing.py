@@ -47,7 +47,7 @@ class Listed:
 
 
 def listing(found: Sequence[Case], goal: Target, disruptive: bool = False) -> list[Listed]:
-    """What a run of these cases on `goal` would do; `goal` is neither started nor reached.
+    """Say what a run of these cases on `goal` would do; `goal` is neither started nor reached.
 
     `disruptive` allows what may harm others on a shared target.
     """
@@ -80,7 +80,7 @@ def _needs(scenario: Scenario, apart: bool) -> tuple[str, ...]:
 
 
 def declared_by(found: Sequence[Case]) -> dict[str, Counter[str]]:
-    """By test, the kinds of entities it declares and how many, seen on the reference peer."""
+    """Give by test the kinds of entities it declares and how many, seen on the reference peer."""
     kept = Memory()
     judge = Judge(EmbeddedTarget(), kept, "list", lively=False)
     late = []
@@ -102,7 +102,7 @@ def declared_by(found: Sequence[Case]) -> dict[str, Counter[str]]:
 
 
 def _declared_for(watch: Watch, kept: Memory, judge: Judge) -> Counter[str]:
-    """What is declared only to give a passive rule its occasion: nothing where other tests give one."""
+    """Give what is declared only to give a passive rule its occasion: nothing where other tests give one."""
     if occasions(sighted(kept.lines).get(watch.rule, ())):
         return Counter()
     before = len(kept.lines)
@@ -113,7 +113,7 @@ def _declared_for(watch: Watch, kept: Memory, judge: Judge) -> Counter[str]:
 
 
 def list_suite(options: Options, console: Console) -> int:
-    """The command: print the listing. Raises SelectorError or TargetError."""
+    """Print the listing. Raises SelectorError or TargetError."""
     goal = target(options.target, options.security)
     rules = select(catalogue().rules, options.selectors, catalogue().aliases)
     found = cases(rules, checks(), goal.role, options.shuffle, apart_of(goal), goal.single)

@@ -14,7 +14,7 @@ Command = Callable[..., None]
 
 
 def options_of(by: By) -> Callable[[Command], Command]:
-    """The options of a run that are taken `by` a command, under the names of their fields.
+    """Add to a command the options of a run that are taken `by` it, under the names of their fields.
 
     What takes several targets gets them as `targets`.
     """
@@ -55,7 +55,7 @@ def _type(option: Option) -> object:
 
 
 def targets_option(command: Command) -> Command:
-    """The option that adds a user's own descriptions of targets; the command itself sees nothing of it."""
+    """Add the option for a user's own descriptions of targets; the command itself sees nothing of it."""
     return click.option(
         "--targets",
         "described",
@@ -69,5 +69,5 @@ def targets_option(command: Command) -> Command:
 
 
 def _describe(context: click.Context, option: click.Parameter, files: tuple[Path, ...]) -> None:  # noqa: ARG001
-    """Until the command has ended the targets in these files are known."""
+    """Make the targets in these files known until the command has ended."""
     context.with_resource(also(files))

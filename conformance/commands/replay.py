@@ -30,7 +30,7 @@ from spec.catalogue import catalogue
 
 
 def target_of(run_dir: Path, override: str | None) -> str:
-    """The target a run was about, with the password of the environment; or the one given instead."""
+    """Give the target a run was about, with the password of the environment; or the one given instead."""
     if override:
         return override
     recorded = read_run(run_dir).target
@@ -104,7 +104,7 @@ def clean_up(run_dir: Path, override: str | None, security: Security | None = No
 
     class Unkept:
         def write(self, event: Event) -> None:
-            """Cleaning leaves no evidence."""
+            """Keep nothing: cleaning leaves no evidence."""
 
     left = remove_leftovers(goal, read(run_dir), Unkept())
     for sentence in left:

@@ -72,7 +72,7 @@ def play_suite(options: Options, console: Console, follower: Follower | None = N
 
 
 def checked(options: Options) -> Target:
-    """The target that was chosen, neither started nor reached.
+    """Give the target that was chosen, neither started nor reached.
 
     Raises SelectorError or TargetError for whatever of the choice cannot be.
     """
@@ -87,7 +87,7 @@ def checked(options: Options) -> Target:
 
 
 def place_for_runs(output: str | None) -> Path:
-    """The folder for several runs: a new one under runs/, or `output`.
+    """Give the folder for several runs: a new one under runs/, or `output`.
 
     Raises TargetError when that is not empty.
     """

@@ -21,7 +21,6 @@ SHOWN = 8
 
 
 def rules_json(rules: Iterable[Rule]) -> str:
-    """The rules as a JSON list of objects."""
     return json.dumps([_entry(rule) for rule in rules], indent=1, ensure_ascii=False)
 
 
@@ -48,7 +47,6 @@ def _entry(rule: Rule) -> dict[str, object]:
 
 
 def rules_table(rules: Iterable[Rule]) -> Table:
-    """The rules as a table for a terminal."""
     table = Table(box=None, pad_edge=False)
     table.add_column("rule", no_wrap=True)
     for column in ("level", "binds → judged", "testability", "checks"):
@@ -94,7 +92,7 @@ def rule_page(rule: Rule) -> RenderableType:
 
 
 def _related(rule: Rule) -> Iterator[tuple[str, str]]:
-    """What else the documents say about the same thing, a document at a time, each with its first words."""
+    """Give what else the documents say about the same thing, by document, each with its first words."""
     related = catalogue().related(rule)
     for document in catalogue().documents:
         own = [each for each in related if each.document == document.prefix]
@@ -113,7 +111,7 @@ def _source(check: Scenario | Watch) -> str:
 
 
 def targets_table() -> Table:
-    """The known targets, and whether each can start here."""
+    """Give the known targets, and whether each can start here."""
     table = Table(box=None, pad_edge=False)
     for column, width in (("target", 28), ("starts here", 26), ("about", None)):
         table.add_column(column, overflow="fold", max_width=width)

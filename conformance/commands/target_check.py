@@ -63,7 +63,7 @@ class Promise:
 
 
 def check_target(name: str, security: Security, console: Console) -> int:
-    """The command: try everything, print a line for each promise, leave nothing running.
+    """Try everything, print a line for each promise, leave nothing running.
 
     Raises TargetError for a name that no target has and for rules that do not exist, Unreachable when it does
     not start or nothing can be tried on it.
@@ -89,7 +89,7 @@ def check_target(name: str, security: Security, console: Console) -> int:
 
 
 def _named(name: str, security: Security) -> Target:
-    """The target of that name; that of a description may be called by its bare name."""
+    """Give the target of that name; that of a description may be called by its bare name."""
     full = [known.name for known in known_targets() if known.name.partition(":")[2] == name]
     return target(full[0] if len(full) == 1 else name, security)
 
@@ -113,12 +113,12 @@ def promises(goal: Target) -> Iterator[Promise]:
 
 
 def _protocols() -> list[str]:
-    """The protocols that this suite speaks, by their documents."""
+    """Give the protocols that this suite speaks, by their documents."""
     return list(dict.fromkeys(protocol(document) for document in documents()))
 
 
 def _protocol(goal: Target, document: str) -> tuple[Promise, bool]:
-    """Whether a protocol is spoken as described, and whether it is spoken at all."""
+    """Say whether a protocol is spoken as described, and whether it is spoken at all."""
     title = next(each.title for each in catalogue().documents if each.prefix == document)
     what = f"protocol {document}"
     described = goal.protocols is None or document in goal.protocols
@@ -171,7 +171,7 @@ def _tried(goal: Target, facility: str, spoken: list[str]) -> Promise:
 
 
 def _is_silent(goal: Target, document: str) -> str:
-    """That nobody is served any more in a protocol. Raises Broken."""
+    """Say that nobody is served any more in a protocol. Raises Broken when somebody is."""
     try:
         dialect(document).speaker.serves(goal, AT_ONCE)
     except Unreachable:
@@ -180,7 +180,7 @@ def _is_silent(goal: Target, document: str) -> str:
 
 
 def _asked_for() -> frozenset[str]:
-    """The facilities that some scenario needs, that a fixture asks for, and that the runner itself uses."""
+    """Give the facilities that some scenario needs, a fixture asks for, or the runner itself uses."""
     scenarios = [each for rule in catalogue().rules for each in checks().of(rule.id)]
     needed = {name for each in scenarios if isinstance(each, Scenario) for name in each.needs}
     return frozenset(needed | {RESTART} | OF_FIXTURES | set(PAIRS) | set(PAIRS.values()))

@@ -57,7 +57,7 @@ def verify_suite(options: Options, times: int, console: Console) -> int:
 
 
 def _tell(runs: Sequence[Closed], flaky: Sequence[Flaky], console: Console) -> bool:
-    """Print how the runs agree; whether they differ in a rule that is not known to be flaky."""
+    """Print how the runs agree; say whether they differ in a rule that is not known to be flaky."""
     results = [run.report.results for run in runs]
     found = differences(results)
     known = {each.rule for each in found if _is_known(each.rule, runs, flaky)}
@@ -73,7 +73,7 @@ def _tell(runs: Sequence[Closed], flaky: Sequence[Flaky], console: Console) -> b
 
 
 def differences(runs: Sequence[Sequence[RuleResult]]) -> list[Difference]:
-    """The rules on which `runs` differ, in order of first judgement.
+    """Give the rules on which `runs` differ, in order of first judgement.
 
     Runs agree on a rule when each of its tests came to the same verdict, and where that blocks to the same
     finding: a baseline could not name one that changes.
@@ -108,7 +108,7 @@ def _words(result: RuleResult | None) -> str:
 
 
 def _is_known(rule: str, runs: Sequence[Closed], flaky: Sequence[Flaky]) -> bool:
-    """Whether a flaky entry of the baseline covers what the rule came to in every run."""
+    """Say whether a flaky entry of the baseline covers what the rule came to in every run."""
     for run in runs:
         results: Mapping[str, RuleResult] = {each.rule: each for each in run.report.results}
         banner = run.plan.scope.banner

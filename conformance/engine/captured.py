@@ -44,7 +44,7 @@ def judge_capture(path: Path) -> Sequence[Judged]:
 
 
 def transcript_of(connection: Connection) -> Transcript:
-    """The transcript of a connection that was captured, of a protocol that is known."""
+    """Give the transcript of a connection that was captured, of a protocol that is known."""
     return of(connection.protocol, "client.transcript").transcript_of(connection.pieces)  # type: ignore[no-any-return]
 
 

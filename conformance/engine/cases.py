@@ -54,14 +54,14 @@ class Case:
         return self.order >= 2
 
     def unchecked(self) -> Judged:
-        """The verdict on a rule that has no check: never a pass."""
+        """Give the verdict on a rule that has no check: never a pass."""
         rule, beyond = self.rule, self.rule.beyond(self.role)
         verdict = Verdict.UNTESTABLE if beyond else Verdict.NOT_RUN
         detail = beyond or "no scenario yet"
         return Judged(test=self.id, rule=rule.id, verdict=verdict, detail=detail, level=rule.level)
 
     def not_run(self, why: str, signature: str = "") -> Judged:
-        """The verdict when the run did not come to this case; with a `signature` where that recurs."""
+        """Give the verdict when the run did not come to this case; with a `signature` where that recurs."""
         return Judged(
             test=self.id,
             rule=self.rule.id,
@@ -80,7 +80,7 @@ def cases(
     apart: Set[str] = frozenset(),
     single: bool = False,
 ) -> list[Case]:
-    """The cases of these rules on a target in a `role`, in the order they run.
+    """Give the cases of these rules on a target in a `role`, in the order they run.
 
     `shuffle` seeds another order within each phase; `apart` are the identities of rules that the target may
     not survive, `single` as of a target.

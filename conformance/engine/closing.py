@@ -45,7 +45,6 @@ class Closed:
 
     @property
     def gate(self) -> Gate:
-        """What it comes to."""
         return self.report.gate
 
 

@@ -102,7 +102,7 @@ class Controller(Worker):
             self.writer.write(Interrupted(lost))
 
     def for_worker(self) -> dict[str, Any]:
-        """All a worker needs to attach, as plain values."""
+        """Give all a worker needs to attach, as plain values."""
         attachment = None if self.target.single else self.target.attachment()
         return {"plan": self.plan.plain(), "target": attachment, "lost": self.ending.lost}
 
@@ -129,7 +129,7 @@ class Controller(Worker):
         return conclude_passive(case.rule, watch, self._sighted(case))
 
     def _sighted(self, case: Case) -> Sequence[Sighted]:
-        """What a passive rule has seen until now; they are folded when all else has been played."""
+        """Give what a passive rule has seen until now; they are folded when all else has been played."""
         if self._seen is None:
             self._seen = sighted(self.lines)
         return self._seen.get(case.rule.id, ())

@@ -13,7 +13,7 @@ BLOCKED = "blocked by "
 
 
 def hampering(hampered: Mapping[str, str], results: Iterable[RuleResult]) -> str:
-    """One sentence on what is wrong at the door, and which rules that blocks; empty where all is well.
+    """Give one sentence on what is wrong at the door, and which rules that blocks; empty where all is well.
 
     `hampered` says by protocol what was seen there.
     """

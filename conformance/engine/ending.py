@@ -26,11 +26,11 @@ class Ending:
     causes: Mapping[Cause, str] = field(default_factory=dict)
 
     def also(self, cause: Cause, why: str) -> Ending:
-        """The ending with one more cause; of several of one kind the first is told."""
+        """Give the ending with one more cause; of several of one kind the first is told."""
         return Ending({cause: why, **self.causes})
 
     def but(self, more: str) -> Ending:
-        """The ending with `more` to say of what has cut the run short."""
+        """Give the ending with `more` to say of what has cut the run short."""
         cause = max(self._cuts)
         return Ending({**self.causes, cause: f"{self.causes[cause]}, {more}"})
 

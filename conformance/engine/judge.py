@@ -46,7 +46,7 @@ SPARED = "disruptive, and the target may be shared with others (--disruptive all
 
 
 def spared(results: Iterable[RuleResult]) -> str:
-    """One sentence on the tests that were left out because the target may be shared; empty without any."""
+    """Give one sentence on tests that were left out because the target may be shared; empty without any."""
     left = [
         test.rule + (f" ({other})" if (other := test.signature.removesuffix(SPARED).rstrip("; ")) else "")
         for result in results
@@ -96,7 +96,7 @@ class Findings:
 
 
 def conclude(rule: Rule, test: str, findings: Findings, stop: BaseException | None, profile: str) -> Judged:
-    """The verdict on one test, from what was expected and how the scenario ended.
+    """Give the verdict on one test, from what was expected and how the scenario ended.
 
     `profile` "vendor" takes the readings that the document tolerates for as good as the preferred one.
     """
@@ -208,7 +208,7 @@ class Judge:
     _count: int = 0
 
     def missing(self, scenario: Scenario) -> str:
-        """Why a scenario cannot be played on this target; empty when it can."""
+        """Say why a scenario cannot be played on this target; empty when it can."""
         lacks = scenario.needs - self.target.facilities
         if scenario.exclusive and "restart" not in self.target.facilities:
             lacks |= {"restart"}
@@ -314,7 +314,7 @@ class Judge:
         play.seconds += time.monotonic() - began
 
     def _deadline(self) -> Deadline:
-        """That of a scenario which begins now."""
+        """Give the deadline of a scenario which begins now."""
         budget = self.patience.budget
         own = Deadline.after(budget, f"the scenario took more than its budget of {budget:g} s")
         return min(own, self.deadline, key=lambda each: each.at)
@@ -336,7 +336,7 @@ class Judge:
             play.stop = play.stop or failure
 
     def _look_after(self, play: _Play) -> None:
-        """Whether the run can go on after a scenario; when its time is up, only what was found counts."""
+        """Check that the run can go on after a scenario; when its time is up, only what was found counts."""
         if not self.deadline.left:
             if isinstance(play.stop, OverBudget):
                 raise OverBudget(self.deadline.says)

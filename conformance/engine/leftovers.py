@@ -12,7 +12,7 @@ from harness.wire.journal import Declared, Journal, Opened
 
 
 def declared(lines: Iterable[Line]) -> dict[str, list[tuple[str, str]]]:
-    """By document, the kind and name of everything a run may have declared.
+    """Give by document the kind and name of everything a run may have declared.
 
     Names are kept before they are declared, so some may never have existed.
     """

@@ -101,7 +101,7 @@ class Options:
 
     @classmethod
     def of(cls, plain: Mapping[str, Any]) -> Options:
-        """The options from plain values, in which lists may stand for tuples."""
+        """Give the options from plain values, in which lists may stand for tuples."""
         tuples: dict[str, Any] = {name: tuple(each) for name, each in plain.items() if isinstance(each, list)}
         return replace(cls(**plain), **tuples)
 
@@ -111,17 +111,17 @@ class Options:
         return Security(self.tls_ca, self.tls_cert, self.tls_key, self.tls_insecure, self.mechanism)
 
     def without_tls(self) -> Options:
-        """The same without what means something only for a target that is reached by TLS."""
+        """Give the same options without what means something only to a target that is reached by TLS."""
         defaults: dict[str, Any] = {each.name: each.default for each in asked(By.REACH)}
         return replace(self, **defaults | {"mechanism": self.mechanism})
 
     def kept(self, target: str) -> dict[str, Any]:
-        """What a run's description keeps; `target` is the target's name, without a password."""
+        """Give what a run's description keeps; `target` is the target's name, without a password."""
         told = {each.name: getattr(self, each.name) for each in asked(By.KEPT)}
         return told | {"arguments": tuple(each.replace(self.target, target) for each in self.arguments)}
 
     def words(self) -> list[str]:
-        """The options on pytest's command line."""
+        """Give the options on pytest's command line."""
         told: list[str] = []
         for each in asked(By.PYTEST):
             value = getattr(self, each.name)
@@ -133,7 +133,7 @@ class Options:
 
 
 def asked(by: By) -> list[Option]:
-    """The options that one of these takes, in the order of the fields."""
+    """Give the options that one of these takes, in the order of the fields."""
     types = get_type_hints(Options)
     return [
         replace(

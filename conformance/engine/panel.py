@@ -42,7 +42,7 @@ class Panel:
             judge.start()
 
     def verdict(self, case: Case) -> Judged:
-        """The verdict on one of the cases; waits for it. Raises what broke while it was judged."""
+        """Give the verdict on one of the cases; waits for it. Raises what broke while it was judged."""
         return self._verdicts[case.id].result()
 
     def leave(self) -> None:

@@ -37,7 +37,7 @@ Sighted = tuple[Line, Seen]
 
 
 def sighted(lines: Iterable[Line]) -> Mapping[str, Sequence[Sighted]]:
-    """What each rule saw in passing, in order of time; a breach that its own check has seen counts once."""
+    """Give what each rule saw in passing, in order of time; a breach that its own check saw counts once."""
     found = defaultdict[str, list[Sighted]](list)
     breaches: list[tuple[Line, Breached]] = []
     for line in lines:
@@ -56,7 +56,7 @@ def sighted(lines: Iterable[Line]) -> Mapping[str, Sequence[Sighted]]:
 def conclude_breached(
     rules: Iterable[Rule], seen: Mapping[str, Sequence[Sighted]], judged: Mapping[str, Verdict]
 ) -> Iterator[Judged]:
-    """A second judgement on rules that were broken in passing and whose own tests have not noticed it.
+    """Give a second judgement on rules that were broken in passing and whose own tests have not noticed it.
 
     `judged` is what each rule has come to; passive rules have counted their breaches themselves.
     """
@@ -83,12 +83,12 @@ def conclude_breached(
 
 
 def occasions(seen: Iterable[Sighted]) -> int:
-    """How often a passive rule has had an occasion."""
+    """Say how often a passive rule has had an occasion."""
     return sum(event.occasions for _, event in seen)
 
 
 def conclude_passive(rule: Rule, watch: Watch, seen: Sequence[Sighted], whole: bool = True) -> Judged:
-    """The verdict of a passive rule from all that it saw: nothing seen is never a pass.
+    """Give the verdict of a passive rule from all that it saw: nothing seen is never a pass.
 
     It is inconclusive, or inapplicable where it is the server that decides whether there is an occasion and
     the `whole` was seen.

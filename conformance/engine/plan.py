@@ -64,16 +64,16 @@ class Plan:
         return self.scope.rules(catalogue().rules)
 
     def cases(self, target: Target) -> list[Case]:
-        """The cases of the selected rules, in the order they run on the target."""
+        """Give the cases of the selected rules, in the order they run on the target."""
         apart = apart_of(target)
         return cases(self.selected, checks(), self.role, self.options.shuffle, apart, target.single)
 
     def writer(self, worker: str, beside: list[Line] | None = None) -> EventWriter:
-        """Where a worker of that name keeps what it sees; `beside` gets it as well."""
+        """Give the writer to which a worker of that name tells what it sees; `beside` gets it as well."""
         return EventWriter(self.folder, worker, wall_clock(self.started), beside)
 
     def plain(self) -> dict[str, Any]:
-        """The plan as plain values, for another process."""
+        """Give the plan as plain values, for another process."""
         return {
             "options": asdict(self.options),
             "folder": str(self.folder),
@@ -85,6 +85,6 @@ class Plan:
 
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> Plan:
-        """The plan from what `plain` gave."""
+        """Give the plan from what `plain` gave."""
         scope, options = Scope.of(told["scope"]), Options.of(told["options"])
         return cls(options, Path(told["folder"]), told["run"], told["started"], Role(told["role"]), scope)

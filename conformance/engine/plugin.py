@@ -52,7 +52,7 @@ def add_options(parser: pytest.Parser) -> None:
 
 
 def options(config: pytest.Config) -> Options:
-    """The options of a run as pytest got them."""
+    """Give the options of a run as pytest got them."""
     given = {each.name: config.getoption(each.flag) for each in asked(By.PYTEST)}
     return Options.of(given | {"arguments": [str(each) for each in config.invocation_params.args]})
 
@@ -87,7 +87,7 @@ class ControllerHooks:
         self._parts: dict[str, int] = {}
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """One item per case."""
+        """Make one item per case."""
         _generate(metafunc, self.controller.cases())
 
     @pytest.hookimpl(optionalhook=True)
@@ -106,7 +106,7 @@ class ControllerHooks:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Any:
-        """After the workers have ended, play the late cases in the controller."""
+        """Play the late cases in the controller, after the workers have ended."""
         done = yield
         if self.distributed:
             self.controller.hear()
@@ -148,16 +148,16 @@ class WorkerHooks:
         self._panel: Panel | None = None
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """One item per case; slow ones are begun first, and asked for last."""
+        """Make one item per case; slow ones are begun first, and asked for last."""
         _generate(metafunc, self.cases[::-1])
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Without cases there is no item, where pytest makes one that is skipped."""
+        """Leave no item where there is no case: pytest makes one that is skipped."""
         if not self.cases:
             items.clear()
 
     def verdict(self, case: Case) -> Judged:
-        """The verdict on one of its cases; all of them are begun with the first."""
+        """Give the verdict on one of its cases; all of them are begun with the first."""
         if self._panel is None:
             self._panel = Panel(self.workers, self.cases, self._known())
         return self._panel.verdict(case)
@@ -182,7 +182,6 @@ def _generate(metafunc: pytest.Metafunc, found: list[Case]) -> None:
 
 
 def case_of(item: pytest.Item) -> Case:
-    """The case an item was generated from."""
     assert isinstance(item, pytest.Function)
     case = item.callspec.params["case"]
     assert isinstance(case, Case)

@@ -59,19 +59,19 @@ class Scope:
         return next(iter(self.banners.values()), None)
 
     def covers(self, document: str) -> bool:
-        """Whether the run is about the rules of a document."""
+        """Say whether the run is about the rules of a document."""
         return self.unspoken.keys().isdisjoint((protocol(document), document))
 
     def rules(self, rules: Iterable[Rule]) -> tuple[Rule, ...]:
-        """Those of `rules` that the run is about."""
+        """Give those of `rules` that the run is about."""
         return tuple(rule for rule in rules if self.covers(rule.document))
 
     def why_not(self, rule: Rule) -> str:
-        """Why a rule of the run cannot be judged; empty when it can."""
+        """Say why a rule of the run cannot be judged; empty when it can."""
         return self.failed.get(protocol(rule.document), "")
 
     def plain(self) -> dict[str, Any]:
-        """What a worker needs to know, as plain values."""
+        """Give what a worker needs to know, as plain values."""
         return {
             "unspoken": dict(self.unspoken),
             "failed": dict(self.failed),
@@ -81,13 +81,13 @@ class Scope:
 
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> Scope:
-        """What `plain` told a worker."""
+        """Give the scope that `plain` told a worker."""
         barriers = {name: Barrier.of(each) for name, each in told["barriers"].items()}
         return cls({}, told["unspoken"], told["failed"], barriers, told["round_trip"])
 
 
 def apart_of(target: Target) -> frozenset[str]:
-    """Identities of the rules that are judged apart from others on `target`, for it may not survive them.
+    """Give the identities of rules to judge apart from others on `target`, for it may not survive them.
 
     Raises TargetError for a selector that means nothing.
     """
@@ -101,14 +101,14 @@ def apart_of(target: Target) -> frozenset[str]:
 
 
 def unasked(target: Target, rules: Iterable[Rule], asked: Collection[str]) -> Scope:
-    """What a run is about whose `target` could not be asked: what every one is, and what was `asked` for."""
+    """Say what a run is about whose `target` could not be asked: what all are, and what was `asked` for."""
     return Scope(unspoken=_unpromised(target, rules, asked, {}))
 
 
 def _unpromised(
     target: Target, rules: Iterable[Rule], asked: Collection[str], banners: Mapping[str, Banner]
 ) -> dict[str, str]:
-    """The documents of `rules` that only some products promise, and why they are not about the target."""
+    """Give the documents of `rules` that only some products promise, and why they are left out here."""
     found = {}
     for each in dict.fromkeys(rule.document for rule in rules if rule.document in optional()):
         told = banners[protocol(each)].properties if protocol(each) in banners else {}

@@ -11,7 +11,7 @@ from typing import Any
 
 
 def environment() -> dict[str, Any]:
-    """What a run depended on besides the target."""
+    """Give what a run depended on besides the target."""
     return {
         "python": sys.version.split()[0],
         "system": platform.system(),
@@ -23,7 +23,7 @@ def environment() -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """`value` in types that JSON has; what a peer said stays readable."""
+    """Give `value` in types that JSON has; what a peer said stays readable."""
     if isinstance(value, Mapping):
         return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):

@@ -56,7 +56,6 @@ class Worker:
 
     @cached_property
     def judge(self) -> Judge:
-        """The judge of this worker."""
         plan, main = self.plan, self.name == MAIN
         if self._owned:
             self._start()
@@ -86,7 +85,7 @@ class Worker:
             raise TargetDied(str(failure)) from failure
 
     def cases(self) -> list[Case]:
-        """All cases of the run, in the order they are judged."""
+        """Give all cases of the run, in the order they are judged."""
         return self.plan.cases(self.target)
 
     def verdict(self, case: Case) -> Judged:
@@ -111,7 +110,7 @@ class Worker:
         return self.judge.judge(case.rule, case.check)
 
     def _why_not(self, case: Case) -> str:
-        """Why a case is not judged any more, or cannot be; empty when it is."""
+        """Say why a case is not judged any more, or cannot be; empty when it is."""
         if self.ending.lost:
             return f"the target is gone: {self.ending.lost}"
         if not self.plan.deadline.left:

@@ -71,7 +71,7 @@ class _Flow:
     def _packet(
         self, source: _Side, destination: _Side, flags: int, octets: bytes = b"", options: bytes = b""
     ) -> bytes:
-        """One Ethernet frame (RFC 894) with IPv4 (RFC 791) and TCP (RFC 9293) around `octets`."""
+        """Give one Ethernet frame (RFC 894) with IPv4 (RFC 791) and TCP (RFC 9293) around `octets`."""
         acknowledged = destination.next_sequence if flags & _ACK else 0
         header = struct.pack(
             "!HHIIBBHHH",
@@ -152,7 +152,7 @@ def _whole(event: Octets) -> tuple[bytes, str]:
 
 
 def _checksum(octets: bytes) -> bytes:
-    """The Internet checksum (RFC 1071): the sum modulo 65535 is the folded one's complement sum."""
+    """Give the Internet checksum (RFC 1071): the sum modulo 65535 is the folded one's complement sum."""
     total = int.from_bytes(octets + b"\0" * (len(octets) % 2), "big") % 0xFFFF
     return struct.pack("!H", 0xFFFF - (total or 0xFFFF))
 

@@ -108,7 +108,7 @@ class _Flow:
             self.ended |= {way} if packet.flags & _FIN else set(Direction)
 
     def _captured(self, side: _Side, packet: _Packet) -> tuple[bytes, int]:
-        """What of a packet is true, and how many octets of it are not: those that only fill up a frame."""
+        """Give what of a packet is true, and how many octets of it are not: those that fill up a frame."""
         capped = _CAPPED.search(packet.comment)
         if capped is None:
             return packet.octets, packet.missing
@@ -152,7 +152,7 @@ class _Flow:
         pieces.append((at, way, octets))
 
     def finish(self) -> Connection:
-        """The connection, with a gap where something never came; what was waited for stands in its time."""
+        """Give the connection, with a gap where something never came; what was waited for is in its time."""
         for way, side in self.sides.items():
             self._follow(way, side, patient=False)
         self.connection.pieces.sort(key=lambda piece: piece[0])
@@ -188,13 +188,13 @@ class _Flows:
             yield self._over(ends)
 
     def quiet(self, at: float) -> Iterator[Connection]:
-        """The connections that one side has ended and nobody used for long."""
+        """Give the connections that one side has ended and nobody used for long."""
         for ends, flow in list(self._open.items()):
             if flow.ended and at - flow.last > QUIET:
                 yield self._over(ends)
 
     def rest(self) -> Iterator[Connection]:
-        """The connections that are open at the end."""
+        """Give the connections that are open at the end."""
         for ends in list(self._open):
             yield self._over(ends)
 
@@ -205,7 +205,7 @@ class _Flows:
 
 
 def read_capture(path: Path) -> Iterator[Connection]:
-    """The connections of a capture, each when it is over. Raises CaptureError."""
+    """Give the connections of a capture, each when it is over. Raises CaptureError."""
     flows = _Flows(path)
     try:
         with path.open("rb") as file:
@@ -219,7 +219,7 @@ def read_capture(path: Path) -> Iterator[Connection]:
 
 
 def _begun(packet: _Packet, opens: bool, number: int) -> _Flow:
-    """A connection by the first packet that is seen of it; the client opens it, or has another port."""
+    """Give a connection by the first packet that is seen of it; the client opens it, or has another port."""
     about = _ABOUT.fullmatch(packet.comment)
     name = about["name"] if about else f"connection {number}"
     from_client = opens or (packet.target[1] in PORTS and not packet.flags & _SYN)
@@ -240,7 +240,7 @@ class _Block:
 
 
 def _blocks(file: BinaryIO, path: Path) -> Iterator[_Block]:
-    """The blocks of a file, each with the order of octets of its section. Raises CaptureError."""
+    """Give the blocks of a file, each with the order of octets of its section. Raises CaptureError."""
     at, order = 0, ""
     while head := file.read(12):
         if len(head) < 12:
@@ -263,7 +263,7 @@ def _blocks(file: BinaryIO, path: Path) -> Iterator[_Block]:
 
 
 def _packets(blocks: Iterator[_Block], path: Path) -> Iterator[_Packet]:
-    """The packets of TCP over IPv4, with the time from the first one. Raises CaptureError."""
+    """Give the packets of TCP over IPv4, with the time from the first one. Raises CaptureError."""
     interfaces: list[tuple[int, float]] = []
     began: float | None = None
     for block in blocks:
@@ -312,7 +312,7 @@ def _comment(block: _Block, at: int) -> str:
 
 
 def _tcp(frame: bytes, at: float, comment: str) -> _Packet | None:
-    """The packet in an Ethernet frame; None where it is none of TCP over IPv4, or lacks its headers."""
+    """Give the packet in an Ethernet frame; None where it is none of TCP over IPv4, or lacks its headers."""
     if len(frame) < 34 or frame[12:14] != _IPV4 or frame[14] >> 4 != 4 or frame[23] != _TCP:
         return None
     start = 14 + (frame[14] & 0x0F) * 4

@@ -78,7 +78,7 @@ def explain(
 
 
 def as_text(explanation: Explanation) -> str:
-    """The explanation as plain text, for reports without layout."""
+    """Give the explanation as plain text, for reports without layout."""
     text = [f"{label}: {value}" for label, value in explanation.facts]
     for frame in explanation.frames:
         text.append(f"{heading(frame)}  {frame.says}")
@@ -92,7 +92,7 @@ def heading(frame: Shown) -> str:
 
 
 def _connection(lines: Iterable[Line], judged: Judged) -> list[Line]:
-    """The events of the deciding connection; of another test when a passive rule was broken there."""
+    """Give the events of the deciding connection; of another test when a passive rule was broken there."""
     if judged.connection is None:
         return []
     all_of_it = [

@@ -20,7 +20,7 @@ STREAM = "events.jsonl"
 
 
 def stream_of(worker: str) -> str:
-    """The file in which a worker's events stand until they are merged."""
+    """Give the file in which a worker's events stand until they are merged."""
     return f"events-{worker}.jsonl"
 
 
@@ -36,7 +36,7 @@ class Source:
 
     @classmethod
     def of(cls, found: Path | Source) -> Source:
-        """The files of a folder that are evidence, in order of name; what is a source already stays so."""
+        """Give the files of a folder that are evidence, in order of name; a source is given back as it is."""
         if isinstance(found, Source):
             return found
         streams = sorted(path for path in found.glob("events*.jsonl") if path.is_file())
@@ -135,7 +135,7 @@ def relist(run_dir: Path, written: Iterable[Path]) -> None:
 
 
 def changed_files(run_dir: Path) -> list[str]:
-    """The files whose content is not what run.json lists, missing ones included; none without a list.
+    """Give the files whose content is not what run.json lists, missing ones included; none without a list.
 
     Raises EvidenceError when run.json is there but cannot be read.
     """

@@ -25,7 +25,7 @@ CONNECTION_CAP = 1024 * 1024
 
 
 def wall_clock(started: float) -> Callable[[], float]:
-    """A clock for `EventWriter`: seconds since `started` (seconds since the epoch), never going back."""
+    """Give a clock for `EventWriter`: seconds since `started` (seconds since the epoch), never going back."""
     offset = time.time() - started - time.monotonic()
     return lambda: time.monotonic() + offset
 

@@ -174,7 +174,7 @@ class Line:
 
 
 def encode(line: Line) -> bytes:
-    """`line` as it stands in the stream, line feed included; pure ASCII whatever a peer has said."""
+    """Give `line` as it stands in the stream, line feed included; pure ASCII whatever a peer has said."""
     event = line.event
     # An event that names its test is about that one, whatever was under way.
     test = getattr(event, "test", line.test)
@@ -186,7 +186,7 @@ def encode(line: Line) -> bytes:
 
 
 def decode(text: bytes) -> Line:
-    """The line that `text` stands for. Raises EvidenceError saying what is wrong with it."""
+    """Give the line that `text` stands for. Raises EvidenceError saying what is wrong with it."""
     try:
         data = _JSON.decode(str(text, "utf-8"))
     except (ValueError, RecursionError):
@@ -203,7 +203,7 @@ def decode(text: bytes) -> Line:
 
 
 def _finite(text: str) -> float:
-    """A number as JSON has it: Python would take NaN and infinities too, and could not write them again."""
+    """Read a number as JSON has it: Python would take NaN and infinities too, and could not write them."""
     if not math.isfinite(number := float(text)):
         raise ValueError(f"{text} is not a number")
     return number
@@ -229,7 +229,7 @@ Reader = Callable[[Any], Any]
 
 
 def _reader(hint: Any) -> Reader:
-    """The function that reads a JSON value as `hint` and raises ValueError when it is something else."""
+    """Give the function that reads a JSON value as `hint` and raises ValueError when it is something else."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         return _optional(_reader(next(each for each in arguments if each is not type(None))))
@@ -265,7 +265,7 @@ def _float(value: Any) -> float:
 
 
 def readers(cls: type[Any]) -> Mapping[str, Reader]:
-    """For each field of a dataclass the function that reads it from JSON and raises ValueError otherwise."""
+    """Give for each field of a dataclass what reads it from JSON; that raises ValueError otherwise."""
     hints = get_type_hints(cls)
     return {each.name: _reader(hints[each.name]) for each in fields(cls)}
 

@@ -8,7 +8,7 @@ _UNSAFE = {"Cc", "Cf", "Co", "Cn", "Cs", "Zl", "Zp"}
 
 
 def printable(text: str) -> str:
-    r"""`text` on one line without control characters: each becomes a visible escape such as `\x1b`.
+    r"""Give `text` on one line without control characters: each becomes a visible escape such as `\x1b`.
 
     Direction marks, lone surrogates and unassigned characters count as control characters. A backslash
     stays as it is: this is for reading, not for reading back.

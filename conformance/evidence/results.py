@@ -23,7 +23,6 @@ class RuleResult:
 
     @property
     def rule(self) -> str:
-        """Its identity."""
         return self.deciding.rule
 
     @property
@@ -43,7 +42,7 @@ class RuleResult:
 
 
 def rule_results(lines: Iterable[Line]) -> list[RuleResult]:
-    """One result per rule judged in `lines`, in order of first judgement.
+    """Give one result per rule judged in `lines`, in order of first judgement.
 
     A test judged twice counts with both verdicts: two judgements that differ must not hide each other.
     """

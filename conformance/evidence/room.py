@@ -20,5 +20,5 @@ class Room:
 
     @classmethod
     def among(cls, processes: int) -> Room:
-        """What one of so many processes has."""
+        """Give the room that each of so many processes has."""
         return cls(max(ROOM // processes, LEAST))

@@ -25,7 +25,7 @@ from conformance.evidence.kinds import EvidenceError, Line, decode
 
 
 def order(line: Line) -> tuple[float, str, int]:
-    """Where `line` stands in a merged stream: by time, then by worker."""
+    """Say where `line` stands in a merged stream: by time, then by worker."""
     return line.wall, line.worker, line.seq
 
 
@@ -48,7 +48,7 @@ def merge(run_dir: Path, partial: bool = False, lines: Sequence[Line] | None = N
 
 
 def read(run: Path | Source, kind: str = "", but: str = "") -> tuple[Line, ...]:
-    """All events of `run` in order of time, footer apart; with `kind` only those.
+    """Give all events of `run` in order of time, footer apart; with `kind` only those.
 
     A run that crashed before it was merged is read from its workers' files (those of the worker `but` left
     out); a torn last line is left out. Whether the run is complete, `verify` says. Raises EvidenceError for
@@ -64,7 +64,7 @@ def read(run: Path | Source, kind: str = "", but: str = "") -> tuple[Line, ...]:
 
 
 def decoded(texts: Iterable[bytes], name: str, kind: str = "") -> Iterator[Line]:
-    """The events (of one `kind`) in the lines of a stream called `name`, line feeds included.
+    """Give the events (of one `kind`) in the lines of a stream called `name`, line feeds included.
 
     Ends at the footer, and before a torn last line. Raises EvidenceError naming the line that is damaged.
     """
@@ -104,7 +104,7 @@ def verify(run_dir: Path) -> Verification:
 
 
 def verified(run_dir: Path) -> tuple[Verification, tuple[Line, ...]]:
-    """As `verify`, with the events as `load` gives them."""
+    """Give what `verify` gives, with the events as `load` gives them."""
     try:
         changed = changed_files(run_dir)
     except (EvidenceError, OSError) as failure:
@@ -116,7 +116,7 @@ def verified(run_dir: Path) -> tuple[Verification, tuple[Line, ...]]:
 
 
 def load(run: Path | Source) -> tuple[Verification, tuple[Line, ...]]:
-    """The events of `run` and whether they are whole, read once; other files are not looked at.
+    """Give the events of `run` and whether they are whole, read once; other files are not looked at.
 
     Of a stream that is not as the run wrote it no events are given. Never raises for what stands there.
     """
@@ -168,7 +168,7 @@ def _read(source: Source, name: str, kind: str) -> Iterator[Line]:
 
 
 def _texts(source: Source, lines: Iterable[Line]) -> Iterator[bytes]:
-    """The lines as they stand in the workers' files: each file has its own in order already."""
+    """Give the lines as they stand in the workers' files: each file has its own in order already."""
     with ExitStack() as stack:
         files = {name: stack.enter_context(source.open(name)) for name in source.workers}
         for line in lines:

@@ -26,7 +26,6 @@ class Verdict(StrEnum):
 
     @property
     def row(self) -> VerdictRow:
-        """This verdict's row of the table."""
         return _ROWS[self]
 
     @property
@@ -136,7 +135,7 @@ _RANK = {row.verdict: rank for rank, row in enumerate(TABLE)}
 
 
 def fold(verdicts: Iterable[Verdict]) -> Verdict:
-    """The verdict of a rule from those of its tests: the one that stands first in the table.
+    """Give the verdict of a rule from those of its tests: the one that stands first in the table.
 
     No verdict at all folds to not-run: a rule that nothing judged has not been run.
     """
@@ -144,7 +143,7 @@ def fold(verdicts: Iterable[Verdict]) -> Verdict:
 
 
 def markdown() -> str:
-    """The table as Markdown, in fold order."""
+    """Give the table as Markdown, in fold order."""
     head = "rank verdict meaning blocks_certification pytest JUnit Allure TAP Markdown"
     rows = [
         (

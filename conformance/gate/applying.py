@@ -91,12 +91,12 @@ def _not_applied(baseline: Baseline, build: str) -> str:
 
 
 def _range(versions: SpecifierSet) -> str:
-    """As people write it: from, then up to."""
+    """Write a range as people do: from, then up to."""
     return ",".join(sorted(map(str, versions), reverse=True))
 
 
 def _together(baselines: Sequence[Baseline]) -> Baseline:
-    """Several baselines as one. Raises BaselineError for what two of them say."""
+    """Put several baselines together. Raises BaselineError for what two of them say."""
     if len(baselines) == 1:
         return baselines[0]
     accepted = _counted(each.accepted for each in baselines)
@@ -113,7 +113,7 @@ Entry = TypeVar("Entry", Accepted, Flaky)
 
 
 def _counted(files: Iterable[tuple[Entry, ...]]) -> tuple[Entry, ...]:
-    """The entries of all files, numbered through."""
+    """Give the entries of all files, numbered through."""
     found: list[Entry] = []
     for entries in files:
         before = found[-1].entry if found else 0

@@ -47,11 +47,11 @@ class Accepted:
     entry: int = 0
 
     def fits(self, test: Judged) -> bool:
-        """Whether `test` is the finding this entry is about."""
+        """Say whether `test` is the finding this entry is about."""
         return (self.rule, self.verdict, self.signature) == (test.rule, test.verdict, test.signature)
 
     def concerns(self, product: str, version: str, role: Role) -> bool:
-        """Whether it is about `version` of `product` in a role; a version without a number fits no range."""
+        """Say whether it is about `version` of `product` in a role; one without a number fits no range."""
         return _concerns(self, product, version, role)
 
 
@@ -69,11 +69,10 @@ class Flaky:
     entry: int = 0
 
     def covers(self, result: RuleResult) -> bool:
-        """Whether `result` is about this rule and every test of it came to one of the verdicts."""
+        """Say whether `result` is about this rule and every test of it came to one of the verdicts."""
         return self.rule == result.rule and all(test.verdict in self.verdicts for test in result.tests)
 
     def concerns(self, product: str, version: str, role: Role) -> bool:
-        """Whether this entry is about `version` of `product` in a role."""
         return _concerns(self, product, version, role)
 
 
@@ -86,12 +85,11 @@ class Read:
     role: Role = Role.SERVER
 
     def concerns(self, product: str, version: str, role: Role) -> bool:
-        """Whether this is about `version` of `product` in a role."""
         return _concerns(self, product, version, role)
 
 
 def number_of(version: str) -> str:
-    """The number a version begins with; what a package or a build adds is not ordered. Empty without one."""
+    """Give the number a version begins with, empty without one; what a package adds is not ordered."""
     # A peer may call anything its version, thousands of digits too: that is no number.
     number = re.match(r"\d{1,99}(\.\d{1,99})*(?!\d)", version)
     return number[0] if number else ""
@@ -203,7 +201,7 @@ def apply(
 
 
 def _cover(result: RuleResult, entries: Iterable[Accepted]) -> tuple[Accepted, ...]:
-    """The entries that excuse every blocking test of `result`; none when one is left.
+    """Give the entries that excuse every blocking test of `result`; none when one is left.
 
     An error always is: no entry can name it.
     """

@@ -71,7 +71,7 @@ def load(path: Path, unfinished: bool = False) -> Baseline:
 
 
 def refuse_twice(where: str, accepted: Iterable[Accepted], flaky: Iterable[Flaky]) -> None:
-    """Raises BaselineError for a finding that is accepted twice, or a rule that is flaky as well.
+    """Refuse a finding that is accepted twice, or a rule that is flaky as well: raises BaselineError.
 
     `where` names the file, or the files, in the message.
     """
@@ -93,7 +93,7 @@ def refuse_twice(where: str, accepted: Iterable[Accepted], flaky: Iterable[Flaky
 
 
 def _singly(table: object, where: str) -> list[dict[str, Any]]:
-    """The table of an entry as one table for each of its rules."""
+    """Give the table of an entry as one table for each of its rules."""
     if not isinstance(table, dict):
         raise BaselineError(f"{where}: not a table")
     if "rules" not in table:
@@ -114,7 +114,7 @@ def _singly(table: object, where: str) -> list[dict[str, Any]]:
 
 
 def _entry(cls: type[Any], table: Mapping[str, Any], where: str, unfinished: bool) -> dict[str, Any]:
-    """The values of an entry of this class, read from its table."""
+    """Give the values of an entry of this class, read from its table."""
     where = f"{where} ({table.get('rule', 'no rule')})"
     names = {each.name: each.default is MISSING for each in fields(cls) if each.name != "entry"}
     if unknown := sorted(table.keys() - names.keys()):
@@ -218,7 +218,7 @@ def _refuse_both(where: str, accepted: Iterable[Accepted], flaky: Iterable[Flaky
 
 
 def _overlap(one: SpecifierSet, other: SpecifierSet) -> bool:
-    """Whether some version is in both: if any is, then one at, or just above, a bound of either."""
+    """Say whether some version is in both: if any is, then one at, or just above, a bound of either."""
     bounds = {"0", *(number_of(each.version) for each in (*one, *other))} - {""}
     near = [Version(text) for bound in bounds for text in (bound, f"{bound}.0.0.1")]
     return any(

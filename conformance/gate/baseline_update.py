@@ -72,7 +72,7 @@ class Update:
 
 
 def update(run_dir: Path, path: Path, rules: Sequence[Rule]) -> Update:
-    """What the run in `run_dir` changes in the baseline at `path`, which need not exist yet.
+    """Give what the run in `run_dir` changes in the baseline at `path`, which need not exist yet.
 
     `rules` is the whole catalogue. Raises BaselineError for a baseline that cannot be read and for a target
     without a version, EvidenceError for a run that was changed after it ended.
@@ -124,7 +124,7 @@ def _started(run_dir: Path, lines: Iterable[Line]) -> RunStarted:
 
 
 def _new(results: Iterable[RuleResult], entries: Sequence[Accepted]) -> tuple[list[Judged], tuple[str, ...]]:
-    """The blocking tests that no entry fits, one for each finding, and those that cannot be accepted."""
+    """Give the blocking tests that no entry fits, one for each finding, and those that cannot be accepted."""
     found: dict[tuple[str, Verdict, str], Judged] = {}
     refused = []
     for test in (test for result in results for test in result.tests if test.verdict.blocks):
@@ -138,7 +138,7 @@ def _new(results: Iterable[RuleResult], entries: Sequence[Accepted]) -> tuple[li
 
 
 def _no_longer_applies(entry: Accepted, results: Iterable[RuleResult]) -> bool:
-    """Whether the run reached every test of the entry's rule and none of them is its finding."""
+    """Say whether the run reached every test of the entry's rule and none of them is its finding."""
     result = next((each for each in results if each.rule == entry.rule), None)
     if result is None or any(entry.fits(test) for test in result.tests):
         return False
@@ -170,7 +170,7 @@ def _frame(rule: Rule, test: Judged, lines: Sequence[Line]) -> str:
 
 
 def _series(version: str) -> str:
-    """The range of versions that share the first two numbers with `version`."""
+    """Give the range of versions that share the first two numbers with `version`."""
     first, *others = [int(each) for each in number_of(version).split(".")]
     return f">={first}.{others[0]},<{first}.{others[0] + 1}" if others else f">={first},<{first + 1}"
 
@@ -179,7 +179,7 @@ def _series(version: str) -> str:
 
 
 def _changed(path: Path, before: str, gone: Sequence[Accepted], tables: Sequence[Table]) -> str:
-    """The file's text without what is gone, and with new entries behind the others."""
+    """Give the file's text without what is gone, and with new entries behind the others."""
     if not gone and not tables:
         return before
     text = before if before.endswith("\n") or not before else f"{before}\n"
@@ -215,7 +215,7 @@ def _changed(path: Path, before: str, gone: Sequence[Accepted], tables: Sequence
 
 
 def _without(table: dict[str, Any], lost: Collection[str]) -> dict[str, Any]:
-    """An entry without these of its rules; empty when none is left."""
+    """Give an entry without these of its rules; empty when none is left."""
     if "rules" not in table:
         return {} if lost else table
     rules = table["rules"]
@@ -270,7 +270,7 @@ def _drop(document: tomlkit.TOMLDocument, entries: AoT, place: int) -> None:
 
 
 def _end(entry: Table) -> Any:
-    """The lines that an entry ends in: its own, or those of its table of rules if that stands last."""
+    """Give the lines that an entry ends in: its own, or those of its table of rules if that stands last."""
     body = entry.value.body
     while body and isinstance(body[-1][1], Table):
         body = body[-1][1].value.body
@@ -282,7 +282,7 @@ def _place(document: tomlkit.TOMLDocument, entries: AoT) -> int:
 
 
 def _comments(body: Sequence[tuple[Any, Any]], end: int) -> int:
-    """Where the block of comment lines that ends at `end` begins."""
+    """Say where the block of comment lines that ends at `end` begins."""
     while end and isinstance(body[end - 1][1], Comment):
         end -= 1
     return end
@@ -293,7 +293,7 @@ def _blank(entry: tuple[Any, Any]) -> bool:
 
 
 def update_baseline(run_dir: Path, path: Path, dry_run: bool, console: Console) -> int:
-    """The command: change the file, or print the diff; say what a person has to do. Always meets its end."""
+    """Change the file, or print the diff; say what a person has to do. Gives Exit.MET."""
     change = update(run_dir, path, catalogue().rules)
     if dry_run:
         for line in change.diff.splitlines():

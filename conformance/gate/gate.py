@@ -29,7 +29,7 @@ GRAVEST = (Exit.UNREACHABLE, Exit.NOT_MET, Exit.NOTHING, Exit.MET)
 
 
 def gravest(statuses: Iterable[Exit]) -> Exit:
-    """What several runs come to together: the gravest of their statuses, NOTHING when there is none."""
+    """Give what several runs come to together: the gravest of their statuses, NOTHING when there is none."""
     found = set(statuses) or {Exit.NOTHING}
     return next(each for each in GRAVEST if each in found)
 
@@ -111,7 +111,7 @@ def scores(
     lost: str | None = None,
     cut: str | None = None,
 ) -> tuple[Score, ...]:
-    """The score at every level, strongest first; the arguments are those of `gate`."""
+    """Give the score at every level, strongest first; the arguments are those of `gate`."""
     gates = [
         (each, gate(results, rules, each, role, selected=selected, lost=lost, cut=cut)) for each in Level
     ]
@@ -154,7 +154,7 @@ def gate(
 
 
 def _general(rules: Iterable[Rule]) -> list[Rule]:
-    """The rules that are about every target."""
+    """Give the rules that are about every target."""
     return [rule for rule in rules if rule.document not in optional()]
 
 
@@ -170,7 +170,7 @@ def _gate(
     cut: str | None,
     unread: str,
 ) -> Gate:
-    """The gate of the rules that are `counted`; where only some of them were selected, of all selected."""
+    """Give the gate of the rules that are `counted`; where only some were selected, of all selected."""
     by_rule = {result.rule: result for result in results}
     concerned = [rule for rule in counted if level.covers(rule.level)]
     narrowed = selected is not None and any(r.id not in selected for r in _scope(concerned, by_rule, role))
@@ -205,12 +205,12 @@ def _gate(
 
 
 def _scope(rules: Iterable[Rule], results: Mapping[str, RuleResult], role: Role) -> list[Rule]:
-    """The rules that certification of the `role` hangs on."""
+    """Give the rules that certification of the `role` hangs on."""
     return [rule for rule in rules if rule.concerns(role) and not _is_apart(rule, results.get(rule.id), role)]
 
 
 def _is_apart(rule: Rule, result: RuleResult | None, role: Role) -> bool:
-    """Whether this kind of run cannot judge `rule`: the catalogue says so, and no test says more."""
+    """Say whether this kind of run cannot judge `rule`: the catalogue says so, and no test says more."""
     unseen = result is None or result.verdict in (Verdict.UNTESTABLE, Verdict.NOT_RUN)
     return unseen and bool(rule.beyond(role))
 
@@ -271,7 +271,7 @@ def _sentences(
     scope: Sequence[Rule],
     baseline: BaselineReport | None,
 ) -> Iterable[str]:
-    """The gate in plain words, the answer first."""
+    """Give the gate in plain words, the answer first."""
     general = [reason.sentence for reason in reasons if reason.rule is None]
     blocked = _against(reasons)
     if certified:

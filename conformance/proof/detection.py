@@ -118,7 +118,7 @@ def _judge(case: Case, judge: Judge, evidence: Memory) -> Judged:
 
 
 def in_memory(change: object) -> EmbeddedTarget:
-    """A fresh reference peer in memory."""
+    """Give a fresh reference peer in memory."""
     return EmbeddedTarget(change)
 
 
@@ -181,7 +181,7 @@ class Bench:
                 yield Detected(rule, deviation, fate_, clean, seen, touched, touchable, too_wide)
 
     def _split(self, deviation: Deviation) -> tuple[list[str], list[str]]:
-        """The other rules of the protocol: those it may touch, and those it cannot."""
+        """Give the other rules of the protocol: those it may touch, and those it cannot."""
         own = self.rules[deviation.rule]
         spoken, name = dialect(own.document), protocol(own.document)
         others = [each for each in self.rules.values() if protocol(each.document) == name and each is not own]
@@ -208,7 +208,7 @@ def _detect_number(number: int) -> tuple[Fate, Judged, tuple[str, ...], int, tup
 
 
 def fate(rule: Rule, clean: Judged, seen: Judged) -> Fate:
-    """What became of a deviation, from its rule's verdict without and with it."""
+    """Say what became of a deviation, from its rule's verdict without and with it."""
     if seen.verdict is Verdict.ERROR:
         return Fate.ERROR
     told = [(each.verdict, each.signature, each.detail) for each in (clean, seen)]
@@ -220,11 +220,11 @@ def fate(rule: Rule, clean: Judged, seen: Judged) -> Fate:
 
 
 def deviations(rules: Iterable[Rule]) -> list[Deviation]:
-    """All deviations of these rules, in order."""
+    """Give all deviations of these rules, in order."""
     return [each for rule in rules for each in checks().deviations.get(rule.id, ())]
 
 
 def missing_deviations(rules: Sequence[Rule]) -> list[str]:
-    """Rules that have a check but nothing that proves it can fail."""
+    """Give the rules that have a check but nothing that proves it can fail."""
     known = checks()
     return [rule.id for rule in rules if known.of(rule.id) and not known.deviations.get(rule.id)]

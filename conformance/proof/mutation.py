@@ -53,7 +53,7 @@ def _first_to_notice(mutant: Mutant[object], rules: Iterable[Rule], bench: Bench
 
 
 def passes_on_fakes(document: str, rules: Iterable[Rule]) -> Iterator[tuple[str, str]]:
-    """The fakes of a document's protocol, each with the rules that pass on it."""
+    """Give the fakes of a document's protocol, each with the rules that pass on it."""
     chosen = list(rules)
     for name, change in dialect(document).proof.fakes.items():
         for rule in chosen:

@@ -39,7 +39,7 @@ class BrokenOff(Exception):
 
 @contextmanager
 def busy_loops() -> Iterator[None]:
-    """Loops that compute for nothing, each in a process of its own."""
+    """Run loops that compute for nothing, each in a process of its own."""
     loop = [sys.executable, "-c", "while True: pass"]
     with ExitStack() as stack:
         for _ in range(LOOPS):
@@ -50,7 +50,7 @@ def busy_loops() -> Iterator[None]:
 
 
 def judged(target: str, folder: Path, selectors: Sequence[str] = ()) -> Mapping[str, RuleResult]:
-    """What each rule comes to on a target, in a run of its own.
+    """Give what each rule comes to on a target, in a run of its own.
 
     Raises BrokenOff where the run did not come to its end: what it left out is no difference.
     """
@@ -68,7 +68,7 @@ def judged(target: str, folder: Path, selectors: Sequence[str] = ()) -> Mapping[
 def disturbed(
     name: str, target: str, folder: Path, selectors: Sequence[str] = ()
 ) -> Mapping[str, RuleResult]:
-    """As `judged`, with what has that name."""
+    """Judge as `judged` does, with what has that name."""
     if name != BUSY:
         return judged(f"through:{name}:{target}", folder, selectors)
     with busy_loops():
@@ -78,7 +78,7 @@ def disturbed(
 def differences(
     quiet: Mapping[str, RuleResult], other: Mapping[str, RuleResult]
 ) -> Iterator[tuple[bool, str]]:
-    """Each rule that came to another verdict, in one line, and whether that is excused."""
+    """Give each rule that came to another verdict, in one line, and whether that is excused."""
     for rule, before in quiet.items():
         now = other.get(rule)
         verdict = now.verdict if now else Verdict.NOT_RUN
@@ -110,7 +110,7 @@ def main(arguments: Sequence[str]) -> int:
 def _compared(
     name: str, quiet: Mapping[str, RuleResult], target: str, folder: Path, rules: Sequence[str]
 ) -> Iterator[tuple[bool, str]]:
-    """Lines about the run with `name`, and whether each is nothing to worry about."""
+    """Give lines about the run with `name`, and whether each is nothing to worry about."""
     try:
         found = list(differences(quiet, disturbed(name, target, folder, rules)))
     except BrokenOff as broken:

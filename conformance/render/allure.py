@@ -51,12 +51,12 @@ def write_allure(report: Report, folder: Path) -> list[Path]:
 
 
 def history_of(test: Judged) -> str:
-    """What makes Allure see the same test in two runs."""
+    """Say what makes Allure see the same test in two runs."""
     return hashlib.md5(test.test.encode("utf-8", "backslashreplace"), usedforsecurity=False).hexdigest()
 
 
 def labels(test: Judged, rule: Rule | None) -> list[dict[str, str]]:
-    """Rule, level and place of a test as Allure's labels."""
+    """Give rule, level and place of a test as Allure's labels."""
     told = {
         "rule": test.rule,
         "verdict": str(test.verdict),
@@ -69,7 +69,7 @@ def labels(test: Judged, rule: Rule | None) -> list[dict[str, str]]:
 
 
 def message(test: Judged) -> str:
-    """The finding in one printable line, the verdict first."""
+    """Give the finding in one printable line, the verdict first."""
     finding = test.signature or test.detail
     return printable(f"{test.verdict}: {finding}" if finding else str(test.verdict))
 
@@ -93,7 +93,7 @@ def _result(report: Report, test: Judged, identity: uuid.UUID, steps: list[dict[
 
 
 def _steps(report: Report) -> dict[str, list[dict[str, Any]]]:
-    """The expectations of each test. One that was not met has no status: it has that of its test."""
+    """Give the expectations of each test. One that was not met has no status: it has that of its test."""
     steps: dict[str, list[dict[str, Any]]] = {}
     for line in report.lines:
         if isinstance(line.event, Expected) and line.test is not None:
@@ -136,5 +136,5 @@ def _facts(report: Report) -> Iterable[tuple[str, str]]:
 
 
 def _property(value: str) -> str:
-    """`value` as Java reads it from a file of properties: one line of ASCII."""
+    """Give `value` as Java reads it from a file of properties: one line of ASCII."""
     return json.dumps(printable(value).replace("\\", "\\\\"))[1:-1].replace("\\\\", "\\").replace('\\"', '"')

@@ -26,7 +26,7 @@ class Followed:
 
     @allure_commons.hookimpl(tryfirst=True)
     def report_result(self, result: Any) -> None:
-        """A result is about to be written; one that was never judged stays as it is."""
+        """Rewrite a result that is about to be written; one that was never judged stays as it is."""
         judged, self.judged = self.judged, None
         if judged is None:
             return
@@ -49,5 +49,5 @@ def follow_verdicts(config: pytest.Config) -> None:
 
 
 def told_to_allure(judged: Judged) -> None:
-    """The test under way came to this; forgotten when no Allure result is written."""
+    """Note what the test under way came to; forgotten when no Allure result is written."""
     _FOLLOWED.judged = judged

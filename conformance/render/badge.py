@@ -18,7 +18,7 @@ _CHARACTER = 6.6
 
 
 def badge(report: Report) -> str:
-    """The badge as a text of its own; the title names the target and says the whole sentence."""
+    """Give the badge as a text of its own; the title names the target and says the whole sentence."""
     told = f"{report.standing}: {report.started.level}"
     left, right = (round(len(text) * _CHARACTER) for text in (LABEL, told))
     width = left + right + 40

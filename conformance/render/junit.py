@@ -17,14 +17,13 @@ _COUNTED = {Element.FAILURE: "failures", Element.ERROR: "errors", Element.SKIPPE
 
 
 def junit(report: Report) -> str:
-    """The report as JUnit XML."""
     return junit_xml(report.lines, report.rules.values(), report.name, report.summary())
 
 
 def junit_xml(
     lines: Sequence[Line], rules: Iterable[Rule], run: str = "RUN", about: Mapping[str, str] | None = None
 ) -> str:
-    """The verdicts in `lines` as JUnit XML.
+    """Give the verdicts in `lines` as JUnit XML.
 
     `rules` is the catalogue the verdicts are about, `run` the run's folder as a user would type it. `about`
     becomes properties of every suite: JUnit has none for the whole.

@@ -31,17 +31,17 @@ class Follower:
             self.move(told["verdict"], told["rule"])
 
     def pytest_unconfigure(self) -> None:
-        """Nothing more comes."""
+        """End: nothing more comes."""
         self.end()
 
     def begin(self, total: int) -> None:
-        """The target is there; `total` cases are to be judged."""
+        """Be told that the target is there, and that `total` cases are to be judged."""
 
     def move(self, verdict: str, rule: str) -> None:
-        """One more case was judged."""
+        """Be told that one more case was judged."""
 
     def end(self) -> None:
-        """The run is over."""
+        """Be told that the run is over."""
 
 
 class Quiet(Follower):
@@ -61,14 +61,11 @@ class Quiet(Follower):
         self._task = self._bar.add_task("", last="")
 
     def begin(self, total: int) -> None:
-        """Show the bar."""
         self._bar.update(self._task, total=total)
         self._bar.start()
 
     def move(self, verdict: str, rule: str) -> None:
-        """Move on by one case."""
         self._bar.update(self._task, advance=1, last=printable(f"{verdict:12} {rule}"))
 
     def end(self) -> None:
-        """Clear the bar away."""
         self._bar.stop()

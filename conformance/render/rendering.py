@@ -34,7 +34,7 @@ TEXTS: dict[str, tuple[str, Render]] = {
 
 
 def named(protocol: str, octets: bytes) -> Iterable[tuple[int, int, str, Any]]:
-    """The fields of octets, as the dialect of `protocol` names them."""
+    """Give the fields of octets, as the dialect of `protocol` names them."""
     return [(each.offset, each.length, each.name, each.value) for each in dialect(protocol).annotate(octets)]
 
 
@@ -69,7 +69,7 @@ def render_run(run: Path, form: str | None, output: Path | None, console: Consol
 
 
 def load(run: Path) -> Report:
-    """The run in folder `run`, ready to be rendered. Raises EvidenceError as `render_run` does."""
+    """Give the run in folder `run`, ready to be rendered. Raises EvidenceError as `render_run` does."""
     checked, lines = verified(run)
     if checked.state is State.TAMPERED or not lines:
         raise EvidenceError(f"{run} is not rendered. {checked.sentence}")

@@ -54,7 +54,7 @@ class Report:
         return " ".join(filter(None, (self.started.product, self.started.version)))
 
     def summary(self) -> dict[str, str]:
-        """What a report says in its head, as printable words."""
+        """Give what a report says in its head, as printable words."""
         return {
             "certification": str(self.standing),
             "level": str(self.started.level),
@@ -64,12 +64,12 @@ class Report:
         }
 
     def ranked(self) -> list[RuleResult]:
-        """The results, worst verdict first, otherwise in the catalogue's order."""
+        """Give the results, worst verdict first, otherwise in the catalogue's order."""
         order = [row.verdict for row in TABLE]
         return sorted(self.results, key=lambda result: order.index(result.verdict))
 
     def count(self, verdict: Verdict) -> int:
-        """How many of the rules that are about every target came to `verdict`."""
+        """Say how many of the rules that are about every target came to `verdict`."""
         return sum(result.verdict is verdict for result in self.counted)
 
     @property
@@ -78,7 +78,7 @@ class Report:
         return [result for result in self.results if result.rule not in self.gate.aside]
 
     def explained(self, judged: Judged) -> Explanation | None:
-        """The finding of one test laid out; None for a rule that no document has."""
+        """Give the finding of one test laid out; None for a rule that no document has."""
         rule = self.rules.get(judged.rule)
         if rule is None:
             return None
@@ -121,7 +121,7 @@ def report_of(
 
 
 def _unreached(started: RunStarted, catalogue: dict[str, Rule], lines: Sequence[Line]) -> Iterable[Line]:
-    """What a run that never came to its end would have said of the tests it did not reach."""
+    """Give what a run that never came to its end would have said of the tests it did not reach."""
     judged = {line.event.test for line in lines if isinstance(line.event, Judged)}
     selected = [catalogue[rule] for rule in started.selected if rule in catalogue]
     last = lines[-1]
@@ -138,7 +138,7 @@ def _gate(
     ended: RunEnded | None,
     lines: Iterable[Line],
 ) -> Gate:
-    """The gate anew, with what the run itself said of its baseline."""
+    """Give the gate anew, with what the run itself said of its baseline."""
     why = next((line.event.reason for line in lines if isinstance(line.event, Interrupted)), None)
     if ended is None:
         why = why or "the run never came to its end"
@@ -165,7 +165,7 @@ def _gate(
 
 
 def ended_event(results: Iterable[RuleResult], decided: Gate, reached: Iterable[Score] = ()) -> RunEnded:
-    """The last event of a run: its counts, its scores at every level, and what only the baseline told it."""
+    """Give the last event of a run: its counts, its scores at every level, and what the baseline told it."""
     found = tuple(results)
     return RunEnded(
         _counts(result for result in found if result.rule not in decided.aside),

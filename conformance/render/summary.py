@@ -50,17 +50,17 @@ GITLAB = Site({each: f"> **{each}**" for each in Standing}, 900_000)
 
 
 def github(report: Report) -> str:
-    """The summary as `$GITHUB_STEP_SUMMARY` takes it."""
+    """Give the summary as `$GITHUB_STEP_SUMMARY` takes it."""
     return summary(report, GITHUB)
 
 
 def gitlab(report: Report) -> str:
-    """The summary for a comment on a merge request, or a page."""
+    """Give the summary for a comment on a merge request, or a page."""
     return summary(report, GITLAB)
 
 
 def summary(report: Report, site: Site) -> str:
-    """The summary for `site`; findings that would make it too long are counted instead."""
+    """Give the summary for `site`; findings that would make it too long are counted instead."""
     level = report.started.level
     head = f"## AMQP conformance\n\n{site.opening[report.standing]} at level **{level}**"
     blocks = [head, _about(report), _totals(report)]
@@ -84,7 +84,7 @@ def _size(block: str) -> int:
 
 
 def code(text: str) -> str:
-    """`text` for a block of HTML: on one line, shown letter by letter."""
+    """Give `text` for a block of HTML: on one line, shown letter by letter."""
     return f"<code>{escape(printable(text))}</code>"
 
 

@@ -15,7 +15,7 @@ _EXPLAINED = (Verdict.ERROR, Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.WARN)
 
 
 def tap(report: Report) -> str:
-    """The whole report; nothing a peer said can start a line or pass for a directive."""
+    """Give the whole report; nothing a peer said can start a line or pass for a directive."""
     lines = ["TAP version 14", f"1..{len(report.results)}"]
     lines += [f"# {key}: {value}" for key, value in report.summary().items()]
     for number, result in enumerate(report.results, 1):

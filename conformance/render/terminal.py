@@ -101,7 +101,7 @@ def explanation(
     annotate: Annotate | None = None,
     run: str = "RUN",
 ) -> RenderableType:
-    """The finding of `result`, laid out to be read by the one who mends the target."""
+    """Give the finding of `result`, laid out to be read by the one who mends the target."""
     explained = explain(result.deciding, rule, lines, annotate, run, len(result.tests) > 1)
     style = result.verdict.row.style
     body = Group(_facts(explained), *map(_frame, explained.frames), Text(f"\nagain: {explained.replay}"))
@@ -109,7 +109,7 @@ def explanation(
 
 
 def gate_text(gate: Gate) -> RenderableType:
-    """The gate's line, with every reason that is not about a judged rule's own verdict below it."""
+    """Give the gate's line, with every reason that is not about a judged rule's own verdict below it."""
     style = "bold green" if gate.exit_status is Exit.MET else "bold red"
     below = [Text(f"  unexpected: {printable(str(reason))}") for reason in gate.unexpected]
     below += [Text(f"  flaky: {printable(str(reason))}", style="dim") for reason in gate.flaky]
@@ -121,7 +121,7 @@ def gate_text(gate: Gate) -> RenderableType:
 
 
 def _silent(result: RuleResult) -> bool:
-    """Whether there is nothing to show beyond the matrix: no frame, no expectation."""
+    """Say whether there is nothing to show beyond the matrix: no frame, no expectation."""
     return result.deciding.connection is None and not result.deciding.expected
 
 

@@ -34,18 +34,16 @@ class Told(Follower):
         self._descriptor = descriptor
 
     def say(self, **what: object) -> None:
-        """One line. A parent that is gone hears nothing: the end of standard input says so as well."""
+        """Write one line. A parent that is gone hears nothing: the end of standard input says so as well."""
         try:
             os.write(self._descriptor, json.dumps(what).encode("ascii") + b"\n")
         except BrokenPipeError:
             self._descriptor = os.open(os.devnull, os.O_WRONLY)
 
     def begin(self, total: int) -> None:
-        """The target is there."""
         self.say(total=total)
 
     def move(self, verdict: str, rule: str) -> None:
-        """One more case was judged."""
         self.say(rule=rule, verdict=verdict)
 
 
@@ -80,7 +78,7 @@ def _watch(main_thread: int) -> None:
 
 
 def _workers() -> list[int]:
-    """The other processes of our group."""
+    """Give the other processes of our group."""
     others = [int(entry.name) for entry in Path("/proc").glob("[0-9]*") if int(entry.name) != os.getpid()]
     return [pid for pid in others if _group_of(pid) == os.getpgrp() == os.getpid()]
 
@@ -93,7 +91,7 @@ def _group_of(pid: int) -> int:
 
 
 def start_words() -> list[str]:
-    """The command that starts this module, whatever the directory of the user holds."""
+    """Give the command that starts this module, whatever the directory of the user holds."""
     return [sys.executable, "-P", "-m", "conformance.several.one_of_several"]
 
 

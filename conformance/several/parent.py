@@ -66,7 +66,7 @@ class _Job:
 
 
 def _jobs(options: Options, targets: Sequence[str]) -> list[_Job]:
-    """One job per target, everything checked that can be before a start."""
+    """Give one job per target, everything checked that can be before a start."""
     encrypted = [target(each).tls for each in targets]
     jobs: list[_Job] = []
     for named, by_tls in zip(targets, encrypted, strict=True):
@@ -81,7 +81,7 @@ def _jobs(options: Options, targets: Sequence[str]) -> list[_Job]:
 
 
 def _folder_name(goal: Target, taken: Sequence[str]) -> str:
-    """A name for the folder of a target that no file system minds, and that none of the others has."""
+    """Give a name for the folder of a target that no file system minds, and that none of the others has."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", unquote(goal.name)).strip("-.")[:100] or "target"
     names = [plain, *(f"{plain}-{number}" for number in range(2, len(taken) + 2))]
     return next(name for name in names if name not in taken)

@@ -21,19 +21,19 @@ class Board(Protocol):
     """Is told of every target by its name, from several threads."""
 
     def begin(self, name: str, total: int) -> None:
-        """Its target is there, `total` cases are to be judged."""
+        """Say that its target is there and `total` cases are to be judged."""
         ...
 
     def move(self, name: str, verdict: str, rule: str) -> None:
-        """One more case was judged."""
+        """Say that one more case was judged."""
         ...
 
     def end(self, name: str, sentence: str) -> None:
-        """Its run is over and came to this."""
+        """Say that its run is over and came to this."""
         ...
 
     def say(self, sentence: str) -> None:
-        """Something that is about all of them."""
+        """Say something that is about all of them."""
         ...
 
 
@@ -47,20 +47,16 @@ class Bars:
         }
 
     def begin(self, name: str, total: int) -> None:
-        """The bar has its length."""
         self._progress.update(self._tasks[name], total=total, last="")
 
     def move(self, name: str, verdict: str, rule: str) -> None:
-        """The bar grows."""
         self._progress.update(self._tasks[name], advance=1, last=printable(f"{verdict:12} {rule}"))
 
     def end(self, name: str, sentence: str) -> None:
-        """The bar stands still."""
         self._progress.update(self._tasks[name], last=sentence)
         self._progress.stop_task(self._tasks[name])
 
     def say(self, sentence: str) -> None:
-        """Above the bars."""
         self._progress.console.print(Text(sentence, style="yellow"))
 
 
@@ -74,7 +70,6 @@ class Lines:
         self._done: dict[str, int] = {}
 
     def begin(self, name: str, total: int) -> None:
-        """Say that judging begins."""
         self._totals[name], self._done[name] = total, 0
         self._print(name, f"judging {total} cases")
 
@@ -86,11 +81,9 @@ class Lines:
             self._print(name, f"{done} of {total} cases judged")
 
     def end(self, name: str, sentence: str) -> None:
-        """Say what it came to."""
         self._print(name, sentence)
 
     def say(self, sentence: str) -> None:
-        """A line of its own."""
         with self._lock:
             self._console.print(Text(sentence), soft_wrap=True)
 
@@ -100,7 +93,7 @@ class Lines:
 
 @contextmanager
 def board(console: Console, names: Sequence[str]) -> Iterator[Board]:
-    """Where the progress of the targets of these `names` is shown while the block runs."""
+    """Show the progress of the targets of these `names` while the block runs."""
     if not console.is_terminal:
         yield Lines(console)
         return

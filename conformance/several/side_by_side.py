@@ -45,7 +45,7 @@ def side_by_side(sides: Sequence[Side], console: Console) -> None:
 
 
 def notable(reports: Sequence[Report]) -> list[str]:
-    """The rules, in the catalogue's order, on which the runs differ or that stand against one of them.
+    """Give the rules, in the catalogue's order, on which the runs differ or that stand against one of them.
 
     A run that is not about a rule, as its target does not speak the protocol, differs from none.
     """
@@ -60,12 +60,12 @@ def notable(reports: Sequence[Report]) -> list[str]:
 
 
 def _catalogue(reports: Sequence[Report | None]) -> list[str]:
-    """The rules that at least one run was about, in order."""
+    """Give the rules that at least one run was about, in order."""
     return list(dict.fromkeys(rule for report in reports if report is not None for rule in report.rules))
 
 
 def _targets(sides: Sequence[Side]) -> Table:
-    """A column for each target, under the number that it has in the table of rules too."""
+    """Make a column for each target, under the number that it has in the table of rules too."""
     table = Table(box=None, pad_edge=False)
     table.add_column("")
     for number in range(1, len(sides) + 1):
@@ -87,7 +87,7 @@ def _product(report: Report | None) -> str:
 
 
 def _notes(report: Report) -> list[str]:
-    """What a run has noted that is about no test of it, such as a baseline that was not applied."""
+    """Give what a run has noted that is about no test of it, such as a baseline that was not applied."""
     return [line.event.text for line in report.lines if isinstance(line.event, Noted) and line.test is None]
 
 

@@ -28,7 +28,7 @@ JOB = ".amqp-conformance"
 
 
 def loaded(file: Path) -> dict[str, Any]:
-    """A YAML file, which is a mapping."""
+    """Read a YAML file that holds a mapping."""
     content = yaml.safe_load(file.read_text("utf-8"))
     assert isinstance(content, dict)
     return content
@@ -43,7 +43,7 @@ def program(file: Path, *lines: str) -> Path:
 
 
 def suite(folder: Path, then: str = "") -> Path:
-    """The program `amqp-conformance` in `folder`: this tree's, whatever is installed.
+    """Make the program `amqp-conformance` in `folder`: this tree's, whatever is installed.
 
     `then` are words for the shell to play after `run` (its status is in $status); the warehouse, which needs
     Spark, is never there.
@@ -75,18 +75,18 @@ for report in run.glob("summary.*"):
 
 
 def cut_short(folder: Path) -> Path:
-    """The program `amqp-conformance` whose runs are killed at their end, with status 137."""
+    """Make the program `amqp-conformance` whose runs are killed at their end, with status 137."""
     return suite(folder, f"{shlex.quote(sys.executable)} -c {shlex.quote(CUT)}; status=137")
 
 
 def recorder(folder: Path, name: str = "amqp-conformance", status: int = 0) -> Path:
-    """A program that writes its arguments, one a line and a line of dashes after them, and does nothing."""
+    """Make a program that writes its arguments, one a line and a line of dashes behind, and does nothing."""
     note = shlex.quote(str(folder / f"{name}.asked"))
     return program(folder / name, f'printf "%s\\n" "$@" --- >> {note}', f"exit {status}")
 
 
 def asked(folder: Path, name: str = "amqp-conformance") -> list[list[str]]:
-    """What a recorder in `folder` was asked to do, call by call."""
+    """Give what a recorder in `folder` was asked to do, call by call."""
     note = folder / f"{name}.asked"
     calls = note.read_text().split("---\n")[:-1] if note.exists() else []
     return [call.splitlines() for call in calls]
@@ -108,7 +108,7 @@ def bash(script: str, folder: Path, settings: Mapping[str, str], *options: str) 
 
 
 def first_on_path(folder: Path) -> str:
-    """A search path that begins with `folder`."""
+    """Give a search path that begins with `folder`."""
     return f"{folder}{os.pathsep}{os.environ['PATH']}"
 
 
@@ -126,7 +126,7 @@ class Action:
     outputs: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def play(self) -> Action:
-        """All steps, in order."""
+        """Play all steps, in order."""
         described = loaded(ACTION)
         known = described["inputs"]
         assert self.inputs.keys() <= known.keys()
@@ -199,7 +199,7 @@ class Action:
 
 
 def play_gitlab(project: Path, programs: Path, **variables: str) -> tuple[int, str]:
-    """The job of the template in `project`; `variables` without their AMQP_CONFORMANCE_. Gives its status."""
+    """Play the template's job in `project`; `variables` without their AMQP_CONFORMANCE_. Gives its status."""
     job = loaded(GITLAB)[JOB]
     named = {f"AMQP_CONFORMANCE_{name.upper()}": value for name, value in variables.items()}
     assert named.keys() <= job["variables"].keys()
@@ -212,7 +212,7 @@ def play_gitlab(project: Path, programs: Path, **variables: str) -> tuple[int, s
 
 
 def play_judge(folder: Path, programs: Path, judged: str, selectors: str) -> tuple[int, str]:
-    """The judge of the compose file, in `folder`, on other targets than the three brokers."""
+    """Play the judge of the compose file, in `folder`, on other targets than the three brokers."""
     judge = loaded(COMPOSE)["services"]["judge"]
     assert judge["entrypoint"] == ["bash", "-c"]
     (script,) = judge["command"]

@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 def some(everything: Sequence[T], count: int, seed: object = 0) -> list[T]:
-    """A sample of `count`, the same every time and in the same order; all of them in `make endurance`."""
+    """Give a sample of `count`, the same every time and in the same order; all in `make endurance`."""
     if WHOLE or count >= len(everything):
         return list(everything)
     kept = sorted(random.Random(f"{seed}").sample(range(len(everything)), count))

@@ -20,7 +20,7 @@ RESTART = '[facilities.restart]\nsteps = [{ stop = "broker" }, { start = "broker
 
 
 def description(script: str = SCRIPT, more: str = RESTART, protocols: str = '"0-9-1"') -> str:
-    """A description of a broker that is this script, called with its port."""
+    """Give a description of a broker that is this script, called with its port."""
     return f"""
 product = "Mine"
 about = "a broker of a user"

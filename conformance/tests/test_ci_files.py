@@ -81,7 +81,7 @@ def lint(file: Path, schema: str) -> tuple[int, str]:
 
 
 def as_extended(tmp_path: Path) -> Path:
-    """The template as a job that extends it: of a hidden one nothing is checked."""
+    """Give the template as a job that extends it: of a hidden one nothing is checked."""
     file = tmp_path / "job.gitlab-ci.yml"
     file.write_text(yaml.safe_dump({"conformance": loaded(GITLAB)[JOB]}))
     return file
@@ -229,7 +229,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def annotated(project: Path) -> dict[str, str]:
-    """The links on the job's page."""
+    """Give the links on the job's page."""
     (links,) = json.loads((project / "amqp-conformance" / "annotations.json").read_text()).values()
     return {each["external_link"]["label"]: each["external_link"]["url"] for each in links}
 

@@ -43,7 +43,7 @@ def test_the_compose_file_judges_three_brokers_that_only_this_machine_reaches() 
 
 
 def judged(judge: dict[str, Any]) -> dict[str | None, SplitResult]:
-    """The targets of the judge, by their hosts."""
+    """Give the targets of the judge, by their hosts."""
     targets = map(urlsplit, judge["environment"]["JUDGED"].split())
     return {each.hostname: each for each in targets}
 

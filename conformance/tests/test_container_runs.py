@@ -25,7 +25,7 @@ def image(engine: docker.DockerClient) -> str:
 
 
 def owned_by(engine: docker.DockerClient, pid: int) -> list[str]:
-    """The containers that a process has started, whatever their state."""
+    """Give the containers that a process has started, whatever their state."""
     found = engine.api.containers(all=True, filters={"label": RUN})
     return [each["Id"] for each in found if each["Labels"][OWNER].split("/")[3] == str(pid)]
 

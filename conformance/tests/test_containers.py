@@ -66,7 +66,7 @@ def run(request: pytest.FixtureRequest, together: Together) -> Path:
 
 
 def name_of(run: Path) -> str:
-    """What the baseline of the version in `run` is called."""
+    """Say what the baseline of the version in `run` is called."""
     return "rabbitmq-" + ".".join(read_run(run).version.split(".")[:2])
 
 

@@ -23,7 +23,7 @@ RULES = {rule.id for rule in catalogue().rules if rule.document not in optional(
 
 
 def verdicts(run: Path) -> dict[str, tuple[Verdict, str]]:
-    """What every rule came to, with its signature: all that two runs must agree on."""
+    """Give what every rule came to, with its signature: all that two runs must agree on."""
     return {result.rule: (result.verdict, result.signature) for result in rule_results(read(run))}
 
 
@@ -85,7 +85,7 @@ def test_as_many_judge_at_once_as_were_asked_for_in_no_more_processes_than_there
 
 
 def by_pytest(tmp_path: Path, rules: str) -> tuple[str, list[str]]:
-    """What pytest itself says of a run of the suite by two workers, and the names in its JUnit file."""
+    """Give what pytest itself says of a run of the suite by two workers, and the names in its JUnit file."""
     done = subprocess.run(
         [
             sys.executable, "-m", "pytest", "-q", str(Path(__file__).parents[1] / "suite"), "-n", "2",

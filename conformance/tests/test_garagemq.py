@@ -21,7 +21,7 @@ It happens to a few of the thousand connections of a run, whatever they are for,
 
 
 def other_than_known(run: Path) -> list[str]:
-    """The rules that came to something else than is known."""
+    """Give the rules that came to something else than is known."""
     found, known = unevidenced(run), admitted("process-garagemq")
     odd = {rule for rule, verdict in found.items() | known.items() if found.get(rule) != known.get(rule)}
     return sorted(odd | {each.rule for each in unexpected(run, "garagemq-0.1")})

@@ -48,7 +48,7 @@ def broker_of(target: Target) -> Broker:
 
 
 def surviving(target: Target, run: Path) -> list[str]:
-    """Which of the names a run has kept exist on the target."""
+    """Say which of the names a run has kept exist on the target."""
     broker = broker_of(target)
     found = []
     for kind, name in declared(read(run)).get("0-9-1", []):

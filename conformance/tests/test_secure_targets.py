@@ -48,7 +48,7 @@ def rabbitmq() -> Iterator[Target]:
 
 
 def sentence(done: CompletedProcess[str]) -> str:
-    """What the command said of its failure: at the end of its report, or as its only word."""
+    """Say what the command said of its failure: at the end of its report, or as its only word."""
     return " ".join((done.stdout + done.stderr).split())
 
 
@@ -59,7 +59,7 @@ def settings(run: Path) -> dict[str, object]:
 
 
 def mechanism_of(run: Path) -> set[str]:
-    """The mechanisms of all Start-Ok in the evidence."""
+    """Give the mechanisms of all Start-Ok in the evidence."""
     said = [line.event.says for line in read(run) if isinstance(line.event, Octets)]
     return {
         word.removeprefix("mechanism=")

@@ -31,7 +31,7 @@ from spec.catalogue import catalogue
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """How long `work` takes."""
+    """Say how long `work` takes."""
     began = time.perf_counter()
     work()
     return time.perf_counter() - began
@@ -49,7 +49,7 @@ def command(*arguments: str) -> None:
 
 
 def runs() -> Iterator[tuple[str, float]]:
-    """Wall time of whole runs, in seconds."""
+    """Measure the wall time of whole runs, in seconds."""
     yield "run on embedded", seconds(lambda: command("run", "--level", "should"))
     yield "detect in memory", seconds(lambda: command("detect"))
     for known in known_targets():
@@ -58,7 +58,7 @@ def runs() -> Iterator[tuple[str, float]]:
 
 
 def broker_runs(name: str) -> Iterator[tuple[str, float]]:
-    """A run that starts the broker itself, and one on a broker that is there already."""
+    """Measure a run that starts the broker itself, and one on a broker that is there already."""
     whole = seconds(lambda: command("run", "--target", name, "--level", "should"))
     yield f"run on {name}, its start included", whole
     with target(name) as started:
@@ -70,7 +70,7 @@ def broker_runs(name: str) -> Iterator[tuple[str, float]]:
 
 
 def per_rule() -> Iterator[tuple[str, float]]:
-    """What judging a rule costs in memory over a bare handshake, in milliseconds."""
+    """Measure what judging a rule costs in memory over a bare handshake, in milliseconds."""
     rules = [rule for rule in catalogue().rules if checks().of(rule.id)]
     for rule in rules:
         judge_rule(rule, EmbeddedTarget())
@@ -86,7 +86,7 @@ PACKETS = 50_000
 
 
 def per_packet() -> Iterator[tuple[str, float]]:
-    """What cutting a capture and looking at it with all watches costs, in µs of a core for a packet."""
+    """Measure what cutting a capture and looking with all watches costs, in µs of a core for a packet."""
     for document in dict.fromkeys(protocol(each.prefix) for each in catalogue().documents):
         pieces = [*of(document, "trials.benchmark").packets(PACKETS)]
         began = time.process_time()

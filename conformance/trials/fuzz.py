@@ -46,7 +46,7 @@ RUN = json.dumps(asdict(INFO))
 
 
 def line(data: bytes) -> None:
-    """A line of the evidence is read or refused; what was read is written and read as the same."""
+    """Read or refuse a line of the evidence; what was read is written and read as the same."""
     text = damaged(Draws(data), LINE)
     with suppress(EvidenceError):
         found = decode(text)
@@ -54,7 +54,7 @@ def line(data: bytes) -> None:
 
 
 def stream(data: bytes) -> None:
-    """A folder of damaged evidence is read, merged and verified, or refused."""
+    """Read, merge and verify a folder of damaged evidence, or refuse it."""
     draws = Draws(data)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -73,7 +73,7 @@ def stream(data: bytes) -> None:
 
 
 def run_file(data: bytes) -> None:
-    """A run's description is read or refused."""
+    """Read or refuse a run's description."""
     with tempfile.TemporaryDirectory() as name:
         (Path(name) / RUN_FILE).write_bytes(damaged(Draws(data), RUN.encode()))
         with suppress(EvidenceError):
@@ -82,7 +82,7 @@ def run_file(data: bytes) -> None:
 
 
 def baseline(data: bytes) -> None:
-    """A baseline is read or refused."""
+    """Read or refuse a baseline."""
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "baseline.toml"
         path.write_bytes(damaged(Draws(data), ENTRY.encode()))
@@ -92,7 +92,7 @@ def baseline(data: bytes) -> None:
 
 
 def selectors(data: bytes) -> None:
-    """Selectors mean some rules, or are refused in one sentence."""
+    """Find the rules that selectors mean, or refuse them in one sentence."""
     with suppress(SelectorError):
         assert select(_rules(), text_of(data).split("\n"))
 

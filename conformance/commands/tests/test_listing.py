@@ -37,7 +37,7 @@ def found(*selectors: str) -> list[Case]:
 
 
 def with_check(**of_it: object) -> Case:
-    """A case whose check declares two queues and an exchange."""
+    """Give a case whose check declares two queues and an exchange."""
 
     def play(broker):  # type: ignore[no-untyped-def]
         for kind in ("queue", "queue", "exchange"):

@@ -15,7 +15,7 @@ PROSE, GRAMMAR = "0-9-1/prose/4.2.6.body-beyond-size", "0-9-1/grammar/basic.publ
 
 
 def explained(identity: str) -> str:
-    """What `explain` prints, without its layout."""
+    """Say what `explain` prints, without its layout."""
     console = Console(width=4000, no_color=True)
     with console.capture() as captured:
         console.print(rule_page(catalogue()[identity]))

@@ -69,14 +69,14 @@ def test_who_breaks_a_rule_live_is_caught_by_the_capture(tmp_path: Path) -> None
 
 
 def broken(connection: Connection, pieces: list[Piece]) -> Counter[tuple[str, str]]:
-    """What the watches find wrong with a connection of which these pieces were captured."""
+    """Give what the watches find wrong with a connection of which these pieces were captured."""
     seen = transcript_of(Connection(connection.name, connection.protocol, None, pieces))
     told = watching(connection.protocol).look(seen)
     return Counter((rule, what) for rule, tally in told for what in tally.broken)
 
 
 def with_gaps(pieces: list[Piece]) -> Iterator[list[Piece]]:
-    """The pieces with a gap in the place of each one, or of its first or second half."""
+    """Give the pieces with a gap in the place of each one, or of its first or second half."""
     for place, (at, way, octets) in enumerate(pieces):
         if isinstance(octets, Gap):
             continue
@@ -114,7 +114,7 @@ def test_behind_a_gap_what_a_server_does_not_do_is_not_known(tmp_path: Path, run
 
 
 def without_the_packet_at(octets: bytes, place: int) -> bytes:
-    """A capture without the packet that stands at a place."""
+    """Give a capture without the packet that stands at a place."""
     at = 0
     while (behind := at + int.from_bytes(octets[at + 4 : at + 8], "little")) <= place:
         at = behind

@@ -64,7 +64,7 @@ TYPE_Z = b"\x00\x00\x00\x04\x01aZ\x01"
 
 
 def on_channels(frame: Frame) -> bool:
-    """What is not of the connection."""
+    """Say whether a frame is not of the connection."""
     return frame.channel > 0
 
 
@@ -175,7 +175,7 @@ def test_an_honest_peer_is_not_hampered() -> None:
 def judged_whole(
     change: object, folder: Path, monkeypatch: pytest.MonkeyPatch, rules: tuple[str, ...] = DOCUMENTS
 ) -> Closed:
-    """A run of all rules of a protocol, 0-9-1 unless said otherwise, on a faulty peer in memory."""
+    """Judge all rules of a protocol, 0-9-1 unless said otherwise, on a faulty peer in memory."""
     monkeypatch.setattr(controller, "target", lambda *_: EmbeddedTarget(change))
     return controller.judge_here(Options(selectors=rules, output=str(folder / "run")))
 
@@ -231,7 +231,7 @@ def test_what_comes_on_another_channel_breaks_that_rule_and_no_other(
 
 
 def told_by(run: Closed) -> list[str]:
-    """What the stream, the terminal and a summary say of a run."""
+    """Give what the stream, the terminal and a summary say of a run."""
     ended = next(each.event for each in run.report.lines if isinstance(each.event, RunEnded))
     console = Console(width=1000, record=True, file=StringIO())
     report(run.report.results, run.plan.selected, run.report.lines, run.gate, console)

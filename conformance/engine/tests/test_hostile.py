@@ -115,7 +115,7 @@ CLOSE_OK = 12
 
 
 def said_in_a_handshake(document: str = DOCUMENT, close: int = CLOSE_OK) -> int:
-    """Octets an honest peer says to the probe before it has to `close`."""
+    """Count the octets an honest peer says to the probe before it has to `close`."""
     said = 0
 
     class Counted(MemoryTransport):
@@ -134,7 +134,7 @@ def said_in_a_handshake(document: str = DOCUMENT, close: int = CLOSE_OK) -> int:
 
 
 def cut_after(octets: int, how: str = "fin") -> Tampered:
-    """A reference peer whose connections end after so many octets."""
+    """Give a reference peer whose connections end after so many octets."""
     return Tampered(lambda honest: Cutting(honest, octets, how))
 
 
@@ -146,7 +146,7 @@ def test_the_probe_refuses_a_peer_that_closes_at_any_octet_of_the_handshake(how:
 
 
 def judged(target: Target, rule: str, folder: Path, patience: Patience = HURRIED) -> list[Judged]:
-    """What the rule comes to on the target, by all its checks; a passive rule by those that give occasion."""
+    """Judge the rule on the target by all its checks; a passive rule by those that give occasion."""
     with EventWriter(Path(tempfile.mkdtemp(dir=folder)), "main", lambda: 0.0) as writer:
         judge = Judge(target, writer, "hostile", patience=patience, lively=False)
         watches = checks().watches.get(rule, [])
@@ -222,7 +222,7 @@ def run(url: str, scratch: Path, *options: str, rules: tuple[str, ...] = tuple(F
 
 
 def sound(done: Done, rules: Iterable[str] = FAMILIES.values()) -> None:
-    """What holds whatever the peer did: no traceback, and a folder that can be read and is marked."""
+    """Check what holds whatever the peer did: no traceback, and a folder that can be read and is marked."""
     assert "Traceback" not in done.stdout
     assert "INTERNALERROR" not in done.stdout
     assert verify(done.folder).state is State.PARTIAL

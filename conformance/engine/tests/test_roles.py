@@ -28,7 +28,7 @@ OF_BOTH = next(rule for rule in catalogue().rules if rule.binds == "peer" and no
 
 
 def played(_: object) -> None:
-    """Nothing."""
+    """Do nothing."""
 
 
 def scenario(role: Role) -> Scenario:

@@ -97,7 +97,7 @@ def blocks(path: Path) -> list[tuple[int, bytes]]:
 
 
 def payloads(path: Path) -> list[tuple[int, bytes]]:
-    """(destination port, payload) of each packet with octets."""
+    """Give (destination port, payload) of each packet with octets."""
     found = []
     for kind, body in blocks(path):
         if kind == 6:

@@ -26,7 +26,7 @@ def octets(tmp_path: Path) -> bytes:
 
 
 def blocks(octets: bytes) -> list[bytes]:
-    """The blocks of a capture in little order."""
+    """Give the blocks of a capture in little order."""
     found = []
     while octets:
         length = struct.unpack_from("<I", octets, 4)[0]
@@ -62,7 +62,7 @@ def test_what_was_written_is_read(octets: bytes, tmp_path: Path) -> None:
 
 
 def data_of_c1(octets: bytes) -> list[int]:
-    """The places, among the blocks, of what the server of the first connection said."""
+    """Give the places, among the blocks, of what the server of the first connection said."""
     return [
         number
         for number, block in enumerate(blocks(octets))
@@ -101,7 +101,7 @@ def test_a_capture_that_begins_amid_a_connection_begins_with_gaps(octets: bytes,
 
 
 def big_endian(block: bytes) -> bytes:
-    """A block without options, in the other order of octets."""
+    """Give a block without options, in the other order of octets."""
     kind, length = struct.unpack_from("<II", block)
     if kind == 0x0A0D0D0A:
         body = struct.pack(">IHHq", 0x1A2B3C4D, 1, 0, -1)

@@ -50,7 +50,7 @@ RULES = ("section:connection.start", "0-9-1/channel.open.state", "0-9-1/queue.bi
 
 
 def forms(secret: str) -> set[bytes]:
-    """How a password could stand in a file: plain, quoted, in hexadecimal, in base64 at any offset."""
+    """Say how a password could stand in a file: plain, quoted, in hexadecimal, in base64 at any offset."""
     octets = secret.encode()
     found = {octets, quote(secret, safe="").encode(), quote(secret).encode()}
     found |= {secret.encode("unicode_escape"), octets.split(b"\xc3")[0], octets[-9:]}
@@ -65,7 +65,7 @@ def forms(secret: str) -> set[bytes]:
 
 
 def leaks(secret: str, folder: Path, *told: str) -> list[str]:
-    """Where the password stands: names of files below `folder`, "output" for what was printed."""
+    """Say where the password stands: names of files below `folder`, "output" for what was printed."""
     contents = {
         str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()
     }
@@ -244,7 +244,7 @@ def started(folder: Path, *way: str) -> "subprocess.Popen[bytes]":
 
 
 def worker_of(process: "subprocess.Popen[bytes]", folder: Path, worker: str) -> int:
-    """The process that writes a worker's events."""
+    """Give the process that writes a worker's events."""
     path = folder / f"events-{worker}.jsonl"
 
     def writes(pid: int) -> bool:

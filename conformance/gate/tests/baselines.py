@@ -19,17 +19,16 @@ NO_EVIDENCE = (Verdict.ERROR, Verdict.NOT_RUN, Verdict.INCONCLUSIVE, Verdict.INA
 
 
 def path_of(name: str) -> Path:
-    """The baseline called `name`."""
     return BASELINES / f"{name}.toml"
 
 
 def rules_of(*protocols: str) -> set[str]:
-    """All rules of these protocols, of whichever document."""
+    """Give all rules of these protocols, of whichever document."""
     return {rule.id for rule in catalogue().rules if rule.id.partition("/")[0] in protocols}
 
 
 def unexpected(run: Path, name: str) -> list[Unexpected | Accepted]:
-    """What a run found beyond the baseline called `name`, errors aside."""
+    """Give what a run found beyond the baseline called `name`, errors aside."""
     results = rule_results(read(run))
     told = read_run(run)
     rules = {rule.id for rule in catalogue().rules}
@@ -40,11 +39,11 @@ def unexpected(run: Path, name: str) -> list[Unexpected | Accepted]:
 
 
 def unevidenced(run: Path) -> dict[str, str]:
-    """The rules a run could not evidence, with the verdict that says so."""
+    """Give the rules a run could not evidence, with the verdict that says so."""
     return {each.rule: str(each.verdict) for each in rule_results(read(run)) if each.verdict in NO_EVIDENCE}
 
 
 def admitted(target: str) -> dict[str, str]:
-    """The rules a target is known not to evidence, with the verdict their reason begins with."""
+    """Give the rules a target is known not to evidence, with the verdict their reason begins with."""
     listed = tomllib.loads((BASELINES / "unevidenced.toml").read_text())[target]
     return {rule: reason.partition(":")[0] for rule, reason in listed.items()}

@@ -104,7 +104,7 @@ def checked(document: str) -> list[Any]:
 
 
 def argued(document: str, name: str, table: str) -> list[dict[str, Any]]:
-    """The groups of a file beside the scenarios; each says why."""
+    """Give the groups of a file beside the scenarios; each says why."""
     (folder,) = import_module(DOCUMENTS[document].package).__path__
     groups: list[dict[str, Any]] = tomllib.loads((Path(folder) / name).read_text())[table]
     assert all(group["because"].strip() for group in groups)

@@ -37,7 +37,7 @@ def test_over_tcp_with_latency_the_table_is_the_same() -> None:
 
 
 def quick(rule: Rule) -> bool:
-    """Whether a rule's scenarios neither wait for seconds nor need the broker to themselves."""
+    """Say whether a rule's scenarios neither wait for seconds nor need the broker to themselves."""
     return all(
         isinstance(check, Scenario) and not (check.slow or check.exclusive or check.alone or check.disruptive)
         for check in checks().of(rule.id)

@@ -67,7 +67,7 @@ def told(judged: Judged) -> tuple[Verdict, str]:
 
 
 def changed(bench: Bench, rules: Iterable[Rule], *names: str) -> list[str]:
-    """The rules whose verdict differs behind all of these at once."""
+    """Give the rules whose verdict differs behind all of these at once."""
     return [
         f"{rule.id}: {told(seen)} where {told(bench.clean[rule.id])} is right"
         for rule in rules
@@ -136,7 +136,7 @@ ABOUT_SERVERS = {
 
 
 def exchanged(document: str, evidence: Memory) -> Iterator[tuple[str, Transcript]]:
-    """Each connection of an exchange, as the other end sees it, with the scenario it belongs to."""
+    """Give each connection of an exchange, as the other end sees it, with the scenario it belongs to."""
     found: dict[tuple[str, str], list[Piece]] = defaultdict(list)
     for line in evidence.lines:
         if isinstance(event := line.event, Octets):
@@ -147,7 +147,7 @@ def exchanged(document: str, evidence: Memory) -> Iterator[tuple[str, Transcript
 
 
 def trespasses(document: str) -> dict[str, set[str]]:
-    """By rule, the scenarios that break it when they are played, by what they send."""
+    """Give by rule the scenarios that break it when they are played, by what they send."""
     known = catalogue()
     bound = {
         rule for rule in watching(document).rules if known[rule].binds == "peer" and rule not in ABOUT_SERVERS

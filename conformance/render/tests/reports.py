@@ -75,7 +75,7 @@ def allure_results(folder: Path) -> list[dict[str, Any]]:
 
 
 def page(path: Path) -> html.HtmlElement:
-    """A summary as a site shows it."""
+    """Read a summary as a site shows it."""
     rendered = MarkdownIt("commonmark", {"html": True}).enable("table").render(path.read_text("utf-8"))
     return html.fromstring(f"<body>{rendered}</body>")
 
@@ -124,7 +124,7 @@ def told_by_badge(path: Path) -> str:
 
 
 def told_by_all(report: Report, folder: Path) -> Iterable[tuple[str, Told]]:
-    """What each report of `folder` tells; the badge tells no verdicts, so it is given the report's."""
+    """Give what each report of `folder` tells; the badge tells no verdicts, so it is given the report's."""
     verdicts = {result.rule: result.verdict for result in report.results}
     told, sentence = told_by_terminal(from_terminal(report), report.summary()["sentence"])
     assert sentence.startswith("certified") == (report.standing == "certified")

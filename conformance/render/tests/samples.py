@@ -51,7 +51,7 @@ def results_of(*judgements: Judged) -> list[RuleResult]:
 
 
 def ticking() -> Callable[[], float]:
-    """A clock on which every look takes a hundredth of a second."""
+    """Give a clock on which every look takes a hundredth of a second."""
     return (tick / 100 for tick in itertools.count(1)).__next__
 
 
@@ -63,7 +63,7 @@ def write(run_dir: Path, worker: str, events: Iterable[AnyEvent]) -> Path:
 
 
 def exchange(peer_says: str = "queue.declare-ok channel=1", frames: int = 2) -> list[AnyEvent]:
-    """A connection on which the peer answered what it should have refused."""
+    """Give a connection on which the peer answered what it should have refused."""
     events: list[AnyEvent] = [Opened(0.0, "c1", "127.0.0.1:5673", "x-1")]
     for number in range(frames - 1):
         events.append(

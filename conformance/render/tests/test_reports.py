@@ -48,7 +48,7 @@ def started(rules: Sequence[Any] = RULES, **more: Any) -> RunStarted:
 
 
 def finding(verdict: Verdict, says: str) -> list[AnyEvent]:
-    """A test that came to `verdict` on a connection of its own, where the peer said `says`."""
+    """Give a test that came to `verdict` on a connection of its own, where the peer said `says`."""
     on, test = f"c-{verdict}", f"x-1/{verdict}"
     met = verdict in (Verdict.PASS, Verdict.INFO)
     grade = Grade.PREFERRED if met else Grade.UNMET
@@ -65,7 +65,7 @@ def finding(verdict: Verdict, says: str) -> list[AnyEvent]:
 
 
 def stream(says: str = "told") -> list[Line]:
-    """A whole run with each of the nine verdicts."""
+    """Give a whole run with each of the nine verdicts."""
     lines = lines_of([started(product=says, version=says, banner={says: says})], None)
     for verdict in Verdict:
         lines += lines_of(finding(verdict, says), f"x-1/{verdict}")
@@ -279,7 +279,7 @@ def test_what_was_not_run_is_listed_with_its_reason(tmp_path: Path) -> None:
 
 
 def allure_command() -> str | None:
-    """Allure's command line, where there is one: named by ALLURE, on the path, or in node_modules."""
+    """Find Allure's command line, where there is one: named by ALLURE, on the path, or in node_modules."""
     places = [os.environ.get("ALLURE"), shutil.which("allure"), "node_modules/.bin/allure"]
     return next((place for place in places if place and Path(place).exists()), None)
 

@@ -154,7 +154,7 @@ def started(line: list[str]) -> subprocess.Popen[bytes]:
 
 
 def family(pid: int) -> set[int]:
-    """A process and all that it has started, directly or not."""
+    """Give a process and all that it has started, directly or not."""
     parents = {}
     for entry in Path("/proc").glob("[0-9]*"):
         try:
@@ -176,7 +176,7 @@ def until(look: Callable[[], set[int]], reached: Callable[[set[int]], bool]) -> 
 
 
 def until_judging(parent: subprocess.Popen[bytes], place: Path, count: int, runs: int = 2) -> set[int]:
-    """Wait until so many runs have judged so many cases; the processes there are then."""
+    """Wait until so many runs have judged so many cases; give the processes there are then."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and parent.poll() is None:
         said = [path.read_bytes().count(b'{"event":"judged"') for path in place.glob("*/events-*")]
