@@ -114,12 +114,12 @@ def _check(path: Path, rule: Rule, brings_scenario: bool, known: Mapping[str, Pr
 
 
 def cited(text: str, prefix: str) -> list[str]:
-    """The identities of the document `prefix` that `text` names; those of `prefix`/… are another's."""
+    """Find the identities of the document `prefix` in `text`; those of `prefix`/… are another document's."""
     return re.findall(rf"\b{re.escape(prefix)}/[a-z0-9.\-]*[a-z0-9](?![a-z0-9.\-]*/)", text)
 
 
 def needs_reason(rule: Rule) -> str | None:
-    """Why the annotation of `rule` has to be argued, as the end of a sentence; None when it need not be.
+    """Say why the annotation of `rule` must be argued, as the end of a sentence; None if it need not be.
 
     A level is plain when it is that of the strongest keyword in capitals (RFC 2119).
     """

@@ -53,11 +53,10 @@ class Catalogue:
 
     @cached_property
     def by_identity(self) -> Mapping[str, Rule]:
-        """Every rule by its present identity."""
         return {rule.id: rule for rule in self.rules}
 
     def __getitem__(self, identity: str) -> Rule:
-        """The rule called `identity` now or formerly. Raises UnknownRule."""
+        """Find the rule called `identity` now or formerly. Raises UnknownRule when there is none."""
         try:
             return self.by_identity[self._living(identity)]
         except KeyError:
@@ -66,7 +65,7 @@ class Catalogue:
             raise UnknownRule(f"There is no rule {identity!r}{hint}.") from None
 
     def related(self, rule: Rule) -> tuple[Rule, ...]:
-        """The rules about the same thing: those that `rule` names and those that name it, in their order.
+        """Find the rules about the same thing, in catalogue order: named by `rule`, or naming it.
 
         A rule names those under `related`, and those its reading or its reason refers to.
         """
@@ -85,7 +84,7 @@ class Catalogue:
         return {identity: frozenset(names) for identity, names in found.items()}
 
     def named_by(self, rule: Rule) -> tuple[str, ...]:
-        """The identities that `rule` names: under `related`, in reason and reading, as broken with it."""
+        """Collect the identities `rule` names: under `related`, in reason and reading, as broken with it."""
         said = f"{rule.reason} {rule.reading}"
         told = [name for document in self.documents for name in cited(said, document.prefix)]
         broken = [name for fault in rule.faults for name in fault.rules if name != rule.id]
@@ -146,7 +145,7 @@ def catalogue(folder: Path = DOCUMENTS) -> Catalogue:
 
 
 def index(folder: Path = DOCUMENTS) -> Mapping[str, Mapping[str, Any]]:
-    """The documents by prefix as `folder`/index.toml has them. Raises DocumentError."""
+    """Read which documents `folder`/index.toml names, by prefix. Raises DocumentError."""
     path = folder / "index.toml"
     entries: dict[str, dict[str, Any]] = _toml(path)
     for prefix, entry in entries.items():
@@ -169,7 +168,7 @@ def _are_names(value: object) -> bool:
 
 
 def identity_faults(catalogue: Catalogue, folder: Path = DOCUMENTS) -> tuple[str, ...]:
-    """What is wrong between `catalogue` and the published identities, one sentence each.
+    """List what is wrong between `catalogue` and the published identities, one sentence each.
 
     An identity, once published, stands in other people's baselines: it may go only by an alias.
     """
@@ -188,7 +187,7 @@ def identity_faults(catalogue: Catalogue, folder: Path = DOCUMENTS) -> tuple[str
 
 
 def relation_faults(catalogue: Catalogue) -> tuple[str, ...]:
-    """What is wrong with how rules name one another, within their document and across, one sentence each."""
+    """List what is wrong with how rules name one another, in and across documents, one sentence each."""
     wrong = []
     for rule in catalogue.rules:
         for identity in catalogue.named_by(rule):

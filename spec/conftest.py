@@ -10,5 +10,5 @@ from spec.catalogue import DOCUMENTS
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A copy of the documents that a test may damage."""
+    """Copy the documents, for a test to damage."""
     return Path(shutil.copytree(DOCUMENTS, tmp_path / "documents"))

@@ -65,7 +65,6 @@ class Ledger:
     entries: tuple[Entry, ...]
 
     def entries_of(self, identity: str) -> tuple[Entry, ...]:
-        """The sentences that the rule `identity` claims."""
         return tuple(each for each in self.entries if each.claimed_by == identity)
 
 
@@ -75,7 +74,7 @@ def build(
     reasons: Mapping[str, str],
     elsewhere: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> Ledger:
-    """The ledger of `document` out of its sentences; `reasons` has, by `key`, why a sentence has no rule.
+    """Make the ledger of `document` out of its sentences; `reasons` has by `key` why one has no rule.
 
     `elsewhere` has, by `key`, the rules of other documents that claim it. Listed is each sentence with a
     keyword, and without one what is due, a rule claims or somebody has given a reason.
@@ -96,12 +95,12 @@ def build(
 
 
 def key(section: str, sha256: str) -> str:
-    """By what a reason is kept while offsets move: the same words in another section are another matter."""
+    """Give the key by which a reason is kept while offsets move: section and hash of the words."""
     return f"{section} {sha256}"
 
 
 def faults(ledger: Ledger, rules: Iterable[Rule]) -> tuple[str, ...]:
-    """What is wrong between `ledger` and `rules`, one sentence each: for this the document is not needed."""
+    """List what is wrong between `ledger` and `rules`, one sentence each; the document is not needed."""
     known = {rule.id: rule for rule in rules}
     own = {name: rule for name, rule in known.items() if rule.document == ledger.document.prefix}
     prefixes = {ledger.document.prefix} | {rule.document for rule in known.values()}
@@ -127,7 +126,7 @@ def faults(ledger: Ledger, rules: Iterable[Rule]) -> tuple[str, ...]:
 
 
 def _claim_faults(ledger: Ledger, rule: Rule) -> Iterator[str]:
-    """What is wrong with a rule in our words: its sentences must be there, and its level be theirs."""
+    """Check a rule in our words: its sentences must be in the ledger, and its level be theirs."""
     name = f"The rule {rule.id}"
     entries = {Claim(each.section, each.line, each.sha256): each for each in ledger.entries_of(rule.id)}
     for claim in rule.claims:
@@ -142,7 +141,7 @@ def _claim_faults(ledger: Ledger, rule: Rule) -> Iterator[str]:
 
 
 def load(path: Path) -> Ledger:
-    """The ledger committed at `path`. Raises DocumentError when the file is none."""
+    """Read the ledger committed at `path`. Raises DocumentError when the file is none."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         entries = tuple(
@@ -154,20 +153,20 @@ def load(path: Path) -> Ledger:
 
 
 def dump(ledger: Ledger) -> str:
-    """The text of the committed file, one sentence per line so that changes can be read."""
+    """Give the text of the committed file, one sentence per line so that changes can be read."""
     lines = ",\n".join("  " + json.dumps(asdict(entry), ensure_ascii=False) for entry in ledger.entries)
     head = json.dumps(asdict(ledger.document), ensure_ascii=False)
     return f'{{\n "document": {head},\n "sentences": [\n{lines}\n ]\n}}\n'
 
 
 def texts() -> Path | None:
-    """The folder with the documents that are not among our files; None where they are not at hand."""
+    """Give the folder with the documents that are not among our files, as AMQP_SPEC_DOCUMENTS names it."""
     named = os.environ.get(TEXTS)
     return Path(named) if named else None
 
 
 def rebuild(folder: Path, rules: Catalogue, elsewhere: Path | None = None) -> Iterator[tuple[Path, Ledger]]:
-    """Each document's ledger made anew from the document and the reasons in the committed file.
+    """Make each document's ledger anew from the document and the reasons in the committed file.
 
     A document that is not in `folder` is looked for in `elsewhere`, and left out where that is None. Raises
     DocumentError when it is not there, or is another revision than the one its rules were read from.
@@ -198,7 +197,7 @@ def _elsewhere(kept: Iterable[Entry], prefix: str, rules: Catalogue) -> Mapping[
 
 
 def main() -> int:
-    """Rebuild the committed ledgers; 1 when a sentence has neither a rule nor a reason.
+    """Rebuild the committed ledgers; gives 1 when a sentence has neither a rule nor a reason, else 0.
 
     A ledger whose document is not at hand is left as it is, and checked against the rules all the same.
     """

@@ -27,7 +27,7 @@ def faults(path: Path, living: Collection[str]) -> tuple[Fault, ...]:
 
 
 def with_faults(rules: Iterable[Rule], known: Iterable[Fault]) -> tuple[Rule, ...]:
-    """The rules, each with those of the `known` faults that break it."""
+    """Add to each rule those of the `known` faults that break it."""
     breaks: dict[str, tuple[Fault, ...]] = {}
     for fault in known:
         for identity in fault.rules:

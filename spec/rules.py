@@ -18,7 +18,7 @@ class Level(StrEnum):
     MAY = "may"
 
     def covers(self, other: Level) -> bool:
-        """Whether judging at this level includes rules of level `other` (should covers must)."""
+        """Say whether judging at this level includes rules of level `other` (should covers must)."""
         order = list(Level)
         return order.index(other) <= order.index(self)
 
@@ -132,7 +132,7 @@ class Rule:
 
     @property
     def is_in_our_words(self) -> bool:
-        """Whether `text` is no sentence of the document: told in other words, or made of the grammar."""
+        """True where `text` is no sentence of the document: told in other words, or made of the grammar."""
         return bool(self.claims or self.source) or self.document.endswith("/grammar")
 
     @property
@@ -145,7 +145,7 @@ class Rule:
         )
 
     def concerns(self, role: Role) -> bool:
-        """Whether it asks something of those in a role that could be seen on them.
+        """Say whether it asks something of those in a role that could be seen on them.
 
         Of a server that is what is judged on servers, also where clients are bound and its answer shows it;
         of a client what binds clients.
@@ -155,12 +155,12 @@ class Rule:
         return self.binds in (Party.CLIENT, Party.PEER)
 
     def beyond(self, role: Role) -> str:
-        """Why no run can judge it on a target in a role; empty when one can."""
+        """Say why no run can judge it on a target in a role; empty when one can."""
         concerns = self.concerns(role)
         if self.testability is Testability.UNTESTABLE or (role is Role.SERVER and not concerns):
             return self.reason or str(self.testability)
         return "" if concerns else f"it binds the {self.binds}, and a client is judged"
 
     def named(self, kind: str) -> str | None:
-        """The name of the element of this `kind` ("class", "method", …) around the rule, if any."""
+        """Give the name of the element of this `kind` ("class", "method", …) around the rule, if any."""
         return next((name for element, name in self.place.path if element == kind), None)

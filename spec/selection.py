@@ -48,7 +48,7 @@ BARE = ("rule", "document", "section", "level", "class", "method")
 def select(
     rules: Iterable[Rule], selectors: Sequence[str], aliases: Mapping[str, str] = NOTHING
 ) -> tuple[Rule, ...]:
-    """The rules that at least one of `selectors` means, in the order of `rules`; all when there is none.
+    """Find the rules that at least one of `selectors` means, in the order of `rules`; all when there is none.
 
     `aliases` (of the catalogue) lets a retired identity stand for its successor. Raises SelectorError
     for a selector that means no rule.
@@ -63,7 +63,7 @@ def select(
 def meant_alone(
     rules: Iterable[Rule], selectors: Iterable[str], aliases: Mapping[str, str] = NOTHING
 ) -> frozenset[str]:
-    """The documents that were asked for: those of which a selector means rules, and of no other document.
+    """Name the documents asked for: those of which a selector means rules, and of no other document.
 
     Raises SelectorError for a selector that means no rule.
     """
@@ -87,7 +87,10 @@ def _meant(rules: Sequence[Rule], selector: str, aliases: Mapping[str, str]) -> 
 
 
 def _split(part: str) -> tuple[tuple[str, ...], str]:
-    """The kinds to try and the pattern."""
+    """Split a pattern into the kinds to try and the pattern itself.
+
+    Raises SelectorError for an unknown kind.
+    """
     kind, colon, pattern = part.partition(":")
     if not colon:
         return BARE, part

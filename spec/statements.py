@@ -53,7 +53,7 @@ class _Passage:
 
 
 def of_definition(path: Path, rules: Iterable[Rule]) -> Iterator[Statement]:
-    """The sentences with a keyword in the `<doc>` elements and comments of the 0-9-1 XML at `path`.
+    """Cut the `<doc>` elements and comments of the 0-9-1 XML at `path` into sentences with a keyword.
 
     A rule claims what stands inside its own element. Attributes are no sentences: what `chassis`, `response`
     and `assert` oblige to is read from the grammar. Raises DocumentError when the file cannot be read.
@@ -69,7 +69,7 @@ def of_definition(path: Path, rules: Iterable[Rule]) -> Iterator[Statement]:
 
 
 def _passages(path: Path, source: str) -> Iterator[_Passage]:
-    """The `<doc>` elements and the comments: a comment, too, can say that something must be zero."""
+    """Find the `<doc>` elements and the comments: a comment, too, can say that something must be zero."""
     root = parse(path)
     for doc, place in zip(root.iter("doc"), elements(source, "doc"), strict=True):
         text = re.sub(
@@ -93,7 +93,7 @@ def _passage(node: etree._Element, source: str, text: str, offset: int) -> _Pass
 
 
 def of_text(path: Path, rules: Iterable[Rule]) -> Iterator[Statement]:
-    """All sentences of the plain text at `path`, which has one paragraph, figure or definition per line.
+    """Cut the plain text at `path`, one paragraph, figure or definition per line, into all its sentences.
 
     Raises as `_claimed`.
     """
@@ -101,7 +101,7 @@ def of_text(path: Path, rules: Iterable[Rule]) -> Iterator[Statement]:
 
 
 def of_pages(path: Path, rules: Iterable[Rule]) -> Iterator[Statement]:
-    """All sentences of the text at `path`, extracted from the pages of a PDF (`spec.readers.pages`).
+    """Cut the text at `path`, extracted from the pages of a PDF (`spec.readers.pages`), into sentences.
 
     Raises as `_claimed`.
     """
@@ -111,7 +111,7 @@ def of_pages(path: Path, rules: Iterable[Rule]) -> Iterator[Statement]:
 def _claimed(
     path: Path, rules: Iterable[Rule], cut: Callable[[str], Iterator[Statement]]
 ) -> Iterator[Statement]:
-    """The sentences that `cut` finds in the text at `path`, with the rules that claim them.
+    """Join the sentences that `cut` finds in the text at `path` with the rules that claim them.
 
     A sentence that several rules claim, because it obliges to several things, comes once for each of them.
     Raises DocumentError when the file cannot be read, or a rule claims a sentence that is not there.
@@ -134,7 +134,10 @@ def _claimed(
 
 
 def of_descriptions(path: Path, rules: Iterable[Rule]) -> Iterator[Statement]:
-    """What the 0-9-1 XML at `path` says of each field and property a server sends. Raises as `_claimed`."""
+    """Read what the 0-9-1 XML at `path` says of each field and property a server sends.
+
+    Raises as `_claimed`.
+    """
     told = (
         Statement(each.section, each.line, each.offset, each.sentence, "", True)
         for each in descriptions(path)
@@ -157,7 +160,7 @@ def _unclaimed(lines: Iterable[str]) -> Iterator[Statement]:
 
 
 def _missing(path: Path, found: Iterable[Statement], claim: Claim, identity: str) -> str:
-    """The complaint, with what does stand on the line: whoever moves a rule needs the hash."""
+    """Say that a claimed sentence is missing, and what does stand on its line with its hash."""
     there = [each for each in found if each.line == claim.line]
     known = "; ".join(f"{each.section} {each.sha256} {each.text[:40]!r}" for each in there) or "nothing"
     return (
@@ -167,7 +170,7 @@ def _missing(path: Path, found: Iterable[Statement], claim: Claim, identity: str
 
 
 def verified(path: Path, sha256: str) -> Path:
-    """`path` itself, if the file there is the judged one. Raises DocumentError if it is another or none."""
+    """Give `path` back if the file there is the judged one. Raises DocumentError if it is another or none."""
     try:
         found = hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as failure:

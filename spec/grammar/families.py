@@ -131,7 +131,10 @@ def _family(path: Path, table: Mapping[str, Any], shared: Mapping[str, str]) -> 
 
 
 def _read(path: Path, where: str, table: Mapping[str, Any], shared: Mapping[str, str]) -> dict[str, Any]:
-    """What a table of a family or of its members says, as the fields of a Family."""
+    """Check a table of a family or of its members, and give it as fields of a Family.
+
+    Raises DocumentError when a value or a key is wrong.
+    """
     found: dict[str, Any] = {}
     for key, value in table.items():
         if key == "see":
@@ -151,7 +154,7 @@ def _read(path: Path, where: str, table: Mapping[str, Any], shared: Mapping[str,
 
 
 def _said(path: Path, where: str, key: str, text: str, shared: Mapping[str, str]) -> str:
-    """A sentence as it stands, its open names known; an argument with the shared texts filled in."""
+    """Check the names that a sentence leaves open; fill the shared texts into an argument."""
     known = OPEN if key in SENTENCES else shared if key in ARGUMENTS else ()
     for _, name, _, _ in Formatter().parse(text):
         if name is not None and name not in known:

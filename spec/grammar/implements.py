@@ -14,7 +14,10 @@ How a broken one is refused is another matter, which who calls a method implemen
 
 
 def implemented(family: str, method: Method | None, spec: Grammar) -> tuple[str, ...]:
-    """The full names of those that a rule of `family` about `method` says are implemented, its own first."""
+    """List the full names of the methods that a rule of `family` about `method` says are implemented.
+
+    Its own comes first.
+    """
     return tuple(dict.fromkeys(_told(family, method, spec))) if method and family in TELLING else ()
 
 

@@ -64,17 +64,17 @@ class Subject:
 
 
 def serves(method: Method) -> bool:
-    """Whether a server has to do with a method that it receives."""
+    """Say whether a server has to do with a method that it receives."""
     return "server" in method.chassis
 
 
 def from_server(method: Method) -> bool:
-    """Whether a server sends the method: a client has to do with it."""
+    """Say whether a server sends the method, so that a client has to do with it."""
     return "client" in method.chassis
 
 
 def duty(method: Method, owner: Class, role: str) -> Level:
-    """The weaker of what class and method ask of a role; a method that is not for that role says nothing."""
+    """Give the weaker of what class and method ask of a role; one that does not name it is left out."""
     asked = [each.chassis[role] for each in (owner, method) if role in each.chassis]
     return max((Level(each.lower()) for each in asked), key=list(Level).index)
 
@@ -89,7 +89,7 @@ def _of_channels(method: Method) -> bool:
 
 
 def _lengthy(method: Method) -> Field | None:
-    """The first argument that carries a length of its own."""
+    """Find the first argument that carries a length of its own."""
     return next((each for each in method.fields if each.type in ("shortstr", "longstr", "table")), None)
 
 

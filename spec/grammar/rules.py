@@ -35,7 +35,7 @@ class Derived:
 
 @cache
 def derived(path: Path = DOCUMENT, prefix: str = PREFIX) -> tuple[Derived, ...]:
-    """Every rule the grammar in the XML at `path` obliges to, in the order of the document.
+    """Derive every rule that the grammar in the XML at `path` obliges to, in document order.
 
     Raises DocumentError when the file is no such document.
     """
@@ -53,7 +53,7 @@ def derived(path: Path = DOCUMENT, prefix: str = PREFIX) -> tuple[Derived, ...]:
 
 
 def family(key: str) -> tuple[Derived, ...]:
-    """The rules of one family that can be judged on a server."""
+    """Give the rules of one family that can be judged on a server."""
     judged = (Testability.ACTIVE, Testability.PASSIVE)
     return tuple(each for each in derived() if each.family == key and each.rule.testability in judged)
 
@@ -107,7 +107,7 @@ OBLIGED = re.compile(r"\bserver (MUST|SHOULD|MAY)\b")
 
 
 def _demanded(about: Subject, known: Iterable[Provision]) -> Iterator[Level]:
-    """What the document's rules about a field or its domain ask of a server."""
+    """Give the levels at which the document's rules about a field or its domain oblige a server."""
     assert about.field is not None
     field, domain = about.path, (("domain", about.field.domain),)
     for each in known:
@@ -125,13 +125,13 @@ def _level(kind: Family, about: Subject, known: Iterable[Provision]) -> Level:
 
 
 def _kept(prefix: str, kind: Family, about: Subject) -> Iterator[str]:
-    """The rules of the family "keeps" about a field that a rule says is filled."""
+    """Name the rules of the family "keeps" about a field that a rule says is filled."""
     for each in about.field.asserts if kind.key == SENT and about.field else ():
         yield f"{prefix}/{about.full_name}.keeps-{each.check}"
 
 
 def _related(about: Subject, known: Iterable[Provision]) -> tuple[str, ...]:
-    """The document's own rules about the same field, or with the same error."""
+    """Name the document's own rules about the same field, or with the same error."""
     if about.constant is not None:
         return tuple(each.id for each in known if each.on_failure == about.constant.name)
     if about.field is None:
@@ -143,7 +143,7 @@ def _related(about: Subject, known: Iterable[Provision]) -> tuple[str, ...]:
 
 
 def _words(spec: Grammar, kind: Family, about: Subject) -> Mapping[str, str]:
-    """The names a family's sentences have places for."""
+    """Give the names to fill into the sentences of a family."""
     words = {"types": ", ".join(each.name for each in spec.constants if each.name in FRAME_TYPES)}
     if about.content is not None:
         words["class"] = about.content.name

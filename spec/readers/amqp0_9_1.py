@@ -73,7 +73,6 @@ class Method:
 
     @property
     def full_name(self) -> str:
-        """Class and method, as the document writes it: `queue.declare-ok`."""
         return f"{self.class_name}.{self.name}"
 
 
@@ -116,12 +115,10 @@ class Grammar:
 
     @cached_property
     def methods(self) -> Mapping[str, Method]:
-        """Every method by its full name."""
         return {method.full_name: method for each in self.classes for method in each.methods}
 
     @cached_property
     def values(self) -> Mapping[str, int]:
-        """Every constant's value by its name."""
         return {constant.name: constant.value for constant in self.constants}
 
 

@@ -36,7 +36,7 @@ class Origin:
 
     @property
     def judged(self) -> bool:
-        """Whether the definition is of the judged document, Part 2, and not only support."""
+        """True where the definition is of the judged document, Part 2, and not only support."""
         return self.part == JUDGED_PART
 
 
@@ -164,12 +164,10 @@ class Grammar:
 
     @cached_property
     def values(self) -> Mapping[str, int]:
-        """Every constant's value by its name."""
         return {each.name: each.value for each in self.constants}
 
     @cached_property
     def types(self) -> Mapping[str, Type]:
-        """Every type by its name."""
         primitives: dict[str, Type] = {each.name: each for each in self.primitives}
         restricted: dict[str, Type] = {each.name: each for each in self.restricted}
         return primitives | restricted | {each.name: each for each in self.composites}
@@ -186,19 +184,22 @@ class Grammar:
         return {encoding.code: (each, encoding) for each in self.primitives for encoding in each.encodings}
 
     def providing(self, archetype: str) -> tuple[Restricted | Composite, ...]:
-        """The types that stand where `archetype` is required ("frame", "error-condition", "source")."""
+        """List the types that stand where `archetype` is required ("frame", "error-condition", "source")."""
         found: list[Restricted | Composite] = [*self.composites, *self.restricted]
         return tuple(each for each in found if archetype in each.provides)
 
     def elementary(self, name: str) -> str:
-        """The primitive type that a value of the type `name` is written in; "*" for any. Raises KeyError."""
+        """Name the primitive type that values of the type `name` are written in; "*" for any.
+
+        Raises KeyError when there is no such type.
+        """
         if name == "*":
             return name
         found = self.types[name]
         return found.name if isinstance(found, Primitive) else self.elementary(found.source)
 
     def default(self, field: Field) -> str | None:
-        """What `field` counts as when it is null, the name of a choice replaced by its value."""
+        """Give the value `field` counts as when it is null, the name of a choice replaced by its value."""
         kind = self.types.get(field.type)
         if field.default is None or not isinstance(kind, Restricted):
             return field.default
@@ -231,7 +232,7 @@ def grammar(transport: Path = TRANSPORT, support: Path = SUPPORT) -> Grammar:
 
 
 def _faults(merged: Grammar) -> list[str]:
-    """What is wrong with the two files taken together."""
+    """List what is wrong with the two files taken together."""
     wrong = []
     written: list[Restricted | Composite] = [*merged.restricted, *merged.composites]
     if len(merged.types) != len(merged.primitives) + len(written):
@@ -353,7 +354,7 @@ def _composite(element: etree._Element) -> Composite:
 
 
 def _code(text: str) -> int:
-    """The document writes the 64 bits of a descriptor as domain and number: 0x00000000:0x00000010."""
+    """Read the code of a descriptor: 64 bits, written as domain and number (0x00000000:0x00000010)."""
     domain, _, number = text.partition(":")
     return (int(domain, 16) << 32) + int(number, 16)
 

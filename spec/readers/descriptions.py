@@ -38,18 +38,16 @@ class Description:
 
     @property
     def section(self) -> str:
-        """The section it belongs to."""
         return section_of(self.path)
 
     @property
     def claim(self) -> Claim:
-        """By what a rule claims it."""
         return Claim(self.section, self.line, fingerprint(self.sentence))
 
 
 @cache
 def descriptions(path: Path) -> tuple[Description, ...]:
-    """The description of everything a server sends, in the order of the XML at `path`.
+    """Read the description of everything a server sends, in the order of the XML at `path`.
 
     Raises DocumentError when the file is no XML.
     """
@@ -65,7 +63,7 @@ def descriptions(path: Path) -> tuple[Description, ...]:
 
 
 def _is_sent(field: etree._Element) -> bool:
-    """Whether a server sends it: a property, or an argument of a method that is for clients to take."""
+    """Say whether a server sends it: a property, or an argument of a method that is for clients to take."""
     around = next(field.iterancestors())
     return around.tag == "class" or any(each.get("name") == "client" for each in around.findall("chassis"))
 

@@ -91,7 +91,7 @@ def _claim(element: etree._Element) -> Claim:
 
 
 def _faults(rules: Mapping[str, Rule]) -> Iterator[str]:
-    """What the schema cannot see, one sentence each."""
+    """List what the schema cannot see, one sentence each."""
     for rule in rules.values():
         cause = _needs_reason(rule)
         if cause and not rule.reason:
@@ -106,7 +106,7 @@ def _faults(rules: Mapping[str, Rule]) -> Iterator[str]:
 
 
 def _needs_reason(rule: Rule) -> str | None:
-    """Why a rule has to be argued; that its level is not its sentence's keyword's is seen with the ledger."""
+    """Say why a rule must be argued; that it has another level than its sentence, the ledger finds."""
     if rule.testability in (Testability.UNTESTABLE, Testability.CLIENT):
         return f"its testability is {str(rule.testability)!r}"
     # A sentence that binds the peer binds the server with it.

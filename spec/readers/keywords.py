@@ -43,7 +43,7 @@ class Sentence:
 
 
 def strongest(text: str) -> Level | None:
-    """The level of the strongest keyword in capitals in `text`; None when it has none.
+    """Find the level of the strongest keyword in capitals in `text`; None when it has none (RFC 2119).
 
     "MUST not", which the documents write now and then, counts as MUST.
     """
@@ -52,12 +52,15 @@ def strongest(text: str) -> Level | None:
 
 
 def keywords(sentence: str) -> tuple[str, ...]:
-    """Every keyword of `sentence` in its order, in capitals or, for must, shall and should, not."""
+    """List the keywords of `sentence` in order: in capitals; must, shall and should also in lower case."""
     return tuple(" ".join(word.split()) for word in _ANY.findall(sentence))
 
 
 def fingerprint(sentence: str) -> str:
-    """The start of the SHA-256 of a sentence, white space folded: it ties a rule to words not copied."""
+    """Give 16 hex digits of the SHA-256 of a sentence with its white space folded already.
+
+    They tie a rule to words that are not copied.
+    """
     return hashlib.sha256(sentence.encode()).hexdigest()[:16]
 
 

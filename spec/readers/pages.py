@@ -49,7 +49,7 @@ class Cut:
 
 
 def cuts(text: str) -> Iterator[Cut]:
-    """The sentences of `text` in their order, with section, line and offset.
+    """Cut `text` into its sentences, in order, with section, line and offset.
 
     What ends neither with a full stop nor at a blank line within its page is one sentence: an item of a
     list may be run together with its neighbours, because the extraction lost the marks.
@@ -70,12 +70,12 @@ def _lines(text: str) -> Iterator[Line]:
 
 
 def _contents(lines: Sequence[Line]) -> Mapping[str, str]:
-    """The titles of the sections by number, from the table of contents."""
+    """Read the titles of the sections, by number, from the table of contents."""
     return {number: " ".join(title.split()) for line in lines for number, title in _LISTED.findall(line.text)}
 
 
 def _paragraphs(lines: Sequence[Line], titles: Mapping[str, str]) -> Iterator[tuple[Line, ...]]:
-    """The lines that belong together: more than one where a page ends amid a sentence."""
+    """Put the lines together that belong together: more than one where a page ends amid a sentence."""
     furniture = _furniture(lines, titles)
     gathered: list[Line] = []
     turned = False
@@ -93,12 +93,12 @@ def _paragraphs(lines: Sequence[Line], titles: Mapping[str, str]) -> Iterator[tu
 
 
 def _amid(above: str, below: str) -> bool:
-    """Whether a sentence goes on from the end of one page to the top of the next."""
+    """Say whether a sentence goes on from the end of one page to the top of the next."""
     return _ENDED.search(above) is None and _GOES_ON.match(below) is not None
 
 
 def _furniture(lines: Sequence[Line], titles: Mapping[str, str]) -> frozenset[int]:
-    """The numbers of the lines that belong to the pages or to the table of contents."""
+    """Find the numbers of the lines that belong to the pages or to the table of contents."""
     chapters = {title for number, title in titles.items() if "." not in number}
     filled = [line for line in lines if line.text.strip()]
     found = set()
@@ -111,7 +111,7 @@ def _furniture(lines: Sequence[Line], titles: Mapping[str, str]) -> frozenset[in
 
 
 def _heading(text: str, titles: Mapping[str, str], section: str) -> tuple[str, int]:
-    """The section that a paragraph belongs to, and how many characters of headings it begins with."""
+    """Find the section that a paragraph belongs to, and how many characters of headings it begins with."""
     start = 0
     while (number := re.match(r"\d+(?:\.\d+)* ", text[start:])) is not None:
         said = f"{number[0]}{titles.get(number[0].strip())}"

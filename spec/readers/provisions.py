@@ -59,7 +59,7 @@ def provisions(path: Path, prefix: str) -> tuple[Provision, ...]:
 
 
 def elements(source: str, tag: str) -> Iterator[Element]:
-    """Where the elements `tag` stand in the well-formed text `source`, in document order.
+    """Find where the elements `tag` stand in the well-formed text `source`, in document order.
 
     Comments do not count. Elements of the same name inside one another are not provided for.
     """
@@ -71,13 +71,13 @@ def elements(source: str, tag: str) -> Iterator[Element]:
 
 
 def path_of(element: etree._Element) -> tuple[tuple[str, str], ...]:
-    """The named elements from the root down to and including `element`, as (element, name)."""
+    """List the named elements from the root down to and including `element`, as (element, name)."""
     line = [element, *element.iterancestors()]
     return tuple((str(each.tag), each.get("name", "")) for each in reversed(line) if each.get("name"))
 
 
 def beginnings(path: Path, tags: Iterable[str]) -> Mapping[tuple[tuple[str, str], ...], int]:
-    """Where every element of these `tags` begins, in characters from the start of the XML at `path`."""
+    """Find where every element of these `tags` begins, in characters from the start of the XML at `path`."""
     root, source = parse(path), path.read_text(encoding="utf-8")
     return {
         path_of(element): stretch.start
@@ -87,13 +87,13 @@ def beginnings(path: Path, tags: Iterable[str]) -> Mapping[tuple[tuple[str, str]
 
 
 def section_of(path: tuple[tuple[str, str], ...]) -> str:
-    """The section a place belongs to: `queue`, `queue.declare`, `domain.delivery-tag`, `constant.…`."""
+    """Name the section a place belongs to: `queue`, `queue.declare`, `domain.delivery-tag`, `constant.…`."""
     names = [hyphened(name) for kind, name in path if kind in ("class", "method")]
     return ".".join(names) if names else ".".join(map(hyphened, path[0])) if path else "amqp"
 
 
 def hyphened(name: str) -> str:
-    """The name as identities use it: some rules of the tx class have spaces in theirs."""
+    """Write a name as identities use it: some rules of the tx class have spaces in theirs."""
     return "-".join(name.split())
 
 

@@ -32,6 +32,6 @@ def parse(path: Path) -> etree._Element:
 
 
 def text_of(element: etree._Element) -> str:
-    """The text of `element` without comments, white space folded: it is laid out for print, not for us."""
+    """Give the text of `element` without comments, white space folded: it is laid out for print."""
     # XPath's string value leaves comments out but keeps the text after them; itertext() does neither well.
     return " ".join(str(element.xpath("string()")).split())
