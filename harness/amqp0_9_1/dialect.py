@@ -42,7 +42,7 @@ def _asks(broker: Broker) -> None:
 
 
 def _dialect(document: str, **serves: Literal["serve"]) -> Dialect:
-    """The dialect of a document whose reference peer `serves` what it adds, by choices of its policy."""
+    """Give the dialect of a document whose reference peer `serves` what it adds, by policy choices."""
     return Dialect(
         Speaker(
             document=document,

@@ -28,32 +28,29 @@ from harness.amqp0_9_1.wire.vocabulary import Basic
 
 
 def is_the_first_persistent(turn: Turn) -> bool:
-    """Only the oldest message of a queue is held on storage."""
+    """Say whether the message is its queue's oldest: only that one is held on storage."""
     return is_persistent(turn) and turn.subject.serial == 0
 
 
 def memory_is_exhausted(turn: Turn) -> bool:
-    """Every queue counts as overflowing."""
     return turn.peer.alarm
 
 
 def memory_was_exhausted(turn: Turn) -> bool:
-    """Every queue counts as overflowing, and more than a few messages are on this one."""
+    """Say whether every queue counts as overflowing and more than a few messages are on this one."""
     return turn.peer.alarm and len(turn.subject) > 1
 
 
 def drop_the_newest(turn: Turn) -> None:
-    """Discards the message that came last."""
     turn.subject.remove(list(turn.subject)[-1])
 
 
 def drop_the_oldest(turn: Turn) -> None:
-    """Discards the message that would be due next."""
     turn.subject.remove(next(iter(turn.subject)))
 
 
 def counts_what_it_discards(*in_a_restart: Effect) -> Fault:
-    """Discards what comes in an overflow and goes on counting it; `in_a_restart` that may come to an end."""
+    """Discards what comes in an overflow and still counts it; the effects `in_a_restart` may end that."""
     return Fault(
         lambda tables: tables.replacing(
             "overflow: holds back what comes", condition=memory_is_exhausted
@@ -80,12 +77,10 @@ def four_is_high(_: int, priority: int) -> int:
 
 
 def low_before_high(_: int, priority: int) -> int:
-    """Delivers low priorities first."""
     return int(priority < 5)
 
 
 def last_come_first(queue: Queue, level: int, entry: Entry) -> None:
-    """Puts each message before those that came earlier."""
     queue.levels[level].appendleft(entry)
 
 
@@ -176,7 +171,6 @@ def never_the_sixteenth(queue: Queue, entry: Entry, candidates: Iterable[Consume
 
 
 def tag_is_in_use_anywhere(turn: Turn) -> bool:
-    """A consumer on some channel of the connection has the tag."""
     return any(turn.event.consumer_tag in each.consumers for each in turn.connection.channels.values())
 
 
@@ -189,13 +183,11 @@ def cancel_anywhere(turn: Turn) -> None:
 
 
 def queue_of_the_consumer_is_gone(turn: Turn) -> bool:
-    """The consumer's queue was deleted."""
     consumer = turn.channel.consumers.get(turn.event.consumer_tag)
     return consumer is not None and not consumer.queue.alive
 
 
 def send_to_all_consumers(turn: Turn) -> None:
-    """Sends what one consumer is about to get to all others of the queue as well."""
     delivery: Delivery = turn.subject
     for consumer in delivery.entry.queue.consumers:
         if consumer is not delivery.consumer:
@@ -217,7 +209,7 @@ def take_over(turn: Turn) -> None:
 
 
 def wants_to_be_alone_among_connections(turn: Turn) -> bool:
-    """Exclusive access to a queue that another connection consumes from."""
+    """Minds exclusive access only where another connection consumes from the queue."""
     others = [each for each in turn.queue.consumers if each.channel.connection is not turn.connection]
     return bool(turn.event.exclusive and others)
 
@@ -226,29 +218,28 @@ def wants_to_be_alone_among_connections(turn: Turn) -> bool:
 
 
 def exchange_is_named(turn: Turn) -> bool:
-    """Any exchange but the default one."""
     return bool(turn.event.exchange)
 
 
 def is_of_type(turn: Turn, kind: str) -> bool:
-    """A publication for an exchange of this type; blank is the default exchange, which is none of another."""
+    """Say whether a publication is for an exchange of this type; the blank one is of no other type."""
     name = turn.subject.method.exchange
     return (turn.host.exchanges[name].type if name else "") == kind
 
 
 def has_bindings(turn: Turn) -> bool:
-    """A publication for an exchange to which something is bound."""
+    """Say whether a publication is for an exchange to which something is bound."""
     return bool(turn.host.bound_to(turn.subject.method.exchange))
 
 
 def exchange_is_of_type_topic(turn: Turn) -> bool:
-    """A topic exchange of its own, not one of those pre-declared."""
+    """Say whether the exchange is a declared topic exchange, not one of those pre-declared."""
     exchange = turn.exchange
     return exchange is not None and exchange.type == "topic" and not exchange.predeclared
 
 
 def return_nothing_but_the_method(turn: Turn) -> Reply:
-    """A Return whose content is that of another message."""
+    """Answers with a Return whose content is that of another message."""
     method, message = turn.subject.method, turn.subject.message
     message.body, message.store.octets = b"lost", message.store.octets - len(message.body) + len(b"lost")
     message.header = message.header[:4] + len(message.body).to_bytes(8) + message.header[12:]
@@ -269,7 +260,7 @@ def all_that_are_out(unacknowledged: Mapping[int, Delivery], _: int, __: bool) -
 
 
 def tag_was_never_given(turn: Turn) -> bool:
-    """Remembers the highest tag alone, so that a second acknowledgement passes."""
+    """Says whether a tag is above the highest one given, so that a second acknowledgement passes."""
     return bool(turn.event.delivery_tag > turn.channel.last_tag)
 
 
@@ -284,7 +275,7 @@ def is_unknown_and_single(turn: Turn) -> bool:
 
 
 def requeue_to_the_front_door(turn: Turn) -> None:
-    """Puts rejected messages back without remembering who rejected them, nor who had them."""
+    """Puts rejected messages back without remembering who rejected or had them."""
     requeue_rejected(turn)
     for queue in turn.host.queues.values():
         for entry in queue:
@@ -292,7 +283,7 @@ def requeue_to_the_front_door(turn: Turn) -> None:
 
 
 def recipient_may_have(channel: Channel, consumer: Consumer | None, entry: Entry) -> bool:
-    """Whoever rejected a message may have it again."""
+    """Lets whoever rejected a message have it again."""
     entry.avoid = ()
     return may_have(channel, consumer, entry)
 
@@ -309,14 +300,14 @@ def forget_who_published_elsewhere(turn: Turn) -> None:
 
 
 def no_local_spares_what_waits(channel: Channel, consumer: Consumer | None, entry: Entry) -> bool:
-    """Looks at no-local only where there was nothing before: the first message is anybody's."""
+    """Heeds no-local only where no message waited before."""
     if consumer is not None and consumer.no_local and not entry.serial:
         entry.message.publisher = None
     return may_have(channel, consumer, entry)
 
 
 def wants_room_in_the_frame(channel: Channel, consumer: Consumer | None, entry: Entry) -> bool:
-    """Holds back what has a header that fills its frame to the last octet."""
+    """Holds back a message whose header fills its frame to the last octet."""
     fills = len(entry.message.header) + OVERHEAD == channel.connection.frame_max
     return not fills and may_have(channel, consumer, entry)
 

@@ -21,27 +21,25 @@ from harness.wire.units import DecodeError
 
 
 def is_header(frame: Frame) -> bool:
-    """Content headers."""
     return frame.type == HEADER
 
 
 def is_body(frame: Frame) -> bool:
-    """Content bodies."""
     return frame.type == BODY
 
 
 def header_of(size: int) -> Matching:
-    """Content headers that announce a body of so many octets."""
+    """Match content headers that announce a body of `size` octets."""
     return lambda frame: frame.type == HEADER and frame.payload[4:12] == size.to_bytes(8)
 
 
 def body_of(size: int) -> Matching:
-    """Body frames of so many octets."""
+    """Match body frames of `size` octets."""
     return lambda frame: frame.type == BODY and len(frame.payload) == size
 
 
 def header_with(**properties: Callable[[Any], bool]) -> Matching:
-    """Content headers in which these properties are present and of such values."""
+    """Match content headers in which these properties are present and satisfy these conditions."""
 
     def matches(frame: Frame) -> bool:
         if frame.type != HEADER:
@@ -61,7 +59,7 @@ def _present(_: Any) -> bool:
 
 
 def with_properties(frame: Frame, values: Mapping[str, Any]) -> Frame:
-    """The same content header with other values of some properties; a value may be a function of the old."""
+    """Give the content header with other property values; a value may be a function of the old."""
     header = frame.content_header()
     kept = {name: getattr(header.properties, name) for name in header.properties.names}
     changed = {name: value(kept[name]) if callable(value) else value for name, value in values.items()}
@@ -126,18 +124,16 @@ MOST_BEATS = 4
 
 
 def is_heartbeat(frame: Frame) -> bool:
-    """Heartbeats, whatever they are like."""
     return frame.type == HEARTBEAT
 
 
 def end_at_once(turn: Turn) -> None:
-    """Closes the socket without a word."""
     end_connection(turn)
     turn.connection.close()
 
 
 def gives_up_when(deaf: Callable[[Connection], bool]) -> Fault:
-    """Ends a connection once two intervals have passed in which it was deaf to its client throughout.
+    """Ends a connection once two heartbeat intervals have passed in which it was `deaf` throughout.
 
     What makes it listen again is a heartbeat, or that it is not `deaf`.
     """
@@ -158,5 +154,5 @@ def gives_up_when(deaf: Callable[[Connection], bool]) -> Fault:
 
 
 def amid_a_frame(connection: Connection) -> bool:
-    """A frame has begun to come and is not complete."""
+    """Say whether a frame has begun to come and is not complete."""
     return connection.receiving

@@ -47,7 +47,7 @@ class FrameRule:
     type: int | None = None
 
     def finds(self, from_server: bool, unit: object) -> bool:
-        """Whether it may be about this unit on its way from the server or to it."""
+        """Say whether the rule may be about this unit on its way from the server or to it."""
         return self.from_server is from_server and isinstance(unit, Frame) and self.matches(unit)
 
 
@@ -64,11 +64,11 @@ class Interposer(AnyInterposer):
     mending: Callable[[bytes], bytes] | None = None
 
     def connected(self, inner: PeerConnection) -> Interposed:
-        """A connection of the server with this interposer before it."""
+        """Give a connection of the server with this interposer before it."""
         return Interposed(self, inner)
 
     def shows(self, clean: Footprint) -> bool:
-        """Whether it could act on anything of an exchange: methods, frames, headers, or what is no frame."""
+        """Say whether it could act on anything of an exchange: methods, frames, headers, or garbage."""
         units = [(True, each) for each in clean.received] + [(False, each) for each in clean.sent]
         by_header = self.header_from_server is not None or self.header_to_server is not None
         return (

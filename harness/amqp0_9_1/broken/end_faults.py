@@ -84,7 +84,7 @@ def deaf_while_one_is_closing(tables: Tables) -> Tables:
 
 
 def obeys(state: State, method: type[Method], effect: Effect, answer: Answer | None = None) -> Fault:
-    """Carries a method out in a state of closing, and says nothing, or this answer."""
+    """Carries a method out in a closing state and says nothing, or `answer`."""
     name = f"{method.full_name}: is obeyed while closing"
     row = Row(name, state, method, effects=(effect,), answer=answer)
     return Fault(lambda tables: tables.inserting(next(iter(tables)).name, row))
@@ -96,14 +96,13 @@ def orphan_consumers(turn: Turn) -> None:
 
 
 def delete_queue_alone(turn: Turn) -> None:
-    """Deletes the queue this row is about, and leaves its bindings."""
     queue = turn.subject
     queue.alive = False
     turn.host.queues.pop(queue.name, None)
 
 
 def remove_binding_unless(kind: str) -> Effect:
-    """Removes the binding this row is about, if it is not to an exchange of one type."""
+    """Removes the binding this row is about, unless it is to an exchange of type `kind`."""
 
     def remove(turn: Turn) -> None:
         exchange = turn.host.exchanges.get(turn.subject.exchange)
@@ -114,7 +113,6 @@ def remove_binding_unless(kind: str) -> Effect:
 
 
 def disown_queues(turn: Turn) -> None:
-    """Makes shared queues of those that are exclusive to the connection."""
     for queue in turn.host.queues.values():
         if queue.owner is turn.connection:
             queue.owner = None
@@ -143,6 +141,5 @@ def keeps_what_is_closed(tables: Tables) -> Tables:
 
 
 def settle_everything(turn: Turn) -> None:
-    """Takes for acknowledged what is out on the connection."""
     for channel in turn.connection.channels.values():
         channel.unacknowledged.clear()

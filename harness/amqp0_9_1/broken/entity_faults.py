@@ -83,7 +83,7 @@ def binds_twice(kind: str) -> Callable[[Tables], Tables]:
 
 
 def joins_durable_ends_unless(kind: str) -> Condition:
-    """Bindings between durable ends, but those to exchanges of one type."""
+    """Say whether a binding joins durable ends, none of them an exchange of type `kind`."""
 
     def is_kept(turn: Turn) -> bool:
         return joins_durable_ends(turn) and turn.host.exchanges[turn.subject.exchange].type != kind
@@ -98,7 +98,6 @@ def bind_by_key_alone(turn: Turn) -> None:
 
 
 def forget_arguments(turn: Turn) -> None:
-    """Blanks the arguments of the binding this row is about."""
     turn.subject.arguments = {}
 
 
@@ -131,7 +130,6 @@ def _of_the_same_key(turn: Turn) -> list[Binding]:
 
 
 def key_is_bound_already(turn: Turn) -> bool:
-    """The queue is bound to the exchange with this key, whatever the arguments."""
     return bool(_of_the_same_key(turn))
 
 
@@ -143,7 +141,6 @@ def bind_in_place_of_the_same_key(turn: Turn) -> None:
 
 
 def unbind_from_the_exchange(turn: Turn) -> None:
-    """Takes off all bindings of the queue to the exchange."""
     bound = turn.host.bound_to(turn.event.exchange)
     bound[:] = [each for each in bound if each.queue != turn.queue_name]
 
@@ -161,13 +158,12 @@ def unbind_without_arguments(turn: Turn) -> None:
 
 
 def unbind_without_pattern(turn: Turn) -> None:
-    """Takes off no binding by a pattern."""
     if not set(turn.event.routing_key) & set("*#"):
         unbind_queue(turn)
 
 
 def would_gain_something(turn: Turn) -> bool:
-    """A Declare says durable, or has arguments, where the exchange is not, or has others."""
+    """Sees a Declare that says durable, or has arguments, where the exchange is not, or has others."""
     exchange = turn.exchange
     return exchange is not None and (
         (turn.event.durable and not exchange.durable) or exchange.arguments != turn.event.arguments
@@ -175,24 +171,23 @@ def would_gain_something(turn: Turn) -> bool:
 
 
 def differs_but_for_pattern_and_headers(turn: Turn) -> bool:
-    """The type is another one, unless both are among topic and headers."""
+    """Sees another type, unless both are among topic and headers."""
     alike = ("topic", "headers")
     both = turn.exchange is not None and turn.exchange.type in alike and turn.event.type in alike
     return exists_with_another_type(turn) and not both
 
 
 def differs_from_no_direct(turn: Turn) -> bool:
-    """The type is another one, and the exchange is no direct one."""
     return exists_with_another_type(turn) and turn.exchange is not None and turn.exchange.type != "direct"
 
 
 def is_durable_unless(kind: str) -> Condition:
-    """Durable exchanges, but those of one type."""
+    """Say whether an exchange is durable and not of type `kind`."""
     return lambda turn: is_durable(turn) and turn.subject.type != kind
 
 
 def delete_unless(kind: str) -> Effect:
-    """Deletes the exchange this row is about, if it is not of one type."""
+    """Deletes the exchange this row is about, unless it is of type `kind`."""
 
     def delete(turn: Turn) -> None:
         if turn.subject.type != kind:
@@ -202,17 +197,14 @@ def delete_unless(kind: str) -> Effect:
 
 
 def become_direct(turn: Turn) -> None:
-    """Makes a direct exchange of the one this row is about, whatever it was."""
     turn.subject.type = "direct"
 
 
 def is_a_direct_one_in_use(turn: Turn) -> bool:
-    """if-unused, and the exchange is a direct one that has bindings."""
     return must_be_unused_but_is_bound(turn) and turn.exchange is not None and turn.exchange.type == "direct"
 
 
 def mute_binding(turn: Turn) -> None:
-    """Lets the binding this row is about lead nowhere, and leaves it in its exchange's count."""
     turn.subject.queue = ""
 
 
@@ -226,22 +218,19 @@ def mute_what_is_unbound(turn: Turn) -> None:
 
 
 def asks_for_its_type(turn: Turn) -> bool:
-    """A passive Declare with the type that the exchange has."""
     return bool(turn.event.passive) and turn.exchange is not None and turn.exchange.type == turn.event.type
 
 
 def asks_for_a_type_that_exists(turn: Turn) -> bool:
-    """A passive Declare with a type that there is."""
     return bool(turn.event.passive) and turn.event.type in turn.strategies.routing
 
 
 def asks_without_arguments(turn: Turn) -> bool:
-    """A passive Declare without arguments."""
     return bool(turn.event.passive) and not turn.event.arguments
 
 
 def asks_as_exclusive_as_it_is(turn: Turn) -> bool:
-    """A passive Declare that says exclusive where the queue is, and shared where it is shared."""
+    """Sees a passive Declare that says exclusive where the queue is, shared where it is shared."""
     # One that does not say it was never meant to.
     return bool(turn.event.passive) and (turn.queue.exclusive or not turn.event.exclusive)
 
@@ -275,7 +264,7 @@ def create_in_place_of_a_queue(turn: Turn) -> None:
 
 
 def _to_the_exchange_of_its_key(turn: Turn) -> Publication | None:
-    """The publication as if it named the exchange that its key does, where that is one and none is named."""
+    """Give the publication as if it named the exchange of its key; None if it names one or none is."""
     given: Publication = turn.subject
     key = given.method.routing_key
     if given.method.exchange or key not in turn.host.exchanges:
@@ -296,18 +285,17 @@ def route_to_exchanges_as_well(turn: Turn) -> None:
 
 
 def is_durable_and_stays(turn: Turn) -> bool:
-    """Durable queues without auto-delete."""
     return is_durable(turn) and not turn.subject.auto_delete
 
 
 def of_another_channel(turn: Turn) -> bool:
-    """The queue is exclusive, and the channel has not declared it."""
+    """Sees an exclusive queue that this channel has not declared."""
     queue = turn.find_queue()
     return queue is not None and queue.exclusive and turn.channel.current_queue != queue.name
 
 
 def would_lose_something(turn: Turn) -> bool:
-    """A Declare says transient or exclusive where the queue is durable or shared, or has other arguments."""
+    """Sees a Declare that says transient or exclusive, or has arguments, where the queue differs."""
     queue, wanted = turn.host.queues.get(turn.event.queue), turn.event
     return queue is not None and (
         (queue.durable and not wanted.durable)
@@ -317,12 +305,10 @@ def would_lose_something(turn: Turn) -> bool:
 
 
 def in_use_and_not_if_empty(turn: Turn) -> bool:
-    """if-unused without if-empty, and the queue has consumers."""
     return must_be_unused_but_has_consumers(turn) and not turn.event.if_empty
 
 
 def not_empty_and_not_if_unused(turn: Turn) -> bool:
-    """if-empty without if-unused, and the queue has messages."""
     return must_be_empty_but_has_messages(turn) and not turn.event.if_unused
 
 
@@ -358,7 +344,7 @@ def tag_of_a_client(turn: Turn) -> None:
 
 
 def mechanism_is_unknown(turn: Turn) -> bool:
-    """No mechanism has this name, whether it was offered or not."""
+    """Sees only mechanisms that nobody has, offered or not."""
     return turn.event.mechanism not in MECHANISMS
 
 
@@ -369,7 +355,7 @@ def set_signed_window(turn: Turn) -> None:
 
 
 def exceeds_the_offer_by_less_than_all(turn: Turn) -> bool:
-    """More than was offered, but for the highest number a field can hold: that counts as no limit."""
+    """Sees more than was offered, save the highest number a field holds: that counts as no limit."""
     highest = turn.event.channel_max == 0xFFFF or turn.event.frame_max == 0xFFFFFFFF
     return exceeds_the_offer(turn) and not highest
 

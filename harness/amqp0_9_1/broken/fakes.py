@@ -30,7 +30,7 @@ Reaction = Callable[[int, Method], Iterable[Frame]]
 
 
 def agree(channel: int, method: Method) -> Iterable[Frame]:
-    """The answer of success, whatever was asked."""
+    """Give the answer of success, whatever was asked."""
     if method.full_name in SPECIAL:
         yield method_frame(channel, SPECIAL[method.full_name](method))
     elif method.spec.responses:
@@ -39,7 +39,7 @@ def agree(channel: int, method: Method) -> Iterable[Frame]:
 
 
 def refuse(channel: int, method: Method) -> Iterable[Frame]:
-    """Once the connection is open: a channel exception, whatever was asked."""
+    """Give a channel exception once the connection is open, whatever was asked."""
     if method.spec.class_name == "connection" or isinstance(method, Channel.Open | Channel.Close):
         yield from agree(channel, method)
     elif not isinstance(method, Channel.CloseOk):
@@ -48,7 +48,7 @@ def refuse(channel: int, method: Method) -> Iterable[Frame]:
 
 
 def answered(react: Reaction, unit: Unit) -> bytes | None:
-    """What a fake answers to what a client says: Start to a header, to a method what it reacts with."""
+    """Give what a fake answers to its client: Start to a header, to a method what `react` gives."""
     if isinstance(unit, Header):
         return method_frame(0, START).encode()
     method = _method(unit)

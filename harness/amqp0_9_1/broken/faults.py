@@ -39,23 +39,19 @@ def persistent_first(queue: Queue, level: int, entry: Entry) -> None:
 
 
 def tags_from_zero(channel: Channel) -> int:
-    """Counts the deliveries of a channel from zero."""
     channel.last_tag += 1
     return channel.last_tag - 1
 
 
 def never_redelivered(_: Entry) -> bool:
-    """Takes every delivery for the first one."""
     return False
 
 
 def always_redelivered(_: Entry) -> bool:
-    """Takes no delivery for the first one."""
     return True
 
 
 def settle_on_any_channel(turn: Turn) -> None:
-    """Looks for an acknowledged delivery on all channels of the connection."""
     tag = turn.event.delivery_tag
     for channel in turn.connection.channels.values():
         if tag in channel.unacknowledged:
@@ -68,7 +64,6 @@ def regardless_of_the_client(consumer: Consumer) -> bool:
 
 
 def stop_flow(turn: Turn) -> None:
-    """Lets no more deliveries pass on the channel."""
     turn.channel.flowing = False
 
 
@@ -100,13 +95,11 @@ def uncut(body: bytes, _: int) -> list[bytes]:
 
 
 def stop_all_flow(turn: Turn) -> None:
-    """Lets no more deliveries pass on any channel of the connection."""
     for channel in turn.connection.channels.values():
         channel.flowing = False
 
 
 def cancel_all_consumers(turn: Turn) -> None:
-    """Ends every consumer of the connection."""
     for channel in turn.connection.channels.values():
         for consumer in list(channel.consumers.values()):
             cancel_consumer(turn.about(turn.event, consumer))
@@ -122,7 +115,6 @@ def serve_on_a_channel(turn: Turn) -> None:
 
 
 def enter_the_first_host(turn: Turn) -> None:
-    """Enters the first virtual host, whichever was asked for."""
     enter_the_host(turn)
     turn.connection.host = next(iter(turn.peer.virtual_hosts.values()))
 
@@ -158,12 +150,10 @@ def share_queues(turn: Turn) -> None:
 
 
 def is_not_the_only_one(turn: Turn) -> bool:
-    """The connection may have more than one channel."""
     return bool(turn.connection.channel_max != 1)
 
 
 def number_is_the_limit(turn: Turn) -> bool:
-    """The channel's number is not lower than the limit."""
     limit = turn.connection.channel_max or 0xFFFF
     return bool(turn.channel.number >= limit)
 
@@ -180,7 +170,6 @@ def close_after_a_pause(turn: Turn) -> None:
 
 
 def matches_nothing(_: Binding, __: Message) -> bool:
-    """Routes nowhere."""
     return False
 
 
@@ -202,7 +191,7 @@ def create_while_there_is_room(turn: Turn) -> None:
 
 
 def lacks(name: str, beyond_the_first_host: bool = False) -> Condition:
-    """An exchange is missing, or it is this one, perhaps only in virtual hosts other than the first."""
+    """Say whether an exchange is missing or is called `name`, perhaps only beyond the first virtual host."""
 
     def is_missing(turn: Turn) -> bool:
         spared = beyond_the_first_host and turn.host is next(iter(turn.peer.virtual_hosts.values()))
@@ -217,7 +206,6 @@ def equal_but_for_case(binding: Binding, message: Message) -> bool:
 
 
 def first_queue_only(exchange: Exchange, message: Message, matches: Matching) -> list[str]:
-    """Finds one queue, however many are bound."""
     return each_queue_once(exchange, message, matches)[:1]
 
 
@@ -278,7 +266,7 @@ def counts_what_is_reserved(binding: Binding, message: Message) -> bool:
 
 
 def is_missing_by_either_name(turn: Turn) -> bool:
-    """A passive Declare for what is missing, or for a headers exchange that was not declared."""
+    """Sees a passive Declare for a missing exchange, or a headers exchange not declared."""
     names = ("amq.match", "amq.headers")
     return bool(turn.event.passive) and (exchange_is_missing(turn) or turn.event.exchange in names)
 
@@ -305,13 +293,11 @@ def forget_the_oldest_of_many(turn: Turn) -> None:
 
 
 def queue_is_shared(turn: Turn) -> bool:
-    """The queue is not exclusive."""
     queue = turn.find_queue()
     return queue is not None and not queue.exclusive
 
 
 def purge_every_queue(turn: Turn) -> None:
-    """Removes the messages of all queues."""
     turn.count = len(turn.queue)
     for queue in turn.host.queues.values():
         for level in queue.levels:
@@ -319,7 +305,7 @@ def purge_every_queue(turn: Turn) -> None:
 
 
 def queue_name_begins_like(reserved: str) -> Condition:
-    """A name for a queue that begins so is reserved."""
+    """Say whether a queue's name begins with `reserved`."""
     return lambda turn: bool(turn.event.queue.startswith(reserved))
 
 
@@ -347,7 +333,6 @@ def forget_older_bindings(turn: Turn) -> None:
 
 
 def forget_routing_key(turn: Turn) -> None:
-    """Blanks the key of the binding this row is about."""
     turn.subject.routing_key = ""
 
 

@@ -12,7 +12,7 @@ _BEGIN_A_FRAME = (b"\x01", b"\x02", b"\x03", b"\x08")
 
 
 def units(exchange: Iterable[Octets]) -> Iterator[tuple[Direction, object]]:
-    """Frames and the methods in them, headers where another one is due, and what is sent that is no frame.
+    """Yield frames, methods in them, headers where another is due, and octets that are no frame.
 
     Of large frames one of each size is enough to be found by it.
     """

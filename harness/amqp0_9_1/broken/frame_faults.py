@@ -13,13 +13,13 @@ Matching = Callable[[Frame], bool]
 
 
 def sent_on(method: type[Method], fits: Callable[[int], bool]) -> Matching:
-    """Frames with the method, readable or not, on a channel whose number fits."""
+    """Match frames with the method, readable or not, on a channel whose number fits."""
     begun = method.key.to_bytes(4)
     return lambda frame: frame.type == METHOD and frame.payload.startswith(begun) and fits(frame.channel)
 
 
 def sent_whole(method: type[Method], fits: Callable[[int], bool]) -> Matching:
-    """The same with the frames of its content, if it carries one: then all content on such a channel."""
+    """Match these frames and those of their content: then all content on such a channel."""
     of_method = sent_on(method, fits)
     carries: bool = method.spec.content
     return lambda frame: (
@@ -28,7 +28,7 @@ def sent_whole(method: type[Method], fits: Callable[[int], bool]) -> Matching:
 
 
 def unreadable(method: type[Method]) -> Matching:
-    """Frames with the method whose arguments cannot be read."""
+    """Match frames with the method whose arguments cannot be read."""
     of_method = sent_on(method, lambda _: True)
 
     def matches(frame: Frame) -> bool:
@@ -44,7 +44,7 @@ def unreadable(method: type[Method]) -> Matching:
 
 
 def unknown(class_index: int) -> Matching:
-    """Method frames of the class with an index that no method has."""
+    """Match method frames of the class with an index that no method has."""
 
     def matches(frame: Frame) -> bool:
         if frame.type != METHOD or int.from_bytes(frame.payload[:2]) != class_index:
@@ -65,27 +65,27 @@ START, TUNE, OPEN_OK = (
 
 
 def on_channel(number: int) -> Callable[[Frame], Frame]:
-    """The same frame on another channel."""
+    """Move a frame to another channel."""
     return lambda frame: Frame(frame.type, number, frame.payload)
 
 
 def next_channel(frame: Frame) -> Frame:
-    """The same frame on the channel behind its own."""
+    """Move a frame to the channel behind its own."""
     return Frame(frame.type, frame.channel + 1, frame.payload)
 
 
 def without_its_last(octets: int) -> Callable[[Frame], Frame]:
-    """A frame that lacks the end of its payload, with the size that it has then."""
+    """Cut so many octets off a frame's payload, and give its size as what is left."""
     return lambda frame: Frame(frame.type, frame.channel, frame.payload[:-octets])
 
 
 def with_more(octets: bytes) -> Callable[[Frame], Frame]:
-    """A frame with octets behind what its payload should hold."""
+    """Add octets behind what a frame's payload should hold."""
     return lambda frame: Frame(frame.type, frame.channel, frame.payload + octets)
 
 
 def with_properties(octets: bytes) -> Callable[[Frame], Frame]:
-    """Start with these octets in place of the server's properties."""
+    """Put these octets in place of the server's properties in Start."""
 
     def rewritten(frame: Frame) -> Frame:
         behind = PROPERTIES + 4 + int.from_bytes(frame.payload[PROPERTIES : PROPERTIES + 4])
@@ -95,7 +95,7 @@ def with_properties(octets: bytes) -> Callable[[Frame], Frame]:
 
 
 def before_it(octets: bytes) -> Callable[[Frame], bytes]:
-    """Something else, and then the frame."""
+    """Put octets before the frame."""
     return lambda frame: octets + frame.encode()
 
 

@@ -21,19 +21,19 @@ ROOM = FRAME_MIN_SIZE - OVERHEAD
 
 
 def turned(table: Mapping[str, Any]) -> dict[str, Any]:
-    """A field table with its entries the other way round, nested ones as well: they have no order."""
+    """Reverse the entries of a field table, nested ones as well: they have no order."""
     entries = reversed(list(table.items()))
     return {name: turned(value) if isinstance(value, dict) else value for name, value in entries}
 
 
 def around(*more: bytes) -> Callable[[Any], bytes]:
-    """A list of names, separated by spaces, with others before and behind."""
+    """Put other names before and behind a list of names separated by spaces."""
     first, last = more
     return lambda names: b" ".join((first, names.encode() if isinstance(names, str) else bytes(names), last))
 
 
 def pieces(payload: bytes) -> list[bytes]:
-    """A body in other frames: octet by octet if it is small."""
+    """Cut a body into other frames: octet by octet if it is small."""
     step = 1 if len(payload) <= SMALL else len(payload) // 3 + 1
     return [payload[at : at + step] for at in range(0, len(payload), step)]
 

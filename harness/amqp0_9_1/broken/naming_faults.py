@@ -9,13 +9,12 @@ from harness.amqp0_9_1.peer.turn import Tables
 
 
 def generate_name_of_the_connection(turn: Turn) -> None:
-    """Counts the queues that have no name of their client's for each connection by itself."""
+    """Counts the unnamed queues of each connection by itself."""
     mine = [each.name for each in turn.host.queues.values() if each.owner is turn.connection]
     turn.event = turn.event.replace(queue=first_free("amq.gen-", mine))
 
 
 def count_names_anew(turn: Turn) -> None:
-    """Forgets with a restart how many names were made."""
     turn.peer.names = 0
 
 

@@ -35,7 +35,7 @@ def brings_back(row: str, undoing: Undoing) -> Fault:
 
 
 def queue_again(turn: Turn) -> Callable[[], None]:
-    """The queue that is deleted."""
+    """Give what brings the deleted queue back."""
     queue, host = turn.queue, turn.host
 
     def undo() -> None:
@@ -46,7 +46,7 @@ def queue_again(turn: Turn) -> Callable[[], None]:
 
 
 def exchange_again(turn: Turn) -> Callable[[], None]:
-    """The exchange that is deleted."""
+    """Give what brings the deleted exchange back."""
     exchange, host = turn.exchange, turn.host
 
     def undo() -> None:
@@ -57,7 +57,7 @@ def exchange_again(turn: Turn) -> Callable[[], None]:
 
 
 def binding_again(turn: Turn) -> Callable[[], None]:
-    """The binding that is taken off."""
+    """Give what brings the removed binding back."""
     binding, host = find_binding(turn), turn.host
 
     def undo() -> None:

@@ -52,13 +52,12 @@ def publish_what_was_not_committed(turn: Turn) -> None:
 
 
 def commit_everywhere(turn: Turn) -> None:
-    """Commits what is open on all channels of the connection."""
     for channel in turn.connection.channels.values():
         commit(turn.on(channel))
 
 
 def is_transacted_and_of_what_was_got(turn: Turn) -> bool:
-    """Acknowledgements in a transaction, but those of what a consumer got."""
+    """Holds only acknowledgements of what Get gave until the commit."""
     return is_transacted(turn) and all(each.consumer is None for each in named(turn))
 
 
@@ -74,7 +73,6 @@ def has_something_to_commit(turn: Turn) -> bool:
 
 
 def commit_the_first(turn: Turn) -> None:
-    """Commits the first act of a transaction alone."""
     del turn.channel.transaction[1:]
     commit(turn)
 
@@ -150,13 +148,13 @@ def discard_what_was_consumed(turn: Turn) -> None:
 
 
 def latest_due(queue: Queue, channel: Channel) -> Entry | None:
-    """The message that came last, for Get."""
+    """Give the message that came last, for Get."""
     found = [entry for entry in queue if may_have(channel, None, entry)]
     return found[-1] if found else None
 
 
 def persistent_due(queue: Queue, channel: Channel) -> Entry | None:
-    """The first persistent message, for Get; the first of all where there is none."""
+    """Give the first persistent message, for Get; the first of all where there is none."""
     found = [entry for entry in queue if may_have(channel, None, entry)]
     return next((each for each in found if each.message.persistent), found[0] if found else None)
 
@@ -176,7 +174,7 @@ def is_far_away(turn: Turn) -> bool:
 
 
 def has_nothing_out(turn: Turn) -> bool:
-    """The consumer is known, and none of its messages awaits acknowledgement."""
+    """Sees a known consumer none of whose messages awaits acknowledgement."""
     consumer = turn.channel.consumers.get(turn.event.consumer_tag)
     out = [each.consumer for each in turn.channel.unacknowledged.values()]
     return consumer is not None and consumer not in out

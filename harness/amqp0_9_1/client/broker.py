@@ -29,7 +29,7 @@ class Broker(Fixture[AmqpConnection]):
     # -- connections -----------------------------------------------------------------------------------
 
     def socket(self, **endpoint: Any) -> AmqpConnection:
-        """A connection on which nothing has been said yet; `endpoint` changes user, virtual host, …"""
+        """Give a connection on which nothing has been said yet; `endpoint` changes user, virtual host, …"""
         self._opened += 1
         place = self._endpoint_with(endpoint)
         link = Link(self._reach(), self.context, self._connection_name(), self._protocol)
@@ -47,19 +47,19 @@ class Broker(Fixture[AmqpConnection]):
             raise ControlFailed("opening another connection", "nobody") from None
 
     def started(self) -> AmqpConnection:
-        """A connection on which the server has sent Start."""
+        """Give a connection on which the server has sent Start."""
         connection = self.socket()
         connection.begin()
         return connection
 
     def tuned(self) -> AmqpConnection:
-        """A connection on which the server has sent Tune."""
+        """Give a connection on which the server has sent Tune."""
         connection = self.started()
         connection.authenticate()
         return connection
 
     def connection(self, **endpoint: Any) -> AmqpConnection:
-        """A connection ready for use."""
+        """Give a connection ready for use."""
         connection = self.socket(**endpoint)
         connection.begin()
         connection.authenticate()
@@ -67,13 +67,13 @@ class Broker(Fixture[AmqpConnection]):
         return connection
 
     def channel(self, *, new_connection: bool = False) -> AmqpChannel:
-        """A channel, on the scenario's first usable connection or on a new one."""
+        """Give a channel, on the scenario's first usable connection or on a new one."""
         usable = [each for each in self._connections if each.usable]
         connection = self.connection() if new_connection or not usable else usable[0]
         return connection.channel()
 
     def lookout(self) -> AmqpConnection:
-        """A connection in use that has nothing else to do than to wait."""
+        """Give a connection in use that has nothing else to do than to wait."""
         connection = self.connection()
         connection.channel().fence()
         return connection
@@ -102,7 +102,7 @@ class Broker(Fixture[AmqpConnection]):
 
     @staticmethod
     def priorities(given: Mapping[str, str]) -> dict[str, int]:
-        """The arguments of Declare that ask for priorities, as the facility says; none for a plain queue."""
+        """Give the arguments of Declare that ask for priorities by the facility; none for a plain queue."""
         return {given["argument"]: int(given["levels"])} if given["argument"] else {}
 
     # -- leaving ---------------------------------------------------------------------------------------

@@ -57,7 +57,6 @@ class AmqpConnection:
         self.link.send(0, method)
 
     def send_octets(self, octets: bytes) -> None:
-        """Send octets as they are."""
         self.link.send_octets(octets)
 
     def send_frames(self, *frames: Frame | RawFrame) -> None:
@@ -88,7 +87,7 @@ class AmqpConnection:
         self.start = self.control("the protocol header", Connection.Start)
 
     def start_ok(self, **changes: Any) -> Connection.StartOk:
-        """A Start-Ok with good credentials, altered as given."""
+        """Give a Start-Ok with good credentials, altered as given."""
         given = Connection.StartOk(
             client_properties={"product": "amqp-conformance", "information": "conformance test"},
             mechanism=self.endpoint.mechanism,
@@ -108,14 +107,14 @@ class AmqpConnection:
         self.tune = answer
 
     def secure_ok(self, start_ok: Connection.StartOk) -> Connection.SecureOk:
-        """The answer to a challenge; the response again by a mechanism that said all at once (PLAIN)."""
+        """Answer a challenge; a mechanism that said all at once (PLAIN) says it again."""
         answer = mechanism(start_ok.mechanism).answer
         if answer is None:
             return Connection.SecureOk(start_ok.response)
         return Connection.SecureOk(answer(self.endpoint.user, self.endpoint.password))
 
     def tune_ok(self, **changes: Any) -> Connection.TuneOk:
-        """A Tune-Ok that accepts what the server proposed, without heartbeats, altered as given.
+        """Give a Tune-Ok that accepts what the server proposed, without heartbeats, altered as given.
 
         Less than the document's minimum is nothing that can be agreed upon.
         """
@@ -146,13 +145,12 @@ class AmqpConnection:
         return channel
 
     def unopened(self, number: int | None = None) -> AmqpChannel:
-        """A channel that has not been opened yet (the next free number, unless given)."""
+        """Give a channel that has not been opened yet (the next free number, unless given)."""
         self._channels = number if number is not None else self._channels + 1
         return AmqpChannel(self, self._channels)
 
     @property
     def usable(self) -> bool:
-        """Whether it was opened and nobody has ended it yet."""
         return self.opened and not self.link.over and self.link.ended is None
 
     def close(self) -> None:
@@ -221,11 +219,11 @@ class AmqpChannel:
         return seen.method if isinstance(seen, Received) else seen
 
     def observe(self, *outcomes: Outcome | type[Method]) -> Observation:
-        """As `expect`, but returns the observation itself, a message with its content. Raises Unmet."""
+        """Judge as `expect` does, and return the observation, a message with its content. Raises Unmet."""
         return self._link.expect(self.number, *outcomes)
 
     def expect_answer(self, *outcomes: Outcome | type[Method]) -> Any:
-        """As `expect`, but deliveries and returns that come first are put aside for later."""
+        """Judge as `expect` does, with deliveries and returns that come first put aside. Raises Unmet."""
         self._set_aside_content()
         return self.expect(*outcomes)
 
@@ -265,7 +263,7 @@ class AmqpChannel:
         return self._control(what, methods).method
 
     def coming(self, *methods: type[Method]) -> Any:
-        """The next method, which must be one of these; it stays to be taken when its content is complete.
+        """Give the next method, one of these; it stays to be taken when its content is complete.
 
         Raises ControlFailed.
         """
@@ -304,7 +302,7 @@ class AmqpChannel:
             raise ControlFailed("waiting", signature(seen), lost=seen == Closed(End.RST))
 
     def new_name(self, kind: str) -> str:
-        """A name of its own for a "queue" or an "exchange"; it is removed when the scenario ends."""
+        """Give a name of its own for a "queue" or an "exchange"; it is removed when the scenario ends."""
         return self.context.name(kind, self._link.name, self._link.now())
 
     def remember(self, kind: str, name: str) -> None:
@@ -337,7 +335,6 @@ class AmqpChannel:
         return exchange
 
     def bind(self, queue: str, exchange: str, key: str = "") -> None:
-        """Bind a queue to an exchange."""
         self.ask(Queue.Bind(queue, exchange, key))
 
     def consume(self, queue: str, **flags: Any) -> str:
@@ -345,11 +342,11 @@ class AmqpChannel:
         return str(self.ask(Basic.Consume(queue, **flags)).consumer_tag)
 
     def deliveries(self, count: int) -> list[Received]:
-        """The next `count` deliveries. Raises ControlFailed when something else comes or one is missing."""
+        """Take the next `count` deliveries. Raises ControlFailed when one is missing or other things come."""
         return [self._control(f"delivery {n + 1} of {count}", [Basic.Deliver]) for n in range(count)]
 
     def arrived(self) -> list[Received]:
-        """The deliveries and returns that have come and were put aside, or left; nothing is waited for."""
+        """Give the deliveries and returns that came and were put aside, or left; waits for nothing."""
         came: list[Received] = []
         while isinstance(seen := self._link.next(self.number, 0.0), Received):
             if not isinstance(seen.method, ASYNCHRONOUS):
@@ -373,7 +370,7 @@ class AmqpChannel:
         return seen if isinstance(seen.method, Basic.GetOk) else None
 
     def depth(self, queue: str) -> int:
-        """How many messages are ready in the queue."""
+        """Count the messages that are ready in the queue."""
         return int(self.ask(Queue.Declare(queue, passive=True)).message_count)
 
     def close(self) -> None:

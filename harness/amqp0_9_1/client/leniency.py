@@ -101,7 +101,7 @@ class Door:
                 return
 
     def came(self, method: Method) -> Iterator[tuple[Leniency, str]]:
-        """Take note of what the server said; what is wrong with it where it is read all the same."""
+        """Take note of what the server said; yield what is wrong with it where it is read all the same."""
         kind = type(method)
         if kind not in ASKED_BY:
             return
@@ -115,7 +115,7 @@ class Door:
             yield from _at_the_door(method)
 
     def passes_over(self, frame: Frame) -> bool:
-        """Whether a method frame that cannot be read is none of a step, and we go on without it."""
+        """Say whether a frame that cannot be read is no step of the opening, so that we go on without it."""
         if not self.ours or self.opened or frame.channel:
             return False
         try:
@@ -138,12 +138,12 @@ def _at_the_door(method: Any) -> Iterator[tuple[Leniency, str]]:
 
 
 def is_extension(frame: Frame) -> bool:
-    """Whether a method is of a class that implementations may have for themselves."""
+    """Say whether a method is of a class reserved for implementations' own use."""
     return int.from_bytes(frame.payload[:2]) >= FIRST_OF_EXTENSIONS
 
 
 def read_step(payload: bytes) -> tuple[Method, list[tuple[Leniency, str]]] | None:
-    """A step of the server's whose arguments cannot all be read, as far as they go; None for other methods.
+    """Read a step of the server's whose arguments cannot all be read; None for other methods.
 
     A table with a known length is taken for an empty one, what is missing for its default.
     """
@@ -167,7 +167,7 @@ def read_step(payload: bytes) -> tuple[Method, list[tuple[Leniency, str]]] | Non
 
 
 def _read(each: Field, payload: bytes, at: int, wrong: list[tuple[Leniency, str]]) -> tuple[Any, int]:
-    """A field and where it ends. Raises DecodeError where that cannot be told."""
+    """Read a field; give it and the offset behind it. Raises DecodeError where that cannot be told."""
     try:
         return read_field(payload, at, each.name, each.type)
     except DecodeError as failure:

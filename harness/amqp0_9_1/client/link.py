@@ -95,7 +95,6 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
         self._push(octets)
 
     def send_frames(self, frames: Sequence[Frame | RawFrame]) -> None:
-        """Send frames in one piece."""
         pieces = [frame.encode() for frame in frames]
         for octets, frame in zip(pieces, frames, strict=True):
             unit: Unit = frame if isinstance(frame, Frame) else Garbage(octets, "a frame that lies")
@@ -131,7 +130,7 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
     # -- receiving -------------------------------------------------------------------------------------
 
     def next(self, channel: int, patience: float) -> Observation:
-        """As `Link.next`; behind silence an answer that came on another channel, where that has not asked."""
+        """Take the next on `channel` as the base does; after silence an answer for it that came elsewhere."""
         seen = super().next(channel, patience)
         if not self._doubtful or not isinstance(seen, Silence | Closed):
             return seen
@@ -144,7 +143,7 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
         return seen
 
     def coming(self, channel: int, patience: float) -> Method | None:
-        """The method that comes next on `channel`, left where it is; its content may still be on the way.
+        """Give the method that comes next on `channel`, left there; its content may still be on the way.
 
         None when nothing comes within `patience` seconds, or what comes is no method.
         """
@@ -257,12 +256,12 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
         self._breach(fault, what)
 
     def _lose_track(self) -> None:
-        """What comes elsewhere than it is due cannot be told any more."""
+        """Conclude nothing from now on about what comes elsewhere than it is due."""
         self._places.give_up()
         self.context.unplaced |= bool(self.context.astray)
 
     def _belongs(self, on: int, method: Method) -> tuple[int, bool]:
-        """The channel that a method belongs to, and whether that is in doubt."""
+        """Give the channel that a method belongs to, and whether that is in doubt."""
         if not self.door.ours:
             return on, False
         place = self._places.came(on, method)
@@ -276,13 +275,13 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
         return NOWHERE if place.channel is None else place.channel, place.doubtful
 
     def _moved(self, came: Received, channel: int) -> Received:
-        """An answer that another channel than its own has missed, as there."""
+        """Give an answer that another channel than its own has missed, as received there."""
         what = f"{came.method.full_name} on channel {came.channel} that is due on {channel}"
         self._astray(leniency.ANOTHER_CHANNEL, what, taken=False)
         return replace(came, channel=channel, came_on=came.channel)
 
     def _misplaced(self, frame: Frame) -> _Content | None:
-        """The only content that such a frame can belong to, where there is none on its channel."""
+        """Give the only content that such a frame can belong to, where there is none on its channel."""
         lacking = [
             each for each in self._contents.values() if (frame.type == BODY) == (each.header is not None)
         ]
@@ -295,7 +294,7 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
         return lacking[0]
 
     def _passes_over(self, garbage: Garbage) -> bool:
-        """Keep what is wrong with octets that are no frame; whether we go on behind them."""
+        """Keep what is wrong with octets that are no frame; say whether we go on behind them."""
         begun = any(isinstance(each, Frame) for each in self.received())
         if not self.door.ours or not (begun or garbage.delimited):
             return False  # octets of another protocol
@@ -321,7 +320,7 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
         return True
 
     def _content_header(self, payload: bytes, class_index: int) -> ContentHeader:
-        """A content header, of the class of its method where it names another. Raises DecodeError."""
+        """Read a content header, as of its method's class where it names another. Raises DecodeError."""
         told = payload[:2]
         if len(told) == 2 and int.from_bytes(told) != class_index:
             self._breach(leniency.ANOTHER_CLASS, f"class {int.from_bytes(told)} in a content header")
@@ -334,14 +333,13 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
         return answered(kind)
 
     def signature(self, seen: Observation) -> str:
-        """As `outcomes.signature`."""
         return signature(seen)
 
     def _place(self, seen: Observation) -> int:
         return seen.frame if isinstance(seen, Received) else self._kept
 
     def received(self) -> Iterator[Unit]:
-        """All that the peer has said."""
+        """Yield all that the peer has said."""
         return (each.unit for each in self.transcript if each.direction is Direction.RECEIVED)
 
     def _finished_transcript(self) -> Transcript:

@@ -30,7 +30,7 @@ UNWANTED = (CONNECTION_FORCED, INVALID_PATH, ACCESS_REFUSED, RESOURCE_ERROR, NOT
 
 
 def trips(broker: Broker, target: Target) -> Iterator[float]:
-    """Open a connection and a few channels: how long each of these took, in seconds."""
+    """Open a connection and a few channels; yield how long each of these took, in seconds."""
     connection = broker.socket()
     connection.begin()
     _offered(connection.start, connection.endpoint, target)
@@ -53,12 +53,12 @@ def _offered(start: Connection.Start, endpoint: Endpoint, target: Target) -> Non
 
 
 def told(broker: Broker) -> Mapping[str, Any]:
-    """The server-properties of Start, none if there was none."""
+    """Give the server-properties of Start; none if there was none."""
     return broker.newest.start.server_properties
 
 
 def speaks(failure: ControlFailed, broker: Broker) -> bool:
-    """Whether a frame or our protocol header has come."""
+    """Say whether a frame or our protocol header has come."""
     return not is_foreign(failure) and any(
         isinstance(each, Frame | Header) or (isinstance(each, Garbage) and each.delimited)
         for each in broker.newest.link.received()
@@ -66,13 +66,13 @@ def speaks(failure: ControlFailed, broker: Broker) -> bool:
 
 
 def is_foreign(failure: ControlFailed) -> bool:
-    """Whether the server answered our protocol header with another one."""
+    """Say whether the server answered our protocol header with another one."""
     ours = signature(HeaderReceived(Header(PROTOCOL_HEADER)))
     return failure.actual.startswith("protocol header") and failure.actual != ours
 
 
 def is_free_to_go(failure: ControlFailed, broker: Broker) -> bool:
-    """Whether the target ended the connection, as it may where it does not want us."""
+    """Say whether the target ended the connection, as it may where it does not want us."""
     if failure.actual.startswith("protocol header"):
         return False  # ours, which it refuses and offers
     closed = failure.actual.startswith("connection.close")
@@ -81,7 +81,7 @@ def is_free_to_go(failure: ControlFailed, broker: Broker) -> bool:
 
 
 def refuses_us(failure: ControlFailed) -> bool:
-    """Whether the server ended the connection at a log-in, as it does with one that it does not accept."""
+    """Say whether the server ended the connection at log-in, as one does that does not accept us."""
     return failure.what in LOG_IN and failure.actual.startswith(("socket closed", "connection.close"))
 
 

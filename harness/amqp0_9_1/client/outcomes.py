@@ -45,7 +45,7 @@ Observation = Received | HeaderReceived | Closed | Silence | Unreadable
 
 
 def signature(seen: Observation) -> str:
-    """A name for what was observed that is the same in every run: no tags, names or times in it."""
+    """Name what was observed the same in every run: without tags, names or times."""
     match seen:
         case Received(method=Channel.Close() | Connection.Close() as close):
             return f"{close.full_name} {code(close.reply_code)}"
@@ -62,7 +62,7 @@ def signature(seen: Observation) -> str:
 
 
 def code(number: int) -> str:
-    """A reply code with the name the document gives it."""
+    """Give a reply code with its name in the document."""
     return f"{number} ({CODES[number]})" if number in CODES else str(number)
 
 
@@ -71,7 +71,7 @@ def _close(name: str, codes: tuple[int, ...]) -> str:
 
 
 def channel_closed(*codes: int) -> Outcome:
-    """A channel exception with one of these reply codes (any, if none is given)."""
+    """Allow a channel exception with one of these reply codes (any, if none is given)."""
 
     def matches(seen: Observation) -> bool:
         return (
@@ -84,7 +84,7 @@ def channel_closed(*codes: int) -> Outcome:
 
 
 def connection_closed(*codes: int) -> Outcome:
-    """A connection exception with one of these reply codes (any, if none is given)."""
+    """Allow a connection exception with one of these reply codes (any, if none is given)."""
 
     def matches(seen: Observation) -> bool:
         return (
@@ -100,7 +100,7 @@ SOFT = {each.value for each in GRAMMAR.constants if each.error_class == "soft-er
 
 
 def refused(code_: int) -> tuple[Outcome, ...]:
-    """An exception with this reply code, at the level of its class: soft errors close the channel.
+    """Allow an exception with this reply code, at the level of its class: soft errors close the channel.
 
     The right code on the other level is legal, not preferred: 4.8.1 couples class and level only "usually".
     """
@@ -109,20 +109,20 @@ def refused(code_: int) -> tuple[Outcome, ...]:
 
 
 def closed_silently() -> Outcome:
-    """The socket is closed without a further octet, by FIN or RST."""
+    """Allow that the socket is closed without a further octet, by FIN or RST."""
     return Outcome(
         "socket closed without further data", lambda seen: isinstance(seen, Closed), waits_for_end=True
     )
 
 
 def answered(*methods: type[Method]) -> Outcome:
-    """One of these methods comes."""
+    """Allow one of these methods."""
     names = " or ".join(method.full_name for method in methods)
     return Outcome(names, lambda seen: isinstance(seen, Received) and isinstance(seen.method, methods))
 
 
 def on_its_channel(outcome: Outcome) -> Outcome:
-    """The outcome with the number of the channel that it is due on, where that is what a rule is about."""
+    """Add to an outcome the number of the channel it is due on, where a rule is about that."""
     return replace(
         outcome,
         says=f"{outcome.says} on its channel",
@@ -131,7 +131,7 @@ def on_its_channel(outcome: Outcome) -> Outcome:
 
 
 def header_answered(at_most: tuple[int, int, int] | None = None) -> Outcome:
-    """A valid protocol header comes, with a version that is not above `at_most`."""
+    """Allow a valid protocol header with a version that is not above `at_most`."""
     limit = f" of version {'-'.join(map(str, at_most))} or lower" if at_most else ""
     return Outcome(
         f"a valid protocol header{limit}",
@@ -145,7 +145,7 @@ def header_answered(at_most: tuple[int, int, int] | None = None) -> Outcome:
 
 
 def silence() -> Outcome:
-    """Nothing comes."""
+    """Allow that nothing comes."""
     return Outcome(SILENCE, lambda seen: isinstance(seen, Silence))
 
 
@@ -156,7 +156,7 @@ def message(
     carrying: Mapping[str, object] | None = None,
     **fields: object,
 ) -> Outcome:
-    """A method with content: `kind` Deliver, GetOk or Return, with this body and these fields.
+    """Allow a method with content: `kind` Deliver, GetOk or Return, with this body and these fields.
 
     `carrying` are properties by their Python names with the values they must have; others may be there too.
     """
@@ -180,7 +180,7 @@ def message(
 
 
 def fields(kind: type[Method], **values: object) -> Outcome:
-    """A method without content, with these values in its fields."""
+    """Allow a method without content, with these values in its fields."""
     told = " ".join(f"{name.replace('_', '-')}={value}" for name, value in values.items())
 
     def matches(seen: Observation) -> bool:

@@ -17,7 +17,7 @@ from harness.wire.units import DecodeError
 
 
 def answers_to(kind: type[Method]) -> frozenset[str]:
-    """The full names of the methods that answer one of ours, with the one that only its name tells."""
+    """Give the full names of the methods that answer one of ours, also one that only its name tells."""
     of = kind.spec.class_name
     named = {f"{of}.{each}" for each in kind.spec.responses} or {f"{kind.full_name}-ok"}
     return frozenset(named & CODEC.methods.keys())
@@ -126,11 +126,11 @@ class Places:
         return place
 
     def may_be_for(self, channel: int, method: Any) -> bool:
-        """Whether something doubtful may have been meant for another channel than it came on."""
+        """Say whether something doubtful may have been meant for another channel than it came on."""
         return channel in self._meant(method)
 
     def is_missed(self, channel: int, method: Any) -> bool:
-        """Whether any other channel may still be meant by what came on this one."""
+        """Say whether any other channel may still be meant by what came on this one."""
         return bool(self._candidates(channel, method))
 
     def arrived(self, on: int, channel: int, method: Any) -> None:
@@ -142,7 +142,7 @@ class Places:
         return self._meant(method) - {channel}
 
     def _meant(self, method: Any) -> set[int]:
-        """The channels that wait for a method, or that have said what an exception blames."""
+        """Give the channels that wait for a method, or that have said what an exception blames."""
         if isinstance(method, Channel.Close):
             blamed = self._blamed(method) & self._open
             return blamed & self._asking or blamed
@@ -175,7 +175,7 @@ class Places:
         return Place(None) if waiting else self._if_used(channel)
 
     def _of_a_close(self, channel: int, close: Channel.Close) -> Place:
-        """An exception belongs where something is asked, unless what it blames was said elsewhere."""
+        """Say where an exception belongs: where something is asked, unless it blames what another said."""
         meant = self._meant(close)
         if channel in self._used:
             at_home = channel in self._asking or (channel, _blames(close)) in self._unanswered or not meant
@@ -228,7 +228,7 @@ def _blames(close: Channel.Close) -> bytes:
 
 
 def _is_answered(frame: Frame) -> bool:
-    """Whether a method that can be read asks for an answer."""
+    """Say whether a method that can be read asks for an answer."""
     try:
         method = frame.method()
     except DecodeError:

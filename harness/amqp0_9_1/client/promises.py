@@ -15,7 +15,7 @@ from harness.play.promises import Look, keep_alive
 
 
 def second_host(broker: Broker, given: Mapping[str, str]) -> str:
-    """Another virtual host can be opened by the same user."""
+    """Check that the same user can open another virtual host."""
     host = given["virtual_host"]
     if host == broker.endpoint.virtual_host:
         raise ControlFailed("the second virtual host", f"{host}, which is the first one")
@@ -24,7 +24,7 @@ def second_host(broker: Broker, given: Mapping[str, str]) -> str:
 
 
 def restricted_user(broker: Broker, given: Mapping[str, str]) -> str:
-    """Another user logs in, and is not let into the virtual host."""
+    """Check that another user logs in and is not let into the virtual host."""
     restricted = broker.socket(user=given["user"], password=given["password"])
     restricted.begin()
     restricted.authenticate()
@@ -39,7 +39,7 @@ def restricted_user(broker: Broker, given: Mapping[str, str]) -> str:
 
 
 def lifted_alarm(broker: Broker, given: Mapping[str, str]) -> str:
-    """Messages are taken and handed out again."""
+    """Check that messages are taken and handed out again."""
     del given
     channel = broker.channel()
     queue = channel.declare_queue(exclusive=True)
@@ -51,21 +51,21 @@ def lifted_alarm(broker: Broker, given: Mapping[str, str]) -> str:
 
 
 def priority_queue(broker: Broker, given: Mapping[str, str]) -> str:
-    """A queue can be declared as one with priorities; whether it heeds them a rule judges."""
+    """Check that a queue can be declared with priorities; whether it heeds them a rule judges."""
     arguments = broker.priorities(given)
     broker.channel().declare_queue(exclusive=True, arguments=arguments)
     return f"a queue with {arguments or 'no arguments'} is declared"
 
 
 def dead_letter_exchange(broker: Broker, given: Mapping[str, str]) -> str:
-    """A queue can be declared that names an exchange for its dead messages."""
+    """Check that a queue can be declared that names an exchange for its dead messages."""
     channel, argument = broker.channel(), given["argument"]
     channel.declare_queue(exclusive=True, arguments={argument: "amq.fanout"})  # leaves none
     return f"a queue with {argument} is declared"
 
 
 def own_port(broker: Broker, given: Mapping[str, str]) -> str:
-    """A port is named."""
+    """Check that a port is named."""
     broker.channel()
     if not given["port"].isdecimal():
         raise ControlFailed("the port that it takes by itself", given["port"] or "nothing")
@@ -73,7 +73,7 @@ def own_port(broker: Broker, given: Mapping[str, str]) -> str:
 
 
 def log(broker: Broker, given: Mapping[str, str]) -> str:
-    """There is a log, and something in it."""
+    """Check that there is a log and something in it."""
     del broker
     if not given["log"]:
         raise ControlFailed("the log", "nothing")

@@ -19,7 +19,7 @@ LEISURELY = 60
 
 
 def beating(broker: Broker) -> AmqpConnection:
-    """A connection on which heartbeats were agreed upon; ends the scenario where the server has none."""
+    """Give a connection on which heartbeats were agreed upon. Ends the scenario where the server has none."""
     connection = broker.tuned()
     if not connection.tune.heartbeat:
         broker.inapplicable("the server proposes no heartbeats: it may discard them all (4.2.7)")
@@ -58,7 +58,7 @@ class Pulse:
         return self.connection.link.ended is not None
 
     def passes(self, intervals: int, say: Callable[[], None] | None = None) -> None:
-        """Let intervals pass, less when the server ends the connection; twice in each we `say` something."""
+        """Let intervals pass, fewer when the server ends the connection; call `say` twice in each."""
         for _ in range(2 * intervals):
             if self.ended:
                 return
@@ -75,7 +75,7 @@ class Pulse:
         return sum(isinstance(unit, Frame) and unit.type == HEARTBEAT for unit in units)
 
     def longest_silence(self, since: float = 0.0) -> float:
-        """The longest time from `since` on in which nothing came, in intervals."""
+        """Give the longest time from `since` on in which nothing came, in intervals."""
         link = self.connection.link
         came = [each.at for each in link.transcript if each.direction is Direction.RECEIVED]
         begun = self._began + since * INTERVAL

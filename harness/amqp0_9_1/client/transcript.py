@@ -50,7 +50,6 @@ class Contents:
     bodies: list[int] = field(default_factory=list)
 
     def take(self, frame: Frame) -> None:
-        """Take a content frame."""
         self.kinds.append(frame.type)
         if frame.type == HEADER:
             self.headers.append(frame.payload)
@@ -70,7 +69,7 @@ class Transcript(transcript.Transcript):
     """All that went over a connection; its methods are read once for all watches."""
 
     def sorted(self) -> tuple[list[Sort], list[Any]]:
-        """The sorts of all passages, and the passages; the server's content frames together are `Contents`.
+        """Give the sorts of all passages, and the passages; server content frames together are `Contents`.
 
         They come when the next method does. What stands behind a gap belongs to a method that is unknown.
         """
@@ -120,7 +119,7 @@ class Transcript(transcript.Transcript):
 
 
 def transcript_of(pieces: Iterable[Piece]) -> Transcript:
-    """The transcript of what went over a connection, by whatever means it was recorded."""
+    """Give the transcript of a connection, by whatever means it was recorded."""
     passages, rest = transcript.cut(
         pieces, lambda: FrameReader(limit=LIMIT, strange=leniency.STRANGE), _is_content
     )
@@ -130,19 +129,19 @@ def transcript_of(pieces: Iterable[Piece]) -> Transcript:
 
 
 def _is_content(begun: bytes, missing: int) -> bool:
-    """Whether a content frame begins so, and ends behind so many octets more."""
+    """Say whether a content frame begins so and ends after `missing` more octets."""
     whole = int.from_bytes(begun[3:7]) + OVERHEAD == len(begun) + missing
     return whole and len(begun) >= OVERHEAD - 1 and begun[0] in (HEADER, BODY)
 
 
 def cut_short(at: float, rest: bytes, number: int = 0) -> Passage:
-    """What would have been passed over, had it come whole before the connection ended, `at` in seconds."""
+    """Give what would have been passed over, had it come whole before the end, `at` in seconds."""
     garbage = Garbage(rest, "a frame of an undefined type, cut short")
     return transcript.Passage(at, Direction.RECEIVED, garbage, number)
 
 
 def readable(unit: object) -> Method | None:
-    """The method in a unit on the wire; None where there is none that can be read."""
+    """Give the method in a unit on the wire; None where there is none that can be read."""
     if not isinstance(unit, Frame) or unit.type != METHOD:
         return None
     try:
@@ -152,6 +151,6 @@ def readable(unit: object) -> Method | None:
 
 
 def _nearly(frame: Frame) -> Method | None:
-    """Of a step of the server's that cannot be read as much as can."""
+    """Read as much as can be of a step of the server's that cannot be read whole."""
     found = leniency.read_step(frame.payload)
     return None if found is None else found[0]

@@ -41,7 +41,7 @@ class Peer(Server):
         self.permissions[name] = frozenset(virtual_hosts)
 
     def facilities(self) -> Mapping[str, Facility]:
-        """What it can do or make for a scenario, by name."""
+        """Give by name what it can do or make for a scenario."""
         return {
             "second-vhost": self._second_vhost,
             "restricted-user": self._restricted_user,
@@ -80,7 +80,7 @@ class Peer(Server):
         return {}
 
     def _turn_in(self, host: VirtualHost) -> ConnectionTurn[None]:
-        """A turn for what no client has caused."""
+        """Give a turn for what no client has caused."""
         manager = Connection(self, 0.0)
         manager.host = host
         return Turn(self, manager, None, None, None)
@@ -90,7 +90,7 @@ class Peer(Server):
         return self.accept(lambda number: Connection(self, now, number))
 
     def lose(self) -> None:
-        """What is not durable is gone, in every virtual host."""
+        """Lose what is not durable, in every virtual host."""
         for host in self.virtual_hosts.values():
             turn = self._turn_in(host)
             tell(turn, Restarting(), [each for bound in host.bindings.values() for each in bound])

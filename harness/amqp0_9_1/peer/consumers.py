@@ -16,12 +16,10 @@ OPEN = ChannelState.OPEN
 
 
 def is_for_the_connection(turn: ChannelTurn[Basic.Qos]) -> bool:
-    """The global bit is set."""
     return bool(turn.event.global_)
 
 
 def set_channel_window(turn: ChannelTurn[Basic.Qos]) -> None:
-    """Limit what is sent in advance on this channel."""
     turn.channel.window.count, turn.channel.window.size = turn.event.prefetch_count, turn.event.prefetch_size
     stir_queues_of(turn.channel)
 
@@ -35,38 +33,34 @@ def set_connection_window(turn: ChannelTurn[Basic.Qos]) -> None:
 
 
 def qos_ok(_: ChannelTurn[Basic.Qos]) -> Reply:
-    """Basic.Qos-Ok."""
     return Basic.QosOk()
 
 
 def tag_is_in_use(turn: ChannelTurn[Basic.Consume]) -> bool:
-    """A consumer of this channel has the tag."""
     return turn.event.consumer_tag in turn.channel.consumers
 
 
 def wants_to_be_alone_but_is_not(turn: ChannelTurn[Basic.Consume]) -> bool:
-    """Exclusive access to a queue that has consumers (0-9-1/basic.consume.exclusive.01)."""
+    """Say whether exclusive access to a queue in use is asked for (0-9-1/basic.consume.exclusive.01)."""
     return bool(turn.event.exclusive and turn.queue.consumers)
 
 
 def someone_consumes_exclusively(turn: ChannelTurn[Basic.Consume | Basic.Get]) -> bool:
-    """Only that consumer can access the queue."""
     return any(each.exclusive for each in turn.queue.consumers)
 
 
 def there_are_too_many(turn: ChannelTurn[Basic.Consume]) -> bool:
-    """The queue or the channel has as many consumers as this peer admits."""
+    """Say whether the queue or the channel has as many consumers as this peer admits."""
     limit = turn.peer.limits.entities
     return len(turn.queue.consumers) >= limit or len(turn.channel.consumers) >= limit
 
 
 def has_no_tag(turn: ChannelTurn[Basic.Consume]) -> bool:
-    """The client leaves the tag to the server."""
     return not turn.event.consumer_tag
 
 
 def generate_tag(turn: ChannelTurn[Basic.Consume]) -> None:
-    """A blank tag stands for a new unique one; by the policy it is so among those of its channel only."""
+    """Make a tag for a consumer without one; unique on its channel only where the policy says so."""
     if turn.policy.consumer_tags == "of the server":
         tag = turn.peer.unique("amq.ctag-")
     else:
@@ -75,7 +69,6 @@ def generate_tag(turn: ChannelTurn[Basic.Consume]) -> None:
 
 
 def start_consumer(turn: ChannelTurn[Basic.Consume]) -> None:
-    """From Consume-Ok on the queue sends messages to this consumer."""
     wanted, queue = turn.event, turn.queue
     consumer = Consumer(
         wanted.consumer_tag, turn.channel, queue, wanted.no_ack, wanted.no_local, wanted.exclusive
@@ -86,12 +79,12 @@ def start_consumer(turn: ChannelTurn[Basic.Consume]) -> None:
 
 
 def consume_ok(turn: ChannelTurn[Basic.Consume]) -> Reply:
-    """Basic.Consume-Ok with the tag."""
+    """Answer with Basic.Consume-Ok and the tag."""
     return Basic.ConsumeOk(turn.event.consumer_tag)
 
 
 def tag_is_of_another_channel(turn: ChannelTurn[Basic.Cancel]) -> bool:
-    """The tag is not this channel's but another's, and the policy refuses that
+    """Say whether only another channel has the tag and the policy refuses that
     (0-9-1/basic.consume.consumer-tag.02)."""
     tag, connection = turn.event.consumer_tag, turn.connection
     return (
@@ -102,13 +95,11 @@ def tag_is_of_another_channel(turn: ChannelTurn[Basic.Cancel]) -> bool:
 
 
 def tag_is_known(turn: ChannelTurn[Basic.Cancel]) -> bool:
-    """A consumer of this channel has the tag."""
     return turn.event.consumer_tag in turn.channel.consumers
 
 
 def its_queue_is_gone_and_silence_is_due(turn: ChannelTurn[Basic.Cancel]) -> bool:
-    """The consumer's queue was deleted, and the policy ignores the Cancel to the letter
-    (0-9-1/basic.cancel.01)."""
+    """Say whether the queue was deleted and the policy ignores Cancel (0-9-1/basic.cancel.01)."""
     consumer = turn.channel.consumers.get(turn.event.consumer_tag)
     return turn.policy.cancel_without_queue == "silence" and consumer is not None and not consumer.queue.alive
 
@@ -119,7 +110,6 @@ def cancel_it(turn: ChannelTurn[Basic.Cancel]) -> None:
 
 
 def cancel_ok(turn: ChannelTurn[Basic.Cancel]) -> Reply:
-    """Basic.Cancel-Ok with the tag."""
     return Basic.CancelOk(turn.event.consumer_tag)
 
 

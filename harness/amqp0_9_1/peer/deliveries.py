@@ -35,7 +35,7 @@ def take_from_queue(turn: Turn[object, Channel, object], entry: Entry, consumer:
 
 
 def await_acknowledgement(turn: LifeTurn[object, Delivery]) -> None:
-    """The message stays the channel's until it is settled."""
+    """Keep the message as its channel's until it is settled."""
     keep(turn.subject)
 
 
@@ -51,7 +51,7 @@ def keep(delivery: Delivery) -> None:
 
 
 def settle(delivery: Delivery) -> None:
-    """The delivery is over: acknowledged, rejected or requeued."""
+    """End a delivery that is acknowledged, rejected or requeued: its channel keeps it no longer."""
     channel = delivery.channel
     channel.unacknowledged.pop(delivery.tag, None)
     delivery.entry.queue.unacknowledged -= 1
@@ -63,7 +63,7 @@ def settle(delivery: Delivery) -> None:
 
 
 def stir_queues_of(channel: Channel) -> None:
-    """Something about the channel's consumers, or the connection's window, has changed."""
+    """Have the channel's queues looked at: something about its consumers or windows has changed."""
     connection = channel.connection
     for each in connection.channels.values() if connection.window.limited else (channel,):
         for consumer in each.consumers.values():
@@ -71,13 +71,12 @@ def stir_queues_of(channel: Channel) -> None:
 
 
 def consumer_needs_no_ack(turn: LifeTurn[Delivering, Delivery]) -> bool:
-    """The consumer was started with no-ack."""
     consumer = turn.subject.consumer
     return consumer is not None and consumer.no_ack
 
 
 def deliver(turn: LifeTurn[object, Delivery]) -> Reply:
-    """Basic.Deliver with the message."""
+    """Answer with Basic.Deliver and the message."""
     delivery = turn.subject
     message = delivery.entry.message
     tag = delivery.consumer.tag if delivery.consumer else ""
@@ -113,7 +112,7 @@ def _serve_one(peer: Server, queue: Queue) -> bool:
 
 
 def someone_could_take(turn: AnyTurn, queue: Queue, message: Message) -> bool:
-    """Whether a consumer of `queue` would get `message` at once, with nothing waiting before it."""
+    """Say whether a consumer of `queue` would get `message` at once, with nothing waiting before it."""
     strategies = turn.strategies
     entry = Entry(message, queue, queue.arrived)
     return not len(queue) and any(

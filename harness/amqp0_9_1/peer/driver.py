@@ -70,7 +70,7 @@ class Connection(entities.Connection):
                 return
 
     def hang_up(self) -> None:
-        """The client's side of the socket is gone."""
+        """Take note that the client's side of the socket is gone."""
         super().hang_up()
         serve(self.peer, self.host)
 
@@ -111,7 +111,6 @@ class Connection(entities.Connection):
     # What effects call.
 
     def close(self) -> None:
-        """Close the socket."""
         self.state = ConnectionState.CLOSED
         self.closed = self.closed or self.peer.policy.socket_close
 
@@ -134,7 +133,6 @@ class Connection(entities.Connection):
             self._say(BODY, channel, payload)
 
     def send_heartbeat(self) -> None:
-        """Say a heartbeat frame."""
         self.put(_HEARTBEAT)
 
     def send_header(self) -> None:

@@ -164,7 +164,7 @@ class Queue:
         return sum(map(len, self.levels))
 
     def __iter__(self) -> Iterator[Entry]:
-        """Entries in the order they are due: higher level first."""
+        """Yield entries in the order they are due: higher level first."""
         for level in reversed(self.levels):
             yield from level
 
@@ -205,7 +205,7 @@ class VirtualHost:
         """Channels that were asked to stop publishing."""
 
     def bound_to(self, exchange: str) -> list[Binding]:
-        """The bindings of an exchange, to be read and changed."""
+        """Give the bindings of an exchange, to be read and changed."""
         return self.bindings.setdefault(exchange, [])
 
     def stir(self, queue: Queue) -> None:
@@ -264,7 +264,7 @@ class Channel:
         return self.state in _DELIVERING
 
     def forget_content(self) -> None:
-        """No content is being received any more."""
+        """Receive no content any more."""
         self.publishing, self.content, self.body = None, None, bytearray()
 
 

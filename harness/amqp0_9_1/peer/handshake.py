@@ -34,7 +34,7 @@ Credentials = Connection.StartOk | Connection.SecureOk
 
 @cache
 def server_properties() -> Table:
-    """What connection.start.server-properties.required-fields asks for."""
+    """Give what connection.start.server-properties.required-fields asks for."""
     return {
         "host": socket.gethostname(),
         "product": "AMQP conformance reference peer",
@@ -46,36 +46,35 @@ def server_properties() -> Table:
 
 
 def start(turn: ConnectionTurn[GoodHeader]) -> Reply:
-    """Connection.Start with everything the document requires of it."""
+    """Answer with Connection.Start and everything the document requires of it."""
     mechanisms = " ".join(turn.policy.mechanisms)
     return Connection.Start(0, 9, server_properties(), mechanisms, " ".join(LOCALES))
 
 
 def say_our_header(turn: ConnectionTurn[BadHeader]) -> None:
-    """A valid protocol header, before the socket is closed."""
+    """Say a valid protocol header, before the socket is closed (4.2.2)."""
     turn.note("a protocol header that is not ours")
     turn.connection.send_header()
 
 
 def not_offered(turn: ConnectionTurn[Connection.StartOk]) -> bool:
-    """The client chose a mechanism or a locale that Start did not list."""
+    """Say whether the client chose a mechanism or a locale that Start did not list."""
     return turn.event.mechanism not in turn.policy.mechanisms or turn.event.locale not in LOCALES
 
 
 def credentials_must_be_asked_for(turn: ConnectionTurn[Connection.StartOk]) -> bool:
-    """There is no initial response where one is needed, or the policy never takes one."""
+    """Say whether an initial response is needed and missing, or the policy never takes one."""
     if turn.event.mechanism == CHALLENGED:
         return True
     return turn.policy.sasl == "secure" or (not turn.event.response and turn.event.mechanism != "EXTERNAL")
 
 
 def credentials_are_good(turn: ConnectionTurn[Credentials]) -> bool:
-    """The mechanism finds out who the client is."""
     return bool(_user(turn))
 
 
 def _user(turn: ConnectionTurn[Credentials]) -> str:
-    """Who the client is by its mechanism; empty when its credentials are bad."""
+    """Name the client by its mechanism; empty when its credentials are bad."""
     named = turn.event.mechanism if isinstance(turn.event, Connection.StartOk) else turn.connection.mechanism
     return _READERS[named](turn, bytes(turn.event.response))
 
@@ -108,25 +107,24 @@ _READERS: Mapping[str, Callable[[AnyTurn, bytes], str]] = {
 
 
 def log_in(turn: ConnectionTurn[Credentials]) -> None:
-    """Remember who the client is."""
     turn.connection.user = _user(turn)
 
 
 def ask_for_credentials(turn: ConnectionTurn[Connection.StartOk]) -> Reply:
-    """Connection.Secure. Secure-Ok will not name the mechanism again, nor who the client is."""
+    """Answer with Connection.Secure; keep the mechanism and user, which Secure-Ok will not name again."""
     turn.connection.mechanism = turn.event.mechanism
     turn.connection.claimed = bytes(turn.event.response)
     return Connection.Secure(b"Please tell me your password" if turn.event.mechanism == CHALLENGED else b"")
 
 
 def propose_limits(turn: ConnectionTurn[Credentials]) -> Reply:
-    """Connection.Tune with the policy's offers."""
+    """Answer with Connection.Tune and the policy's offers."""
     policy = turn.policy
     return Connection.Tune(policy.channel_max, policy.frame_max, policy.heartbeat)
 
 
 def exceeds_the_offer(turn: ConnectionTurn[Connection.TuneOk]) -> bool:
-    """A limit higher than the one proposed; zero may count as higher
+    """Say whether a limit is higher than proposed; zero may count as higher
     (0-9-1/connection.tune-ok.frame-max.upper-limit)."""
     wanted, policy = turn.event, turn.policy
     offers = ((wanted.channel_max, policy.channel_max), (wanted.frame_max, policy.frame_max))
@@ -135,13 +133,13 @@ def exceeds_the_offer(turn: ConnectionTurn[Connection.TuneOk]) -> bool:
 
 
 def is_below_the_minimum(turn: ConnectionTurn[Connection.TuneOk]) -> bool:
-    """A frame-max below frame-min-size, and the policy does not raise it."""
+    """Say whether frame-max is below frame-min-size and the policy does not raise it."""
     below = 0 < turn.event.frame_max < FRAME_MIN_SIZE
     return below and turn.policy.frame_max_below_minimum == "refuse"
 
 
 def take_limits(turn: ConnectionTurn[Connection.TuneOk]) -> None:
-    """The lower of both sides' limits; the heartbeat is the one the client wants."""
+    """Take the lower of both sides' limits, and the heartbeat that the client wants."""
     wanted, policy, connection = turn.event, turn.policy, turn.connection
     frame_max = wanted.frame_max or policy.frame_max
     if policy.frame_max_below_minimum == "raise":
@@ -150,24 +148,21 @@ def take_limits(turn: ConnectionTurn[Connection.TuneOk]) -> None:
 
 
 def host_is_unknown(turn: ConnectionTurn[Connection.Open]) -> bool:
-    """No virtual host has this name."""
     return turn.event.virtual_host not in turn.peer.virtual_hosts
 
 
 def user_may_not_use_it(turn: ConnectionTurn[Connection.Open]) -> bool:
-    """The user is restricted to other virtual hosts."""
     allowed = turn.peer.permissions.get(turn.connection.user)
     return allowed is not None and turn.event.virtual_host not in allowed
 
 
 def enter_the_host(turn: ConnectionTurn[Connection.Open]) -> None:
-    """From here on the connection sees the entities of its virtual host."""
+    """Let the connection see the entities of its virtual host from here on."""
     turn.connection.host = turn.peer.virtual_hosts[turn.event.virtual_host]
     turn.connection.opened = True
 
 
 def open_ok(_: ConnectionTurn[Connection.Open]) -> Reply:
-    """Connection.Open-Ok."""
     return Connection.OpenOk()
 
 

@@ -42,7 +42,7 @@ def tell(turn: AnyTurn, event: Event, subjects: Iterable[object]) -> None:
 
 
 def end_connection(turn: AnyTurn) -> None:
-    """A connection is over: its channels end, and what belongs to it goes. Only the first time counts."""
+    """End the connection's channels and what belongs to it. Only the first time counts."""
     connection = turn.connection
     if connection.ended:
         return
@@ -53,7 +53,7 @@ def end_connection(turn: AnyTurn) -> None:
 
 
 def end_channel(turn: Turn[object, Channel, object]) -> None:
-    """The turn's channel is over: transaction, consumers, deliveries."""
+    """End the turn's channel: its transaction, consumers and deliveries."""
     channel = turn.channel
     channel.state = ChannelState.UNOPENED
     channel.forget_content()
@@ -64,17 +64,16 @@ def end_channel(turn: Turn[object, Channel, object]) -> None:
 
 
 def end_the_channel(turn: LifeTurn[object, Channel]) -> None:
-    """End the channel this row is about."""
     end_channel(turn.on(turn.subject))
 
 
 def abandon_transaction(turn: ChannelTurn[object]) -> None:
-    """Publications are forgotten; acknowledgements are as if they had not been sent."""
+    """Forget publications, and undo acknowledgements as if they had not been sent."""
     _abandon(turn.channel)
 
 
 def abandon_its_transaction(turn: LifeTurn[object, Channel]) -> None:
-    """As `abandon_transaction`, for the channel this row is about."""
+    """Abandon the transaction of the channel this row is about."""
     _abandon(turn.subject)
 
 
@@ -88,7 +87,7 @@ def _abandon(channel: Channel) -> None:
 
 
 def cancel_consumer(turn: LifeTurn[object, Consumer]) -> None:
-    """The consumer gets no more messages; its queue learns that it is gone."""
+    """Send the consumer no more messages, and tell its queue that it is gone."""
     consumer = turn.subject
     consumer.alive = False
     consumer.channel.consumers.pop(consumer.tag, None)
@@ -99,7 +98,7 @@ def cancel_consumer(turn: LifeTurn[object, Consumer]) -> None:
 
 
 def orphan_consumer(turn: LifeTurn[object, Consumer]) -> None:
-    """The consumer's queue is gone; its tag stays known to its channel until it is cancelled."""
+    """Take the consumer's queue away; its tag stays known to its channel until it is cancelled."""
     turn.subject.queue.consumers.remove(turn.subject)
 
 
@@ -115,14 +114,12 @@ def delete_queue(turn: LifeTurn[object, Queue]) -> None:
 
 
 def delete_exchange(turn: LifeTurn[object, Exchange]) -> None:
-    """Delete the exchange this row is about, with its bindings."""
     exchange = turn.subject
     turn.host.exchanges.pop(exchange.name, None)
     tell(turn, ExchangeDeleted(), turn.host.bound_to(exchange.name))
 
 
 def remove_binding(turn: LifeTurn[object, Binding]) -> None:
-    """The binding routes no more."""
     binding = turn.subject
     turn.host.bound_to(binding.exchange).remove(binding)
 
@@ -152,7 +149,7 @@ def _pass_on(turn: AnyTurn, entry: Entry) -> None:
 
 
 def lose(turn: LifeTurn[object, Entry]) -> None:
-    """A message that is not held on reliable storage."""
+    """Lose a message that is not held on reliable storage."""
     turn.subject.queue.remove(turn.subject)
 
 
@@ -163,7 +160,7 @@ def requeue(turn: LifeTurn[object, Delivery]) -> None:
 
 
 def mark_redelivered(turn: LifeTurn[object, Delivery]) -> None:
-    """The message has been delivered before (0-9-1/basic.recover.01)."""
+    """Mark the message as delivered before (0-9-1/basic.recover.01)."""
     turn.subject.entry.redelivered = True
 
 
@@ -196,7 +193,6 @@ def give_back(turn: LifeTurn[object, Entry]) -> None:
 
 
 def resume_publishers(turn: LifeTurn[Shortened, Queue]) -> None:
-    """Let all publishers go on."""
     for channel in turn.host.paused:
         channel.flow_asked += 1
         channel.connection.send(channel.number, words.Channel.Flow(True))
@@ -204,64 +200,57 @@ def resume_publishers(turn: LifeTurn[Shortened, Queue]) -> None:
 
 
 def flow_stopped(_: AnyTurn) -> Reply:
-    """Channel.Flow that asks the client to stop."""
+    """Answer with Channel.Flow that asks the client to stop."""
     return words.Channel.Flow(False)
 
 
 def is_transacted(turn: ChannelTurn[object]) -> bool:
-    """Tx.Select was used on the channel."""
     return turn.channel.transacted
 
 
 def was_transacted(turn: LifeTurn[object, Channel]) -> bool:
-    """As `is_transacted`, for the channel this row is about."""
     return turn.subject.transacted
 
 
 def belongs_to_the_connection(turn: LifeTurn[ConnectionEnded, Queue]) -> bool:
-    """An exclusive queue of the connection that ended."""
     return turn.subject.owner is turn.connection
 
 
 def was_the_last_of_an_auto_delete_queue(turn: LifeTurn[ConsumerGone, Queue]) -> bool:
-    """The queue deletes itself and no consumer is left."""
     return turn.subject.auto_delete and turn.subject.alive and not turn.subject.consumers
 
 
 def queue_is_gone(turn: LifeTurn[object, Delivery]) -> bool:
-    """The delivered message has no queue to go back to."""
     return not turn.subject.entry.queue.alive
 
 
 def redelivered_too_often(turn: LifeTurn[object, Delivery]) -> bool:
-    """The redelivery limit is used up (0-9-1/basic.deliver.01)."""
+    """Say whether the redelivery limit is used up (0-9-1/basic.deliver.01)."""
     return turn.subject.entry.deliveries > turn.policy.redelivery_limit
 
 
 def is_durable(turn: LifeTurn[object, Queue | Exchange]) -> bool:
-    """An exchange or queue declared durable."""
     return turn.subject.durable
 
 
 def joins_durable_ends(turn: LifeTurn[object, Binding]) -> bool:
-    """A binding of a durable queue to a durable exchange (queue.bind.durable-exchange)."""
+    """Say whether a durable queue is bound to a durable exchange (queue.bind.durable-exchange)."""
     exchange = turn.host.exchanges.get(turn.subject.exchange)
     queue = turn.host.queues.get(turn.subject.queue)
     return exchange is not None and queue is not None and exchange.durable and queue.durable
 
 
 def is_predeclared(turn: LifeTurn[object, Exchange]) -> bool:
-    """An exchange every virtual host has."""
     return turn.subject.predeclared
 
 
 def is_persistent(turn: LifeTurn[object, Entry]) -> bool:
-    """A message with delivery-mode 2 on a durable queue."""
+    """Say whether a message has delivery-mode 2 and is on a durable queue."""
     return turn.subject.message.persistent and turn.subject.queue.durable
 
 
 def queue_is_long(turn: LifeTurn[Lengthened, Queue]) -> bool:
-    """The policy throttles and the publisher was not asked to stop yet; in an alarm any queue is long."""
+    """Say whether the policy throttles and the publisher goes on; in an alarm any queue is long."""
     limit = turn.policy.pause_publishers_at
     if limit is None or turn.channel is None or turn.channel in turn.host.paused:
         return False
@@ -269,17 +258,16 @@ def queue_is_long(turn: LifeTurn[Lengthened, Queue]) -> bool:
 
 
 def overflow_is_held_back(turn: LifeTurn[Lengthened, Queue]) -> bool:
-    """Every queue counts as overflowing, and the policy holds back what comes then."""
+    """Say whether every queue counts as overflowing and the policy holds back what comes then."""
     return turn.peer.alarm and turn.policy.overflow == "hold back"
 
 
 def is_held_back(turn: LifeTurn[object, Entry]) -> bool:
-    """A persistent message that an overflow has held back."""
     return is_persistent(turn) and turn.subject.held_back
 
 
 def queue_is_short_again(turn: LifeTurn[Shortened, Queue]) -> bool:
-    """Publishers are stopped and the queue has drained to half the limit."""
+    """Say whether publishers are stopped and the queue has drained to half the limit."""
     limit = turn.policy.pause_publishers_at
     if limit is None or turn.peer.alarm:
         return False

@@ -19,52 +19,49 @@ _NAME = re.compile(r"[a-zA-Z0-9\-_.:]*")
 
 
 def has_name_syntax(name: str, limit: int) -> bool:
-    """Letters, digits, hyphen, underscore, period, colon; `limit` octets at most
+    """Say whether a name is letters, digits, - _ . : and at most `limit` octets
     (0-9-1/prose/4.2.5.3.names-kept-whole)."""
     return len(name) <= limit and _NAME.fullmatch(name) is not None
 
 
 def is_reserved(name: str) -> bool:
-    """Reserved for pre-declared and standardised entities."""
     return name.startswith("amq.")
 
 
 def first_free(prefix: str, taken: Collection[str]) -> str:
-    """The first name that is not taken, of those with this prefix and a number from zero on."""
+    """Give the first free name of this prefix and a number from zero on."""
     names = (f"{prefix}{number}" for number in range(len(taken) + 1))
     return next(each for each in names if each not in taken)
 
 
 def generate_name(turn: ChannelTurn[Queue.Declare]) -> None:
-    """A blank name stands for a new unique one, by the policy one that is free (default-name)."""
+    """Make a unique name for a queue without one, by the policy one that is free (default-name)."""
     free = turn.policy.queue_names == "free"
     name = first_free("amq.gen-", turn.host.queues) if free else turn.peer.unique("amq.gen-")
     turn.event = turn.event.replace(queue=name)
 
 
 def exchange_is_missing(turn: ChannelTurn[NamesExchange]) -> bool:
-    """No exchange has the name the method gives."""
     return turn.exchange is None
 
 
 def default_exchange_is_kept(turn: ChannelTurn[Queue.Unbind]) -> bool:
-    """The exchange is the default one, and the policy lets nobody unbind from that
+    """Say whether the exchange is the default one, from which the policy lets nobody unbind
     (0-9-1/queue.unbind.exchange.default-exchange)."""
     return not turn.event.exchange and turn.policy.default_unbind != "serve"
 
 
 def no_queue_is_named(turn: ChannelTurn[NamesQueue]) -> bool:
-    """The name is blank and no queue was declared on this channel."""
+    """Say whether the name is blank and no queue was declared on this channel."""
     return not turn.queue_name
 
 
 def queue_is_missing(turn: ChannelTurn[NamesQueue]) -> bool:
-    """No queue has the name the method gives."""
     return turn.find_queue() is None
 
 
 def queue_is_locked(turn: ChannelTurn[NamesQueue]) -> bool:
-    """The queue is exclusive to another connection that is still open."""
+    """Say whether the queue is exclusive to another connection that is still open."""
     queue = turn.find_queue()
     return queue is not None and queue.exclusive and queue.owner is not turn.connection
 
@@ -75,7 +72,7 @@ def use_of_a_queue(
     missing: Callable[[AnyTurn], Reply] | None = None,
     locked: Callable[[AnyTurn], Reply] | None = None,
 ) -> tuple[Row[Used], Row[Used], Row[Used]]:
-    """The three refusals every method has that uses a queue by name."""
+    """Give the three refusals every method has that uses a queue by name."""
     name = event.full_name
     opened = ChannelState.OPEN
     return (
@@ -104,7 +101,7 @@ def use_of_a_queue(
 
 
 def both(one: Callable[[Taken], bool], other: Callable[[Taken], bool]) -> Callable[[Taken], bool]:
-    """The condition that two conditions hold."""
+    """Join two conditions."""
 
     def holding(turn: Taken) -> bool:
         return one(turn) and other(turn)

@@ -202,7 +202,7 @@ class Policy:
     """What awaits acknowledgement goes with its queue; Delete-Ok counts what is deleted, or what waited."""
 
     def levels(self, arguments: Table) -> int:
-        """How many levels of priority a queue has that is declared with these arguments."""
+        """Count the levels of priority of a queue that is declared with these arguments."""
         plain = self.priorities == "asked for" and PRIORITIES not in arguments
         return 1 if plain else self.priority_levels
 

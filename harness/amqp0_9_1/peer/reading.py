@@ -26,12 +26,12 @@ _TABLES = {
 
 
 def legal_names(value: object) -> bool:
-    """Whether every field name in a table, at any depth, has the syntax of 4.2.5.5."""
+    """Say whether every field name in a table, at any depth, has the syntax of 4.2.5.5."""
     return all(map(is_legal, names(value)))
 
 
 def holds_contested_types(payload: bytes, spans: Iterable[Span]) -> bool:
-    """Whether one of these fields is a table with a value of a type that practice reads otherwise
+    """Say whether a table among the fields has a value whose type practice reads otherwise
     (0-9-1/prose/4.2.1.table-types-in-doubt)."""
     tables = (each for each in spans if isinstance(each.value, Mapping))
     return any(
@@ -41,7 +41,7 @@ def holds_contested_types(payload: bytes, spans: Iterable[Span]) -> bool:
 
 
 def _tags(octets: bytes, at: int, end: int, *, named: bool) -> Iterator[str]:
-    """The tags of the values in a table, or in an array, where values have no names."""
+    """Yield the tags of the values in a table, or in an array, where values have no names."""
     while at < end:
         at += 1 + octets[at] if named else 0
         tag = chr(octets[at])
@@ -58,7 +58,7 @@ def read_method(
     contested_too: bool = True,
     knows: Callable[[type[Method]], bool] = lambda _: True,
 ) -> Method | Event:
-    """The method in a method frame, or the event that it is none.
+    """Read the method in a method frame; an event where it is none.
 
     `contested_too` takes table types that practice reads otherwise; what the peer does not know is none.
     """
@@ -84,7 +84,7 @@ def read_method(
 def read_content_header(
     payload: bytes, check_names: bool, contested_too: bool = True
 ) -> ContentHeaderReceived:
-    """The content header in a header frame; without properties when they cannot be read.
+    """Read the content header in a header frame; without properties when they cannot be read.
 
     `contested_too` takes table types that practice reads otherwise.
     """

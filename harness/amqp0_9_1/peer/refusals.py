@@ -15,7 +15,7 @@ CLOSE_TIMEOUT = 30.0
 
 
 def refuse(code: int, at: Level | None = None) -> Callable[[AnyTurn], Reply]:
-    """An exception with `code`; `at` overrides the level its constant has."""
+    """Refuse with an exception of this code; `at` overrides the level its constant has."""
     refusal = Refusal(code, at)
 
     def refusing(turn: AnyTurn) -> Reply:
@@ -26,7 +26,7 @@ def refuse(code: int, at: Level | None = None) -> Callable[[AnyTurn], Reply]:
 
 
 def refuse_by(choice: Callable[[Policy], object]) -> Callable[[AnyTurn], Reply]:
-    """An exception the policy decides: a Refusal, a code, or "silent"."""
+    """Refuse with what the policy decides: a Refusal, a code, or "silent"."""
 
     def refusing(turn: AnyTurn) -> Reply:
         chosen = choice(turn.policy)

@@ -11,17 +11,17 @@ Matching = Callable[[Binding, Message], bool]
 
 
 def direct(binding: Binding, message: Message) -> bool:
-    """The keys are equal (3.1.3.1)."""
+    """Match equal keys (3.1.3.1)."""
     return binding.routing_key == message.routing_key
 
 
 def fanout(_: Binding, __: Message) -> bool:
-    """Unconditionally (3.1.3.2)."""
+    """Match unconditionally (3.1.3.2)."""
     return True
 
 
 def topic(binding: Binding, message: Message) -> bool:
-    """Word by word; `*` is one word, `#` zero or more (3.1.3.3)."""
+    """Match word by word; `*` is one word, `#` zero or more (3.1.3.3)."""
     return topic_matches(_words(binding.routing_key), _words(message.routing_key))
 
 
@@ -30,7 +30,7 @@ def _words(key: str) -> list[str]:
 
 
 def topic_matches(pattern: list[str], words: list[str]) -> bool:
-    """Whether the words match the pattern; time grows with the product of both lengths, not worse."""
+    """Say whether the words match the pattern, in time that grows with the product of both lengths."""
     # possible[i]: the pattern so far can match the first i words.
     possible = [True] + [False] * len(words)
     for part in pattern:
@@ -46,7 +46,7 @@ def topic_matches(pattern: list[str], words: list[str]) -> bool:
 
 
 def headers(binding: Binding, message: Message) -> bool:
-    """The headers property against the binding's arguments, by x-match (3.1.3.4)."""
+    """Match the headers property against the binding's arguments, by x-match (3.1.3.4)."""
     wanted = {name: value for name, value in binding.arguments.items() if not name.startswith("x-")}
     matches = (
         name in message.headers and (value is None or _same(message.headers[name], value))

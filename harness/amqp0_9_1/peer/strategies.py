@@ -17,22 +17,22 @@ CHOKED = 1 << 20
 
 
 def two_levels(priority: int) -> int:
-    """Priorities 0 to 4 and 5 to 9 (0-9-1/basic.06)."""
+    """Tell priorities 0 to 4 from 5 to 9 (0-9-1/basic.06)."""
     return 1 if priority > 4 else 0
 
 
 def ten_levels(priority: int) -> int:
-    """Every priority its own level (0-9-1/basic.07)."""
+    """Give every priority its own level (0-9-1/basic.07)."""
     return min(priority, 9)
 
 
 def by_levels(levels: int, priority: int) -> int:
-    """The level of a priority where the policy wants `levels` of them."""
+    """Give the level of a priority where the policy wants `levels` of them."""
     return two_levels(priority) if levels == 2 else ten_levels(priority)
 
 
 def each_queue_once(exchange: Exchange, message: Message, matches: Matching) -> list[str]:
-    """Names of queues with a matching binding, none twice (queue.bind.unique)."""
+    """Give the names of queues with a matching binding, none twice (queue.bind.unique)."""
     return list(dict.fromkeys(each.queue for each in exchange.bindings if matches(each, message)))
 
 
@@ -49,7 +49,7 @@ def in_order_of_arrival(queue: Queue, level: int, entry: Entry) -> None:
 
 
 def may_have(channel: Channel, consumer: Consumer | None, entry: Entry) -> bool:
-    """Whether a message is for this channel at all, windows aside.
+    """Say whether a message is for this channel at all, windows aside.
 
     No-local, the recipient of a recovery, the channels that rejected it, what an overflow holds back; and a
     header frame that is larger than the client accepts cannot be sent to it.
@@ -68,7 +68,7 @@ def may_have(channel: Channel, consumer: Consumer | None, entry: Entry) -> bool:
 
 
 def window_allows(consumer: Consumer, entry: Entry) -> bool:
-    """Whether the prefetch windows of channel and connection admit one more message (basic.qos)."""
+    """Say whether the prefetch windows of channel and connection admit one more message (basic.qos)."""
     if consumer.no_ack:
         return True
     channel = consumer.channel
@@ -83,13 +83,13 @@ def window_allows(consumer: Consumer, entry: Entry) -> bool:
 
 
 def hears(consumer: Consumer) -> bool:
-    """Whether a consumer can be sent anything now: its channel is open and flowing, its client reads."""
+    """Say whether a consumer can be sent anything now: its channel is open and flowing, its client reads."""
     channel = consumer.channel
     return channel.delivers and channel.flowing and channel.connection.unread < CHOKED
 
 
 def in_turn(queue: Queue, entry: Entry, candidates: Iterable[Consumer]) -> Consumer | None:
-    """The original client if it is there (domain redelivered), else whose turn it is."""
+    """Give the original client if it is there (domain redelivered), else the one whose turn it is."""
     chosen = None
     for consumer in candidates:
         if entry.original is None or consumer.channel.connection is entry.original:
@@ -103,36 +103,36 @@ def in_turn(queue: Queue, entry: Entry, candidates: Iterable[Consumer]) -> Consu
 
 
 def first_due(queue: Queue, channel: Channel) -> Entry | None:
-    """The first message of the highest priority that Get on this channel may have."""
+    """Give the first message of the highest priority that Get on this channel may have."""
     return next((entry for entry in queue if may_have(channel, None, entry)), None)
 
 
 def delivered_before(entry: Entry) -> bool:
-    """The redelivered flag."""
+    """Give the redelivered flag."""
     return entry.redelivered
 
 
 def counting(channel: Channel) -> int:
-    """The next delivery tag of a channel: from one upwards, never zero (domain delivery-tag)."""
+    """Give the next delivery tag of a channel: from one upwards, never zero (domain delivery-tag)."""
     channel.last_tag += 1
     return channel.last_tag
 
 
 def named_deliveries(unacknowledged: Mapping[int, Delivery], tag: int, multiple: bool) -> list[Delivery]:
-    """The deliveries an Ack or Reject names; zero with multiple is all of them (basic.ack)."""
+    """Give the deliveries an Ack or Reject names; zero with multiple is all of them (basic.ack)."""
     if not multiple:
         return [unacknowledged[tag]] if tag in unacknowledged else []
     return [each for each in unacknowledged.values() if not tag or each.tag <= tag]
 
 
 def cut_to_frames(body: bytes, frame_max: int) -> list[bytes]:
-    """The payloads of the body frames: none larger than agreed, overhead included (4.2.3)."""
+    """Give the payloads of the body frames: none larger than agreed, overhead included (4.2.3)."""
     room = (frame_max or 131072) - 8
     return [body[start : start + room] for start in range(0, len(body), room)]
 
 
 def all_that_is_noted(notes: Iterable[str]) -> Iterable[str]:
-    """The lines of the log: every end of a connection without the hand-shake."""
+    """Give the lines of the log: every end of a connection without the hand-shake."""
     return notes
 
 

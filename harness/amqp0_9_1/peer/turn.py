@@ -110,7 +110,7 @@ class Server(ReferencePeer[Policy, Strategies, Limits]):
         host.predeclare(self.policy.predeclared_durable, self.policy.headers_instances)
 
     def knows(self, method: type[Method]) -> bool:
-        """Whether a method is among those that it serves or refuses by name, and not only one of others."""
+        """Say whether it serves a method or refuses it by name; others are some products' only."""
         return method is not words.Basic.Nack or self.policy.nack == "serve"
 
 
@@ -162,11 +162,11 @@ class Turn(turn.Turn[E], Generic[E, C, S]):
 
     @property
     def queue(self: Turn[NamesQueue, Channel, object]) -> Queue:
-        """That queue, which no earlier row has found missing. Raises KeyError."""
+        """Give the queue of `queue_name`, which no earlier row has found missing. Raises KeyError."""
         return self.host.queues[self.queue_name]
 
     def find_queue(self: Turn[NamesQueue, Channel, object]) -> Queue | None:
-        """That queue, or None."""
+        """Give the queue of `queue_name`, or None."""
         return self.host.queues.get(self.queue_name)
 
     @property
@@ -179,11 +179,11 @@ class Turn(turn.Turn[E], Generic[E, C, S]):
         self.peer.noted.append(f"connection {self.connection.number}: {what}")
 
     def about(self, event: E1, subject: S1) -> Turn[E1, C, S1]:
-        """A turn for something that happens to `subject` in consequence of this one."""
+        """Give a turn for something that happens to `subject` in consequence of this one."""
         return Turn(self.peer, self.connection, self.channel, event, subject)
 
     def on(self, channel: Channel) -> Turn[E, Channel, S]:
-        """A turn for the same event on this channel, whichever connection it belongs to."""
+        """Give a turn for the same event on this channel, whichever connection it belongs to."""
         return Turn(self.peer, channel.connection, channel, self.event, self.subject)
 
     @property
@@ -234,7 +234,7 @@ class Tables(rows.Tables[Strategies]):
     strategies: Strategies = field(default_factory=Strategies)
 
     def routing(self, **types: Matching) -> Tables:
-        """The tables with other routing for some exchange types (`direct=...`)."""
+        """Give the tables with other routing for some exchange types (`direct=...`)."""
         return self.swapping(routing={**self.strategies.routing, **types})
 
 

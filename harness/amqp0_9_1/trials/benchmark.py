@@ -33,7 +33,7 @@ SAMPLES: dict[str, Method] = {
 
 
 def packets(count: int) -> Iterator[Piece]:
-    """A connection as it was captured: so many packets, a content in one, its acknowledgement in the next.
+    """Yield a captured connection of so many packets, by turns a content and its acknowledgement.
 
     The time between two is a millisecond.
     """
@@ -67,7 +67,7 @@ def _framed(channel: int, method: Method) -> bytes:
 
 
 def figures() -> Iterator[Figure]:
-    """Decode and encode of typical frames, ours and pamqp's. Yields nothing where pamqp is not installed."""
+    """Measure decode and encode of typical frames, ours and pamqp's. Yields nothing without pamqp."""
     try:
         from pamqp import frame as theirs
         from pamqp import header as their_header

@@ -68,7 +68,7 @@ from harness.wire.units import ANY_SIZE, DecodeError, Garbage
 
 
 def frames(data: bytes) -> None:
-    """A stream is cut alike however it arrives; no octet is lost, none is kept beyond the limit."""
+    """Check that a stream is cut alike however it arrives, and no octet is lost or kept beyond the limit."""
     draws = Draws(data)
     limit = draws.one_of((8, 64, 4096, 1 << 20))
     sizes, stream = draws.piece(), draws.rest()
@@ -76,7 +76,7 @@ def frames(data: bytes) -> None:
 
 
 def method(data: bytes) -> None:
-    """A method is read or refused; what was read can be sent, and is then read as the same."""
+    """Check that a method is read or refused, and that what was read is sent and read back as the same."""
     choice = Draws(data).number(2)
     if choice < 0xF000:
         data = odd.METHODS[choice % len(odd.METHODS)].key.to_bytes(4) + data[2:]
@@ -86,7 +86,7 @@ def method(data: bytes) -> None:
 
 
 def header(data: bytes) -> None:
-    """The same of a content header."""
+    """Check that a content header is read or refused, and read back as the same."""
     if data[:1] > b"\x10":
         data = Basic.Properties.class_index.to_bytes(2) + data[1:]
     with suppress(DecodeError):
@@ -95,7 +95,7 @@ def header(data: bytes) -> None:
 
 
 def table(data: bytes) -> None:
-    """The same of tables, arrays and values, at any place in the octets."""
+    """Check that tables, arrays and values, at any place in the octets, are read back as the same."""
     at = data[0] if data else 0
     readers: tuple[tuple[Callable[[], tuple[Any, int]], Callable[[Any], bytes]], ...] = (
         (lambda: decode_table(data, at), encode_table),
@@ -110,12 +110,12 @@ def table(data: bytes) -> None:
 
 
 def spans(data: bytes) -> None:
-    """Anything can be told in one short line and explained octet by octet; only bits share one."""
+    """Check that anything is told in one short line and explained octet by octet; only bits share one."""
     explained(data, says, annotate, shared=True)
 
 
 def credentials(data: bytes) -> None:
-    """Blanking keeps the length, changes nothing twice, and no damage around a password brings it out."""
+    """Check that blanking keeps the length, changes nothing twice, and brings no damaged password out."""
     only_blanks(blank_credentials, data)
     if WORD.encode() in data:
         return
@@ -154,7 +154,7 @@ class _Client:
             self.peer.receive(method_frame(channel, each).encode())
 
     def ask_likely(self, draws: Draws) -> None:
-        """Something that often makes sense, on a channel that is open again if it was not."""
+        """Ask what often makes sense, on a channel that is opened again if it was not open."""
         number = 1 + draws.number() % 2
         if number not in self.peer.channels or self.peer.channels[number].state is ChannelState.CLOSING:
             self.say((number, Channel.CloseOk()), (number, Channel.Open()))
@@ -179,7 +179,7 @@ class _Client:
 
 
 def peer(data: bytes) -> None:
-    """Clients that say anything in any order are answered or refused, and the peer's books stay right."""
+    """Check that clients that say anything are answered or refused, and the peer's books stay right."""
     draws = Draws(data)
     server = Peer(draws.one_of(POLICIES), limits=LIMITS)
     clients = [_Client(server) for _ in range(2)] + [_Client(server, opened=False)]
@@ -229,7 +229,7 @@ def _one_step(draws: Draws, server: Peer, clients: list[_Client], who: int) -> N
 
 
 def _let_time_pass(client: _Client) -> None:
-    """What is due by itself happens, and comes to an end."""
+    """Check that what is due by itself happens, and comes to an end."""
     now = 0.0
     for _ in range(20):
         timer = client.peer.next_timer()
@@ -268,7 +268,7 @@ INTERPOSERS = (
 
 
 def interposed(data: bytes) -> None:
-    """An interposer without rules changes nothing and holds no octet back for good; others never break."""
+    """Check that interposers without rules change nothing and hold nothing back, and others never break."""
     draws = Draws(data)
     choice = draws.number()
     plain = choice < 128

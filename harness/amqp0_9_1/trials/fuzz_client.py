@@ -22,7 +22,7 @@ from harness.trials.fuzz_client import PATIENCE, heard, play
 
 
 def link(data: bytes) -> None:
-    """What any octets in any pieces come to is one of the observations, and at most one for each frame."""
+    """Check that any octets in any pieces come to observations, at most one for each frame."""
     draws = Draws(data)
     transport = HostileTransport(draws)
     with heard(transport, lambda context: Link(transport, context, "c", "0-9-1"), data) as seen:
@@ -37,7 +37,7 @@ def link(data: bytes) -> None:
 
 
 def client(data: bytes) -> None:
-    """A scenario of any steps ends by itself or by a Stop, in bounded time, whatever the server does."""
+    """Check that a scenario of any steps ends by itself or by a Stop, in bounded time."""
 
     def steps(draws: Draws, broker: Broker) -> None:
         channel = broker.channel()

@@ -50,7 +50,7 @@ def _endless_body() -> Iterator[bytes]:
 
 
 def _nested(depth: int) -> bytes:
-    """A Start whose server-properties are tables in tables."""
+    """Encode a Start whose server-properties are tables in tables."""
     table = b""
     for _ in range(depth):
         table = b"\x01aF" + len(table).to_bytes(4) + table

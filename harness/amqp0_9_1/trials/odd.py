@@ -37,7 +37,6 @@ DEEPEST = 3
 
 
 def value(draws: Draws, depth: int = 0) -> Any:
-    """A value of a table."""
     choice = draws.number()
     if choice < 224 or depth == DEEPEST:
         return LEAVES[choice % len(LEAVES)]
@@ -47,12 +46,10 @@ def value(draws: Draws, depth: int = 0) -> Any:
 
 
 def table(draws: Draws, depth: int = 0) -> dict[str, Any]:
-    """A table of few fields."""
     return {draws.one_of(FIELD_NAMES): value(draws, depth) for _ in range(draws.number() % 4)}
 
 
 def field(draws: Draws, kind: str) -> Any:
-    """A value for a field of an elementary type."""
     if kind == "bit":
         return draws.flag()
     if kind == "shortstr":
@@ -68,7 +65,7 @@ def field(draws: Draws, kind: str) -> Any:
 
 
 def method(draws: Draws) -> Method:
-    """Any method, with any values in its fields."""
+    """Make any method, with any values in its fields."""
     kind = draws.one_of(METHODS)
     return kind(**{name: field(draws, each.type) for name, each in zip(kind.names, kind.fields, strict=True)})
 
@@ -87,7 +84,7 @@ SERVED = tuple(
 
 
 def likely(draws: Draws) -> Method:
-    """A method a client would send, with values that often fit what was sent before."""
+    """Make a method a client would send, with values that often fit what was sent before."""
     kind = draws.one_of(SERVED)
     return kind(**{n: _likely_value(draws, each) for n, each in zip(kind.names, kind.fields, strict=True)})
 
@@ -103,7 +100,7 @@ def _likely_value(draws: Draws, each: Field) -> Any:
 
 
 def properties(draws: Draws) -> Properties:
-    """Properties, each present or not."""
+    """Make properties, each present or not."""
     kind = Basic.Properties
     present = draws.number(2)
     return kind(
@@ -116,7 +113,7 @@ def properties(draws: Draws) -> Properties:
 
 
 def content(draws: Draws, channel: int, carrier: Method) -> Iterator[Frame]:
-    """A method with its content, of the announced size or not."""
+    """Make a method with its content, of the announced size or not."""
     yield method_frame(channel, carrier)
     body = draws.piece()
     lie = draws.number()
@@ -126,7 +123,7 @@ def content(draws: Draws, channel: int, carrier: Method) -> Iterator[Frame]:
 
 
 def malformed(draws: Draws) -> RawFrame:
-    """A frame of which any part may lie."""
+    """Make a frame of which any part may lie."""
     payload = method(draws).encode() if draws.flag() else draws.piece()
     size = draws.one_of((None, None, 0, 1, 7, 0xFFFFFFFF, 1 << 20, len(payload) + 1))
     end = draws.one_of((bytes((FRAME_END,)), bytes((FRAME_END,)), b"", b"\0"))
@@ -136,12 +133,12 @@ def malformed(draws: Draws) -> RawFrame:
 
 
 def channel(draws: Draws) -> int:
-    """A channel's number, mostly one of the first."""
+    """Choose a channel's number, mostly one of the first."""
     return draws.one_of((0, 1, 1, 1, 2, 2, 3, 65535))
 
 
 def unit(draws: Draws) -> bytes:
-    """One unit on the wire: a method, a method with content, a heartbeat, a malformed frame, any octets."""
+    """Make one unit on the wire: a method, with content or not, a heartbeat, a malformed frame, octets."""
     choice = draws.number()
     if choice < 144:
         made = method(draws)

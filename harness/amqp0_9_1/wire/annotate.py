@@ -98,7 +98,7 @@ def _raw_spans(frame: Frame) -> Iterator[Span]:
 
 
 def blank_credentials(octets: bytes) -> bytes:
-    """The same octets with the SASL response in Start-Ok or Secure-Ok replaced by asterisks.
+    """Replace the SASL response in Start-Ok or Secure-Ok by asterisks; the length stays.
 
     `octets` may hold several units, whole or not. What is malformed may carry the response anywhere: there
     everything behind the numbers of such a method is blanked.

@@ -86,7 +86,7 @@ class Method(Record):
     key: ClassVar[int]
 
     def encode(self) -> bytes:
-        """The payload of the method frame: class, method, arguments. Raises EncodeError."""
+        """Encode the payload of the method frame: class, method, arguments. Raises EncodeError."""
         raise NotImplementedError
 
     @classmethod
@@ -95,7 +95,7 @@ class Method(Record):
         raise NotImplementedError
 
     def replace(self, **changes: Any) -> Self:
-        """A copy with some fields changed."""
+        """Copy the method with some fields changed."""
         return type(self)(**({name: getattr(self, name) for name in self.names} | changes))
 
 
@@ -106,7 +106,7 @@ class Properties(Record):
     class_index: ClassVar[int]
 
     def encode(self) -> bytes:
-        """Property flags and the list of those present (4.2.6.1). Raises EncodeError."""
+        """Encode the flags and the properties present (4.2.6.1). Raises EncodeError."""
         raise NotImplementedError
 
     @classmethod
@@ -159,7 +159,7 @@ def _scope(reread: Callable[..., Any]) -> dict[str, Any]:
 
 
 def compile_method(method: GrammarMethod) -> type[Method]:
-    """The class of one method, with `encode` and `decode_arguments` compiled for its fields."""
+    """Make the class of one method, with `encode` and `decode_arguments` compiled for its fields."""
     names = tuple(attribute(field.name) for field in method.fields)
     scope = _scope(_reread_method)
     body = {
@@ -181,7 +181,6 @@ def compile_method(method: GrammarMethod) -> type[Method]:
 
 
 def compile_properties(content: GrammarClass) -> type[Properties]:
-    """The class of a content class's properties."""
     fields = content.properties
     names = tuple(attribute(field.name) for field in fields)
     scope = _scope(_reread_properties)
@@ -215,7 +214,7 @@ class Codec:
         self._by_key = {method.key.to_bytes(4): method for method in self.methods.values()}
 
     def method_class(self, payload: bytes) -> type[Method]:
-        """The method a payload begins with. Raises DecodeError when class or method is unknown."""
+        """Find the method a payload begins with. Raises DecodeError when class or method is unknown."""
         found = self._by_key.get(payload[:4])
         if found is None:
             if len(payload) < 4:

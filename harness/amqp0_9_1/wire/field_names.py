@@ -13,12 +13,12 @@ _GOES_ON = re.compile(r"(?:x-[\w$#-]*|.[\w$#]*)?", re.DOTALL)
 
 
 def begins_well(name: str) -> bool:
-    """Whether a name begins with a letter, $ or #; which letters are meant the document does not say."""
+    """Say whether a name begins with a letter, $ or #; the document does not say which letters it means."""
     return _BEGINS.match(name) is not None
 
 
 def goes_on_well(name: str) -> bool:
-    """Whether all behind a name's first character are letters, $, #, digits and underlines, 128 at most.
+    """Say whether all behind the first character is letters, $, #, digits, underlines, 128 in all at most.
 
     The hyphen is none of them, yet the document's own x-match has one, and it sets all names apart that begin
     with x- (3.1.3.4): in those it is legal, and nowhere else.
@@ -27,12 +27,11 @@ def goes_on_well(name: str) -> bool:
 
 
 def is_legal(name: str) -> bool:
-    """Whether a name both begins and goes on as it may."""
     return begins_well(name) and goes_on_well(name)
 
 
 def names(value: Any) -> Iterator[str]:
-    """Every field name in a table, and in the tables and arrays inside it."""
+    """Yield every field name in a table, and in the tables and arrays inside it."""
     if isinstance(value, Mapping):
         yield from value
         for each in value.values():

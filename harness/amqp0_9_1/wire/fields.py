@@ -31,18 +31,18 @@ KEYWORDS: Final = {"global": "global_", "return": "return_"}
 
 
 def attribute(name: str) -> str:
-    """The Python name of a field: `prefetch-count` is `prefetch_count`."""
+    """Give the Python name of a field: `prefetch-count` is `prefetch_count`."""
     plain = name.replace("-", "_")
     return KEYWORDS.get(plain, plain)
 
 
 def class_name(name: str) -> str:
-    """The Python name of a class or method: `declare-ok` is `DeclareOk`."""
+    """Give the Python name of a class or method: `declare-ok` is `DeclareOk`."""
     return "".join(part.capitalize() for part in name.split("-"))
 
 
 def runs(fields: Sequence[Field]) -> Iterator[tuple[str, list[Field]]]:
-    """Fields in groups that are read at once: "fixed" numbers, "bits" (at most 8), or one of another type."""
+    """Group fields that are read at once: "fixed" numbers, "bits" (at most 8), or one of another type."""
     for kind, group in groupby(fields, lambda field: "fixed" if field.type in FIXED else field.type):
         members = list(group)
         if kind == "fixed":

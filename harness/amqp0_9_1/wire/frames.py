@@ -39,20 +39,20 @@ class Frame:
     _content: ContentHeader | None = field(default=None, init=False, repr=False, compare=False)
 
     def encode(self) -> bytes:
-        """The frame's octets. Raises EncodeError."""
+        """Encode the frame. Raises EncodeError."""
         try:
             return _PREFIX.pack(self.type, self.channel, len(self.payload)) + self.payload + _END
         except (struct.error, TypeError) as failure:
             raise EncodeError(f"a frame cannot be encoded: {failure}") from None
 
     def method(self) -> Method:
-        """The method in this frame. Raises DecodeError."""
+        """Decode the method in this frame. Raises DecodeError."""
         if self.decoded is None:
             self.decoded = CODEC.decode_method(self.payload)
         return self.decoded
 
     def content_header(self) -> ContentHeader:
-        """The content header in this frame. Raises DecodeError."""
+        """Decode the content header in this frame. Raises DecodeError."""
         if self._content is None:
             self._content = ContentHeader.decode(self.payload)
         return self._content
@@ -69,7 +69,7 @@ class RawFrame:
     end: bytes = _END
 
     def encode(self) -> bytes:
-        """The octets, whatever they are worth. Raises EncodeError for numbers too large for their place."""
+        """Encode the parts as they are. Raises EncodeError for numbers too large for their place."""
         try:
             size = len(self.payload) if self.size is None else self.size
             return _PREFIX.pack(self.type, self.channel, size) + self.payload + self.end
@@ -87,7 +87,7 @@ class ContentHeader:
     weight: int = 0
 
     def encode(self) -> bytes:
-        """The payload of a header frame. Raises EncodeError."""
+        """Encode the payload of a header frame. Raises EncodeError."""
         try:
             prefix = _CONTENT.pack(self.class_index, self.weight, self.body_size)
         except struct.error as failure:
@@ -102,7 +102,7 @@ class ContentHeader:
 
 
 def content_prefix(payload: bytes) -> tuple[type[Properties], int, int]:
-    """Class, weight and body size of a content, which stand before the property flags. Raises DecodeError."""
+    """Read class, weight and body size, which stand before the property flags. Raises DecodeError."""
     if len(payload) < _CONTENT.size + 2:
         raise DecodeError(len(payload), "the content header is cut short")
     class_index, weight, size = _CONTENT.unpack_from(payload)
@@ -116,14 +116,14 @@ Unit = Frame | Header | Garbage
 
 
 def method_frame(channel: int, method: Method) -> Frame:
-    """A method in a frame on `channel`. Raises EncodeError."""
+    """Put a method in a frame on `channel`. Raises EncodeError."""
     return Frame(METHOD, channel, method.encode())
 
 
 def content_frames(
     channel: int, method: Method, properties: Properties, body: bytes, frame_max: int
 ) -> Iterator[Frame]:
-    """A method with its content; the body is cut so that no frame exceeds `frame_max` octets.
+    """Yield a method's frame and its content's, cut so that none exceeds `frame_max` octets.
 
     `frame_max` 0 stands for no limit. Raises EncodeError, also when no body fits into such a frame.
     """
@@ -195,14 +195,14 @@ class FrameReader(Reader[Unit]):
         return units
 
     def _may_be_strange(self, octets: bytes, at: int) -> bool:
-        """Whether what begins with no frame type may be a frame that is passed over, so far."""
+        """Say whether what begins with no frame type may, so far, be a frame that is passed over."""
         begun = octets[at : at + OVERHEAD - 1]
         size = int.from_bytes(begun[3:]) if len(begun) == OVERHEAD - 1 else 0
         return begun[0] != PROTOCOL_HEADER[0] and size + OVERHEAD <= self.strange
 
 
 def begins_a_unit(octets: bytes) -> bool:
-    """Whether the first of these octets is that of a frame or of a protocol header."""
+    """Say whether the first octet is that of a frame or of a protocol header."""
     return octets[0] in _TYPES or octets[0] == PROTOCOL_HEADER[0]
 
 
@@ -215,7 +215,7 @@ def _wrong_end(octet: int) -> str:
 
 
 def _not_a_header(begun: bytes) -> str:
-    """Why these octets do not begin a protocol header; empty while they may."""
+    """Say why these octets do not begin a protocol header; empty while they may."""
     if begun[0] != PROTOCOL_HEADER[0]:
         return _undefined(begun[0])
     if not PROTOCOL_HEADER.startswith(begun[:4]):

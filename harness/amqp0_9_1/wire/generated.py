@@ -18,7 +18,7 @@ _SIZES: Final = {"B": 1, "H": 2, "I": 4, "Q": 8}
 
 
 def initialiser(fields: Sequence[Field], absent: bool) -> str:
-    """`__init__`: reserved fields by keyword only; with `absent` None stands for a property left out."""
+    """Write `__init__`: reserved fields by keyword only; with `absent` None stands for a missing property."""
     plain = [field for field in fields if not field.reserved]
     reserved = [field for field in fields if field.reserved]
     arguments = [_argument(field, absent) for field in plain]
@@ -32,7 +32,7 @@ def _argument(field: Field, absent: bool) -> str:
 
 
 def method_encoder(method: Method) -> str:
-    """`encode`: the payload of a method frame."""
+    """Write `encode`: the payload of a method frame."""
     parts: list[str] = []
     # The class and method index lead the first numbers.
     codes, values = "HH", [str(method.class_index), str(method.index)]
@@ -61,7 +61,7 @@ def method_encoder(method: Method) -> str:
 
 
 def method_decoder(method: Method) -> str:
-    """`decode`: an instance from the payload of a method frame."""
+    """Write `decode`: an instance from the payload of a method frame."""
     lines = ["self = new(cls)", "at = 4"]
     for kind, fields in runs(method.fields):
         names = [attribute(field.name) for field in fields]
@@ -77,7 +77,7 @@ def method_decoder(method: Method) -> str:
 
 
 def properties_encoder(fields: Sequence[Field]) -> str:
-    """`encode`: the flags and the properties that are not None."""
+    """Write `encode`: the flags and the properties that are not None."""
     lines = ["flags = 0", "parts = []"]
     for position, field in enumerate(fields):
         write = (
@@ -96,7 +96,7 @@ def properties_encoder(fields: Sequence[Field]) -> str:
 
 
 def properties_decoder(fields: Sequence[Field]) -> str:
-    """`decode`: an instance from the flags and properties at `start` to the end of the payload."""
+    """Write `decode`: an instance from the flags and properties at `start` to the end of the payload."""
     undefined = (1 << (16 - len(fields))) - 1
     lines = ["self = new(cls)", "flags, = unpack_from('>H', octets, start)", "at = start + 2"]
     lines.append(f"if flags & {undefined}: raise IndexError")

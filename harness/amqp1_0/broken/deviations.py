@@ -48,11 +48,11 @@ class Interposer(AnyInterposer):
     ends: Ends | None = None
 
     def connected(self, inner: PeerConnection) -> Interposed:
-        """A connection of the server with this interposer before it."""
+        """Give a connection of the server with this interposer before it."""
         return Interposed(self, inner)
 
     def shows(self, clean: Footprint) -> bool:
-        """Whether it could act on anything of an exchange, or at its end."""
+        """Say whether it could act on anything of an exchange, or at its end."""
         return AnyInterposer.shows(self, clean) or (self.ends is not None and clean.ended)
 
 
@@ -219,32 +219,27 @@ drops, changes, inserts, swaps = Fault.drops, Fault.changes, Fault.inserts, Faul
 
 
 def is_empty(frame: Frame) -> bool:
-    """A frame without a body."""
     return not frame.body
 
 
 def is_extended(frame: Frame) -> bool:
-    """A frame with an extended header."""
     return bool(frame.extended)
 
 
 def is_unread(frame: Frame) -> bool:
-    """A frame whose body is no performative."""
+    """Say whether a frame's body is no performative."""
     return bool(frame.body) and performative_of(frame) is None
 
 
 def is_larger(octets: int) -> Condition:
-    """Frames of more octets than this."""
     return lambda frame: len(frame.encode()) > octets
 
 
 def on_channels(lowest: int) -> Condition:
-    """Frames on this channel and above."""
     return lambda frame: bool(frame.channel >= lowest)
 
 
 def of_type(number: int) -> Condition:
-    """Frames of this type."""
     return lambda frame: bool(frame.type == number)
 
 
@@ -264,7 +259,7 @@ STREAM_ENDS: Mapping[Ends, Any] = MappingProxyType({"fin": _StreamEnds("fin"), "
 def _on(
     kind: type[Composite], from_server: bool, act: Callable[[int, Any], Passed], when: Condition, skip: int
 ) -> Rule:
-    """A rule about frames with a performative of this kind; `when` looks at the performative."""
+    """Make a rule about frames with a performative of this kind; `when` looks at the performative."""
 
     def meets(frame: Frame) -> bool:
         performative = performative_of(frame)

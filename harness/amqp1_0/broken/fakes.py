@@ -39,7 +39,7 @@ Reaction = Callable[[int, Composite], Iterable[Composite]]
 
 
 def agree(channel: int, said: Composite) -> Iterable[Composite]:
-    """The answer of success, whatever was asked."""
+    """Give the answer of success, whatever was asked."""
     match said:
         case SaslInit() | SaslResponse():
             yield SaslOutcome(SaslCode.OK)
@@ -58,7 +58,7 @@ def agree(channel: int, said: Composite) -> Iterable[Composite]:
 
 
 def refuse(channel: int, said: Composite) -> Iterable[Composite]:
-    """Once the connection is open: a close with an error, whatever was asked."""
+    """Give a close with an error once the connection is open, whatever was asked."""
     if isinstance(said, SaslInit | SaslResponse | Open | Close):
         yield from agree(channel, said)
     else:
@@ -66,7 +66,7 @@ def refuse(channel: int, said: Composite) -> Iterable[Composite]:
 
 
 def answered(react: Reaction, unit: Unit) -> bytes | None:
-    """What a fake answers to what a client says: the same header, to a performative what it reacts with."""
+    """Give what a fake answers: the same header to a header, to a performative what `react` gives."""
     if isinstance(unit, Header):
         return unit.octets + (sasl_frame(OFFERED).encode() if unit.octets == SASL_HEADER else b"")
     said = performative_of(unit)

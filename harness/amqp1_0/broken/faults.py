@@ -56,7 +56,7 @@ def replies(row: str, *said: Said) -> Fault:
 
 
 def saying(*said: Said) -> Callable[[Turn], Reply]:
-    """An answer that is always the same."""
+    """Make an answer that is always the same."""
 
     def answer(_: Turn) -> Reply:
         return said
@@ -173,7 +173,6 @@ def obey_frame(turn: Turn) -> None:
 
 
 def write_twice(turn: Turn) -> None:
-    """Writes what is to be written two times."""
     write(turn)
     write(turn)
 
@@ -190,7 +189,6 @@ def writing(octets: bytes, behind: bool = True) -> Effect:
 
 
 def open_again(turn: Turn) -> None:
-    """Writes another open, whatever the state."""
     (said,) = our_open(turn)
     turn.connection.put(Frame(0, 0, said.encode()).encode())
 
@@ -201,7 +199,6 @@ def take_open(turn: Turn) -> None:
 
 
 def end_stream(turn: Turn) -> None:
-    """Ends the stream at once."""
     turn.connection.go(ConnectionState.END)
 
 
@@ -211,7 +208,6 @@ def stop_reading(turn: Turn) -> None:
 
 
 def reset(turn: Turn) -> None:
-    """Ends the stream by a reset."""
     turn.connection.end_stream("rst")
     turn.connection.go(ConnectionState.END)
 

@@ -32,7 +32,7 @@ WIDEST: Mapping[str, int] = {
 
 
 def widened(value: Any) -> Any:
-    """A value spelled out, as `exact` gives it, in the widest encoding of each part."""
+    """Give a value, spelled out by `exact`, in the widest encoding of each part."""
     match value:
         case Described(descriptor, inner):
             return Described(widened(descriptor), widened(inner))
@@ -49,17 +49,17 @@ def widened(value: Any) -> Any:
 
 
 def spelled_out(value: Any) -> Any:
-    """A composite with its symbol for a descriptor, and so each in it, which says the same (Part 1, 1.4)."""
+    """Give a composite, and each in it, a symbol for a descriptor: the same meaning (Part 1, 1.4)."""
     return _each(value, lambda it: it.sent_as(descriptor=Symbol(it.spec.descriptor)))
 
 
 def padded(value: Any) -> Any:
-    """A composite with nulls up to its last field, and so each in it, which says the same (Part 1, 1.4)."""
+    """Fill a composite, and each in it, with nulls up to its last field: the same meaning (Part 1, 1.4)."""
     return _each(value, lambda it: it if it.unknown else it.sent_as(width=len(it.spec.fields)))
 
 
 def cut_short(value: Any) -> Any:
-    """A composite without nulls at its end, and so each in it."""
+    """Take the nulls off the end of a composite, and of each in it."""
     return _each(value, lambda it: it.sent_as(width=0))
 
 
@@ -67,20 +67,20 @@ OTHER_WORDS = "Nein, so geht das nicht. "
 
 
 def otherwise(description: str | None) -> str:
-    """Other words in as many letters, if there are any: who breaks a limit on frames breaks it as before."""
+    """Give other words in as many letters, so that limits on frame size hold as before."""
     size = len(description or OTHER_WORDS)
     return (OTHER_WORDS * (size // len(OTHER_WORDS) + 1))[:size]
 
 
 def described_otherwise(value: Any) -> Any:
-    """A composite whose errors say the same in other words."""
+    """Give a composite whose errors say the same in other words."""
     return _each(
         value, lambda it: it.replace(description=otherwise(it.description)) if isinstance(it, Error) else it
     )
 
 
 def turned(opening: Any) -> Any:
-    """An open with its properties the other way round."""
+    """Reverse the properties of an open."""
     given = opening.properties
     if not isinstance(opening, Open) or not isinstance(given, Map):
         return opening
@@ -88,7 +88,7 @@ def turned(opening: Any) -> Any:
 
 
 def _each(value: Any, change: Callable[[Composite], Composite]) -> Any:
-    """A value with each composite in it changed, from the inside out."""
+    """Change each composite in a value, from the inside out."""
     if isinstance(value, Map):
         return Map((key, _each(each, change)) for key, each in value.pairs)
     if not isinstance(value, Composite):

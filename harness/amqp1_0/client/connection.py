@@ -85,7 +85,7 @@ class AmqpConnection:
         self.link.shut()
 
     def met_reset(self) -> bool:
-        """Whether what we sent behind the end of the server's stream met a reset."""
+        """Say whether what we sent behind the end of the server's stream met a reset."""
         return self.link.met_reset(self.context.patience.quiet)
 
     def expect(self, *outcomes: Outcome | type[Composite]) -> Any:
@@ -96,11 +96,11 @@ class AmqpConnection:
         return _performative(self.link.expect(CONNECTION, *outcomes))
 
     def expect_of_all(self, *outcomes: Outcome | type[Composite]) -> Any:
-        """As `expect`, of what concerns the whole connection: what belongs to sessions is passed over."""
+        """Judge as `expect` does what concerns the whole connection; sessions' frames are passed over."""
         return _performative(self.link.expect(WHOLE, *outcomes))
 
     def refuses(self, *outcomes: Outcome) -> Any:
-        """As `gives_up`, but the server's open, which it has to send first (2.4.1), is passed over."""
+        """Judge as `gives_up` does; the server's open, sent first (2.4.1), is passed over. Raises Unmet."""
         patience, began = self.context.patience, self.link.now()
         seen = self.link.next(CONNECTION, patience.close)
         if isinstance(seen, Received) and isinstance(seen.performative, Open):
@@ -167,7 +167,7 @@ class AmqpConnection:
         self.judge("nothing behind the close", f"{behind} behind the close", not behind)
 
     def within(self, seconds: float, *outcomes: Outcome | type[Composite]) -> Any:
-        """As `expect`, for what may take so many seconds. Raises Unmet."""
+        """Judge as `expect` does what may take so many seconds. Raises Unmet."""
         began = self.link.now()
         seen = self.link.next(CONNECTION, seconds)
         return _performative(self.link.hold(seen, self.link.legal(*outcomes), began))
@@ -189,7 +189,7 @@ class AmqpConnection:
         raise self.failed(what, seen)
 
     def failed(self, what: str, seen: Observation) -> Stop:
-        """That `what` was answered by something else, or is not answered, as was found out before."""
+        """Give the Stop that says `what` was answered otherwise, or not, as was found out before."""
         return self.context.failed(what, signature(seen), lost=seen == Closed(StreamEnd.RST))
 
     def ask(self, performative: Composite, *answers: type[Composite], channel: int = 0) -> Any:
@@ -216,17 +216,17 @@ class AmqpConnection:
         self.context.breach(*told, self.link.name, self.link.now())
 
     def mechanisms(self) -> SaslMechanisms:
-        """Open the layer of SASL; what the server offers. Raises OtherHeader, ControlFailed."""
+        """Open the layer of SASL; give what the server offers. Raises OtherHeader, ControlFailed."""
         self.exchange_headers(SASL_HEADER)
         offered: SaslMechanisms = self.control("sasl-mechanisms", SaslMechanisms)
         return offered
 
     def init(self, **changes: Any) -> SaslInit:
-        """A sasl-init with good credentials, altered as given."""
+        """Give a sasl-init with good credentials, altered as given."""
         return sasl.init(self.endpoint, **changes)
 
     def authenticate(self, init: SaslInit | None = None) -> None:
-        """Say who we are, answer challenges, be let in. Raises ControlFailed."""
+        """Say who we are, and answer challenges until let in. Raises ControlFailed."""
         said = init or self.init()
         self.send(said)
         for _ in range(sasl.MOST_CHALLENGES):
@@ -239,11 +239,11 @@ class AmqpConnection:
         raise ControlFailed("sasl-response", "one sasl-challenge after the other")
 
     def the_open(self, **fields: Any) -> Open:
-        """An open with a container-id of its own, altered as given."""
+        """Give an open with a container-id of its own, altered as given."""
         return Open(self.container_id).replace(**fields)
 
     def open(self, **fields: Any) -> Open:
-        """Exchange opens; the server's, which may have come before. Raises ControlFailed."""
+        """Exchange opens; give the server's, which may have come before. Raises ControlFailed."""
         self.send(self.the_open(**fields))
         opened: Open = self.control("open", Open)
         return opened
@@ -260,7 +260,7 @@ class AmqpConnection:
         self.begin().end()
 
     def idle_time_out(self, times: float = 1.0) -> float:
-        """The server's idle-time-out in seconds. Raises NotRun when it has none that can be waited for.
+        """Give the server's idle-time-out in seconds. Raises NotRun when it has none that can be waited for.
 
         `times` is how often it has to be waited for.
         """
@@ -272,7 +272,7 @@ class AmqpConnection:
         return stated / 1000
 
     def beats(self, every: float | None = None) -> None:
-        """From now on keep the connection alive by empty frames, in seconds; as often as the server wants.
+        """Keep the connection alive by empty frames every so many seconds, or as often as the server wants.
 
         Without an idle-time-out of the server none are needed, and none sent.
         """
@@ -280,20 +280,20 @@ class AmqpConnection:
         self.link.beat = every if every is not None else (stated / 2000 if stated else None)
 
     def hear_empty_frames(self) -> None:
-        """From now on empty frames are observed like any other."""
+        """Observe empty frames like any other from now on."""
         self.link.hears_empty_frames = True
 
     def listen(self, seconds: float) -> list[Passage]:
-        """Everything the server sends in that time, empty frames as well, with the time it came."""
+        """Give everything the server sends in so many seconds, empty frames too, with the time it came."""
         return self.link.listen(seconds)
 
     def heard(self) -> list[str]:
-        """What the server has sent so far: kinds of frames with their channels, without empty frames."""
+        """Give what the server has sent so far: kinds of frames and channels, without empty frames."""
         came = (each.unit for each in self.link.transcript if each.direction is Direction.RECEIVED)
         return [told for unit in came if (told := _told(unit))]
 
     def until_closed(self) -> list[str]:
-        """As `until_end`; behind a close, after which a stream may stay open, it waits for a moment only."""
+        """Wait as `until_end` does; behind a close, with the stream still open, only for a moment."""
         patience = self.context.patience
         last = None
         while not isinstance(last, Closed | Silence):
@@ -301,20 +301,20 @@ class AmqpConnection:
         return self.heard()
 
     def until_end(self) -> list[str]:
-        """As `heard`, once the stream has ended or nothing more comes."""
+        """Give what `heard` gives once the stream has ended or nothing more comes."""
         while not isinstance(self.link.next(CONNECTION, self.context.patience.close), Closed | Silence):
             pass
         return self.heard()
 
     def _stated(self, limit: str) -> int:
-        """A limit of the server's open, zero where it states none."""
+        """Give a limit of the server's open, zero where it states none."""
         value = getattr(self.partner, limit)
         if value is not None and not isinstance(value, int):
             raise ControlFailed("open", f"an open whose {limit.replace('_', '-')} is no number")
         return value or 0
 
     def _free(self) -> int:
-        """A channel without a session, the one whose last session is longest ago.
+        """Choose a channel without a session, the one whose last session is longest ago.
 
         A server may need a moment to forget a session that has ended: what a begin on its channel comes to is
         no control's business.

@@ -52,7 +52,7 @@ class Container(Fixture[AmqpConnection]):
     # -- connections -----------------------------------------------------------------------------------
 
     def socket(self, **endpoint: Any) -> AmqpConnection:
-        """A connection on which nothing has been said yet; `endpoint` changes user, host, …"""
+        """Give a connection on which nothing has been said yet; `endpoint` changes user, host, …"""
         return self._over(self._connect(), self._endpoint_with(endpoint))
 
     def _over(self, transport: Transport, place: Endpoint) -> AmqpConnection:
@@ -64,11 +64,11 @@ class Container(Fixture[AmqpConnection]):
         return connection
 
     def hello(self) -> bytes | End | None:
-        """What the port for TLS answers to a ClientHello that comes before all else. Raises ControlFailed."""
+        """Send a ClientHello before all else to the port for TLS; give the answer. Raises ControlFailed."""
         return answer_to_hello(self._secure_socket(), self.context.patience.close)
 
     def behind_tls(self) -> AmqpConnection:
-        """A connection to the port for TLS, on which TLS is done and nothing else is said yet.
+        """Give a connection to the port for TLS, on which TLS is done and nothing else is said yet.
 
         Raises ControlFailed.
         """
@@ -87,14 +87,14 @@ class Container(Fixture[AmqpConnection]):
             raise ControlFailed(TLS, str(failure)) from None
 
     def offered(self, **endpoint: Any) -> tuple[AmqpConnection, SaslMechanisms]:
-        """A connection on which the server has offered its mechanisms. Raises Inapplicable without SASL."""
+        """Give a connection with the server's mechanisms offered. Raises Inapplicable without SASL."""
         connection = self._with_sasl(endpoint)
         if connection is None:
             raise Inapplicable("the target offers no layer of SASL")
         return connection, connection.control(MECHANISMS, SaslMechanisms)
 
     def secured(self, **endpoint: Any) -> AmqpConnection:
-        """A connection on which an AMQP header is due: inside SASL, where the target has it."""
+        """Give a connection on which an AMQP header is due: inside SASL, where the target has it."""
         connection = self._with_sasl(endpoint)
         if connection is None:
             return self.socket(**endpoint)
@@ -103,19 +103,19 @@ class Container(Fixture[AmqpConnection]):
         return connection
 
     def negotiated(self, **endpoint: Any) -> AmqpConnection:
-        """A connection on which layers and headers are done and nothing is opened."""
+        """Give a connection on which layers and headers are done and nothing is opened."""
         connection = self.secured(**endpoint)
         connection.exchange_headers()
         return connection
 
     def connection(self, **open_fields: Any) -> AmqpConnection:
-        """A connection ready for use: opened, with these fields in our open."""
+        """Give a connection ready for use: opened, with these fields in our open."""
         connection = self.negotiated()
         connection.open(**open_fields)
         return connection
 
     def _with_sasl(self, endpoint: dict[str, Any]) -> AmqpConnection | None:
-        """A connection with SASL headers exchanged; None where the server wants AMQP at once."""
+        """Give a connection with SASL headers exchanged; None where the server wants AMQP at once."""
         if self.layers.sasl is False:
             return None
         connection = self.socket(**endpoint)
@@ -136,12 +136,12 @@ class Container(Fixture[AmqpConnection]):
         return None
 
     def lookout(self) -> AmqpConnection:
-        """A connection in use that has nothing else to do than to wait."""
+        """Give a connection in use that has nothing else to do than to wait."""
         return self.connection()
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """The target gets no time inside. Raises NotRun where it cannot be paused."""
+        """Give the target no time inside. Raises NotRun where it cannot be paused."""
         self.facility("pause")
         try:
             yield
@@ -151,12 +151,12 @@ class Container(Fixture[AmqpConnection]):
     # -- surroundings ----------------------------------------------------------------------------------
 
     def address(self) -> str:
-        """An address that links can be attached to. Raises NotRun when the target has none for us."""
+        """Give an address that links can be attached to. Raises NotRun when the target has none for us."""
         return self.facility("address")["address"]
 
 
 def hello_answer(seen: bytes | End | None) -> str:
-    """What answered a ClientHello instead of TLS, by a name that is the same in every run."""
+    """Name what answered a ClientHello in place of TLS, the same in every run."""
     if isinstance(seen, bytes):
         return "a protocol header" if seen.startswith(PROTOCOL_HEADER[:4]) else "octets that are no TLS"
     return "silence" if seen is None else f"the end of the stream ({seen.value})"

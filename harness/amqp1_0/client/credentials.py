@@ -18,7 +18,7 @@ SECRET_FIELDS: Final = {"sasl-init": "initial-response", "sasl-response": "respo
 
 
 def _marks() -> list[bytes]:
-    """How a performative with a secret may begin: its number or its symbol, in any width."""
+    """Give how a performative with a secret may begin: its number or its symbol, in any width."""
     specs = [CLASSES[name].spec for name in SECRET_FIELDS]
     ways = [(Ulong(each.code), (code_of("ulong", 1), code_of("ulong", 8))) for each in specs]
     named = [(Symbol(each.descriptor), (code_of("symbol", 1), code_of("symbol", 4))) for each in specs]
@@ -34,7 +34,7 @@ _MECHANISM: Final = re.compile(r"[A-Z0-9_-]{1,20}")
 
 
 def blank_credentials(octets: bytes) -> bytes:
-    """The same octets with the response in sasl-init or sasl-response replaced by asterisks.
+    """Replace the response in sasl-init or sasl-response by asterisks; the length stays.
 
     `octets` may hold several units, whole or not; what was sent in one go is to be given in one go. What is
     malformed may carry the response anywhere: there everything behind the descriptor is blanked.
@@ -58,7 +58,7 @@ def blank_credentials(octets: bytes) -> bytes:
 
 
 def _whole(raw: bytes, unit: Unit) -> bytes | None:
-    """A unit in which it is certain what stands where, blanked; None when it is not."""
+    """Blank a unit in which it is certain what stands where; None when it is not."""
     if not isinstance(unit, Frame) or _MARK.search(unit.extended):
         return None
     try:
@@ -83,7 +83,7 @@ def _whole(raw: bytes, unit: Unit) -> bytes | None:
 
 
 def _well_formed(performative: Composite) -> bool:
-    """Whether no field but the response could hold one by some mistake."""
+    """Say whether no field but the response could hold one by some mistake."""
     if performative.unknown or any(performative.breaches()):
         return False
     others = dict(zip(performative.names, performative.values, strict=True))

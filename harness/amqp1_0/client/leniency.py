@@ -78,7 +78,7 @@ class Door:
         self._opens[True] += isinstance(said, Open)
 
     def comes_again(self, came: Header | Composite) -> Wrong | None:
-        """Take note of what the server sent; what is wrong if it had sent it and was not asked again."""
+        """Take note of what the server sent; give what is wrong if it had sent it and was not asked again."""
         if isinstance(came, Header):
             again = came.octets in self._headers
             self._headers.add(came.octets)
@@ -88,7 +88,7 @@ class Door:
         return (OPEN_TWICE, "open came again") if again else None
 
     def is_said_twice(self, came: Composite) -> bool:
-        """Take note of what a server says once in the layer of SASL; whether it had said that.
+        """Take note of what a server says once in the layer of SASL; say whether it had said that.
 
         No rule here is about that: the second is set aside.
         """
@@ -100,7 +100,7 @@ class Door:
 
 
 def is_nearly(header: Header, ours: bytes) -> bool:
-    """Whether a header in answer to ours is the same but for its minor number and revision, or its id alone.
+    """Say whether a header differs from ours only in minor number and revision, or only in its id.
 
     The ids of the standard's layers are left out: another one is offered where ours is refused.
     """
@@ -111,7 +111,7 @@ def is_nearly(header: Header, ours: bytes) -> bool:
 
 
 def frame_in(garbage: Garbage) -> tuple[Frame | None, Wrong]:
-    """What can be read of a frame whose offset is wrong and whose size is not, and what is wrong."""
+    """Read what can be of a frame whose offset is wrong and whose size is not; give what is wrong too."""
     offset, kind, channel = garbage.octets[4], garbage.octets[5], int.from_bytes(garbage.octets[6:8])
     if offset >= FRAME_HEADER // WORD:
         return None, (BEYOND, "a data offset beyond the frame")
@@ -119,7 +119,7 @@ def frame_in(garbage: Garbage) -> tuple[Frame | None, Wrong]:
 
 
 def read_frame(frame: Frame) -> tuple[Composite | None, Wrong] | None:
-    """What can be read of a frame that cannot be decoded, and what is wrong; None where that has no meaning.
+    """Read what can be of a frame that cannot be decoded, and what is wrong; None where it has no meaning.
 
     Without a performative it is passed over.
     """
@@ -137,7 +137,7 @@ def read_frame(frame: Frame) -> tuple[Composite | None, Wrong] | None:
 
 
 def _is_value(body: bytes) -> bool:
-    """Whether a body can be decoded, and begins with no performative."""
+    """Say whether a body can be decoded, and begins with no performative."""
     try:
         value, _ = decode(body)
     except DecodeError:
@@ -146,7 +146,7 @@ def _is_value(body: bytes) -> bool:
 
 
 def readable(opening: Open) -> tuple[Open, list[Wrong]]:
-    """An open without the fields that are not of their type, and what is wrong with them.
+    """Give an open without the fields that are not of their type, and what is wrong with them.
 
     No peer has a limit below that of all peers: what is less is taken for that.
     """

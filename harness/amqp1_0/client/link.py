@@ -204,7 +204,7 @@ class Link(link.Link[Unit, Sight]):
             inbox.append(EmptyFrame(frame.channel, self._kept))
 
     def _broke(self, wrong: leniency.Wrong | None) -> bool:
-        """Keep what is wrong with what was read all the same; whether anything is."""
+        """Keep what is wrong with what was read all the same; say whether anything is."""
         if wrong is not None:
             self.context.breach(*wrong, self.name, self.now())
         return wrong is not None
@@ -213,11 +213,11 @@ class Link(link.Link[Unit, Sight]):
         return Transcript(self.transcript)
 
     def received(self) -> Iterator[Unit]:
-        """All that the server has sent."""
+        """Yield all that the server has sent."""
         return (each.unit for each in self.transcript if each.direction is Direction.RECEIVED)
 
     def _session_of(self, channel: int, performative: Composite) -> int | None:
-        """Our channel of the session that a frame belongs to, which a begin tells; the state is kept."""
+        """Give our channel of a frame's session, which a begin tells; the state is kept."""
         match performative:
             case Open() as opening:
                 told, wrong = leniency.readable(opening)
@@ -240,7 +240,7 @@ class Link(link.Link[Unit, Sight]):
         return self._sessions.get(channel)
 
     def behind_close(self) -> str:
-        """What came behind the server's close, by its kind; empty when nothing did."""
+        """Name by its kind what came behind the server's close; empty when nothing did."""
         came = [each.unit for each in self.transcript if each.direction is Direction.RECEIVED]
         closes = (place for place, unit in enumerate(came) if isinstance(performative_of(unit), Close))
         for unit in came[next(closes, len(came)) + 1 :]:
@@ -254,7 +254,6 @@ class Link(link.Link[Unit, Sight]):
         return answered(kind)
 
     def signature(self, seen: Observation) -> str:
-        """As `outcomes.signature`."""
         return signature(seen)
 
     def _place(self, seen: Observation) -> int:

@@ -26,7 +26,7 @@ LIMITS = ("max_frame_size", "channel_max", "idle_time_out", "offered_capabilitie
 
 
 def trips(container: Container, target: Target) -> Iterator[float]:
-    """Open a connection, and as many sessions as it allows: how long each took, in seconds.
+    """Open a connection, and as many sessions as it allows; yield how long each took, in seconds.
 
     None of them is ended: there are brokers that leave one end in a thousand without an answer.
     """
@@ -41,7 +41,7 @@ def trips(container: Container, target: Target) -> Iterator[float]:
 
 
 def _let_in(container: Container, target: Target) -> AmqpConnection:
-    """A connection on which an open is due. Raises Unreachable where our mechanism is not offered."""
+    """Open a connection up to where an open is due. Raises Unreachable where our mechanism is not offered."""
     try:
         connection, offered = container.offered()
     except Inapplicable:
@@ -56,7 +56,7 @@ def _let_in(container: Container, target: Target) -> AmqpConnection:
 
 
 def told(container: Container) -> Mapping[str, Any]:
-    """What the server's open tells of its container, as plain values; nothing if there was none."""
+    """Give what the server's open tells of its container, as plain values; nothing if there was none."""
     opening = container.newest.link.partner or Open()
     properties: Any = opening.properties
     pairs = properties.pairs if isinstance(properties, Map) else ()
@@ -66,7 +66,7 @@ def told(container: Container) -> Mapping[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A value without the type system's own classes."""
+    """Turn a value into Python's own types."""
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, tuple):
@@ -75,24 +75,24 @@ def _plain(value: Any) -> Any:
 
 
 def speaks(failure: ControlFailed, container: Container) -> bool:
-    """Whether a protocol header has come, and none that answers ours with another one."""
+    """Say whether a protocol header has come, and none that answers ours with another one."""
     came = any(isinstance(each, Header) for each in container.newest.link.received())
     return came and not isinstance(failure, OtherHeader)
 
 
 def is_foreign(failure: ControlFailed) -> bool:
-    """Whether the server answered our protocol header with one that is of no layer of AMQP 1.0."""
+    """Say whether the server answered our protocol header with one that is of no layer of AMQP 1.0."""
     return isinstance(failure, OtherHeader) and failure.header.version != Header(PROTOCOL_HEADER).version
 
 
 def is_free_to_go(_: ControlFailed, container: Container) -> bool:
-    """Whether the target ended the connection, as it may where it does not want us."""
+    """Say whether the target ended the connection, as it may where it does not want us."""
     link = container.newest.link
     return link.ended is not None or link.heard_close
 
 
 def refuses_us(failure: ControlFailed) -> bool:
-    """Whether the server's outcome of SASL is against us."""
+    """Say whether the server's outcome of SASL is against us."""
     return failure.what == "sasl-init"
 
 

@@ -60,7 +60,7 @@ ENDINGS = (Close, End, Detach)
 
 
 def signature(seen: Observation) -> str:
-    """A name for what was observed that is the same in every run: no identifiers, numbers or times in it."""
+    """Name what was observed the same in every run: without identifiers, numbers or times."""
     match seen:
         case Received(performative=performative):
             return describe(performative)
@@ -77,7 +77,7 @@ def signature(seen: Observation) -> str:
 
 
 def describe(performative: Composite) -> str:
-    """A performative by its name, an ending with its condition, an outcome of SASL with its code."""
+    """Name a performative, an ending with its condition, an outcome of SASL with its code."""
     name = performative.type_name
     if isinstance(performative, ENDINGS):
         return f"{name} {condition_of(performative) or 'without error'}"
@@ -89,7 +89,7 @@ def describe(performative: Composite) -> str:
 
 
 def condition_of(ending: Close | End | Detach) -> str:
-    """The condition of a close, end or detach as far as it can be shown; empty where it has no error."""
+    """Give the condition of a close, end or detach, as far as it can be shown; empty without an error."""
     error = ending.carried("error")
     if error is None:
         return ""
@@ -102,7 +102,7 @@ def condition_of(ending: Close | End | Detach) -> str:
 
 
 def header_name(header: Header) -> str:
-    """A protocol header as it is written in the document."""
+    """Write a protocol header as the document does."""
     return f"protocol header AMQP {header.protocol_id} {'-'.join(map(str, header.version))}"
 
 
@@ -110,13 +110,13 @@ def header_name(header: Header) -> str:
 
 
 def answered(*kinds: type[Composite]) -> Outcome:
-    """One of these performatives comes."""
+    """Allow one of these performatives."""
     names = " or ".join(kind.type_name for kind in kinds)
     return Outcome(names, lambda seen: isinstance(seen, Received) and isinstance(seen.performative, kinds))
 
 
 def fields(kind: type[Composite], **values: object) -> Outcome:
-    """A performative with these values in its fields (what they mean: defaults count)."""
+    """Allow a performative with these values in its fields (what they mean: defaults count)."""
     told = " ".join(f"{name.replace('_', '-')}={value}" for name, value in values.items())
 
     def matches(seen: Observation) -> bool:
@@ -130,7 +130,7 @@ def fields(kind: type[Composite], **values: object) -> Outcome:
 
 
 def begun(channel: int, on: int | None = None) -> Outcome:
-    """The begin that answers ours on `channel`; `on` is the channel it has to come on."""
+    """Allow the begin that answers ours on `channel`; `on` is the channel it has to come on."""
     where = "" if on is None else f" on channel {on}"
 
     def matches(seen: Observation) -> bool:
@@ -145,7 +145,7 @@ def begun(channel: int, on: int | None = None) -> Outcome:
 
 
 def goes_on() -> Outcome:
-    """The server carries on: it answers the begin that was sent behind."""
+    """Allow that the server carries on: it answers the begin that was sent behind."""
     return Outcome(
         "begin in answer to one sent behind",
         lambda seen: isinstance(seen, Received) and isinstance(seen.performative, Begin),
@@ -153,7 +153,7 @@ def goes_on() -> Outcome:
 
 
 def header(octets: bytes = PROTOCOL_HEADER) -> Outcome:
-    """This protocol header comes, or one that is taken for it: how it has to look another rule says."""
+    """Allow this protocol header, or one that is taken for it; another rule judges how it looks."""
     same = the_very_header(octets)
     return replace(
         same,
@@ -164,7 +164,7 @@ def header(octets: bytes = PROTOCOL_HEADER) -> Outcome:
 
 
 def the_very_header(octets: bytes = PROTOCOL_HEADER) -> Outcome:
-    """This protocol header comes, octet for octet."""
+    """Allow this protocol header, octet for octet."""
     return Outcome(
         header_name(Header(octets)),
         lambda seen: isinstance(seen, HeaderReceived) and seen.header.octets == octets,
@@ -173,7 +173,7 @@ def the_very_header(octets: bytes = PROTOCOL_HEADER) -> Outcome:
 
 
 def other_header(than: bytes) -> Outcome:
-    """A protocol header comes that differs from the one sent."""
+    """Allow a protocol header that differs from the one sent."""
     return Outcome(
         "another protocol header than ours",
         lambda seen: isinstance(seen, HeaderReceived) and seen.header.octets != than,
@@ -182,7 +182,7 @@ def other_header(than: bytes) -> Outcome:
 
 
 def other_id(than: int) -> Outcome:
-    """A protocol header with another protocol id comes."""
+    """Allow a protocol header with another protocol id than `than`."""
     return Outcome(
         f"a protocol header with another id than {than}",
         lambda seen: isinstance(seen, HeaderReceived) and seen.header.protocol_id != than,
@@ -191,12 +191,12 @@ def other_id(than: int) -> Outcome:
 
 
 def empty_frame_came() -> Outcome:
-    """An empty frame comes; only on a connection that hears them."""
+    """Allow an empty frame; only on a connection that hears them."""
     return Outcome("empty frame", lambda seen: isinstance(seen, EmptyFrame))
 
 
 def silence() -> Outcome:
-    """Nothing comes."""
+    """Allow that nothing comes."""
     return Outcome(SILENCE, lambda seen: isinstance(seen, Silence))
 
 
@@ -218,12 +218,12 @@ def _with_error(name: str, kinds: tuple[type[Composite], ...], conditions: tuple
 
 
 def closed(*conditions: str) -> Outcome:
-    """A close whose error has one of these conditions (any, if none is given)."""
+    """Allow a close whose error has one of these conditions (any, if none is given)."""
     return _with_error("close", (Close,), conditions)
 
 
 def closed_without_error() -> Outcome:
-    """A close that carries no error."""
+    """Allow a close that carries no error."""
     return Outcome(
         "close without error",
         lambda seen: (
@@ -235,17 +235,17 @@ def closed_without_error() -> Outcome:
 
 
 def session_ended(*conditions: str) -> Outcome:
-    """An end whose error has one of these conditions (any, if none is given)."""
+    """Allow an end whose error has one of these conditions (any, if none is given)."""
     return _with_error("end", (End,), conditions)
 
 
 def ended_or_closed(*conditions: str) -> Outcome:
-    """The session is ended or the connection closed, with one of these conditions (any, if none is given)."""
+    """Allow an end or a close with one of these conditions (any, if none is given)."""
     return _with_error("end or close", (End, Close), conditions)
 
 
 def stream_ended() -> Outcome:
-    """The stream ends without a further octet, by FIN or RST."""
+    """Allow that the stream ends without a further octet, by FIN or RST."""
     return Outcome(
         "end of the stream without further data", lambda seen: isinstance(seen, Closed), waits_for_end=True
     )
@@ -285,6 +285,6 @@ _WAYS: Final[Mapping[Refusal, tuple[tuple[Any, bool, str], ...]]] = {
 
 
 def refused(how: Refusal, *conditions: str) -> tuple[Outcome, ...]:
-    """The legal outcomes of a refusal, the preferred one first. No condition given: any will do."""
+    """Give the legal outcomes of a refusal, the preferred one first; any condition if none is given."""
     made = ((way(*conditions) if named else way(), reading) for way, named, reading in _WAYS[how])
     return tuple(outcome.under(reading) if reading else outcome for outcome, reading in made)

@@ -13,7 +13,7 @@ from harness.play.promises import Look, keep_alive
 
 
 def address(container: Container, given: Mapping[str, str]) -> str:
-    """Links to and from the address attach."""
+    """Check that links to and from the address attach."""
     where = given["address"]
     connection = container.connection()
     connection.beats()
@@ -23,7 +23,7 @@ def address(container: Container, given: Mapping[str, str]) -> str:
 
 
 def idle_timeout(container: Container, given: Mapping[str, str]) -> str:
-    """The server's open states an idle-time-out, that which the description returns if it returns one."""
+    """Check that the server's open states an idle-time-out, the one the description gives if it does."""
     stated = container.connection().partner.idle_time_out
     told = "none" if stated is None else str(int(stated))
     promised = given.get("idle-time-out", told)
@@ -33,7 +33,7 @@ def idle_timeout(container: Container, given: Mapping[str, str]) -> str:
 
 
 def secure_port(container: Container, given: Mapping[str, str]) -> str:
-    """A TLS handshake is completed on the port, whoever the certificate is for."""
+    """Check that a TLS handshake is completed on the port, whoever the certificate is for."""
     del given  # who needs a port to get there looks for it; a peer in memory has none
     container.behind_tls()
     return "a TLS handshake is completed"

@@ -14,21 +14,19 @@ ACCEPTED = SaslCode.OK
 
 
 def init(endpoint: Endpoint, **changes: Any) -> SaslInit:
-    """What is said to the mechanisms offered, with the endpoint's own mechanism, altered as given."""
+    """Give what is said to the mechanisms offered, with the endpoint's own mechanism, altered as given."""
     response = mechanism(endpoint.mechanism).response(endpoint.user, endpoint.password)
     return SaslInit(endpoint.mechanism, response).replace(**changes)
 
 
 def response(said: SaslInit) -> SaslResponse:
-    """The mechanisms spoken here say all they have to say at once, so a challenge gets the same again."""
+    """Answer a challenge with what was said first: these mechanisms say all they have to at once."""
     return SaslResponse(said.initial_response or b"")
 
 
 def offers(offered: SaslMechanisms, name: str) -> bool:
-    """Whether the server lists this mechanism."""
     return name in map(str, offered.sasl_server_mechanisms)
 
 
 def accepts(outcome: SaslOutcome) -> bool:
-    """Whether the server lets us in."""
     return bool(outcome.carried("code") == ACCEPTED)

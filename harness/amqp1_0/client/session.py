@@ -20,7 +20,7 @@ _ON_SESSIONS = tuple(
 
 
 def the_begin(**fields: Any) -> Begin:
-    """A begin as any server takes it, altered as given."""
+    """Give a begin as any server takes it, altered as given."""
     return Begin(None, 0, WINDOW, WINDOW).replace(**fields)
 
 

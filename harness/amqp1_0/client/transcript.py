@@ -28,12 +28,12 @@ class Transcript(transcript.Transcript):
     """All that went over a connection; its performatives are read once for all watches."""
 
     def sorted(self) -> tuple[list[Sort], list[Passage]]:
-        """The sorts of all passages, and the passages."""
+        """Give the sorts of all passages, and the passages."""
         return [sort_of(each) for each in self], list(self)
 
 
 def sort_of(passage: Passage) -> Sort:
-    """The sort of a passage, whose performative is read meanwhile."""
+    """Sort a passage, whose performative is read meanwhile."""
     unit = passage.unit
     if not isinstance(unit, Frame):
         return sort(passage.direction, type(unit))
@@ -44,13 +44,13 @@ def sort_of(passage: Passage) -> Sort:
 
 
 def transcript_of(pieces: Iterable[Piece]) -> Transcript:
-    """The transcript of what went over a connection, by whatever means it was recorded."""
+    """Give the transcript of a connection, by whatever means it was recorded."""
     passages, _ = transcript.cut(pieces, lambda: FrameReader(limit=LIMIT), lambda *_: False)
     return Transcript(passages)
 
 
 def performative_of(unit: object) -> Composite | None:
-    """The performative in a unit on the wire; None where it has none, or none that can be read."""
+    """Give the performative in a unit on the wire; None where it has none, or none that can be read."""
     if not isinstance(unit, Frame):
         return None
     try:
@@ -62,7 +62,7 @@ def performative_of(unit: object) -> Composite | None:
 def performatives(
     passages: Iterable[Passage], direction: Direction = Direction.RECEIVED
 ) -> Iterator[tuple[float, int, Composite]]:
-    """The performatives that went one way, with their time in seconds and channel; the rest is left out."""
+    """Yield the performatives that went one way, each with its time in seconds and its channel."""
     for passage in passages:
         if passage.direction is direction and isinstance(passage.unit, Frame):
             performative = performative_of(passage.unit)

@@ -30,7 +30,7 @@ class Peer(Server):
     right = TABLES
 
     def facilities(self) -> Mapping[str, Facility]:
-        """What it can do or make for a scenario, by name.
+        """Give by name what it can do or make for a scenario.
 
         "address" names a node, which comes into being with the first link to it; "keep-alive" says that
         there is none where its strategies have none.
@@ -41,7 +41,7 @@ class Peer(Server):
         }
 
     def secured(self, connection: PeerConnection) -> PeerConnection:
-        """What a client meets on the port for TLS."""
+        """Give what a client meets on the port for TLS."""
         return self.tables.strategies.secured(connection)
 
     def add_restricted_user(self, name: str, password: str) -> None:
@@ -54,5 +54,5 @@ class Peer(Server):
         return self.accept(lambda number: Connection(self, now, number))
 
     def lose(self) -> None:
-        """No message stays."""
+        """Lose all messages."""
         self.nodes.clear()

@@ -76,7 +76,7 @@ class Connection(entities.Connection):
                 octets = self._take_frames(octets)
 
     def end_of_stream(self) -> None:
-        """The client sends nothing more, but still reads."""
+        """Take note that the client sends nothing more, but still reads."""
         self.happens(events.StreamEnded())
 
     def take(self) -> bytes:
@@ -140,7 +140,7 @@ class Connection(entities.Connection):
         self.closed = self.closed or how
 
     def stand_by_our_open(self) -> None:
-        """Our limits hold from here on: the client may know them."""
+        """Hold to our limits from here on: the client may know them."""
         policy = self.peer.policy
         self._reader.limit = max(policy.max_frame_size or self.peer.limits.frame, MIN_MAX_FRAME_SIZE)
         self._our_channel_max = 65535 if policy.channel_max is None else policy.channel_max
@@ -158,7 +158,6 @@ class Connection(entities.Connection):
         self.happens(self._sending(said, channel, payload))
 
     def put(self, octets: bytes) -> None:
-        """Write octets."""
         super().put(octets)
         self._spoke = True
 
@@ -179,7 +178,7 @@ class Connection(entities.Connection):
 
     @property
     def _threshold(self) -> float:
-        """Seconds of silence after which we act; zero for never."""
+        """Give the seconds of silence after which we act; zero for never."""
         return self.peer.policy.idle_time_out * self.peer.policy.idle_threshold / 1000
 
     @property
@@ -272,6 +271,6 @@ class Connection(entities.Connection):
 
 
 def _of_session(event: Event | Composite) -> bool:
-    """Whether a session's rows are to meet this: a performative of sessions and links, however invalid."""
+    """Say whether a session's rows meet this: a performative of sessions and links, however invalid."""
     performative = event.performative if isinstance(event, events.Invalid) else event
     return isinstance(performative, Composite) and not isinstance(performative, WHOLE_CONNECTION)

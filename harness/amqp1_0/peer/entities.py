@@ -78,7 +78,7 @@ class Session:
     """What the peer has sent, by delivery id."""
 
     def free_handle(self) -> int:
-        """The lowest handle of ours that no link has."""
+        """Give the lowest handle of ours that no link has."""
         taken = {each.number for each in self.links.values()}
         return next(number for number in range(len(taken) + 1) if number not in taken)
 
@@ -108,7 +108,7 @@ class Connection(connection.Connection):
 
     @abstractmethod
     def stand_by_our_open(self) -> None:
-        """Our limits hold from here on: the client may know them."""
+        """Hold to our limits from here on: the client may know them."""
 
     @abstractmethod
     def take_limits(self, theirs: Open) -> None:
@@ -135,7 +135,7 @@ class Nodes:
     octets: int = 0
 
     def named(self, name: str) -> Node | None:
-        """The node of that name; None when there is no room for another one."""
+        """Give the node of that name; None when there is no room for another one."""
         if name not in self.by_name and len(self.by_name) < self.most:
             self.by_name[name] = Node(name)
         return self.by_name.get(name)
@@ -146,10 +146,9 @@ class Nodes:
         node.messages.append(message)
 
     def drop(self, message: Message) -> None:
-        """A message is done with."""
+        """Forget a message that is done with."""
         self.octets -= len(message.octets) + OVERHEAD
 
     def clear(self) -> None:
-        """Forget everything."""
         self.by_name.clear()
         self.octets = 0

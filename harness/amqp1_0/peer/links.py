@@ -40,7 +40,7 @@ DETACH_SENT = LinkState.DETACH_SENT
 
 
 def _terminus(turn: LinkTurn[Attach]) -> Source | Target | None:
-    """What of the attach names a node of ours: the target of a client that sends, the source of another."""
+    """Give what names a node of ours: the target of a client that sends, the source of another."""
     attach = turn.event
     found = attach.target if attach.role == Role.SENDER else attach.source
     return found if isinstance(found, (Source, Target)) else None
@@ -53,18 +53,18 @@ def _address(turn: LinkTurn[Attach]) -> str:
 
 
 def names_nothing(turn: LinkTurn[Attach]) -> bool:
-    """There is no address of a node, and none is to be made up."""
+    """Say whether there is no address of a node, and none is to be made up."""
     terminus = _terminus(turn)
     return not _address(turn) and not (terminus is not None and terminus.dynamic)
 
 
 def may_not(turn: LinkTurn[Attach]) -> bool:
-    """The user may open connections and sessions, but use no node."""
+    """Say whether the user may open connections and sessions but use no node."""
     return turn.connection.user in turn.peer.restricted
 
 
 def no_room(turn: LinkTurn[Attach]) -> bool:
-    """There are as many nodes, or links of the session, as we keep."""
+    """Say whether there are as many nodes, or links of the session, as we keep."""
     nodes = turn.peer.nodes
     full = _address(turn) not in nodes.by_name and len(nodes.by_name) >= nodes.most
     limits = turn.peer.limits
@@ -72,14 +72,13 @@ def no_room(turn: LinkTurn[Attach]) -> bool:
 
 
 def hold(turn: LinkTurn[Attach]) -> None:
-    """The handle is taken from here on."""
+    """Take the handle from here on."""
     link, attach = turn.link, turn.event
     link.sends = attach.role == Role.RECEIVER
     turn.session.links[link.handle] = link
 
 
 def attach_to_node(turn: LinkTurn[Attach]) -> None:
-    """The link has its node."""
     link, attach = turn.link, turn.event
     hold(turn)
     node = turn.peer.nodes.named(_address(turn) or turn.peer.unique("node-"))
@@ -94,7 +93,7 @@ def attach_to_node(turn: LinkTurn[Attach]) -> None:
 
 
 def attached(turn: LinkTurn[Attach]) -> Reply:
-    """The attach that answers, and credit for a client that sends."""
+    """Answer with an attach, and credit for a client that sends."""
     link, attach = turn.link, turn.event
     source, target = attach.source, attach.target
     terminus = _terminus(turn)
@@ -106,7 +105,7 @@ def attached(turn: LinkTurn[Attach]) -> Reply:
 
 
 def refused(turn: LinkTurn[Attach]) -> Reply:
-    """The attach of a link that is not to be: no terminus of ours."""
+    """Answer with the attach of a link that is not to be: no terminus of ours."""
     link, attach = turn.link, turn.event
     hold(turn)
     gone = (None, attach.target) if link.sends else (attach.source, None)
@@ -156,29 +155,25 @@ def _credit(link: Link) -> Flow:
 
 
 def exceeds_credit(turn: LinkTurn[Transfer]) -> bool:
-    """A new delivery, though there is no credit."""
     return turn.link.first is None and turn.link.credit <= 0
 
 
 def lacks_an_id(turn: LinkTurn[Transfer]) -> bool:
-    """The first transfer of a delivery has no delivery-id."""
     return turn.link.first is None and turn.event.delivery_id is None
 
 
 def client_receives(turn: LinkTurn[Transfer]) -> bool:
-    """The link goes the other way."""
     return turn.link.sends
 
 
 def is_too_large(turn: LinkTurn[Transfer]) -> bool:
-    """There is no room for what has come of the message."""
     link, limits, nodes = turn.link, turn.peer.limits, turn.peer.nodes
     size = len(link.partial) + len(turn.payload)
     return size > limits.content or nodes.octets + len(turn.payload) > nodes.most_octets
 
 
 def take_part(turn: LinkTurn[Transfer]) -> None:
-    """A transfer with a piece of a message."""
+    """Keep a transfer's piece of a message."""
     link, transfer = turn.link, turn.event
     link.session.next_incoming_id = (link.session.next_incoming_id + 1) % (1 << 32)
     if link.first is None:
@@ -192,17 +187,14 @@ def take_part(turn: LinkTurn[Transfer]) -> None:
 
 
 def more_follows(turn: LinkTurn[Transfer]) -> bool:
-    """The message is not complete."""
     return turn.event.more and not turn.event.aborted
 
 
 def is_aborted(turn: LinkTurn[Transfer]) -> bool:
-    """The client gives the delivery up."""
     return turn.event.aborted
 
 
 def forget_delivery(turn: LinkTurn[Transfer]) -> None:
-    """An aborted delivery leaves nothing behind."""
     turn.peer.nodes.octets -= len(turn.link.partial)
     turn.link.first, turn.link.partial = None, bytearray()
 
@@ -232,7 +224,7 @@ def serve_node(turn: LinkTurn[object]) -> None:
 
 
 def complete_and_serve(turn: LinkTurn[Transfer]) -> None:
-    """Answer first: receivers on this connection see their message after that."""
+    """Answer first, then serve: receivers on this connection see their message after that."""
     turn.say(complete(turn))
     serve_node(turn)
 
@@ -241,7 +233,7 @@ def complete_and_serve(turn: LinkTurn[Transfer]) -> None:
 
 
 def take_credit(turn: LinkTurn[Flow]) -> None:
-    """How many messages the client wants: its count and credit less ours (2.6.7)."""
+    """Keep how many messages the client wants: its count and credit less ours (2.6.7)."""
     link, flow = turn.link, turn.event
     session = turn.session
     first = flow.next_incoming_id if flow.next_incoming_id is not None else 0
@@ -256,17 +248,16 @@ def take_credit(turn: LinkTurn[Flow]) -> None:
 
 
 def asks_back(turn: LinkTurn[Flow]) -> bool:
-    """The flow asks for one in return."""
     return turn.event.echo
 
 
 def link_flow(turn: LinkTurn[Flow]) -> Reply:
-    """The state of the link."""
+    """Answer with the state of the link."""
     return (_credit(turn.link),)
 
 
 def has_delivered(turn: SessionTurn[Disposition]) -> bool:
-    """The client speaks as receiver, about something that is not settled."""
+    """Say whether the client speaks as receiver, about something that is not settled."""
     return turn.event.role == Role.RECEIVER and bool(_named(turn))
 
 
@@ -277,7 +268,7 @@ def _named(turn: SessionTurn[Disposition]) -> list[int]:
 
 
 def accept_disposition(turn: SessionTurn[Disposition]) -> None:
-    """What was released goes back to its node, all else is done with."""
+    """Put what was released back on its node; all else is done with."""
     for delivery in _named(turn):
         link, message = turn.session.unsettled.pop(delivery)
         if isinstance(turn.event.state, (Released, Modified)):
@@ -296,12 +287,12 @@ def settle_in_turn(turn: SessionTurn[Disposition]) -> Reply:
 
 
 def detach(turn: LinkTurn[Detach]) -> Reply:
-    """A detach without error."""
+    """Answer with a detach without error."""
     return (Detach(turn.link.number, turn.event.carried("closed")),)
 
 
 def end_for_handle(turn: LinkTurn[Attach]) -> Reply:
-    """The session cannot go on with a handle in use twice."""
+    """Answer with an end, since the session cannot go on with a handle in use twice."""
     return refuse(SessionError.HANDLE_IN_USE, Level.SESSION)(turn)
 
 

@@ -38,12 +38,12 @@ Credentials = SaslInit | SaslResponse
 
 
 def does_not_wait(turn: ConnectionTurn[Entered]) -> bool:
-    """The server speaks first, and no security layer is due."""
+    """Say whether the server speaks first and no security layer is due."""
     return turn.policy.header == "at once" and not _sasl_comes_first(turn)
 
 
 def does_not_wait_for_sasl(turn: ConnectionTurn[Entered]) -> bool:
-    """The server speaks first, and SASL is due."""
+    """Say whether the server speaks first and SASL is due."""
     return turn.policy.header == "at once" and _sasl_comes_first(turn)
 
 
@@ -52,24 +52,24 @@ def _sasl_comes_first(turn: ConnectionTurn[object]) -> bool:
 
 
 def sasl_is_accepted(turn: ConnectionTurn[SaslHeader]) -> bool:
-    """There is a SASL layer, and it has not been gone through."""
+    """Say whether there is a SASL layer and it has not been gone through."""
     return _sasl_comes_first(turn)
 
 
 def header_is_accepted(turn: ConnectionTurn[Entered]) -> bool:
-    """The header received is that of 1.0.0, and no security layer is missing."""
+    """Say whether the header received is that of 1.0.0 and no security layer is missing."""
     connection = turn.connection
     served = bool(connection.user) or turn.policy.layers != "sasl"
     return served and connection.header == PROTOCOL_HEADER
 
 
 def our_header(_: ConnectionTurn[Entered]) -> Reply:
-    """The header of 1.0.0."""
+    """Answer with the header of 1.0.0."""
     return (Header(PROTOCOL_HEADER),)
 
 
 def another_header(turn: ConnectionTurn[Entered]) -> Reply:
-    """A header that would be accepted, of the id the policy prefers (2.2)."""
+    """Answer with a header that would be accepted, of the id the policy prefers (2.2)."""
     offers_sasl = turn.policy.layers == "sasl" or (
         turn.policy.layers == "either" and turn.policy.offered_id == "sasl"
     )
@@ -77,47 +77,43 @@ def another_header(turn: ConnectionTurn[Entered]) -> Reply:
 
 
 def write_sasl_header(turn: ConnectionTurn[object]) -> None:
-    """The header of the SASL layer."""
+    """Write the header of the SASL layer."""
     turn.connection.put(SASL_HEADER)
 
 
 def mechanisms(turn: ConnectionTurn[SaslHeader]) -> Reply:
-    """sasl-mechanisms."""
+    """Answer with sasl-mechanisms."""
     return (SaslMechanisms(turn.policy.mechanisms),)
 
 
 def is_not_offered(turn: ConnectionTurn[SaslInit]) -> bool:
-    """The client chose a mechanism that is not in the list."""
     return turn.event.mechanism not in turn.policy.mechanisms
 
 
 def lacks_a_response(turn: ConnectionTurn[SaslInit]) -> bool:
-    """The mechanism needs a response, and none came with sasl-init."""
     return turn.event.initial_response is None and turn.event.mechanism == "PLAIN"
 
 
 def remember_mechanism(turn: ConnectionTurn[SaslInit]) -> None:
-    """sasl-response will not name it again."""
+    """Keep the mechanism, which sasl-response will not name again."""
     turn.connection.mechanism = str(turn.event.mechanism)
 
 
 def ask_for_response(_: ConnectionTurn[SaslInit]) -> Reply:
-    """An empty challenge."""
+    """Answer with an empty challenge."""
     return (SaslChallenge(b""),)
 
 
 def credentials_are_good(turn: ConnectionTurn[Credentials]) -> bool:
-    """The mechanism finds out who the client is."""
     return bool(_user(turn))
 
 
 def log_in(turn: ConnectionTurn[Credentials]) -> None:
-    """Remember who the client is."""
     turn.connection.user = _user(turn)
 
 
 def outcome(code: int) -> Callable[[AnyTurn], Reply]:
-    """sasl-outcome with this code."""
+    """Answer with a sasl-outcome of this code."""
 
     def answer(_: AnyTurn) -> Reply:
         return (SaslOutcome(code),)
@@ -127,7 +123,7 @@ def outcome(code: int) -> Callable[[AnyTurn], Reply]:
 
 
 def _user(turn: ConnectionTurn[Credentials]) -> str:
-    """Who the client is by its mechanism; empty when its credentials are bad."""
+    """Name the client by its mechanism; empty when its credentials are bad."""
     event = turn.event
     if isinstance(event, SaslInit):
         named, response = str(event.mechanism), event.initial_response or b""

@@ -30,25 +30,25 @@ _PROVIDED = {AMQP: "frame", SASL: "sasl-frame"}
 
 
 def read_header(octets: bytes) -> HeaderReceived:
-    """Which protocol header these octets are."""
+    """Say which protocol header these octets are."""
     known = {PROTOCOL_HEADER: AmqpHeader, SASL_HEADER: SaslHeader}
     return known.get(octets, ForeignHeader)(octets)
 
 
 def read_garbage(garbage: Garbage) -> Unacceptable:
-    """Why octets are no frame: its header cannot be right, or it is too large."""
+    """Say why octets are no frame: its header cannot be right, or it is too large."""
     if garbage.delimited or announced(garbage) < 8:
         return Malformed(garbage.why)
     return Oversized(garbage.why)
 
 
 def announced(garbage: Garbage) -> int:
-    """The size that octets which are no frame announce."""
+    """Give the size that octets which are no frame announce."""
     return int.from_bytes(garbage.octets[:4])
 
 
 def read_body(body: bytes, layer: int, policy: Policy) -> tuple[Event | Composite, bytes]:
-    """The event that the body of a frame is, and the payload behind its performative."""
+    """Give the event that the body of a frame is, and the payload behind its performative."""
     if not body:
         return EmptyFrame(), b""
     try:
@@ -84,7 +84,7 @@ def _is_map(performative: Composite) -> bool:
 
 
 def keys_are_at_fault(event: Invalid) -> bool:
-    """Whether properties are a map with a key that is no symbol (2.8.13)."""
+    """Say whether properties are a map with a key that is no symbol (2.8.13)."""
     given = event.performative
     properties = given.carried("properties") if "properties" in given.names else None
     return isinstance(properties, Map) and any(type(key) is not Symbol for key, _ in properties.pairs)

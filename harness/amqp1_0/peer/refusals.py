@@ -45,7 +45,7 @@ def refuse_by(choice: Callable[[Policy], Refusal | Symbol | str]) -> Answer:
 
 
 def refuse_with(turn: AnyTurn, refusal: Refusal) -> Reply:
-    """What is said to end the link, the session or the connection, as far as the event is about one."""
+    """Say what ends the link, the session or the connection, as far as the event is about one."""
     why = error(turn, refusal.condition)
     if refusal.level is Level.LINK and turn.link is not None:
         turn.link.state, turn.link.credit = LinkState.DETACH_SENT, 0
@@ -78,14 +78,14 @@ def _end(turn: AnyTurn, session: Session, why: Error) -> Reply:
 
 
 def error(turn: AnyTurn, condition: Symbol) -> Error:
-    """The error, with the row and what is known of the cause for a description."""
+    """Make the error, with the row and what is known of the cause for a description."""
     why = getattr(turn.event, "why", "")
     text = ": ".join(filter(None, (turn.row, why)))
     return Error(condition, text[:_MOST_TEXT] or "no more is known")
 
 
 def our_open(turn: AnyTurn) -> tuple[Open]:
-    """The open with what the policy has to say (2.7.1)."""
+    """Make our open with what the policy has to say (2.7.1)."""
     policy = turn.policy
     return (
         Open(
@@ -108,5 +108,5 @@ WINDOW = 1 << 20
 
 
 def our_begin(session: Session) -> Begin:
-    """The begin that answers the client's: its channel, our windows (2.5.1)."""
+    """Make the begin that answers the client's: its channel, our windows (2.5.1)."""
     return Begin(session.number, session.next_outgoing_id, WINDOW, WINDOW)

@@ -112,12 +112,11 @@ ARROWS: Final = (
 
 
 def write(turn: ConnectionTurn[Sending]) -> None:
-    """Write the octets."""
     turn.connection.put(turn.event.octets)
 
 
 def stand_by_our_open(turn: ConnectionTurn[SendingOpen]) -> None:
-    """From here on the client may know our limits."""
+    """Hold to our limits from here on: the client may know them."""
     turn.connection.stand_by_our_open()
 
 
@@ -127,7 +126,6 @@ def take_limits(turn: ConnectionTurn[Open]) -> None:
 
 
 def differs_from_theirs(turn: ConnectionTurn[SendingHeader]) -> bool:
-    """The header to be sent is not the one that was received."""
     return turn.event.octets != turn.connection.header
 
 

@@ -17,44 +17,44 @@ from harness.peers.tls_server import behind_tls
 
 
 def cut(reader: FrameReader, octets: bytes) -> Iterator[tuple[bytes, Unit]]:
-    """Frames out of a stream, wherever its segments end (2.1.2)."""
+    """Cut frames out of a stream, wherever its segments end (2.1.2)."""
     return reader.feed(octets)
 
 
 def body_by_offset(_: bytes, frame: Frame) -> bytes:
-    """The body begins where DOFF says; what stands before it is ignored (2.3.1, 2.3.2)."""
+    """Give the body from where DOFF says; what stands before it is ignored (2.3.1, 2.3.2)."""
     return frame.body
 
 
 def channel_in_network_order(frame: Frame) -> int:
-    """Bytes 6 and 7 (2.3.2)."""
+    """Read the channel from bytes 6 and 7 (2.3.2)."""
     return frame.channel
 
 
 def where_it_belongs(_: object, channel: int) -> int:
-    """On the session's channel, on channel 0 what concerns the connection (2.4.3, 2.4.5)."""
+    """Choose the session's channel, or 0 for what concerns the connection (2.4.3, 2.4.5)."""
     return channel
 
 
 def spell(performative: Composite, policy: Policy) -> bytes:
-    """A performative in the form the policy has chosen of those that mean the same."""
+    """Write a performative in the form the policy has chosen of those that mean the same."""
     descriptor = Symbol(performative.spec.descriptor) if policy.descriptors == "symbols" else None
     width = len(performative.spec.fields) if policy.absent_fields == "null" else None
     return performative.sent_as(descriptor=descriptor, width=width).encode()
 
 
 def pieces(payload: bytes, room: int) -> list[bytes]:
-    """A payload cut so that no frame is larger than the client accepts; `room` octets fit into one."""
+    """Cut a payload so that no frame is larger than the client accepts; `room` octets fit into one."""
     return [payload[start : start + room] for start in range(0, max(len(payload), 1), max(room, 1))]
 
 
 def kept_alive() -> bool:
-    """TCP keep-alive is on for its sockets (2.4.5)."""
+    """Say whether TCP keep-alive is on for its sockets (2.4.5)."""
     return True
 
 
 def secured(connection: PeerConnection) -> PeerConnection:
-    """On the port for TLS that comes first: no protocol header is expected before it (2.8.19)."""
+    """Let TLS come first on its port, with no protocol header before it (2.8.19)."""
     return behind_tls(connection)
 
 

@@ -26,7 +26,7 @@ def map_session(peer: Server, session: Session) -> bool:
 
 
 def leave(peer: Server, session: Session) -> None:
-    """A session is over: its links let go, what they have not settled goes back."""
+    """End a session: its links let go, and what they have not settled goes back."""
     session.connection.sessions.pop(session.number, None)
     session.state = SessionState.UNMAPPED
     for link in list(session.links.values()):
@@ -34,7 +34,7 @@ def leave(peer: Server, session: Session) -> None:
 
 
 def leave_all(peer: Server, connection: Connection) -> None:
-    """All sessions of a connection are over."""
+    """End all sessions of a connection."""
     for session in list(connection.sessions.values()):
         leave(peer, session)
 
@@ -54,7 +54,7 @@ def serve(peer: Server, node: Node) -> None:
 
 
 def _is_open(session: Session) -> bool:
-    """Whether messages can be sent now: session and connection are open, and the client reads."""
+    """Say whether messages can be sent now: session and connection are open, and the client reads."""
     connection = session.connection
     opened = session.state is SessionState.MAPPED and connection.state is ConnectionState.OPENED
     return opened and connection.unread < CHOKED
@@ -83,7 +83,7 @@ def _deliver(peer: Server, link: Link, message: Message) -> None:
 
 
 def release(peer: Server, link: Link) -> None:
-    """A link lets go of its handle, its node, and what it has not settled."""
+    """Let a link go of its handle, its node, and what it has not settled."""
     session = link.session
     session.links.pop(link.handle, None)
     if link.node is not None and link in link.node.receivers:
@@ -98,6 +98,6 @@ def release(peer: Server, link: Link) -> None:
 
 
 def take_back(link: Link, message: Message) -> None:
-    """A message that was sent and not accepted is the first of its node again."""
+    """Put a message that was sent and not accepted first on its node again."""
     if link.node is not None:
         link.node.messages.appendleft(message)

@@ -36,7 +36,7 @@ SAMPLES: dict[str, Composite] = {
 
 
 def packets(count: int) -> Iterator[Piece]:
-    """A connection as it was captured: so many packets, a message in one, its settlement in the next.
+    """Yield a captured connection of so many packets, by turns a message and its settlement.
 
     The time between two is a millisecond.
     """
@@ -57,7 +57,7 @@ def packets(count: int) -> Iterator[Piece]:
 
 
 def figures() -> Iterator[Figure]:
-    """Decode and encode of typical performatives. Yields nothing where Proton's binding is not installed."""
+    """Measure decode and encode of typical performatives. Yields nothing without Proton's binding."""
     try:
         # By name: the type checker need not have it.
         data = import_module("proton").Data

@@ -26,7 +26,7 @@ from harness.wire.units import DecodeError, Garbage
 
 
 def frames(data: bytes) -> None:
-    """A stream is cut alike however it arrives; no octet is lost, none is kept beyond the limit."""
+    """Check that a stream is cut alike however it arrives, and no octet is lost or kept beyond the limit."""
     draws = Draws(data)
     limit = draws.one_of((8, 64, 4096, 1 << 20))
     odd_units, sizes = draws.flag(), draws.piece()
@@ -50,7 +50,7 @@ def _refusal(read: Callable[[], Any]) -> tuple[Any, str]:
 
 
 def value(data: bytes) -> None:
-    """A value is read or refused, alike in all three views; what was read can be sent, in either way."""
+    """Check that a value is read or refused alike in all three views, and sent again in either way."""
     draws = Draws(data)
     if draws.flag():
         data = encode(odd.value(draws))
@@ -71,7 +71,7 @@ def value(data: bytes) -> None:
 
 
 def performative(data: bytes) -> None:
-    """The same of composites; their mistakes are named, their attributes can be read."""
+    """Check the same of composites; mistakes are named, attributes can be read."""
     draws = Draws(data)
     if draws.flag():
         data = odd.composite(draws, draws.one_of(odd.PERFORMATIVES)).encode()
@@ -87,7 +87,7 @@ def performative(data: bytes) -> None:
 
 
 def spans(data: bytes) -> None:
-    """Anything can be told in one short line and explained octet by octet, none left out."""
+    """Check that anything is told in one short line and explained octet by octet, none left out."""
     draws = Draws(data)
     if draws.flag():
         data = odd.unit(draws)
@@ -95,7 +95,7 @@ def spans(data: bytes) -> None:
 
 
 def credentials(data: bytes) -> None:
-    """Blanking keeps the length, changes nothing twice, and no damage around a password brings it out."""
+    """Check that blanking keeps the length, changes nothing twice, and brings no damaged password out."""
     only_blanks(blank_credentials, data)
     if WORD.encode() in data:
         return

@@ -43,7 +43,7 @@ PLAYS = 20
 
 
 def link(data: bytes) -> None:
-    """What any octets in any pieces come to is one of the observations, and at most one for each frame."""
+    """Check that any octets in any pieces come to observations, at most one for each frame."""
     draws = Draws(data)
     transport = HostileTransport(draws)
     with heard(transport, lambda context: Link(transport, context, "c", "1-0"), data) as seen:
@@ -58,7 +58,7 @@ def link(data: bytes) -> None:
 
 
 def client(data: bytes) -> None:
-    """A scenario of any steps ends by itself or by a Stop, in bounded time, whatever the server does."""
+    """Check that a scenario of any steps ends by itself or by a Stop, in bounded time."""
 
     def steps(draws: Draws, container: Container) -> None:
         connection = container.connection()
@@ -111,7 +111,7 @@ CHANGING: tuple[Interposer, ...] = (
 
 
 def interposed(data: bytes) -> None:
-    """Nothing is lost, added or held back that no rule asks for, in pieces of any size."""
+    """Check that nothing is lost, added or held back that no rule asks for, in pieces of any size."""
     draws = Draws(data)
     interposer, inner = draws.one_of(CHANGING), Recorder()
 

@@ -63,7 +63,7 @@ DEEPEST = 3
 
 
 def value(draws: Draws, depth: int = 0) -> Any:
-    """A value of any type, in any encoding, sometimes one that does not exist."""
+    """Make a value of any type, in any encoding, sometimes one that does not exist."""
     choice = draws.number()
     if choice < 200 or depth == DEEPEST:
         return LEAVES[choice % len(LEAVES)]
@@ -83,7 +83,7 @@ def value(draws: Draws, depth: int = 0) -> Any:
 
 
 def field(draws: Draws, each: Field) -> Any:
-    """A value that fits a field, or one that does not."""
+    """Make a value that fits a field, or one that does not."""
     choice = draws.number()
     if choice < 96:
         return None
@@ -108,7 +108,7 @@ def field(draws: Draws, each: Field) -> Any:
 
 
 def composite(draws: Draws, kind: type[Composite]) -> Composite:
-    """A composite with any values in its fields, written in any way."""
+    """Make a composite with any values in its fields, written in any way."""
     made = kind.of(tuple(field(draws, each) for each in kind.spec.fields), Ulong(kind.spec.code))
     how = draws.number()
     if how < 208:
@@ -121,12 +121,12 @@ def composite(draws: Draws, kind: type[Composite]) -> Composite:
 
 
 def channel(draws: Draws) -> int:
-    """A channel's number, mostly one of the first."""
+    """Choose a channel's number, mostly one of the first."""
     return draws.one_of((0, 0, 1, 1, 2, 3, 65535))
 
 
 def malformed(draws: Draws) -> RawFrame:
-    """A frame of which any part may lie."""
+    """Make a frame of which any part may lie."""
     body = composite(draws, draws.one_of(PERFORMATIVES)).encode() if draws.flag() else draws.piece()
     size = draws.one_of((None, None, None, 0, 7, 8, 0xFFFFFFFF, 1 << 20, len(body) + 9))
     doff = draws.one_of((None, None, 0, 1, 3, 255))
@@ -135,7 +135,7 @@ def malformed(draws: Draws) -> RawFrame:
 
 
 def unit(draws: Draws) -> bytes:
-    """One unit on the wire: a performative, an empty frame, SASL, a header, a malformed frame, any octets."""
+    """Make one unit on the wire: a performative, empty frame, SASL, header, malformed frame or any octets."""
     choice = draws.number()
     if choice < 160:
         made = composite(draws, draws.one_of(PERFORMATIVES))

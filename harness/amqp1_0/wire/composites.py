@@ -63,7 +63,7 @@ class Composite(Encodable):
 
     @classmethod
     def of(cls, items: tuple[Any, ...], descriptor: Any) -> Self:
-        """What a list with this descriptor carries; composites are recognised in its fields."""
+        """Make what a list with this descriptor carries; composites are recognised in its fields."""
         room = len(cls.spec.fields)
         values = tuple(recognise(item) if type(item) in _NESTING else item for item in items[:room])
         width = len(items) if values and values[-1] is None and len(items) <= room else 0
@@ -76,15 +76,15 @@ class Composite(Encodable):
         return self
 
     def carried(self, name: str) -> Any:
-        """The value of a field, by its Python name, as it was or will be sent; None for null or absent."""
+        """Give a field's value by its Python name, as it was or will be sent; None for null or absent."""
         return self.values[self.names.index(name)]
 
     def absent(self, name: str) -> bool:
-        """Whether the list ends before this field, given by its Python name: it is not even null."""
+        """Say whether the list ends before this field, given by its Python name: it is not even null."""
         return self.names.index(name) >= len(self.elements())
 
     def elements(self) -> tuple[Any, ...]:
-        """The elements of the list on the wire: nulls at its end are left out unless `width` counts them."""
+        """Give the elements of the list on the wire: nulls at its end only where `width` counts them."""
         if self.unknown:
             return self.values + self.unknown
         count = len(self.values)
@@ -93,11 +93,11 @@ class Composite(Encodable):
         return (self.values + (None,) * self.width)[: max(count, self.width)]
 
     def described(self) -> Described:
-        """The same as a plain described list, to be changed in ways the grammar has no place for."""
+        """Give it as a plain described list, to be changed in ways the grammar has no place for."""
         return Described(self.descriptor, self.elements())
 
     def encode(self) -> bytes:
-        """The octets of the described list. Raises EncodeError naming the field."""
+        """Encode the described list. Raises EncodeError naming the field."""
         try:
             return encode(self.described())
         except EncodeError as failure:
@@ -112,14 +112,14 @@ class Composite(Encodable):
         return EncodeError(f"{self.type_name}: {failure}")
 
     def replace(self, **changes: Any) -> Self:
-        """A copy with some fields changed."""
+        """Copy it with some fields changed."""
         changed = type(self)(**changes)
         places = {self.names.index(name) for name in changes}
         values = (new if place in places else old for place, (new, old) in _both(changed, self))
         return self._with(tuple(values), self.unknown, self.width, self.descriptor)
 
     def sent_as(self, *, descriptor: Any = None, width: int | None = None, unknown: Any = None) -> Self:
-        """A copy that is written otherwise and means the same, but for what is `unknown`.
+        """Copy it, to be written otherwise and mean the same, but for what is `unknown`.
 
         `descriptor` may be the symbol; `width` counts elements, with nulls at the end of the list.
         """
@@ -131,7 +131,7 @@ class Composite(Encodable):
         )
 
     def breaches(self) -> Iterator[Breach]:
-        """Each field that the grammar would not have so: missing, of another type, not one of the choices."""
+        """Yield each field the grammar would not have so: missing, of another type, none of the choices."""
         for field, value in zip(self.spec.fields, self.values, strict=True):
             if value is None:
                 if field.mandatory:
@@ -188,7 +188,7 @@ def _both(new: Composite, old: Composite) -> Iterator[tuple[int, tuple[Any, Any]
 
 
 def _given(owner: str, field: Field, value: Any) -> Any:
-    """A plain Python value as the field has it; a list or tuple for a multiple field is an array."""
+    """Turn a plain Python value into the field's; a list or tuple for a multiple field is an array."""
     kind = GRAMMAR.elementary(field.type)
     try:
         if field.multiple and type(value) in (list, tuple):
@@ -210,7 +210,7 @@ def _has_symbols(kind: str) -> bool:
 
 
 def a(noun: str) -> str:
-    """The noun with its article; the u of uint is not a vowel."""
+    """Put an article before the noun; the u of uint is not a vowel."""
     return f"an {noun}" if noun.startswith(("a", "e", "i", "o")) else f"a {noun}"
 
 
@@ -258,21 +258,21 @@ def _composite_breaches(field: Field, value: Composite) -> Iterator[Breach]:
 
 
 def _value(kind: str, text: str) -> Any:
-    """A value as the document writes it, in its primitive type."""
+    """Read a value as the document writes it, into its primitive type."""
     if kind == "boolean":
         return text == "true"
     return typed(kind, text if kind in ("string", "symbol") else int(text))
 
 
 def choices(restricted: str) -> Mapping[str, Any]:
-    """The values of a restricted type's choices by the document's names."""
+    """Give the values of a restricted type's choices by the document's names."""
     (found, *_) = restrictions(restricted)
     kind = GRAMMAR.elementary(restricted)
     return {choice.name: _value(kind, choice.value) for choice in found.choices}
 
 
 def choice_name(field: Field, value: Any) -> str:
-    """The document's name of the choice that this number or truth value is; empty for anything else."""
+    """Name the choice that this number or truth value is; empty for anything else."""
     if not isinstance(value, int) or not restrictions(field.type):
         return ""
     return next((name for name, each in choices(field.type).items() if each == value), "")
@@ -324,13 +324,13 @@ _NESTING: Final = frozenset((Described, Map))
 
 
 def described_by(descriptor: Any) -> type[Composite] | None:
-    """The composite type with this descriptor, which is an ulong or a symbol."""
+    """Find the composite type with this descriptor, an ulong or a symbol."""
     known = type(descriptor) in (Ulong, Symbol)
     return _BY_DESCRIPTOR.get((type(descriptor), descriptor)) if known else None
 
 
 def recognise(value: Any) -> Any:
-    """The composite that a described list is, in the values of a map as well; anything else as it is."""
+    """Give the composite that a described list is, in values of a map as well; anything else as it is."""
     if type(value) is Map:
         return Map((key, recognise(each)) for key, each in value.pairs)
     if type(value) is Described and type(value.value) is tuple:

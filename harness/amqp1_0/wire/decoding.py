@@ -47,23 +47,23 @@ def decode(octets: bytes, at: int = 0, end: int | None = None) -> tuple[Any, int
 
 
 def decode_whole(octets: bytes) -> Any:
-    """The value that these octets are. Raises DecodeError, also when something follows it."""
+    """Read the value that these octets are. Raises DecodeError, also when something follows it."""
     return _whole(decode(octets), octets)
 
 
 def exact(octets: bytes) -> Any:
-    """The value that these octets are, every encoding in it spelled out with `As`. Raises DecodeError."""
+    """Read the value that these octets are, every encoding spelled out with `As`. Raises DecodeError."""
     return _whole(_EXACT(octets, 0, len(octets), 0), octets)
 
 
 def forms(octets: bytes, at: int = 0, end: int | None = None) -> Form:
-    """Where the value at `at`, and each value in it, stands. Raises DecodeError."""
+    """Tell where the value at `at`, and each value in it, stands. Raises DecodeError."""
     form, _ = _FORMS(octets, at, len(octets) if end is None else min(end, len(octets)), 0)
     return form  # type: ignore[no-any-return]
 
 
 def plain(view: Any) -> Any:
-    """The value that an exact view or a form is a view of."""
+    """Give the value that an exact view or a form is a view of."""
     if isinstance(view, Described):
         return Described(plain(view.descriptor), plain(view.value))
     if isinstance(view, Array):
@@ -98,7 +98,7 @@ def _pairs(items: list[Any]) -> Iterable[tuple[Any, Any]]:
 
 
 def _extent(octets: bytes, at: int, end: int, depth: int, made: Constructor) -> tuple[int, int, int]:
-    """Where the items of a list, map or array begin, where they end, and how many they are."""
+    """Tell where the items of a list, map or array begin and end, and how many they are."""
     kind, width = made.type, made.width
     _not_too_deep(at, depth)
     start = at + 2 * width
@@ -152,7 +152,7 @@ _LEAVES: Final = frozenset((str, Symbol, bytes, Ubyte, Ushort, Uint, Ulong, int,
 
 
 def _refuse_twice(items: list[Any], at: int) -> None:
-    """Part 1, 1.6.23: the number of items is even, and no key occurs twice. Types are told apart."""
+    """Refuse an odd number of items or a key that occurs twice, types told apart (Part 1, 1.6.23)."""
     if len(items) % 2:
         raise DecodeError(at, f"the map has {len(items)} items: a key without a value")
     met = set()
@@ -190,7 +190,7 @@ def _widthless(code: int, count: int) -> tuple[Any, ...]:
 
 
 def _least(made: Constructor) -> int:
-    """The fewest octets an item takes."""
+    """Give the fewest octets an item takes."""
     return made.width * (2 if made.category in ("compound", "array") else 1)
 
 
@@ -238,7 +238,7 @@ def _unknown(octets: bytes, at: int, _end: int, _depth: int) -> NoReturn:
 
 
 def _view(finish_map: Callable[..., Any], seen: _Seen | None) -> Reader:
-    """A reader of any value; each value is given as `seen` makes it."""
+    """Make a reader of any value; each value is given as `seen` makes it."""
     bare: dict[int, Reader] = {}
     table: list[Reader] = [_unknown] * 256
 

@@ -18,7 +18,7 @@ from harness.wire.units import DecodeError
 
 
 def named_by(frame: Frame) -> type[Composite] | None:
-    """The type that the descriptor of an AMQP frame's body names, whether or not the rest can be read."""
+    """Give the type that an AMQP frame's descriptor names, whether or not the rest can be read."""
     if frame.type != AMQP or not frame.body.startswith(b"\0"):
         return None
     try:
@@ -29,7 +29,7 @@ def named_by(frame: Frame) -> type[Composite] | None:
 
 
 def has_a_value(frame: Frame) -> bool:
-    """Whether the body of a frame begins with a whole value, whatever it means."""
+    """Say whether the body of a frame begins with a whole value, whatever it means."""
     try:
         return bool(decode(frame.body))
     except DecodeError:
@@ -37,7 +37,7 @@ def has_a_value(frame: Frame) -> bool:
 
 
 def departures(frame: Frame) -> list[str]:
-    """What in a frame's performative is not as its type is defined; nothing where all is."""
+    """List what in a frame's performative is not as its type is defined; nothing where all is."""
     try:
         performative, _ = frame.read()
     except DecodeError as failure:
@@ -46,12 +46,12 @@ def departures(frame: Frame) -> list[str]:
 
 
 def departures_of_error(error: Any) -> list[str]:
-    """As `departures`, of the value of an error field that is an error by its descriptor."""
+    """List the departures in an error field's value that is an error by its descriptor."""
     return list(_departures(error)) if isinstance(error, Error) else ["an error that is no list"]
 
 
 def is_error(value: Any) -> bool:
-    """Whether a value is an error by its descriptor, in whatever form."""
+    """Say whether a value is an error by its descriptor, in whatever form."""
     return isinstance(value, Error) or (
         isinstance(value, Described) and described_by(value.descriptor) is Error
     )

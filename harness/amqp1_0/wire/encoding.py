@@ -43,7 +43,7 @@ from harness.wire.units import EncodeError
 
 
 def encode(value: Any) -> bytes:
-    """A value in its shortest encoding, or in that which it names itself.
+    """Encode a value the shortest way, or as it says itself.
 
     Raises EncodeError for what has no AMQP type, or lies outside its type's range.
     """
@@ -58,7 +58,7 @@ def encode(value: Any) -> bytes:
 
 
 def typed(kind: str, value: Any) -> Any:
-    """A plain Python value as one of a primitive type: 512 for an uint is `Uint(512)`.
+    """Turn a plain Python value into one of a primitive type: 512 for an uint is `Uint(512)`.
 
     What says its own type (`Symbol`, `Uint`, `As`, a composite) is left as it is; "*" is any type. Raises
     EncodeError when a plain value is none of this type.
@@ -78,7 +78,7 @@ def typed(kind: str, value: Any) -> Any:
 
 
 def type_of(value: Any) -> str:
-    """The primitive type of a value as it was decoded, "described value", or empty for anything else."""
+    """Name the primitive type of a decoded value, "described value", or empty for anything else."""
     return _TYPES.get(type(value), "")
 
 
@@ -101,7 +101,7 @@ _PLAIN: Final[Mapping[type, frozenset[str]]] = {
 
 
 def array(kind: str, items: Iterable[Any]) -> Array:
-    """An array of a primitive type, in a constructor that takes each of the items, `typed` beforehand.
+    """Make an array of a primitive type, its constructor taking each item; items are `typed` first.
 
     Raises EncodeError when one of them is not of this type.
     """
@@ -153,7 +153,7 @@ def _compound_body(made: Constructor) -> Body:
 
 
 def _flat(value: Any) -> Iterable[Any]:
-    """The keys and values of a map, one by one; what is no map is taken as them."""
+    """Yield the keys and values of a map one by one; from what is no map, its items."""
     if isinstance(value, Map):
         return (each for pair in value.pairs for each in pair)
     if isinstance(value, Mapping):
@@ -202,7 +202,7 @@ def _code(kind: str, width: int) -> bytes:
 
 
 def _whole(kind: str, width: int) -> _Writer:
-    """A type with one encoding of fixed width."""
+    """Make the writer of a type with one encoding of fixed width."""
     octet, body = _code(kind, width), _BODIES[code_of(kind, width)]
     return lambda value: octet + body(value, None, None)
 

@@ -47,7 +47,7 @@ class Frame:
     _read: tuple[Composite, bytes] | None = field(default=None, init=False, repr=False, compare=False)
 
     def encode(self) -> bytes:
-        """The frame's octets. Raises EncodeError."""
+        """Encode the frame. Raises EncodeError."""
         if len(self.extended) % WORD:
             raise EncodeError(
                 f"an extended header of {len(self.extended)} octets does not fill its last word"
@@ -55,7 +55,7 @@ class Frame:
         return RawFrame(self.body, self.channel, self.type, self.extended).encode()
 
     def read(self) -> tuple[Composite | None, bytes]:
-        """The performative, None in an empty frame, and the payload behind it. Raises DecodeError.
+        """Read the performative, None in an empty frame, and the payload behind it. Raises DecodeError.
 
         Offsets in the error count from the start of the body.
         """
@@ -75,7 +75,7 @@ class Frame:
         return self._read
 
     def performative(self) -> Composite | None:
-        """The performative alone, None in an empty frame. Raises DecodeError."""
+        """Read the performative alone, None in an empty frame. Raises DecodeError."""
         return self.read()[0]
 
 
@@ -91,7 +91,7 @@ class RawFrame:
     doff: int | None = None
 
     def encode(self) -> bytes:
-        """The octets, whatever they are worth. Raises EncodeError for numbers too large for their place."""
+        """Encode the parts as they are. Raises EncodeError for numbers too large for their place."""
         try:
             inside = self.extended + self.body
             size = FRAME_HEADER + len(inside) if self.size is None else self.size
@@ -105,17 +105,17 @@ Unit = Frame | Header | Garbage
 
 
 def amqp_frame(channel: int, performative: Composite, payload: bytes = b"") -> Frame:
-    """A performative in a frame on `channel`, with what follows it. Raises EncodeError."""
+    """Put a performative, with the payload behind it, in a frame on `channel`. Raises EncodeError."""
     return Frame(AMQP, channel, performative.encode() + payload)
 
 
 def sasl_frame(performative: Composite) -> Frame:
-    """A performative of the SASL exchange in a frame. Raises EncodeError."""
+    """Put a performative of the SASL exchange in a frame. Raises EncodeError."""
     return Frame(SASL, 0, performative.encode())
 
 
 def empty_frame(channel: int = 0) -> Frame:
-    """A frame without a body, sent so that something is (2.4.5)."""
+    """Make a frame without a body, sent so that something is (2.4.5)."""
     return Frame(AMQP, channel)
 
 

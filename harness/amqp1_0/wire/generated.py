@@ -30,7 +30,7 @@ CONSTRUCTORS: Final[Mapping[int, Constructor]] = {
 
 
 def code_of(kind: str, width: int) -> int:
-    """The constructor of a primitive type in one width in octets. Raises KeyError."""
+    """Give the constructor of a primitive type in one width in octets. Raises KeyError."""
     for each in CONSTRUCTORS.values():
         if (each.type, each.width) == (kind, width):
             return each.code
@@ -38,7 +38,7 @@ def code_of(kind: str, width: int) -> int:
 
 
 def restrictions(kind: str) -> list[Restricted]:
-    """The restricted types that a type goes through down to its primitive type: itself first."""
+    """Give the restricted types from this one down to its primitive type, itself first."""
     found = []
     while isinstance(each := GRAMMAR.types.get(kind), Restricted):
         found.append(each)
@@ -47,16 +47,16 @@ def restrictions(kind: str) -> list[Restricted]:
 
 
 def attribute(name: str) -> str:
-    """The Python name of a field: `max-frame-size` is `max_frame_size`."""
+    """Give the Python name of a field: `max-frame-size` is `max_frame_size`."""
     return name.replace("-", "_")
 
 
 def class_name(name: str) -> str:
-    """The Python name of a type: `sasl-init` is `SaslInit`; one that Python has itself gets an underscore."""
+    """Give a type's Python name: `sasl-init` is `SaslInit`; one that Python has gets an underscore."""
     plain = "".join(part.capitalize() for part in name.split("-"))
     return f"{plain}_" if hasattr(builtins, plain) else plain
 
 
 def constant_name(name: str) -> str:
-    """The Python name of a choice or a constant: `internal-error` is `INTERNAL_ERROR`."""
+    """Give the Python name of a choice or a constant: `internal-error` is `INTERNAL_ERROR`."""
     return name.replace("-", "_").upper()

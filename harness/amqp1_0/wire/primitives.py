@@ -58,7 +58,7 @@ _SIGNED: Final = frozenset(("byte", "short", "int", "long", "timestamp"))
 
 
 def number_struct(made: Constructor) -> struct.Struct:
-    """How a number is written in this encoding, constructor left out."""
+    """Give how a number is written in this encoding, constructor left out."""
     letter = {"float": "f", "double": "d"}.get(made.type) or {1: "B", 2: "H", 4: "I", 8: "Q"}[made.width]
     return struct.Struct(">" + (letter.lower() if made.type in _SIGNED else letter))
 
@@ -67,7 +67,7 @@ def number_struct(made: Constructor) -> struct.Struct:
 
 
 def beyond(at: int, kind: str) -> NoReturn:
-    """What is read at this octet does not end where it must."""
+    """Raise DecodeError for what is read at this octet and does not end where it must."""
     raise DecodeError(at, f"a value of type {kind} reaches beyond what holds it")
 
 
@@ -90,7 +90,7 @@ def _number_reader(made: Constructor) -> Reader:
 
 
 def _octets_reader(made: Constructor, make: Callable[[bytes, int], Any]) -> Reader:
-    """Of fixed width; `make` takes the octets and their offset."""
+    """Make a reader of fixed width; `make` takes the octets and their offset."""
     width = made.width
 
     def read(octets: bytes, at: int, end: int, _depth: int) -> tuple[Any, int]:
@@ -160,7 +160,7 @@ _MADE: Final[Mapping[str, Callable[[bytes, int], Any]]] = {
 
 
 def simple_reader(made: Constructor) -> Reader:
-    """The reader of an encoding of fixed or variable width."""
+    """Make the reader of an encoding of fixed or variable width."""
     if made.category == "fixed" and not made.width:
         return _constant_reader(WIDTHLESS[made.name])
     if made.type not in _MADE:
@@ -222,7 +222,7 @@ def _variable_body(made: Constructor) -> Body:
 
 
 def length(made: Constructor, number: int) -> bytes:
-    """A size or a count as an encoding writes it. Raises EncodeError."""
+    """Write a size or a count as an encoding has it. Raises EncodeError."""
     try:
         return number.to_bytes(made.width)
     except OverflowError:
@@ -237,7 +237,7 @@ _CONTENT: Final[Mapping[str, Callable[[Any], bytes]]] = {
 
 
 def simple_body(made: Constructor) -> Body:
-    """The writer of an encoding of fixed or variable width."""
+    """Make the writer of an encoding of fixed or variable width."""
     if made.category == "variable":
         return _variable_body(made)
     if not made.width:

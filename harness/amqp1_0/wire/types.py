@@ -28,7 +28,7 @@ class Encodable:
     __slots__ = ()
 
     def encode(self) -> bytes:
-        """The octets, constructor included. Raises EncodeError."""
+        """Encode the value, constructor included. Raises EncodeError."""
         raise NotImplementedError
 
 

@@ -39,27 +39,23 @@ Refusing: TypeAlias = Basic.Reject | Basic.Nack
 
 
 def immediate_is_not_implemented(turn: ChannelTurn[Basic.Publish]) -> bool:
-    """The immediate bit is set, and the policy does without it."""
     return turn.event.immediate and turn.policy.immediate == "refuse"
 
 
 def expect_content(turn: ChannelTurn[Basic.Publish]) -> None:
-    """Header and body follow on this channel."""
     turn.channel.publishing = turn.event
 
 
 def waits_for_a_commit(turn: LifeTurn[ContentComplete, Publication]) -> bool:
-    """Tx.Select was used on its channel."""
     return turn.subject.channel.transacted
 
 
 def hold_until_commit(turn: LifeTurn[ContentComplete, Publication]) -> None:
-    """The publication is part of the transaction."""
+    """Make the publication part of the transaction."""
     turn.subject.channel.transaction.append(turn.subject)
 
 
 def route_now(turn: LifeTurn[ContentComplete, Publication]) -> None:
-    """The publication goes to its exchange."""
     route(turn, turn.subject)
 
 
@@ -76,12 +72,10 @@ def route(turn: AnyTurn, publication: Publication) -> None:
 
 
 def is_mandatory_and_unroutable(turn: LifeTurn[Routing, Publication]) -> bool:
-    """No queue gets the message, and the client wants to know."""
     return turn.subject.method.mandatory and not turn.targets
 
 
 def is_immediate_and_nobody_is_ready(turn: LifeTurn[Routing, Publication]) -> bool:
-    """No consumer could take the message at once from any of its queues."""
     message = turn.subject.message
     return turn.subject.method.immediate and not any(
         someone_could_take(turn, queue, message) for queue in turn.targets
@@ -89,7 +83,6 @@ def is_immediate_and_nobody_is_ready(turn: LifeTurn[Routing, Publication]) -> bo
 
 
 def is_immediate(turn: LifeTurn[Routing, Publication]) -> bool:
-    """The message goes only where a consumer takes it at once."""
     return turn.subject.method.immediate
 
 
@@ -101,13 +94,12 @@ def enqueue_where_taken_at_once(turn: LifeTurn[Routing, Publication]) -> None:
 
 
 def enqueue_everywhere(turn: LifeTurn[Routing, Publication]) -> None:
-    """Add the message to all its queues."""
     for queue in turn.targets:
         enqueue(turn, queue, turn.subject.message)
 
 
 def return_unroutable(turn: LifeTurn[Routing, Publication]) -> Reply:
-    """Basic.Return for mandatory; the document has no code for it (0-9-1/basic.publish.mandatory.01)."""
+    """Answer with Basic.Return; the document has no code for it (0-9-1/basic.publish.mandatory.01)."""
     method, message = turn.subject.method, turn.subject.message
     code = turn.policy.unroutable_code
     return WithContent(
@@ -116,7 +108,6 @@ def return_unroutable(turn: LifeTurn[Routing, Publication]) -> Reply:
 
 
 def return_without_consumers(turn: LifeTurn[Routing, Publication]) -> Reply:
-    """Basic.Return for immediate."""
     method, message = turn.subject.method, turn.subject.message
     text = "no consumer can take it at once"
     return WithContent(Basic.Return(NO_CONSUMERS, text, method.exchange, method.routing_key), message)
@@ -178,35 +169,30 @@ _PUBLISH = (
 
 
 def nothing_is_due(turn: ChannelTurn[Basic.Get]) -> bool:
-    """The queue has no message for this channel."""
     return turn.strategies.due(turn.queue, turn.channel) is None
 
 
 def needs_no_ack(turn: ChannelTurn[Basic.Get]) -> bool:
-    """The no-ack bit is set."""
     return turn.event.no_ack
 
 
 def take_what_is_due(turn: ChannelTurn[Basic.Get]) -> None:
-    """Take the first message off the queue."""
     entry = turn.strategies.due(turn.queue, turn.channel)
     if entry is not None:
         turn.delivery = take_from_queue(turn, entry, None)
 
 
 def await_its_acknowledgement(turn: ChannelTurn[Basic.Get]) -> None:
-    """What was taken stays the channel's until it is settled."""
     assert turn.delivery is not None
     keep(turn.delivery)
 
 
 def get_empty(_: ChannelTurn[Basic.Get]) -> Reply:
-    """Basic.Get-Empty."""
     return Basic.GetEmpty()
 
 
 def get_ok(turn: ChannelTurn[Basic.Get]) -> Reply:
-    """Basic.Get-Ok with the message and the number of those left."""
+    """Answer with Basic.Get-Ok, the message and the number of those left."""
     delivery = turn.delivery
     if delivery is None:
         return None
@@ -238,26 +224,24 @@ _GET = (
 
 
 def tag_is_not_of_a_delivered_message(turn: ChannelTurn[Basic.Ack | Refusing]) -> bool:
-    """No unacknowledged message of this channel has the tag; zero is good only with multiple."""
+    """Say whether no unacknowledged message of this channel has the tag; zero needs multiple."""
     tag = turn.event.delivery_tag
     means_all = tag == 0 and getattr(turn.event, "multiple", False)
     return not means_all and tag not in turn.channel.unacknowledged
 
 
 def named(turn: ChannelTurn[Basic.Ack | Refusing]) -> list[Delivery]:
-    """The deliveries the method names."""
     multiple = getattr(turn.event, "multiple", False)
     return turn.strategies.named(turn.channel.unacknowledged, turn.event.delivery_tag, multiple)
 
 
 def acknowledge(turn: ChannelTurn[Basic.Ack]) -> None:
-    """The messages are done with."""
     for delivery in named(turn):
         settle(delivery)
 
 
 def hold_acknowledgement(turn: ChannelTurn[Basic.Ack]) -> None:
-    """The acknowledgement is part of the transaction; the tag cannot be used again in it."""
+    """Make the acknowledgement part of the transaction; the tag cannot be used again in it."""
     for delivery in named(turn):
         del turn.channel.unacknowledged[delivery.tag]
         turn.channel.transaction.append(delivery)
@@ -265,12 +249,11 @@ def hold_acknowledgement(turn: ChannelTurn[Basic.Ack]) -> None:
 
 
 def wants_requeue(turn: ChannelTurn[Refusing | Basic.Recover | Basic.RecoverAsync]) -> bool:
-    """The requeue bit is set."""
     return turn.event.requeue
 
 
 def requeues_anyway(turn: ChannelTurn[Basic.Reject]) -> bool:
-    """The requeue bit is clear, and the policy requeues all the same."""
+    """Say whether the requeue bit is clear and the policy requeues all the same."""
     return not wants_requeue(turn) and turn.policy.without_requeue == "requeue"
 
 
@@ -280,12 +263,14 @@ def _others_consume(turn: ChannelTurn[Basic.Reject]) -> bool:
 
 
 def requeue_has_no_alternative(turn: ChannelTurn[Basic.Reject]) -> bool:
-    """Requeue, nobody else consumes, and the policy dead-letters then (0-9-1/basic.reject.requeue.01)."""
+    """Say whether requeue is set, nobody else consumes, and the policy dead-letters then
+    (0-9-1/basic.reject.requeue.01)."""
     return wants_requeue(turn) and turn.policy.rejected == "dead-letter" and not _others_consume(turn)
 
 
 def requeue_may_come_back(turn: ChannelTurn[Basic.Reject]) -> bool:
-    """Requeue, nobody else consumes, and the policy redelivers then (0-9-1/basic.reject.requeue.01)."""
+    """Say whether requeue is set, nobody else consumes, and the policy redelivers then
+    (0-9-1/basic.reject.requeue.01)."""
     return wants_requeue(turn) and turn.policy.rejected == "redeliver" and not _others_consume(turn)
 
 
@@ -297,13 +282,13 @@ def discard_rejected(turn: ChannelTurn[Refusing]) -> None:
 
 
 def requeue_rejected(turn: ChannelTurn[Refusing]) -> None:
-    """The message goes back to its queue."""
+    """Put the message back on its queue."""
     for delivery in named(turn):
         requeue(turn.about(turn.event, delivery))
 
 
 def keep_off_this_channel(turn: ChannelTurn[Refusing]) -> None:
-    """The message is not for this channel any more (0-9-1/basic.reject.requeue.01)."""
+    """Keep the message from this channel from now on (0-9-1/basic.reject.requeue.01)."""
     for delivery in named(turn):
         delivery.entry.avoid += (turn.channel,)
 
@@ -352,7 +337,7 @@ _ACKNOWLEDGE = (
 
 
 def requeue_is_for_anyone(turn: ChannelTurn[Basic.Nack]) -> bool:
-    """Requeue, and the policy gives what was refused to anyone (rabbitmq/basic.nack.requeue.01)."""
+    """Say whether requeue is set and anyone may get it back (rabbitmq/basic.nack.requeue.01)."""
     return wants_requeue(turn) and turn.policy.rejected == "redeliver"
 
 
@@ -377,25 +362,25 @@ _NACK = (
 
 
 def recover_async_is_not_implemented(turn: ChannelTurn[Basic.RecoverAsync]) -> bool:
-    """The policy does without Recover-Async (0-9-1/basic.recover-async.01)."""
+    """Say whether the policy does without Recover-Async (0-9-1/basic.recover-async.01)."""
     return turn.policy.recover_async == "refuse"
 
 
 def requeue_all(turn: ChannelTurn[object]) -> None:
-    """Every unacknowledged message of the channel goes back to its queue."""
+    """Put every unacknowledged message of the channel back on its queue."""
     for delivery in list(turn.channel.unacknowledged.values()):
         requeue(turn.about(turn.event, delivery))
 
 
 def return_all_to_their_recipients(turn: ChannelTurn[object]) -> None:
-    """Every unacknowledged message of the channel goes back, for its original consumer only."""
+    """Put every unacknowledged message of the channel back, for its original consumer only."""
     for delivery in list(turn.channel.unacknowledged.values()):
         delivery.entry.only = delivery.consumer
         requeue(turn.about(turn.event, delivery))
 
 
 def recover_ok(_: ChannelTurn[Basic.Recover]) -> Reply:
-    """Basic.Recover-Ok; redeliveries follow it (4.6)."""
+    """Answer with Basic.Recover-Ok; redeliveries follow it (4.6)."""
     return Basic.RecoverOk()
 
 

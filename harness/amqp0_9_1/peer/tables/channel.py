@@ -36,7 +36,7 @@ RECEIVING = (EXPECT_CONTENT_HEADER, EXPECT_BODY)
 
 
 def is_beyond_channel_max(turn: ChannelTurn[Channel.Open]) -> bool:
-    """The channel's number, or the number of channels, is higher than agreed
+    """Say whether the channel's number, or the number of channels, is higher than agreed
     (0-9-1/prose/2.3.3.beyond-channel-max-disconnected)."""
     connection = turn.connection
     used = len(connection.channels) + 1 if turn.policy.channel_max_is == "count" else turn.channel.number
@@ -44,17 +44,15 @@ def is_beyond_channel_max(turn: ChannelTurn[Channel.Open]) -> bool:
 
 
 def was_meant_to_open(turn: ChannelTurn[Undecodable]) -> bool:
-    """The method that cannot be read is Open: any other has no business here, whatever its arguments."""
+    """Say whether the unreadable method is Open: no other has any business on a closed channel."""
     return turn.event.method is Channel.Open
 
 
 def open_ok(_: ChannelTurn[Channel.Open]) -> Reply:
-    """Channel.Open-Ok."""
     return Channel.OpenOk()
 
 
 def close_ok(_: ChannelTurn[Channel.Close]) -> Reply:
-    """Channel.Close-Ok."""
     return Channel.CloseOk()
 
 
@@ -65,71 +63,64 @@ def set_flow(turn: ChannelTurn[Channel.Flow]) -> None:
 
 
 def flow_ok(turn: ChannelTurn[Channel.Flow]) -> Reply:
-    """Channel.Flow-Ok with the setting that now holds."""
+    """Answer with Channel.Flow-Ok and the setting that now holds."""
     return Channel.FlowOk(turn.event.active)
 
 
 def flow_was_asked_for(turn: ChannelTurn[Channel.FlowOk]) -> bool:
-    """This peer sent Channel.Flow and has no answer to it yet."""
     return bool(turn.channel.flow_asked)
 
 
 def count_flow_ok(turn: ChannelTurn[Channel.FlowOk]) -> None:
-    """One Channel.Flow of ours is answered."""
     turn.channel.flow_asked -= 1
 
 
 def is_of_another_class(turn: ChannelTurn[ContentHeaderReceived]) -> bool:
-    """The class in the content header is not the method's (4.2.6.1)."""
+    """Say whether the class in the content header is not the method's (4.2.6.1)."""
     assert turn.channel.publishing is not None
     return turn.event.class_index != turn.channel.publishing.spec.class_index
 
 
 def is_badly_formatted(turn: ChannelTurn[ContentHeaderReceived]) -> bool:
-    """The weight is not zero, or flags and properties cannot be read."""
+    """Say whether the weight is not zero, or flags and properties cannot be read."""
     return bool(turn.event.weight) or turn.event.properties is None
 
 
 def has_illegal_field_names(turn: ChannelTurn[ContentHeaderReceived]) -> bool:
-    """A name in the headers table is outside the syntax of 4.2.5.5."""
+    """Say whether a name in the headers table is outside the syntax of 4.2.5.5."""
     return not turn.event.legal_names
 
 
 def is_too_large(turn: ChannelTurn[ContentHeaderReceived]) -> bool:
-    """Larger than this peer accepts, at all or with what it holds already."""
+    """Say whether a content is larger than this peer accepts, alone or with what it holds already."""
     limits, store = turn.peer.limits, turn.peer.store
     return turn.event.size > limits.content or turn.event.size + store.octets > store.limit
 
 
 def has_no_body(turn: ChannelTurn[ContentHeaderReceived]) -> bool:
-    """The header announces no body frames."""
     return turn.event.size == 0
 
 
 def is_longer_than_announced(turn: ChannelTurn[BodyReceived]) -> bool:
-    """More octets arrived than the header announced."""
     return _missing(turn) < 0
 
 
 def is_the_last(turn: ChannelTurn[BodyReceived]) -> bool:
-    """With this frame the body has the announced size."""
     return _missing(turn) == 0
 
 
 def _missing(turn: ChannelTurn[BodyReceived]) -> int:
-    """How many octets of the body are missing behind this frame; less than none where it has too many."""
+    """Count the octets of the body that are missing behind this frame; below zero if it has too many."""
     content = turn.channel.content
     assert content is not None
     return content.size - len(turn.channel.body) - len(turn.event.octets)
 
 
 def begin_content(turn: ChannelTurn[ContentHeaderReceived]) -> None:
-    """Keep the header; the body follows."""
     turn.channel.content = turn.event
 
 
 def add_to_body(turn: ChannelTurn[BodyReceived]) -> None:
-    """Keep a part of the body."""
     turn.channel.body += turn.event.octets
 
 
@@ -154,12 +145,12 @@ def content_is_complete(turn: ChannelTurn[object]) -> None:
 
 
 def content_may_be_aborted(turn: ChannelTurn[Method]) -> bool:
-    """The policy reads a method amid a content as its end (0-9-1/prose/4.2.6.interrupted-content)."""
+    """Say whether the policy ends a content at a method (0-9-1/prose/4.2.6.interrupted-content)."""
     return turn.policy.content_interrupted == "abort"
 
 
 def abort_content_and_serve(turn: ChannelTurn[Method]) -> None:
-    """Forget the content; the method is served as on an open channel."""
+    """Forget the content, and serve the method as on an open channel."""
     turn.channel.forget_content()
     turn.channel.state = OPEN
     meet_on_channel(turn)

@@ -37,12 +37,11 @@ TUNED = (EXPECT_OPEN, OPEN, CLOSING, CONDEMNED, LINGERING)
 
 
 def close_ok(_: ConnectionTurn[Connection.Close]) -> Reply:
-    """Connection.Close-Ok."""
     return Connection.CloseOk()
 
 
 def socket_is_left_to_the_client(turn: ConnectionTurn[Connection.Close]) -> bool:
-    """The policy does not close the socket at once after Close-Ok."""
+    """Say whether the policy does not close the socket at once after Close-Ok."""
     return bool(turn.policy.linger)
 
 
@@ -52,52 +51,47 @@ def wait_for_the_client(turn: ConnectionTurn[Connection.Close]) -> None:
 
 
 def step_is_passed_over(turn: ConnectionTurn[Method]) -> bool:
-    """The policy does not take a method before its turn for an error."""
+    """Say whether the policy passes over a method that comes before its turn."""
     return turn.policy.step_left_out == "ignore"
 
 
 def heartbeats_are_looked_at(turn: ConnectionTurn[HeartbeatReceived]) -> bool:
-    """They were agreed upon, or the policy does not discard them all."""
+    """Say whether heartbeats were agreed upon, or the policy does not discard them all."""
     return bool(turn.connection.interval) or turn.policy.unagreed_heartbeats == "check"
 
 
 def heartbeat_on_a_channel(turn: ConnectionTurn[HeartbeatReceived]) -> bool:
-    """Its channel is not zero, and heartbeats are looked at."""
     return bool(turn.event.channel) and heartbeats_are_looked_at(turn)
 
 
 def heartbeat_with_payload(turn: ConnectionTurn[HeartbeatReceived]) -> bool:
-    """It is not empty, and heartbeats are looked at."""
     return bool(turn.event.size) and heartbeats_are_looked_at(turn)
 
 
 def heartbeat_is_valid(turn: ConnectionTurn[HeartbeatReceived]) -> bool:
-    """On channel zero and empty."""
     return not turn.event.channel and not turn.event.size
 
 
 def send_heartbeat(turn: ConnectionTurn[HeartbeatDue]) -> None:
-    """A heartbeat frame."""
     turn.connection.send_heartbeat()
 
 
 def is_known_here(turn: ConnectionTurn[Connection.Open]) -> bool:
-    """The open connection belongs to this virtual host already, and the policy says so once more."""
+    """Say whether the open connection is in this virtual host already and the policy confirms it again."""
     return turn.policy.open_again == "confirm" and turn.event.virtual_host == turn.host.name
 
 
 def is_of_no_interest(turn: ConnectionTurn[Connection.Open]) -> bool:
-    """The policy takes no notice of Open on an open connection."""
+    """Say whether the policy takes no notice of Open on an open connection."""
     return turn.policy.open_again == "ignore"
 
 
 def says_goodbye(turn: ConnectionTurn[Restarting]) -> bool:
-    """The policy announces a restart."""
     return turn.policy.restart_notice == "close"
 
 
 def note_the_socket(turn: ConnectionTurn[HungUp]) -> None:
-    """The log says of a socket that was closed without Close and Close-Ok, and where that was."""
+    """Log a socket that was closed without Close and Close-Ok, and where that was."""
     if turn.connection.closed is None and turn.connection.state is not LINGERING:
         turn.note(f"the client closed the socket amid {turn.connection.state.name}")
 

@@ -22,48 +22,44 @@ OPEN = ChannelState.OPEN
 
 
 def is_the_default_exchange(turn: ChannelTurn[Exchange.Declare | Exchange.Delete]) -> bool:
-    """A blank name, allowed only in Bind, Unbind and Publish (exchange.default-access)."""
+    """Say whether the name is blank, as only Bind, Unbind and Publish allow (exchange.default-access)."""
     return not turn.event.exchange
 
 
 def name_is_illegal(turn: ChannelTurn[Exchange.Declare]) -> bool:
-    """The name has other characters, or is too long."""
     return not has_name_syntax(turn.event.exchange, turn.policy.name_limit)
 
 
 def is_the_default_and_cannot_match(turn: ChannelTurn[Exchange.Declare]) -> bool:
-    """The default exchange, of which the policy does not even say that it matches."""
+    """Say whether the policy does not even let the default exchange match a Declare."""
     return is_the_default_exchange(turn) and turn.policy.blank_exchange != "confirm"
 
 
 def passive_and_missing(turn: ChannelTurn[Exchange.Declare]) -> bool:
-    """Only a check, and there is no such exchange."""
     return turn.event.passive and exchange_is_missing(turn)
 
 
 def passive_missing_and_no_wait_has_no_effect(turn: ChannelTurn[Exchange.Declare]) -> bool:
-    """Such a check with no-wait, where the policy lets it have no effect
+    """Say whether a check with no-wait finds nothing and the policy lets it have no effect
     (0-9-1/exchange.declare.passive.not-found)."""
     return turn.policy.passive_no_wait == "silence" and turn.event.no_wait and passive_and_missing(turn)
 
 
 def is_passive(turn: ChannelTurn[Exchange.Declare]) -> bool:
-    """Only a check; all fields but name and no-wait are ignored."""
+    """Say whether this is only a check; all fields but name and no-wait are ignored."""
     return turn.event.passive
 
 
 def type_is_not_supported(turn: ChannelTurn[Exchange.Declare]) -> bool:
-    """There is no routing for this type."""
     return turn.event.type not in turn.strategies.routing
 
 
 def exists_with_another_type(turn: ChannelTurn[Exchange.Declare]) -> bool:
-    """The exchange was declared with another type."""
     return turn.exchange is not None and turn.exchange.type != turn.event.type
 
 
 def exists_otherwise(turn: ChannelTurn[Exchange.Declare]) -> bool:
-    """The exchange was declared with another durable or other arguments."""
+    """Say whether the exchange was declared with another durable or other arguments."""
     exchange = turn.exchange
     return exchange is not None and (
         exchange.durable != turn.event.durable or exchange.arguments != turn.event.arguments
@@ -71,17 +67,14 @@ def exists_otherwise(turn: ChannelTurn[Exchange.Declare]) -> bool:
 
 
 def exists(turn: ChannelTurn[Exchange.Declare]) -> bool:
-    """The exchange was declared before, just like this."""
     return turn.exchange is not None
 
 
 def name_is_reserved(turn: ChannelTurn[Exchange.Declare]) -> bool:
-    """The name begins with "amq."."""
     return is_reserved(turn.event.exchange)
 
 
 def there_are_too_many(turn: ChannelTurn[Exchange.Declare]) -> bool:
-    """The virtual host holds as many exchanges as this peer admits."""
     return len(turn.host.exchanges) >= turn.peer.limits.entities
 
 
@@ -93,28 +86,23 @@ def create_exchange(turn: ChannelTurn[Exchange.Declare]) -> None:
 
 
 def declare_ok(_: ChannelTurn[Exchange.Declare]) -> Reply:
-    """Exchange.Declare-Ok."""
     return Exchange.DeclareOk()
 
 
 def is_predeclared(turn: ChannelTurn[Exchange.Delete]) -> bool:
-    """One of the exchanges every virtual host has."""
     return turn.exchange is not None and turn.exchange.predeclared
 
 
 def must_be_unused_but_is_bound(turn: ChannelTurn[Exchange.Delete]) -> bool:
-    """if-unused, and the exchange has bindings."""
     return bool(turn.event.if_unused and turn.exchange and turn.exchange.bindings)
 
 
 def delete_it(turn: ChannelTurn[Exchange.Delete]) -> None:
-    """Delete the exchange the method names."""
     assert turn.exchange is not None
     delete_exchange(turn.about(turn.event, turn.exchange))
 
 
 def delete_ok(_: ChannelTurn[Exchange.Delete]) -> Reply:
-    """Exchange.Delete-Ok."""
     return Exchange.DeleteOk()
 
 

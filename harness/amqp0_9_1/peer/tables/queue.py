@@ -35,43 +35,39 @@ OPEN = ChannelState.OPEN
 
 
 def has_no_name(turn: ChannelTurn[Queue.Declare]) -> bool:
-    """The client leaves the name to the server."""
     return not turn.event.queue
 
 
 def passive_and_missing(turn: ChannelTurn[Queue.Declare]) -> bool:
-    """Only a check, and there is no such queue."""
     return turn.event.passive and queue_is_missing(turn)
 
 
 def passive_missing_and_no_wait_has_no_effect(turn: ChannelTurn[Queue.Declare]) -> bool:
-    """Such a check with no-wait, where the policy lets it have no effect
+    """Say whether a check with no-wait finds nothing and the policy lets it have no effect
     (0-9-1/queue.declare.passive.passive)."""
     return turn.policy.passive_no_wait == "silence" and turn.event.no_wait and passive_and_missing(turn)
 
 
 def declared_queue_is_locked(turn: ChannelTurn[Queue.Declare]) -> bool:
-    """The queue is another connection's; a blank name, unless passive, is a new queue's."""
+    """Say whether the queue is another connection's; a blank name, unless passive, is a new queue's."""
     return bool(turn.event.queue or turn.event.passive) and queue_is_locked(turn)
 
 
 def is_passive(turn: ChannelTurn[Queue.Declare]) -> bool:
-    """Only a check; all fields but name and no-wait are ignored."""
+    """Say whether this is only a check; all fields but name and no-wait are ignored."""
     return turn.event.passive
 
 
 def name_is_illegal(turn: ChannelTurn[Queue.Declare]) -> bool:
-    """The name has other characters, or is too long."""
     return not has_name_syntax(turn.event.queue, turn.policy.name_limit)
 
 
 def named_queue_exists(turn: ChannelTurn[Queue.Declare]) -> bool:
-    """The method gives the name of a queue that exists."""
     return turn.event.queue in turn.host.queues
 
 
 def exists_otherwise(turn: ChannelTurn[Queue.Declare]) -> bool:
-    """The queue was declared with another durable or exclusive, or other arguments."""
+    """Say whether the queue was declared with another durable or exclusive, or other arguments."""
     queue, wanted = turn.host.queues.get(turn.event.queue), turn.event
     return queue is not None and (queue.durable, queue.exclusive, queue.arguments) != (
         wanted.durable,
@@ -81,7 +77,7 @@ def exists_otherwise(turn: ChannelTurn[Queue.Declare]) -> bool:
 
 
 def auto_delete_differs_and_matters(turn: ChannelTurn[Queue.Declare]) -> bool:
-    """The queue was declared with another auto-delete, and the policy looks at it
+    """Say whether auto-delete differs from the declared one and the policy looks at it
     (0-9-1/queue.declare.auto-delete.pre-existence)."""
     queue = turn.host.queues.get(turn.event.queue)
     differs = queue is not None and queue.auto_delete != turn.event.auto_delete
@@ -89,12 +85,10 @@ def auto_delete_differs_and_matters(turn: ChannelTurn[Queue.Declare]) -> bool:
 
 
 def name_is_reserved(turn: ChannelTurn[Queue.Declare]) -> bool:
-    """The name begins with "amq."."""
     return is_reserved(turn.event.queue)
 
 
 def there_are_too_many(turn: ChannelTurn[Queue.Declare]) -> bool:
-    """The virtual host holds as many queues as this peer admits."""
     return len(turn.host.queues) >= turn.peer.limits.entities
 
 
@@ -118,12 +112,12 @@ def bind_to_the_default_exchange(turn: ChannelTurn[Queue.Declare]) -> None:
 
 
 def becomes_current(turn: ChannelTurn[Queue.Declare]) -> None:
-    """Blank queue names on this channel mean this queue from now on."""
+    """Let blank queue names on this channel mean this queue from now on."""
     turn.channel.current_queue = turn.queue_name
 
 
 def declare_ok(turn: ChannelTurn[Queue.Declare]) -> Reply:
-    """Queue.Declare-Ok with the counts; consumers whose channel is paused do not count."""
+    """Answer with Queue.Declare-Ok and the counts; consumers whose channel is paused do not count."""
     queue = turn.find_queue()
     if queue is None:
         return Queue.DeclareOk(turn.queue_name, 0, 0)
@@ -224,13 +218,13 @@ _DECLARE = (
 
 
 def routing_key(turn: ChannelTurn[Queue.Bind | Queue.Unbind]) -> str:
-    """The binding's key; with queue and key both blank it is the queue's name."""
+    """Give the binding's key; with queue and key both blank it is the queue's name."""
     event = turn.event
     return event.routing_key or ("" if event.queue else turn.queue_name)
 
 
 def find_binding(turn: ChannelTurn[Queue.Bind | Queue.Unbind]) -> Binding | None:
-    """The binding with the method's exchange, queue, key and arguments."""
+    """Give the binding with the method's exchange, queue, key and arguments."""
     queue, key = turn.queue_name, routing_key(turn)
     for each in turn.host.bound_to(turn.event.exchange):
         if each.queue == queue and each.routing_key == key and each.arguments == turn.event.arguments:
@@ -239,29 +233,27 @@ def find_binding(turn: ChannelTurn[Queue.Bind | Queue.Unbind]) -> Binding | None
 
 
 def is_bound_already(turn: ChannelTurn[Queue.Bind]) -> bool:
-    """An identical binding exists (queue.bind.duplicates)."""
+    """Say whether an identical binding exists (queue.bind.duplicates)."""
     return find_binding(turn) is not None
 
 
 def exchange_has_too_many_bindings(turn: ChannelTurn[Queue.Bind]) -> bool:
-    """The exchange holds as many bindings as this peer admits."""
     return len(turn.host.bound_to(turn.event.exchange)) >= turn.peer.limits.entities
 
 
 def bind_queue(turn: ChannelTurn[Queue.Bind]) -> None:
-    """Make the binding."""
     wanted = turn.event
     binding = Binding(wanted.exchange, turn.queue_name, routing_key(turn), wanted.arguments)
     turn.host.bound_to(wanted.exchange).append(binding)
 
 
 def bind_ok(_: ChannelTurn[Queue.Bind]) -> Reply:
-    """Queue.Bind-Ok."""
     return Queue.BindOk()
 
 
 def is_not_bound_and_matters(turn: ChannelTurn[Queue.Unbind]) -> bool:
-    """There is no such binding, and the policy refuses that (0-9-1/queue.unbind.queue.must-exist)."""
+    """Say whether there is no such binding and the policy refuses that
+    (0-9-1/queue.unbind.queue.must-exist)."""
     return turn.policy.missing_binding == "refuse" and find_binding(turn) is None
 
 
@@ -273,7 +265,6 @@ def unbind_queue(turn: ChannelTurn[Queue.Unbind]) -> None:
 
 
 def unbind_ok(_: ChannelTurn[Queue.Unbind]) -> Reply:
-    """Queue.Unbind-Ok."""
     return Queue.UnbindOk()
 
 
@@ -339,17 +330,15 @@ def purge_queue(turn: ChannelTurn[Queue.Purge]) -> None:
 
 
 def purge_ok(turn: ChannelTurn[Queue.Purge]) -> Reply:
-    """Queue.Purge-Ok with the number of messages purged."""
+    """Answer with Queue.Purge-Ok and the number of messages purged."""
     return Queue.PurgeOk(turn.count)
 
 
 def must_be_unused_but_has_consumers(turn: ChannelTurn[Queue.Delete]) -> bool:
-    """if-unused, and the queue has consumers."""
     return bool(turn.event.if_unused and turn.queue.consumers)
 
 
 def must_be_empty_but_has_messages(turn: ChannelTurn[Queue.Delete]) -> bool:
-    """if-empty, and the queue has messages."""
     queue = turn.queue
     also = queue.unacknowledged if turn.policy.unacknowledged_count_as_messages else 0
     return bool(turn.event.if_empty and (len(queue) or also))
@@ -363,7 +352,7 @@ def delete_it(turn: ChannelTurn[Queue.Delete]) -> None:
 
 
 def delete_ok(turn: ChannelTurn[Queue.Delete]) -> Reply:
-    """Queue.Delete-Ok with the number of messages deleted."""
+    """Answer with Queue.Delete-Ok and the number of messages deleted."""
     return Queue.DeleteOk(turn.count)
 
 

@@ -16,17 +16,15 @@ OPEN = ChannelState.OPEN
 
 
 def is_not_transacted(turn: ChannelTurn[object]) -> bool:
-    """Tx.Select was not used on the channel."""
     return not turn.channel.transacted
 
 
 def select(turn: ChannelTurn[Tx.Select]) -> None:
-    """From here on the channel is transacted."""
     turn.channel.transacted = True
 
 
 def commit(turn: ChannelTurn[object]) -> None:
-    """Publications are routed and acknowledgements settle, in the order they were sent."""
+    """Route publications and settle acknowledgements, in the order they were sent."""
     channel = turn.channel
     transaction, channel.transaction = channel.transaction, []
     channel.withheld = []
@@ -38,17 +36,14 @@ def commit(turn: ChannelTurn[object]) -> None:
 
 
 def select_ok(_: ChannelTurn[Tx.Select]) -> Reply:
-    """Tx.Select-Ok."""
     return Tx.SelectOk()
 
 
 def commit_ok(_: ChannelTurn[Tx.Commit]) -> Reply:
-    """Tx.Commit-Ok."""
     return Tx.CommitOk()
 
 
 def rollback_ok(_: ChannelTurn[Tx.Rollback]) -> Reply:
-    """Tx.Rollback-Ok."""
     return Tx.RollbackOk()
 
 

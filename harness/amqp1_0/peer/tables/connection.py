@@ -62,22 +62,21 @@ EVERYWHERE = (*ConnectionState, *SaslState)
 
 
 def open_comes_first(turn: ConnectionTurn[Entered]) -> bool:
-    """The policy does not wait for the client's open."""
+    """Say whether the policy does not wait for the client's open."""
     return turn.policy.open == "first"
 
 
 def plain_close(_: ConnectionTurn[Entered]) -> Reply:
-    """A close without error: it answers one."""
+    """Answer a close with one without error."""
     return (Close(),)
 
 
 def ends_its_stream(turn: ConnectionTurn[Entered]) -> bool:
-    """The policy ends the stream behind its close."""
     return turn.policy.half_close
 
 
 def leave_sessions(turn: ConnectionTurn[object]) -> None:
-    """No session outlives its connection."""
+    """End all sessions: none outlives its connection."""
     leave_all(turn.peer, turn.connection)
 
 
@@ -87,12 +86,12 @@ def end_stream(turn: ConnectionTurn[object]) -> None:
 
 
 def wait_for_close(turn: ConnectionTurn[object]) -> None:
-    """Give the client a reasonable time."""
+    """Give the client a reasonable time to close."""
     turn.connection.wait(turn.policy.close_timeout)
 
 
 def is_left_to_the_client(turn: ConnectionTurn[Entered]) -> bool:
-    """Both closes have been written, and the policy has the client close the socket."""
+    """Say whether both closes are written and the policy has the client close the socket."""
     left = turn.policy.socket_close == "left to the client"
     return left and isinstance(turn.event.by, (Close, SendingClose))
 
@@ -125,27 +124,24 @@ _BY_ITSELF = (
 
 
 def on_another_channel(turn: ConnectionTurn[object]) -> bool:
-    """Its channel is not 0."""
     return bool(turn.channel)
 
 
 def has_refused_payload(turn: ConnectionTurn[object]) -> bool:
-    """Octets follow the open, and the policy does not ignore them."""
+    """Say whether octets follow the open and the policy does not ignore them."""
     return bool(turn.payload) and turn.policy.open_payload != "ignore"
 
 
 def frame_size_is_too_small(turn: ConnectionTurn[Open]) -> bool:
-    """A max-frame-size below 512 that is not taken for 512."""
+    """Say whether max-frame-size is below 512 and is not taken for 512."""
     return turn.policy.small_frame_size != "ignore" and turn.event.max_frame_size < MIN_MAX_FRAME_SIZE
 
 
 def has_a_bad_key(turn: ConnectionTurn[InvalidOpen]) -> bool:
-    """Properties with a key that is no symbol."""
     return keys_are_at_fault(turn.event)
 
 
 def lacks_a_field(turn: ConnectionTurn[InvalidOpen]) -> bool:
-    """A mandatory field is null or absent."""
     return turn.event.missing
 
 
@@ -204,7 +200,6 @@ _OPEN = (
 
 
 def is_a_close(turn: ConnectionTurn[object]) -> bool:
-    """It is a close, valid or not."""
     return isinstance(getattr(turn.event, "performative", turn.event), Close)
 
 
@@ -291,34 +286,31 @@ _PREMATURE = (
 
 
 def idle_is_too_short(turn: ConnectionTurn[Entered]) -> bool:
-    """The client requires frames more often than we support."""
     partner = turn.connection.partner
     return partner is not None and 0 < (partner.idle_time_out or 0) < turn.policy.shortest_idle
 
 
 def answers_for_being_late(turn: ConnectionTurn[TrafficLate]) -> bool:
-    """The policy does not go on as if it had been in time."""
+    """Say whether the policy does not go on as if it had been in time."""
     return turn.policy.late != "ignore"
 
 
 def a_flow_may_do(turn: ConnectionTurn[TrafficDue]) -> bool:
-    """The policy sends a flow, and there is a session to send it on."""
+    """Say whether the policy sends a flow for traffic, and there is a session to send it on."""
     return turn.policy.keep_alive == "flow" and bool(turn.connection.sessions)
 
 
 def send_flow(turn: ConnectionTurn[TrafficDue]) -> None:
-    """A flow of the first session, without asking for anything."""
+    """Send a flow of the first session, without asking for anything."""
     session = next(iter(turn.connection.sessions.values()))
     turn.connection.say(session_flow(session), session.channel)
 
 
 def empty(_: ConnectionTurn[object]) -> Reply:
-    """An empty frame on channel 0."""
     return (empty_frame(),)
 
 
 def says_goodbye(turn: ConnectionTurn[Restarting]) -> bool:
-    """The policy announces a restart."""
     return turn.policy.restart_notice == "close"
 
 

@@ -31,19 +31,19 @@ DISCARDING = SessionState.DISCARDING
 
 
 def names_a_channel(turn: SessionTurn[Begin]) -> bool:
-    """It answers a begin, and none was sent."""
+    """Say whether the begin claims to answer one of ours, though none was sent."""
     return turn.event.remote_channel is not None
 
 
 def no_channel_is_left(turn: SessionTurn[Begin]) -> bool:
-    """The client accepts no more channels than are in use, or there are more sessions than we keep."""
+    """Say whether the client accepts no more channels, or there are as many sessions as we keep."""
     connection = turn.connection
     room = min(connection.channel_max + 1, turn.peer.limits.sessions)
     return len(connection.sessions) >= room
 
 
 def map_it(turn: SessionTurn[Begin]) -> None:
-    """The session has a channel in either direction from here on."""
+    """Give the session a channel in either direction."""
     session, begin = turn.session, turn.event
     session.next_incoming_id = begin.next_outgoing_id
     session.remote_window = begin.incoming_window
@@ -51,42 +51,36 @@ def map_it(turn: SessionTurn[Begin]) -> None:
 
 
 def begin(turn: SessionTurn[Begin]) -> Reply:
-    """The begin that answers."""
     return (our_begin(turn.session),)
 
 
 def lacks_a_field(turn: SessionTurn[Invalid]) -> bool:
-    """A mandatory field is null or absent."""
     return turn.event.missing
 
 
 def end(_: SessionTurn[End]) -> Reply:
-    """An end without error."""
     return (End(),)
 
 
 def leave(turn: SessionTurn[End]) -> None:
-    """The session is over."""
     traffic.leave(turn.peer, turn.session)
 
 
 def session_flow(session: Session) -> Flow:
-    """The state of a session, without that of a link."""
+    """Give the state of a session, without that of a link."""
     return Flow(session.next_incoming_id, WINDOW, session.next_outgoing_id, WINDOW)
 
 
 def names_a_handle(turn: SessionTurn[Transfer | Detach | Flow]) -> bool:
-    """It is about a link."""
     return turn.event.handle is not None
 
 
 def wants_an_answer(turn: SessionTurn[Flow]) -> bool:
-    """The flow asks for one in return."""
     return turn.event.echo
 
 
 def take_window(turn: SessionTurn[Flow]) -> None:
-    """How many transfers the client is ready to take."""
+    """Keep how many transfers the client is ready to take."""
     session, given = turn.session, turn.event
     first = given.next_incoming_id if given.next_incoming_id is not None else 0
     session.remote_window = first + given.incoming_window - session.next_outgoing_id
@@ -96,12 +90,12 @@ def take_window(turn: SessionTurn[Flow]) -> None:
 
 
 def flow(turn: SessionTurn[Flow]) -> Reply:
-    """The state of the session."""
+    """Answer with the state of the session."""
     return (session_flow(turn.session),)
 
 
 def is_no_begin(turn: SessionTurn[Invalid]) -> bool:
-    """It can only be about a session that is there."""
+    """Say whether it can only be about a session that is there."""
     return not isinstance(turn.event.performative, Begin)
 
 
