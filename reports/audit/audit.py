@@ -102,7 +102,6 @@ class Audited:
 
     @property
     def against(self) -> bool:
-        """Whether it is contradicted or overstated on some build."""
         return any(each.status.row.against for each in self.builds)
 
     @property
@@ -127,12 +126,11 @@ class Audit:
     unclaimed: tuple[str, ...]
 
     def of(self, status: Status) -> tuple[Audited, ...]:
-        """The results of one status, in the order of the claims."""
+        """Give the results of one status, in the order of the claims."""
         return tuple(each for each in self.results if each.status is status)
 
     @property
     def sentence(self) -> str:
-        """The answer in plain words."""
         counts = Counter(each.status for each in self.results)
         told = [f"{counts[row.status]} {row.status}" for row in STATUSES if counts[row.status]]
         sentence = f"{len(self.results)} claims: {', '.join(told) or 'none'}"
@@ -142,7 +140,7 @@ class Audit:
         )
 
     def exit_status(self, strict: bool) -> int:
-        """What the command ends with: 1 only when `strict` and a claim has something against it."""
+        """Give what the command ends with: 1 when `strict` and a claim has something against it, else 0."""
         return int(strict and any(each.against for each in self.results))
 
 
@@ -171,7 +169,7 @@ def audit(
 
 
 def _by_build(columns: Iterable[Column]) -> Iterable[Column]:
-    """One column for each build: the newest run speaks, and verdicts that differ make a rule flaky."""
+    """Make one column of each build: the newest run speaks, and verdicts that differ make a rule flaky."""
     runs: dict[Build, list[Column]] = {}
     for column in sorted(columns, key=lambda each: (each.started, each.run), reverse=True):
         runs.setdefault(column.build, []).append(column)
@@ -190,7 +188,7 @@ def _newest(found: Sequence[Finding]) -> Finding:
 
 
 def called(build: Build) -> str:
-    """A build and how it was reached: one version may be measured in several configurations."""
+    """Name a build and how it was reached: one version may be measured in several configurations."""
     return f"{build.name} @ {build.target}"
 
 
@@ -203,7 +201,7 @@ _Admissions = Mapping[str, Sequence[Claim]]
 
 
 def _admissions(claims: Iterable[Claim], joined: Mapping[int, Joined]) -> _Admissions:
-    """By rule, the claims in which the vendor says that something is missing there."""
+    """Find, by rule, the claims in which the vendor says that something is missing there."""
     found: dict[str, list[Claim]] = {}
     for claim in claims:
         if claim.meaning in ADMISSIONS:
@@ -235,7 +233,7 @@ def _noted(claim: Claim) -> str:
 
 
 def _over_builds(builds: Iterable[OnBuild], status: Status) -> str:
-    """What the claim came to, with the builds that came to it; one that differs says its own status."""
+    """Say what the claim came to, with the builds that came to it; one that differs says its own status."""
     told: dict[str, list[str]] = {}
     for each in builds:
         head = "" if each.status is status else f"{each.status}: "
@@ -286,7 +284,7 @@ def _breadth(claim: Claim) -> int:
 
 
 def _why_open(rule: Rule, finding: Finding | None) -> str:
-    """Why what was measured of `rule` settles nothing; empty when it settles something."""
+    """Say why what was measured of `rule` settles nothing; empty when it settles something."""
     if not rule.concerns(Role.SERVER):
         return f"the duty of a client or an application, and a broker was measured: {rule.reason}"
     if finding is None:
@@ -303,7 +301,7 @@ def _why_open(rule: Rule, finding: Finding | None) -> str:
 
 
 def _whose(rule: Rule) -> str:
-    """Whose a freedom is: what one peer ought to do may leave it free what the other makes of it."""
+    """Say whom a sentence leaves free: one that binds the client leaves the server free in its answer."""
     if rule.binds in (Party.CLIENT, Party.APPLICATION):
         return f"the sentence binds the {rule.binds}, what the server makes of it is left free"
     return "the document leaves it free"
@@ -314,7 +312,7 @@ def _of_rule(evidence: Measurement) -> Measured:
 
 
 def _together(evidence: Sequence[Measurement]) -> Measured:
-    """What the rules of a method or class come to; shortfalls that the vendor admits only qualify it."""
+    """Sum up the rules of a method or class; shortfalls that the vendor admits only qualify the sum."""
     found = {each.measured for each in evidence if not each.admitted} - {Measured.OPEN}
     if found & BAD and found & GOOD:
         return Measured.PARTLY
@@ -346,7 +344,7 @@ def _elsewhere(evidence: Measurement) -> str:
 
 
 def _of_many(claim: Claim, measured: Measured, evidence: Sequence[Measurement]) -> str:
-    """The claim, how many rules came to what, and each shortfall."""
+    """Tell the claim, how many rules came to what, and each shortfall."""
     counts = Counter(each.measured for each in evidence)
     told = ", ".join(f"{counts[each]} {each}" for each in Measured if counts[each])
     parts = [_claimed(claim), f"{measured}: of {len(evidence)} rule{'s' * (len(evidence) > 1)} {told}"]

@@ -38,7 +38,6 @@ class Status(StrEnum):
 
     @property
     def row(self) -> StatusRow:
-        """What the table says of this status."""
         return _ROWS[self]
 
 

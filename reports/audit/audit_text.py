@@ -28,7 +28,7 @@ _BRIEF = (Status.CONFIRMED,)
 
 
 def as_terminal(audit: Audit) -> RenderableType:
-    """What was measured, the claims by status, those with something against them explained, the summary."""
+    """Lay out what was measured, the claims by status, those with something against them explained."""
     parts: list[RenderableType] = [_head(audit)]
     told: set[tuple[Build, str]] = set()
     for row in STATUSES:
@@ -68,7 +68,7 @@ def _about(claim: Claim) -> str:
 
 
 def _told(result: Audited) -> str:
-    """What is shown of an entry: its whole sentence, unless its status says all."""
+    """Say of an entry what is shown: its whole sentence, or the vendor's words where its status says all."""
     brief = result.status in _BRIEF and result.plain
     return f"claimed {', '.join(result.claim.words)}" if brief else result.sentence
 
@@ -80,7 +80,7 @@ def _against(result: Audited) -> Iterator[tuple[OnBuild, Measurement]]:
 
 
 def _facts(build: OnBuild, evidence: Measurement) -> Iterator[tuple[str, str]]:
-    """What a reader who doubts it wants to know, where it is known."""
+    """List what a reader who doubts it wants to know, where it is known."""
     finding = evidence.finding
     assert finding is not None  # nothing speaks against a claim without one
     for name, value in (
@@ -126,7 +126,7 @@ def _summary(audit: Audit) -> RenderableType:
 
 
 def as_json(audit: Audit) -> str:
-    """The audit as JSON in ASCII, the claims in their own order, each with all it rests on."""
+    """Give the audit as JSON in ASCII, the claims in their own order, each with all it rests on."""
     claims = audit.claims
     head = {
         "vendor": claims.vendor,
@@ -201,7 +201,7 @@ def _measured(evidence: Measurement) -> dict[str, Any]:
 
 
 def as_markdown(audit: Audit) -> str:
-    """The audit for a page or a merge request."""
+    """Give the audit in Markdown, for a page or a merge request."""
     claims = audit.claims
     facts = [
         ("statement", claims.title),

@@ -111,7 +111,7 @@ class Claim:
     note: str = ""
 
     def concerns(self, version: str) -> bool:
-        """Whether this is said of `version`; one that begins with no number is in no range."""
+        """Say whether this is said of `version`; one that begins with no number is in no range."""
         if self.versions is None:
             return True
         number = _NUMBER.match(version)
@@ -150,7 +150,7 @@ def load(path: Path) -> Claims:
 
 
 def read(data: Mapping[str, object], where: str) -> Claims:
-    """The statement out of parsed TOML; `where` names its source in messages. Raises ClaimsError."""
+    """Read the statement out of parsed TOML; `where` names its source in messages. Raises ClaimsError."""
     head = _table(data, _HEAD, {*_OPTIONAL_HEAD, "claim"}, where)
     statuses = {
         _text(word, f"{where}: statuses"): _word(told, f"{where}: statuses: {word!r}")
@@ -199,7 +199,7 @@ def _claim(
 
 
 def meaning(words: tuple[str, ...], level: str, statuses: Mapping[str, Word]) -> Meaning:
-    """What the vendor's `words` claim together, at the `level` as the vendor states it.
+    """Say what the vendor's `words` claim together, at the `level` as the vendor states it.
 
     As many words as levels belong to one another in order, else each word is said at each level. What is said
     of a freedom yields to what is said of a duty; duties that differ make `partly`.
@@ -232,7 +232,7 @@ _Reader = Callable[[object, str], Any]
 def _table(
     table: Mapping[str, object], needed: Mapping[str, _Reader], optional: set[str], where: str
 ) -> dict[str, Any]:
-    """The values of a table whose keys are those `needed` and perhaps the `optional` ones."""
+    """Read the values of a table whose keys are those `needed` and perhaps the `optional` ones."""
     if unknown := sorted(table.keys() - needed.keys() - optional):
         raise ClaimsError(f"{where}: {unknown[0]}: there is no such key here")
     if missing := [key for key in needed if key not in table]:

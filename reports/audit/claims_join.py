@@ -22,7 +22,7 @@ class Joined:
 
 
 def join(claim: Claim, rules: Sequence[Rule], aliases: Mapping[str, str]) -> Joined:
-    """Those of `rules` that `claim` is about; `aliases` lead from retired identities to living ones."""
+    """Find those of `rules` that `claim` is about; `aliases` lead from retired identities to living ones."""
     return _JOINS[claim.subject](claim, rules, aliases)
 
 
@@ -52,7 +52,7 @@ def _around(claim: Claim, rules: Sequence[Rule], names: Callable[[Rule], Collect
 
 
 def _is_of(rule: Rule, document: str) -> bool:
-    """Whether `document` says it itself, or obliges to what it tells of methods by its grammar."""
+    """Say whether a rule is of `document`, or of its grammar and about what is implemented."""
     return rule.document == document or bool(rule.implements and rule.document.startswith(f"{document}/"))
 
 
@@ -61,7 +61,7 @@ def _methods_of(rule: Rule) -> Collection[str]:
 
 
 def _prose(claim: Claim, rules: Sequence[Rule], aliases: Mapping[str, str]) -> Joined:
-    """By the identities that the entry names: a section alone does not say which of its rules is meant."""
+    """Join by the identities the entry names: a section alone does not say which of its rules is meant."""
     if claim.rules:
         return _named(claim.rules, rules, aliases)
     place = f"section {claim.section}" if claim.section else "the prose"

@@ -21,7 +21,7 @@ SITE = "site"
 
 
 def certify_target(options: Options, console: Console) -> int:
-    """Judge, report, write the site; the exit status is that of the gate alone.
+    """Judge, report, write the site; gives the exit status of the gate, whatever becomes of the site.
 
     Raises what `conformance.commands.run.play_suite` raises, before anything is started.
     """

@@ -36,7 +36,6 @@ main.expected = (*main.expected, NoSpark, StoreError, WarehouseError, ClaimsErro
 
 
 def warehouse_option(required: bool) -> Callable[[Command], Command]:
-    """The option that names a warehouse."""
     return click.option(
         "--warehouse", required=required, metavar="PATH", help="its tables, on any path Spark can reach"
     )
@@ -149,7 +148,7 @@ def certify(
 
 
 def _matrix(sides: Sides, console: Console) -> None:
-    """What `run` of several targets writes beside their folders."""
+    """Write what `run` of several targets puts beside their folders."""
     from reports.compare.together import write_matrix
 
     if sides.folders:

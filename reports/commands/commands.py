@@ -91,7 +91,7 @@ def audit_claims(
     master: str | None,
     console: Console,
 ) -> int:
-    """Print what is to be said of a vendor's claims."""
+    """Print what measurements say of a vendor's claims."""
     told = load(claims)
     if warehouse is None:
         measured = [column_of(run) for run in runs]
@@ -146,7 +146,7 @@ def render_site(
 
 
 def ingested(spark: SparkSession, runs: Sequence[Path], warehouse: str, console: Console) -> Ingested:
-    """Put run folders into a warehouse, with a bar that shows how far it is."""
+    """Put run folders into a warehouse, with a bar on the console that shows how far it is."""
     from reports.ingest.ingest import ingest
     from reports.warehouse.warehouse import Warehouse
 
@@ -161,7 +161,10 @@ def _snapshot(warehouse: str) -> Snapshot:
 
 
 def _builds(spark: SparkSession, snapshot: Snapshot, named: Sequence[str]) -> list[Column]:
-    """The builds called so, with the findings of all their runs. Raises EvidenceError for another name."""
+    """Find the builds called so, with the findings of all their runs.
+
+    Raises EvidenceError for another name.
+    """
     from reports.warehouse import jobs
 
     runs, verdicts = snapshot.table(spark, "runs"), snapshot.table(spark, "verdicts")
@@ -187,7 +190,7 @@ def _some(names: Sequence[str], most: int = 5) -> str:
 
 @contextmanager
 def starting(master: str | None, console: Console) -> Iterator[SparkSession]:
-    """A Spark session, with a word while it starts: it takes seconds."""
+    """Start Spark for the block, with a word on the console: it takes seconds."""
     with ExitStack() as stack:
         with console.status("starting Spark …"):
             spark = stack.enter_context(session(master))

@@ -38,7 +38,6 @@ class Kind(StrEnum):
 
     @property
     def row(self) -> KindRow:
-        """What the table says of this kind."""
         return _ROWS[self]
 
 
@@ -119,12 +118,10 @@ class Change:
 
     @property
     def regression(self) -> bool:
-        """Whether more is to be said against the rule than before."""
         return self.kind.row.regression
 
     @property
     def level(self) -> str:
-        """The level at which the rule was judged last."""
         finding = self.new or self.old
         return finding.judged_at if finding else ""
 
@@ -144,29 +141,26 @@ class Comparison:
     cautions: tuple[str, ...]
 
     def of(self, kind: Kind) -> tuple[Change, ...]:
-        """The changes of one kind."""
         return tuple(change for change in self.changes if change.kind is kind)
 
     @property
     def regressions(self) -> tuple[Change, ...]:
-        """The changes that are regressions."""
         return tuple(change for change in self.changes if change.regression)
 
     @property
     def exit_status(self) -> int:
-        """What the command ends with: 1 on a regression."""
+        """1 on a regression, else 0."""
         return int(bool(self.regressions))
 
     @property
     def sentence(self) -> str:
-        """The answer in plain words."""
         count = len(self.regressions)
         answer = f"{count} regression{'s' if count > 1 else ''}" if count else "no regression"
         return f"{answer}; rules changed: {len(self.changes)}, unchanged: {self.same}"
 
 
 def compare(old: Column, new: Column) -> Comparison:
-    """What became of each rule from `old` to `new`, two builds or two runs of one."""
+    """Say what became of each rule from `old` to `new`, two builds or two runs of one."""
     ranks = {row.kind: rank for rank, row in enumerate(KINDS)}
     rules = sorted({*old.findings, *new.findings})
     changes = [

@@ -21,7 +21,7 @@ _SHORT = 160
 
 
 def as_terminal(comparison: Comparison) -> RenderableType:
-    """Both builds, every change, the counts, and the answer last, where the eye is."""
+    """Lay out both builds, every change, the counts, and the answer last, where the eye is."""
     style = "bold red" if comparison.regressions else "bold green"
     cautions = [shown(f"  note: {each}", "yellow") for each in comparison.cautions]
     parts: list[RenderableType] = [_head(comparison)]
@@ -64,7 +64,7 @@ def _side(change: Change, finding: Finding | None) -> Text:
 
 
 def _told(change: Change, finding: Finding) -> str:
-    """The verdict, what was found, what else this build gave, and the reading where that is the change."""
+    """Tell the verdict, what was found, what else this build gave, and the reading where that changed."""
     told = f"{finding.verdict}: {finding.signature}" if finding.signature else str(finding.verdict)
     if finding.flaky:
         told += f" (seen: {', '.join(finding.seen)})"
@@ -86,7 +86,7 @@ def _counts(comparison: Comparison) -> Table:
 
 
 def as_json(comparison: Comparison) -> str:
-    """The comparison as JSON in ASCII: `old`, `new`, `counts` by kind, `regressions`, `changes`."""
+    """Give the comparison as JSON in ASCII: `old`, `new`, `counts` by kind, `regressions`, `changes`."""
     text = json.dumps(
         {
             "schema": SCHEMA,
@@ -158,7 +158,7 @@ def _finding(finding: Finding | None) -> dict[str, Any] | None:
 
 
 def as_markdown(comparison: Comparison) -> str:
-    """The comparison for a merge request."""
+    """Give the comparison in Markdown, for a merge request."""
     blocks = [f"## AMQP conformance, compared\n\n**{comparison.sentence}**", _head_markdown(comparison)]
     if comparison.cautions:
         blocks.append(

@@ -23,12 +23,11 @@ class Sentence:
 
     @property
     def claimed(self) -> bool:
-        """Whether a rule claims it."""
         return bool(self.entry.claimed_by)
 
     @property
     def white(self) -> bool:
-        """Whether nobody has claimed it or argued it away yet."""
+        """True where nobody has claimed it or argued it away yet."""
         return not self.claimed and (not self.entry.reason or self.kind == "no rule yet")
 
 
@@ -43,7 +42,7 @@ class Covered:
 
     @property
     def beyond(self) -> bool:
-        """Whether a run against a broker cannot judge it."""
+        """True where a run against a broker cannot judge it."""
         return bool(self.rule.beyond(Role.SERVER)) and not self.checks
 
 
@@ -75,7 +74,6 @@ class Part:
 
     @property
     def counts(self) -> Counts:
-        """The sums of this section."""
         return _counts(self.sentences, self.rules)
 
 
@@ -88,17 +86,14 @@ class Coverage:
 
     @property
     def counts(self) -> Counts:
-        """The sums of the whole document."""
         return _counts(self.sentences, self.rules)
 
     @property
     def sentences(self) -> tuple[Sentence, ...]:
-        """All sentences with a keyword."""
         return tuple(sentence for part in self.parts for sentence in part.sentences)
 
     @property
     def rules(self) -> tuple[Covered, ...]:
-        """All rules."""
         return tuple(rule for part in self.parts for rule in part.rules)
 
     @property
@@ -109,12 +104,12 @@ class Coverage:
 
 
 def ledgers(folder: Path = DOCUMENTS) -> tuple[Ledger, ...]:
-    """The committed ledgers of the documents in `folder`. Raises DocumentError for one that is none."""
+    """Read the committed ledgers of the documents in `folder`. Raises DocumentError for one that is none."""
     return tuple(load(folder / entry["ledger"]) for entry in index(folder).values())
 
 
 def coverage(books: Iterable[Ledger], catalogue: Catalogue, checks: Checks) -> tuple[Coverage, ...]:
-    """The coverage of each document that has a ledger."""
+    """Work out the coverage of each document that has a ledger."""
     return tuple(_coverage(book, catalogue.rules, checks) for book in books)
 
 

@@ -44,14 +44,14 @@ class Captured:
 
 
 def wanted(finding: Finding) -> Wanted | None:
-    """Where the deciding connection of `finding` stands; None when it has none."""
+    """Say where the deciding connection of `finding` stands; None when it has none."""
     if finding.connection is None or finding.exchange is None:
         return None
     return finding.exchange, finding.run, finding.connection
 
 
 def lines_of(rows: Iterable[TableRow]) -> list[Line]:
-    """The events that `rows` of one connection stand for, in order of time."""
+    """Make the events, in order of time, that `rows` of one connection stand for."""
     ordered = sorted(rows, key=lambda row: (row["wall"], row["number"]))
     return [Line(row["wall"], row["worker"], row["number"], row["test"], _event(row)) for row in ordered]
 
@@ -70,14 +70,14 @@ def _event(row: TableRow) -> Event | CappedOctets:
 
 
 def explained(finding: Finding, rule: Rule, lines: Sequence[Line]) -> Explanation:
-    """What the terminal would show of `finding`; `lines` are those of its connection."""
+    """Explain `finding` as the terminal would; `lines` are those of its connection."""
     spoken = {line.event.protocol for line in lines if isinstance(line.event, Opened)}
     annotate = named if spoken and spoken <= set(documents()) else None
     return explain(finding, rule, [*lines, *_decision(finding)], annotate, finding.folder or finding.run)
 
 
 def _decision(finding: Finding) -> Iterable[Line]:
-    """The expectation that decided, as far as the tables keep it: when, and after what wait."""
+    """Give the expectation that decided, as far as the tables keep it: when, and after what wait."""
     if finding.connection is None or finding.frame is None or finding.decided_at is None:
         return
     decided = Expected(

@@ -16,17 +16,17 @@ from conformance.evidence.printable import printable
 
 
 def code(text: str) -> str:
-    """`text` for a block of HTML: on one line, shown letter by letter; nothing for nothing."""
+    """Escape `text` for a block of HTML: on one line, shown letter by letter; nothing for nothing."""
     return f"<code>{escape(printable(text))}</code>" if text else ""
 
 
 def html_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table as a block of HTML; `rows` are cells that are HTML already."""
+    """Make a table as a block of HTML; `rows` are cells that are HTML already."""
     lines = ["<table>", f"<tr>{''.join(f'<th>{each}</th>' for each in head)}</tr>"]
     lines += [f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows]
     return "\n".join([*lines, "</table>"])
 
 
 def shown(text: str, style: str = "") -> Text:
-    """`text` for a terminal: neither markup nor control sequences of a peer get through."""
+    """Prepare `text` for a terminal: neither markup nor control sequences of a peer get through."""
     return Text(printable(text), style=style)

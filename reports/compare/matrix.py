@@ -65,7 +65,6 @@ class RuleRow:
 
     @property
     def killed(self) -> int:
-        """How many of its deviations its own checks killed."""
         return sum(proof.killed for proof in self.proofs or ())
 
 
@@ -94,7 +93,6 @@ class Chapter:
 
     @property
     def rows(self) -> Iterator[RuleRow]:
-        """Its rules in order."""
         return (row for group in self.groups for section in group.sections for row in section.rows)
 
 
@@ -107,12 +105,11 @@ class Matrix:
 
     @property
     def rows(self) -> Iterator[RuleRow]:
-        """All rules in order."""
         return (row for chapter in self.chapters for row in chapter.rows)
 
 
 def read_detection(path: Path) -> Detection:
-    """The results that `amqp-conformance detect --output` wrote. Raises DetectionError."""
+    """Read what `amqp-conformance detect --output` wrote. Raises DetectionError."""
     try:
         entries = json.loads(path.read_bytes())
         found: dict[str, list[Proof]] = {}
@@ -133,7 +130,7 @@ def read_detection(path: Path) -> Detection:
 def matrix(
     catalogue: Catalogue, checks: Checks, columns: Sequence[Column], detection: Detection | None = None
 ) -> Matrix:
-    """The matrix of `columns`, which stand as they are given.
+    """Make the matrix of `columns`, in the order given.
 
     A document that no run was about, as no target spoke its protocol, has no chapter.
     """
@@ -166,7 +163,7 @@ def _rules_of(document: Document, catalogue: Catalogue) -> list[Rule]:
 
 
 def _groups(rules: Iterable[Rule], row: Any) -> tuple[Group, ...]:
-    """The rules by the outermost element around them, then by section, each in the document's order."""
+    """Group the rules by the outermost element around them, then by section, each in document order."""
     found: dict[str, dict[str, list[RuleRow]]] = {}
     for rule in rules:
         kind, name = rule.place.path[0] if rule.place.path else ("", rule.section)
@@ -179,7 +176,7 @@ def _groups(rules: Iterable[Rule], row: Any) -> tuple[Group, ...]:
 
 
 def as_json(matrix: Matrix) -> Iterator[str]:
-    """The text of matrix.json in pieces, one rule per line; pure ASCII whatever a peer has said."""
+    """Give the text of matrix.json in pieces, one rule per line; pure ASCII whatever a peer has said."""
     documents = [chapter.document for chapter in matrix.chapters if chapter.document is not None]
     head = {
         "schema": SCHEMA,
@@ -238,7 +235,7 @@ def _verdict(finding: Finding | None) -> dict[str, object] | None:
 
 
 def as_csv(matrix: Matrix) -> str:
-    """The text of matrix.csv (RFC 4180, UTF-8)."""
+    """Give the text of matrix.csv (RFC 4180, UTF-8)."""
     text = io.StringIO()
     table = csv.writer(text)
     builds = [_harmless(f"{each.build.name} [{each.build.target}]") for each in matrix.columns]
@@ -258,6 +255,6 @@ def _cell(finding: Finding | None) -> str:
 
 
 def _harmless(text: str) -> str:
-    """`text` on one line, and no formula."""
+    """Put `text` on one line, so that no spreadsheet takes it for a formula."""
     told = printable(text)
     return f"'{told}" if told.startswith(("=", "+", "-", "@")) else told
