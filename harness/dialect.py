@@ -20,7 +20,7 @@ from spec.applicability import optional, protocol
 class Dialect:
     """One protocol: how it is spoken to a target, what proves its checks, and what its octets mean.
 
-    `annotate` gives the fields of one unit on the wire.
+    `annotate` yields the fields of one unit on the wire.
     """
 
     speaker: Speaker[Any]
@@ -33,9 +33,9 @@ HOMES = {"0-9-1": "harness.amqp0_9_1", "1-0": "harness.amqp1_0"}
 
 
 def dialect(document: str) -> Dialect:
-    """The dialect of the rules of a document, by its prefix. Raises KeyError for an unknown one.
+    """Return the dialect for the rules of a document, by its prefix. Raises KeyError for an unknown one.
 
-    For one about what only some products promise the reference peer serves what it adds to the protocol.
+    For a document about what only some products promise, the reference peer serves what that document adds.
     """
     home = of(document, "dialect")
     found: Dialect = home.ADDING[document] if document in optional() else home.DIALECT
@@ -43,10 +43,10 @@ def dialect(document: str) -> Dialect:
 
 
 def of(document: str, module: str) -> Any:
-    """A module that every protocol has, by its name in the folder of the protocol. Raises as `dialect`."""
+    """Import `module` from the folder of a document's protocol. Raises KeyError for an unknown document."""
     return import_module(f"{HOMES[protocol(document)]}.{module}")
 
 
 def documents() -> tuple[str, ...]:
-    """The prefixes of the documents whose protocol is spoken here."""
+    """List the prefixes of the documents whose protocol is spoken here."""
     return tuple(HOMES)

@@ -19,15 +19,17 @@ from harness.wire.transport import Queueing
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long to wait, in seconds. Nothing is waited for longer than needed: only silence costs.
+    """How long to wait, in seconds. No wait is longer than needed: only silence costs the whole time.
 
     It is counted from the last octet that moved, so it measures a pause and not how long something takes.
 
-    `answer` for what is due at once; `close` for ends that peers delay on purpose (three seconds and more
-    after a bad log-in); `quiet` for "nothing more comes" where no fence exists; `budget` for one scenario,
-    waited or in real time; `leave` for closing connections and removing entities behind it, in real time.
-    `beside` is given on top to controls (`due`): others are served meanwhile, and an answer may have to wait
-    until what they declare is on the disk. Nothing is judged by when a control is answered.
+    - `answer`: for what is due at once.
+    - `close`: for ends that peers delay on purpose (three seconds and more after a failed log-in).
+    - `quiet`: for "nothing more comes", where nothing else shows it.
+    - `budget`: for one scenario in all, counted in waiting and in real time.
+    - `leave`: for closing connections and removing entities afterwards, in real time.
+    - `beside`: added for controls (see `due`) while others are served at the same time: an answer may have to
+      wait until what those declare is on the disk. Nothing is judged by when a control is answered.
     """
 
     answer: float = 3.0
@@ -39,12 +41,12 @@ class Patience:
 
     @property
     def due(self) -> float:
-        """For the answer to a control."""
+        """Seconds to wait for the answer to a control."""
         return self.answer + self.beside
 
     @classmethod
     def calibrated(cls, round_trip: float, *, alone: bool = True) -> Patience:
-        """Patience for a target whose round trip takes `round_trip` seconds, judged `alone` or not."""
+        """Make patience for a target of this round trip in seconds, judged `alone` or beside others."""
         return cls(
             beside=0.0 if alone else 7.0,
             answer=max(3.0, 100 * round_trip),
@@ -57,9 +59,9 @@ class Patience:
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """A moment in real time: a peer that keeps us busy gets no further than that.
+    """A moment in real time beyond which nobody waits, however busy a peer keeps us.
 
-    `at` is on the clock of time.monotonic(), `says` the sentence for whoever is stopped.
+    `at` is on the clock of time.monotonic(); `says` is the message of the OverBudget that it ends with.
     """
 
     at: float = math.inf
@@ -67,16 +69,16 @@ class Deadline:
 
     @classmethod
     def after(cls, seconds: float, says: str) -> Deadline:
-        """So many seconds from now."""
+        """Make the deadline that is `seconds` from now."""
         return cls(time.monotonic() + seconds, says)
 
     @property
     def left(self) -> float:
-        """Seconds left, zero when it has passed."""
+        """Seconds left; zero when it has passed."""
         return max(self.at - time.monotonic(), 0.0)
 
     def check(self) -> None:
-        """Raises OverBudget when it has passed."""
+        """Raise OverBudget when it has passed."""
         if not self.left:
             raise OverBudget(self.says)
 
@@ -94,17 +96,21 @@ RESTART = Restart.RESTART
 class Context:
     """One scenario's surroundings.
 
-    `prefix` makes names on the target unique to run, worker and test; `label` names connections, unique in
-    the run. `profile` is "document" or "vendor". `watching` are the passive rules of its protocol. `tidy` is
-    false where the target goes with the run, and all that is left there with it. `facility` runs one of the
-    target's facilities and returns what it made; `facilities` are those the target has. Nothing is waited for
-    beyond the `deadline`, which may be put off up to the `latest`, that of the run. With `described` octets
-    are kept with a line about them. `units` and `octets` count what has been received on all connections.
-    `timed` says that time has been measured, which may decide, and `late` how many seconds this machine was
-    late at worst. `barrier` is where the probe got no further, `breaches` are the faults that were read all
-    the same; `astray` is the rule of one that came elsewhere than it was due, `unplaced` that it is
-    not certain where that was.
-    `queues` are the transports of open connections that know what of ours is still on its way.
+    - `prefix` makes names on the target unique to run, worker and test; `label` names connections, unique in
+      the run.
+    - `profile` is "document" or "vendor". `watching` holds the passive rules of the protocol.
+    - `tidy` is false where the target ends with the run, so that nothing need be removed from it.
+    - `facility` runs one of the target's facilities and returns what it made; `facilities` names those there
+      are.
+    - `deadline` ends all waiting; it may be put off up to `latest`, the deadline of the run.
+    - `described` says whether octets are kept with a line that explains them.
+    - `units` and `octets` count what has been received on all connections.
+    - `timed` says that time has been measured and may decide; `late` is by how many seconds this machine was
+      late at worst.
+    - `barrier` is where the probe got no further; `breaches` are the faults that were read all the same.
+    - `astray` is the rule broken by something that came elsewhere than it was due; `unplaced` says that it is
+      not certain where that was.
+    - `queues` are the transports of open connections that know what of ours is still on its way.
     """
 
     journal: Journal
@@ -133,18 +139,17 @@ class Context:
     queues: list[Queueing] = field(default_factory=list)
 
     def write(self, event: Event) -> None:
-        """Keep an event of the exchange."""
         self.journal.write(event)
 
     def watch(self, connection: str, at: float, transcript: Transcript) -> None:
-        """Let the passive rules look at a finished connection, and keep what they saw."""
+        """Show a finished connection to the passive rules, and keep what they saw."""
         for rule, tally in self.watching.look(transcript):
             self.write(Seen(at, connection, rule, tally.occasions, tuple(tally.broken)))
 
     def name(self, kind: str, connection: str, at: float, pattern: str = "{}") -> str:
-        """A name nobody else uses, kept in the journal before it can exist on the target.
+        """Make a name that nobody else uses; it is in the journal before it can exist on the target.
 
-        `pattern` holds {} where the unique part goes: "amq.{}" makes a reserved name of it.
+        `pattern` holds {} where the unique part goes: "amq.{}" makes a reserved name.
         """
         name = pattern.format(f"{self.prefix}-{next(self.numbers)}")
         self.remember(kind, name, connection, at)
@@ -167,19 +172,19 @@ class Context:
             self.write(self.breaches[-1])
 
     def due(self, step: str, patience: float) -> float:
-        """How long to wait for a step of the opening: not again for what the probe has waited for in vain."""
+        """Give the seconds to wait for a step of the opening: few where the probe already waited in vain."""
         return self.patience.quiet if self.barrier and step in self.barrier.steps else patience
 
     def failed(self, what: str, actual: str, lost: bool = False) -> Stop:
-        """What a control that failed ends its scenario with: Blocked where the probe got no further."""
+        """Make the Stop for a failed control: Blocked where the probe got no further, else ControlFailed."""
         if self.barrier is not None and what in self.barrier.steps:
             return Blocked(self.barrier.rule, f"{what} was answered by {actual}")
         return ControlFailed(what, actual, lost)
 
     def blocking(self, failure: Exception) -> str:
-        """The rule that the peer broke and by which a scenario failed; empty without one.
+        """Name the rule whose breach by the peer made a scenario fail; empty if there is none.
 
-        What it missed had met the barrier, or may have come elsewhere than it was due.
+        Either the barrier explains the failure, or what was missed may have come elsewhere than it was due.
         """
         if self.barrier is not None and self.barrier.explains(failure):
             return self.barrier.rule
@@ -188,19 +193,19 @@ class Context:
         return self.astray if isinstance(failure, OverBudget) else ""
 
     def spend(self, seconds: float) -> None:
-        """Account for time spent waiting. Raises OverBudget when the scenario has had its share."""
+        """Account for seconds spent waiting. Raises OverBudget when the scenario has used up its budget."""
         self.spent += seconds
         if self.spent > self.patience.budget:
             raise OverBudget(f"the scenario waited more than its budget of {self.patience.budget:g} s")
 
     def affords(self, seconds: float) -> bool:
-        """Whether the budget allows for so many seconds more."""
+        """Say whether the budget allows for so many seconds more."""
         return self.spent + seconds <= self.patience.budget
 
     def use(self, facility: str) -> dict[str, str]:
-        """Use a facility of the target; the scenario's time stands still.
+        """Use a facility of the target; the time it takes is added to the scenario's deadline.
 
-        A target's tools are slow where others compute, and nothing is judged by that.
+        A target's tools are slow when the machine is busy, and nothing is judged by that.
         """
         began = time.monotonic()
         try:
@@ -210,7 +215,7 @@ class Context:
             self.deadline = min(put_off, self.latest, key=lambda each: each.at)
 
     def renew(self, deadline: Deadline) -> None:
-        """Begin anew with time and with what may be received, for what comes after the scenario."""
+        """Start time and counts of what was received anew, for what comes after the scenario."""
         self.deadline = deadline
         self.spent = 0.0
         self.units = self.octets = 0

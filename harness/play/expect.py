@@ -18,7 +18,7 @@ SILENCE = "silence"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One legal outcome: `says` it in words of the document, `matches` decides about an observation.
+    """One legal outcome: `says` puts it in words of the document, `matches` decides about an observation.
 
     `waits_for_end` marks outcomes that a peer may delay for seconds (closing the socket in silence).
     """
@@ -30,7 +30,7 @@ class Outcome:
     waits_for_end: bool = False
 
     def __or__(self, other: Outcome) -> Outcome:
-        """Either outcome, as good as the other."""
+        """Make an outcome that is met by either of the two, each as good as the other."""
         return Outcome(
             f"{self.says} or {other.says}",
             lambda seen: self.matches(seen) or other.matches(seen),
@@ -40,11 +40,11 @@ class Outcome:
         )
 
     def under(self, reading: str) -> Outcome:
-        """Legal by this reading, but not what the rule prefers: it counts as `warn`."""
+        """Make it legal only by `reading`, not what the rule prefers: it counts as `warn`."""
         return replace(self, grade=Grade.TOLERATED, reading=reading)
 
     def recorded(self, reading: str = "") -> Outcome:
-        """One of several equal outcomes, of which the document wants none: it counts as `info`."""
+        """Make it one of several equal outcomes, none of which the document prefers: it counts as `info`."""
         return replace(self, grade=Grade.RECORDED, reading=reading)
 
 
@@ -53,9 +53,9 @@ class Stop(Exception):
 
 
 class Unmet(Stop):
-    """None of the legal outcomes came: `expected` in words, `actual` as a signature stable over runs.
+    """None of the legal outcomes came: `expected` is in words, `actual` a signature that is stable over runs.
 
-    `lost` is true when the peer reset the connection, so that a frame of its may have been destroyed.
+    `lost` is true when the peer reset the connection, so that a frame it had sent may have been destroyed.
     """
 
     def __init__(self, expected: tuple[str, ...], actual: str, lost: bool = False) -> None:
@@ -66,7 +66,7 @@ class Unmet(Stop):
 
 
 class ControlFailed(Stop):
-    """What must work for the rule to be judged at all did not: the same octets without the fault."""
+    """A control failed: the same octets without the fault must work, or the rule cannot be judged at all."""
 
     def __init__(self, what: str, actual: str, lost: bool = False) -> None:
         super().__init__(f"{what} was answered by {actual}")
@@ -87,9 +87,10 @@ class NotRun(Stop):
 class Barrier:
     """A step of a connection's opening that a target does not take: `what` came instead of its answer.
 
-    `steps` are the control that fails there and those behind it, `rule` the identity of the rule that was
-    broken. `actual` is the signature of what came, `due` are the answers of these steps in words, `behind`
-    how that begins which may come in place of a missing one: it answers what was said at once with it.
+    `steps` are the control that fails there and those after it; `rule` is the identity of the broken rule.
+    `actual` is the signature of what came, `due` are the answers to these steps in words. `behind` are
+    beginnings of signatures that may come in place of a missing answer: answers to what was sent together
+    with the step.
     """
 
     steps: tuple[str, ...]
@@ -101,12 +102,12 @@ class Barrier:
 
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> Barrier:
-        """As it was before it became plain values, in which tuples may have become lists."""
+        """Make it from plain values, in which tuples may have become lists."""
         changed: dict[str, Any] = {name: tuple(told[name]) for name in ("steps", "due", "behind")}
         return cls(**{**told, **changed})
 
     def explains(self, failure: Exception) -> bool:
-        """Whether an expectation missed nothing else than what the probe had missed."""
+        """Say whether an expectation missed the same as the probe had missed."""
         if not isinstance(failure, Unmet) or not self.actual:
             return False
         same = failure.actual == self.actual or failure.actual.startswith(self.behind or "\0")
@@ -134,4 +135,4 @@ class OverBudget(Stop):
 
 
 class StillComing(OverBudget):
-    """It outlived its budget while octets were on their way: slow is not silent, so nothing was decided."""
+    """The scenario outlived its budget while octets were moving: slow is not silent, nothing is decided."""

@@ -18,14 +18,13 @@ from harness.wire.transport import Nameable, Transport
 
 
 class Connection(Protocol):
-    """A protocol's connection, as far as a fixture has to know it."""
+    """What a fixture has to know of a protocol's connection."""
 
     @property
-    def link(self) -> Link[Any, Any]:
-        """What goes over the wire."""
+    def link(self) -> Link[Any, Any]: ...
 
     def close(self) -> None:
-        """End it as the protocol wants, in any case close the socket."""
+        """End it as the protocol wants; in any case close the socket."""
 
     def drop(self) -> None:
         """Close the socket without a word."""
@@ -51,7 +50,7 @@ class Fixture(Generic[AnyConnection]):
         self._opened = 0
 
     def _endpoint_with(self, changes: dict[str, Any]) -> Endpoint:
-        """The target's endpoint with these changes: another user has to say a password."""
+        """Change the target's endpoint; another user logs in by password, with PLAIN unless given."""
         if "user" in changes and not mechanism(self.endpoint.mechanism).by_password:
             changes = {"mechanism": PLAIN} | changes
         return replace(self.endpoint, **changes)
@@ -59,7 +58,7 @@ class Fixture(Generic[AnyConnection]):
     # -- surroundings ----------------------------------------------------------------------------------
 
     def name(self, kind: str, pattern: str = "{}") -> str:
-        """A name of its own for a "queue", a "link", …; what can be removed is, when the scenario ends.
+        """Make a name of its own for a "queue", a "link", …; what can be removed is, when the scenario ends.
 
         `pattern` holds {} where the unique part goes: "amq.{}" for a reserved name, "{}/" for an illegal one.
         """
@@ -70,15 +69,15 @@ class Fixture(Generic[AnyConnection]):
         self.context.note(text, self._connection_name(), self._now())
 
     def judge(self, expected: str, otherwise: str, holds: bool, reading: str = "") -> None:
-        """Judge a fact that was read out of an answer: `otherwise` says what it is when it does not hold.
+        """Judge a fact read out of an answer: `expected` if it `holds`, `otherwise` says what it is if not.
 
-        With a `reading` that is legal all the same, though not preferred. It is kept with the newest
-        connection. Raises Unmet.
+        With a `reading`, not holding is legal, though not preferred. The judgement is kept with the newest
+        connection. Raises Unmet when the fact does not hold and there is no reading.
         """
         self.newest.link.judged(expected, otherwise, holds, reading)
 
     def inapplicable(self, why: str) -> NoReturn:
-        """End the scenario: what was just probed shows that the rule's feature is absent."""
+        """Raise Inapplicable, because a probe has shown that the rule's feature is absent."""
         raise Inapplicable(why)
 
     def facility(self, name: str) -> dict[str, str]:
@@ -88,21 +87,23 @@ class Fixture(Generic[AnyConnection]):
         return self.context.use(name)
 
     def log(self) -> Log:
-        """The target's log, from here on; it is looked at from a connection of its own. Raises NotRun."""
+        """Read the target's log from here on, looked at from a connection of its own.
+
+        Raises NotRun when the target has no facility "log".
+        """
         self.facility("log")
         return Log(lambda: self.facility("log")["log"], self.lookout().link)
 
     @property
     def newest(self) -> AnyConnection:
-        """The connection that was made last."""
         return self._connections[-1]
 
     def lookout(self) -> Connection:
-        """A connection in use that has nothing else to do than to wait."""
+        """Give a connection in use that has nothing else to do than to wait."""
         raise NotImplementedError
 
     def keeps_alive(self, connection: Connection) -> bool:
-        """Whether the target has TCP keep-alive on for this connection. Raises NotRun if nobody can tell."""
+        """Say whether the target has TCP keep-alive on for a connection. Raises NotRun if nobody can tell."""
         link = connection.link
         client = link.transport.client if isinstance(link.transport, Nameable) else ""
         until, seen = link.now() + self.context.patience.answer, False
@@ -128,7 +129,7 @@ class Fixture(Generic[AnyConnection]):
     # -- leaving ---------------------------------------------------------------------------------------
 
     def hang_up(self) -> None:
-        """Close all connections, whatever one of them comes to; what else was made stays."""
+        """Close all connections, even where closing one of them fails; what else was made stays."""
         with ExitStack() as every:
             every.callback(self._connections.clear)
             for connection in reversed(self._connections):
@@ -141,7 +142,7 @@ class Fixture(Generic[AnyConnection]):
         self._connections.clear()
 
     def leave(self) -> None:
-        """Close all connections; what a protocol's connections do not take along, it removes as well."""
+        """Close all connections, and remove what does not end with them."""
         self.hang_up()
 
 
@@ -150,7 +151,7 @@ AnyFixture = TypeVar("AnyFixture", bound=Fixture[Any])
 
 @contextmanager
 def played(fixture: AnyFixture) -> Iterator[AnyFixture]:
-    """The fixture of one scenario, left behind it."""
+    """Hand out the fixture of one scenario, and leave the target when it is over."""
     try:
         yield fixture
     finally:
@@ -158,10 +159,9 @@ def played(fixture: AnyFixture) -> Iterator[AnyFixture]:
 
 
 class _Unkept:
-    """A journal for visits: nobody reads it."""
+    """A journal for visits: nothing is kept."""
 
-    def write(self, event: Event) -> None:
-        """Forget the event."""
+    def write(self, event: Event) -> None: ...
 
 
 @contextmanager
@@ -172,10 +172,9 @@ def visiting(
     prefix: str = "probe",
     barrier: Barrier | None = None,
 ) -> Iterator[AnyFixture]:
-    """A fixture to look at `target` with for `within` seconds, with all its sockets closed afterwards.
+    """Hand out a fixture to look at `target` with for `within` seconds; close all its sockets afterwards.
 
-    `prefix` makes what it names unique, where several look at once; `barrier` is where the probe got no
-    further.
+    `prefix` makes its names unique where several look at once; `barrier` is where the probe got no further.
     """
     deadline = Deadline.after(within, f"it took more than {within:.3g} s")
     visitor = fixture(

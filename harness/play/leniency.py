@@ -24,8 +24,8 @@ class Leniency:
 class Step:
     """A step of ours that opens a connection: the `rule` that says that it is answered, and what answers it.
 
-    The rule is blank where none of ours says so. `answers` are how signatures of answers begin; those of the
-    steps `due_with_it` are due with them as well, though they stand before it.
+    The rule is empty where none of ours says so. `answers` are beginnings of the signatures of its answers.
+    The answers of the steps `due_with_it` are due at the same time, though those steps stand before it.
     """
 
     rule: str
@@ -35,19 +35,19 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """The steps in their order, by the control that fails when there is no answer.
+    """The steps in their order, by the name of the control that fails when there is no answer.
 
-    `behind` is how that begins which a server may say that has left out an answer: it answers what was said
-    at once with the step.
+    `behind` are beginnings of signatures that a server may send when it left out an answer: answers to what
+    was sent together with the step.
     """
 
     each: Mapping[str, Step]
     behind: tuple[str, ...] = ()
 
     def barrier(self, step: str, actual: str, breaches: Sequence[Breached]) -> Barrier:
-        """Where a server does not go on: what came instead of an answer to the step is said by its signature.
+        """Make the barrier at `step`, where something of the signature `actual` came instead of an answer.
 
-        Who has broken a rule before is blocked by that.
+        Where the server had broken a rule before, the first such breach is named as the cause.
         """
         order = list(self.each)
         left = [*order[order.index(step) :], *self.each[step].due_with_it]

@@ -47,13 +47,13 @@ EVERYWHERE = 0
 class Link(ABC, Generic[Unit, Sight]):
     """One connection to the target, seen unit by unit.
 
-    Slow is not silent: patience counts from the last octet that moved, whichever way. Of what comes, only
-    what the peer sends to be known alive (heartbeats) does not count. While a unit or message is unfinished
-    silence is that of an answer at least, and at the end of the budget who waits gets StillComing.
+    Slow is not silent: patience counts from the last octet that moved, in either direction. Of what comes,
+    only what the peer sends to be known alive (heartbeats) does not count. While a unit or message is
+    unfinished, the wait is at least that for an answer; at the end of the budget StillComing is raised.
 
-    `over` is true once the closing handshake has been done: nothing more can be asked on it. Of a peer that
-    talks without end no more than `MOST_UNITS` and `MOST_OCTETS` are taken: who waits then gets OverBudget.
-    What passes is kept as the protocol's `annotator` blanks and explains it.
+    `over` is true once the closing handshake has been done: nothing more can be asked on it. From a peer that
+    talks without end no more than `MOST_UNITS` and `MOST_OCTETS` are taken; then OverBudget is raised. Octets
+    are kept with credentials blanked, and explained, by the protocol's `annotator`.
     """
 
     annotator: ClassVar[Annotator[Any]]
@@ -82,7 +82,7 @@ class Link(ABC, Generic[Unit, Sight]):
         context.write(Opened(self.now(), name, transport.endpoint, protocol))
 
     def now(self) -> float:
-        """Seconds on this connection's clock."""
+        """Give the seconds on this connection's clock."""
         return self.transport.now()
 
     # -- what the protocol says ------------------------------------------------------------------------
@@ -93,18 +93,18 @@ class Link(ABC, Generic[Unit, Sight]):
 
     @abstractmethod
     def _answered(self, kind: type[Any]) -> Outcome:
-        """The outcome that a scenario means by a class: a unit of that kind comes."""
+        """Give the outcome that a scenario means by a class: a unit of that kind comes."""
 
     @abstractmethod
     def signature(self, seen: Sight | Closed | Silence | Unreadable) -> str:
-        """A name for what was observed that is the same in every run."""
+        """Name what was observed, in words that are the same in every run."""
 
     @abstractmethod
     def _only_lives(self, unit: Unit) -> bool:
-        """Whether a unit says no more than that the peer is alive."""
+        """Say whether a unit tells no more than that the peer is alive."""
 
     def _unfinished(self, channel: int) -> bool:  # noqa: ARG002 - protocols with messages look at it
-        """Whether part of something has come for `channel`, and not its end."""
+        """Say whether a part of something has come for `channel`, but not its end."""
         return self._unfinished_unit
 
     @property
@@ -116,16 +116,16 @@ class Link(ABC, Generic[Unit, Sight]):
 
     @abstractmethod
     def _place(self, seen: Sight | Closed | Silence | Unreadable) -> int:
-        """The number on its connection of the unit an observation came with; else of the last one."""
+        """Give the number, on this connection, of the unit an observation came with, else of the last one."""
 
     @abstractmethod
     def _finished_transcript(self) -> Transcript:
-        """All that went over a finished connection, as the passive rules are to see it."""
+        """Give all that went over a finished connection, as the passive rules are to see it."""
 
     # -- sending ---------------------------------------------------------------------------------------
 
     def _keep(self, direction: Direction, octets: bytes, unit: Unit | None = None) -> None:
-        """Keep octets, which are the unit if one is given."""
+        """Write octets to the journal; `unit` is what they were cut into, if they were."""
         self._kept += 1
         # Both ways: a peer that echoes must not bring the password into the evidence.
         kept = self.annotator.blanked(octets)
@@ -155,7 +155,7 @@ class Link(ABC, Generic[Unit, Sight]):
         self._deaf = True
 
     def met_reset(self, patience: float) -> bool:
-        """Whether the peer, having ended its stream, resets what we sent behind that, within `patience`.
+        """Say whether the peer, its stream ended, resets what we sent after that, within `patience` seconds.
 
         Raises NotRun where the transport cannot tell.
         """
@@ -169,7 +169,10 @@ class Link(ABC, Generic[Unit, Sight]):
     # -- receiving -------------------------------------------------------------------------------------
 
     def next(self, channel: int, patience: float) -> Sight | Closed | Silence | Unreadable:
-        """The next observation on `channel`; what concerns the whole connection is seen by every channel."""
+        """Take the next observation on `channel`, or Silence after `patience` seconds without one.
+
+        What concerns the whole connection is seen by every channel. Raises OverBudget.
+        """
         began = self.now()
         while True:
             if (seen := self._take(channel)) is not None:
@@ -187,7 +190,7 @@ class Link(ABC, Generic[Unit, Sight]):
         return None
 
     def listen(self, seconds: float) -> list[Passage[Unit]]:
-        """Everything the peer sends in so many seconds, or up to its end; it stays to be expected."""
+        """Receive for so many seconds or up to the peer's end; what is returned stays to be expected."""
         began, mark = self.now(), len(self.transcript)
         self.context.timed = True
         while self.ended is None and (left := began + seconds - self.now()) >= 0:
@@ -202,7 +205,7 @@ class Link(ABC, Generic[Unit, Sight]):
         self._inboxes[channel].extendleft(reversed(seen))
 
     def _awaits(self, channel: int, began: float, patience: float) -> bool:
-        """Take what comes; False when there was silence for so long, since `began`, and is paid for.
+        """Take what comes; return False after so much silence since `began`, which is then paid for.
 
         Raises OverBudget.
         """
@@ -215,9 +218,10 @@ class Link(ABC, Generic[Unit, Sight]):
         return False
 
     def _wait(self, deadline: float) -> bool:
-        """Take what comes; False when `deadline` has passed, on this connection's clock, and we looked since.
+        """Take what comes; return False when `deadline` has passed and we looked since.
 
-        Nobody holds us beyond the scenario's own deadline in real time. Raises OverBudget.
+        The deadline is on this connection's clock. Nothing holds us beyond the scenario's own deadline in
+        real time. Raises OverBudget.
         """
         self._check_time()
         if (now := self.now()) > deadline and self._looked_at > deadline:
@@ -234,11 +238,11 @@ class Link(ABC, Generic[Unit, Sight]):
         return came or until < deadline
 
     def _outgoing(self) -> int:
-        """Octets of the scenario that are on their way: the answer may wait for those of another link."""
+        """Count the octets on their way on all links: an answer may wait for those of another link."""
         return sum(each.outgoing() for each in self.context.queues)
 
     def _check_time(self) -> None:
-        """Raises OverBudget when the scenario's time is up, StillComing while octets were moving."""
+        """Raise OverBudget when the scenario's time is up, StillComing where octets were moving."""
         if not self.context.deadline.left:
             raise self._over(self.context.deadline.says)
 
@@ -289,9 +293,9 @@ class Link(ABC, Generic[Unit, Sight]):
     ) -> Sight | Closed | Silence | Unreadable:
         """Take the next observation on `channel` and hold it against the legal outcomes.
 
-        The first outcome is the preferred one; a further one is legal, by the reading it names. Raises
-        Unmet when none of them matches. `acknowledge_close` then sees what was expected, unless
-        `acknowledge` is false: it can be called later.
+        The first outcome is the preferred one; any further one is legal by the reading it names. Raises Unmet
+        when none of them matches. Then `acknowledge_close` is called with what was expected, unless
+        `acknowledge` is false: the caller can do that later.
         """
         legal = self.legal(*outcomes)
         patience = self.context.patience
@@ -301,7 +305,7 @@ class Link(ABC, Generic[Unit, Sight]):
         return self.hold(seen, legal, began, acknowledge)
 
     def legal(self, *outcomes: Outcome | type[Any]) -> list[Outcome]:
-        """The outcomes that these mean."""
+        """Replace classes among these by the outcomes they stand for."""
         return [each if isinstance(each, Outcome) else self._answered(each) for each in outcomes]
 
     def hold(
@@ -311,7 +315,7 @@ class Link(ABC, Generic[Unit, Sight]):
         began: float,
         acknowledge: bool = True,
     ) -> Sight | Closed | Silence | Unreadable:
-        """Hold what was seen, waited for since `began`, against the legal outcomes. Raises Unmet."""
+        """Hold what was seen, waited for since `began`, against the legal outcomes. Raises Unmet, or Late."""
         for outcome in legal:
             if outcome.matches(seen):
                 self._in_time(outcome.grade is not Grade.TOLERATED, seen)
@@ -326,13 +330,13 @@ class Link(ABC, Generic[Unit, Sight]):
         )
 
     def _in_time(self, holds: bool, seen: object = None) -> None:
-        """Raises Late for what may not hold only because this machine was late, where time decides."""
+        """Raise Late where something does not hold and time decides, but this machine itself was late."""
         decides = self.context.timed or isinstance(seen, Silence)
         if not holds and decides and self.context.late > SLICE:
             raise Late(f"this machine was late itself, by {self.context.late:.2f} s")
 
     def may_have_lost(self, seen: Sight | Closed | Silence | Unreadable) -> bool:
-        """Whether what was seen is a reset that may have destroyed something the peer had said before it."""
+        """Say whether this is a reset that may have destroyed something the peer had said before."""
         if seen != Closed(End.RST):
             return False
         # What has arrived can be read behind a reset. Over loopback all that was written has arrived, unless
@@ -348,7 +352,7 @@ class Link(ABC, Generic[Unit, Sight]):
         reading: str,
         began: float,
     ) -> None:
-        """Keep what an expectation came to."""
+        """Write to the journal what an expectation came to."""
         outcomes = tuple(outcome.says for outcome in legal)
         now = self.now()
         # What decided may have come in one read with frames behind it.
@@ -371,7 +375,7 @@ class Link(ABC, Generic[Unit, Sight]):
     # -- ending ----------------------------------------------------------------------------------------
 
     def finish(self, reset: bool = False) -> None:
-        """Close our side of the socket and hand on what went over the wire."""
+        """Close our side of the socket, and show what went over the wire to the passive rules."""
         if self._finished:
             return
         self._finished = True

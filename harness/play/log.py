@@ -19,14 +19,14 @@ WORD = re.compile(r"\w+")
 
 
 def kind(line: str) -> str:
-    """The words of a line without those that hold a digit: times, ports, numbers of processes, names."""
+    """Keep the words of a line that hold no digit: no times, ports, numbers of processes, most names."""
     return " ".join(word for word in WORD.findall(line) if word.isalpha())
 
 
 class Log:
-    """A target's log from now on, as far as `read` shows it; `link` waits for it, and keeps what is judged.
+    """A target's log from now on, as far as `read` shows it; `link` waits for new lines and keeps judgements.
 
-    Nothing of what is logged gets into the evidence, for a log may hold anything.
+    Nothing that is logged gets into the evidence, for a log may hold anything.
     """
 
     def __init__(self, read: Callable[[], str], link: Link[Any, Any]) -> None:
@@ -36,7 +36,10 @@ class Log:
 
     @contextmanager
     def usual(self) -> Iterator[None]:
-        """What is logged of what is done within counts for nothing afterwards."""
+        """Learn which kinds of lines are logged for what is done within: they count for nothing afterwards.
+
+        Raises ControlFailed when the connection that waits ends meanwhile.
+        """
         self._before = self._lines()
         yield
         seen = self._settled()
@@ -54,7 +57,7 @@ class Log:
         self._before = self._settled()
 
     def _settled(self) -> Counter[str]:
-        """The lines, once no more of them come."""
+        """Read the lines, once no more of them come."""
         seen, until = self._lines(), self._link.now() + SETTLED
         while self._waits(until):
             if (lines := self._lines()) != seen:
@@ -62,7 +65,7 @@ class Log:
         return seen
 
     def _waits(self, until: float) -> bool:
-        """Wait for the next look; False when it is too late for one, or nobody is left who would log."""
+        """Wait for the next look; return False when it is too late for one, or the connection has ended."""
         if self._link.now() >= until or self._link.ended is not None:
             return False
         self._link.listen(LOOK)

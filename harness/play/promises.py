@@ -32,7 +32,7 @@ Raises Broken, or Unreachable when the target does not answer at all.
 def promised(
     visit: Callable[[Target, float], AbstractContextManager[Visitor]], look: Look[Visitor]
 ) -> Promise:
-    """Make a promise of a look at what a facility gave, by one who `visit`s the target for it."""
+    """Make a promise of a look: someone who `visit`s the target looks at what a facility gave."""
 
     def tries(target: Target, given: Mapping[str, str], within: float) -> str:
         try:

@@ -16,7 +16,7 @@ class Closed:
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """Nothing of what was waited for came for `waited` seconds, and for the last of them nothing at all."""
+    """Nothing that was waited for came in `waited` seconds, and at the end of them nothing at all."""
 
     waited: float
 

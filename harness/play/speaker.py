@@ -20,10 +20,10 @@ from harness.wire.transport import NotSpoken, Unreachable
 
 @dataclass(frozen=True, slots=True)
 class Banner:
-    """What a target says of itself: product and version as it names them, and all it told.
+    """What a target says of itself: product and version as it names them, and all `properties` it told.
 
-    `round_trip` is the shortest measured, in seconds. A target that breaks rules when a connection is opened
-    is hampered: `breaches` are the faults that were read all the same, `barrier` is where it goes no further.
+    `round_trip` is the shortest measured, in seconds. Where a target breaks rules while a connection is
+    opened, `breaches` are the faults that were read all the same, and `barrier` is where it goes no further.
     """
 
     product: str
@@ -36,14 +36,15 @@ class Banner:
 
 @dataclass(frozen=True, slots=True)
 class Opening(Generic[AnyFixture]):
-    """How a connection is opened, and what a target that does not open it may be about.
+    """How a connection is opened, and how to tell why a target does not open it.
 
     - `trips` opens one and measures round trips, in seconds. Raises Stop where it goes no further.
     - `told` is what the target told of itself meanwhile.
-    - `steps` are those of the opening. `speaks` says whether the target speaks the protocol as far as it
-      went, though it failed there; `is_free_to_go` whether it may have ended the connection without
-      breaking a rule; `is_foreign` whether it speaks another protocol; `refuses_us` whether it does not
-      accept who we are.
+    - `steps` are those of the opening.
+    - `speaks` says whether the target speaks the protocol as far as it went, though it failed there.
+    - `is_free_to_go` says whether it may have ended the connection without breaking a rule.
+    - `is_foreign` says whether it speaks another protocol.
+    - `refuses_us` says whether it does not accept who we are.
     """
 
     trips: Callable[[AnyFixture, Target], Iterator[float]]
@@ -55,10 +56,10 @@ class Opening(Generic[AnyFixture]):
     refuses_us: Callable[[ControlFailed], bool]
 
     def barrier(self, failure: Stop, fixture: AnyFixture) -> Barrier:
-        """What a target that speaks the protocol does not get over. Raises the failure where it is none.
+        """Give the barrier that a target which speaks the protocol met; raise the `failure` where it is none.
 
-        Who ends a connection may die, or may not want us: that breaks no rule. Who has broken one before is
-        judged by that. Raises OverBudget where the target talks without end.
+        It is none where the target may end the connection, or refuses us, without breaking a rule. Raises
+        OverBudget where the target talks without end.
         """
         if not isinstance(failure, ControlFailed) or failure.what not in self.steps.each:
             raise failure
@@ -82,9 +83,9 @@ class Speaker(Generic[AnyFixture]):
     """How scenarios of a `document` speak to a target, in a protocol that people call by its `name`.
 
     - `fixture` makes what a scenario is handed.
-    - `opening` is how a connection is opened, `asks` has a new client served.
-    - `looks` are, by facility, how this protocol sees whether it does what it is for; without those it
-      cannot see. `removes` deletes entities by kind and name, and says of each that is left why.
+    - `opening` is how a connection is opened; `asks` checks that a new client is served.
+    - `looks` check, by facility, that it does what it is for; facilities without one are not checked.
+    - `removes` deletes entities by kind and name, and yields a sentence for each that is left.
     """
 
     document: str
@@ -102,19 +103,19 @@ class Speaker(Generic[AnyFixture]):
     def _visit(
         self, target: Target, within: float, barrier: Barrier | None = None
     ) -> AbstractContextManager[AnyFixture]:
-        """A fixture to look at the target with for `within` seconds.
+        """Make a fixture to look at the target with for `within` seconds.
 
-        Its names are its own: some brokers let in one client of a name, and other workers look as well.
+        Its names are unique: some brokers let in one client of a name, and other workers look as well.
         """
         return visiting(
             lambda context: self.fixture(target, context), target, within, f"probe-{token_hex(4)}", barrier
         )
 
     def probe(self, target: Target, within: float = 30.0) -> Banner:
-        """Open a connection in `within` seconds, keep the shortest round trip, and say what was found.
+        """Open a connection in `within` seconds, keep the shortest round trip, and return what was found.
 
-        Raises Unreachable with one sentence where nothing listens, where what answers lets nobody in or talks
-        without end, and NotSpoken where it speaks something else.
+        Raises Unreachable where nothing listens, or where what answers lets nobody in or talks without end,
+        and NotSpoken where it speaks another protocol; the message is one sentence.
         """
         trips, met = [0.0], None
         try:
@@ -140,9 +141,9 @@ class Speaker(Generic[AnyFixture]):
         return NotSpoken(sentence) if foreign else Unreachable(sentence)
 
     def serves(self, target: Target, within: float = 15.0, barrier: Barrier | None = None) -> None:
-        """Make sure that a new client is served in `within` seconds, up to the `barrier` the probe met.
+        """Make sure that a new client is served in `within` seconds, as far as the `barrier` of the probe.
 
-        Raises Unreachable with one sentence if not.
+        Raises Unreachable with one sentence if it is not.
         """
         try:
             with self._visit(target, within, barrier) as fixture:
@@ -153,7 +154,7 @@ class Speaker(Generic[AnyFixture]):
             raise Unreachable(f"{target.name} no longer serves a new client: {failure}") from None
 
     def remove(self, target: Target, context: Context, entities: Iterable[tuple[str, str]]) -> list[str]:
-        """Delete entities by kind and name; returns a sentence for each that could not be removed."""
+        """Delete entities by kind and name; return a sentence for each that could not be removed."""
         fixture = self.fixture(target, context)
         try:
             return list(self.removes(fixture, entities))
@@ -161,5 +162,5 @@ class Speaker(Generic[AnyFixture]):
             fixture.hang_up()
 
     def promises(self) -> Mapping[str, Promise]:
-        """What facilities promise here, by name."""
+        """Give what facilities promise in this protocol, by the facility's name."""
         return {facility: promised(self._visit, look) for facility, look in self.looks.items()}

@@ -34,12 +34,12 @@ Step = Callable[..., Found | Enough | Iterable[Found]]
 
 
 def came(*what: object, on: object = None) -> Pattern:
-    """What the server sent that is one of these, and `on` such a channel where one is given."""
+    """Match what the server sent that is one of `what`, only on the kind of channel `on` if given."""
     return _either(Direction.RECEIVED, what, on)
 
 
 def went(*what: object, on: object = None) -> Pattern:
-    """What we sent that is one of these, and `on` such a channel where one is given."""
+    """Match what we sent that is one of `what`, only on the kind of channel `on` if given."""
     return _either(Direction.SENT, what, on)
 
 
@@ -49,7 +49,7 @@ def _either(way: Direction, what: Iterable[object], on: object) -> Pattern:
 
 
 class Gaps(Enum):
-    """What a gap on either side that a watch looks at means to it."""
+    """What a watch makes of a gap in a direction that it looks at."""
 
     BEARS = "every passage is judged by itself"
     STOPS = "what it knows is unknown up to the end of the connection: it looks at nothing more"
@@ -69,7 +69,7 @@ class Tally:
         return self.held + len(self.broken)
 
     def add(self, found: Found | Iterable[Found]) -> None:
-        """Take a finding, or several, into account."""
+        """Count a finding, or several."""
         if found is True:
             self.held += 1
         elif isinstance(found, str):
@@ -83,11 +83,11 @@ class State:
     """What a watch remembers of one connection."""
 
     def end(self) -> Iterable[Found]:
-        """What is decided only when the connection is over."""
+        """Give the findings that are decided only when the connection is over."""
         return ()
 
     def missed(self, way: Direction) -> None:
-        """Take note that something was not captured of what went this way; for watches that are TOLD."""
+        """Take note that something that went this way was not captured; called for watches that are TOLD."""
         raise NotImplementedError(f"{type(self).__name__} does not know what a gap means")
 
 
@@ -95,9 +95,9 @@ class State:
 class Fold:
     """How a watch looks at a connection.
 
-    `step` is called with every passage it `looks_at`, behind its state if there is a `start`. What it
-    `counts` is an occasion on which the rule held, by being there. It looks at nothing where nothing is
-    there that it `needs`, and counts nothing either where the connection is none `where` it applies.
+    `step` is called with every passage it `looks_at`, after its state if there is a `start`. Each passage
+    that it `counts` is an occasion on which the rule held. It looks at nothing on a connection without a
+    passage that it `needs`, and neither looks nor counts on one that `where` does not accept.
     """
 
     step: Step
@@ -109,13 +109,13 @@ class Fold:
     where: Callable[[Any], bool] | None = None
 
     def cares(self, way: Direction) -> bool:
-        """Whether it looks at what goes this way."""
+        """Say whether it looks at what goes this way."""
         return any(way in each for each in (*self.looks_at, *self.counts))
 
 
 @dataclass(frozen=True, slots=True)
 class _Interest:
-    """The watches that a sort of passages concerns, by number."""
+    """The watches, by number, that passages of one sort concern."""
 
     looks: tuple[int, ...]
     counts: tuple[int, ...]
@@ -131,7 +131,7 @@ class _Looking:
         self._lanes: dict[Sort, list[tuple[Step, Tally, int]]] = {}
 
     def fold(self, passages: Iterable[tuple[Sort, Any]], looks: dict[Sort, tuple[int, ...]]) -> None:
-        """Look at all passages in their order, each watch at those of a sort that it `looks` at."""
+        """Look at all passages in order; `looks` says which watches look at each sort."""
         steps: dict[int, Step] = {number: fold.step for number, fold in self._folds.items()}
         steps |= {number: partial(steps[number], state) for number, state in self._states.items()}
         self._lanes = lanes = {
@@ -169,7 +169,7 @@ class _Looking:
 
 
 class Watching:
-    """Watches by the identity of their rule, looking at one finished connection after the other."""
+    """Watches, each with the identity of its rule, that look at one finished connection after the other."""
 
     def __init__(self, watches: Iterable[tuple[str, Fold]] = ()) -> None:
         self._watches = tuple(watches)
@@ -178,11 +178,11 @@ class Watching:
 
     @property
     def rules(self) -> list[str]:
-        """The rules that are looked after, one for each watch."""
+        """The rules that are watched, one for each watch."""
         return [rule for rule, _ in self._watches]
 
     def look(self, transcript: Transcript) -> list[tuple[str, Tally]]:
-        """What each watch saw that had an occasion, by the identity of its rule."""
+        """Give the tally of each watch that had an occasion, with the identity of its rule."""
         sorts, passages = transcript.sorted()
         there = Counter(sorts)
         of = {sort: self._interest(sort) for sort in there}
@@ -202,7 +202,7 @@ class Watching:
         return where is None or where(transcript)
 
     def _interest(self, sort: Sort) -> _Interest:
-        """Which watches a sort of passages concerns, found out once."""
+        """Find the watches that a sort of passages concerns; each sort is looked up once."""
         if sort not in self._interests:
 
             def asked(pattern: Pattern) -> bool:

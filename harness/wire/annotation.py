@@ -29,12 +29,10 @@ class AnyFrame(Protocol):
     """A frame of any protocol."""
 
     @property
-    def type(self) -> int:
-        """What kind of frame it is."""
+    def type(self) -> int: ...
 
     @property
-    def channel(self) -> int:
-        """The channel it is on."""
+    def channel(self) -> int: ...
 
 
 Frame = TypeVar("Frame", bound=AnyFrame)
@@ -49,9 +47,10 @@ def no_frame(garbage: Garbage) -> Iterator[Span]:
 class Annotator(Generic[Frame]):
     """How the units of a protocol are explained.
 
-    - `reader` makes what cuts them, whatever their size; `blanked` gives octets without credentials.
-    - `tells` puts a frame into a line, `spans` gives its fields; of what a frame carries, its `body`, offsets
-      of a DecodeError count. `strange` gives the fields of octets that are no frame.
+    - `reader` makes a reader that cuts them, whatever their size; `blanked` replaces credentials in octets.
+    - `tells` puts a frame into a line; `spans` yields its fields. Offsets of a DecodeError count from the
+      start of what the frame carries, which is called `body`. `strange` yields the fields of octets that are
+      no frame.
     - `header` puts a protocol header into words; octet 4 of one is called `id_name`.
     """
 
@@ -82,7 +81,7 @@ class Annotator(Generic[Frame]):
             )
 
     def annotate(self, octets: bytes) -> Iterator[Span]:
-        """Every field of one unit on the wire with offset and length in octets, as far as it can be read.
+        """Yield every field of one unit with offset and length in octets, as far as it can be read.
 
         The spans follow each other and leave no octet out; only bits share one. Values are numbers, truth
         values or short text.
@@ -99,7 +98,7 @@ class Annotator(Generic[Frame]):
             yield from self.spans(unit)
 
     def _alone(self, octets: bytes) -> Frame | Header | Garbage:
-        """The one unit that these octets are."""
+        """Cut the one unit that these octets are; Garbage if they are not just one."""
         reader = self.reader()
         units = list(reader.feed(octets))
         if len(units) == 1 and not reader.pending:
@@ -110,9 +109,9 @@ class Annotator(Generic[Frame]):
 def readable(
     start: int, length: int, spans: Iterable[tuple[int, int, str, Any]], body: str
 ) -> Iterator[Span]:
-    """Explain the `body` of a unit, `length` octets from `start`, by spans told from there as far as they go.
+    """Explain the `body` of a unit, `length` octets from `start`, as far as it can be read.
 
-    What is behind the last one is not decodable, if a DecodeError says so.
+    Offsets in `spans` count from `start`. On a DecodeError one span says that the rest is not decodable.
     """
     behind, end = start, start + length
     try:
@@ -129,7 +128,7 @@ def failed(failure: DecodeError, body: str) -> str:
 
 
 def short(text: str, longest: int = LONGEST) -> str:
-    """A text without control characters, cut to a bounded length."""
+    """Escape control characters, and cut the text to `longest` characters."""
     shown = "".join(map(_visible, text[: longest + 1]))
     return shown if len(shown) <= longest else f"{shown[: longest - 3]}..."
 

@@ -45,8 +45,8 @@ class Opened:
 class Octets:
     """One frame (or protocol header, or undecodable rest) on the wire.
 
-    `at` is in seconds on the connection's clock since the run began. `octets` are blanked where they
-    carry credentials; `says` is the harness's one-line reading of them (`queue.declare channel=1 …`).
+    `at` is in seconds on the connection's clock since the run began. `octets` are blanked where they carry
+    credentials; `says` is a line that explains them (`queue.declare channel=1 …`).
     """
 
     at: float
@@ -68,7 +68,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """An entity with this name may exist on the target from now on (written before it is declared)."""
+    """An entity of this name may exist on the target from now on; written before it is declared."""
 
     at: float
     connection: str
@@ -118,7 +118,7 @@ class Seen:
 class Breached:
     """The peer broke `rule` in a way that was read all the same: `what` was seen, and how it was read.
 
-    `connection` is empty where the probe saw it, of which no octets are kept.
+    `connection` is empty where the probe saw it: no octets are kept of that.
     """
 
     at: float

@@ -12,10 +12,10 @@ Unit = TypeVar("Unit")
 
 @dataclass(slots=True)
 class Reader(ABC, Generic[Unit]):
-    """Cuts a stream of octets into units; after what cannot be read it is `broken`.
+    """Cuts a stream of octets into units; after something that cannot be read it is `broken`.
 
-    `limit` bounds the size a unit may announce: a peer that announces 4 GiB costs no memory. Of what follows
-    when it is broken at most `limit` octets are kept, for `rest`.
+    `limit` bounds the octets a unit may announce: a peer that announces 4 GiB costs no memory. Once it is
+    broken at most `limit` octets of what follows are kept, for `rest`.
     """
 
     limit: int = 1 << 20
@@ -36,16 +36,16 @@ class Reader(ABC, Generic[Unit]):
         return iter(self._cut(octets))
 
     def rest(self) -> bytes:
-        """What is left unread, at the end of the stream an incomplete unit."""
+        """Return what is left unread: at the end of the stream, an incomplete unit."""
         return bytes(self.pending)
 
     @abstractmethod
     def _lacks_octets(self) -> bool:
-        """Whether what is pending is surely no whole unit.
+        """Say whether what is pending is certainly no whole unit yet.
 
-        A large one that comes in small pieces is so copied once, not with every piece.
+        So a large one that comes in small pieces is copied once, not with every piece.
         """
 
     @abstractmethod
     def _cut(self, octets: bytes) -> list[tuple[bytes, Unit]]:
-        """The complete units; what is left becomes pending, what cannot be read the last unit."""
+        """Return the complete units. What is left becomes pending; what cannot be read is the last unit."""

@@ -41,10 +41,11 @@ def _long_string(name: str, value: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Mechanism:
-    """One mechanism: `response` makes what is said first, of user and password.
+    """One mechanism: `response` makes what is said first, from user and password.
 
-    `answer` makes what is said to a challenge, of the same; without it a challenge gets the response again.
-    `by_password` is false where neither user nor password is said, so that another user needs another way.
+    `answer` makes the reply to a challenge, from the same; without it a challenge gets the response again.
+    `by_password` is false where neither user nor password is said, so that another user needs another
+    mechanism.
     """
 
     name: str
@@ -67,7 +68,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
 
 
 def mechanism(name: str) -> Mechanism:
-    """The mechanism called `name`. Raises UnknownMechanism with the known ones."""
+    """Return the mechanism called `name`. Raises UnknownMechanism, which names the known ones."""
     if name not in MECHANISMS:
         raise UnknownMechanism(f"there is no SASL mechanism {name!r} here; known are {', '.join(MECHANISMS)}")
     return MECHANISMS[name]

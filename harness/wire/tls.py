@@ -27,7 +27,7 @@ class BadSecurity(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Security:
-    """How a target is reached: whom to trust, what to show, and how to log in. Plain values, to travel.
+    """How a target is reached: whom to trust, what to show, and how to log in; plain values, to travel.
 
     `ca` is a PEM file with the authorities that are trusted instead of the system's; `certificate` and `key`
     are the client's own PEM files (a key may stand in the certificate's file); `insecure` trusts any
@@ -50,7 +50,7 @@ class Security:
         return tuple(name for name, value in given.items() if value)
 
     def describe(self, tls: bool) -> Mapping[str, object]:
-        """For the run's description: names of files only, and whether the certificate was verified."""
+        """Give facts for the run's description: names of files, and whether the certificate was verified."""
         if not tls:
             return {"mechanism": self.mechanism, "tls": False}
         return {
@@ -63,7 +63,7 @@ class Security:
 
 
 def client_context(security: Security) -> ssl.SSLContext:
-    """What a client of ours accepts and shows. Raises BadSecurity for files that cannot be used."""
+    """Make the context of our client. Raises BadSecurity for files or options that cannot be used."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.options |= ssl.OP_NO_RENEGOTIATION
     if security.insecure:
@@ -143,8 +143,8 @@ _ALERTS: Mapping[str, str] = {
 class TlsTransport:
     """TLS over `below` to the server called `host`; the handshake is done when this returns.
 
-    `notified` tells a proper end from an abrupt one: whether close_notify came before the peer's FIN. Raises
-    Unreachable with one sentence; `below` is closed then.
+    It may take `within` seconds. `notified` says whether close_notify came before the peer's FIN (a proper
+    end). Raises Unreachable with one sentence; `below` is closed then.
     """
 
     def __init__(
@@ -167,15 +167,14 @@ class TlsTransport:
 
     @property
     def client(self) -> str:
-        """The port of our end; empty where the transport below knows none."""
+        """The port of our end; empty where the transport below does not know it."""
         return self._below.client if isinstance(self._below, Nameable) else ""
 
     def now(self) -> float:
-        """The time on the clock of the transport below."""
         return self._below.now()
 
     def send(self, octets: bytes) -> bool:
-        """Send all octets; False when the peer is gone."""
+        """Send all octets; return False when the peer is gone."""
         left = memoryview(octets)
         try:
             while left:
@@ -187,15 +186,15 @@ class TlsTransport:
         return True
 
     def outgoing(self) -> int:
-        """How many octets of TLS are still on their way."""
+        """Count the octets of TLS that are still on their way."""
         return self._below.outgoing() if isinstance(self._below, Queueing) else 0
 
     def receive(self, deadline: float) -> bytes | End | None:
-        """The next octets, how the peer ended, or None when `deadline` passes in silence.
+        """Return the next octets, how the peer ended, or None when `deadline` passes in silence.
 
-        close_notify and FIN without it are both End.FIN. A fatal alert, or what is no TLS, is End.RST: what
-        was on its way is lost. Raises Unreachable when that comes before any octet, as TLS 1.3 servers
-        refuse clients only after the handshake.
+        close_notify and FIN without it are both End.FIN. A fatal alert, or something that is not TLS, is
+        End.RST: what was on its way is lost. Raises Unreachable when that comes before any octet: TLS 1.3
+        servers refuse clients only after the handshake.
         """
         late = False
         while True:
@@ -211,7 +210,7 @@ class TlsTransport:
             self._feed(seen)
 
     def close(self, reset: bool = False) -> None:
-        """Say close_notify and close our side; with `reset` nothing is said and the peer sees RST."""
+        """Send close_notify and close our side; with `reset` nothing is sent and the peer sees RST."""
         if not reset and self._end is None:
             # It would wait for the peer's close_notify; we do not.
             with suppress(ssl.SSLError):
@@ -230,7 +229,7 @@ class TlsTransport:
             self._in.write(seen)
 
     def _decrypted(self) -> bytes | End | None:
-        """What has come whole, or the end; None when more must come first."""
+        """Return what has been decrypted, or the end; None when more must come first."""
         if self._end is not None:
             return self._end
         try:
@@ -280,7 +279,7 @@ class TlsTransport:
             self._feed(seen)
 
     def _sentence(self, failure: ssl.SSLError) -> str:
-        """What went wrong, as a user needs to know it."""
+        """Say what went wrong in words for the user."""
         if isinstance(failure, ssl.SSLCertVerificationError):
             what = _VERIFICATION.get(failure.verify_code, f"is refused: {failure.verify_message}")
             return f"the certificate of {self.endpoint} {what}"
@@ -295,19 +294,19 @@ class TlsTransport:
 
 
 def _is_record(octets: bytes) -> bool:
-    """Whether these octets begin a TLS record: an alert or a message of the handshake, version 3.x."""
+    """Say whether these octets begin a TLS record: an alert or a message of the handshake, version 3.x."""
     return octets[:1] in (b"\x15", b"\x16", b"\x17") and octets[1:2] in (b"", b"\x03")
 
 
 def anyone() -> ssl.SSLContext:
-    """A context that shakes hands with everybody, also without a certificate: nothing secret may follow."""
+    """Make a context that shakes hands with any server, certificate or not: nothing secret may follow."""
     context = client_context(Security(insecure=True))
     context.set_ciphers("ALL:@SECLEVEL=0")
     return context
 
 
 def answer_to_hello(below: Transport, within: float) -> bytes | End | None:
-    """What comes first within so many seconds when a ClientHello is sent before all else; closes `below`."""
+    """Send a ClientHello first of all, and return what comes within so many seconds; closes `below`."""
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     hello = anyone().wrap_bio(incoming, outgoing, server_hostname="localhost")
     with suppress(ssl.SSLWantReadError):
@@ -326,10 +325,10 @@ def answer_to_hello(below: Transport, within: float) -> bytes | End | None:
 
 
 def is_tls(seen: bytes | End | None) -> bool:
-    """Whether an answer to a ClientHello is a TLS record."""
+    """Say whether an answer to a ClientHello is a TLS record."""
     return isinstance(seen, bytes) and len(seen) >= _TELLING and _is_record(seen)
 
 
 def speaks_tls(below: Transport, within: float) -> bool:
-    """Whether a server answers a ClientHello with a TLS record within so many seconds; closes `below`."""
+    """Say whether a server answers a ClientHello with a TLS record within so many seconds; closes `below`."""
     return is_tls(answer_to_hello(below, within))

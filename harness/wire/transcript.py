@@ -20,8 +20,8 @@ Unit_co = TypeVar("Unit_co", covariant=True)
 class Passage(Generic[Unit_co]):
     """One unit that went over the wire.
 
-    `at` is in seconds on the connection's clock, `number` that of its octets on the connection, from 1. What
-    it says, where that can be read, is `said` once its transcript has been sorted.
+    `at` is in seconds on the connection's clock; `number` is that of its octets on the connection, from 1.
+    `said` is what it says, where that can be read, once its transcript has been sorted.
     """
 
     at: float
@@ -33,9 +33,9 @@ class Passage(Generic[Unit_co]):
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A unit in the place of what one side sent and nobody captured: so many octets, 0 if nobody knows.
+    """A unit that stands for what one side sent and nobody captured: so many octets, 0 if nobody knows.
 
-    It `hides` what was said, unless only a part of what one message carries is missing.
+    It `hides` what was said, unless all that is missing is a part of the content of one message.
     """
 
     octets: int = 0
@@ -45,7 +45,7 @@ class Gap:
 class Sort:
     """What a passage is, by all that watches may ask for: its direction, its form, the class of what it says.
 
-    There is one of each kind: they are compared by being the same.
+    There is one object of each kind (see `sort`): they are compared by identity.
     """
 
     __slots__ = ("tags",)
@@ -63,7 +63,7 @@ class Transcript(ABC, tuple[Any, ...]):
 
     @abstractmethod
     def sorted(self) -> tuple[list[Sort], list[Any]]:
-        """The sorts of all passages and the passages, and in its place what several of them are together."""
+        """Return the sorts of all passages, and the passages; several that belong together may become one."""
 
 
 Piece = tuple[float, Direction, bytes | Gap]
@@ -75,7 +75,7 @@ Carries = Callable[[bytes, int], bool]
 
 
 class _Lane(Generic[Unit_co]):
-    """One direction of a stream: what follows a gap or what is no unit is read from where units begin."""
+    """One direction of a stream; after a gap, or after garbage, reading starts again where units begin."""
 
     def __init__(self, reader: Callable[[], Reader[Unit_co]], carries: Carries) -> None:
         self._make, self._carries = reader, carries
@@ -101,7 +101,7 @@ class _Lane(Generic[Unit_co]):
             self._reader, self._lost = self._make(), True
 
     def _begins_well(self, units: Sequence[object]) -> bool:
-        """Whether what was read behind a gap seems to have begun where a unit does."""
+        """Say whether what was read after a gap seems to have begun where a unit does."""
         whole = len(units) > 1 or not self._reader.pending
         return bool(units) and whole and not any(isinstance(each, Garbage) for each in units)
 
@@ -112,9 +112,9 @@ class _Lane(Generic[Unit_co]):
 def cut(
     pieces: Iterable[Piece], reader: Callable[[], Reader[Any]], carries: Carries
 ) -> tuple[list[Passage[Any]], bytes]:
-    """The passages of a connection, cut out of what went either way, and what the server left unfinished.
+    """Cut the passages of a connection out of `pieces`; return them, and what the server left unfinished.
 
-    Behind a gap, and behind what cannot be read, reading goes on with the first piece that consists of whole
+    After a gap, and after what cannot be read, reading goes on with the first piece that consists of whole
     units.
     """
     lanes = {way: _Lane(reader, carries) for way in Direction}

@@ -35,18 +35,17 @@ class End(StrEnum):
 
 
 class Transport(Protocol):
-    """One connection. Times are seconds on this transport's own clock."""
+    """One connection. Times are in seconds on this transport's own clock."""
 
     endpoint: str
 
-    def now(self) -> float:
-        """The current time on this transport's clock."""
+    def now(self) -> float: ...
 
     def send(self, octets: bytes) -> bool:
-        """Send all octets; False when the peer is gone (what it said before can still be received)."""
+        """Send all octets; return False when the peer is gone (what it said before can still be received)."""
 
     def receive(self, deadline: float) -> bytes | End | None:
-        """The next octets, how the peer ended, or None when `deadline` passes in silence."""
+        """Return the next octets, how the peer ended, or None when `deadline` passes in silence."""
 
     def close(self, reset: bool = False) -> None:
         """Close our side; with `reset` so that the peer sees RST."""
@@ -54,27 +53,27 @@ class Transport(Protocol):
 
 @runtime_checkable
 class HalfClosing(Protocol):
-    """What a `Transport` may be as well: one whose two directions end apart."""
+    """A `Transport` whose two directions end apart."""
 
     def shut(self) -> None:
         """End our stream; what the peer still says can be received."""
 
     def met_reset(self, deadline: float) -> bool:
-        """Whether, by `deadline`, the peer has reset what was sent behind the end of its own stream."""
+        """Say whether by `deadline` the peer has reset what was sent after the end of its own stream."""
 
 
 @runtime_checkable
 class Locatable(Protocol):
-    """What a `Transport` may be as well: one that knows whether its peer is on this machine."""
+    """A `Transport` that knows whether its peer is on this machine."""
 
     @property
     def local(self) -> bool:
-        """Whether it runs over the loopback interface, where no segment is lost or late."""
+        """True over the loopback interface, where no segment is lost or late."""
 
 
 @runtime_checkable
 class Nameable(Protocol):
-    """What a `Transport` may be as well: one whose own end the other side sees by a name."""
+    """A `Transport` whose own end the other side sees by a name."""
 
     @property
     def client(self) -> str:
@@ -83,10 +82,10 @@ class Nameable(Protocol):
 
 @runtime_checkable
 class Queueing(Protocol):
-    """What a `Transport` may be as well: one that knows what of ours is still on its way."""
+    """A `Transport` that knows what of ours is still on its way."""
 
     def outgoing(self) -> int:
-        """How many octets have been sent that the other end has not taken yet."""
+        """Count the octets that have been sent and not been taken by the other end yet."""
 
 
 STALLED = 10.0
@@ -97,7 +96,10 @@ _RESETS = (errno.ECONNRESET, errno.EPIPE)
 
 
 class TcpTransport:
-    """A TCP connection to `host` and `port`; `started` is the time.monotonic() that counts as zero."""
+    """A TCP connection to `host` and `port`; `started` is the time.monotonic() that counts as zero.
+
+    Raises Unreachable when there is none within `timeout` seconds.
+    """
 
     def __init__(self, host: str, port: int, started: float, timeout: float = 5.0) -> None:
         self.endpoint = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
@@ -112,16 +114,14 @@ class TcpTransport:
 
     @property
     def local(self) -> bool:
-        """Whether it runs over the loopback interface, where no segment is lost or late."""
         return self._local
 
     @property
     def client(self) -> str:
-        """The port of our end."""
         return str(self._socket.getsockname()[1])
 
     def now(self) -> float:
-        """Seconds since the run began."""
+        """Give the seconds since the run began."""
         return time.monotonic() - self._started
 
     def send(self, octets: bytes) -> bool:
@@ -143,7 +143,7 @@ class TcpTransport:
         return True
 
     def offer(self, octets: bytes) -> int:
-        """Send what can be sent without waiting; how many octets that were, all of them where it is gone."""
+        """Send what can be sent without waiting; return how many octets, all of them if the peer is gone."""
         try:
             self._socket.settimeout(0)
             return self._socket.send(octets)
@@ -153,14 +153,13 @@ class TcpTransport:
             return len(octets)
 
     def outgoing(self) -> int:
-        """How many octets have been sent that the other end has not acknowledged; 0 where nobody knows."""
+        """Count the octets sent that the other end has not acknowledged; 0 where nobody knows."""
         try:
             return int.from_bytes(fcntl.ioctl(self._socket, termios.TIOCOUTQ, bytes(4)), sys.byteorder)
         except (OSError, ValueError):  # the latter once it is closed
             return 0
 
     def receive(self, deadline: float) -> bytes | End | None:
-        """The next octets, how the peer ended, or None when `deadline` passes in silence."""
         if self._end is not None:
             return self._end
         try:
@@ -180,7 +179,6 @@ class TcpTransport:
         return octets
 
     def shut(self) -> None:
-        """End our stream; what the peer still says can be received."""
         try:
             self._socket.shutdown(socket.SHUT_WR)
         except OSError as failure:
@@ -188,7 +186,6 @@ class TcpTransport:
                 raise
 
     def met_reset(self, deadline: float) -> bool:
-        """Whether, by `deadline`, the peer has reset what was sent behind the end of its own stream."""
         if self._end is End.RST:
             return True
         # Behind the peer's FIN nothing can be read any more: a reset shows as an error of the socket alone.
@@ -198,7 +195,6 @@ class TcpTransport:
         return self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) in _RESETS
 
     def close(self, reset: bool = False) -> None:
-        """Close our side; with `reset` so that the peer sees RST."""
         if reset:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._socket.close()
@@ -213,7 +209,7 @@ class VirtualClock:
 
 @dataclass
 class Pause:
-    """Whether the peers of a target get no time at the moment: what is sent to them waits."""
+    """A switch: while it is `on` the peers of a target get no time, and what is sent to them waits."""
 
     on: bool = False
 
@@ -233,11 +229,11 @@ class MemoryTransport:
         self._open = True
 
     def now(self) -> float:
-        """Seconds of virtual time."""
+        """Give the seconds of virtual time."""
         return self._clock.seconds
 
     def send(self, octets: bytes) -> bool:
-        """Hand the octets to the peer; False when it has closed and does not read on."""
+        """Hand the octets to the peer; return False when it has closed and does not read on."""
         if self._peer.closed and not (
             self._peer.closed == "fin" and isinstance(self._peer, peer.HalfClosing)
         ):
@@ -253,24 +249,23 @@ class MemoryTransport:
             self._peer.receive(octets)
 
     def outgoing(self) -> int:
-        """How many octets a slow peer has not been given yet."""
+        """Count the octets that a slow peer has not been given yet."""
         return self._queueing.outgoing() if self._queueing else 0
 
     def shut(self) -> None:
-        """End our stream; what the peer still says can be received."""
         if isinstance(self._peer, peer.HalfClosing):
             self._peer.end_of_stream()
         else:
             self._peer.hang_up()
 
     def met_reset(self, deadline: float) -> bool:
-        """Whether the peer does not read on behind the end of its own stream; time passes if it does."""
+        """Say whether the peer has reset; if it has not, time passes up to `deadline`."""
         if self._peer.closed != "rst":
             self._clock.seconds = max(self._clock.seconds, deadline)
         return self._peer.closed == "rst"
 
     def receive(self, deadline: float) -> bytes | End | None:
-        """What the peer has said, else what it says when its next timer comes before `deadline`."""
+        """Return what the peer has said, else what it says when its next timer comes before `deadline`."""
         if self._pause.on:
             self._clock.seconds = max(self._clock.seconds, deadline)
             return None
@@ -288,7 +283,7 @@ class MemoryTransport:
             self._peer.tick(self._clock.seconds)
 
     def close(self, reset: bool = False) -> None:  # noqa: ARG002 - in memory there is no RST
-        """Close our side. The peer learns that it is gone."""
+        """Close our side, and tell the peer that it is gone."""
         if self._open:
             self._open = False
             self._peer.hang_up()

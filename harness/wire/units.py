@@ -33,12 +33,11 @@ class Header:
 
     @property
     def protocol_id(self) -> int:
-        """Which layer it opens: 0 AMQP, 2 TLS, 3 SASL; in 0-9-1 the constant zero (4.2.2)."""
+        """The layer it opens: 0 AMQP, 2 TLS, 3 SASL; in 0-9-1 the constant zero (4.2.2)."""
         return self.octets[4]
 
     @property
     def version(self) -> tuple[int, int, int]:
-        """Major, minor and revision."""
         return self.octets[5], self.octets[6], self.octets[7]
 
 
@@ -46,8 +45,7 @@ class Header:
 class Garbage:
     """Octets that are no frame; `why` says what is wrong.
 
-    Where their length can be relied on they are `delimited`: all but something else about them is right.
-    Where it cannot, nothing behind them can be read.
+    They are `delimited` where their length can be relied on. Where it cannot, nothing after them can be read.
     """
 
     octets: bytes
