@@ -228,7 +228,6 @@ def is_of_type(turn: Turn, kind: str) -> bool:
 
 
 def has_bindings(turn: Turn) -> bool:
-    """Say whether a publication is for an exchange to which something is bound."""
     return bool(turn.host.bound_to(turn.subject.method.exchange))
 
 

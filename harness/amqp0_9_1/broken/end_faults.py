@@ -34,7 +34,6 @@ def end_consumer_unseen(turn: Turn) -> None:
 
 
 def end_consumers_unseen(turn: Turn) -> None:
-    """Ends all consumers of the connection, and their queues do not learn of it."""
     for channel in turn.connection.channels.values():
         for consumer in list(channel.consumers.values()):
             _end_unseen(consumer)

@@ -152,7 +152,6 @@ def unbind_by_key(turn: Turn) -> None:
 
 
 def unbind_without_arguments(turn: Turn) -> None:
-    """Takes off no binding that has arguments."""
     if not turn.event.arguments:
         unbind_queue(turn)
 

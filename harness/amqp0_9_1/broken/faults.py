@@ -125,7 +125,6 @@ def is_a_direct_one(turn: Turn) -> bool:
 
 
 def forget_bindings(turn: Turn) -> None:
-    """Makes the exchange anew: nothing is bound to it any more."""
     turn.host.bound_to(turn.event.exchange).clear()
 
 
@@ -174,7 +173,6 @@ def matches_nothing(_: Binding, __: Message) -> bool:
 
 
 def only_from_durable(exchange: Exchange, message: Message, matches: Matching) -> list[str]:
-    """Finds queues through durable exchanges alone."""
     return [each.queue for each in exchange.bindings if exchange.durable and matches(each, message)]
 
 
@@ -210,12 +208,10 @@ def first_queue_only(exchange: Exchange, message: Message, matches: Matching) ->
 
 
 def twice(exchange: Exchange, message: Message, matches: Matching) -> list[str]:
-    """Finds each queue two times."""
     return each_queue_once(exchange, message, matches) * 2
 
 
 def only_with_a_key(_: Binding, message: Message) -> bool:
-    """Routes whatever has a key."""
     return bool(message.routing_key)
 
 
@@ -305,7 +301,6 @@ def purge_every_queue(turn: Turn) -> None:
 
 
 def queue_name_begins_like(reserved: str) -> Condition:
-    """Say whether a queue's name begins with `reserved`."""
     return lambda turn: bool(turn.event.queue.startswith(reserved))
 
 

@@ -65,12 +65,10 @@ START, TUNE, OPEN_OK = (
 
 
 def on_channel(number: int) -> Callable[[Frame], Frame]:
-    """Move a frame to another channel."""
     return lambda frame: Frame(frame.type, number, frame.payload)
 
 
 def next_channel(frame: Frame) -> Frame:
-    """Move a frame to the channel behind its own."""
     return Frame(frame.type, frame.channel + 1, frame.payload)
 
 

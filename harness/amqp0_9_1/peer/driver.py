@@ -87,7 +87,6 @@ class Connection(entities.Connection):
 
     @property
     def receiving(self) -> bool:
-        """Whether a frame has begun to come and is not complete."""
         return bool(self._reader.pending)
 
     def _times(self) -> list[float]:
@@ -115,18 +114,15 @@ class Connection(entities.Connection):
         self.closed = self.closed or self.peer.policy.socket_close
 
     def tune(self, channel_max: int, frame_max: int, heartbeat: int) -> None:
-        """Take over what was negotiated; zero is no limit, or no heartbeat."""
         self.channel_max, self.frame_max, self.interval = channel_max, frame_max, float(heartbeat)
         self._reader.limit = frame_max or self.peer.limits.frame
         self._next_beat = self._now + self.interval / 2
         self._last_heard, self._heard = self._now, True
 
     def send(self, channel: int, method: Method) -> None:
-        """Say a method; those of the Connection class always on channel zero."""
         self._say(METHOD, 0 if method.key >> 16 == 10 else channel, method.encode())
 
     def send_content(self, channel: int, method: Method, message: entities.Message) -> None:
-        """Say a method with its content, cut to the size of frame agreed upon."""
         self._say(METHOD, channel, method.encode())
         self._say(HEADER, channel, message.header)
         for payload in self.peer.tables.strategies.cut(message.body, self.frame_max):
@@ -136,7 +132,6 @@ class Connection(entities.Connection):
         self.put(_HEARTBEAT)
 
     def send_header(self) -> None:
-        """Say the protocol header this peer supports."""
         self.put(PROTOCOL_HEADER)
 
     # Octets to events.

@@ -18,7 +18,7 @@ def begins_well(name: str) -> bool:
 
 
 def goes_on_well(name: str) -> bool:
-    """Say whether all behind the first character is letters, $, #, digits, underlines, 128 in all at most.
+    """Say whether all behind the first is letters, $, #, digits or underlines, in 128 characters in all.
 
     The hyphen is none of them, yet the document's own x-match has one, and it sets all names apart that begin
     with x- (3.1.3.4): in those it is legal, and nowhere else.

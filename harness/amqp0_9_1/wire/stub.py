@@ -24,7 +24,7 @@ CODEC: Codec"""
 
 
 def stub(words: Grammar) -> str:
-    """Write the stub file's text for a grammar, laid out as the formatter would."""
+    """Give the stub file's text for a grammar, laid out as the formatter would."""
     constants = (f"{constant.name.replace('-', '_').upper()}: int" for constant in words.constants)
     classes = (f"\nclass {class_name(each.name)}:\n{chr(10).join(_members(each))}" for each in words.classes)
     return "\n".join((_HEAD, *constants, *classes)) + "\n"

@@ -74,7 +74,7 @@ def replies_header(octets: bytes) -> Fault:
 
 
 def permits(state: State, event: type[Any] = SendingFrame) -> Fault:
-    """Sends, in this state, what the document has nobody send there."""
+    """Lets it send, in this state, what the document has nobody send there."""
     return does(state, event, always, write)
 
 

@@ -119,7 +119,6 @@ class Connection(entities.Connection):
     # What effects call.
 
     def go(self, state: ConnectionState | SaslState, by: object = None) -> None:
-        """Come into another state by an event, and do there what the document has a peer do by itself."""
         if state is self.state:
             return
         self.state = state
@@ -136,24 +135,20 @@ class Connection(entities.Connection):
             self._waiting = seconds
 
     def end_stream(self, how: str) -> None:
-        """End our stream: "fin" or "rst"."""
         self.closed = self.closed or how
 
     def stand_by_our_open(self) -> None:
-        """Hold to our limits from here on: the client may know them."""
         policy = self.peer.policy
         self._reader.limit = max(policy.max_frame_size or self.peer.limits.frame, MIN_MAX_FRAME_SIZE)
         self._our_channel_max = 65535 if policy.channel_max is None else policy.channel_max
 
     def take_limits(self, theirs: Open) -> None:
-        """Keep within what the client's open states."""
         self.partner = theirs
         self.frame_max = max(theirs.max_frame_size, MIN_MAX_FRAME_SIZE)
         self.channel_max = theirs.channel_max
         self.interval = (theirs.idle_time_out or 0) / 1000
 
     def say(self, said: Said, channel: int = 0, payload: bytes = b"") -> None:
-        """Say something, if there is a row for saying it in this state."""
         channel = self.peer.tables.strategies.place(said, channel)
         self.happens(self._sending(said, channel, payload))
 
@@ -162,7 +157,6 @@ class Connection(entities.Connection):
         self._spoke = True
 
     def meet_frame(self, frame: Frame, raw: bytes = b"") -> None:
-        """Meet what a frame holds, taking it for one of this layer whatever its type."""
         strategies = self.peer.tables.strategies
         channel = strategies.channel(frame)
         body = strategies.body(raw or frame.encode(), frame)

@@ -35,7 +35,7 @@ _GIVEN: Final = _READ | {"symbol": "str", "map": "Mapping[Any, Any]"}
 
 
 def stub(words: Grammar) -> str:
-    """Write the stub file's text for a grammar, laid out as the formatter would."""
+    """Give the stub file's text for a grammar, laid out as the formatter would."""
     constants = "\n".join(f"{constant_name(each.name)}: int" for each in words.constants)
     restricted = [_restricted(words, each) for each in words.restricted if each.choices]
     composites = ["\n".join(_composite(words, each)) for each in words.composites]
