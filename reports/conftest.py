@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands that a test starts have a virtual machine for a few seconds."""
+    """Suit the virtual machines of commands that a test starts to a life of a few seconds."""
     from reports.ingest.tests.cluster import BRIEF
 
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", BRIEF)
@@ -21,7 +21,7 @@ def brief(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """This machine's Spark, in which each test makes the tables it needs."""
+    """Start this machine's Spark, in which each test makes the tables it needs."""
     from reports.ingest.tests.cluster import BRIEF
     from reports.warehouse.spark import session
 

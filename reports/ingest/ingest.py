@@ -56,12 +56,10 @@ class Ingested:
     version: int
 
     def of(self, outcome: Decision) -> tuple[Taken, ...]:
-        """The folders with this `outcome`."""
         return tuple(each for each in self.taken if each.outcome is outcome)
 
 
-def _nobody(progress: Progress) -> None:
-    """Nobody wants to know."""
+def _nobody(progress: Progress) -> None: ...
 
 
 def ingest(
@@ -110,7 +108,7 @@ class _Portion:
             self._warehouse.store.remove(staged)
 
     def _known(self, snapshot: Snapshot) -> dict[str, RunCopy]:
-        """By digest the evidence that the warehouse has already: it need not be parsed again."""
+        """Find by digest the evidence that the warehouse has already: it need not be parsed again."""
         digests = {each.digest for each in self._folders if each.digest}
         return {each.digest: each for each in held.evidence(self._spark, snapshot, "digest", digests)}
 
@@ -168,7 +166,7 @@ class _Portion:
         )
 
     def _write(self, rows: DataFrame | None, decided: Plan) -> Batch:
-        """The rows of the folders to keep, and of those to leave out, as a batch nobody knows of yet."""
+        """Write the rows of the folders to keep, and of those to leave out, as a batch not committed yet."""
         tables = {} if rows is None else self._kept(rows, decided.keep)
         if decided.leave:
             leave = pa.Table.from_pylist([asdict(row) for row in decided.leave], schema=QUARANTINE)

@@ -39,12 +39,12 @@ class Folder:
 
     @property
     def octets(self) -> int:
-        """How large its evidence is."""
+        """The size of its evidence."""
         return sum(map(len, self.files.values()))
 
 
 def portions(paths: Sequence[Path]) -> Iterator[list[Folder]]:
-    """The folders at `paths` in their order, read, as many at a time as fit into memory."""
+    """Read the folders at `paths` in their order, as many at a time as fit into memory."""
     portion: list[Folder] = []
     held = 0
     for folder in map(read, paths):
@@ -58,7 +58,7 @@ def portions(paths: Sequence[Path]) -> Iterator[list[Folder]]:
 
 
 def read(path: Path) -> Folder:
-    """The run folder at `path`. What is wrong with it becomes its reason, in one sentence that names it."""
+    """Read the run folder at `path`. What is wrong with it becomes its reason: one sentence that names it."""
     bare = Folder(path)
     try:
         files = _contents(path, bare.name)
@@ -70,7 +70,7 @@ def read(path: Path) -> Folder:
 
 
 def told(name: str, reason: str) -> str:
-    """`reason` as one line that begins with the folder's name."""
+    """Write `reason` as one line that begins with the folder's name."""
     line = printable(reason)
     return line if line.startswith(name) else f"{name}: {line}"
 
@@ -93,7 +93,7 @@ def _contents(path: Path, name: str) -> dict[str, bytes]:
 
 
 def _claimed(description: bytes) -> str:
-    """The identity a run.json claims, for want of a better when it is broken."""
+    """Read the identity that a run.json claims, for want of a better when it is broken."""
     try:
         data = json.loads(description)
     except (ValueError, RecursionError):
@@ -103,7 +103,7 @@ def _claimed(description: bytes) -> str:
 
 
 def groups(folders: Iterable[Folder], octets: int) -> Iterator[list[Folder]]:
-    """`folders` in their order, in groups of about so many `octets`: what one task works on."""
+    """Split `folders` in their order into groups of about so many `octets`: what one task works on."""
     group: list[Folder] = []
     held = 0
     for folder in folders:

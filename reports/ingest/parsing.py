@@ -40,7 +40,7 @@ AT_ONCE = 10_000
 
 
 def given(groups: Iterable[Iterable[tuple[int, Folder]]]) -> pa.Table:
-    """The folders as they go to the executors, by position: each group is worked on by one task."""
+    """Make the table of folders that goes to the executors, by position: one task works on each group."""
     batches = [
         pa.RecordBatch.from_pylist(
             [{"position": at, "folder": each.name, "files": list(each.files.items())} for at, each in group],
@@ -52,7 +52,7 @@ def given(groups: Iterable[Iterable[tuple[int, Folder]]]) -> pa.Table:
 
 
 def parsed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """From batches of GIVEN to batches of PARSED. One folder that cannot be read is told, and alone."""
+    """Make batches of PARSED from batches of GIVEN. A folder that cannot be read stops no other."""
     for batch in batches:
         for number in range(batch.num_rows):
             position, folder, files = (column[number].as_py() for column in batch.columns)
@@ -60,7 +60,7 @@ def parsed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def unpacked(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """From batches with the streams of one table alone to that table's batches."""
+    """Make a table's own batches from batches with the streams of that table alone."""
     for batch in batches:
         for stream in batch.column(0):
             with pa.ipc.open_stream(stream.as_buffer()) as reader:
@@ -99,7 +99,7 @@ def _packed(schema: pa.Schema, rows: list[TableRow]) -> Iterator[bytes]:
 
 
 def _batch(schema: pa.Schema, rows: list[TableRow]) -> pa.RecordBatch:
-    """The `rows` under `schema`. Text that is none (half a surrogate pair) becomes visible."""
+    """Put the `rows` under `schema`. Text that is none (half a surrogate pair) becomes visible."""
     try:
         return _columns(schema, rows)
     except UnicodeEncodeError:

@@ -25,7 +25,7 @@ class RunCopy:
 
     @property
     def weight(self) -> tuple[bool, int, str]:
-        """Of two the heavier counts; the digest only so that it never depends on the order."""
+        """Of two copies the heavier counts; the digest only makes it independent of their order."""
         return not self.partial, self.events, self.digest
 
 
@@ -78,12 +78,11 @@ class Plan:
 
     @property
     def changes(self) -> bool:
-        """Whether anything in the warehouse changes."""
         return bool(self.keep or self.drop or self.leave or self.release)
 
 
 def plan(offered: Sequence[Offered], held: Iterable[RunCopy], left: Iterable[Left]) -> Plan:
-    """What becomes of the `offered`, given the evidence `held` of their runs and who is `left` out.
+    """Decide what becomes of the `offered`, given the evidence `held` of their runs and who is `left` out.
 
     `left` are the rows of the quarantine with the names of the offered folders.
     """
@@ -131,7 +130,7 @@ def _differs(folder: str, new: RunCopy, old: RunCopy) -> str:
 def _quarantine(
     offered: Sequence[Offered], reasons: Mapping[int, str], left: Iterable[Left]
 ) -> tuple[tuple[Left, ...], frozenset[Left]]:
-    """Who comes into the quarantine, and who leaves it: what a folder was left out for before is past."""
+    """Say which rows to add to the quarantine, and which to take out: earlier reasons are past."""
     rows = {
         Left(offered[number].folder, offered[number].run, offered[number].digest, reason)
         for number, reason in reasons.items()

@@ -21,13 +21,13 @@ _TYPES = {str: pa.string(), bool: pa.bool_(), int: pa.int32(), float: pa.float64
 
 
 def columns_of(cls: type[Any]) -> list[tuple[str, pa.DataType]]:
-    """A column for each field of a dataclass of plain values, in their order."""
+    """Make a column for each field of a dataclass of plain values, in their order."""
     hints = get_type_hints(cls)
     return [(each.name, _type(hints[each.name])) for each in fields(cls)]
 
 
 def row_of(told: Any, cls: type[Any]) -> TableRow:
-    """The fields that `told` has of the dataclass `cls`, as its columns hold them."""
+    """Take from `told` the fields of the dataclass `cls`, as its columns hold them."""
     return {each.name: _cell(getattr(told, each.name)) for each in fields(cls)}
 
 

@@ -54,7 +54,7 @@ class Finding(Judged):
 
     @classmethod
     def of(cls, row: Mapping[str, Any], **beside: Any) -> Finding:
-        """A row of the table of verdicts with what stands `beside` it; without more it is that of one run."""
+        """Make it of a row of the table of verdicts with what stands `beside` it; alone, it is of one run."""
         told = {"seen": [row["verdict"]], **row, **beside}
         told["level"] = told["level"] or None
         known = {name: read for name, read in _READERS.items() if told.get(name) is not None}
@@ -67,7 +67,7 @@ class Finding(Judged):
 
     @property
     def flaky(self) -> bool:
-        """Whether the same build got different verdicts."""
+        """True where the same build got different verdicts."""
         return len(self.seen) > 1
 
 
@@ -98,12 +98,11 @@ class Column:
     findings: Mapping[str, Finding] = field(default_factory=dict)
 
     def count(self, verdict: Verdict) -> int:
-        """How many rules came to `verdict`."""
         return sum(finding.verdict is verdict for finding in self.findings.values())
 
 
 def columns_in_order(columns: Iterable[Column]) -> list[Column]:
-    """By target and product, then by version as versions count, so that a build follows its predecessor."""
+    """Sort by target and product, then by version as versions count: a build follows its predecessor."""
     return sorted(columns, key=lambda column: _place(column.build))
 
 

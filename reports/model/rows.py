@@ -46,7 +46,7 @@ class Rows:
 
 
 def evidence_files(folder: Path) -> list[Path]:
-    """The files in a run `folder` that are evidence. Raises EvidenceError when it holds none."""
+    """Read the files in a run `folder` that are evidence. Raises EvidenceError when it holds none."""
     found = [folder / name for name in Source.of(folder).files]
     if not found:
         raise EvidenceError(f"{folder}: not a run folder, it has neither {RUN_FILE} nor {STREAM}")
@@ -54,7 +54,7 @@ def evidence_files(folder: Path) -> list[Path]:
 
 
 def digest(files: Files) -> str:
-    """What tells two folders with the same evidence from two with another: SHA-256 of names and contents.
+    """Tell folders with different evidence apart: the SHA-256 of names and contents.
 
     run.json is left out, as rendering anew changes it; the stream begins with all it says of the run.
     """
@@ -66,7 +66,7 @@ def digest(files: Files) -> str:
 
 
 def rows_of(folder: str, files: Files) -> Rows:
-    """The rows of the run whose folder is called `folder`. Raises EvidenceError with one sentence."""
+    """Make the rows of the run whose folder is called `folder`. Raises EvidenceError with one sentence."""
     source = Source(folder, files)
     info = read_run(source)
     checked, lines = load(source)
@@ -130,7 +130,7 @@ def _utc(text: str) -> str:
 
 
 def _homes(lines: Iterable[Line], rule_of: Mapping[str, str]) -> dict[str, str]:
-    """Under which rule each connection stands: that of the test during which it was opened."""
+    """Find the rule under which each connection stands: that of the test during which it was opened."""
     return {
         line.event.connection: rule_of.get(line.test or "", "")
         for line in lines
@@ -143,7 +143,7 @@ _Expectation = tuple[str | None, int | None, tuple[str, ...], str]
 
 
 def _decided(lines: Iterable[Line]) -> dict[_Expectation, Expected]:
-    """The expectations by what a verdict tells of the one that decided it."""
+    """Index the expectations by what a verdict tells of the one that decided it."""
     found = [line.event for line in lines if isinstance(line.event, Expected)]
     return {(each.connection, each.frame, each.outcomes, each.actual): each for each in found}
 
@@ -169,7 +169,7 @@ def _verdict_row(
 
 
 def _unreached(started: RunStarted, results: Iterable[RuleResult], why: str) -> Iterable[TableRow]:
-    """A row for each selected rule that a run which broke off said nothing of."""
+    """Make a row for each selected rule that a run which broke off said nothing of."""
     judged = {result.rule for result in results}
     for rule in started.selected:
         if rule not in judged:

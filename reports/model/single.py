@@ -12,24 +12,24 @@ from spec.rules import Level
 
 
 def rows_in(folder: Path) -> Rows:
-    """The rows of the run in `folder`. Raises EvidenceError with one sentence for one that is no evidence."""
+    """Read the rows of the run in `folder`. Raises EvidenceError, one sentence, if it is no evidence."""
     return rows_of(str(folder), {path.name: path.read_bytes() for path in evidence_files(folder)})
 
 
 def column_of(folder: Path) -> Column:
-    """What the run in `folder` says of its build. Raises EvidenceError as `rows_in` does."""
+    """Read what the run in `folder` says of its build. Raises EvidenceError as `rows_in` does."""
     return column_of_rows(rows_in(folder), str(folder))
 
 
 def column_of_rows(rows: Rows, folder: str) -> Column:
-    """What the `rows` of one run say of its build."""
+    """Make the column of a build from the `rows` of one run."""
     started = rows.run["started"]
     found = [Finding.of(row, folder=folder, started=started) for row in rows.verdicts]
     return column(rows.run, {each.rule: each for each in found}, folder)
 
 
 def column(run: TableRow, findings: dict[str, Finding], folder: str) -> Column:
-    """A row of the runs, and what was found in that run, as the column of a build."""
+    """Make the column of a build from a row of the runs and what was found in that run."""
     return Column(
         build=Build(run["product"], run["version"], run["target"]),
         run=run["run"],
@@ -49,5 +49,5 @@ def column(run: TableRow, findings: dict[str, Finding], folder: str) -> Column:
 
 
 def score_of(told: TableRow) -> Score:
-    """A score as a run's last event or a table tells it."""
+    """Read a score as a run's last event or a table tells it."""
     return Score(Level(told["level"]), told["judged"], told["against"], Standing(told["standing"]))

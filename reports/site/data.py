@@ -15,7 +15,7 @@ from spec.ledger import Ledger
 
 
 def no_frames(wanted: Collection[Wanted]) -> Mapping[Wanted, Sequence[TableRow]]:
-    """For a site without exchanges."""
+    """Give no frames, for a site without exchanges."""
     del wanted
     return {}
 

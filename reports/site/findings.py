@@ -57,7 +57,7 @@ class Told:
 
 
 def lines(row: RuleRow, columns: Sequence[Column]) -> Iterator[BuildLine]:
-    """A line per build, each beside what came before it on the same product and target."""
+    """Make a line per build, each beside what came before it on the same product and target."""
     previous: dict[tuple[str, str], Verdict] = {}
     for column, finding in zip(columns, row.findings, strict=True):
         lineage = (column.build.product, column.build.target)
@@ -70,7 +70,7 @@ def lines(row: RuleRow, columns: Sequence[Column]) -> Iterator[BuildLine]:
 
 
 def alike(row: RuleRow, columns: Sequence[Column]) -> list[Alike]:
-    """The findings of a rule, equal ones together, worst first."""
+    """Group the findings of a rule, equal ones together, worst first."""
     found: dict[object, list[tuple[Column, Finding]]] = {}
     for column, each in zip(columns, row.findings, strict=True):
         if each is not None:
@@ -94,7 +94,7 @@ def alike(row: RuleRow, columns: Sequence[Column]) -> list[Alike]:
 def told(
     row: RuleRow, groups: Iterable[Alike], rows: Mapping[Wanted, Sequence[TableRow]], press: Press
 ) -> list[Told]:
-    """The findings of a rule laid out; writes the capture of each exchange."""
+    """Lay out the findings of a rule, and write the capture of each exchange."""
     nowhere: Wanted = ("", "", "")
     numbered = enumerate(groups, 1)
     return [_told(row, each, rows.get(each.key or nowhere, ()), press, number) for number, each in numbered]
@@ -116,13 +116,13 @@ def _told(row: RuleRow, group: Alike, rows: Sequence[TableRow], press: Press, nu
 
 
 def _began(group: Alike) -> float:
-    """When the run of the shown finding began, in seconds since the epoch; 0 when nobody knows."""
+    """Say when the run of the shown finding began, in seconds since the epoch; 0 when nobody knows."""
     started = group.shown.started
     return datetime.fromisoformat(started).timestamp() if started else 0.0
 
 
 def lineages(columns: Sequence[Column]) -> Mapping[tuple[str, str], list[Column]]:
-    """The builds of each product on each target, in their order."""
+    """Group the builds by product and target, each group in its order."""
     found: dict[tuple[str, str], list[Column]] = {}
     for column in columns:
         found.setdefault((column.build.product, column.build.target), []).append(column)
@@ -130,5 +130,5 @@ def lineages(columns: Sequence[Column]) -> Mapping[tuple[str, str], list[Column]
 
 
 def neighbours(columns: Sequence[Column]) -> Iterator[tuple[Column | None, Column]]:
-    """Each build of one lineage with the one before it."""
+    """Pair each build of a lineage with the one before it, None for the first."""
     yield from zip((None, *columns), columns, strict=False)

@@ -16,7 +16,7 @@ from spec.catalogue import catalogue
 
 
 def site_of(folders: Sequence[Path]) -> SiteData:
-    """The site's data of the runs in `folders`, each a build of its own.
+    """Make the site's data of the runs in `folders`, each a build of its own.
 
     Raises EvidenceError with one sentence for a folder that is no evidence.
     """

@@ -19,7 +19,7 @@ _TAKEN = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?|.*\.(html|pcapng)")
 
 
 def rule_name(identity: str) -> str:
-    """The path of a rule's page below `rules/`, without its ending: the identity where that is harmless.
+    """Give the path of a rule's page below `rules/`, without its ending: the identity where harmless.
 
     Any other identity is made harmless and marked with a hash of itself, so that no two share a name.
     """
@@ -31,7 +31,7 @@ def rule_name(identity: str) -> str:
 
 
 def build_name(build: Build) -> str:
-    """The name of a build's page below `targets/`, without its ending; also its anchor on other pages."""
+    """Name a build's page below `targets/`, without its ending; also its anchor on other pages."""
     told = "-".join(filter(None, map(_plain, (build.product, build.version, build.target))))
     return f"{told[:LONGEST].strip('.-')}-{_mark(build.product, build.version, build.target)}".lstrip("-")
 

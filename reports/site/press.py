@@ -51,7 +51,7 @@ class Press:
         self.text("assets/site.js", [_asset("site.js")])
 
     def room(self, name: str) -> Path:
-        """Where another writer may put the file `name`."""
+        """Make room for the file `name`, which another writer writes; gives its path."""
         return self._file(name, written=False)
 
     def _file(self, name: str, written: bool = True) -> Path:
@@ -81,17 +81,20 @@ def _content(symbol: str) -> str:
 
 
 def _safe(value: Any) -> Any:
-    """What a template says in braces; what is markup already was made of pieces that came through here."""
+    """Make printable what a template says in braces.
+
+    What is markup already was made of pieces that came through here.
+    """
     if isinstance(value, Markup) or not isinstance(value, str):
         return value
     return printable(value)
 
 
 def clip(text: str, limit: int = TEXT) -> str:
-    """`text`, or its beginning and how long it is."""
+    """Cut `text` after `limit` characters and say how long it is; give shorter text as it is."""
     return text if len(text) <= limit else f"{text[:limit]} … ({len(text)} characters)"
 
 
 def breakable(identity: str) -> Markup:
-    """`identity`, which may go on in the next line after each of its dots."""
+    """Allow `identity` to go on in the next line after each of its dots."""
     return Markup(".<wbr>").join(escape(part) for part in printable(identity).split("."))

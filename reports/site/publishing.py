@@ -22,7 +22,7 @@ class SiteError(Exception):
 
 @contextmanager
 def fresh(output: Path) -> Iterator[Path]:
-    """A new directory that becomes `output` when the block ends well, and vanishes when it does not.
+    """Make a directory that becomes `output` when the block ends well, and vanishes when it does not.
 
     Raises SiteError when `output` is something else than a site of ours, or cannot be written, or when
     another process is at it.
@@ -55,7 +55,7 @@ def fresh(output: Path) -> Iterator[Path]:
 
 
 def _claim(scratch: Path, output: Path) -> int:
-    """The lock on the scratch directory; the system lets go of it when its holder is killed."""
+    """Lock the scratch directory; the system lets go of the lock when its holder is killed."""
     scratch.mkdir(exist_ok=True)
     lock = os.open(scratch, os.O_RDONLY)
     try:

@@ -26,7 +26,6 @@ class Relative:
 
     @property
     def identity(self) -> str:
-        """Its identity, as a row of the matrix has it."""
         return self.rule.id
 
     @property
@@ -45,14 +44,14 @@ class Relatives:
 
     @property
     def many(self) -> bool:
-        """Whether they are so many that they would bury the rest of the page."""
+        """True where they are so many that they would bury the rest of the page."""
         return len(self.rules) > FEW
 
 
 def relatives(
     rule: Rule, catalogue: Catalogue, columns: Sequence[Column], pages: Collection[str]
 ) -> list[Relatives]:
-    """What is related to `rule`, a document at a time; `pages` are the identities that have a page."""
+    """Find what is related to `rule`, a document at a time; `pages` are the identities that have a page."""
     related = catalogue.related(rule)
     found = []
     for document in catalogue.documents:
@@ -67,7 +66,7 @@ def relatives(
 
 
 def pieces(text: str, identities: Iterable[str]) -> Iterator[tuple[str, bool]]:
-    """`text` cut at each of `identities` that it names; with each piece whether it is one."""
+    """Cut `text` at each of `identities` that it names; with each piece whether it is one."""
     named = sorted(identities, key=len, reverse=True)
     parts = re.split(f"({'|'.join(map(re.escape, named))})", text) if named else [text]
     for number, piece in enumerate(parts):

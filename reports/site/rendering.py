@@ -98,7 +98,7 @@ def _rules(press: Press, table: Matrix, site: SiteData) -> None:
 
 
 def _arguments(rule: Rule | None, catalogue: Catalogue, pages: set[str]) -> dict[str, Any]:
-    """What a rule says of other rules, in pieces: those that name a rule with a page lead there."""
+    """Cut what a rule says of other rules into pieces: those that name a rule with a page lead there."""
     if rule is None:
         return {"reading": [], "reason": [], "one_fault": []}
     named = [name for name in catalogue.named_by(rule) if name in pages]
@@ -110,7 +110,7 @@ Batch = list[tuple[RuleRow, list[rule_findings.Alike]]]
 
 
 def _batches(rows: Iterable[RuleRow], columns: Sequence[Column]) -> Iterator[Batch]:
-    """The rules with their findings, so many at a time that their exchanges stay few."""
+    """Batch the rules with their findings, so many at a time that their exchanges stay few."""
     batch: Batch = []
     count = 0
     for row in rows:
@@ -125,7 +125,7 @@ def _batches(rows: Iterable[RuleRow], columns: Sequence[Column]) -> Iterator[Bat
 
 
 def _checks(checks: Checks, identity: str) -> list[tuple[str, list[str]]]:
-    """The checks of a rule with the paragraphs that say what they do."""
+    """List the checks of a rule with the paragraphs that say what they do."""
     return [(check.name, _paragraphs(check.does)) for check in checks.of(identity)]
 
 

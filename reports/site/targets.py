@@ -35,7 +35,7 @@ class Stretch:
 
 
 def target(column: Column, table: Matrix, site: SiteData) -> Mapping[str, Any]:
-    """The values for the page of `column`."""
+    """Give the values for the page of `column`."""
     place = next(number for number, each in enumerate(table.columns) if each is column)
     found = [(row, row.findings[place]) for row in table.rows]
     judged = [(row, finding) for row, finding in found if finding is not None]
@@ -55,13 +55,13 @@ def target(column: Column, table: Matrix, site: SiteData) -> Mapping[str, Any]:
 
 
 def _weight(row: RuleRow) -> int:
-    """Stronger rules first; the order is the catalogue's otherwise."""
+    """Give the place of a rule in a sort that puts the stronger first."""
     levels = ("must", "should", "may")
     return levels.index(str(row.rule.level)) if row.rule else len(levels)
 
 
 def _grouped(table: Matrix, place: int) -> list[tuple[str, list[tuple[RuleRow, Finding]]]]:
-    """All findings under the headings of the matrix, those without any left out."""
+    """Put all findings under the headings of the matrix, those without any left out."""
     headed: list[tuple[str, list[tuple[RuleRow, Finding]]]] = []
     for chapter in table.chapters:
         for group in chapter.groups:
@@ -83,7 +83,7 @@ def _stretches(found: Sequence[Finding]) -> Iterator[Stretch]:
 
 
 def _history(column: Column, site: SiteData) -> Iterator[Past]:
-    """The builds of the same product on the same target, the newest first."""
+    """List the builds of the same product on the same target, the newest first."""
     lineage = lineages(site.columns)[column.build.product, column.build.target]
     compared = [Past(newer, compare(older, newer) if older else None) for older, newer in neighbours(lineage)]
     yield from reversed(compared)

@@ -66,7 +66,6 @@ class Cost:
     notes: dict[str, float] = field(default_factory=dict)
 
     def add(self, later: Cost) -> None:
-        """Count a `later` part of the same stage in."""
         self.seconds += later.seconds
         self.processors += later.processors
         self.read += later.read
@@ -103,7 +102,7 @@ def cost() -> Iterator[Cost]:
 
 
 def _family() -> Iterator[Path]:
-    """The folders in /proc of this process and all that came from it."""
+    """Find the folders in /proc of this process and all that came from it."""
     children: dict[int, list[int]] = {}
     for folder in Path("/proc").glob("[0-9]*"):
         stat = _told(folder / "stat")
@@ -117,12 +116,12 @@ def _family() -> Iterator[Path]:
 
 
 def _memory() -> int:
-    """Resident memory of all our processes together; what they share counts for each."""
+    """Add up the resident memory of all our processes, in octets; what they share counts for each."""
     return sum(int(told.split()[1]) * PAGE for each in _family() if (told := _told(each / "statm")))
 
 
 def _used() -> dict[str, Counter[str]]:
-    """By process: octets that it has read and ticks of processors that it has used so far."""
+    """Read by process the octets that it has read and the ticks of processors that it has used so far."""
     found = {}
     for each in _family():
         stat, io = _told(each / "stat"), _told(each / "io")
@@ -171,7 +170,7 @@ class Bench:
         return total
 
     def ask(self) -> dict[str, Cost]:
-        """Every question once warm, and then what it costs."""
+        """Ask every question once to warm up, and then for what it costs."""
         questions = {
             "matrix": self.matrix,
             "comparison": self.comparison,
@@ -244,7 +243,7 @@ class Bench:
         return {"rows": found.toArrow().num_rows, "rows scanned": rows_scanned(found)}
 
     def tables(self) -> dict[str, dict[str, int]]:
-        """Rows, files and octets of each table."""
+        """Count rows, files and octets of each table."""
         snapshot = self.warehouse.snapshot()
         return {name: self._size(snapshot, name) for name in TABLES}
 
@@ -276,7 +275,7 @@ def _quicker(question: Callable[[], Mapping[str, float]]) -> Cost:
 
 
 def _statement(generator: Generator) -> dict[str, object]:
-    """A vendor's claim to keep every rule."""
+    """Make a vendor's claim to keep every rule."""
     return {
         "vendor": "Vendor",
         "product": "Broker 0",
@@ -289,7 +288,7 @@ def _statement(generator: Generator) -> dict[str, object]:
 
 
 def rows_scanned(frame: DataFrame) -> int:
-    """How many rows the scans of files gave to what stands above them when `frame` was collected."""
+    """Count the rows that scans of files gave to what stands above them when `frame` was collected."""
     return sum(_scans(frame._jdf.queryExecution().executedPlan()))
 
 
@@ -306,7 +305,7 @@ def _scans(plan: Any) -> list[int]:
 
 
 def measure(spark: SparkSession, scratch: Path, runs: int, rules: int, chunk: int, console: Console) -> Any:
-    """The figures of a benchmark with `runs` runs: for half of them, and for all."""
+    """Give the figures of a benchmark with `runs` runs: for half of them, and for all."""
     bench = Bench(spark, scratch, rules, chunk)
     told: dict[str, Any] = {
         "runs": runs,
@@ -333,7 +332,7 @@ _SHARES = ("half", "all")
 
 
 def stages(told: Mapping[str, Any]) -> Table:
-    """What each stage took with half of the runs and with all."""
+    """Tabulate what each stage took with half of the runs and with all."""
     halves = [told[share] for share in _SHARES]
     table = Table("stage", box=None)
     for half in halves:
@@ -360,7 +359,7 @@ def stages(told: Mapping[str, Any]) -> Table:
 
 
 def sizes(told: Mapping[str, Any]) -> Table:
-    """How large the tables are at the end."""
+    """Tabulate how large the tables are at the end."""
     table = Table("table", "rows", "files", "MiB", box=None)
     for name, size in told["all"]["tables"].items():
         table.add_row(name, f"{size['rows']:,}", str(size["files"]), f"{size['octets'] / 2**20:.1f}")

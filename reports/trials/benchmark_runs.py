@@ -64,17 +64,16 @@ class Block:
     kinds: Counter[str]
 
     def of(self, verdict: Verdict) -> bytes:
-        """The lines when the rule came to `verdict`."""
         return self.begins + self.judged[verdict]
 
 
 def identity(number: int) -> str:
-    """The identity of a run: no two runs share one, and their order is not that of their numbers."""
+    """Make the identity of a run: no two runs share one, and their order is not that of their numbers."""
     return f"{number * 2654435761 % 2**32:08x}"
 
 
 def verdict_of(rule: int, number: int) -> Verdict:
-    """What the rule with this number comes to in the run with this `number`."""
+    """Say what the rule with this number comes to in the run with this `number`."""
     product, version, attempt = (
         number % TARGETS,
         number // TARGETS % VERSIONS,
@@ -88,7 +87,7 @@ def verdict_of(rule: int, number: int) -> Verdict:
 
 
 def rules(count: int) -> tuple[Rule, ...]:
-    """`count` rules: those of the documents over and over, each time with another identity."""
+    """Make `count` rules: those of the documents over and over, each time with another identity."""
     real = catalogue().rules
     return tuple(
         replace(rule, id=f"{rule.id}-{number // len(real)}" if number >= len(real) else rule.id)
@@ -111,7 +110,7 @@ class Generator:
         )
 
     def write(self, parent: Path, numbers: Sequence[int]) -> list[Path]:
-        """The folders of the runs with these `numbers` (0 is the oldest) in `parent`; gives them."""
+        """Write the folders of the runs with these `numbers` (0 is the oldest) into `parent`; gives them."""
         return [self._folder(parent, number) for number in numbers]
 
     def _folder(self, parent: Path, number: int) -> Path:
@@ -146,7 +145,7 @@ class Generator:
 
     @staticmethod
     def _own(number: int) -> Iterator[tuple[bytes, bytes]]:
-        """What stands in the lines of a run, and what it has there."""
+        """Pair what stands in the lines of a run with what this run has there."""
         for nth, tick in enumerate(TICKS, 1):
             yield tick.encode(), f"{number * nth * 7919 % 1_000_000:06}".encode()
         # The identity comes last, as its digits may be those of a placeholder.
@@ -168,7 +167,7 @@ class Generator:
 
 
 def _time(seconds: int, hundredths: int) -> float:
-    """A time whose last digits are a placeholder."""
+    """Make a time whose last digits are a placeholder."""
     return float(f"{seconds}.{hundredths:02}{TICKS[hundredths % len(TICKS)]}")
 
 
@@ -187,7 +186,7 @@ def _block(number: int, rule: Rule) -> Block:
 
 
 def _exchange(connection: str, number: int) -> list[AnyEvent]:
-    """A connection with units of some 60 octets, which carry a name and little else that repeats."""
+    """Make a connection with units of some 60 octets, which carry a name and little else that repeats."""
     events: list[AnyEvent] = [Opened(0.0, connection, "127.0.0.1:5672", "0-9-1")]
     for unit in range(1, UNITS + 1):
         direction = list(Direction)[unit % 2]

@@ -18,7 +18,7 @@ OF_A_RUN = ("runs", "verdicts", "frames")
 
 
 def evidence(spark: SparkSession, snapshot: Snapshot, column: str, values: Collection[str]) -> list[RunCopy]:
-    """The evidence held of the runs whose `column` (run or digest) is among `values`."""
+    """Find the evidence held of the runs whose `column` (run or digest) is among `values`."""
     from pyspark.sql import functions as f
 
     if not values or not snapshot.manifest.parts("runs"):
@@ -31,7 +31,7 @@ def evidence(spark: SparkSession, snapshot: Snapshot, column: str, values: Colle
 def left(
     spark: SparkSession, snapshot: Snapshot, folders: Collection[str], runs: Collection[str]
 ) -> list[Left]:
-    """The rows of the quarantine with one of the names of `folders`, and one of the `runs` or none."""
+    """Find the rows of the quarantine with one of the names of `folders`, and one of the `runs` or none."""
     from pyspark.sql import functions as f
 
     if not snapshot.manifest.parts("quarantine"):
@@ -47,7 +47,7 @@ def without(
     runs: Collection[str],
     released: Collection[Left],
 ) -> tuple[list[Batch], list[Batch]]:
-    """The batches that hold any of the `runs` or of the rows `released`, and new ones that do not.
+    """Find the batches that hold any of the `runs` or rows `released`, and make new ones that do not.
 
     The tables of a batch that hold none of them are shared by the old batch and the new one.
     """
@@ -74,7 +74,7 @@ def without(
 
 
 def _holding(spark: SparkSession, snapshot: Snapshot, name: str, which: Column) -> set[str]:
-    """The folders of the parts of a table in which there are rows such as `which`."""
+    """Find the folders of the parts of a table in which there are rows such as `which`."""
     rows = snapshot.table(spark, name).where(which).select("_metadata.file_path").distinct().collect()
     folders = {row.file_path.rpartition("/")[0] for row in rows}
     parts = snapshot.manifest.parts(name)
@@ -84,6 +84,6 @@ def _holding(spark: SparkSession, snapshot: Snapshot, name: str, which: Column) 
 def _rest(
     spark: SparkSession, snapshot: Snapshot, name: str, part: Part, gone: Column
 ) -> tuple[DataFrame, int]:
-    """The rows of a part that are not `gone`, and how many they are."""
+    """Give the rows of a part that are not `gone`, and how many they are."""
     rows = snapshot.read(spark, name, [part])
     return rows.where(~gone), part.rows - rows.where(gone).count()

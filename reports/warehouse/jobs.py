@@ -40,7 +40,7 @@ _FACTS = (
 def of_builds(
     runs: DataFrame, builds: Collection[Build] | None = None, newest: int | None = None
 ) -> DataFrame:
-    """The rows of `runs` that are about `builds` (None: all) and, of these, about the `newest` (None: all).
+    """Give the rows of `runs` about `builds` (None: all) and, of these, about the `newest` (None: all).
 
     `newest` is how many builds to keep: those whose last run started last.
     """
@@ -55,7 +55,7 @@ def of_builds(
 
 
 def findings(runs: DataFrame, verdicts: DataFrame) -> DataFrame:
-    """One row for each build and rule: `product`, `version`, `target`, `started` and the fields of a Finding.
+    """Make a row for each build and rule: `product`, `version`, `target`, `started`, a Finding's fields.
 
     The newest run of the build that came to its end and has a verdict on the rule speaks, or else the
     newest partial one; `started` is when that run did. `seen` are the verdicts of the runs that came to
@@ -81,7 +81,7 @@ def columns(
     builds: Collection[Build] | None = None,
     newest: int | None = None,
 ) -> list[Column]:
-    """The columns of the matrix in order; `builds` and `newest` narrow them as in `of_builds`.
+    """Make the columns of the matrix in order; `builds` and `newest` narrow them as in `of_builds`.
 
     Collects a row for each build and a row for each rule on each build, no more.
     """
@@ -97,7 +97,7 @@ def columns(
 
 
 def flakiness(runs: DataFrame, verdicts: DataFrame) -> DataFrame:
-    """The rules that got different verdicts from the same build: a row for each build and rule.
+    """Find the rules that got different verdicts from the same build: a row for each build and rule.
 
     Only runs that came to their end count, in the order in which they started. `runs` is their number,
     `seen` the verdicts in the table's order, `changes` how often a verdict differs from the one before,
@@ -132,7 +132,7 @@ def flakiness(runs: DataFrame, verdicts: DataFrame) -> DataFrame:
 
 
 def exchanges(found: DataFrame) -> DataFrame:
-    """Of `findings`, for each rule and each distinct finding on it the newest one that shows an exchange.
+    """Pick of `findings`, for each rule and distinct finding, the newest one that shows an exchange.
 
     Two findings are distinct when verdict, signature or reading are. The rows are those of `findings`.
     """
@@ -146,7 +146,7 @@ def exchanges(found: DataFrame) -> DataFrame:
 
 
 def frames_of(frames: DataFrame, wanted: Iterable[Exchange]) -> DataFrame:
-    """The rows of `frames` that belong to the exchanges `wanted`, in no order.
+    """Find the rows of `frames` that belong to the exchanges `wanted`, in no order.
 
     Rules and runs go down to the files as filters, which are sorted by them: of a file that holds none of
     the exchanges nothing but its statistics is read, and of the others only the pages that may.
@@ -161,13 +161,13 @@ def frames_of(frames: DataFrame, wanted: Iterable[Exchange]) -> DataFrame:
 
 
 def _rows(beside: DataFrame, names: Sequence[str], rows: Sequence[tuple[str, ...]]) -> DataFrame:
-    """A small DataFrame of text in the session of another one."""
+    """Make a small DataFrame of text in the session of another one."""
     schema = ", ".join(f"{name} string" for name in names)
     return beside.sparkSession.createDataFrame(list(rows), schema)
 
 
 def _placed(runs: DataFrame) -> DataFrame:
-    """The runs with two numbers: `build`, and `place`, which grows with what counts more within a build.
+    """Number the runs: `build`, and `place`, which grows with what counts more within a build.
 
     A run that came to its end counts more than any that did not, and then the newer more than the older.
     """
@@ -180,19 +180,19 @@ def _placed(runs: DataFrame) -> DataFrame:
 
 
 def _bit() -> Expression:
-    """The verdict of a row as a bit of its own."""
+    """Make the verdict of a row a bit of its own."""
     bits = F.create_map(*(F.lit(each) for pair in _BITS.items() for each in pair))
     return bits[F.col("verdict")]
 
 
 def _verdicts_of(bits: str) -> Expression:
-    """The verdicts whose bits are set, in the order of the table; null when there are no bits."""
+    """List the verdicts whose bits are set, in the order of the table; null when there are no bits."""
     each = (F.when(F.col(bits).bitwiseAND(bit) != 0, F.lit(verdict)) for verdict, bit in _BITS.items())
     return F.when(F.col(bits).isNotNull(), F.array_compact(F.array(*each)))
 
 
 def _facts(runs: DataFrame) -> DataFrame:
-    """One row for each build: what its newest whole run that came to its end says, and how many there are."""
+    """Make a row for each build: what its newest whole run that came to its end says, and how many are."""
     ended = ~F.col("partial")
     counts_more = F.struct((F.col("whole") & ended).alias("whole"), ended.alias("ended"), "started", "run")
     return (
@@ -207,7 +207,7 @@ def _facts(runs: DataFrame) -> DataFrame:
 
 
 def _collected(rows: DataFrame, *order: str) -> Iterator[dict[str, Any]]:
-    """The `rows` one by one, sorted by the columns in `order`; equal texts are one object."""
+    """Collect the `rows` one by one, sorted by the columns in `order`; equal texts are one object."""
     table = rows.toArrow().sort_by([(name, "ascending") for name in order])
     names = table.column_names
     for values in zip(*map(_values, table.columns), strict=True):
@@ -215,7 +215,7 @@ def _collected(rows: DataFrame, *order: str) -> Iterator[dict[str, Any]]:
 
 
 def _values(cells: pa.ChunkedArray) -> list[Any]:
-    """Cells as Python has them; what is read again and again is made once (pyarrow makes it each time)."""
+    """Give cells as Python has them; what is read often is made once (pyarrow makes it each time)."""
     whole = cells.combine_chunks()
     if pa.types.is_list(cells.type) and pa.types.is_string(cells.type.value_type):
         ends, texts = whole.offsets.to_pylist(), _values(pa.chunked_array([whole.values]))

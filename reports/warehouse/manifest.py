@@ -41,42 +41,38 @@ class Manifest:
     batches: tuple[Batch, ...] = ()
 
     def parts(self, table: str) -> list[Part]:
-        """Where the rows of `table` stand."""
         return [batch[table] for batch in self.batches if table in batch]
 
     def folders(self) -> set[str]:
-        """All folders that are part of this version."""
         return {part.folder for batch in self.batches for part in batch.values()}
 
     def batch_of(self, folder: str) -> Batch:
-        """The batch with a part in `folder`."""
         return next(batch for batch in self.batches if any(p.folder == folder for p in batch.values()))
 
     def next(self, without: Iterable[Batch], added: Iterable[Batch]) -> Manifest:
-        """The following version: the batches of this one, some left out, and `added` ones that hold rows."""
+        """Make the following version: this one's batches, some left out, and `added` ones that hold rows."""
         left_out = list(without)
         kept = [batch for batch in self.batches if batch not in left_out]
         return Manifest(self.version + 1, (*kept, *(batch for batch in added if batch)))
 
 
 def rows(batch: Batch) -> int:
-    """How many rows a batch holds."""
     return sum(part.rows for part in batch.values())
 
 
 def name_of(version: int) -> str:
-    """The file of a version."""
+    """Name the file of a version."""
     return f"{FOLDER}/{version:012}{SUFFIX}"
 
 
 def versions(names: Iterable[str]) -> list[int]:
-    """The versions whose files are among `names` of the folder, oldest first."""
+    """Find the versions whose files are among `names` of the folder, oldest first."""
     stems = [name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX)]
     return sorted(int(stem) for stem in stems if stem.isascii() and stem.isdigit())
 
 
 def encode(manifest: Manifest) -> bytes:
-    """`manifest` as it stands in its file."""
+    """Write `manifest` as it stands in its file."""
     batches = [
         {table: {"folder": p.folder, "files": p.files, "rows": p.rows} for table, p in sorted(batch.items())}
         for batch in manifest.batches
@@ -86,7 +82,7 @@ def encode(manifest: Manifest) -> bytes:
 
 
 def decode(content: bytes, name: str) -> Manifest:
-    """The manifest in a file called `name`. Raises WarehouseError when it is none, or a later suite's."""
+    """Read the manifest in a file called `name`. Raises WarehouseError if it is none, or a later suite's."""
     try:
         data = json.loads(content)
         if data["schema"] != SCHEMA:
@@ -110,7 +106,7 @@ FINAL = 4_000_000
 
 
 def to_merge(batches: Sequence[Batch]) -> tuple[Batch, ...]:
-    """The batches to make into one: the smallest size of which there are enough, or none.
+    """Choose the batches to make into one: the smallest size of which there are enough, or none.
 
     Of a size are batches between one power of FAN and the next, so that a row is written again only when
     its batch grows FAN times as large: the files stay few, and their writing stays in proportion.

@@ -32,7 +32,7 @@ class NoSpark(Exception):
 
 
 def java_home() -> Path | None:
-    """Where Java 17 or later is: JAVA_HOME, the PATH.
+    """Find Java 17 or later: by JAVA_HOME, then on the PATH.
 
     None when there is none. A Java that does not say its version is taken at its word.
     """
@@ -55,7 +55,7 @@ def _new_enough(home: Path) -> bool:
 
 @contextmanager
 def session(master: str | None = None, *, memory: str | None = None) -> Iterator[SparkSession]:
-    """A Spark session on `master`, ended afterwards with its virtual machine.
+    """Start a Spark session on `master`; it ends with the block, and its virtual machine with it.
 
     None is this machine with all its cores. `memory` ("4g") is for the driver, and on a cluster for each
     executor as well; None is 2g, and for an executor what Spark takes. On a cluster our packages are sent
@@ -106,7 +106,7 @@ def _require() -> None:
 
 
 def _started(start: Any, said: Path) -> Any:
-    """What `start` gives. Raises NoSpark with the last thing Spark said."""
+    """Give what `start` gives. Raises NoSpark with the last thing Spark said."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -118,7 +118,7 @@ def _started(start: Any, said: Path) -> Any:
 
 
 def _last(said: Path) -> str:
-    """The last complaint in what Spark `said`, or else the last line."""
+    """Find the last complaint in what Spark `said`, or else the last line."""
     lines = [line for line in said.read_text("utf-8", "replace").splitlines() if line.strip()]
     errors = [error[1] for error in map(_ERROR.match, lines) if error]
     return (errors or lines or [""])[-1].strip()
@@ -132,7 +132,7 @@ _ERROR = re.compile(
 
 
 def _ended(gateway: Any) -> bool:
-    """Whether the virtual machine is gone, or is just about to."""
+    """Say whether the virtual machine is gone, or is just about to go."""
     try:
         gateway.proc.wait(timeout=5)
     except subprocess.TimeoutExpired:
@@ -185,7 +185,7 @@ def _local(master: str) -> bool:
 
 
 def _shipped(scratch: Path) -> Path:
-    """Our packages as executors import them, without their tests."""
+    """Pack our packages as executors import them, without their tests."""
     path = scratch / "amqp_conformance.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for package in PACKAGES:

@@ -27,13 +27,13 @@ class Store(Protocol):
     """The files of a warehouse. What an operating system refuses is raised as StoreError."""
 
     def uri(self, name: str) -> str:
-        """How Spark calls the file or folder `name`."""
+        """Give the URI by which Spark knows the file or folder `name`."""
 
     def names(self, folder: str) -> list[str]:
-        """What is in `folder`, sorted; nothing when it is not there."""
+        """List what is in `folder`, sorted; nothing when it is not there."""
 
     def read(self, name: str) -> bytes | None:
-        """The content of the file `name`; None when it is not there."""
+        """Read the file `name`; None when it is not there."""
 
     def create(self, name: str, content: bytes) -> bool:
         """Make the file `name` appear whole; False, and nothing is changed, when there is one already.
@@ -45,14 +45,14 @@ class Store(Protocol):
         """Remove a file or a folder with all that is in it, if it is there."""
 
     def changed(self, name: str) -> float:
-        """When the file or folder was last changed, in seconds, by the file system's own clock.
+        """Say when the file or folder was last changed, in seconds, by the file system's own clock.
 
         Of one that has gone meanwhile: infinitely late.
         """
 
 
 def store_at(path: str) -> Store:
-    """The store for the warehouse at `path`, a path of this machine or a URI that Hadoop knows."""
+    """Open the store for the warehouse at `path`, a path of this machine or a URI that Hadoop knows."""
     parts = urlsplit(path)
     if len(parts.scheme) < 2:  # a single letter is a drive
         return LocalStore(Path(path))
@@ -68,11 +68,9 @@ class LocalStore:
         self._root = root.absolute()
 
     def uri(self, name: str) -> str:
-        """How Spark calls the file or folder `name`."""
         return f"file://{self._root / name}"  # not as_uri: Hadoop takes a percent sign as it is
 
     def names(self, folder: str) -> list[str]:
-        """What is in `folder`, sorted; nothing when it is not there."""
         try:
             return sorted(os.listdir(self._root / folder))  # noqa: PTH208 - names, not paths
         except FileNotFoundError:
@@ -81,7 +79,6 @@ class LocalStore:
             raise _refused(folder, failure) from None
 
     def read(self, name: str) -> bytes | None:
-        """The content of the file `name`; None when it is not there."""
         try:
             return (self._root / name).read_bytes()
         except FileNotFoundError:
@@ -90,7 +87,6 @@ class LocalStore:
             raise _refused(name, failure) from None
 
     def create(self, name: str, content: bytes) -> bool:
-        """Make the file `name` appear whole; False, and nothing is changed, when there is one already."""
         path = self._root / name
         unfinished = path.with_name(_unfinished())
         try:
@@ -111,7 +107,6 @@ class LocalStore:
         return True
 
     def remove(self, name: str) -> None:
-        """Remove a file or a folder with all that is in it, if it is there."""
         path = self._root / name
         try:
             if path.is_dir() and not path.is_symlink():
@@ -124,7 +119,6 @@ class LocalStore:
             raise _refused(name, failure) from None
 
     def changed(self, name: str) -> float:
-        """When the file or folder was last changed; of one that has gone meanwhile: infinitely late."""
         try:
             return (self._root / name).stat().st_mtime
         except FileNotFoundError:
@@ -138,21 +132,17 @@ class HadoopStore:
         self._root = uri.rstrip("/")
 
     def uri(self, name: str) -> str:
-        """How Spark calls the file or folder `name`."""
         return f"{self._root}/{name}"
 
     def names(self, folder: str) -> list[str]:
-        """What is in `folder`, sorted; nothing when it is not there."""
         with _hadoop(self.uri(folder)) as hadoop:
             return sorted(hadoop.names()) if hadoop.exists() else []
 
     def read(self, name: str) -> bytes | None:
-        """The content of the file `name`; None when it is not there."""
         with _hadoop(self.uri(name)) as hadoop:
             return hadoop.read() if hadoop.exists() else None
 
     def create(self, name: str, content: bytes) -> bool:
-        """Make the file `name` appear whole; False, and nothing is changed, when there is one already."""
         scheme = urlsplit(self._root).scheme
         if scheme not in EXCLUSIVE:
             raise StoreError(
@@ -167,12 +157,10 @@ class HadoopStore:
             return False
 
     def remove(self, name: str) -> None:
-        """Remove a file or a folder with all that is in it, if it is there."""
         with _hadoop(self.uri(name)) as hadoop:
             hadoop.delete()
 
     def changed(self, name: str) -> float:
-        """When the file or folder was last changed; of one that has gone meanwhile: infinitely late."""
         with _hadoop(self.uri(name)) as hadoop:
             return hadoop.changed() if hadoop.exists() else float("inf")
 
@@ -218,7 +206,7 @@ class _Hadoop:
             stream.close()
 
     def write(self, content: bytes) -> None:
-        """Create the file, and its folder, and see its content on the disk."""
+        """Create the file, and its folder, and make sure its content is on the disk."""
         option = getattr(self._fs, "Options$CreateOpts")
         flags = self._jvm.java.util.EnumSet.of(self._fs.CreateFlag.CREATE)
         stream = self._context.create(self._path, flags, self._varargs(option, option.createParent()))
@@ -255,12 +243,12 @@ class _Hadoop:
 
 
 def _unfinished() -> str:
-    """A name that no reader looks for, and no other writer has."""
+    """Make up a name that no reader looks for, and no other writer has."""
     return f"_{uuid4().hex}"
 
 
 def _sync(folder: Path) -> None:
-    """See the names in `folder` on the disk."""
+    """Make sure that the names in `folder` are on the disk."""
     opened = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(opened)

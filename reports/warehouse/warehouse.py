@@ -55,11 +55,11 @@ class Snapshot:
         return self.manifest.version
 
     def table(self, spark: SparkSession, name: str) -> DataFrame:
-        """The rows of the table `name` of `reports.model.columns`, which may be none."""
+        """Read the rows of the table `name` of `reports.model.columns`, which may be none."""
         return self.read(spark, name, self.manifest.parts(name))
 
     def read(self, spark: SparkSession, name: str, parts: Iterable[Part]) -> DataFrame:
-        """The rows of some `parts` of the table `name`."""
+        """Read the rows of some `parts` of the table `name`."""
         from pyspark.sql.pandas.types import from_arrow_schema
 
         schema = from_arrow_schema(TABLES[name])
@@ -67,7 +67,7 @@ class Snapshot:
         return spark.read.schema(schema).parquet(*uris) if uris else spark.createDataFrame([], schema)
 
     def files(self, name: str) -> int:
-        """In how many files the table `name` stands."""
+        """Count the files in which the table `name` stands."""
         return sum(len(part.files) for part in self.manifest.parts(name))
 
 
@@ -79,14 +79,14 @@ class Warehouse:
         self.store = store or store_at(path)
 
     def snapshot(self) -> Snapshot:
-        """The warehouse as it is now. Raises WarehouseError when there is none."""
+        """Take the warehouse as it is now. Raises WarehouseError when there is none."""
         found = self.latest()
         if not found.version:
             raise WarehouseError(f"{self.path}: there is no warehouse; ingest a run to make one")
         return found
 
     def latest(self) -> Snapshot:
-        """The warehouse as it is now, an empty one when nothing was ingested yet."""
+        """Take the warehouse as it is now, an empty one when nothing was ingested yet."""
         while True:
             found = manifests.versions(self._names(manifests.FOLDER))
             if not found:
@@ -100,7 +100,7 @@ class Warehouse:
                 return Snapshot(manifests.decode(content, f"{self.path}/{name}"), self.store)
 
     def write(self, tables: Mapping[str, tuple[DataFrame, int]]) -> Batch:
-        """Write the `tables`, each with the number of its rows; a batch that no manifest names yet."""
+        """Write the `tables`, each with the number of its rows, as a batch that no manifest names yet."""
         folder = f"{DATA}/{uuid4().hex}"
         with ThreadPoolExecutor(len(TABLES)) as together:  # each is a job of few tasks
             writing = {
@@ -172,7 +172,7 @@ class Warehouse:
             self._clean_batch(f"{DATA}/{batch}", named, limit)
 
     def digests(self, spark: SparkSession) -> dict[str, str]:
-        """For each table the SHA-256 of its rows, each as JSON, in an order that depends on them alone."""
+        """Give, by table, the SHA-256 of its rows, each as JSON, in an order that depends on them alone."""
         from pyspark.sql import functions as f
 
         snapshot = self.latest()
@@ -222,5 +222,5 @@ _BATCH = re.compile(r"[0-9a-f]{32}")
 
 
 def _literal(uri: str) -> str:
-    """`uri` with nothing in it that Hadoop takes for a pattern."""
+    """Escape in `uri` all that Hadoop takes for a pattern."""
     return re.sub(r"([\\{}\[\]*?])", r"\\\1", uri)
