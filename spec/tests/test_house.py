@@ -36,7 +36,7 @@ COMMANDS = {
 
 
 def imported(path: Path, known: frozenset[str] | None = None) -> set[str]:
-    """What a module imports, also where only types are checked: modules, and names with their module.
+    """List what a module imports, also where only types are checked: modules, and names with their module.
 
     Where modules are `known`, only those.
     """
@@ -53,7 +53,7 @@ def imported(path: Path, known: frozenset[str] | None = None) -> set[str]:
 
 
 def modules() -> dict[str, Path]:
-    """The modules of the house by name, tests left out."""
+    """Find the modules of the house by name, tests left out."""
     paths = [path for package in ORDER for path in (ROOT / package).rglob("*.py")]
     return {
         ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
@@ -71,7 +71,7 @@ def package(module: str) -> str:
 
 
 def protocol(module: str) -> str | None:
-    """The protocol a module is about, or None where protocols share it."""
+    """Name the protocol a module is about; None where protocols share it."""
     return next((PROTOCOLS[each] for each in module.split(".")[1:2] if each in PROTOCOLS), None)
 
 
@@ -153,7 +153,7 @@ def is_in_a_peer(module: str) -> bool:
 
 
 def loose(source: str) -> list[str]:
-    """What of a module the type checker is told not to look at: what is `Any`, cast, or to be ignored."""
+    """List what the type checker is told not to look at: what is `Any`, cast, or to be ignored."""
     return [
         token.string
         for token in tokenize.generate_tokens(io.StringIO(source).readline)

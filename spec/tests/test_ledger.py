@@ -24,7 +24,7 @@ def rebuilt(folder: Path) -> Ledger:
 
 
 def edited(folder: Path, old: str, new: str) -> Ledger:
-    """The ledger of the document after `old`, which stands in it once, became `new`."""
+    """Build the ledger of the document after `old`, which stands in it once, became `new`."""
     path = folder / "amqp0-9-1.xml"
     text = path.read_text(encoding="utf-8")
     assert text.count(old) == 1

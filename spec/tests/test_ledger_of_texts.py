@@ -119,7 +119,7 @@ TEXT = "1.1 Peers\nA peer MUST do it. It is so. Others may not care. A peer shou
 
 
 def small(folder: Path, text: str = TEXT, claimed: str = "A peer MUST do it.", digest_of: str = "") -> Path:
-    """A folder of documents with one rule on a text that lies beside it."""
+    """Make a folder of documents with one rule on a text that lies beside it."""
     documents = folder / "documents"
     documents.mkdir()
     (folder / "text.txt").write_text(text, encoding="utf-8")

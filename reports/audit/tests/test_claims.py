@@ -37,7 +37,7 @@ GOOD: dict[str, Any] = {
 
 
 def agree(data: dict[str, Any]) -> bool:
-    """Whether schema and reader say the same of `data`; gives what they say."""
+    """Demand that schema and reader say the same of `data`; give what they say."""
     valid = bool(Draft202012Validator(SCHEMA, format_checker=FormatChecker()).is_valid(data))
     try:
         read(data, "claims.toml")

@@ -50,7 +50,7 @@ def rabbitmq() -> Iterator[ProcessTarget]:
 def judged(
     rabbitmq: ProcessTarget, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[..., tuple[Path, Ran]]:
-    """Judges the running RabbitMQ, by `certify` or `run`; gives the folder and what was printed."""
+    """Judge the running RabbitMQ, by `certify` or `run`; gives the folder and what was printed."""
     url = rabbitmq.endpoint().url(with_password=True)
 
     def judge(verb: str, name: str) -> tuple[Path, Ran]:

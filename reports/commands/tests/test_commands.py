@@ -35,7 +35,7 @@ main()
 
 
 def plain(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """The command line where the extra `[spark]` is not installed."""
+    """Start the command line where the extra `[spark]` is not installed."""
     line = [sys.executable, "-c", BLOCKED, *map(str, arguments)]
     return subprocess.run(line, capture_output=True, text=True, timeout=120, check=False)
 

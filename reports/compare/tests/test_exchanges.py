@@ -54,7 +54,7 @@ def finding(**changes: Any) -> Finding:
 
 
 def blocks(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The blocks of a pcapng file: their type and what is in them."""
+    """Read the blocks of a pcapng file: their type and what is in them."""
     content, start = path.read_bytes(), 0
     while start < len(content):
         kind, length = struct.unpack_from("<II", content, start)

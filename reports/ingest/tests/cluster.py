@@ -22,7 +22,7 @@ ENVIRONMENT = {"SPARK_LOCAL_IP": "127.0.0.1", "JAVA_TOOL_OPTIONS": BRIEF}
 
 @contextmanager
 def standalone(scratch: Path, workers: int = 2) -> Iterator[str]:
-    """A master and so many `workers` of one core, which keep their files in `scratch`; gives its URL."""
+    """Start a master and `workers` of one core, which keep their files in `scratch`; gives its URL."""
     with ExitStack() as running:
         arguments = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
         started = _daemon(f"{_PACKAGE}.master.Master", *arguments, until="Starting Spark master at ")
@@ -42,7 +42,7 @@ def standalone(scratch: Path, workers: int = 2) -> Iterator[str]:
 
 @contextmanager
 def _daemon(name: str, *arguments: str, until: str) -> Iterator[str]:
-    """One of Spark's own processes; gives the line with which it says that it is ready."""
+    """Start one of Spark's own processes; gives the line with which it says that it is ready."""
     command = [str(Path(pyspark.__file__).parent / "bin" / "spark-class"), name, *arguments]
     environment = os.environ | ENVIRONMENT | {"JAVA_HOME": str(java_home())}
     process = subprocess.Popen(

@@ -26,7 +26,7 @@ from reports.warehouse.warehouse import Warehouse
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Whole ones, one that is a part of another, and one that is none; the whole comes before its part."""
+    """Make whole runs, one that is part of another, and one that is none; the whole comes before its part."""
     place = tmp_path_factory.mktemp("runs")
     verdicts = {LOCKED: Verdict.FAIL, EMPTY: Verdict.PASS}
     whole = make_runs(place, 5, verdicts=verdicts, frames=20)
@@ -37,7 +37,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @pytest.fixture(scope="module")
 def expected(spark: SparkSession, runs: Sequence[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The warehouse that comes of the runs, on `local[2]`, in one piece, and its site."""
+    """Make the warehouse that comes of the runs, on `local[2]`, in one piece, and its site."""
     path = tmp_path_factory.mktemp("expected")
     done = ingest(spark, runs, Warehouse(str(path)))
     assert len(done.of(Decision.ADDED)) == 5

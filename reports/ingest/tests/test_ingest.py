@@ -75,7 +75,7 @@ def unreadable(folder: Path) -> None:
 
 
 def unforeseen(folder: Path) -> None:
-    """A run that claims a standing no suite has; without its footer no hash speaks against it."""
+    """Make a run claim a standing no suite has; without its footer no hash speaks against it."""
     rewrite(folder, [(b'"standing":"certified"', b'"standing":"splendid!"')])
     stream = folder / "events.jsonl"
     stream.write_bytes(b"".join(stream.read_bytes().splitlines(keepends=True)[:-1]))

@@ -28,7 +28,7 @@ AT = "main.1.1"
 
 
 def some(name: str, hint: Any) -> Any:
-    """A value of this type that no other field has, and that is not the field's default."""
+    """Make a value of this type that no other field has, and that is not the field's default."""
     if get_origin(hint) is tuple:
         return (some(f"{name} 1", get_args(hint)[0]), some(f"{name} 2", get_args(hint)[0]))
     if get_args(hint):  # X | None

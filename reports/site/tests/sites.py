@@ -40,7 +40,7 @@ class Frames:
 
 
 def site_of(folders: Iterable[Path], detection: Detection | None = None) -> SiteData:
-    """The site of the runs in `folders`, each a build of its own."""
+    """Make the site of the runs in `folders`, each a build of its own."""
     frames, columns = Frames(), []
     for folder in folders:
         rows = rows_in(folder)
@@ -53,7 +53,7 @@ def site_of(folders: Iterable[Path], detection: Detection | None = None) -> Site
 
 
 def two_builds(parent: Path, **changes: Any) -> SiteData:
-    """Two builds of one product that differ in one rule, and agree in a failure."""
+    """Make two builds of one product that differ in one rule, and agree in a failure."""
     older = {EXCLUSIVE: Verdict.PASS, NOT_FOUND: Verdict.FAIL, TAG: Verdict.PASS}
     newer = {EXCLUSIVE: Verdict.FAIL, NOT_FOUND: Verdict.FAIL}
     return site_of(
@@ -65,7 +65,7 @@ def two_builds(parent: Path, **changes: Any) -> SiteData:
 
 
 def real_run(folder: Path, *selectors: str) -> Path:
-    """A run of the suite against the embedded peer; gives `folder`."""
+    """Run the suite against the embedded peer; gives `folder`."""
     command = [
         sys.executable,
         "-m",
@@ -82,7 +82,7 @@ def real_run(folder: Path, *selectors: str) -> Path:
 
 
 def contents(site: Path) -> dict[str, bytes]:
-    """All files of a site by their names."""
+    """Read all files of a site by their names."""
     return {
         path.relative_to(site).as_posix(): path.read_bytes() for path in site.rglob("*") if path.is_file()
     }

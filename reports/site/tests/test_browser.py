@@ -63,7 +63,7 @@ class Seen:
 
 @contextmanager
 def opened(browser: Browser, path: Path, before: str = "", **context: Any) -> Iterator[tuple[Page, Seen]]:
-    """The page at `path`, with everything it does noted; `before` runs in it before its own script."""
+    """Open the page at `path`, noting all it does; `before` runs in it before its own script."""
     seen = Seen()
     surroundings = browser.new_context(**context)
     page = surroundings.new_page()
@@ -127,7 +127,7 @@ def pages(site: Path) -> list[Path]:
 
 
 def shown(page: Page, selector: str) -> list[str]:
-    """The texts of what is visible, as the document has them: rows that come into view are painted later."""
+    """Read the texts of what is visible, as the document has them: rows that come into view paint later."""
     return [" ".join(text.split()) for text in page.locator(f"{selector}:visible").all_text_contents()]
 
 

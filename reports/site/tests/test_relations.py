@@ -29,7 +29,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def related_to(tree: Page, identity: str) -> Page:
-    """The row of a related rule on a page, which leads to it."""
+    """Find the row of a related rule on a page, which leads to it."""
     (row,) = (
         each for each in tree.xpath(f"{PATH}//tbody/tr[th/a]") if words(each.xpath("./th")[0]) == identity
     )

@@ -61,7 +61,7 @@ def rule_page(site: Path, identity: str) -> Page:
 
 
 def words(element: Page) -> str:
-    """The text of an element as it is read: what stands in cells and paragraphs of their own apart."""
+    """Read the text of an element; what stands in cells and paragraphs of their own is kept apart."""
     return " ".join("".join(_read(element)).split())
 
 
@@ -324,7 +324,7 @@ def test_nothing_a_peer_said_becomes_markup_or_a_path(tmp_path: Path, text: str)
 
 
 def shape(site: Path) -> dict[str, list[tuple[str, ...]]]:
-    """The elements of each page with the names of their attributes: what no text may change."""
+    """List the elements of each page with the names of their attributes: what no text may change."""
     found = {}
     for path in sorted(site.rglob("*.html")):
         name = path.relative_to(site).as_posix()

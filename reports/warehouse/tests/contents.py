@@ -12,7 +12,7 @@ from reports.model.columns import TABLES
 
 
 def digests(warehouse: Path) -> dict[str, str]:
-    """For each table the SHA-256 of its rows, sorted."""
+    """Give, for each table, the SHA-256 of its rows, sorted."""
     newest = max((warehouse / "manifests").glob("*.json"))
     batches = json.loads(newest.read_bytes())["batches"]
     found = {}

@@ -29,7 +29,7 @@ A, B = "x-1/a", "x-1/b"
 
 
 def nothing(table: pa.Schema) -> dict[str, Any]:
-    """A row of `table` that says nothing: empty texts, and null elsewhere."""
+    """Make a row of `table` that says nothing: empty texts, and null elsewhere."""
     return {field.name: "" if pa.types.is_string(field.type) else None for field in table}
 
 
@@ -245,7 +245,7 @@ def test_each_distinct_finding_is_shown_once_by_the_newest(spark: SparkSession) 
 
 @pytest.fixture
 def frames(spark: SparkSession, tmp_path: Path) -> DataFrame:
-    """Forty rules in two files, sorted, four rules to a row group."""
+    """Write forty rules into two files, sorted, four rules to a row group."""
     for half in range(2):
         rows = [
             {"rule": f"x-1/{rule:02}", "run": f"r{run}", "connection": connection, "number": number}

@@ -29,7 +29,7 @@ def batches(*sizes: int) -> list[Batch]:
 
 @pytest.fixture(params=[LocalStore, HadoopStore])
 def store(request: pytest.FixtureRequest, tmp_path: Path, spark: SparkSession) -> Store:
-    """Both file systems; the one behind Hadoop is this machine's as well, by its URI."""
+    """Give a store on either file system; the one behind Hadoop is this machine's too, by its URI."""
     return LocalStore(tmp_path) if request.param is LocalStore else HadoopStore(f"file://{tmp_path}")
 
 
@@ -173,7 +173,7 @@ def frame(rule: int, run: int, number: int) -> dict[str, object]:
 
 
 def filled(spark: SparkSession, path: Path, runs: int) -> Warehouse:
-    """A warehouse into which `runs` batches were written, one run each, with frames in no order."""
+    """Make a warehouse into which `runs` batches were written, one run each, with frames in no order."""
     mine = Warehouse(str(path))
     for run in range(runs):
         made = {
@@ -240,7 +240,7 @@ def aged(path: Path, seconds: float) -> None:
 
 
 def versions_of(store: Store, count: int) -> None:
-    """Commits that each replace the batch of the one before."""
+    """Make `count` commits that each replace the batch of the one before."""
     mine = Warehouse("", store)
     for number in range(1, count + 1):
         for table in ("runs", "frames"):
@@ -324,7 +324,7 @@ def test_an_exchange_is_read_without_the_rest(spark: SparkSession, tmp_path: Pat
 
 
 def octets_read(spark: SparkSession, rows: DataFrame) -> int:
-    """How much of the files is read for `rows`, as Hadoop counts it; it counts no vectored reads."""
+    """Say how many octets of the files are read for `rows`, as Hadoop counts; it counts no vectored reads."""
     jvm: Any = spark.sparkContext._jvm
     settings = spark.sparkContext._jsc.hadoopConfiguration()
 

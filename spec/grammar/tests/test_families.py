@@ -15,7 +15,7 @@ BIT = families().by_key["bit"]
 
 
 def altered(folder: Path, old: str, new: str) -> Path:
-    """The file with the first occurrence of something otherwise."""
+    """Give the file with the first occurrence of `old` replaced."""
     assert old in TEXT
     path = folder / "families.toml"
     path.write_text(TEXT.replace(old, new, 1), encoding="utf-8")

@@ -30,7 +30,7 @@ def of(key: str) -> list[Derived]:
 
 
 def altered(folder: Path, old: str, new: str) -> dict[str, Rule]:
-    """The rules of a document in which one thing is otherwise."""
+    """Read the rules of a document in which one thing is otherwise."""
     text = DOCUMENT.read_text(encoding="utf-8")
     assert text.count(old) == 1
     path = folder / "altered.xml"

@@ -26,7 +26,7 @@ VALUES = {
 
 
 def smallest(encoding: Encoding) -> bytes:
-    """The octets of the least value: zero, the empty string, the empty list, an array of no nulls."""
+    """Give the octets of the least value: zero, the empty string, the empty list, an array of no nulls."""
     octets = bytes((encoding.code,))
     if encoding.category in ("fixed", "variable"):
         return octets + bytes(encoding.width)
@@ -60,7 +60,7 @@ def value(name: str) -> bytes:
 
 
 def described(composite: Composite, carrying: tuple[str, bytes] = ("", b"")) -> bytes:
-    """The type with a value in each field; `carrying` puts given octets into the field of that name."""
+    """Encode the type with a value in each field; `carrying` puts its octets into the field of that name."""
     fields = [carrying[1] if each.name == carrying[0] else value(each.type) for each in composite.fields]
     items = b"".join(fields)
     head = b"\x00\x80" + composite.code.to_bytes(8, "big") + b"\xd0"
@@ -68,7 +68,7 @@ def described(composite: Composite, carrying: tuple[str, bytes] = ("", b"")) -> 
 
 
 def trace(body: bytes, sasl: bool) -> str:
-    """What Proton writes into its trace about a frame with this body."""
+    """Give what Proton writes into its trace about a frame with this body."""
     lines: list[str] = []
     transport = proton.Transport(proton.Transport.SERVER)
     transport.trace(proton.Transport.TRACE_FRM)
@@ -83,7 +83,7 @@ def trace(body: bytes, sasl: bool) -> str:
 
 
 def seen(composite: Composite) -> str:
-    """The trace of `composite`: as a frame, or in a field of a performative that requires it."""
+    """Trace `composite`: as a frame, or in a field of a performative that requires it."""
     if "frame" in composite.provides or "sasl-frame" in composite.provides:
         return trace(described(composite), "sasl-frame" in composite.provides)
     carrier, field = {

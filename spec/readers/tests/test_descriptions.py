@@ -28,7 +28,7 @@ CLAIMING = [each for each in RULES if each.claims]
 
 
 def told(name: str) -> Description:
-    """The description of a field, by its class, method and name."""
+    """Find the description of a field by its class, method and name."""
     return next(each for each in FOUND if ".".join(part for _, part in each.path) == name)
 
 
