@@ -186,7 +186,7 @@ def rebuild(folder: Path, rules: Catalogue, elsewhere: Path | None = None) -> It
 
 
 def _elsewhere(kept: Iterable[Entry], prefix: str, rules: Catalogue) -> Mapping[str, Sequence[str]]:
-    """By `key`, the identities in the committed file that are of other documents than `prefix`."""
+    """Find, by `key`, the identities in the committed file that are of other documents than `prefix`."""
     prefixes = sorted((each.prefix for each in rules.documents), key=len, reverse=True)
     found: dict[str, dict[str, None]] = {}
     for each in kept:

@@ -38,7 +38,7 @@ class Statement:
 
     @property
     def sha256(self) -> str:
-        """What stands for the sentence where it is not copied."""
+        """The hash that stands for the sentence where it is not copied."""
         return fingerprint(self.text)
 
 

@@ -106,7 +106,7 @@ class Audited:
 
     @property
     def plain(self) -> bool:
-        """Whether the status says all: every build came to the same, no reading decided, nothing is noted."""
+        """True where the status says all: builds came to the same, no reading decided, nothing is noted."""
         by_reading = any(e.by_reading for each in self.builds for e in each.evidence)
         return not by_reading and not self.claim.note and len({each.sentence for each in self.builds}) == 1
 

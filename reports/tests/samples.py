@@ -42,7 +42,7 @@ def make_run(
     merged: bool = True,
     **changes: Any,
 ) -> Path:
-    """A run folder at `folder`, the same octets for the same arguments; gives `folder`.
+    """Make a run folder at `folder`, the same octets for the same arguments; gives `folder`.
 
     `frames` is how many units went by on each rule's connection, or the events of it by rule; `said` is
     what the peer says in them and in its findings. `level` is that of the run's rules, or each rule's.
@@ -91,7 +91,7 @@ def make_run(
 
 
 def exchange(connection: str, said: str, frames: int, verdict: Verdict) -> list[AnyEvent]:
-    """A connection on which `frames` units went by, the last of them deciding."""
+    """Make a connection on which `frames` units went by, the last of them deciding."""
     events: list[AnyEvent] = [Opened(0.0, connection, "127.0.0.1:5673", "x-1")]
     for number in range(1, frames + 1):
         sent = (Direction.SENT, b"\x01\x00\x01ask", "queue.declare channel=1")
@@ -112,7 +112,7 @@ def judged(
     signature: str | None,
     reading: str,
 ) -> Judged:
-    """The verdict of the one test of `rule`, decided by the last unit of its first connection."""
+    """Make the verdict of the one test of `rule`, decided by the last unit of its first connection."""
     opened = next((event.connection for event in events if isinstance(event, Opened)), None)
     return Judged(
         test=f"{rule}[{rule.rpartition('.')[2]}]",
@@ -130,7 +130,7 @@ def judged(
 
 
 def ending(verdicts: Mapping[str, Verdict], levels: Mapping[str, Level]) -> RunEnded:
-    """The end of a run that came to `verdicts`."""
+    """Make the end of a run that came to `verdicts`."""
     scores = [score(level, verdicts, levels) for level in Level]
     against = sum(verdict.blocks for verdict in verdicts.values())
     standing = Standing.NOT_CERTIFIED if against else Standing.CERTIFIED
@@ -144,7 +144,7 @@ def ending(verdicts: Mapping[str, Verdict], levels: Mapping[str, Level]) -> RunE
 
 
 def score(level: Level, verdicts: Mapping[str, Verdict], levels: Mapping[str, Level]) -> dict[str, Any]:
-    """What a run says of one `level`."""
+    """Say what a run says of one `level`."""
     judged = [verdict for rule, verdict in verdicts.items() if level.covers(levels[rule])]
     against = sum(verdict.blocks for verdict in judged)
     standing = Standing.NOT_CERTIFIED if against else Standing.CERTIFIED

@@ -53,7 +53,7 @@ def go(process: subprocess.Popen[str]) -> None:
 
 
 def finished(process: subprocess.Popen[str]) -> list[str]:
-    """The outcomes it printed, and it printed nothing else."""
+    """Read the outcomes it printed, and demand that it printed nothing else."""
     out, err = process.communicate(timeout=TIMEOUT)
     assert (process.returncode, err) == (0, "")
     told: list[str] = json.loads(out)
@@ -61,7 +61,6 @@ def finished(process: subprocess.Popen[str]) -> list[str]:
 
 
 def site_of(warehouse: Path) -> Path:
-    """Where the site of a warehouse goes."""
     return warehouse.with_name(f"{warehouse.name}-site")
 
 

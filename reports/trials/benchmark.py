@@ -182,7 +182,7 @@ class Bench:
         return {name: _quicker(question) for name, question in questions.items()}
 
     def matrix(self) -> Mapping[str, float]:
-        """matrix.json over all builds."""
+        """Make matrix.json over all builds."""
         from reports.warehouse.jobs import columns
 
         runs, verdicts = self._tables("runs", "verdicts")
@@ -193,7 +193,7 @@ class Bench:
         return {"builds": len(found), "findings": sum(len(each.findings) for each in found)}
 
     def comparison(self) -> Mapping[str, float]:
-        """Two versions of one product."""
+        """Compare two versions of one product."""
         from reports.warehouse.jobs import columns
 
         pair = [Build("Broker 0", f"3.{version}.0", "process:broker-0") for version in (0, 1)]
@@ -204,14 +204,14 @@ class Bench:
         return {"changes": len(found.changes)}
 
     def flakiness(self) -> Mapping[str, float]:
-        """All that is flaky on any build."""
+        """Find all that is flaky on any build."""
         from reports.warehouse.jobs import flakiness
 
         runs, verdicts = self._tables("runs", "verdicts")
         return {"flaky": flakiness(runs, verdicts).toArrow().num_rows}
 
     def audit(self) -> Mapping[str, float]:
-        """A claim on every rule, against all versions of the product."""
+        """Audit a claim on every rule, against all versions of the product."""
         from reports.warehouse.jobs import BUILD, columns
 
         runs, verdicts = self._tables("runs", "verdicts")
@@ -222,7 +222,7 @@ class Bench:
         return {"claims": len(audited.results), "builds": len(audited.builds)}
 
     def exchanges(self) -> Mapping[str, float]:
-        """An exchange for each distinct finding on each rule, of the builds that the site shows."""
+        """Look up an exchange for each distinct finding on each rule, of the builds that the site shows."""
         from reports.warehouse.jobs import exchanges, findings, frames_of, of_builds
 
         runs, verdicts, frames = self._tables("runs", "verdicts", "frames")
@@ -233,7 +233,7 @@ class Bench:
         return {"findings": keys.num_rows, "exchanges": len(wanted), "rows": rows}
 
     def lookup(self) -> Mapping[str, float]:
-        """The exchange of one rule in one run."""
+        """Look up the exchange of one rule in one run."""
         from reports.warehouse.jobs import frames_of
 
         (frames,) = self._tables("frames")
