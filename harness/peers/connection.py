@@ -12,7 +12,7 @@ from harness.peers.events import Event, HungUp, Restarting, Waited
 
 
 class Connection(ABC):
-    """One connection; implements harness.peers.peer.PeerConnection, but for what arrives."""
+    """One connection; implements harness.peers.peer.PeerConnection, all but `receive`."""
 
     def __init__(self, now: float, number: int) -> None:
         self.number = number
@@ -32,7 +32,7 @@ class Connection(ABC):
     @property
     @abstractmethod
     def over(self) -> bool:
-        """Whether nothing can happen to it any more."""
+        """True when nothing can happen to it any more."""
 
     @abstractmethod
     def happens(self, event: Event) -> None:
@@ -40,10 +40,9 @@ class Connection(ABC):
 
     @abstractmethod
     def _times(self) -> list[float]:
-        """When something is due beside the end of what is waited for, in seconds of the peer's clock."""
+        """List when something is due beside the end of what is waited for, in seconds of the peer's clock."""
 
     def put(self, octets: bytes) -> None:
-        """Write octets."""
         self._out.append(octets)
         self.unread += len(octets)
 
@@ -57,11 +56,11 @@ class Connection(ABC):
         return said
 
     def hang_up(self) -> None:
-        """The client's side of the socket is gone."""
+        """Note that the client's side of the socket is gone."""
         self.happens(HungUp())
 
     def restart(self) -> None:
-        """The server goes down; the first row may be a farewell, which leaves the end to another one."""
+        """Go down with the server; the first row may be a farewell, which leaves the end to another one."""
         self.happens(Restarting())
         if not self.over:
             self.happens(Restarting())
@@ -71,7 +70,7 @@ class Connection(ABC):
         self._deadline = self._now + seconds
 
     def next_timer(self) -> float | None:
-        """When something is due, in seconds of the peer's clock."""
+        """Say when something is due, in seconds of the peer's clock."""
         if self.over:
             return None
         times = self._times()
@@ -80,7 +79,7 @@ class Connection(ABC):
         return max(min(times), self._now) if times else None
 
     def _see(self, now: float) -> None:
-        """It is `now`; what was heard since the last time was heard now."""
+        """Set the time to `now`; what was heard since the last time was heard now."""
         self._now = now
         if self._heard:
             self._heard, self._last_heard = False, now

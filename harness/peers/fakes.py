@@ -29,39 +29,34 @@ class Fake(ABC):
         """Take what the client sent."""
 
     def hang_up(self) -> None:
-        """It ends with the client."""
         self.closed = "fin"
 
     def take(self) -> bytes:
-        """What it has to say."""
         said, self.said = self.said, b""
         return said
 
     def next_timer(self) -> float | None:
-        """It does nothing by itself."""
         return None
 
     def tick(self, now: float) -> None:  # noqa: B027 - a fake has nothing to do then
-        """Nothing happens by itself."""
+        ...
 
 
 class Echo(Fake):
     """Sends back what it gets."""
 
     def receive(self, octets: bytes) -> None:
-        """Say the same."""
         self.said += octets
 
 
 class Silent(Fake):
     """Says nothing at all."""
 
-    def receive(self, octets: bytes) -> None:
-        """Forget it."""
+    def receive(self, octets: bytes) -> None: ...
 
 
 class Answering(Fake):
-    """Answers unit by unit, by `answer`, which gives octets; behind what `ends` it, it is closed."""
+    """Answers unit by unit: `answer` gives the octets; after the unit that `ends` it, it is closed."""
 
     def __init__(
         self, reader: Reader[Unit], answer: Callable[[Unit], bytes | None], ends: Callable[[Unit], bool]
@@ -70,7 +65,7 @@ class Answering(Fake):
         self._reader, self._answer, self._ends = reader, answer, ends
 
     def receive(self, octets: bytes) -> None:
-        """Answer what is complete."""
+        """Answer the units that are complete."""
         for _, unit in self._reader.feed(octets):
             self.said += self._answer(unit) or b""
             if self._ends(unit):
@@ -85,27 +80,23 @@ class Recorder(Fake):
         self.got = b""
 
     def receive(self, octets: bytes) -> None:
-        """Keep the octets."""
         self.got += octets
 
 
 class FakeServer:
-    """A server whose connections are fakes; it has every facility, for what it is worth."""
+    """A server whose connections are fakes; it has every facility, with made-up results."""
 
     def __init__(self, make: Callable[[], PeerConnection]) -> None:
         self._make = make
 
     def connect(self, now: float) -> PeerConnection:
-        """Another fake."""
         del now
         return self._make()
 
     def use(self, facility: str) -> dict[str, str]:
-        """Something for every facility."""
         return {"virtual_host": "another", "user": "somebody", "password": facility}
 
-    def restart(self) -> None:
-        """Nothing was kept."""
+    def restart(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ class Fault(Generic[Faulty]):
 
     @classmethod
     def drops(cls, *rows: str) -> Self:
-        """Lacks these rows of the state tables, so that a later row is taken or nothing happens."""
+        """Make one that lacks these rows of the state tables: a later row is taken, or nothing happens."""
 
         def change(tables: Faulty) -> Faulty:
             for row in rows:
@@ -30,22 +30,22 @@ class Fault(Generic[Faulty]):
 
     @classmethod
     def changes(cls, row: str, **columns: Any) -> Self:
-        """Has other columns in a row of the state tables: condition, effects, answer or next state."""
+        """Make one with other columns in a row of the tables: condition, effects, answer or next state."""
         return cls(lambda tables: tables.replacing(row, **columns))
 
     @classmethod
     def inserts(cls, before: str, row: AnyRow) -> Self:
-        """Has a row more, in front of another one."""
+        """Make one with a row more, in front of the row named `before`."""
         return cls(lambda tables: tables.inserting(before, row))
 
     @classmethod
     def swaps(cls, **strategies: Any) -> Self:
-        """Follows other strategies (see the peer's `Strategies`)."""
+        """Make one that follows other strategies (see the peer's `Strategies`)."""
         return cls(lambda tables: tables.swapping(**strategies))
 
     @classmethod
     def together(cls, *faults: Fault[Faulty]) -> Self:
-        """Several faults at once."""
+        """Join several faults into one."""
 
         def change(tables: Faulty) -> Faulty:
             for fault in faults:

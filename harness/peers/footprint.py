@@ -19,7 +19,7 @@ Choices = TypeVar("Choices")
 
 
 class _Observed:
-    """Stands for a peer's choices and keeps the names of those that are looked at."""
+    """Stands for a peer's choices and keeps the names of those that are read."""
 
     def __init__(self, choices: object, taken: set[str]) -> None:
         self._choices, self._taken = choices, taken
@@ -30,7 +30,7 @@ class _Observed:
 
 
 def observed(choices: Choices, taken: set[str]) -> Choices:
-    """Choices (a policy, strategies) that put the name of each field into `taken` when it is read.
+    """Wrap choices (a policy, strategies) so that the name of each field goes into `taken` when it is read.
 
     Where a field was not read, the exchange would have been the same with any other value of it.
     """
@@ -38,7 +38,7 @@ def observed(choices: Choices, taken: set[str]) -> Choices:
 
 
 def differing(one: Any, other: Any) -> frozenset[str]:
-    """The fields in which two values of one dataclass differ."""
+    """Name the fields in which two values of one dataclass differ."""
     names = (each.name for each in fields(one))
     return frozenset(name for name in names if getattr(one, name) != getattr(other, name))
 
@@ -54,7 +54,7 @@ class Traced(Protocol):
 class Footprint:
     """What was `taken` of the peer, what was `sent` to it and `received`, and whether it `ended` a stream.
 
-    Taken are rows, and of strategies and policy the fields that were read.
+    What was taken are names: of rows, and of the fields of strategies and policy that were read.
     """
 
     taken: frozenset[str]
@@ -64,7 +64,7 @@ class Footprint:
 
 
 def used(taken: Iterable[str], events: Iterable[Event], units: Units) -> Footprint:
-    """Make the footprint of an exchange with a peer of which this was taken."""
+    """Make the footprint of an exchange in which this was `taken` of a peer."""
     kept = list(events)
     went: dict[Direction, list[object]] = {Direction.SENT: [], Direction.RECEIVED: []}
     for direction, unit in units(each for each in kept if isinstance(each, Octets)):
@@ -78,8 +78,8 @@ def used(taken: Iterable[str], events: Iterable[Event], units: Units) -> Footpri
 class Difference:
     """How faulty tables differ from the right ones.
 
-    `names` are those of rows lost or changed and of swapped strategies, `widened` the rows whose condition
-    is another, `more` says whether rows were put in.
+    `names` are those of rows lost or changed and of swapped strategies; `widened` are the rows whose
+    condition is another; `more` says whether rows were put in.
     """
 
     names: frozenset[str]
@@ -88,7 +88,6 @@ class Difference:
 
     @classmethod
     def between(cls, faulty: AnyTables, right: AnyTables) -> Difference:
-        """The difference of faulty tables from the right ones."""
         left = {row.name: row for row in faulty}
         changed = [row for row in right if left.get(row.name) != row]
         return cls(
@@ -98,10 +97,10 @@ class Difference:
         )
 
     def shows(self, clean: Footprint, events: type) -> bool:
-        """Whether the tables could behave otherwise in an exchange of this footprint with the right ones.
+        """Say whether the tables could behave otherwise in an exchange with this footprint.
 
-        With another condition a row may be taken where it was not, if its event happened at all; those of
-        the class `events` are what a peer is sent, all others may happen any time.
+        With another condition a row may be taken where it was not, if its event happened at all; events of
+        the class `events` are what a peer is sent, all others may happen at any time.
         """
         met = not self.names.isdisjoint(clean.taken)
         return self.more or met or any(_could_happen(row, events, clean.sent) for row in self.widened)

@@ -22,12 +22,12 @@ Passed = tuple[list[Any], list[Any]]
 
 
 def always(_: Any) -> bool:
-    """Every one."""
+    """Accept everything."""
     return True
 
 
 def nothing(*_: Any) -> Passed:
-    """It disappears."""
+    """Let it disappear."""
     return [], []
 
 
@@ -36,8 +36,8 @@ class Rule:
     """What an interposer does with one kind of thing on the wire.
 
     `method` is the class of what is met on its way `from_server` or to it, when `condition` holds for it and
-    `skip` such ones have passed. `act` is given its channel and itself, and gives what takes its place:
-    frames that go on, and frames that go back. `content` says whether what belongs to it goes with it.
+    `skip` such ones have passed. `act` is called with the channel and the thing, and returns what takes its
+    place: frames that go on, and frames that go back. `content` says whether what belongs to it goes with it.
     """
 
     method: type[Any] | None
@@ -48,12 +48,12 @@ class Rule:
     content: bool = True
 
     def fits(self, met: object) -> bool:
-        """Whether it is about this."""
+        """Say whether the rule is about what was met."""
         return (self.method is None or isinstance(met, self.method)) and self.condition(met)
 
 
 def changed(values: dict[str, Any], sent: Any) -> Any:
-    """A copy with some fields changed; a value may be a function of the old one."""
+    """Copy it with some fields changed; a value may be a function of the old one."""
     changes = {n: v(getattr(sent, n)) if callable(v) else v for n, v in values.items()}
     return sent.replace(**changes)
 
@@ -62,7 +62,7 @@ def changed(values: dict[str, Any], sent: Any) -> Any:
 class Interposer(ABC):
     """Rewrites what passes between client and peer, by its rules in order; the first that fits acts.
 
-    `last_words` are said when the server has closed. Protocols add what is theirs.
+    `last_words` are sent after the server has closed. Protocols add fields of their own.
     """
 
     rules: tuple[Rule, ...] = ()
@@ -70,20 +70,20 @@ class Interposer(ABC):
 
     @abstractmethod
     def connected(self, inner: PeerConnection) -> Interposed[Any]:
-        """A connection of the server with this interposer before it."""
+        """Put this interposer before a connection of the server."""
 
     def before(self, server: PeerServer) -> PeerServer:
-        """A server whose connections pass through this interposer."""
+        """Make a server whose connections pass through this interposer."""
         return _Server(self, server)
 
     def __add__(self, other: Self) -> Self:
-        """Both interposers at once: what is several of both, and else what one of them says."""
+        """Join two interposers: lists of both are joined, of anything else what one of them says is taken."""
         own = ((each.name, getattr(self, each.name), getattr(other, each.name)) for each in fields(self))
         both = {name: a + b if isinstance(a, tuple) else a or b for name, a, b in own}
         return replace(self, **both)
 
     def shows(self, clean: Footprint) -> bool:
-        """Whether it could act on anything of what went to the server and came from it, or behind its end."""
+        """Say whether it could act on anything that went to the server, came from it, or followed its end."""
         if self.last_words and clean.ended:
             return True
         ways = {True: clean.received, False: clean.sent}
@@ -115,13 +115,13 @@ class Way(Generic[Unit]):
     met: dict[int, int] = field(default_factory=dict)
 
     def unread(self) -> bytes:
-        """What has come behind octets that are no frame: passed on as it is, and once."""
+        """Remove and return what has come after octets that are no frame: it is passed on unchanged."""
         rest = self.reader.rest()
         self.reader.pending.clear()
         return rest
 
     def acts(self, rule: Rule, number: int, met: object) -> bool:
-        """Whether a rule, the `number`th, acts on what was met; counts it."""
+        """Count what was met, and say whether the rule of this `number` acts on it."""
         if not rule.fits(met):
             return False
         self.met[number] = self.met.get(number, 0) + 1
@@ -143,23 +143,22 @@ class Interposed(ABC, Generic[Unit]):
 
     @abstractmethod
     def _reader(self) -> Reader[Unit]:
-        """What cuts a stream of this protocol."""
+        """Make what cuts a stream of this protocol."""
 
     @abstractmethod
     def _apply(self, way: Way[Unit], from_server: bool, raw: bytes, unit: Unit) -> tuple[bytes, bytes]:
-        """What goes on and what goes back in place of a unit."""
+        """Give what goes on and what goes back in place of a unit."""
 
     def _concerns(self, begun: bytearray) -> bool:  # noqa: ARG002 - protocols know what may have begun
-        """Whether a rule may act on the unit of the client's that begins with these octets."""
+        """Say whether a rule may act on the client's unit that begins with these octets."""
         return any(not rule.from_server for rule in self._rules)
 
     @property
     def closed(self) -> str | None:
-        """As the inner connection."""
         return self._inner.closed
 
     def receive(self, octets: bytes) -> None:
-        """Take the client's octets, pass on what the rules leave of them."""
+        """Take the client's octets, and pass on what the rules leave of them."""
         self._inner.receive(b"")  # It hears us, though what we keep of a frame is not passed on yet.
         for raw, unit in self._to_server.reader.feed(octets):
             on, back = self._apply(self._to_server, False, raw, unit)
@@ -177,11 +176,10 @@ class Interposed(ABC, Generic[Unit]):
             self._ahead = len(begun)
 
     def hang_up(self) -> None:
-        """Tell the inner connection."""
         self._inner.hang_up()
 
     def take(self) -> bytes:
-        """What the rules leave of what the peer says."""
+        """Return what the rules leave of what the peer says."""
         octets, self._back = self._back + self._taken(), b""
         if not octets and self._inner.closed and self._last_words and not self._spoke:
             self._spoke = True
@@ -198,15 +196,13 @@ class Interposed(ABC, Generic[Unit]):
         return out + (self._to_client.unread() if self._to_client.reader.broken else b"")
 
     def next_timer(self) -> float | None:
-        """As the inner connection."""
         return self._inner.next_timer()
 
     def tick(self, now: float) -> None:
-        """As the inner connection."""
         self._inner.tick(now)
 
     def _acted(self, way: Way[Unit], from_server: bool, channel: int, met: Any) -> tuple[Rule, Passed] | None:
-        """The first rule that fits what was met, and what takes its place; None when none does."""
+        """Give the first rule that fits what was met, and what takes its place; None when none does."""
         for number, rule in enumerate(self._rules):
             if rule.from_server is from_server and way.acts(rule, number, met):
                 return rule, rule.act(channel, met)
@@ -230,5 +226,5 @@ class _HalfClosing:
 
 
 def octets_of(units: list[Any]) -> bytes:
-    """Frames and octets as octets."""
+    """Encode frames, and leave octets as they are."""
     return b"".join(unit if isinstance(unit, bytes) else unit.encode() for unit in units)

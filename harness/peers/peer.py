@@ -20,13 +20,13 @@ class PeerConnection(Protocol):
         """Take octets the client sent, in pieces of any size; answers are ready when it returns."""
 
     def hang_up(self) -> None:
-        """The client's side of the socket is gone."""
+        """Note that the client's side of the socket is gone."""
 
     def take(self) -> bytes:
         """Remove and return what the peer has to say now."""
 
     def next_timer(self) -> float | None:
-        """When the peer will act by itself, in seconds of its clock; None for never."""
+        """Say when the peer will act by itself, in seconds of its clock; None for never."""
 
     def tick(self, now: float) -> None:
         """Let everything that is due at `now` (seconds) happen."""
@@ -34,7 +34,7 @@ class PeerConnection(Protocol):
 
 @runtime_checkable
 class HalfClosing(Protocol):
-    """What a `PeerConnection` may be as well: one that knows the two directions of a stream apart.
+    """A `PeerConnection` that knows the two directions of a stream apart.
 
     Having ended its own stream (`closed` is "fin") it is still given what the client sends, and turns to
     "rst" where it does not read on. Without this method such octets are dropped, and the end of the client's
@@ -42,31 +42,31 @@ class HalfClosing(Protocol):
     """
 
     def end_of_stream(self) -> None:
-        """The client sends nothing more, but still reads: what is left can be said, before `closed`."""
+        """Note that the client sends no more, but still reads: what is left can be said before `closed`."""
 
 
 @runtime_checkable
 class Securing(Protocol):
-    """What a `PeerServer` may be as well: one that says itself what a client meets on its port for TLS."""
+    """A `PeerServer` that says itself what a client meets on its port for TLS."""
 
     def secured(self, connection: PeerConnection) -> PeerConnection:
-        """A connection of its own as it is on that port."""
+        """Turn a connection of its own into one as it is on that port."""
 
 
 @runtime_checkable
 class Holding(Protocol):
-    """What a `PeerConnection` may be as well: one that takes only so much at a time."""
+    """A `PeerConnection` that takes only so much at a time."""
 
     @property
     def full(self) -> bool:
-        """Whether nothing more should be sent now."""
+        """True when nothing more should be sent now."""
 
 
 class PeerServer(Protocol):
     """A peer with its entities; several connections see the same ones."""
 
     def connect(self, now: float) -> PeerConnection:
-        """Accept a connection at time `now`."""
+        """Accept a connection at time `now` (seconds)."""
 
     def use(self, facility: str) -> dict[str, str]:
         """Use a facility (another virtual host, a user without rights) and return what it made.

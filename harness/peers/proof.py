@@ -86,7 +86,7 @@ class Proof(Generic[AnyPolicy, AnyFault]):
         return used(peer.taken or (), events, self.units)
 
     def touches(self, change: object, clean: Footprint) -> bool:
-        """Whether a deviation's change, or one of `policies`, could show in an exchange of this footprint."""
+        """Say whether a deviation's change, or one of `policies`, could show in such an exchange."""
         if isinstance(change, self.fault):
             return _difference(self, change).shows(clean, self.events)
         if isinstance(change, type(self.default)):
@@ -95,7 +95,7 @@ class Proof(Generic[AnyPolicy, AnyFault]):
 
 
 def _wrong_state(row: AnyRow) -> State | None:
-    """Another state than the row leads to, of those the row is for; None for things, which have no state."""
+    """Pick another state than the row leads to, of those the row is for; None for things without a state."""
     first = row.state[0] if isinstance(row.state, tuple) else row.state
     if not isinstance(first, State):
         return None
@@ -105,7 +105,6 @@ def _wrong_state(row: AnyRow) -> State | None:
 
 @lru_cache(maxsize=32)
 def _tables(proof: Proof[Any, Any], fault: Fault[Any]) -> AnyTables:
-    """The reference peer's tables with a fault in them."""
     changed: AnyTables = fault.change(proof.tables)
     return changed
 

@@ -28,11 +28,11 @@ class BeforeServer(Protocol):
     """A change that can stand between a client and any server: an interposer of some protocol."""
 
     def before(self, server: PeerServer) -> PeerServer:
-        """A server whose connections pass through it."""
+        """Make a server whose connections pass through it."""
 
 
 class _Upstream:
-    """One connection to the broker, seen as a peer's."""
+    """One connection to the broker, presented as a peer's."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -47,7 +47,7 @@ class _Upstream:
 
     @property
     def full(self) -> bool:
-        """Whether the broker does not take what is sent: the others behind the same port must not wait."""
+        """True when the broker does not take what is sent: the others behind the same port must not wait."""
         return len(self._unsent) >= MOST_AHEAD
 
     def receive(self, octets: bytes) -> None:
@@ -103,27 +103,25 @@ class _Upstream:
 
 
 class Broker:
-    """The broker as a server of peers' connections."""
+    """The broker, presented as a server of peers' connections."""
 
     def __init__(self, connect: Callable[[], Transport]) -> None:
         self._connect = connect
 
     def connect(self, now: float) -> PeerConnection:
-        """A connection to it. Raises Unreachable."""
+        """Connect to the broker. Raises Unreachable."""
         del now
         return _Upstream(self._connect())
 
     def use(self, facility: str) -> dict[str, str]:
-        """Its facilities are the target's."""
         raise KeyError(facility)
 
     def restart(self) -> None:
-        """As a facility."""
         raise KeyError("restart")
 
 
 class ProxiedTarget(Target):
-    """A started target behind an interposer; its facilities stay what they are."""
+    """A started target behind an interposer; its facilities stay the same."""
 
     ephemeral = True
 
@@ -136,11 +134,10 @@ class ProxiedTarget(Target):
         self._ports: dict[str, int] = {}
 
     def endpoint(self) -> Endpoint:
-        """As the target behind: user, password and virtual host are its own."""
+        """Give that of the target behind, of which user, password and virtual host count."""
         return self._behind.endpoint()
 
     def connect(self, document: str) -> Transport:
-        """A connection through the proxy."""
         if document not in self._ports:
             server: PeerServer = Broker(lambda: self._behind.connect(document))
             if self._change is not None:
@@ -149,11 +146,10 @@ class ProxiedTarget(Target):
         return TcpTransport("127.0.0.1", self._ports[document], time.monotonic())
 
     def secure_port(self, document: str) -> Transport:
-        """That of the target behind: nothing stands before it."""
+        """Connect to that of the target behind: nothing stands before it."""
         return self._behind.secure_port(document)
 
     def use(self, facility: str) -> Mapping[str, str]:
-        """A facility of the target behind."""
         return self._behind.use(facility)
 
     def stop(self) -> None:

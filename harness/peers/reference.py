@@ -21,7 +21,7 @@ Facility = Callable[[], dict[str, str]]
 class ReferencePeer(ABC, Generic[Policy, Strategies, Limits]):
     """A server whose connections share what it holds; implements harness.peers.peer.PeerServer.
 
-    `rows` are its tables, `users` names with passwords, `limits` keep a hostile client from exhausting the
+    `rows` are its tables, `users` names with passwords; `limits` keep a hostile client from exhausting the
     machine; `external` is who EXTERNAL finds the client to be. `taken`, when given, collects the names of all
     rows taken.
     """
@@ -58,18 +58,18 @@ class ReferencePeer(ABC, Generic[Policy, Strategies, Limits]):
 
     @abstractmethod
     def facilities(self) -> Mapping[str, Facility]:
-        """What it can do or make for a scenario, by name."""
+        """Give what it can do or make for a scenario, by name."""
 
     @abstractmethod
     def lose(self) -> None:
-        """What a restart does not spare is gone; no connection is left."""
+        """Drop what a restart does not spare; no connection is left."""
 
     def use(self, facility: str) -> dict[str, str]:
         """Use a facility. Raises KeyError where there is none of this name."""
         return self.facilities()[facility]()
 
     def accept(self, make: Callable[[int], Accepted]) -> Accepted:
-        """A connection, made with its number."""
+        """Make a connection with its number, and keep it."""
         self._accepted += 1
         connection = make(self._accepted)
         self._connections.add(connection)
@@ -83,7 +83,7 @@ class ReferencePeer(ABC, Generic[Policy, Strategies, Limits]):
         self.lose()
 
     def unique(self, prefix: str) -> str:
-        """A name never given before."""
+        """Make a name never given before."""
         self.names += 1
         return f"{prefix}{self.names}"
 
@@ -103,11 +103,11 @@ class ReferencePeer(ABC, Generic[Policy, Strategies, Limits]):
 
 
 def plain(peer: ReferencePeer[Policy, Strategies, Limits], response: bytes) -> str:
-    """Who PLAIN finds the client to be; empty when its credentials are bad."""
+    """Give the user that PLAIN (RFC 4616) finds the client to be; empty when its credentials are bad."""
     parts = response.decode("utf-8", "surrogateescape").split("\0")
     return parts[1] if len(parts) == 3 and peer.users.get(parts[1]) == parts[2] else ""
 
 
 def external(peer: ReferencePeer[Policy, Strategies, Limits], wanted: bytes) -> str:
-    """Who EXTERNAL finds the client to be; empty when it says that it is somebody else."""
+    """Give the user that EXTERNAL finds the client to be; empty when it claims to be somebody else."""
     return peer.external if wanted in (b"", peer.external.encode()) else ""

@@ -26,7 +26,7 @@ class State(Enum):
 
 
 def always(_: object) -> bool:
-    """The condition of a row that is taken whenever no earlier one was."""
+    """Accept every turn: the condition of a row that is taken whenever no earlier one was."""
     return True
 
 
@@ -36,8 +36,8 @@ class Row(Generic[Place, E, T, R]):
     """In `state`, when `event` happens and `condition` holds: `effects` in order, `answer`, then `next`.
 
     A state is one of a connection and the like, or the class of a thing that has none. Conditions, effects
-    and answers look at a turn of type T, which is what `event` in `state` makes; an answer gives what is
-    said, of type R. `next` None keeps the state, or what a refusal made of it. `name` is stable: faults
+    and answers are called with a turn of type T, which is made for `event` in `state`; an answer returns what
+    is said, of type R. `next` None keeps the state, or what a refusal made of it. `name` is stable: faults
     refer to it.
     """
 
@@ -50,7 +50,7 @@ class Row(Generic[Place, E, T, R]):
     next: Place | None = None
 
     def covers(self, state: object, event: type) -> bool:
-        """Whether the row is for this state and this event."""
+        """Say whether the row is for this state and this event."""
         states = self.state if isinstance(self.state, tuple) else (self.state,)
         return state in states and issubclass(event, self.event)
 
@@ -81,11 +81,11 @@ class Tables(Generic[S]):
         return iter(self.rows)
 
     def __getitem__(self, name: str) -> AnyRow:
-        """The row of that name. Raises KeyError."""
+        """Return the row of that name. Raises KeyError."""
         return self.rows[self._place(name)]
 
     def candidates(self, state: object, event: type) -> tuple[AnyRow, ...]:
-        """The rows for `state` and `event`, in order."""
+        """Return the rows for `state` and `event`, in order."""
         found = self._found.get((state, event))
         if found is None:
             found = tuple(row for row in self.rows if row.covers(state, event))
@@ -93,23 +93,23 @@ class Tables(Generic[S]):
         return found
 
     def without(self, name: str) -> Self:
-        """The tables with one row dropped. Raises KeyError."""
+        """Drop one row. Raises KeyError."""
         place = self._place(name)
         return replace(self, rows=self.rows[:place] + self.rows[place + 1 :])
 
     def replacing(self, name: str, **changes: Any) -> Self:
-        """The tables with some columns of one row changed. Raises KeyError."""
+        """Change some columns of one row. Raises KeyError."""
         place = self._place(name)
         changed = replace(self.rows[place], **changes)
         return replace(self, rows=(*self.rows[:place], changed, *self.rows[place + 1 :]))
 
     def inserting(self, before: str, row: AnyRow) -> Self:
-        """The tables with `row` put in front of the row named `before`. Raises KeyError."""
+        """Put `row` in front of the row named `before`. Raises KeyError."""
         place = self._place(before)
         return replace(self, rows=(*self.rows[:place], row, *self.rows[place:]))
 
     def swapping(self, **strategies: Any) -> Self:
-        """The tables with other strategies, by their names in S, which is a dataclass."""
+        """Take other strategies, by their names in S, which is a dataclass."""
         swapped: Any = replace(self.strategies, **strategies)  # type: ignore[type-var]
         return replace(self, strategies=swapped)
 

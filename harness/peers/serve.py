@@ -51,8 +51,8 @@ class TcpPeer:
     """Serves `server` on a loopback address in a thread of its own, from `with` to its end.
 
     `latency` delays octets in both directions, in seconds. `port` is chosen by the system unless given. With
-    `buffer` the sockets hold about so many octets: else what is on its way fills the kernel first. The
-    peer's clock is time.monotonic().
+    `buffer` the sockets hold about so many octets; without it what is on its way fills the kernel's buffers
+    first. The peer's clock is time.monotonic().
     """
 
     def __init__(
@@ -111,12 +111,11 @@ class TcpPeer:
             return self.server.use(facility)
 
     def pause(self) -> None:
-        """Leave the server no time until `resume`: clients can connect, and what they send waits."""
+        """Give the server no time until `resume`: clients can connect, and what they send waits."""
         self._awake.clear()
         self._waker.send(b"!")
 
     def resume(self) -> None:
-        """Go on where `pause` was."""
         self._awake.set()
 
     def restart(self) -> None:
@@ -198,7 +197,7 @@ class TcpPeer:
         heapq.heappush(self._due, (time.monotonic() + self.latency, self._scheduled, line, inwards, octets))
 
     def _let_time_pass(self) -> None:
-        """Timers, what has arrived by now, and then everything any connection has to say."""
+        """Handle timers, what has arrived by now, and then everything any connection has to say."""
         now = time.monotonic()
         for line in list(self._lines.values()):
             timer = line.peer.next_timer()
@@ -218,7 +217,7 @@ class TcpPeer:
             self._hold(line)
 
     def _hold(self, line: _Line) -> None:
-        """Read no more than the way to the peer bears."""
+        """Read no more than the peer can take."""
         full = line.holding is not None and line.holding.full
         if full is not line.held and line.socket in self._lines and not line.heard:
             line.held = full
@@ -309,7 +308,7 @@ class TcpPeer:
             line.socket.close()
 
     def _patience(self) -> float | None:
-        """Seconds until something is due; None for as long as it takes."""
+        """Give the seconds until something is due; None if nothing is."""
         times = [self._due[0][0]] if self._due else []
         with self._lock:
             for line in self._lines.values():

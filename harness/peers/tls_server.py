@@ -22,11 +22,9 @@ class TlsServer:
         return connection
 
     def use(self, facility: str) -> dict[str, str]:
-        """As the server behind."""
         return self.server.use(facility)
 
     def restart(self) -> None:
-        """As the server behind."""
         self.server.restart()
 
 
@@ -47,7 +45,7 @@ class TlsConnection:
 
     @property
     def closed(self) -> str | None:
-        """As the connection inside; "fin" where the handshake failed."""
+        """As that of the connection inside; "fin" where the handshake failed."""
         return "fin" if self._refused else self.inner.closed
 
     def receive(self, octets: bytes) -> None:
@@ -66,11 +64,10 @@ class TlsConnection:
             self._refused = True
 
     def hang_up(self) -> None:
-        """The client is gone."""
         self.inner.hang_up()
 
     def take(self) -> bytes:
-        """What is to go out, as TLS."""
+        """Return what is to go out, as TLS."""
         if self._ready and not self._refused:
             if plain := self.inner.take():
                 self._tls.write(plain)
@@ -84,16 +81,14 @@ class TlsConnection:
         return octets
 
     def next_timer(self) -> float | None:
-        """As the connection inside."""
         return self.inner.next_timer()
 
     def tick(self, now: float) -> None:
-        """As the connection inside."""
         self.inner.tick(now)
 
 
 def behind_tls(connection: PeerConnection) -> PeerConnection:
-    """A connection that begins with TLS. It has no certificate: nobody asks who a reference peer is."""
+    """Put TLS around a connection, without a certificate: nobody asks who a reference peer is."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     # TLS 1.3 has no anonymous ciphers.
     context.maximum_version = ssl.TLSVersion.TLSv1_2
@@ -102,20 +97,17 @@ def behind_tls(connection: PeerConnection) -> PeerConnection:
 
 
 class SecurePort:
-    """The port of `server` for TLS; what stands there it says itself, if it can. Implements PeerServer."""
+    """The port of `server` for TLS; a `Securing` one says itself what stands there. Implements PeerServer."""
 
     def __init__(self, server: PeerServer) -> None:
         self._server = server
 
     def connect(self, now: float) -> PeerConnection:
-        """Accept a connection to that port."""
         connection = self._server.connect(now)
         return (self._server.secured if isinstance(self._server, Securing) else behind_tls)(connection)
 
     def use(self, facility: str) -> dict[str, str]:
-        """As the server behind."""
         return self._server.use(facility)
 
     def restart(self) -> None:
-        """As the server behind."""
         self._server.restart()

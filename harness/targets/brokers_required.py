@@ -16,7 +16,7 @@ REQUIRED = "AMQP_CONFORMANCE_REQUIRE_BROKERS"
 
 
 def absence(name: str) -> str:
-    """Why the broker `name` cannot start here; empty if it can. Raises `LookupError` for an unknown one."""
+    """Say why the broker `name` cannot start here; empty if it can. Raises LookupError for an unknown one."""
     for known in known_targets():
         if known.name == f"process:{name}":
             return "" if known.starts_here else f"{known.name} cannot start here: {known.why}"

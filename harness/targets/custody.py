@@ -55,7 +55,7 @@ class Custody:
 
 
 def born(pid: int) -> str:
-    """When process `pid` started, in clock ticks since boot; empty if there is no such process."""
+    """Give the time process `pid` started, in clock ticks since boot; empty if there is no such process."""
     try:
         stat = (PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -65,12 +65,12 @@ def born(pid: int) -> str:
 
 
 def marks(directory: Path, program: str) -> dict[str, str]:
-    """What the environment of a process started in `directory` must hold."""
+    """Make what the environment of a process started in `directory` must hold."""
     return {DIRECTORY: str(directory), PROGRAM: program}
 
 
 def bearers(directory: Path, program: str | None = None) -> list[int]:
-    """The living processes that carry the marks of `directory`, of one program or of all."""
+    """Find the living processes that carry the marks of `directory`, of one program or of all."""
     wanted = {f"{DIRECTORY}={directory}".encode()}
     if program is not None:
         wanted.add(f"{PROGRAM}={program}".encode())
@@ -86,8 +86,8 @@ def bearers(directory: Path, program: str | None = None) -> list[int]:
 def end(directory: Path, program: str | None, number: signal.Signals, patience: float) -> None:
     """Send the signal to the bearers of these marks, and SIGKILL to those alive after `patience` seconds.
 
-    Returns when they are gone with their files and ports; a killed one that the kernel keeps is not waited
-    for beyond `LINGERING`.
+    Returns when they are gone with their files and ports, or after `LINGERING` where the kernel keeps a
+    killed one.
     """
     deadline = time.monotonic() + patience
     told: set[int] = set()
@@ -105,7 +105,7 @@ def end(directory: Path, program: str | None, number: signal.Signals, patience: 
 
 
 def signal_all(directory: Path, program: str, number: signal.Signals) -> None:
-    """Send the signal to every bearer of these marks; it may end nobody, such as SIGSTOP and SIGCONT."""
+    """Send a signal that need not end anybody (SIGSTOP, SIGCONT) to every bearer of these marks."""
     for pid in bearers(directory, program):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, number)
@@ -124,12 +124,12 @@ def stop_all(directory: Path, program: str) -> bool:
 
 
 def _dying(pid: int) -> bool:
-    """Whether a thread of it has not come to its end; a zombie holds nothing any more."""
+    """Say whether a thread of it has not come to its end; a zombie holds nothing any more."""
     return not ENDED.issuperset(_states(pid))
 
 
 def _states(pid: int) -> Iterator[str]:
-    """The state of each of its threads, in the kernel's letters."""
+    """Yield the state of each of its threads, in the kernel's letters."""
     try:
         threads = list((PROC / str(pid) / "task").iterdir())
     except OSError:
@@ -149,7 +149,7 @@ def clear(directory: Path) -> None:
 def sweep() -> list[str]:
     """Clear the directories whose owner is gone: left by a suite that was killed together with its guard.
 
-    Gives a sentence for each.
+    Returns a sentence for each.
     """
     swept = []
     for directory in Path(tempfile.gettempdir()).resolve().glob(f"{PREFIX}-*-*-*"):

@@ -12,7 +12,7 @@ from harness.targets.target import Target, TargetError
 
 
 class DescribedTarget(Target):
-    """A broker that is started from its description and gone when it stops; `product` is what it is."""
+    """A broker that is started from its description and gone when it stops; `product` is its name."""
 
     ephemeral = True
 
@@ -30,7 +30,7 @@ class DescribedTarget(Target):
 
     @abstractmethod
     def _values(self) -> dict[str, str]:
-        """What stands for each placeholder. Raises TargetError where it is not running."""
+        """Give the value of each placeholder. Raises TargetError where it is not running."""
 
     @abstractmethod
     def _step(self, action: str, operands: tuple[str, ...]) -> None:
@@ -38,10 +38,10 @@ class DescribedTarget(Target):
 
     @abstractmethod
     def _sockets(self) -> tuple[int, str]:
-        """The port it listens on, and the kernel's tables of the TCP sockets there. Raises TargetError."""
+        """Give its port, and the kernel's tables of the TCP sockets there. Raises TargetError."""
 
     def _seen(self, returns: Mapping[str, str]) -> dict[str, str]:
-        """What stands for the placeholders that tell of the running target, where `returns` ask for them."""
+        """Give the values of those placeholders in `returns` that tell of the running target."""
         asked = {name for name in SEEN if any(f"{{{name}}}" in text for text in returns.values())}
         looks: dict[str, Callable[[], dict[str, str]]] = {
             "log": lambda: {"log": _joined(self.logs())},
@@ -80,6 +80,6 @@ def _joined(logs: Mapping[str, bytes]) -> str:
 
 
 def said(output: str, lines: int = 1) -> str:
-    """The last `lines` of a program's output that say something, shortened."""
+    """Shorten a program's output to its last `lines` that hold a letter or digit."""
     saying = [line.strip() for line in output.splitlines() if any(map(str.isalnum, line))]
     return " / ".join(line[:300] for line in saying[-lines:]) or "it printed nothing"

@@ -75,7 +75,7 @@ class Fetched:
     by: str
 
     def directory(self) -> Path:
-        """Where it lies on this machine, there or not; nothing that is there may be changed."""
+        """Give its place on this machine, there or not; nothing that is there may be changed."""
         cache = os.environ.get(CACHE) or "~/.cache/amqp-conformance"
         return Path(cache).expanduser().absolute() / self.name
 
@@ -141,7 +141,7 @@ class Description(Described):
     programs: tuple[Program, ...]
 
     def missing(self) -> str:
-        """One sentence on what keeps it from starting on this machine; empty if nothing does."""
+        """Say in one sentence what keeps it from starting on this machine; empty if nothing does."""
         absent = [name for name in self.requires if shutil.which(name) is None]
         if absent:
             return f"{', '.join(absent)} not found; the Debian package {self.package} brings it."
@@ -151,7 +151,7 @@ class Description(Described):
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:
-    """`text` with its placeholders replaced. Raises `TargetError` for one that `values` lacks."""
+    """Replace the placeholders in `text`. Raises TargetError for one that `values` lacks."""
 
     def value(match: re.Match[str]) -> str:
         if match[1] not in values:
@@ -164,7 +164,7 @@ def fill(text: str, values: Mapping[str, str]) -> str:
 
 
 def bundled() -> dict[str, str]:
-    """The texts of the descriptions by name: those that come with the suite, sorted, and those users give.
+    """Give the texts of the descriptions by name: those that come with the suite, sorted, then users' own.
 
     Raises TargetError for a file of theirs that cannot be one.
     """
@@ -179,7 +179,6 @@ def bundled() -> dict[str, str]:
 
 
 def descriptions() -> dict[str, Description]:
-    """The described processes by name."""
     return {
         name: parse(text, f"{name}.toml")
         for name, text in bundled().items()
@@ -188,7 +187,7 @@ def descriptions() -> dict[str, Description]:
 
 
 def form(top: Table) -> str:
-    """The form a file describes, "process" or "container". Raises `TargetError` unless it is just one."""
+    """Give the form a file describes, "process" or "container". Raises TargetError unless it is just one."""
     there = [name for name in ("process", "container") if top.has(name)]
     if len(there) == 2:
         raise top.wrong("it has both process and container; the second form needs a file of its own")
@@ -196,7 +195,7 @@ def form(top: Table) -> str:
 
 
 def shared(top: Table, login: Table, inner: Table, actions: tuple[str, ...]) -> dict[str, Any]:
-    """The arguments of a `Described`, from the file, its endpoint, and its form; steps are `actions`."""
+    """Read the arguments of a `Described` from the file, its endpoint and its form; steps are `actions`."""
     return {
         "product": top.text("product"),
         "about": top.text("about"),
@@ -222,7 +221,7 @@ def _documents(top: Table) -> frozenset[str]:
 
 
 def parse(text: str, source: str) -> Description:
-    """Read the description of a process; `source` names it in errors. Raises `TargetError`, one sentence."""
+    """Read the description of a process; `source` names it in errors. Raises TargetError, one sentence."""
     top = read(text, source)
     if form(top) != "process":
         raise top.wrong("it describes a container, not a process")
@@ -277,7 +276,7 @@ def _facility(table: Table, actions: tuple[str, ...]) -> Facility:
 
 
 def _check_names(described: Description, source: str) -> None:
-    """Every port and process that is referred to must be declared."""
+    """Raise TargetError for a port or process that is referred to but not declared."""
     ports, programs = set(described.ports), {program.name for program in described.programs}
     steps = [step for facility in described.facilities.values() for step in facility.steps]
     used_ports = {described.login.port, *(program.ready for program in described.programs)}

@@ -20,7 +20,7 @@ from spec.applicability import judged_with
 class EmbeddedTarget(Target):
     """Reference peers in memory, one per document; `change` makes them deviate (see harness.peers.deviation).
 
-    `way` is what connections to them go through, in virtual time.
+    Connections to them go through `way`, in virtual time.
     """
 
     name = "embedded"
@@ -55,33 +55,29 @@ class EmbeddedTarget(Target):
         self._before: dict[str, PeerServer] = {}
 
     def peer(self, document: str) -> PeerServer:
-        """The reference peer of a document's protocol; of its own for one that adds to that."""
+        """Give the reference peer for a document; each document that adds to its protocol has its own."""
         name = judged_with(document)
         if name not in self._peers:
             self._peers[name] = self.make(name)
         return self._peers[name]
 
     def make(self, document: str) -> PeerServer:
-        """A fresh reference peer of a document's protocol."""
+        """Make a fresh reference peer of a document's protocol."""
         return dialect(document).proof.peer(self._change, self._policy)
 
     def endpoint(self) -> Endpoint:
-        """In memory: no port."""
         return Endpoint("memory", 0, mechanism=self.security.mechanism)
 
     def connect(self, document: str) -> Transport:
-        """A connection to the peer of that document."""
         peer, name = self.peer(document), judged_with(document)
         if self.way != STRAIGHT and name not in self._before:
             self._before[name] = self.way.before(peer, lambda: self._clock.seconds, virtual=True)
         return MemoryTransport(self._before.get(name, peer), self._clock, self._pause)
 
     def secure_port(self, document: str) -> Transport:
-        """A connection to the port for TLS of the peer of that document."""
         return MemoryTransport(SecurePort(self.peer(document)), self._clock, self._pause)
 
     def use(self, facility: str) -> Mapping[str, str]:
-        """Use a facility of the peers. Raises TargetError for an unknown one."""
         if facility not in self.facilities:
             return super().use(facility)
         if facility in ("pause", "resume"):
@@ -96,18 +92,17 @@ class EmbeddedTarget(Target):
         return made
 
     def _sockets(self) -> dict[str, str]:
-        """Who is connected, and for whom keep-alive is on; a peer that has it off says so itself."""
+        """Say who is connected, and for whom keep-alive is on; a peer that has it off says so itself."""
         return {"clients": MemoryTransport.client, "kept-alive": MemoryTransport.client}
 
     def _let_run(self, running: bool) -> None:
-        """Give all peers time, or none."""
         self._pause.on = not running
 
     def _servers(self) -> list[PeerServer | TcpPeer]:
         return [self.peer(document) for document in dict.fromkeys((*documents(), *self._peers))]
 
     def attachment(self) -> dict[str, Any]:
-        """Each process has peers of its own."""
+        """Give nothing but the kind: each process has peers of its own."""
         return {"kind": "embedded", "rest": ""}
 
 
@@ -125,11 +120,11 @@ class ServedTarget(EmbeddedTarget):
         self._secure: dict[str, TcpPeer] = {}
 
     def connect(self, document: str) -> Transport:
-        """A TCP connection to the peer of that document, which is served from the first one on."""
+        """Connect to the peer of that document, which is served from the first connection on."""
         return TcpTransport("127.0.0.1", self._serve(document).port, self._zero)
 
     def secure_port(self, document: str) -> Transport:
-        """A TCP connection to a port for TLS, behind which another peer of that document is."""
+        """Connect to a port for TLS, which has another peer of that document behind it."""
         # Not the one that is served already: a peer lives in one thread.
         if document not in self._secure:
             peer = TcpPeer(SecurePort(self.make(document)), latency=self._latency)
@@ -158,18 +153,17 @@ class ServedTarget(EmbeddedTarget):
         return (self._serve(document) for document in dict.fromkeys((*documents(), *self._served)))
 
     def attachment(self) -> dict[str, Any]:
-        """Each process serves peers of its own."""
+        """Say what makes such a target: each process serves peers of its own."""
         return {"kind": "embedded", "rest": "tcp"}
 
     def stop(self) -> None:
-        """Stop serving."""
         self._stack.close()
         self._served.clear()
         self._secure.clear()
 
 
 def _use(peer: PeerServer | TcpPeer, facility: str) -> dict[str, str]:
-    """What a peer makes of a facility; nothing where its protocol has none of that name."""
+    """Use a facility of a peer; returns nothing where its protocol has none of that name."""
     try:
         return peer.use(facility)
     except KeyError as failure:

@@ -21,7 +21,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 @contextmanager
 def also(files: Iterable[Path]) -> Iterator[None]:
-    """While it lasts these files describe targets too, beside those that are given already."""
+    """Add these files to the descriptions of targets that are given already, while it lasts."""
     before = os.environ.get(FILES)
     given = [before or "", *(str(file.absolute()) for file in files)]
     os.environ[FILES] = os.pathsep.join(filter(None, given))
@@ -35,7 +35,7 @@ def also(files: Iterable[Path]) -> Iterator[None]:
 
 
 def given(taken: Collection[str] = ()) -> dict[str, str]:
-    """The texts of the given files by the names of their targets; a name is that of its file without .toml.
+    """Give the texts of the given files by the names of their targets: the file's name without .toml.
 
     Raises TargetError for a file that cannot be read, a name that cannot be one, and one that is `taken`, by
     what comes with the suite or by another file.

@@ -66,9 +66,10 @@ KINDS: Mapping[str, Kind] = {
 
 
 def target(named: str, security: Security | None = None) -> Target:
-    """The target called `named`, reached as `security` says.
+    """Make the target called `named`, reached as `security` says.
 
-    Raises TargetError with the known ones when there is none of that name, and for options it has no use for.
+    Raises TargetError, which names the known ones, when there is none of that name, and for options it has no
+    use for.
     """
     found = _target(named)
     if security is not None:
@@ -88,7 +89,7 @@ def _target(named: str) -> Target:
 
 
 def attach(given: Mapping[str, Any], security: Security | None = None) -> Target:
-    """A target that another process has started, from its `attachment`, reached in the same way."""
+    """Attach to a target that another process has started, by its `attachment`, reached in the same way."""
     found = KINDS[given["kind"]].attach(given)
     if security is not None:
         found.secure(security)
@@ -96,7 +97,7 @@ def attach(given: Mapping[str, Any], security: Security | None = None) -> Target
 
 
 def known_targets() -> tuple[Known, ...]:
-    """All targets that can be named, and whether each can start here."""
+    """List all targets that can be named, each with whether it can start here."""
     return tuple(known for kind in KINDS.values() for known in kind.known())
 
 
@@ -105,8 +106,8 @@ CLEANERS: tuple[Callable[[], Iterable[str]], ...] = (_clean_docker, custody.swee
 
 
 def clean() -> list[str]:
-    """Remove what runs that were killed left on this machine; a sentence for each leftover.
+    """Remove what killed runs left on this machine; return a sentence for each leftover.
 
-    Nothing that belongs to a living run is touched. Raises TargetError where it cannot be looked for.
+    Nothing that belongs to a living run is touched. Raises TargetError where leftovers cannot be looked for.
     """
     return [sentence for cleaner in CLEANERS for sentence in cleaner()]

@@ -89,7 +89,7 @@ class ProcessTarget(DescribedTarget):
             self._reap()
 
     def attachment(self) -> dict[str, Any]:
-        """Directory and ports: what another process on this machine needs; no directory before `start`."""
+        """Give directory and ports, for another process on this machine; no directory before `start`."""
         return {
             "kind": "process",
             "rest": self._key,
@@ -104,7 +104,7 @@ class ProcessTarget(DescribedTarget):
         return self
 
     def endpoint(self) -> Endpoint:
-        """The loopback endpoint with the described user. Raises TargetError before `start`."""
+        """Give the loopback endpoint with the described user. Raises TargetError before `start`."""
         self._directory()
         login = self._description.login
         port, how = self._ports[login.port], self.security.mechanism
@@ -130,14 +130,14 @@ class ProcessTarget(DescribedTarget):
         )
 
     def logs(self) -> Mapping[str, bytes]:
-        """What the processes wrote, by file name; after `stop` as it was then."""
+        """Return what the processes wrote, by file name; after `stop` what they had written until then."""
         if self._place is None:
             return self._kept_logs
         files = sorted(file for file in (self._place / "logs").glob("*") if file.is_file())
         return {file.name: content for file in files if (content := file.read_bytes())}
 
     def describe(self) -> Mapping[str, object]:
-        """Product, version as installed, protocols, address and facilities."""
+        """Give product, version as installed, protocols, address and facilities."""
         return {
             "kind": "process",
             "product": self.product,
@@ -185,7 +185,7 @@ class ProcessTarget(DescribedTarget):
             (directory / name).write_text(fill(text, values), encoding="utf-8")
 
     def _environment(self, program: str) -> dict[str, str]:
-        """A clean environment: settings meant for another broker on this machine must not reach ours."""
+        """Make a clean environment: settings meant for another broker on this machine must not reach ours."""
         described = {name: fill(text, self._values()) for name, text in self._description.environment.items()}
         basic = {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"}
         return basic | described | marks(self._directory(), program)
@@ -276,11 +276,11 @@ class ProcessTarget(DescribedTarget):
         self._children[:] = [process for process in self._children if process.poll() is None]
 
     def _await(self, port: str, ended: Callable[[], str] = str) -> None:
-        """Return when `port` accepts a connection; raise when `ended` gives a reason or time is over."""
+        """Return when `port` accepts a connection. Raises TargetError when it `ended`, or time is over."""
         self._until(lambda: accepts(self._ports[port]), ended, f"nothing listened on port {port!r}")
 
     def _until(self, reached: Callable[[], bool], ended: Callable[[], str], failure: str) -> None:
-        """Return when `reached`; raise when `ended` gives a reason, or `failure` when time is over."""
+        """Return when `reached`. Raises TargetError: what `ended` says, or `failure` if time is over."""
         within = self._description.within
         deadline = time.monotonic() + within
         while not reached():
@@ -291,7 +291,7 @@ class ProcessTarget(DescribedTarget):
             time.sleep(POLL)
 
     def _version(self) -> str:
-        """What the version command prints; empty where it is not to be had, as for one's own build."""
+        """Return what the version command prints; empty where it fails, as for one's own build."""
         command = [fill(word, self._fetched()) for word in self._description.version]
         try:
             done = subprocess.run(
@@ -303,7 +303,7 @@ class ProcessTarget(DescribedTarget):
 
 
 def accepts(port: int) -> bool:
-    """Whether something on the loopback interface accepts a connection to `port`."""
+    """Say whether something on the loopback interface accepts a connection to `port`."""
     try:
         socket.create_connection((LOOPBACK, port), timeout=1).close()
     except OSError:
@@ -312,10 +312,10 @@ def accepts(port: int) -> bool:
 
 
 def free_ports(names: tuple[str, ...]) -> dict[str, int]:
-    """A free port on the loopback interface for each name. Raises `TargetError` when none is found.
+    """Find a free port on the loopback interface for each name. Raises TargetError when there is none.
 
-    They lie below the range that the system hands to outgoing connections: no client can take the port of
-    a broker that is just restarting, and looking whether it listens cannot connect to itself.
+    They lie below the range that the system hands to outgoing connections: no client can take the port of a
+    broker that is just restarting, and looking whether it listens cannot connect to itself.
     """
     end = int(EPHEMERAL.read_text().split()[0]) if EPHEMERAL.exists() else 32768
     start = max(1024, end - 16384)
@@ -335,7 +335,7 @@ def free_ports(names: tuple[str, ...]) -> dict[str, int]:
 
 
 def process_target(name: str) -> ProcessTarget:
-    """The described target of that name, not started. Raises TargetError for an unknown one."""
+    """Make the described target of that name, not started. Raises TargetError for an unknown one."""
     known = descriptions()
     if name not in known:
         raise TargetError(f"there is no target 'process:{name}'; described are {', '.join(known)}")

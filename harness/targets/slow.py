@@ -22,14 +22,14 @@ ROOM = 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """What a connection goes through: octets a second, seconds of delay, octets that arrive together."""
+    """What a connection goes through: `rate` in octets a second, `delay` in seconds, octets of a `piece`."""
 
     rate: float = math.inf
     delay: float = 0.0
     piece: int = SEGMENT
 
     def before(self, server: PeerServer, clock: Callable[[], float], *, virtual: bool = False) -> PeerServer:
-        """A server each of whose connections has such a way of its own; `clock` says seconds.
+        """Put such a way before each connection of a server; `clock` says seconds.
 
         On a `virtual` clock time passes for all of them when one waits.
         """
@@ -57,7 +57,7 @@ class _Lane:
             self.coming.append((self.free + self.way.delay, piece))
 
     def arrived(self, now: float) -> bytes:
-        """The next piece that has arrived by now."""
+        """Remove and return the next piece that has arrived by `now`."""
         if not self.coming or self.coming[0][0] > now:
             return b""
         _, piece = self.coming.popleft()
@@ -88,9 +88,9 @@ class _Server:
 
 
 class Slowed:
-    """A peer's connection at the other end of a slow way. An end arrives behind what was said before it.
+    """A peer's connection at the other end of a slow way. An end arrives after what was said before it.
 
-    What is on its way on `others` arrives as well, whichever of them is looked at.
+    Looking at one of the connections in `others` lets octets arrive on all of them.
     """
 
     def __init__(
@@ -116,11 +116,11 @@ class Slowed:
 
     @property
     def full(self) -> bool:
-        """Whether so much is on its way to the peer that nothing more should be sent now."""
+        """True when so much is on its way to the peer that nothing more should be sent now."""
         return self._to_peer.octets >= ROOM
 
     def outgoing(self) -> int:
-        """How many octets the peer has not been given yet."""
+        """Count the octets that the peer has not been given yet."""
         return self._to_peer.octets
 
     def receive(self, octets: bytes) -> None:
@@ -129,23 +129,23 @@ class Slowed:
         self._deliver()
 
     def hang_up(self) -> None:
-        """The client is gone, with what it sent still arriving where nothing delays it."""
+        """End the client's side; what it sent still arrives where nothing delays it."""
         while self._to_peer.coming:
             self._inner.receive(self._to_peer.coming.popleft()[1])
         self._inner.hang_up()
 
     def end_of_stream(self) -> None:
-        """The client sends nothing more; its end arrives behind what it sent."""
+        """End the client's stream; the end arrives after what it sent."""
         self._ended = True
         self._deliver()
 
     def take(self) -> bytes:
-        """The next piece of what the peer says that has arrived."""
+        """Return the next piece of what the peer says that has arrived."""
         self._deliver()
         return self._to_client.arrived(self._clock())
 
     def next_timer(self) -> float | None:
-        """When the next piece arrives, or the peer acts by itself."""
+        """Say when the next piece arrives, or the peer acts by itself."""
         held = self._holding and self._holding.full
         times = [
             self._to_client.due,
@@ -159,7 +159,6 @@ class Slowed:
         return min((each for each in times if each is not None), default=None)
 
     def tick(self, now: float) -> None:
-        """Let what is due happen."""
         timer = self._inner.next_timer()
         if timer is not None and timer <= now:
             self._inner.tick(now)

@@ -20,7 +20,7 @@ class Served:
 
 
 def served(port: int, tables: str) -> Iterator[Served]:
-    """The connections of the server on `port`, as the kernel's `tables` of TCP sockets list them.
+    """Yield the connections of the server on `port`, as the kernel's `tables` of TCP sockets list them.
 
     While something sent is not yet acknowledged another timer hides that of keep-alive.
     """
@@ -34,12 +34,12 @@ def served(port: int, tables: str) -> Iterator[Served]:
 
 
 def tables_here() -> str:
-    """The kernel's tables of the TCP sockets of this machine; empty where it has none to read."""
+    """Read the kernel's tables of this machine's TCP sockets; empty where it has none to read."""
     return "".join(each.read_text(encoding="ascii") for each in TABLES if each.exists())
 
 
 def as_text(connections: Iterator[Served]) -> dict[str, str]:
-    """The clients' ports as a facility returns them: all, and those with keep-alive."""
+    """Give the clients' ports as a facility returns them: all, and those with keep-alive."""
     found = list(connections)
     return {
         "clients": " ".join(str(each.client) for each in found),

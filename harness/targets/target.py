@@ -36,7 +36,7 @@ class Endpoint:
     mechanism: str = "PLAIN"
 
     def url(self, with_password: bool = False) -> str:
-        """The endpoint as a URL; without its password unless asked for."""
+        """Give the endpoint as a URL, without its password unless asked for."""
         secret = f":{quote(self.password, safe='')}" if with_password else ""
         host = f"[{self.host}]" if ":" in self.host else self.host
         scheme = "amqps" if self.tls else "amqp"
@@ -47,14 +47,16 @@ class Endpoint:
 class Target(ABC):
     """What is judged: a broker that is connected to, or with the `role` of a client something that connects.
 
-    `name` is as the user gave it, without a password. `facilities` are what can be done to it beside
-    talking ("restart", "second-vhost", …). `shared` is true where others may use it too, `ephemeral`
-    where nothing of it outlives the run. `workers` is how many cases are judged at once by default: more
-    than there are cores, because most of the time nobody computes. A `single` one bears one judge at a time:
-    each starts one of its own. `apart` selects rules that are judged
-    behind all others, one by one, when a target that ends can be started again. `tls` is true where it is
-    reached by TLS. `protocols` are those it is said to speak, None where nobody says; `documents`
-    those about what only some products promise that it is said to keep.
+    - `name` is as the user gave it, without a password.
+    - `facilities` are what can be done to it beside talking ("restart", "second-vhost", …).
+    - `shared` is true where others may use it too, `ephemeral` where nothing of it outlives the run.
+    - `workers` is how many cases are judged at once by default: more than there are cores, because most of
+      the time nobody computes. A `single` one bears one judge at a time: each starts one of its own.
+    - `apart` selects rules that are judged after all others, one by one, when a target that ends can be
+      started again.
+    - `tls` is true where it is reached by TLS.
+    - `protocols` are those it is said to speak, None where nobody says; `documents` are those it is said to
+      keep among the documents about what only some products promise.
     """
 
     name: str = ""
@@ -94,14 +96,14 @@ class Target(ABC):
 
     @abstractmethod
     def endpoint(self) -> Endpoint:
-        """Where connections are made and as whom; port 0 for a peer in memory."""
+        """Say where connections are made and as whom; port 0 for a peer in memory."""
 
     @abstractmethod
     def attachment(self) -> dict[str, Any]:
-        """What another process needs to `attach` to this started target, as plain values."""
+        """Give what another process needs to `attach` to this started target, as plain values."""
 
     def connect(self, document: str) -> Transport:  # noqa: ARG002 - over TCP every protocol has one port
-        """A new connection for the protocol of a document, whoever opens it. Raises Unreachable."""
+        """Open a connection for the protocol of a document, whoever opens it. Raises Unreachable."""
         endpoint = self.endpoint()
         transport = TcpTransport(endpoint.host, endpoint.port, self._zero)
         return TlsTransport(transport, self._trust(), endpoint.host) if self.tls else transport
@@ -115,7 +117,7 @@ class Target(ABC):
         return TcpTransport(self.endpoint().host, int(self.use("secure-port")["port"]), self._zero)
 
     def answers_tls(self) -> bool:
-        """Whether something on a port thought to be plain answers in TLS; False where we speak it already."""
+        """Say whether a port thought to be plain answers in TLS; False where we speak TLS already."""
         endpoint = self.endpoint()
         if self.tls or not endpoint.port:
             return False
@@ -150,11 +152,11 @@ class Target(ABC):
         raise TargetError(f"{self.name} has no facility {facility!r}")
 
     def logs(self) -> Mapping[str, bytes]:
-        """The broker's own logs by file name, if they are ours to read."""
+        """Read the broker's own logs by file name, if they are ours to read."""
         return {}
 
     def describe(self) -> Mapping[str, object]:
-        """Facts for the run's description, without credentials."""
+        """Give facts for the run's description, without credentials."""
         return {"facilities": sorted(self.facilities)}
 
 
@@ -170,17 +172,16 @@ class UrlTarget(Target):
         self.tls = self._endpoint.tls
 
     def secure(self, security: Security) -> None:
-        """As for any target; what the files hold is looked at now."""
+        """Reach it in this way. Raises TargetError also for files that cannot be used: they are read now."""
         super().secure(security)
         if self.tls:
             self._trust()
 
     def endpoint(self) -> Endpoint:
-        """As the URL says, with the mechanism that was asked for."""
         return replace(self._endpoint, mechanism=self.security.mechanism)
 
     def attachment(self) -> dict[str, Any]:
-        """The URL with its password: it goes to our own workers only."""
+        """Give the URL with its password: it goes to our own workers only."""
         return {"kind": "url", "url": self._endpoint.url(with_password=True)}
 
 

@@ -37,7 +37,7 @@ UNSEEN = frozenset({"keep-alive"})
 
 
 class ThroughTarget(Target):
-    """A target whose connections go `through` what has that name; it starts, and stops with it."""
+    """A target whose connections go `through` the way or interposer of that name, started along with it."""
 
     def __init__(self, through: str, behind: Target, ports: Mapping[str, int] | None = None) -> None:
         super().__init__()
@@ -52,12 +52,10 @@ class ThroughTarget(Target):
         self._stack = ExitStack()
 
     def secure(self, security: Security) -> None:
-        """As the target behind."""
         super().secure(security)
         self._behind.secure(security)
 
     def start(self) -> None:
-        """Start the target, and what stands before it."""
         self._behind.start()
         for document in documents():
             peer = TcpPeer(self._before(document), buffer=BUFFER)
@@ -71,36 +69,32 @@ class ThroughTarget(Target):
         return broker if change is None else change.before(broker)
 
     def stop(self) -> None:
-        """Stop both."""
         self._stack.close()
         self._behind.stop()
 
     def endpoint(self) -> Endpoint:
-        """As the target behind: user, password and virtual host are its own."""
+        """Give that of the target behind, of which user, password and virtual host count."""
         return self._behind.endpoint()
 
     def connect(self, document: str) -> Transport:
-        """A connection through what stands before the target."""
         return TcpTransport("127.0.0.1", self._ports[protocol(document)], self._zero)
 
     def secure_port(self, document: str) -> Transport:
-        """That of the target behind: nothing stands before it."""
+        """Connect to that of the target behind: nothing stands before it."""
         return self._behind.secure_port(document)
 
     def use(self, facility: str) -> Mapping[str, str]:
-        """A facility of the target behind."""
         return self._behind.use(facility)
 
     def logs(self) -> Mapping[str, bytes]:
-        """Those of the target behind."""
         return self._behind.logs()
 
     def describe(self) -> Mapping[str, object]:
-        """As the target behind, and what stands before it."""
+        """Describe the target behind, and what stands before it."""
         return {**self._behind.describe(), "facilities": sorted(self.facilities), "through": self._through}
 
     def attachment(self) -> dict[str, Any]:
-        """What stands before the target stays where it was started; its ports are known."""
+        """Give the ports of what stands before the target: it stays where it was started."""
         return {
             "kind": "through",
             "through": self._through,
@@ -110,7 +104,7 @@ class ThroughTarget(Target):
 
 
 class EmbeddedThrough(EmbeddedTarget):
-    """Reference peers in memory behind what has that name, in virtual time."""
+    """Reference peers in memory behind the way or interposer of that name, in virtual time."""
 
     def __init__(self, through: str) -> None:
         super().__init__(way=WAYS.get(through, STRAIGHT))
@@ -118,17 +112,17 @@ class EmbeddedThrough(EmbeddedTarget):
         self._through = through
 
     def make(self, document: str) -> PeerServer:
-        """A reference peer with the interposer of that name before it, where its protocol has one."""
+        """Make a reference peer with the interposer of that name before it, where its protocol has one."""
         return dialect(document).proof.peer(dialect(document).proof.harmless.get(self._through))
 
 
 def names() -> list[str]:
-    """What a target can be reached through."""
+    """List what a target can be reached through."""
     return [*WAYS, *sorted({name for each in documents() for name in dialect(each).proof.harmless})]
 
 
 def placed(named: str, target: Callable[[str], Target]) -> Target:
-    """What `NAME:TARGET` names, of which `target` makes the part behind. Raises TargetError.
+    """Make the target that `NAME:TARGET` names; `target` makes the part behind. Raises TargetError.
 
     In memory time is virtual, so nothing stands before a reference peer there but what it is made with.
     """

@@ -24,7 +24,7 @@ class Figure:
 
 
 def figures(document: str) -> Iterator[Figure]:
-    """Our codec of a document's protocol beside another one, measured now."""
+    """Measure our codec of a document's protocol beside another library's."""
     yield from of(document, "trials.benchmark").figures()
 
 
@@ -34,7 +34,7 @@ def beside(what: str, ours: Callable[[], object], peer: str, theirs: Callable[[]
 
 
 def _microseconds(work: Callable[[], object]) -> float:
-    """The shortest of several timings of `work`, for one call."""
+    """Give the shortest of several timings of `work`, for one call."""
     best = float("inf")
     for _ in range(REPEAT):
         began = time.perf_counter()

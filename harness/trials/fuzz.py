@@ -35,7 +35,7 @@ BROKE = Path(".fuzz")
 
 
 class Draws:
-    """Decisions made of octets: the same octets, the same decisions. At their end everything is zero."""
+    """Decisions made from octets: the same octets, the same decisions. Past their end everything is zero."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -45,33 +45,31 @@ class Draws:
         return self._at < len(self._data)
 
     def octets(self, count: int) -> bytes:
-        """The next `count` octets, or what is left."""
+        """Take the next `count` octets, or what is left."""
         taken = self._data[self._at : self._at + count]
         self._at += len(taken)
         return taken
 
     def number(self, size: int = 1) -> int:
-        """An unsigned number of `size` octets."""
+        """Take an unsigned number of `size` octets."""
         return int.from_bytes(self.octets(size))
 
     def one_of(self, choices: Sequence[T]) -> T:
-        """One of at most 65536 choices."""
+        """Take one of at most 65536 choices."""
         return choices[self.number(1 if len(choices) <= 256 else 2) % len(choices)]
 
     def flag(self) -> bool:
-        """True or false."""
         return bool(self.number() & 1)
 
     def piece(self) -> bytes:
-        """Up to 255 octets."""
+        """Take up to 255 octets."""
         return self.octets(self.number())
 
     def rest(self) -> bytes:
-        """Everything that is left."""
         return self.octets(len(self._data))
 
     def cut(self, octets: bytes) -> Iterable[bytes]:
-        """These octets in pieces."""
+        """Cut these octets into pieces."""
         while octets:
             size = self.number() or len(octets)
             yield octets[:size]
@@ -82,7 +80,7 @@ class Draws:
 
 
 def text_of(data: bytes) -> str:
-    """Octets as a text in which anything may stand, lone surrogates included."""
+    """Make a text of octets in which anything may stand, lone surrogates included."""
     return data.decode("utf-8", "surrogateescape")
 
 
@@ -111,7 +109,7 @@ HARSH = (
 
 
 def damaged(draws: Draws, whole: bytes) -> bytes:
-    """`whole` with some of it replaced, or octets of the fuzzer's own instead."""
+    """Replace some of `whole`, or return octets of the fuzzer's own instead."""
     if draws.number() < 32:
         return draws.rest()
     octets = bytearray(whole)
@@ -159,14 +157,14 @@ returns = {name = "{name}"}
 
 
 def endpoint(data: bytes) -> None:
-    """A target's URL is read or refused; what was read gives the same URL again."""
+    """Read a target's URL, or refuse it; what was read gives the same URL again."""
     with suppress(TargetError):
         read = endpoint_of(text_of(damaged(Draws(data), URL)))
         assert endpoint_of(read.url(with_password=True)) == read
 
 
 def description(data: bytes) -> None:
-    """A target's description is read or refused; the times in it are some that one can wait for."""
+    """Read a target's description, or refuse it; the times in it are some that one can wait for."""
     with suppress(TargetError):
         read = parse(text_of(damaged(Draws(data), DESCRIPTION)), "a.toml")
         assert 0 < read.within < float("inf")
@@ -182,7 +180,7 @@ TARGETS: Mapping[str, Target] = {"endpoint": endpoint, "description": descriptio
 def main(module: str, arguments: Sequence[str] | None = None) -> int:
     """Fuzz the TARGETS of `module`, all or one; `arguments` default to the command line's.
 
-    Ends with 0, with 1 when something broke, with 2 when atheris is not there.
+    Returns 0, or 1 when something broke, or 2 when atheris is not there.
     """
     targets: Mapping[str, Target] = importlib.import_module(module).TARGETS
     parser = argparse.ArgumentParser(prog=f"python -m {module}", description=__doc__)
@@ -210,7 +208,7 @@ def _instrument() -> bool:
 
 
 def _functions() -> Iterable[types.FunctionType]:
-    """Every function of the house that is loaded, methods of inner classes included."""
+    """Find every function of the project that is loaded, methods of inner classes included."""
     packages = ("spec", "harness", "conformance", "tomllib")
     modules = [module for name, module in sys.modules.items() if name.partition(".")[0] in packages]
     waiting: list[Any] = [value for module in modules for value in vars(module).values()]

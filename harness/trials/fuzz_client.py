@@ -31,12 +31,11 @@ class Kept:
     events: list[Event] = field(default_factory=list)
 
     def write(self, event: Event) -> None:
-        """Keep the event."""
         self.events.append(event)
 
 
 def adds_up(link: Link[Any, Any], kept: Kept, transport: HostileTransport) -> None:
-    """No more is in a transcript than was kept, and no more was kept than the server said."""
+    """Check that no more is in a transcript than was kept, and no more was kept than the server said."""
     heard = [
         each for each in kept.events if isinstance(each, Octets) and each.direction is Direction.RECEIVED
     ]
@@ -45,14 +44,14 @@ def adds_up(link: Link[Any, Any], kept: Kept, transport: HostileTransport) -> No
 
 
 def is_bounded(transport: HostileTransport, data: bytes) -> None:
-    """No more is taken than the client's own caps allow, beside what these octets make the server say."""
+    """Check that no more is taken than the client's own caps allow, beside what these octets make it say."""
     assert transport.pieces <= MOST_UNITS + 16 * len(data) + SPARE
     assert transport.said <= MOST_OCTETS + 16 * len(data) + 65536
 
 
 @contextmanager
 def heard(transport: HostileTransport, link: Callable[[Context], AnyLink], data: bytes) -> Iterator[AnyLink]:
-    """Make a link to a hostile transport to be used, which nothing but a Stop may end, and add up then."""
+    """Use a link to a hostile transport; nothing but a Stop may end that, and what was kept must add up."""
     kept = Kept()
     made = link(Context(kept, "fuzz", patience=PATIENCE))
     with suppress(Stop):

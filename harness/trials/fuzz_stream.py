@@ -25,9 +25,9 @@ def cut_alike(
     sizes: bytes,
     last: Callable[[Unit], bool],
 ) -> list[tuple[bytes, Unit]]:
-    """The units of a stream, which come as well in pieces of these sizes, none of it lost or kept too long.
+    """Cut a stream at once and in pieces of these sizes: the same units, none lost or kept too long.
 
-    How much there is of a `last` unit, behind which nothing is read, depends on the pieces.
+    How much there is of a `last` unit, after which nothing is read, depends on the pieces.
     """
     whole, pieces = reader(limit), reader(limit)
     at_once = list(whole.feed(stream))
@@ -48,7 +48,7 @@ def cut_alike(
 def explained(
     data: bytes, says: Callable[[bytes], str], annotate: Callable[[bytes], Iterable[Span]], shared: bool
 ) -> None:
-    """Octets are told in one short line and explained one by one; none is left out, some may be `shared`."""
+    """Check that octets are put in one short line and explained one by one; some may be `shared`."""
     line = says(data)
     assert line.isprintable()
     assert len(line) < 3000
@@ -65,7 +65,7 @@ def explained(
 def carried(
     between: PeerConnection, inner: Recorder, pieces: Iterable[tuple[bool, bytes]]
 ) -> tuple[bytes, bytes, bytes]:
-    """Carry pieces past an interposer, each by the client or not; returns what was sent, said and heard."""
+    """Carry pieces past an interposer, each from the client or not; return what was sent, said and heard."""
     sent = said = heard = b""
     for by_client, piece in pieces:
         if by_client:
@@ -81,7 +81,7 @@ def carried(
 
 
 def passed_on(begun: Reader[Unit], given: bytes, passed: bytes) -> None:
-    """What was given is passed on; only a unit that is not complete may be waited for."""
+    """Check that what was given is passed on; only a unit that is not complete may be waited for."""
     assert given.startswith(passed)
     list(begun.feed(given[len(passed) :]))
     assert not begun.broken
@@ -89,14 +89,14 @@ def passed_on(begun: Reader[Unit], given: bytes, passed: bytes) -> None:
 
 
 def only_blanks(blank: Callable[[bytes], bytes], data: bytes) -> None:
-    """Blanking keeps the length and changes nothing twice."""
+    """Check that blanking keeps the length, and that blanking again changes nothing."""
     blanked = blank(data)
     assert len(blanked) == len(data)
     assert blank(blanked) == blanked
 
 
 def damaged_around(draws: Draws, octets: bytes, kept: range) -> bytes:
-    """Octets with SECRET in them, some changed; the secret stays, and those at the places `kept`."""
+    """Change some of the octets, which hold SECRET; the secret stays, and those at the places `kept`."""
     secret = octets.index(SECRET)
     fast = {*kept, *range(secret, secret + len(SECRET))}
     changeable = [place for place in range(len(octets)) if place not in fast]

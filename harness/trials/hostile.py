@@ -23,9 +23,9 @@ PIECE = 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class Hostile:
-    """A hostile peer: `says` gives its octets, a piece every `pace` seconds; nobody is listened to.
+    """A hostile peer: `says` yields its octets, a piece every `pace` seconds; it listens to nobody.
 
-    `ends` is "fin" or "rst" when it closes behind the last piece, None when it stays and is silent.
+    `ends` is "fin" or "rst" when it closes after the last piece, None when it stays and is silent.
     """
 
     about: str
@@ -41,17 +41,16 @@ class Died(Exception):
 class Encoded(Protocol):
     """A frame of any protocol."""
 
-    def encode(self) -> bytes:
-        """Its octets."""
+    def encode(self) -> bytes: ...
 
 
 def once(*pieces: bytes) -> Callable[[], Iterator[bytes]]:
-    """Says these pieces, and no more."""
+    """Make a peer's words of these pieces, and no more."""
     return lambda: iter(pieces)
 
 
 def for_ever(*frames: Encoded) -> Callable[[], Iterator[bytes]]:
-    """Says these frames again and again."""
+    """Make a peer's words of these frames, again and again."""
     octets = b"".join(frame.encode() for frame in frames)
     return lambda: repeat(octets * (PIECE // len(octets) + 1))
 
@@ -86,8 +85,7 @@ class _Saying:
         self._said = b""
         self._due = now
 
-    def receive(self, octets: bytes) -> None:
-        """Nobody is listened to."""
+    def receive(self, octets: bytes) -> None: ...
 
     def hang_up(self) -> None:
         self._pieces = None
@@ -201,21 +199,18 @@ class _Server:
         self.now = 0.0
 
     def connect(self, now: float) -> PeerConnection:
-        """Accept a connection at time `now`."""
         self.connections += 1
         self.now = now
         return self.tampered(self.honest.connect(now))
 
     def tampered(self, connection: PeerConnection) -> PeerConnection:
-        """The connection as the client shall see it."""
+        """Give the connection as the client is to see it."""
         return connection
 
     def use(self, facility: str) -> dict[str, str]:
-        """A facility of the honest server."""
         return self.honest.use(facility)
 
     def restart(self) -> None:
-        """Restart the honest server."""
         self.honest.restart()
 
 
@@ -233,7 +228,6 @@ class Harming(_Server):
         self._hostile, self._spared, self._behind, self._beside = hostile, spared, behind, beside
 
     def tampered(self, connection: PeerConnection) -> PeerConnection:
-        """Honest while connections are spared."""
         if self.connections <= self._spared:
             return connection
         if not self._behind:
@@ -249,7 +243,6 @@ class Cutting(_Server):
         self._octets, self._how, self._spared = octets, how, spared
 
     def tampered(self, connection: PeerConnection) -> PeerConnection:
-        """Cut it, unless it is spared."""
         return connection if self.connections <= self._spared else _Cut(connection, self._octets, self._how)
 
 
@@ -261,7 +254,7 @@ class Dying(_Server):
         self._lives = lives
 
     def tampered(self, connection: PeerConnection) -> PeerConnection:
-        """Raises Died when its time has come."""
+        """Raise Died when its time has come."""
         if self.connections > self._lives:
             raise Died(f"after {self._lives} connections")
         return connection
@@ -271,7 +264,6 @@ class Tls(_Server):
     """A server that wants TLS. It never gets as far as a certificate with a client that speaks plainly."""
 
     def tampered(self, connection: PeerConnection) -> PeerConnection:
-        """TLS in place of the honest connection."""
         connection.hang_up()
         return _TlsConnection()
 
@@ -300,5 +292,4 @@ class _TlsConnection:
     def next_timer(self) -> float | None:
         return None
 
-    def tick(self, now: float) -> None:
-        """Nothing happens by itself."""
+    def tick(self, now: float) -> None: ...

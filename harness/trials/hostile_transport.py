@@ -17,10 +17,10 @@ LATENCY = 0.125
 
 
 class HostileTransport:
-    """A transport whose other end decides by `draws`. Its clock passes with what is received.
+    """A transport whose other end decides by `draws`. Its clock moves on with what is received.
 
-    `odd` draws a unit of the protocol, sound or not; one of `endless` it may say again and again. `reader`
-    cuts what the client says into units, `agrees` gives the answer of an agreeable server if there is one.
+    `odd` draws a unit of the protocol, sound or not; it may say one of `endless` again and again. `reader`
+    cuts what the client says into units; `agrees` gives the answer of an agreeable server, if there is one.
     """
 
     endpoint = "hostile"
@@ -47,7 +47,6 @@ class HostileTransport:
         """Whether the client has closed its side."""
 
     def now(self) -> float:
-        """Seconds on a clock of its own."""
         return self._time
 
     def send(self, octets: bytes) -> bool:
@@ -78,7 +77,7 @@ class HostileTransport:
             self._end = draws.one_of(tuple(End))
 
     def receive(self, deadline: float) -> bytes | End | None:
-        """What it says next; else its end, or silence."""
+        """Return what it says next; else its end, or silence."""
         while self._says:
             if octets := self._says.pop(0):
                 return self._heard(octets)
@@ -96,5 +95,4 @@ class HostileTransport:
         return octets
 
     def close(self, reset: bool = False) -> None:  # noqa: ARG002 - it is all the same to it
-        """The client is gone, for good or with RST."""
         self.closed = True

@@ -14,11 +14,11 @@ from harness.wire.transport import End, TcpTransport
 
 
 def bridged(networks: Mapping[str, Mapping[str, Any]]) -> str:
-    """The address of a container on a bridge of this machine; empty where it has none that is surely reached.
+    """Give the address of a container on a bridge of this machine; empty where it has none surely reached.
 
     `networks` are those of the engine's description of it. An engine without root, or in a virtual machine,
-    has bridges that we do not see: an address of theirs may be another machine's here. Hence the bridge's
-    own address must be that from which we would speak.
+    has bridges that we do not see: their addresses may be another machine's here. Hence the bridge's own
+    address must be the one from which we would speak.
     """
     for network in networks.values():
         address, gateway = network.get("IPAddress"), network.get("Gateway")
@@ -28,7 +28,7 @@ def bridged(networks: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _from(address: str) -> str:
-    """Our own address in a connection to `address`; nothing is sent."""
+    """Give our own address in a connection to `address`; nothing is sent."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
         try:
             asking.connect((address, 1))
@@ -42,7 +42,7 @@ class BridgedTransport(TcpTransport):
 
     @property
     def local(self) -> bool:
-        """It never leaves the machine."""
+        """True: it never leaves the machine."""
         return True
 
 
@@ -59,21 +59,18 @@ class ProxiedTransport:
         self.endpoint = self._carrier.endpoint
 
     def now(self) -> float:
-        """Seconds since the run began."""
         return self._carrier.now()
 
     def send(self, octets: bytes) -> bool:
-        """As over TCP."""
         return self._carrier.send(octets)
 
     def outgoing(self) -> int:
-        """As over TCP, up to the proxy."""
+        """Count the octets sent that the proxy has not acknowledged."""
         return self._carrier.outgoing()
 
     def receive(self, deadline: float) -> bytes | End | None:
-        """As over TCP; the end is the proxy's."""
+        """Receive as over TCP; the end is the proxy's."""
         return self._carrier.receive(deadline)
 
     def close(self, reset: bool = False) -> None:
-        """As over TCP."""
         self._carrier.close(reset)

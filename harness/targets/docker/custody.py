@@ -73,7 +73,7 @@ class ContainerCustody:
 
 
 def _environment() -> dict[str, str]:
-    """As much as finds the engine, and the modules where this process has found them."""
+    """Keep what is needed to find the engine, and the modules where this process has found them."""
     kept = {name: text for name, text in os.environ.items() if name.startswith("DOCKER_")}
     kept |= {name: os.environ[name] for name in ("HOME", "PATH") if name in os.environ}
     return kept | {"PYTHONPATH": os.pathsep.join(str(Path(path).absolute()) for path in sys.path)}
@@ -89,9 +89,9 @@ class Swept:
 
 
 def clean_up() -> list[str]:
-    """Sweep the engine; a sentence for each container removed. Without an engine nothing can have been left.
+    """Sweep the engine; return a sentence for each container removed. Without an engine there is none.
 
-    Raises TargetError where there is one that does not answer.
+    Raises TargetError where there is an engine that does not answer.
     """
     if not engine_is_meant():
         return []
@@ -100,7 +100,7 @@ def clean_up() -> list[str]:
 
 
 def owner() -> str:
-    """This process as others can look for it: host, boot, process namespace, number and time of birth."""
+    """Name this process for others to look for: host, boot, process namespace, number, time of birth."""
     return "/".join((*_place(), str(os.getpid()), born(os.getpid())))
 
 
@@ -115,7 +115,7 @@ def _place() -> tuple[str, str, str]:
 
 
 def gone(named: str) -> bool | None:
-    """Whether the `owner` of that name has ended; None where that cannot be seen from here."""
+    """Say whether the `owner` of that name has ended; None where that cannot be seen from here."""
     host, boot, namespace, pid, started = (*named.split("/"), "", "", "", "", "")[:5]
     here = _place()
     if not pid.isdecimal() or host != here[0]:
@@ -151,7 +151,7 @@ def sweep(client: docker.DockerClient) -> Swept:
 
 
 def clear(client: docker.DockerClient, run: str) -> int:
-    """Remove the containers labelled with `run`, with their volumes; returns how many. Raises TargetError."""
+    """Remove the containers labelled with `run`, with their volumes; return how many. Raises TargetError."""
     removed: set[str] = set()
     deadline = time.monotonic() + ANSWER
     while found := _found(client, f"{RUN}={run}"):

@@ -47,7 +47,7 @@ class ContainerDescription(Described):
     command: tuple[str, ...]
 
     def values(self) -> dict[str, str]:
-        """What stands for each placeholder."""
+        """Give the value of each placeholder."""
         login = self.login
         return {
             "user": login.user,
@@ -58,7 +58,6 @@ class ContainerDescription(Described):
 
 
 def containers() -> dict[str, ContainerDescription]:
-    """The described containers by name."""
     return {
         name: parse(text, f"{name}.toml")
         for name, text in bundled().items()
@@ -67,21 +66,21 @@ def containers() -> dict[str, ContainerDescription]:
 
 
 def describing(image: str) -> ContainerDescription:
-    """The description that fits `image`; where none does, a plain broker on the usual port."""
+    """Give the description that fits `image`; where none does, that of a plain broker on the usual port."""
     known = containers().values()
     fitting = {pattern: each for each in known for pattern in each.images if fits(image, pattern)}
     return fitting[max(fitting, key=len)] if fitting else plain(image)
 
 
 def fits(image: str, pattern: str) -> bool:
-    """Whether `pattern` is about `image`. Docker's own registry and the tag "latest" may be left out."""
+    """Say whether `pattern` is about `image`; Docker's own registry and the tag "latest" may be left out."""
     name, _, digest = image.removeprefix("docker.io/").removeprefix("library/").partition("@")
     tagged = ":" in name.rpartition("/")[2]
     return fnmatchcase(name if tagged else f"{name}:{digest or 'latest'}", pattern)
 
 
 def plain(image: str) -> ContainerDescription:
-    """What is assumed of an image that nobody describes: port 5672, guest and guest, and no facilities."""
+    """Describe an image that no file describes: port 5672, guest and guest, and no facilities."""
     return ContainerDescription(
         product="",
         about="an image that no description fits",
@@ -125,7 +124,7 @@ def parse(text: str, source: str) -> ContainerDescription:
 
 
 def _check(described: ContainerDescription, container: Table) -> None:
-    """What is referred to must be there, and every placeholder must mean something in a container."""
+    """Raise TargetError for a reference to what is not there, or a placeholder unknown in a container."""
     if wrong := [name for name, number in described.ports.items() if not 0 < number < 65536]:
         raise container.wrong(f"ports: {', '.join(wrong)} is not a number from 1 to 65535")
     if described.login.port not in described.ports:

@@ -24,13 +24,13 @@ class NoEngine(TargetError):
 
 
 def connect(within: float) -> docker.DockerClient:
-    """A client of the engine that waits `within` seconds for each answer. Raises NoEngine."""
+    """Make a client of the engine that waits `within` seconds for each answer. Raises NoEngine."""
     with speaking(f"a container engine is needed, and none answers at {place()}"):
         return docker.from_env(timeout=max(1, round(within)))
 
 
 def engine_is_meant() -> bool:
-    """Whether there is an engine to ask: one is named, or has its socket in the usual place."""
+    """Say whether there is an engine to ask: one is named, or has its socket in the usual place."""
     return place() != SOCKET or Path(SOCKET.removeprefix("unix://")).exists()
 
 
@@ -43,13 +43,13 @@ def must_be_here() -> None:
 
 
 def place() -> str:
-    """Where the engine is looked for."""
+    """Say where the engine is looked for."""
     return os.environ.get("DOCKER_HOST") or SOCKET
 
 
 @contextmanager
 def speaking(failure: str) -> Iterator[None]:
-    """What the engine does not do raises TargetError: `failure` and its reason; NoEngine where it is gone."""
+    """Turn the engine's errors into TargetError, `failure` with its reason, or NoEngine where it is gone."""
     try:
         yield
     except APIError as error:
@@ -63,7 +63,7 @@ def speaking(failure: str) -> Iterator[None]:
 
 
 def _root(error: BaseException) -> str:
-    """What the system said in the end; the client wraps it several times."""
+    """Find what the system said in the end; the client wraps it several times."""
     inner: BaseException | None = error
     while inner is not None:
         if isinstance(inner, OSError) and inner.strerror:
@@ -73,5 +73,5 @@ def _root(error: BaseException) -> str:
 
 
 def sentence(text: str) -> str:
-    """`text` in one line without its full stop, shortened: what is behind matters more."""
+    """Put `text` in one line without its full stop, and shorten it at the front: the end matters more."""
     return " ".join(text.split())[-300:].rstrip(".")

@@ -18,7 +18,7 @@ from harness.targets.target import TargetError
 
 
 def execute(engine: APIClient, container: str, command: Sequence[str], within: float) -> str:
-    """What a command prints inside. Raises TargetError where it fails or takes over `within` seconds."""
+    """Return what a command prints inside. Raises TargetError if it fails or takes over `within` seconds."""
     shown = command[0].rpartition("/")[2]
     deadline = time.monotonic() + within
 
@@ -45,7 +45,7 @@ def execute(engine: APIClient, container: str, command: Sequence[str], within: f
 
 
 def _within(seconds: float, work: Callable[[], bytes]) -> bytes:
-    """What `work` returns; TimeoutError if it takes longer.
+    """Return what `work` returns. Raises TimeoutError if it takes longer than so many seconds.
 
     The engine's client waits for a silent stream without end. Work that is given up ends with the container.
     """
@@ -62,7 +62,7 @@ def _within(seconds: float, work: Callable[[], bytes]) -> bytes:
 
 
 def archive(files: Mapping[str, str]) -> bytes:
-    """The files as a tape archive, each readable by whatever user the broker runs as."""
+    """Pack the files as a tape archive, each readable by whatever user the broker runs as."""
     written = io.BytesIO()
     with closing(tarfile.open(fileobj=written, mode="w")) as tape:
         for path, text in files.items():

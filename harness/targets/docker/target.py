@@ -59,7 +59,7 @@ class ContainerTarget(DescribedTarget):
         self._kept_logs: Mapping[str, bytes] = {}
 
     def start(self) -> None:
-        """Bring the image if it is not there, run it, and wait until it serves. Raises TargetError."""
+        """Pull the image if it is not there, run it, and wait until it serves. Raises TargetError."""
         if self._custody is not None:
             return
         must_be_here()
@@ -89,7 +89,7 @@ class ContainerTarget(DescribedTarget):
         self._engine = None
 
     def attachment(self) -> dict[str, Any]:
-        """Container and ports: what another process on this machine needs; no container before `start`."""
+        """Give container and ports, for another process on this machine; no container before `start`."""
         return {
             "kind": "docker",
             "rest": self._key,
@@ -104,7 +104,7 @@ class ContainerTarget(DescribedTarget):
         return self
 
     def endpoint(self) -> Endpoint:
-        """Its address on the bridge where we reach that, else on loopback, with the described user.
+        """Give its address on the bridge where we reach that, else on loopback, with the described user.
 
         Raises TargetError before `start`.
         """
@@ -115,13 +115,12 @@ class ContainerTarget(DescribedTarget):
         return Endpoint(host, port, login.user, login.password, login.virtual_host, mechanism=how)
 
     def connect(self, document: str) -> Transport:  # noqa: ARG002 - over TCP every protocol has one port
-        """Open a connection for the protocol of a document. Raises Unreachable."""
         endpoint = self.endpoint()
         kind = BridgedTransport if self._bridged else ProxiedTransport
         return kind(endpoint.host, endpoint.port, self._zero)
 
     def logs(self) -> Mapping[str, bytes]:
-        """What the broker wrote; after `stop` as it was then."""
+        """Return what the broker wrote; after `stop` what it had written until then."""
         if not self._container:
             return self._kept_logs
         try:
@@ -132,7 +131,7 @@ class ContainerTarget(DescribedTarget):
         return {"broker.log": written} if written else {}
 
     def describe(self) -> Mapping[str, object]:
-        """Product, image, version as it says itself, protocols, address and facilities."""
+        """Give product, image, version as it says itself, protocols, address and facilities."""
         described: dict[str, object] = {
             "kind": "container",
             "product": self.product,
@@ -190,7 +189,6 @@ class ContainerTarget(DescribedTarget):
                 self.engine(operands[0])
 
     def _bring(self) -> None:
-        """Pull the image unless it is there."""
         with speaking(f"the image {self.image} could not be looked for"):
             try:
                 self._client.images.get(self.image)
@@ -202,7 +200,7 @@ class ContainerTarget(DescribedTarget):
             self._client.images.pull(repository, tag=tag or "latest")
 
     def _run(self) -> None:
-        """Start a container; where another has taken a port meanwhile, one with other ports."""
+        """Start a container; if another process took a port meanwhile, start one with other ports."""
         for _ in range(TRIES):
             self._ports = free_ports(tuple(self._description.ports))
             self._container = self._create()
@@ -220,7 +218,7 @@ class ContainerTarget(DescribedTarget):
         raise TargetError(f"{self.name} could not be started: port {ports} on {LOOPBACK} is taken")
 
     def _look_up(self) -> None:
-        """Find the address on the bridge; another start may give another one."""
+        """Find the address on the bridge; it may be another one after a restart."""
         self._bridged = bridged(self._inspect()["NetworkSettings"]["Networks"])
 
     def _create(self) -> str:
@@ -245,7 +243,7 @@ class ContainerTarget(DescribedTarget):
         return str(made.id)
 
     def _await(self) -> None:
-        """Return when it serves; raise when it has ended, or when time is over."""
+        """Return when it serves. Raises TargetError when it has ended, or when time is over."""
         within = self._description.within
         deadline = time.monotonic() + within
         while True:
@@ -301,7 +299,7 @@ def _is_about_a_port(error: APIError) -> bool:
 
 
 def container_target(named: str) -> ContainerTarget:
-    """The target `docker:NAMED`, not started: the name of a described container, or an image."""
+    """Make the target `docker:NAMED`, not started; `named` is a described container or an image."""
     known = containers()
     if named in known:
         return ContainerTarget(named, known[named].image, known[named])
@@ -311,12 +309,12 @@ def container_target(named: str) -> ContainerTarget:
 
 
 def attach_container(given: Mapping[str, Any]) -> Target:
-    """A container that another process has started, from its `attachment`."""
+    """Attach to a container that another process has started, by its `attachment`."""
     return container_target(given["rest"]).attach(given["container"], given["ports"], given["bridged"])
 
 
 def known_containers() -> tuple[Known, ...]:
-    """The described containers and any image, and whether each can start here."""
+    """List the described containers, and "any image", each with whether it can start here."""
     described = containers()
     why, there = "", set[str]()
     try:
