@@ -69,7 +69,6 @@ class Watch:
 
     @property
     def test(self) -> str:
-        """Identity of this test."""
         return f"{self.rule}[{self.name}]"
 
     @property
@@ -87,7 +86,7 @@ class Checks:
     deviations: dict[str, list[Deviation]]
 
     def of(self, rule: str, role: Role | None = None) -> list[Scenario | Watch]:
-        """The checks of one rule, all or those for targets in a role."""
+        """Give the checks of one rule, all or those for targets in a role."""
         found: list[Scenario | Watch] = [*self.scenarios.get(rule, ()), *self.watches.get(rule, ())]
         return [each for each in found if role in (None, each.role)]
 
@@ -178,7 +177,7 @@ def watches_for(subjects: Iterable[tuple[str, Any]], **how: Any) -> Callable[[Pl
 
 
 def _about(check: Callable[..., Any], subject: Any) -> Callable[[Any], Any]:
-    """The check of one rule of a family, with its deviations."""
+    """Give the check of one rule of a family, with its deviations."""
 
     *_, last = inspect.signature(check).parameters
     of_this_rule = update_wrapper(partial(check, **{last: subject}), check)
@@ -189,7 +188,7 @@ def _about(check: Callable[..., Any], subject: Any) -> Callable[[Any], Any]:
 
 
 def broken_by(says: str, change: Any) -> Callable[[Play], Play]:
-    """Beside a check: a faulty peer that breaks its rule, and what it does wrong ("binds to nothing")."""
+    """Register beside a check a faulty peer that breaks its rule; `says` how ("binds to nothing")."""
 
     def register(check: Play) -> Play:
         # Decorators apply from the bottom up: the one of the rule comes last and takes these.
@@ -214,7 +213,7 @@ def checks() -> Checks:
 
 @cache
 def watching(document: str, only: str = "", role: Role = Role.SERVER) -> Watching:
-    """The passive rules of a protocol, by its prefix, for targets in a `role`; or of them `only` one rule."""
+    """Give the passive rules of a protocol, by its prefix, for targets in a `role`; or `only` one of them."""
     return Watching(
         (rule, each.fold)
         for rule, watches in checks().watches.items()

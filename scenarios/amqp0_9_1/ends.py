@@ -13,23 +13,23 @@ from harness.amqp0_9_1.wire.vocabulary import Basic, Channel, Queue
 
 
 def by_handshake(channel: AmqpChannel) -> None:
-    """Close and Close-Ok."""
+    """Close the channel by Close and Close-Ok."""
     channel.close()
 
 
 def by_exception(channel: AmqpChannel) -> None:
-    """A queue that does not exist."""
+    """Look for a queue that does not exist, which closes the channel."""
     channel.ask(Queue.Declare(channel.new_name("queue"), passive=True), Channel.Close)
     channel.send(Channel.CloseOk())
 
 
 def with_connection(channel: AmqpChannel) -> None:
-    """The connection's Close."""
+    """Close the connection."""
     channel.connection.close()
 
 
 def by_dropping_the_socket(channel: AmqpChannel) -> None:
-    """No word."""
+    """Drop the socket without a word."""
     channel.connection.drop()
 
 

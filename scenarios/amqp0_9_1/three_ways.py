@@ -72,12 +72,12 @@ class ThreeWays:
 
 
 def unroutable(queue: str) -> Basic.Publish:
-    """Publication of a mandatory message with a key that nobody has bound."""
+    """Give the publication of a mandatory message with a key that nobody has bound."""
     return Basic.Publish("amq.direct", f"{queue}.nowhere", mandatory=True)
 
 
 def returns_what_is_mandatory(broker: Broker) -> bool:
-    """Whether the server returns a mandatory message that cannot be routed; says so where it does not."""
+    """Say whether the server returns a mandatory message that cannot be routed; says so where it does not."""
     channel = broker.channel(new_connection=True)
     method = unroutable(broker.name("queue"))
     channel.publish(PROBE, exchange=method.exchange, key=method.routing_key, mandatory=True)

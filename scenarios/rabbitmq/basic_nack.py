@@ -40,7 +40,7 @@ AGAIN = "what is put back may be ready for redelivery at once, to whichever cons
 
 
 def filled(channel: AmqpChannel, count: int) -> str:
-    """A queue with the messages 1, 2, and so on."""
+    """Give a queue with the messages 1, 2, and so on."""
     queue = channel.declare_queue()
     for number in range(count):
         channel.publish(f"{number + 1}", key=queue)

@@ -35,7 +35,7 @@ SETTLED_BY: tuple[Settling, ...] = (*AGAIN, partial(Basic.Reject, requeue=False)
 
 
 def taken(channel: AmqpChannel) -> int:
-    """The tag of a message taken from a queue; another channel sends it, for this one may be transacted."""
+    """Give the tag of a message from a queue; another channel sends it, for this one may be transacted."""
     queue = channel.declare_queue()
     sender = channel.connection.channel()
     sender.publish(b"taken", key=queue)

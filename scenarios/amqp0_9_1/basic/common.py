@@ -52,7 +52,7 @@ NOTHING = replace(answered(Exchange.DeclareOk), says="nothing before the answer 
 
 @contextmanager
 def overflow(broker: Broker) -> Iterator[int]:
-    """Within, so many messages make a queue overflow; afterwards memory is not exhausted, whatever happened.
+    """Let that many messages overflow a queue; behind the block memory is free again, whatever happened.
 
     Most brokers take their memory for exhausted at once; others say how many messages of a queue it holds.
     """
@@ -140,7 +140,7 @@ def persistent_messages_outlive_an_overflow(broker: Broker) -> None:
 
 
 def counted(publisher: AmqpChannel, queue: str) -> int:
-    """How many messages are ready in the queue; a Flow that the overflow has brought is answered first."""
+    """Count the messages ready in the queue; a Flow that the overflow has brought is answered first."""
     publisher.send(Queue.Declare(queue, passive=True))
     while isinstance(came := publisher.control("counting", Queue.DeclareOk, Channel.Flow), Channel.Flow):
         publisher.send(Channel.FlowOk(came.active))
@@ -234,7 +234,7 @@ def priority_levels_are_counted(broker: Broker) -> None:
 
 
 def runs(priorities: list[int]) -> list[list[int]]:
-    """Stretches in which priorities rise: messages of one level come in the order they were sent."""
+    """Give the stretches in which priorities rise: messages of one level come in the order they were sent."""
     found = [[priorities[0]]]
     for priority in priorities[1:]:
         if priority < found[-1][-1]:

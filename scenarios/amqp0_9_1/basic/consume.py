@@ -200,15 +200,15 @@ def exclusive_access_and_another_consumer_exclude_each_other(broker: Broker) -> 
 
 
 def same_channel(_: Broker, channel: AmqpChannel) -> AmqpChannel:
-    """That of the first consumer."""
+    """Give the channel of the first consumer."""
     return channel
 
 
 def another_channel(_: Broker, channel: AmqpChannel) -> AmqpChannel:
-    """One of the same connection."""
+    """Give another channel of the same connection."""
     return channel.connection.channel()
 
 
 def another_connection(broker: Broker, _: AmqpChannel) -> AmqpChannel:
-    """One of a connection of its own."""
+    """Give a channel of a connection of its own."""
     return broker.channel(new_connection=True)

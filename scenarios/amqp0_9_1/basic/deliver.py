@@ -43,7 +43,7 @@ def message_that_nobody_acknowledges_is_given_up(broker: Broker) -> None:
 
 
 def comes_again(broker: Broker, queue: str) -> bool:
-    """Whether the message is delivered on a fresh channel, which is closed afterwards."""
+    """Say whether the message is delivered on a fresh channel, which is closed afterwards."""
     channel = broker.channel()
     channel.consume(queue)
     seen = channel.expect(message(Basic.Deliver, b"unprocessable") | silence())

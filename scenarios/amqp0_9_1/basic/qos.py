@@ -141,7 +141,7 @@ def channels_of_a_connection_share_a_global_window(broker: Broker) -> None:
 
 
 def queue_of_eight(channel: AmqpChannel, length: int = 1) -> str:
-    """A queue with eight messages of so many octets, more than twice the limit."""
+    """Give a queue with eight messages of so many octets, more than twice the limit."""
     queue = channel.declare_queue()
     for number in range(8):
         channel.publish(length * f"{number}", key=queue)
@@ -150,12 +150,12 @@ def queue_of_eight(channel: AmqpChannel, length: int = 1) -> str:
 
 
 def first_delivered(channel: AmqpChannel) -> list[int]:
-    """The tag of a delivery that has to come."""
+    """Give the tag of a delivery that has to come."""
     return [each.method.delivery_tag for each in channel.deliveries(1)]
 
 
 def delivered_next(channel: AmqpChannel, queue: str) -> list[int]:
-    """The tags of what came until the queue has answered: it sends all that it may before."""
+    """Give the tags of what came until the queue has answered: it sends all that it may before."""
     channel.send(Queue.Declare(queue, passive=True))
     tags = []
     while isinstance(seen := channel.control("queue.declare", Basic.Deliver, Queue.DeclareOk), Basic.Deliver):

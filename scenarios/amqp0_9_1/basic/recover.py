@@ -24,7 +24,7 @@ ELSEWHERE = "judged by 0-9-1/grammar/basic.recover.implemented"
 
 
 def three_taken(broker: Broker) -> AmqpChannel:
-    """A channel whose consumer has three messages that await acknowledgement."""
+    """Give a channel whose consumer has three messages that await acknowledgement."""
     channel = broker.channel()
     queue = channel.declare_queue()
     for number in range(THREE):

@@ -29,7 +29,7 @@ CUT_SHORT = Outcome("a content that is cut short", lambda seen: isinstance(seen,
 
 
 def small_frames(broker: Broker) -> AmqpConnection:
-    """A connection with frames of 8 KiB, or less where the server proposes less."""
+    """Give a connection with frames of 8 KiB, or less where the server proposes less."""
     connection = broker.tuned()
     proposed = connection.tune_ok().frame_max or FRAME
     connection.open(connection.tune_ok(frame_max=min(FRAME, proposed)))

@@ -17,7 +17,7 @@ from scenarios.registry import broken_by, scenario
 
 
 def good_close_ok(frame: Frame) -> Frame:
-    """The same without what is wrong with it."""
+    """Give the frame without what is wrong with it."""
     return method_frame(frame.channel, Channel.CloseOk())
 
 
@@ -57,7 +57,7 @@ def close_ok_with_octets_behind_it_is_none(broker: Broker) -> None:
 
 
 def closed_by_server(broker: Broker) -> AmqpChannel:
-    """A channel that waits for our Close-Ok: a queue that nobody declared was looked for."""
+    """Give a channel that waits for our Close-Ok: a queue that nobody declared was looked for."""
     channel = broker.channel(new_connection=True)
     channel.ask(Queue.Declare(channel.new_name("queue"), passive=True), Channel.Close)
     return channel

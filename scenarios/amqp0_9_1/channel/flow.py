@@ -112,6 +112,5 @@ def asked_to_pause(broker: Broker, publisher: AmqpChannel) -> str:
 
 
 def flood(publisher: AmqpChannel, queue: str) -> None:
-    """Publish many small messages to the queue."""
     for _ in range(MANY):
         publisher.publish(b"unconsumed", key=queue)

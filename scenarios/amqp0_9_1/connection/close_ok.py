@@ -47,5 +47,5 @@ def socket_lost_after_close_is_logged(broker: Broker) -> None:
 
 
 def closed_by_server(broker: Broker) -> AmqpConnection:
-    """A connection that waits for our Close-Ok."""
+    """Give a connection that waits for our Close-Ok."""
     return HANDSHAKE["connection.close-ok"](broker)[0]

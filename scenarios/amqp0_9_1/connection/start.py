@@ -37,7 +37,7 @@ SASL_OF_1_0 = Outcome(
 
 
 def is_valid(header: Header) -> bool:
-    """Whether the constant %d0 follows the name, or the header is one of a published version that differs."""
+    """Say whether %d0 follows the name, or the header is one of a published version that differs."""
     return header.octets[4] == 0 or header.octets in (*OF_OTHERS.values(), SASL)
 
 
@@ -51,7 +51,7 @@ REQUIRED_FIELDS = ("host", "product", "version", "platform", "information")
 
 
 def without_platform(properties: Table) -> Table:
-    """Server properties that lack one of the required fields."""
+    """Give server properties that lack one of the required fields."""
     return {name: value for name, value in properties.items() if name != "platform"}
 
 

@@ -16,7 +16,7 @@ OTHERS = ("CRAM-MD5", "DIGEST-MD5", "SCRAM-SHA-1", "SCRAM-SHA-256", "GSSAPI", "N
 
 
 def start_ok_by(connection: AmqpConnection, name: str) -> Connection.StartOk:
-    """A Start-Ok by this mechanism, as good as we can make it: where we do not speak it, with a password."""
+    """Give a Start-Ok by this mechanism, as good as we can make it: one we do not speak has a password."""
     speaks = MECHANISMS.get(name, MECHANISMS[PLAIN])
     response = speaks.response(connection.endpoint.user, connection.endpoint.password)
     return connection.start_ok(mechanism=name, response=response)

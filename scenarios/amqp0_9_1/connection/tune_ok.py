@@ -26,7 +26,7 @@ OPENED = replace(answered(Connection.OpenOk), waits_for_end=True)
 
 
 def one_less(limit: int) -> int:
-    """So that the server never sees more than it proposed."""
+    """Give one less than the limit, so that the server never sees more than it proposed."""
     return limit - 1
 
 
@@ -100,7 +100,7 @@ def carries_full_frames(connection: AmqpConnection) -> None:
 
 
 def frame_sizes(connection: AmqpConnection) -> list[int]:
-    """The sizes in octets of the frames received behind Tune, frame header and end included.
+    """Give the sizes in octets of the frames received behind Tune, frame header and end included.
 
     Start and what a mechanism asks come before a frame-max is proposed.
     """

@@ -118,7 +118,7 @@ def has_instance(broker: Broker, host: AmqpConnection, exchange: str, kind: str,
 
 
 def through(channel: AmqpChannel, exchange: str, queue: str, key: str) -> list[int]:
-    """Which of four messages come to the queue: by the key itself, by a word, by a header, by nothing."""
+    """Say which of four messages come to the queue: by the key itself, a word, a header, nothing."""
     sent = Sent(f"{key}.*"), Sent(f"{key}.word"), Sent("another", {"for": key}), Sent("another")
     for number, each in enumerate(sent):
         publish(channel, exchange, each, f"{queue} {number}".encode())

@@ -275,7 +275,7 @@ def declare_that_differs_is_refused_whatever_the_type(broker: Broker) -> None:
 
 
 def is_answered(broker: Broker, declare: Exchange.Declare) -> None:
-    """A Declare that matches the exchange gets Declare-Ok."""
+    """Judge that a Declare which matches the exchange gets Declare-Ok."""
     channel = broker.channel()
     channel.send(declare)
     channel.expect(Exchange.DeclareOk)

@@ -33,11 +33,9 @@ class Way:
     arguments: Headers = field(default_factory=dict)
 
     def bind(self, queue: str, exchange: str) -> Queue.Bind:
-        """Bind a queue this way."""
         return Queue.Bind(queue, exchange, self.key, arguments=dict(self.arguments))
 
     def unbind(self, queue: str, exchange: str) -> Queue.Unbind:
-        """Take that binding off again."""
         return Queue.Unbind(queue, exchange, self.key, arguments=dict(self.arguments))
 
     def publish(self, channel: AmqpChannel, exchange: str, body: bytes, **how: Any) -> None:
@@ -46,7 +44,6 @@ class Way:
 
 
 def publish(channel: AmqpChannel, exchange: str, sent: Sent, body: bytes, **how: Any) -> None:
-    """Publish a message with this key and these headers."""
     channel.publish(body, exchange=exchange, key=sent.key, headers=dict(sent.headers), **how)
 
 
@@ -68,12 +65,12 @@ REQUIRED = ("direct", "fanout")
 
 
 def known_types(broker: Broker) -> list[str]:
-    """The types of exchange that the server implements."""
+    """Give the types of exchange that the server implements."""
     return [kind for kind in WAYS if kind in REQUIRED or knows(broker, kind)]
 
 
 def knows(broker: Broker, kind: str) -> bool:
-    """Whether the server implements a type of exchange."""
+    """Say whether the server implements a type of exchange."""
     channel = broker.channel(new_connection=True)
     channel.send(Exchange.Declare(broker.name("exchange"), kind))
     return isinstance(channel.expect(answered(Exchange.DeclareOk) | REFUSED), Exchange.DeclareOk)

@@ -44,7 +44,7 @@ UNUSED = 500
 
 
 def of(key: str, *without: str) -> Iterator[tuple[str, Subject]]:
-    """The rules of a family that can be judged, with their subjects; `without` some methods or constants."""
+    """Give the rules of a family that can be judged, with their subjects; `without` methods or constants."""
     for each in family(key):
         named = each.about.method.full_name if each.about.method else getattr(each.about.constant, "name", "")
         if named not in without:
@@ -52,19 +52,19 @@ def of(key: str, *without: str) -> Iterator[tuple[str, Subject]]:
 
 
 def kind(about: Subject) -> type[Method]:
-    """The method a rule is about."""
+    """Give the method a rule is about."""
     assert about.method is not None
     return CODEC.methods[about.method.full_name]
 
 
 def answers_to(method: GrammarMethod) -> tuple[type[Method], ...]:
-    """What the grammar names as responses; recover-ok, which it forgets, is the only one it does not."""
+    """Give what the grammar names as responses, and recover-ok, the only one that it forgets."""
     names = ("recover-ok",) if method.name == "recover" else method.responses
     return tuple(CODEC.methods[f"{method.class_name}.{name}"] for name in names)
 
 
 def bits(method: GrammarMethod) -> list[str]:
-    """The bits of a method that decide something, by their Python names; no-wait has a family of its own."""
+    """Give by Python name the bits of a method that decide something; no-wait has a family of its own."""
     named = [each for each in method.fields if each.type == "bit" and not each.reserved]
     return [attribute(each.name) for each in named if each.domain != "no-wait"]
 
@@ -94,7 +94,6 @@ class Call:
 
     @property
     def channel(self) -> AmqpChannel:
-        """The channel it is sent on."""
         return AmqpChannel(self.connection, self.number)
 
     @property
@@ -121,7 +120,7 @@ class Call:
 
 
 def _next_step(call: Call) -> tuple[type[Method], ...]:
-    """What the server says next in the handshake, where no response to a method is named."""
+    """Wait for what the server says next in the handshake, where no response to a method is named."""
     if isinstance(call.method, Connection.TuneOk):
         call.connection.send(Connection.Open(call.connection.endpoint.virtual_host))
         return (Connection.OpenOk,)
@@ -129,7 +128,7 @@ def _next_step(call: Call) -> tuple[type[Method], ...]:
 
 
 def ready(broker: Broker, method: GrammarMethod, names: str = "{}", *, probed: bool = True) -> Call:
-    """A method ready to be sent; `names` is the pattern of those given to what it is about.
+    """Give a method ready to be sent; `names` is the pattern of those given to what it is about.
 
     A method that servers may leave out is looked for first, if `probed`: without it the rule is inapplicable.
     """
@@ -174,7 +173,7 @@ def _secure_ok(broker: Broker) -> tuple[AmqpConnection, Method]:
 
 
 def user_of(connection: AmqpConnection) -> tuple[str, str]:
-    """Who logs in, and the password."""
+    """Say who logs in, and with which password."""
     return connection.endpoint.user, connection.endpoint.password
 
 

@@ -39,7 +39,7 @@ def _on_a_channel(broker: Broker) -> Call:
 
 
 def content_too_large(broker: Broker) -> Call:
-    """A content header that announces more than any server holds."""
+    """Send a content header that announces more than any server holds."""
     call = _on_a_channel(broker)
     call.channel.send(Basic.Publish("", call.channel.declare_queue()))
     header = ContentHeader(Basic.Publish.spec.class_index, HUGE, Basic.Properties())
@@ -48,7 +48,7 @@ def content_too_large(broker: Broker) -> Call:
 
 
 def invalid_path(broker: Broker) -> Call:
-    """Open of a virtual host that does not exist."""
+    """Open a virtual host that does not exist."""
     connection = broker.tuned()
     connection.send(connection.tune_ok())
     connection.send(Connection.Open("no-such-virtual-host"))
@@ -56,21 +56,21 @@ def invalid_path(broker: Broker) -> Call:
 
 
 def access_refused(broker: Broker) -> Call:
-    """Declaration of a reserved name."""
+    """Declare a reserved name."""
     call = _on_a_channel(broker)
     call.send(Exchange.Declare(broker.name("exchange", "amq.{}"), "direct"))
     return call
 
 
 def not_found(broker: Broker) -> Call:
-    """Passive declaration of a queue that does not exist."""
+    """Declare passively a queue that does not exist."""
     call = _on_a_channel(broker)
     call.send(Queue.Declare(broker.name("queue"), passive=True))
     return call
 
 
 def resource_locked(broker: Broker) -> Call:
-    """Use of a queue that is exclusive to another connection."""
+    """Use a queue that is exclusive to another connection."""
     queue = broker.channel().declare_queue(exclusive=True)
     stranger = broker.channel(new_connection=True)
     stranger.send(Queue.Declare(queue, passive=True))
@@ -78,42 +78,42 @@ def resource_locked(broker: Broker) -> Call:
 
 
 def precondition_failed(broker: Broker) -> Call:
-    """Acknowledgement of a message that was not delivered."""
+    """Acknowledge a message that was not delivered."""
     call = _on_a_channel(broker)
     call.send(Basic.Ack(delivery_tag=1))
     return call
 
 
 def frame_error(broker: Broker) -> Call:
-    """A method whose arguments are cut short."""
+    """Send a method whose arguments are cut short."""
     call = _on_a_channel(broker)
     call.send_payload(FENCE.encode()[:-1])
     return call
 
 
 def syntax_error(broker: Broker) -> Call:
-    """A table with a field name that begins with a digit."""
+    """Send a table with a field name that begins with a digit."""
     call = _on_a_channel(broker)
     call.send(Queue.Declare(broker.name("queue"), arguments={"1st": 1}))
     return call
 
 
 def command_invalid(broker: Broker) -> Call:
-    """Declaration of an exchange of a type that does not exist."""
+    """Declare an exchange of a type that does not exist."""
     call = _on_a_channel(broker)
     call.send(Exchange.Declare(broker.name("exchange"), "no-such-type"))
     return call
 
 
 def channel_error(broker: Broker) -> Call:
-    """A method on a channel that is not open."""
+    """Send a method on a channel that is not open."""
     call = _on_a_channel(broker)
     call.send(number=call.number + UNUSED)
     return call
 
 
 def unexpected_frame(broker: Broker) -> Call:
-    """A content header that no method announced."""
+    """Send a content header that no method announced."""
     call = _on_a_channel(broker)
     header = ContentHeader(Basic.Publish.spec.class_index, 0, Basic.Properties())
     call.connection.send_frames(Frame(HEADER, call.number, header.encode()))
@@ -121,7 +121,7 @@ def unexpected_frame(broker: Broker) -> Call:
 
 
 def not_allowed(broker: Broker) -> Call:
-    """A second consumer with the tag of the first."""
+    """Start a second consumer with the tag of the first."""
     call = _on_a_channel(broker)
     queue = call.channel.declare_queue()
     call.channel.consume(queue, consumer_tag="tag")
@@ -130,7 +130,7 @@ def not_allowed(broker: Broker) -> Call:
 
 
 def not_implemented(broker: Broker) -> Call:
-    """A message that asks for immediate delivery; where that is implemented, a method that does not exist."""
+    """Ask for immediate delivery; where that is implemented, send a method that does not exist."""
     call = _on_a_channel(broker)
     call.channel.publish(b"immediate", key=call.channel.declare_queue(), immediate=True)
     call.send(FENCE)
@@ -161,23 +161,22 @@ PROVOKED: Mapping[str, Callable[[Broker], Call]] = {
 
 
 def constant(about: Subject) -> Constant:
-    """The reply code a rule is about."""
+    """Give the reply code a rule is about."""
     assert about.constant is not None
     return about.constant
 
 
 def code_of(about: Subject) -> int:
-    """Its number."""
     return constant(about).value
 
 
 def is_soft(about: Subject) -> bool:
-    """The error ends the channel only."""
+    """Say whether the error ends the channel only."""
     return constant(about).error_class == "soft-error"
 
 
 def has_another_code(code: int) -> Callable[[Observation], bool]:
-    """A Close without the code, or an answer where the server does not mind."""
+    """Send a Close without the code, or an answer where the server does not mind."""
     return lambda seen: isinstance(seen, Received) and getattr(seen.method, "reply_code", None) != code
 
 

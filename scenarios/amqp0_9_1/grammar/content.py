@@ -51,7 +51,7 @@ What is reserved must be empty.
 
 
 def values(broker: Broker, field: Field) -> Sequence[Any]:
-    """What to publish in a property; user-id may only be who we are."""
+    """Say what to publish in a property; user-id may only be who we are."""
     if field.name == "user-id":
         return (broker.endpoint.user,)
     return MEANT.get(field.name, USUAL[field.type])
@@ -61,7 +61,7 @@ def values(broker: Broker, field: Field) -> Sequence[Any]:
 
 
 def carrying(about: Subject) -> Callable[[Frame], bool]:
-    """Content headers in which the property is present."""
+    """Match content headers in which the property is present."""
     assert about.field is not None
     name = attribute(about.field.name)
 
@@ -72,7 +72,7 @@ def carrying(about: Subject) -> Callable[[Frame], bool]:
 
 
 def with_property(frame: Frame, about: Subject, change: Callable[[Any], Any]) -> Frame:
-    """The same content header with another value of the property."""
+    """Give the same content header with another value of the property."""
     assert about.field is not None
     name, header = attribute(about.field.name), frame.content_header()
     kept = {each: getattr(header.properties, each) for each in header.properties.names}
@@ -120,14 +120,14 @@ def property_comes_as_it_was_published(broker: Broker, about: Subject) -> None:
 
 
 def over(named: Iterable[str], way: Way = Basic.GetOk) -> tuple[Outcome, ...]:
-    """What else may become of a message with these properties: it may have expired."""
+    """Say what else may become of a message with these properties: it may have expired."""
     meaning = "the document does not say what expiration means: by another meaning the message is over"
     gone = answered(Basic.GetEmpty) if way is Basic.GetOk else silence()
     return (gone.under(meaning),) if "expiration" in named else ()
 
 
 def with_value(way: Way, name: str, value: Any) -> Outcome:
-    """A message with this value of a property that comes this way."""
+    """Expect a message with this value of a property that comes this way."""
 
     def matches(seen: Observation) -> bool:
         carried = seen.properties if isinstance(seen, Received) else None
@@ -163,7 +163,7 @@ VALUES: Mapping[str, Sequence[Any]] = {
 
 
 def is_probe(tag: str) -> Callable[[Frame], bool]:
-    """Content headers with a probe of the type."""
+    """Match content headers with a probe of the type."""
     begun = shortstr(PROBE) + tag.encode()
     return lambda frame: frame.type == HEADER and begun in frame.payload
 
@@ -187,7 +187,7 @@ def as_text(about: Subject) -> Interposer | None:
 
 
 def with_headers(frame: Frame, headers: Mapping[str, Any]) -> Frame:
-    """The same content header with another headers table."""
+    """Give the same content header with another headers table."""
     header = frame.content_header()
     kept = {each: getattr(header.properties, each) for each in header.properties.names}
     altered = Basic.Properties(**kept | {"headers": headers})
@@ -227,17 +227,16 @@ SIGNS = "4.2.1, where implementations differ in the sign: the value is the same 
 
 
 def renamed(probe: As) -> bytes:
-    """The value under the other tag of the same values."""
+    """Give the value under the other tag of the same values."""
     return ALIKE[probe.tag].encode() + encode_value(probe)[1:]
 
 
 def has_lost_it(seen: Observation) -> bool:
-    """The message came, and nothing is left in its headers."""
+    """Say whether the message came with nothing left in its headers."""
     return isinstance(seen, Received) and seen.method.spec.content and not headers(seen)
 
 
 def headers(seen: Received) -> Any:
-    """The headers table of a message."""
     return getattr(seen.properties, "headers", None)
 
 
@@ -252,7 +251,7 @@ UNKNOWN = connection_closed(FRAME_ERROR, SYNTAX_ERROR)
 
 
 def with_octets(ways: ThreeWays, way: Way, octets: bytes, tag: str) -> Outcome:
-    """A message that comes this way and whose header holds these octets."""
+    """Expect a message that comes this way and whose header holds these octets."""
 
     def matches(seen: Observation) -> bool:
         link = ways.channel.connection.link

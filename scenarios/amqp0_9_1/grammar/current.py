@@ -31,19 +31,19 @@ KNOWN = ("queue.bind", "queue.unbind", "queue.purge", "queue.delete")
 
 
 def named_by_the_client(channel: AmqpChannel) -> str:
-    """A queue with a name of ours, behind another."""
+    """Declare a queue with a name of ours, behind another."""
     channel.declare_queue(exclusive=True)
     return channel.declare_queue(exclusive=True)
 
 
 def declared_again(channel: AmqpChannel) -> str:
-    """A queue that is there already, behind another."""
+    """Declare a queue that is there already, behind another."""
     first, _ = channel.declare_queue(exclusive=True), channel.declare_queue(exclusive=True)
     return channel.declare_queue(first, exclusive=True)
 
 
 def declared_without_waiting(channel: AmqpChannel) -> str:
-    """A queue whose Declare is not answered, behind another."""
+    """Declare a queue without waiting for an answer, behind another."""
     channel.declare_queue(exclusive=True)
     queue = channel.new_name("queue")
     channel.send(Queue.Declare(queue, exclusive=True, no_wait=True))
@@ -51,19 +51,19 @@ def declared_without_waiting(channel: AmqpChannel) -> str:
 
 
 def named_by_the_server(channel: AmqpChannel) -> str:
-    """A queue that the server names, behind one with a name of ours."""
+    """Declare a queue that the server names, behind one with a name of ours."""
     channel.declare_queue(exclusive=True)
     return str(channel.ask(Queue.Declare(exclusive=True)).queue)
 
 
 def named_behind_one_of_the_server(channel: AmqpChannel) -> str:
-    """A queue with a name of ours, behind one that the server names."""
+    """Declare a queue with a name of ours, behind one that the server names."""
     channel.ask(Queue.Declare(exclusive=True))
     return channel.declare_queue(exclusive=True)
 
 
 def ways(broker: Broker) -> tuple[Callable[[AmqpChannel], str], ...]:
-    """All of these ways, less those of queues that the server names where it names none."""
+    """Give all of these ways, less those of queues that the server names where it names none."""
     channel = broker.channel()
     channel.send(Queue.Declare(exclusive=True))
     named = channel.expect(answered(Queue.DeclareOk) | channel_closed() | connection_closed())
@@ -77,23 +77,23 @@ def ways(broker: Broker) -> tuple[Callable[[AmqpChannel], str], ...]:
 
 
 def nothing(channel: AmqpChannel, queue: str) -> None:
-    """Needs nothing to be there."""
+    """Need nothing to be there."""
 
 
 def bound(channel: AmqpChannel, queue: str) -> None:
-    """The queue is bound."""
+    """Bind the queue."""
     channel.bind(queue, DIRECT, queue)
 
 
 def filled(channel: AmqpChannel, queue: str) -> None:
-    """A message waits in the queue."""
+    """Put a message into the queue."""
     for _ in range(2):
         channel.publish(b"waiting", key=queue)
     channel.get(queue)  # what was published with it is there as well
 
 
 def takes_only_its_own(channel: AmqpChannel, queue: str) -> None:
-    """Nothing comes from the queue but what is published to it now."""
+    """Judge that nothing comes from the queue but what is published to it now."""
     channel.publish(b"by the binding", exchange=DIRECT, key=queue)
     channel.publish(b"sentinel", key=queue)
     channel.consume(queue, no_ack=True)
@@ -101,20 +101,20 @@ def takes_only_its_own(channel: AmqpChannel, queue: str) -> None:
 
 
 def takes_what_is_bound(channel: AmqpChannel, queue: str) -> None:
-    """What is published to the exchange comes."""
+    """Judge that what is published to the exchange comes."""
     channel.publish(b"by the binding", exchange=DIRECT, key=queue)
     channel.consume(queue, no_ack=True)
     channel.expect(message(Basic.Deliver, b"by the binding"))
 
 
 def is_gone(channel: AmqpChannel, queue: str) -> None:
-    """No queue has the name."""
+    """Judge that no queue has the name."""
     channel.send(Queue.Declare(queue, passive=True))
     channel.expect(channel_closed(NOT_FOUND))
 
 
 def is_consumed(channel: AmqpChannel, queue: str) -> None:
-    """What is published to the queue comes without being asked for."""
+    """Judge that what is published to the queue comes without being asked for."""
     channel.publish(b"consumed", key=queue)
     channel.expect(message(Basic.Deliver, b"consumed"))
 
@@ -156,7 +156,6 @@ NEW = (create_queue, bind_to_the_default_exchange)
 
 
 def has_no_name(method: Any) -> bool:
-    """The queue name is blank."""
     return not method.queue
 
 

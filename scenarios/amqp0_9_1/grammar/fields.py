@@ -48,18 +48,17 @@ ENDED = closed_silently() | connection_closed(SYNTAX_ERROR, INVALID_PATH, NOT_AL
 
 
 def name(about: Subject) -> str:
-    """The Python name of the field a rule is about."""
+    """Give the Python name of the field a rule is about."""
     assert about.field is not None
     return attribute(about.field.name)
 
 
 def is_longer(longest: int, value: Any) -> bool:
-    """Whether a text has more characters."""
     return len(value) > longest
 
 
 def breaks(about: Subject) -> Callable[[Any], bool]:
-    """Methods whose field breaks the assert."""
+    """Match methods whose field breaks the assert."""
     assert about.check is not None
     limit = about.check.value or ""
     broken: Mapping[str, Callable[[Any], bool]] = {
@@ -72,7 +71,7 @@ def breaks(about: Subject) -> Callable[[Any], bool]:
 
 
 def breach(about: Subject, good: Any) -> Any:
-    """A value that breaks the assert, made of a good one."""
+    """Give a value that breaks the assert, made of a good one."""
     assert about.check is not None
     assert about.field is not None
     null = NULL.get(about.field.type)
@@ -105,38 +104,37 @@ def blames_itself(about: Subject) -> Interposer:
 
 
 def asserted(fits: Callable[[Subject], bool], *checks: str) -> Iterator[tuple[str, Subject]]:
-    """The asserts of these kinds that are enforced, of methods that fit."""
+    """Give the asserts of these kinds that are enforced, of methods that fit."""
     for rule, about in of("assert"):
         if about.check is not None and about.check.check in checks and fits(about):
             yield rule, about
 
 
 def is_handshake(about: Subject) -> bool:
-    """A method before the connection is open, of which more than a limit is asked."""
+    """Say whether it is a method before the connection is open, of which more than a limit is asked."""
     assert about.method is not None
     return about.method.full_name in ("connection.start-ok", "connection.secure-ok", "connection.open")
 
 
 def is_farewell(about: Subject) -> bool:
-    """Close, of a channel or a connection."""
+    """Say whether it is a Close, of a channel or a connection."""
     assert about.method is not None
     return about.method.name == "close"
 
 
 def is_tuning(about: Subject) -> bool:
-    """Tune-Ok."""
     assert about.method is not None
     return about.method.name == "tune-ok"
 
 
 def declares(about: Subject) -> bool:
-    """A method that gives something its name."""
+    """Say whether the method gives something its name."""
     assert about.method is not None
     return about.method.name == "declare"
 
 
 def uses(about: Subject) -> bool:
-    """A method that names something on an open channel."""
+    """Say whether the method names something on an open channel."""
     return not any(fits(about) for fits in (is_handshake, is_farewell, is_tuning, declares))
 
 
@@ -212,7 +210,7 @@ def name_too_long_is_not_cut_off(broker: Broker, about: Subject) -> None:
 
 
 def new_name(broker: Broker, about: Subject) -> str:
-    """A name that breaks the assert, kept so that it can be removed where a server takes it."""
+    """Give a name that breaks the assert, kept so that it can be removed where a server takes it."""
     assert about.method is not None
     assert about.check is not None
     pattern = f"{{:x<{LONGEST + 1}}}" if about.check.check == "length" else "{}/"
@@ -276,7 +274,7 @@ OCCASIONS: Mapping[str, str] = {
 
 
 def occasion(about: Subject) -> str:
-    """The rule whose scenarios make the server send the method."""
+    """Give the rule whose scenarios make the server send the method."""
     return OCCASIONS[kind(about).full_name]
 
 
@@ -296,18 +294,18 @@ class Kept(State):
         self.unsure = False
 
     def end(self) -> Iterator[Found]:
-        """Who repeats a value of ours has not broken the rule; nothing is no repetition."""
+        """Give what is wrong: a value of ours may be repeated, but an empty one repeats nothing."""
         for value, told in self.wrong:
             if not value or not (self.unsure or value in self.said):
                 yield told
 
     def missed(self, way: Direction) -> None:
-        """What we said may be repeated, and nobody knows it."""
+        """Note that what we said may be repeated, and nobody knows it."""
         self.unsure |= way is Direction.SENT
 
 
 def have_the_field(about: Subject) -> Iterator[type[Method]]:
-    """The methods that have a field of that name."""
+    """Give the methods that have a field of that name."""
     return (method for method in CODEC.methods.values() if name(about) in method.names)
 
 

@@ -65,12 +65,12 @@ NO_METHOD = 1000
 
 
 def truncated(method: Method) -> bytes:
-    """One octet is missing at the end."""
+    """Give the payload without its last octet."""
     return method.encode()[:-1]
 
 
 def overlong(method: Method) -> bytes:
-    """The length of the first argument that has one reaches beyond the frame."""
+    """Give the payload in which the length of the first argument that has one reaches beyond the frame."""
     payload = method.encode()
     lengthy = {
         field.name: field.type for field in method.fields if field.type in ("shortstr", "longstr", "table")
@@ -82,7 +82,7 @@ def overlong(method: Method) -> bytes:
 
 
 def trailing(method: Method) -> bytes:
-    """One octet follows the last argument."""
+    """Give the payload with one octet behind the last argument."""
     return method.encode() + b"\x00"
 
 
@@ -106,7 +106,7 @@ def makes_it_up(about: Subject) -> Interposer:
 
 
 def is_refused_when(broker: Broker, about: Subject, spoilt: Callable[[Method], bytes]) -> None:
-    """The method is carried out whole, and ends the connection spoilt."""
+    """Judge that the method is carried out whole, and ends the connection spoilt."""
     assert about.method is not None
     ready(broker, about.method).succeeds()
     call = ready(broker, about.method)
@@ -115,12 +115,12 @@ def is_refused_when(broker: Broker, about: Subject, spoilt: Callable[[Method], b
 
 
 def is_before_open(about: Subject) -> bool:
-    """A method of the negotiation, whose end servers delay."""
+    """Say whether it is a method of the negotiation, whose end servers delay."""
     return kind(about).full_name in BEFORE_OPEN
 
 
 def not_readable(method: GrammarMethod) -> tuple[Outcome, ...]:
-    """What may come of a method that cannot be read: before the connection is open also a silent end."""
+    """Give what may come of a method that cannot be read: before the connection is open also a silent end."""
     refused = connection_closed(FRAME_ERROR, SYNTAX_ERROR)
     wanted = closed_silently() | refused if method.full_name in BEFORE_OPEN else refused
     return wanted, ANOTHER_WAY
@@ -161,17 +161,16 @@ def is_served(about: Subject, fits: Callable[[int], bool]) -> Interposer:
 
 
 def is_zero(number: int) -> bool:
-    """The connection's own channel."""
     return number == 0
 
 
 def is_unused(number: int) -> bool:
-    """Beyond what any scenario opens."""
+    """Say whether the number is beyond what any scenario opens."""
     return number >= UNUSED
 
 
 def is_a_channel(number: int) -> bool:
-    """Another channel than the connection's own."""
+    """Say whether it is another channel than the connection's own."""
     return number > 0
 
 
@@ -237,7 +236,7 @@ def method_of_the_server_is_refused(broker: Broker, about: Subject) -> None:
 
 
 def index(about: Subject) -> int:
-    """The index of the class a rule is about."""
+    """Give the index of the class a rule is about."""
     return NO_CLASS if about.content is None else about.content.index
 
 
@@ -247,7 +246,7 @@ def is_taken_for_a_question(about: Subject) -> Interposer:
 
 
 def unknown_is_refused(broker: Broker, about: Subject, method: int) -> None:
-    """A channel is in use; then a method that does not exist ends the connection."""
+    """Use a channel; then judge that a method which does not exist ends the connection."""
     channel = broker.channel()
     channel.fence()
     number = 0 if index(about) == Connection.Open.spec.class_index else channel.number
@@ -280,7 +279,7 @@ HEADER_OF_NOTHING = ContentHeader(Basic.Publish.spec.class_index, 0, Basic.Prope
 
 
 def frame_type(about: Subject) -> int:
-    """The type of frame a rule is about."""
+    """Give the type of frame a rule is about."""
     assert about.constant is not None
     return about.constant.value
 
@@ -312,7 +311,7 @@ def frame_of_no_type_ends_the_connection(broker: Broker, _: Subject) -> None:
 
 
 def published(broker: Broker, about: Subject) -> Call:
-    """A channel on which a content was taken, and the same method once more without its content."""
+    """Give a channel on which a content was taken, and the same method once more without its content."""
     assert about.method is not None
     call = ready(broker, about.method)
     call.succeeds()
@@ -336,7 +335,7 @@ CUT_SHORT = ContentHeader(Basic.Publish.spec.class_index, 0, Basic.Properties(co
 
 
 def is_sent(payload: bytes, type_: int = HEADER) -> Callable[[Frame], bool]:
-    """Frames with exactly this payload."""
+    """Match frames with exactly this payload."""
     return lambda frame: frame.type == type_ and frame.payload == payload
 
 

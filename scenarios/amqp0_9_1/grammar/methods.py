@@ -52,13 +52,13 @@ FLOW_OK = "channel.flow-ok"
 
 
 def says_nothing(about: Subject) -> Interposer:
-    """Without the first of the responses; the others are of the same method."""
+    """Leave out the first of the responses; the others are of the same method."""
     assert about.method is not None
     return withholds(answers_to(about.method)[0])
 
 
 def does_without(about: Subject, when: Condition = always) -> Interposer:
-    """Without the method altogether, or where this holds for it."""
+    """Do without the method altogether, or where this holds for it."""
     method = kind(about)
     if method.spec.class_name == "connection":
         return rejects(method, NOT_IMPLEMENTED)
@@ -67,14 +67,14 @@ def does_without(about: Subject, when: Condition = always) -> Interposer:
 
 
 def does_without_its_bit(about: Subject, value: bool) -> Interposer | None:
-    """Without the method where the bit that decides is set, or is clear."""
+    """Do without the method where the bit that decides is set, or is clear."""
     assert about.method is not None
     bit = BITS.get(about.method.full_name)
     return does_without(about, lambda sent: getattr(sent, bit) is value) if bit else None
 
 
 def situations(broker: Broker, about: Subject) -> Iterator[tuple[type[Method], Call]]:
-    """Each response of a method with a call it is due to: an empty queue has another one to Get."""
+    """Give each response of a method with a call it is due to: an empty queue has another one to Get."""
     assert about.method is not None
     for response in answers_to(about.method):
         call = ready(broker, about.method, probed=about.method.name != "select")
@@ -84,7 +84,7 @@ def situations(broker: Broker, about: Subject) -> Iterator[tuple[type[Method], C
 
 
 def the_other_way(broker: Broker, about: Subject) -> Iterator[Call]:
-    """A call for each bit of a method, with that bit set where else it is clear, or clear where it is set."""
+    """Give a call for each bit of a method, with that bit set where else it is clear, or clear where set."""
     assert about.method is not None
     for bit in bits(about.method):
         call = ready(broker, about.method, probed=False)
@@ -131,7 +131,7 @@ def method_is_answered(broker: Broker, about: Subject) -> None:
 
 
 def goes_on_with(*methods: type[Method]) -> Callable[[Call], None]:
-    """The server says one of these methods next."""
+    """Judge that the server says one of these methods next."""
 
     def goes_on(call: Call) -> None:
         call.expect(answered(*methods))
@@ -140,31 +140,31 @@ def goes_on_with(*methods: type[Method]) -> Callable[[Call], None]:
 
 
 def opens(call: Call) -> None:
-    """The next step of the handshake is taken."""
+    """Judge that the next step of the handshake is taken."""
     call.connection.send(Connection.Open(call.connection.endpoint.virtual_host))
     call.expect(Connection.OpenOk)
 
 
 def ends(call: Call) -> None:
-    """The socket is closed."""
+    """Judge that the socket is closed."""
     call.expect(closed_silently())
 
 
 def opens_again(call: Call) -> None:
-    """The channel's number can be used again."""
+    """Judge that the channel's number can be used again."""
     call.send(Channel.Open())
     call.expect(Channel.OpenOk)
 
 
 def is_routed(call: Call) -> None:
-    """The message is on the queue that is bound with its key."""
+    """Judge that the message is on the queue that is bound with its key."""
     call.channel.stays_quiet()
     call.send(Basic.Get(call.queue, no_ack=True))
     call.expect(message(Basic.GetOk, BODY))
 
 
 def is_settled(call: Call) -> None:
-    """The message does not come again when its channel is closed."""
+    """Judge that the message does not come again when its channel is closed."""
     call.channel.stays_quiet()
     call.channel.close()
     again = call.connection.channel()
@@ -173,7 +173,7 @@ def is_settled(call: Call) -> None:
 
 
 def is_discarded(call: Call) -> None:
-    """The message is in its queue neither now nor when its channel is closed."""
+    """Judge that the message is in its queue neither now nor when its channel is closed."""
     call.channel.stays_quiet()
     witness = call.connection.channel()
     witness.send(Basic.Get(call.queue, no_ack=True))
@@ -183,7 +183,7 @@ def is_discarded(call: Call) -> None:
 
 
 def comes_again(call: Call) -> None:
-    """The message comes again, redelivered."""
+    """Judge that the message comes again, redelivered."""
     if isinstance(call.method, Basic.Recover):
         call.expect(Basic.RecoverOk)
     call.channel.stays_quiet()
@@ -192,12 +192,12 @@ def comes_again(call: Call) -> None:
 
 
 def is_taken(call: Call) -> None:
-    """No exception comes. What becomes of a message without another consumer is open (basic.reject)."""
+    """Judge that no exception comes; what becomes of a message without consumer is open (basic.reject)."""
     call.channel.stays_quiet()
 
 
 def is_confirmed(call: Call) -> None:
-    """Recover-Ok comes, and what was not acknowledged may come again: "zero or more messages"."""
+    """Judge that Recover-Ok comes; what was not acknowledged may come again: "zero or more messages"."""
     call.channel.expect_answer(Basic.RecoverOk)
     call.channel.fence()
 
@@ -272,32 +272,32 @@ def publisher_that_was_asked_to_pause_says_so(broker: Broker) -> None:
 
 
 def exists(channel: AmqpChannel, asked: Method) -> None:
-    """It can be found."""
+    """Judge that it can be found."""
     channel.send(asked)
     channel.expect(Exchange.DeclareOk if isinstance(asked, Exchange.Declare) else Queue.DeclareOk)
 
 
 def is_gone(channel: AmqpChannel, asked: Method) -> None:
-    """It cannot be found."""
+    """Judge that it cannot be found."""
     channel.send(asked)
     channel.expect(channel_closed(NOT_FOUND))
 
 
 def publishes(channel: AmqpChannel, exchange: str, queue: str, expected: type[Method]) -> None:
-    """A message published to the exchange is found in the queue, or is not."""
+    """Judge that a message published to the exchange is found in the queue, or is not."""
     channel.publish(BODY, exchange=exchange, key=queue if not exchange else KEY)
     channel.send(Basic.Get(queue, no_ack=True))
     channel.expect(expected)
 
 
 def consumes(channel: AmqpChannel, queue: str) -> None:
-    """A message comes by itself."""
+    """Judge that a message comes by itself."""
     channel.publish(BODY, key=queue)
     channel.expect(message(Basic.Deliver, BODY))
 
 
 def passively(method: type[Method], name: str) -> Method:
-    """The passive declaration of a queue or an exchange."""
+    """Give the passive declaration of a queue or an exchange."""
     declare = Exchange.Declare(name, "direct", passive=True)
     return Queue.Declare(name, passive=True) if method in (Queue.Declare, Queue.Delete) else declare
 
@@ -316,13 +316,12 @@ DONE: Mapping[str, Callable[[AmqpChannel, Any], None]] = {
 
 
 def holds(channel: AmqpChannel, queue: str, count: int) -> None:
-    """The queue has so many messages."""
+    """Judge that the queue has so many messages."""
     channel.send(Queue.Declare(queue, passive=True))
     channel.expect(fields(Queue.DeclareOk, message_count=count))
 
 
 def says_no_wait(method: Method) -> bool:
-    """The client wants no answer."""
     return bool(getattr(method, "no_wait", False))
 
 

@@ -36,7 +36,7 @@ from spec.grammar.members import Subject
 
 
 def carrying(*sought: str) -> Iterator[tuple[str, Subject]]:
-    """The rules of fields called so, everywhere or in one method (`basic.deliver.exchange`)."""
+    """Give the rules of fields called so, everywhere or in one method (`basic.deliver.exchange`)."""
     for rule, about in of("carries"):
         assert about.method is not None
         assert about.field is not None
@@ -50,7 +50,7 @@ def fills(value: Any) -> Callable[[Subject], Interposer]:
 
 
 def one_more(value: int) -> int:
-    """So that the value is wrong by little."""
+    """Give one more, so that the value is wrong by little."""
     return value + 1
 
 
@@ -68,12 +68,12 @@ def version_that_was_asked_for_is_proposed(broker: Broker, about: Subject) -> No
 
 
 def numbered(properties: Table) -> Table:
-    """Properties that hold numbers."""
+    """Give properties that hold numbers."""
     return {each: at for at, each in enumerate(properties)}
 
 
 def emptied(properties: Table) -> Table:
-    """Properties that say nothing."""
+    """Give properties that say nothing."""
     return dict.fromkeys(properties, "")
 
 
@@ -125,7 +125,7 @@ def takes_what_it_proposes(broker: Broker) -> Connection.Tune:
 
 
 def is_on_the_highest_channel(frame: Frame) -> bool:
-    """A method on the highest channel that the reference peer proposes."""
+    """Match a method on the highest channel that the reference peer proposes."""
     return frame.type == METHOD and frame.channel == Policy().channel_max
 
 
@@ -143,7 +143,7 @@ def channel_with_the_highest_number_is_opened(broker: Broker) -> None:
 
 
 def is_of_the_largest_size(frame: Frame) -> bool:
-    """A frame as large as the reference peer proposes."""
+    """Match a frame as large as the reference peer proposes."""
     return len(frame.payload) + OVERHEAD == Policy().frame_max
 
 
@@ -165,7 +165,7 @@ def frame_of_the_largest_size_is_taken(broker: Broker) -> None:
 
 
 def said_on_opening(broker: Broker) -> Method:
-    """Open-Ok of a connection."""
+    """Give the Open-Ok of a connection."""
     connection = broker.tuned()
     connection.send(connection.tune_ok())
     connection.send(Connection.Open(connection.endpoint.virtual_host))
@@ -174,7 +174,7 @@ def said_on_opening(broker: Broker) -> Method:
 
 
 def said_of_an_empty_queue(broker: Broker) -> Method:
-    """Get-Empty."""
+    """Give the Get-Empty of an empty queue."""
     channel = broker.channel()
     empty: Method = channel.ask(Basic.Get(channel.declare_queue()), Basic.GetEmpty)
     return empty
@@ -189,7 +189,7 @@ SAID: Mapping[str, Callable[[Broker], Method]] = {
 
 
 def left_over(value: str | bytes) -> str | bytes:
-    """What stood in such a field in former versions."""
+    """Give what stood in such a field in former versions."""
     return b"left over" if isinstance(value, bytes) else "left over"
 
 
@@ -205,28 +205,28 @@ def reserved_field_is_null(broker: Broker, about: Subject) -> None:
 
 
 def opened_twice(_: AmqpChannel) -> Method:
-    """Open on an open channel."""
+    """Give Open for an open channel."""
     return Channel.Open()
 
 
 def of_no_type(channel: AmqpChannel) -> Method:
-    """A declaration of an exchange of a type that does not exist."""
+    """Give the declaration of an exchange of a type that does not exist."""
     return Exchange.Declare(channel.new_name("exchange"), "no-such-type")
 
 
 def tagged_twice(channel: AmqpChannel) -> Method:
-    """A second consumer with the tag of the first."""
+    """Give the Consume of a second consumer with the tag of the first."""
     queue = channel.declare_queue()
     return Basic.Consume(queue, channel.consume(queue))
 
 
 def missing_queue(channel: AmqpChannel) -> Method:
-    """A look for a queue that nobody declared."""
+    """Give the passive Declare of a queue that nobody declared."""
     return Queue.Declare(channel.new_name("queue"), passive=True)
 
 
 def missing_source(channel: AmqpChannel) -> Method:
-    """A consumer on a queue that nobody declared."""
+    """Give the Consume from a queue that nobody declared."""
     return Basic.Consume(channel.new_name("queue"))
 
 
@@ -238,7 +238,7 @@ FAULTS: Mapping[str, tuple[Callable[[AmqpChannel], Method], ...]] = {
 
 
 def closes(broker: Broker, about: Subject) -> Iterator[tuple[Method, Any]]:
-    """Each method that was refused by a Close as the rule is about, and that Close.
+    """Give each method that was refused by a Close as the rule is about, and that Close.
 
     The level is not what is judged: an error that ended the other thing is left out.
     """

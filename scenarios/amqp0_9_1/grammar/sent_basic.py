@@ -29,7 +29,7 @@ BODIES = (b"first", b"second", b"third")
 
 
 def taken(channel: AmqpChannel, about: Subject, queue: str, count: int = 1) -> list[Received]:
-    """So many messages of the queue, to be acknowledged, by the method that the rule is about."""
+    """Take so many messages of the queue, to be acknowledged, by the method that the rule is about."""
     if kind(about) is Basic.Deliver:
         channel.consume(queue)
         return channel.deliveries(count)
@@ -88,7 +88,7 @@ MATCHED = {"kind": "note"}
 
 
 def routed(channel: AmqpChannel, queue: str) -> Iterator[tuple[str, str]]:
-    """Exchange and routing key of messages that reach the queue; no two have either in common."""
+    """Give exchange and routing key of messages that reach the queue; no two have either in common."""
     yield "", queue
     for number, each in enumerate(KINDS):
         exchange, key = channel.declare_exchange(each), f"{KEY}.{number}"

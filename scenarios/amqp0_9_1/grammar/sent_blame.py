@@ -42,7 +42,7 @@ class Unanswered(State):
         self._highest = 0
 
     def went(self, each: Passage) -> None:
-        """Something was sent."""
+        """Take note of what was sent."""
         unit, method = each.unit, each.said
         if not isinstance(unit, Frame):
             self._sent[0] += [unit.octets[OVERHEAD - 1 :][:4], None]
@@ -57,7 +57,7 @@ class Unanswered(State):
             self._highest = method.channel_max
 
     def came(self, channel: int, method: Method) -> None:
-        """A method came: what it answers has caused nothing, nor has what was sent before."""
+        """Take note of a method: what it answers has caused nothing, nor has what was sent before."""
         sent = self._sent[channel]
         answered = [at for at, key in enumerate(sent) if key is not None and answers(key, method)]
         if answered:
@@ -66,7 +66,7 @@ class Unanswered(State):
             self._in_transaction[channel] = []
 
     def explains(self, channel: int, close: Channel.Close | Connection.Close) -> bool:
-        """Whether a Close blames one of these, or nothing where no method can be blamed."""
+        """Say whether a Close blames one of these, or nothing where no method can be blamed."""
         channels = [channel] if channel else list(self._sent)
         sent = [key for each in channels for key in self._sent[each]]
         held = [key for each in channels for key in self._in_transaction.get(each, ())]
@@ -76,14 +76,13 @@ class Unanswered(State):
         return blamed in sent or blamed in held
 
     def is_of_another(self, channel: int, close: Channel.Close | Connection.Close) -> bool:
-        """Whether a Close of a channel blames what another one has said."""
+        """Say whether a Close of a channel blames what another one has said."""
         blamed = close.class_id.to_bytes(2) + close.method_id.to_bytes(2)
         others = (sent for number, sent in self._sent.items() if number != channel)
         return isinstance(close, Channel.Close) and any(blamed in sent for sent in others)
 
 
 def channel_of(each: Passage) -> int:
-    """The channel of what is a frame."""
     assert isinstance(each.unit, Frame)
     return each.unit.channel
 
@@ -94,7 +93,7 @@ OF_THE_SERVER = CONNECTION_FORCED, INTERNAL_ERROR
 
 
 def answers(key: bytes, method: Method) -> bool:
-    """Whether the method answers the one of this class and index."""
+    """Say whether the method answers the one of this class and index."""
     if key not in METHODS:
         return False
     asked = METHODS[key].spec

@@ -18,7 +18,7 @@ THREE = 3
 
 
 def filled(channel: AmqpChannel) -> str:
-    """A queue in which three messages wait.
+    """Give a queue in which three messages wait.
 
     A fourth is got: servers count in passing what is still on its way to the queue, or do not.
     """
@@ -33,7 +33,7 @@ def filled(channel: AmqpChannel) -> str:
 
 
 def is_made(ok: Queue.DeclareOk) -> bool:
-    """The name is one that the reference peer made."""
+    """Say whether the name is one that the reference peer made."""
     return ok.queue.startswith("amq.")
 
 

@@ -60,7 +60,6 @@ KEPT = "restart: keeps bindings between durable ends"
 
 
 def has_arguments(bind: Queue.Bind) -> bool:
-    """A binding that is not made by its key alone."""
     return bool(bind.arguments)
 
 

@@ -8,18 +8,18 @@ from harness.play.expect import Outcome
 
 
 def unknown_queue() -> tuple[Outcome, ...]:
-    """What a method comes to that names no queue on a channel that has declared none."""
+    """Say what a method comes to that names no queue on a channel that has declared none."""
     syntax_error = channel_closed(SYNTAX_ERROR) | connection_closed(SYNTAX_ERROR)
     return *refused(NOT_FOUND), syntax_error.under("the domain queue-name speaks of 502 for a missing name")
 
 
 def spared() -> tuple[Outcome, ...]:
-    """What a Delete comes to that must not delete."""
+    """Give what a Delete comes to that must not delete."""
     other = channel_closed() | connection_closed()
     return *refused(PRECONDITION_FAILED), other.under("only the on-failure names a code; MUST is the effect")
 
 
 def failed_unbind() -> Outcome:
-    """What the rules of the fields prefer for an Unbind of something missing: 404 at either level."""
+    """Give what the rules of the fields prefer for an Unbind of something missing: 404 at either level."""
     # Its class makes 404 a channel exception, 0-9-1/queue.unbind.01 makes it one of the connection.
     return channel_closed(NOT_FOUND) | connection_closed(NOT_FOUND)

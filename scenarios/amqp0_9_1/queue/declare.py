@@ -167,7 +167,7 @@ def exclusive_and_shared_queues_differ_for_a_second_connection(broker: Broker) -
 
 
 def refused_to_strangers(use: object) -> tuple[Outcome, ...]:
-    """How the use of another connection's exclusive queue is refused."""
+    """Say how the use of another connection's exclusive queue is refused."""
     if isinstance(use, Queue.Unbind):
         # 0-9-1/queue.unbind.01 wants a connection exception from every Unbind that fails.
         return (channel_closed(RESOURCE_LOCKED) | connection_closed(RESOURCE_LOCKED),)

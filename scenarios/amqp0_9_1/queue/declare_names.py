@@ -110,7 +110,7 @@ def names_differ_from_those_before_a_restart(broker: Broker) -> Iterator[Restart
 
 
 def is_there(broker: Broker, queue: str) -> bool:
-    """Whether a queue has this name. Raises ControlFailed."""
+    """Say whether a queue has this name. Raises ControlFailed."""
     channel = broker.channel()
     answer = channel.ask(Queue.Declare(queue, passive=True), Queue.DeclareOk, Channel.Close)
     if isinstance(answer, Channel.Close):

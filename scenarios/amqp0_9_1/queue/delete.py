@@ -29,12 +29,11 @@ NOT_EMPTY = "queue.delete: if-empty refuses one with messages"
 
 
 def is_the_last_one(turn: Turn) -> bool:
-    """No message is left behind it."""
+    """Say whether no message is left behind it."""
     return len(turn.subject.queue) == 1
 
 
 def has_no_name(delete: Queue.Delete) -> bool:
-    """A Delete of the current queue."""
     return not delete.queue
 
 

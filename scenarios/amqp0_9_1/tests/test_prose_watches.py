@@ -36,7 +36,7 @@ Said = Method | Header | Frame
 
 
 def dialogue(said: Iterable[Said]) -> Transcript:
-    """What was said, in its order; who said it follows from what it is."""
+    """Give what was said, in its order; who said it follows from what it is."""
     return Transcript(
         Passage(
             float(at),
@@ -48,7 +48,7 @@ def dialogue(said: Iterable[Said]) -> Transcript:
 
 
 def looked(step: object, transcript: Transcript) -> list[bool]:
-    """Whether the rule held on each occasion that a watch saw; the held ones come first."""
+    """Say whether the rule held on each occasion that a watch saw; the held ones come first."""
     (fold,) = [each.fold for found in checks().watches.values() for each in found if each.fold.step is step]
     tallies = [tally for _, tally in Watching([("the rule", fold)]).look(transcript)]
     return [held for each in tallies for held in [True] * each.held + [False] * len(each.broken)]
@@ -114,7 +114,7 @@ def test_limits_are_told_once_and_first(said: Iterable[Said], expected: list[boo
 
 
 def frames(*sent_and_come: tuple[bool, int, bytes]) -> list[bool]:
-    """What is made of method frames, ours (True) and the server's, each on a channel and with a payload."""
+    """Give what is made of method frames, ours (True) and the server's, each by channel and payload."""
     passages = [Passage[Unit](0.0, Direction.SENT, HELLO)]
     for ours, channel, payload in sent_and_come:
         direction = Direction.SENT if ours else Direction.RECEIVED

@@ -10,7 +10,7 @@ from scenarios.amqp0_9_1.basic.common import NOTHING
 
 
 def transacted(broker: Broker, *, new_connection: bool = False) -> AmqpChannel:
-    """A channel, on a connection of its own if that is wanted, on which Tx.Select was confirmed.
+    """Give a channel, on a connection of its own if that is wanted, on which Tx.Select was confirmed.
 
     A server that answers it with 540, or only what is sent after it, has no transactions.
     """

@@ -72,22 +72,21 @@ LAYERS = {Header(PROTOCOL_HEADER).protocol_id: AMQP, Header(SASL_HEADER).protoco
 
 
 def opens_amqp(sent: Header) -> bool:
-    """The header of AMQP itself, not of a layer below."""
+    """Match the header of AMQP itself, not of a layer below."""
     return sent.protocol_id == Header(PROTOCOL_HEADER).protocol_id
 
 
 def opens_sasl(sent: Header) -> bool:
-    """The header of the SASL layer."""
+    """Match the header of the SASL layer."""
     return sent.octets == SASL_HEADER
 
 
 def is_of_another_revision(sent: Header) -> bool:
-    """AMQP 0 1.0 of another revision than 0."""
+    """Say whether it is AMQP 0 1.0 of another revision than 0."""
     return sent.version[:2] == VERSION[:2] and sent.version != VERSION and opens_amqp(sent)
 
 
 def is_newer(sent: Header) -> bool:
-    """A version whose major number is above that of 1.0.0."""
     return sent.version[0] > VERSION[0] and opens_amqp(sent)
 
 
@@ -119,7 +118,7 @@ class Layers(State):
             self.found.append((unit.octets, Tally()))
 
     def end(self) -> Iterator[Found]:
-        """What was found behind the headers that we have sent as well."""
+        """Give what was found behind the headers that we have sent as well."""
         for octets, tally in self.found:
             if octets in self.asked:
                 yield from repeat(True, tally.held)
@@ -199,7 +198,7 @@ def data_is_of_the_version_of_the_header(layers: Layers, each: Passage) -> Found
 
 
 def whole_frame_of_type(each: Passage, due: int) -> Found:
-    """Whether a whole frame of the type that is due stands there."""
+    """Say whether a whole frame of the type that is due stands there."""
     unit = each.unit
     if isinstance(unit, Frame) and unit.type == due:
         return True
@@ -248,7 +247,7 @@ def the_server_reads_on_until_we_end(container: Container) -> None:
 
 
 def comes_again(turn: Turn) -> bool:
-    """A later connection than the first, which is the control, on which nobody has logged in."""
+    """Say whether it is a later connection than the first, the control, on which nobody has logged in."""
     return turn.connection.number > 1 and not turn.connection.user
 
 
@@ -362,7 +361,7 @@ def the_header_that_is_offered_is_accepted(container: Container) -> None:
 
 
 def the_offer(container: Container) -> Header:
-    """The header of AMQP 1.0 that is offered to who asks for 1.1.0."""
+    """Give the header of AMQP 1.0 that is offered to who asks for 1.1.0."""
     connection = container.socket()
     connection.send(NEWER)
     connection.until_end()
@@ -397,7 +396,7 @@ def an_id_that_is_not_accepted_is_answered_by_one_that_is(container: Container) 
 
 
 def refuses_id(connection: AmqpConnection, asked: bytes) -> None:
-    """The header is answered by one with another id, and nothing follows but the end of the stream."""
+    """Judge that the answer is a header with another id, and that only the end of the stream follows."""
     connection.send(asked)
     connection.expect(other_id(Header(asked).protocol_id))
     connection.expect(stream_ended())

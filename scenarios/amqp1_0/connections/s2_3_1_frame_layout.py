@@ -172,20 +172,20 @@ def every_type_is_that_of_its_layer(layers: Layers, each: Passage) -> Found:
 
 
 def type_that_is_due(each: Passage, due: int) -> Found:
-    """Whether a frame is of the type that is due there."""
+    """Say whether a frame is of the type that is due there."""
     if not isinstance(each.unit, Frame):
         return None
     return each.unit.type == due or f"type {each.unit.type} where {due} is due, at {each.at:.4f} s"
 
 
 def is_of_type(number: int, kind: type[Composite]) -> Callable[[Frame], bool]:
-    """Whether a frame of this type has the body of such a performative."""
+    """Say whether a frame of this type has the body of such a performative."""
     descriptor = encode(Ulong(kind.spec.code))
     return lambda frame: frame.type == number and frame.body[1:].startswith(descriptor)
 
 
 def is_of_unknown_type(kind: type[Composite]) -> Callable[[Frame], bool]:
-    """Whether a frame of type 2 has the body of such a performative."""
+    """Say whether a frame of type 2 has the body of such a performative."""
     return is_of_type(2, kind)
 
 
@@ -212,7 +212,7 @@ def a_frame_of_no_known_type_is_not_obeyed(container: Container) -> None:
 
 
 def is_open_as_sasl(frame: Frame) -> bool:
-    """An AMQP performative in a frame of type 1."""
+    """Say whether it is an AMQP performative in a frame of type 1."""
     return frame.type == SASL and is_unread(frame)
 
 

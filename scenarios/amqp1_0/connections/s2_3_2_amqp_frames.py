@@ -67,7 +67,7 @@ def the_channel_is_read_in_network_order(container: Container) -> None:
 
 
 def no_performative(_: Any) -> Described:
-    """A described list that section 2.7 does not define."""
+    """Give a described list that section 2.7 does not define."""
     return Described(UNDEFINED[0], ())
 
 
@@ -116,17 +116,17 @@ def a_value_without_descriptor_is_refused(container: Container) -> None:
 
 
 def begins(*octets: int) -> Any:
-    """Frames whose body begins with these octets."""
+    """Match frames whose body begins with these octets."""
     return lambda frame: frame.body.startswith(bytes(octets))
 
 
 def ends_in_null(frame: Frame) -> bool:
-    """An open with a null at its end."""
+    """Match an open with a null at its end."""
     return isinstance(performative_of(frame), Open) and frame.body.endswith(encode(None))
 
 
 def has_a_field(place: int, code: int) -> Any:
-    """Opens of which this field, counted from 0, is written with this code."""
+    """Match opens of which this field, counted from 0, is written with this code."""
 
     def has(frame: Frame) -> bool:
         opening = performative_of(frame)

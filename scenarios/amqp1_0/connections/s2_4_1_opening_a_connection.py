@@ -32,12 +32,11 @@ LARGE = Open("x" * MIN_MAX_FRAME_SIZE)
 
 
 def size(frame: Frame) -> int:
-    """Octets of a frame."""
+    """Count the octets of a frame."""
     return FRAME_HEADER + len(frame.extended) + len(frame.body)
 
 
 def is_open(frame: object) -> bool:
-    """Whether a unit on the wire carries an open."""
     return isinstance(performative_of(frame), Open)
 
 

@@ -77,7 +77,7 @@ REFUSAL = Close(Error(AmqpError.NOT_ALLOWED, "not so"))
 def provoked(
     container: Container, in_session: bool = False, **open_fields: object
 ) -> tuple[AmqpConnection, Frame]:
-    """A connection that the server has closed because of an error, ours to come; and what it closed for.
+    """Give a connection that the server has closed because of an error, ours to come; and what it closed for.
 
     With `in_session` one has begun on it, on channel 1 where the server allows that. Raises Inconclusive
     where the server bears every breach, or ends without a word.
@@ -95,28 +95,26 @@ def provoked(
 def closed_by_the_server(
     container: Container, in_session: bool = False, **open_fields: object
 ) -> AmqpConnection:
-    """As `provoked`, the connection alone. Raises Inconclusive."""
+    """Give the connection alone of `provoked`. Raises Inconclusive."""
     connection, _ = provoked(container, in_session, **open_fields)
     return connection
 
 
 def has_error(close: Close) -> bool:
-    """It says why."""
     return close.carried("error") is not None
 
 
 def has_a_session(turn: Turn) -> bool:
-    """A session has begun and not ended."""
+    """Say whether a session has begun and not ended."""
     return bool(turn.connection.sessions)
 
 
 def has_a_link(turn: Turn) -> bool:
-    """A link is attached."""
     return any(session.links for session in turn.connection.sessions.values())
 
 
 def on_a_session(turn: Turn) -> bool:
-    """It came on the channel of a session."""
+    """Say whether it came on the channel of a session."""
     return turn.channel > 0 and turn.channel in turn.connection.sessions
 
 
@@ -239,14 +237,14 @@ class BehindClose(State):
             self.at = each.at
 
     def end(self) -> Iterator[Found]:
-        """Whether nothing of it came behind the close."""
+        """Say whether nothing of it came behind the close."""
         if self.behind:
             yield self.told.format(self.behind, self.at)
         elif self.at is not None and not self.unsure:
             yield True
 
     def missed(self, _: Direction) -> None:
-        """What came behind the close is not known as a whole."""
+        """Note that what came behind the close is not known as a whole."""
         self.unsure = self.at is not None
 
 
@@ -327,7 +325,7 @@ def a_close_that_never_comes_is_not_waited_for(container: Container) -> None:
 
 
 def is_elsewhere(turn: Turn) -> bool:
-    """It came on another channel than 0."""
+    """Say whether it came on another channel than 0."""
     return turn.channel > 0
 
 
@@ -370,7 +368,7 @@ def closes_come_on_channel_zero(each: Framed) -> Found:
 
 
 def close_on_channel_zero() -> Outcome:
-    """A close comes, with or without error, on channel 0."""
+    """Expect a close, with or without error, on channel 0."""
     return Outcome(
         "close on channel 0",
         lambda seen: (

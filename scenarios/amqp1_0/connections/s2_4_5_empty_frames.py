@@ -48,7 +48,7 @@ FRAMING_ERROR = ConnectionError_.FRAMING_ERROR
 
 
 def is_empty_elsewhere(frame: Frame) -> bool:
-    """An empty frame on another channel than 0."""
+    """Say whether it is an empty frame on another channel than 0."""
     return is_empty(frame) and on_channels(1)(frame)
 
 
@@ -93,7 +93,7 @@ def empty_frames_change_nothing(container: Container) -> None:
 def life(
     connection: AmqpConnection, answer: Callable[[type[Composite]], object], *between: Frame
 ) -> list[str]:
-    """Open, begin a session, end it, close, waiting for each answer; what came, in its order."""
+    """Open, begin a session, end it, close, waiting for each answer; gives what came, in its order."""
     connection.send(connection.the_open())
     answer(Open)
     for said in (the_begin(), End(), Close()):
@@ -126,7 +126,7 @@ class BeforeOpen(State):
         self.found: list[Found] = []
 
     def end(self) -> list[Found]:
-        """What was found, where there was an open at all."""
+        """Give what was found, where there was an open at all."""
         return self.found if self.opened else []
 
 

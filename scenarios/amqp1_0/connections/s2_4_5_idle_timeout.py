@@ -73,17 +73,17 @@ def acts_after(seconds: Callable[[Turn], float]) -> Fault:
 
 
 def by_its_own_value(turn: Turn) -> float:
-    """The time that it states itself."""
+    """Give the time in seconds that it states itself."""
     return turn.policy.idle_time_out / 1000
 
 
 def by_our_value(turn: Turn) -> float:
-    """Twice the time that we state."""
+    """Give twice the time in seconds that we state."""
     return 2 * float(turn.connection.interval)
 
 
 def past_the_threshold(connection: AmqpConnection) -> float:
-    """Seconds after which every server has acted on silence, with something to spare.
+    """Give the seconds after which every server has acted on silence, with something to spare.
 
     Raises NotRun where the server states no idle-time-out, or one too long to wait for.
     """

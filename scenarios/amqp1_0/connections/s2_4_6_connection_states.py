@@ -94,7 +94,7 @@ class Opens(State):
         self.count = Counter[Direction]()
 
     def end(self) -> Iterator[Found]:
-        """Whether one came, where we have sent no more."""
+        """Say whether one came, where we have sent no more."""
         came = self.count[Direction.RECEIVED]
         if came and self.count[Direction.SENT] <= 1:
             yield came == 1 or f"{came} opens of the server"

@@ -43,7 +43,7 @@ KEY = Symbol("conformance:key")
 
 
 def fields_of(said: Composite) -> Any:
-    """What stands where an open, or the error of an ending, has a map of type fields; else False."""
+    """Give what stands where an open, or the error of an ending, has a map of type fields; else False."""
     if isinstance(said, Open):
         return said.properties
     if isinstance(said, ENDINGS) and isinstance(said.error, Error):
@@ -52,13 +52,13 @@ def fields_of(said: Composite) -> Any:
 
 
 def pairs_of(said: Composite) -> tuple[tuple[Any, Any], ...]:
-    """The keys and values there."""
+    """Give the keys and values there."""
     fields = fields_of(said)
     return fields.pairs if isinstance(fields, Map) else ()
 
 
 def why_in_a_string(error: Error) -> Error:
-    """The error with a string for a key."""
+    """Give the error with a string for a key."""
     return error.replace(info=Map([("why", "faulty")]))
 
 
@@ -81,7 +81,7 @@ def every_key_is_a_symbol(each: Passage) -> Found:
 
 
 def has_another_key(opening: Open) -> bool:
-    """Whether its properties have a key that is no symbol."""
+    """Say whether its properties have a key that is no symbol."""
     return any(type(key) is not Symbol for key, _ in pairs_of(opening))
 
 
@@ -107,7 +107,7 @@ OF_EVERY_TYPE: tuple[Any, ...] = (
 
 
 def holds(kind: type[Any]) -> Callable[[Open], bool]:
-    """Whether a value of its properties is of this type."""
+    """Say whether a value of its properties is of this type."""
     return lambda opening: any(type(value) is kind for _, value in pairs_of(opening))
 
 

@@ -30,7 +30,7 @@ OTHER_PARTS: Final = ("amqp:transaction:",)
 
 
 def errs(by: Callable[[Error], Any]) -> Interposer:
-    """A peer that has another error in its closes."""
+    """Give a peer that has another error in its closes."""
     return rewrites(Close, when=carries("error"), error=by)
 
 

@@ -25,7 +25,7 @@ from scenarios.registry import broken_by, scenario
 
 
 def cut_short() -> Frame:
-    """A begin whose list ends in the middle of its last value; sizes and count are what they should be."""
+    """Give a begin whose list ends in the middle of its last value; sizes and count are as they should be."""
     begin = the_begin()
     content = b"".join(map(encode, begin.elements()))
     elements = As(0xC0, content[:-2], None, len(begin.elements()))
@@ -33,7 +33,7 @@ def cut_short() -> Frame:
 
 
 def of_no_type() -> Frame:
-    """A begin whose incoming-window has a constructor that no type has."""
+    """Give a begin whose incoming-window has a constructor that no type has."""
     return amqp_frame(0, the_begin(incoming_window=Raw(b"\x5f\0")))
 
 
@@ -59,7 +59,7 @@ INVALID = "session: refuses an invalid field"
 
 
 def begins_all_the_same(turn: Turn) -> Reply:
-    """The begin that would answer a valid one."""
+    """Send the begin that would answer a valid one."""
     map_session(turn.peer, turn.session)
     return (our_begin(turn.session),)
 

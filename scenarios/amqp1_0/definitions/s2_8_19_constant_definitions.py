@@ -31,12 +31,12 @@ TAKEN_FOR_512 = "frames of 512 octets are accepted by all: that may be taken for
 
 
 def wants_a_header(connection: PeerConnection) -> PeerConnection:
-    """The port for TLS is like the plain one: who begins otherwise is told the header that is wanted."""
+    """Treat the port for TLS like the plain one: who begins otherwise is told the header that is wanted."""
     return connection
 
 
 def waits_for_a_header(connection: PeerConnection) -> PeerConnection:
-    """Nothing that is no protocol header is taken notice of on the port for TLS."""
+    """Take no notice of what is no protocol header on the port for TLS."""
     return Interposed(ignores_garbage(), connection)
 
 
@@ -58,11 +58,11 @@ class Stated(State):
         self.latest: Found = None
 
     def end(self) -> Iterator[Found]:
-        """Nothing has taken it back."""
+        """Give what stands: nothing has taken it back."""
         yield self.latest
 
     def missed(self, _: Direction) -> None:
-        """What came behind the open may have taken it back."""
+        """Note that what came behind the open may have taken it back."""
         self.latest = None
 
 
@@ -90,12 +90,12 @@ def every_open_states_512_octets_or_more(stated: Stated, each: Passage) -> Found
 
 
 def is_too_small(opening: Open) -> bool:
-    """Whether it states less than the minimum."""
+    """Say whether it states less than the minimum."""
     return opening.max_frame_size < MIN_MAX_FRAME_SIZE
 
 
 def is_zero(opening: Open) -> bool:
-    """Whether it accepts no octet."""
+    """Say whether it accepts no octet."""
     return opening.max_frame_size == 0
 
 

@@ -71,14 +71,14 @@ TALKATIVE = Error(AmqpError.INTERNAL_ERROR, "x" * MIN_MAX_FRAME_SIZE)
 
 
 def filled(performative: Composite, octets: int) -> Composite:
-    """A performative with a property so long that its frame has this size in octets, 512 or more."""
+    """Give a performative with a property so long that its frame has this size in octets, 512 or more."""
     least = performative.replace(properties={FILLER: "x" * LEAST})
     lacking = octets - len(amqp_frame(0, least).encode())
     return performative.replace(properties={FILLER: "x" * (LEAST + lacking)})
 
 
 def largest_frame(connection: AmqpConnection) -> int:
-    """Octets of the largest AMQP frame the server has sent."""
+    """Give octets of the largest AMQP frame the server has sent."""
     came = (each.unit for each in connection.link.transcript if each.direction is Direction.RECEIVED)
     frames = [unit for unit in came if isinstance(unit, Frame) and unit.type == AMQP]
     return max((FRAME_HEADER + len(each.extended) + len(each.body) for each in frames), default=0)
@@ -123,7 +123,7 @@ def frame_larger_than_accepted_closes(container: Container) -> None:
 
 
 def is_large(kind: type[Composite]) -> Callable[[Frame], bool]:
-    """Whether a frame of 512 octets holds this performative."""
+    """Say whether a frame of 512 octets holds this performative."""
     return lambda frame: is_larger(MIN_MAX_FRAME_SIZE - 1)(frame) and isinstance(performative_of(frame), kind)
 
 
@@ -233,13 +233,13 @@ ROOM = "by 2.4.5 the value stated is half of the threshold that is acted on"
 
 
 def no_gap(limit: float) -> Outcome:
-    """The server was never silent for longer than this, in seconds."""
+    """Judge that the server was never silent for longer than this, in seconds."""
     said = f"no gap above {limit:g} s between frames"
     return Outcome(said, lambda seen: isinstance(seen, Silence) and seen.waited <= limit)
 
 
 def longest_silence(connection: AmqpConnection) -> Observation:
-    """The longest time without a frame of the server, or what ended the connection meanwhile."""
+    """Give the longest time in seconds without a frame of the server, or what ended the connection."""
     link = connection.link
     began = link.now()
     heard = connection.listen(WATCHED)
@@ -253,7 +253,7 @@ def longest_silence(connection: AmqpConnection) -> Observation:
 
 
 def wants(seconds: float) -> Callable[[Open], bool]:
-    """Whether an open states this idle-time-out."""
+    """Say whether an open states this idle-time-out."""
     return lambda opening: opening.carried("idle_time_out") == 1000 * seconds
 
 
@@ -279,13 +279,13 @@ def frames_come_within_the_idle_time_out(container: Container) -> None:
 
 
 def wants_none(turn: Turn) -> bool:
-    """The client states an idle-time-out of zero."""
+    """Say whether the client states an idle-time-out of zero."""
     partner = turn.connection.partner
     return partner is not None and partner.carried("idle_time_out") == 0
 
 
 def closes_late(seconds: float) -> Fault:
-    """Closes, so many seconds after the opens, a connection whose client states an idle-time-out of zero."""
+    """Close, so many seconds after the opens, a connection whose client states an idle-time-out of zero."""
     idle = Close(Error(AmqpError.RESOURCE_LIMIT_EXCEEDED, "idle"))
     return together(
         does(ConnectionState.OPENED, Entered, wants_none, lambda turn: turn.connection.wait(seconds)),

@@ -47,22 +47,22 @@ def takes(container: Container, **fields: object) -> AmqpConnection:
 
 
 def shuts_out(when: Callable[[Any], bool]) -> Interposer:
-    """A peer that answers such an open by its own and a close with an error."""
+    """Give a peer that answers such an open by its own and a close with an error."""
     return answers(Open, Open("faulty"), Close(REFUSAL), when=when)
 
 
 def carries(*names: str) -> Callable[[Composite], bool]:
-    """Whether one of these fields, by their Python names, is there."""
+    """Say whether one of these fields, by their Python names, is there."""
     return lambda said: any(said.carried(name) is not None for name in names)
 
 
 def lacks(name: str) -> Callable[[Composite], bool]:
-    """Whether this field, by its Python name, is null or absent."""
+    """Say whether this field, by its Python name, is null or absent."""
     return lambda said: said.carried(name) is None
 
 
 def held_against(kind: type[Composite], each: Framed) -> Found:
-    """Of a frame with the descriptor of this kind: whether it is one by definition."""
+    """Say of a frame with the descriptor of this kind whether it is one by definition."""
     if named_by(each.unit) is not kind:
         return None
     wrong = "; ".join(departures(each.unit))
@@ -95,7 +95,7 @@ def every_open_is_as_defined(each: Framed) -> Found:
 
 
 def by_symbol(opening: Open) -> bool:
-    """Whether its descriptor is the symbol."""
+    """Say whether its descriptor is the symbol."""
     return isinstance(opening.descriptor, Symbol)
 
 
@@ -110,7 +110,6 @@ def open_can_be_named_by_its_symbol(container: Container) -> None:
 
 
 def is_empty_list(opening: Open) -> bool:
-    """Whether not even a null is in it."""
     return not opening.elements()
 
 
@@ -208,12 +207,12 @@ def unknown_capabilities_do_no_harm(container: Container) -> None:
 
 
 def desires(kind: type[Any]) -> Callable[[Open], bool]:
-    """Whether the desired capabilities are of this type."""
+    """Say whether the desired capabilities are of this type."""
     return lambda opening: isinstance(opening.carried("desired_capabilities"), kind)
 
 
 def offers(kind: type[Any]) -> Callable[[Open], bool]:
-    """Whether the offered capabilities are of this type."""
+    """Say whether the offered capabilities are of this type."""
     return lambda opening: isinstance(opening.carried("offered_capabilities"), kind)
 
 

@@ -44,7 +44,6 @@ def close_without_error_is_answered(container: Container) -> None:
 
 
 def brings_an_error(turn: Turn) -> bool:
-    """Whether the client's close has an error."""
     return turn.event.error is not None
 
 

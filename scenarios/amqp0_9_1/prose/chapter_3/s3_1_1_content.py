@@ -32,7 +32,7 @@ OCTETS = bytes(range(256)) * (SIZES[-1] // 256)
 
 
 def ends_otherwise(frame: Frame) -> Frame:
-    """The same body with another last octet."""
+    """Give the same body with another last octet."""
     return Frame(BODY, frame.channel, frame.payload[:-1] + b"\xfe")
 
 
@@ -53,7 +53,7 @@ def body_comes_octet_for_octet(broker: Broker) -> None:
 
 
 def every_property(broker: Broker) -> dict[str, Any]:
-    """A value for each property that this version does not reserve; user-id may only be who we are.
+    """Give a value for each property that this version does not reserve; user-id may only be who we are.
 
     Expiration is left out: what it means is not said, so that a message may be gone by it
     (0-9-1/grammar/basic.expiration.round-trip).
@@ -75,7 +75,7 @@ def every_property(broker: Broker) -> dict[str, Any]:
 
 
 def altered(**changes: Any) -> Any:
-    """A content header with other values of some properties."""
+    """Give a content header with other values of some properties."""
 
     def change(frame: Frame) -> Frame:
         header = frame.content_header()
@@ -89,17 +89,16 @@ def altered(**changes: Any) -> Any:
 
 
 def is_header(frame: Frame) -> bool:
-    """The frame holds a content header."""
     return frame.type == HEADER
 
 
 def is_full_header(frame: Frame) -> bool:
-    """The frame holds a content header with properties."""
+    """Say whether the frame holds a content header with properties."""
     return is_header(frame) and getattr(frame.content_header().properties, "app_id", None) is not None
 
 
 def added(sent: Mapping[str, Any], came: Properties) -> list[str]:
-    """The properties that were not sent, and the entries of headers that were not."""
+    """Give the properties that were not sent, and the entries of headers that were not."""
     properties = [name for name in came.names if name not in sent and getattr(came, name) is not None]
     entries = set(getattr(came, "headers", None) or {}) - set(sent.get("headers", ()))
     return properties + sorted(entries)
@@ -178,7 +177,7 @@ ROUTED_BY = ("CC", "BCC")
 
 
 def without(name: str) -> Any:
-    """A content header that has lost an entry of its headers."""
+    """Give a content header that has lost an entry of its headers."""
 
     def change(frame: Frame) -> Frame:
         headers = getattr(frame.content_header().properties, "headers", None) or {}
@@ -200,7 +199,7 @@ def headers_that_servers_route_by_are_kept(broker: Broker) -> None:
 
 
 def with_all(sent: Mapping[str, Any], way: Way) -> Outcome:
-    """The message, come this way, with all properties that were sent, and all entries of its headers."""
+    """Expect the message, come this way, with all properties and entries of headers that were sent."""
     simple = {name: value for name, value in sent.items() if name != "headers"}
     plain = message(way, b"body", carrying=simple)
 

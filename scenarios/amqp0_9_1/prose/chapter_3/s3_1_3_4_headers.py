@@ -34,7 +34,7 @@ AGAIN = "queue.bind: confirms the same again"
 
 
 def of_headers(broker: Broker) -> tuple[AmqpChannel, str]:
-    """A channel, and a headers exchange of its own."""
+    """Give a channel, and a headers exchange of its own."""
     if not knows(broker, "headers"):
         broker.inapplicable("the server has no headers exchanges")
     channel = broker.channel()
@@ -42,7 +42,7 @@ def of_headers(broker: Broker) -> tuple[AmqpChannel, str]:
 
 
 def bound(channel: AmqpChannel, exchange: str, match: str, wanted: Table, key: str = "") -> str:
-    """A queue bound with x-match and these headers."""
+    """Give a queue bound with x-match and these headers."""
     queue = channel.declare_queue()
     channel.ask(Queue.Bind(queue, exchange, key, arguments={"x-match": match, **wanted}))
     return queue

@@ -71,7 +71,7 @@ def exchange_of_each_other_type_copies_to_all_queues(broker: Broker) -> None:
 
 
 def bound(channel: AmqpChannel, exchange: str, key: str = "") -> str:
-    """A queue of its own, bound to the exchange."""
+    """Give a queue of its own, bound to the exchange."""
     queue = channel.declare_queue()
     channel.bind(queue, exchange, key)
     return queue
@@ -165,7 +165,7 @@ NO_WORDS = ("two words", "two-words", "two..dots", "dot.at.end.", ".dot.first")
 
 
 def topic(broker: Broker) -> tuple[AmqpChannel, str]:
-    """A channel, and a topic exchange of its own."""
+    """Give a channel, and a topic exchange of its own."""
     if not knows(broker, "topic"):
         broker.inapplicable("the server has no topic exchanges")
     channel = broker.channel()

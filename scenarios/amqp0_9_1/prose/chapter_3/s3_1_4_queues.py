@@ -115,7 +115,7 @@ def bindings_go_with_their_queue(broker: Broker) -> None:
 
 
 def is_gone(broker: Broker, queue: str) -> bool:
-    """Whether the queue is not found: where its connection has just ended that may take a moment."""
+    """Say whether the queue is not found: where its connection has just ended that may take a moment."""
     for waits in (False, True):
         if waits:
             broker.channel().expect(silence())
@@ -128,17 +128,17 @@ def is_gone(broker: Broker, queue: str) -> bool:
 
 
 def by_delete(channel: AmqpChannel, queue: str) -> None:
-    """A Delete."""
+    """Delete the queue."""
     channel.ask(Queue.Delete(queue))
 
 
 def by_last_consumer(channel: AmqpChannel, queue: str) -> None:
-    """The only consumer is cancelled."""
+    """Cancel the only consumer."""
     channel.ask(Basic.Cancel(channel.consume(queue)))
 
 
 def by_connection(channel: AmqpChannel, _: str) -> None:
-    """The connection that it is exclusive to is closed."""
+    """Close the connection that it is exclusive to."""
     channel.connection.close()
 
 
@@ -231,7 +231,7 @@ def message_without_ack_is_gone_when_delivered(broker: Broker) -> None:
 
 
 def taken_without_ack(channel: AmqpChannel) -> str:
-    """The name of a queue of which one message was got and one consumed with no-ack."""
+    """Give the name of a queue of which one message was got and one consumed with no-ack."""
     queue = channel.declare_queue()
     for body in (b"got", b"consumed"):
         channel.publish(body, key=queue)

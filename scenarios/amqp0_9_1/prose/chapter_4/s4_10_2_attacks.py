@@ -15,7 +15,7 @@ from scenarios.registry import broken_by, scenario
 
 
 def bad_password(connection: AmqpConnection) -> None:
-    """A Start-Ok with a password that is not the user's."""
+    """Send a Start-Ok with a password that is not the user's."""
     wrong = replace(connection.endpoint, password=f"not {connection.endpoint.password}")
     start_ok = AmqpConnection(connection.link, connection.context, wrong).start_ok()
     connection.send(start_ok)
@@ -24,17 +24,17 @@ def bad_password(connection: AmqpConnection) -> None:
 
 
 def cut_short(connection: AmqpConnection) -> None:
-    """A Start-Ok that ends one octet early."""
+    """Send a Start-Ok that ends one octet early."""
     connection.send_frames(RawFrame(METHOD, 0, connection.start_ok().encode()[:-1]))
 
 
 def oversized(connection: AmqpConnection) -> None:
-    """A frame that is larger than any may be before Tune-Ok."""
+    """Send a frame that is larger than any may be before Tune-Ok."""
     connection.send_frames(RawFrame(METHOD, 0, bytes(2 * FRAME_MIN_SIZE)))
 
 
 def is_logged(broker: Broker, what: str, attack: Callable[[AmqpConnection], None]) -> None:
-    """More is logged of the attack than of a connection that is opened and closed."""
+    """Judge that more is logged of the attack than of a connection that is opened and closed."""
     log = broker.log()
     with log.usual():
         broker.lookout().close()

@@ -50,12 +50,12 @@ IN_DOUBT: Mapping[str, Any] = {
 
 
 def plain(table: Mapping[str, As]) -> dict[str, Any]:
-    """What the values are, whatever their letters."""
+    """Give what the values are, whatever their letters."""
     return {name: each.value for name, each in table.items()}
 
 
 def without(name: str) -> Callable[[Any], Any]:
-    """A table that lacks an entry."""
+    """Give a table that lacks an entry."""
     return lambda table: {each: value for each, value in table.items() if each != name}
 
 
@@ -78,7 +78,7 @@ def values_of_the_agreed_types_come_back(broker: Broker) -> None:
 
 
 def has_a_probe(seen: Observation) -> bool:
-    """The message came, and its table still has the entry."""
+    """Say whether the message came with the entry still in its table."""
     return isinstance(seen, Received) and "probe" in (getattr(seen.properties, "headers", None) or {})
 
 
@@ -110,12 +110,12 @@ NESTED: Mapping[str, Any] = {"array": [True, 7, [1, 2]], "after": 1}
 
 
 def has_values(table: Mapping[str, Any]) -> bool:
-    """An array with something in it."""
+    """Say whether the table has an array with something in it."""
     return bool(table.get("array"))
 
 
 def has_no_array(seen: Observation) -> bool:
-    """The message came with the entry behind the array, and with another value or none in its place."""
+    """Say whether the entry behind the array came, and another value or none in the array's place."""
     carried = seen.properties if isinstance(seen, Received) else None
     came: Mapping[str, Any] = getattr(carried, "headers", None) or {}
     return came.get("after") == EMPTY["after"] and not isinstance(came.get("array"), list)

@@ -66,7 +66,7 @@ BLAMES_A_CHANNEL = ends_with(Channel.Close(FRAME_ERROR, "no such frame"))
 
 
 def of_qos_ok(frame: Frame) -> bool:
-    """The answer to Qos."""
+    """Match the answer to Qos."""
     return sent_on(Basic.QosOk, lambda _: True)(frame)
 
 
@@ -89,13 +89,13 @@ def everything_divides_into_frames(each: Passage) -> Found:
 
 
 def why_not(each: Passage) -> str:
-    """Why octets are no frame."""
+    """Say why octets are no frame."""
     assert isinstance(each.unit, Garbage)
     return each.unit.why
 
 
 def long_by(frame: Frame, octets: int) -> RawFrame:
-    """A frame that says it is longer than it is."""
+    """Give a frame that says it is longer than it is."""
     return RawFrame(frame.type, frame.channel, frame.payload, size=len(frame.payload) + octets)
 
 
@@ -176,7 +176,7 @@ SMALL = 2 * FRAME_MIN_SIZE
 
 
 def with_small_frames(broker: Broker) -> tuple[AmqpConnection, int]:
-    """A connection on which a small frame-max was agreed upon, and that frame-max."""
+    """Give a connection on which a small frame-max was agreed upon, and that frame-max."""
     connection = broker.tuned()
     agreed = min(SMALL, connection.tune_ok().frame_max or SMALL)
     connection.open(connection.tune_ok(frame_max=agreed))
@@ -184,7 +184,7 @@ def with_small_frames(broker: Broker) -> tuple[AmqpConnection, int]:
 
 
 def cut_by_one(frame: Frame) -> Frame:
-    """The same frame without its last octet."""
+    """Give the same frame without its last octet."""
     return Frame(frame.type, frame.channel, frame.payload[:-1])
 
 
@@ -209,7 +209,7 @@ def no_frame_is_larger_than_agreed(broker: Broker) -> None:
 
 
 def fills_a_frame(frame: Frame) -> bool:
-    """Content headers that are exactly as long as the small frame-max allows."""
+    """Match content headers that are exactly as long as the small frame-max allows."""
     return frame.type == HEADER and len(frame.payload) + OVERHEAD == SMALL
 
 
@@ -261,18 +261,18 @@ def send_in_one_frame(channel: AmqpChannel, queue: str, body: bytes) -> None:
 
 
 def of_close(frame: Frame) -> bool:
-    """A Close of the server's that says 503."""
+    """Match a Close of the server's that says 503."""
     begun = Connection.Close(COMMAND_INVALID).encode()[:6]
     return frame.type == METHOD and frame.payload.startswith(begun)
 
 
 def of_fence(frame: Frame) -> bool:
-    """The answer to a fence."""
+    """Match the answer to a fence."""
     return sent_on(Exchange.DeclareOk, lambda _: True)(frame)
 
 
 def is_of_the_connection(frame: Frame) -> bool:
-    """Heartbeats, and methods of the Connection class."""
+    """Say whether a frame is a heartbeat, or a method of the Connection class."""
     return frame.type == HEARTBEAT or frame.payload[:2] == OF_CONNECTIONS
 
 
@@ -313,7 +313,7 @@ def channels_have_numbers_above_zero(each: Framed) -> Found:
 
 
 def on_a_channel(number: int) -> bool:
-    """Another channel than the connection's own."""
+    """Say whether it is another channel than the connection's own."""
     return number > 0
 
 

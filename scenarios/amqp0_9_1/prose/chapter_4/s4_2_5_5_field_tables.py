@@ -23,7 +23,7 @@ NO_NAMES = "the properties of the server are empty"
 
 
 def of_the_server(start: Passage, is_well: Callable[[str], bool]) -> Found:
-    """Whether every field name of the server's properties, those in tables within too, is well."""
+    """Say whether every field name of the server's properties, those in tables within too, is well."""
     said = list(names(start.said.server_properties))
     wrong = [each for each in said if not is_well(each)]
     if wrong:

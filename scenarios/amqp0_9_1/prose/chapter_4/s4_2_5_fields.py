@@ -40,7 +40,6 @@ QOS = "basic.qos: for the channel"
 
 
 def low_32_bits(number: int) -> int:
-    """What a counter of four octets keeps."""
     return number & 0xFFFFFFFF
 
 
@@ -97,7 +96,7 @@ NOON = 1_700_000_000
 
 
 def stands_unevenly(frame: Frame) -> bool:
-    """Content headers with an odd number of octets."""
+    """Match content headers with an odd number of octets."""
     return len(frame.payload) % 2 == 1
 
 
@@ -128,20 +127,20 @@ BITS_FROM_BEHIND = 5
 
 
 def with_bits(queue: str, bits: int) -> bytes:
-    """Queue.Declare with this octet for its bits."""
+    """Give Queue.Declare with this octet for its bits."""
     octets = Queue.Declare(queue).encode()
     return octets[:-BITS_FROM_BEHIND] + bytes((bits,)) + octets[-BITS_FROM_BEHIND + 1 :]
 
 
 def has_one_bit(frame: Frame) -> bool:
-    """Queue.Declare with passive or no-wait alone, and no arguments."""
+    """Say whether it is a Queue.Declare with passive or no-wait alone, and no arguments."""
     octets = frame.payload
     plain = sent_on(Queue.Declare, lambda _: True)(frame) and octets.endswith(bytes(BITS_FROM_BEHIND - 1))
     return plain and octets[-BITS_FROM_BEHIND] in (PASSIVE, NO_WAIT)
 
 
 def from_the_high_bit(frame: Frame) -> Frame:
-    """The same Declare with its five bits the other way round."""
+    """Give the same Declare with its five bits the other way round."""
     at = len(frame.payload) - BITS_FROM_BEHIND
     turned = int(f"{frame.payload[at]:05b}"[::-1], 2)
     return Frame(METHOD, frame.channel, frame.payload[:at] + bytes((turned,)) + frame.payload[at + 1 :])
@@ -231,12 +230,12 @@ WITH_ZERO, IN_PLACE = "a\0b", "a-b"
 
 
 def is_sent_with_zero(frame: Frame) -> bool:
-    """Content headers with the correlation-id that has a zero octet."""
+    """Say whether it is a content header with the correlation-id that has a zero octet."""
     return is_header(frame) and WITH_ZERO.encode() in frame.payload
 
 
 def without_zero(frame: Frame) -> Frame:
-    """The same content header with another letter in its place."""
+    """Give the same content header with another letter in its place."""
     return Frame(frame.type, frame.channel, frame.payload.replace(WITH_ZERO.encode(), IN_PLACE.encode()))
 
 

@@ -50,12 +50,12 @@ OF_OCCASION = len(BODY_OF_OCCASION)
 
 
 def each_of(found: list[Found]) -> Found | list[Found]:
-    """Findings, of which there is nearly always one."""
+    """Give findings, of which there is nearly always one."""
     return found[0] if len(found) == 1 else found
 
 
 def header(class_index: int = CLASS, weight: int = 0, flags_and_values: bytes = b"\x00\x00") -> bytes:
-    """A content header for the text, whose class, weight and properties may be wrong."""
+    """Give a content header for the text, whose class, weight and properties may be wrong."""
     prefix = class_index.to_bytes(2) + weight.to_bytes(2) + len(TEXT).to_bytes(8)
     return prefix + flags_and_values
 
@@ -70,7 +70,7 @@ def publish(channel: AmqpChannel, queue: str, payload: bytes) -> None:
 
 
 def publishing(broker: Broker) -> tuple[AmqpChannel, str]:
-    """A channel of a connection of its own and a queue, where such a content has been taken."""
+    """Give a channel of a connection of its own and a queue, where such a content has been taken."""
     channel = broker.channel(new_connection=True)
     queue = channel.declare_queue()
     publish(channel, queue, header())
@@ -79,17 +79,16 @@ def publishing(broker: Broker) -> tuple[AmqpChannel, str]:
 
 
 def is_of_another_class(frame: Frame) -> bool:
-    """Content headers of a class that is not Basic."""
     return is_header(frame) and int.from_bytes(frame.payload[:2]) != CLASS
 
 
 def with_weight(frame: Frame) -> bool:
-    """Content headers with a weight."""
+    """Match content headers with a weight."""
     return is_header(frame) and frame.payload[2:4] != b"\x00\x00"
 
 
 def as_it_should_be(frame: Frame) -> Frame:
-    """The same content header, of class Basic and without weight."""
+    """Give the same content header, of class Basic and without weight."""
     return Frame(HEADER, frame.channel, CLASS.to_bytes(2) + b"\x00\x00" + frame.payload[4:])
 
 
@@ -126,7 +125,7 @@ class Weights(State):
         self.theirs: list[tuple[bytes, str]] = []
 
     def end(self) -> Iterator[Found]:
-        """Who repeats a weight of ours has not given one."""
+        """Give the weights that are none of ours: who repeats one of ours has not given one."""
         return (told for weight, told in self.theirs if weight not in self.ours)
 
 
@@ -229,14 +228,14 @@ Sent = Mapping[Field, Any]
 
 
 def valued(broker: Broker) -> Sent:
-    """Each property with a value; the one that is reserved, once cluster-id, is left out."""
+    """Give each property with a value; the one that is reserved, once cluster-id, is left out."""
     known = {**MEANT, "user-id": broker.endpoint.user}
     named = [each for each in Basic.Properties.fields if each.name != "reserved"]
     return {each: known.get(each.name, BY_TYPE[each.type]) for each in named}
 
 
 def flagged(values: Sent) -> bytes:
-    """Property flags and values in raw octets, each flag in the place that its property has in the class."""
+    """Give property flags and values in octets, each flag in the place that its property has in the class."""
     flags = sum(1 << HIGHEST - Basic.Properties.fields.index(each) for each in values)
     return flags.to_bytes(2) + b"".join(write_field(each.type, value) for each, value in values.items())
 
@@ -296,7 +295,6 @@ def contents_are_on_channels(each: Framed) -> Found:
 
 
 def is_on_zero(frame: Frame) -> bool:
-    """Content frames on the connection's own channel."""
     return frame.type in (HEADER, BODY) and not frame.channel
 
 

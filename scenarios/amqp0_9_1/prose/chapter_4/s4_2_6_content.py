@@ -80,7 +80,7 @@ def content_frames_come_in_sequence(contents: Contents) -> Found:
 
 
 def publication(channel: AmqpChannel, queue: str, body: bytes, room: int) -> list[Frame]:
-    """The frames of a message for the queue, its body in frames of `room` octets."""
+    """Give the frames of a message for the queue, its body in frames of `room` octets."""
     method = Basic.Publish("", queue)
     return list(content_frames(channel.number, method, Basic.Properties(), body, room + OVERHEAD))
 
@@ -102,7 +102,7 @@ def contents_may_be_mixed_frame_by_frame(broker: Broker) -> None:
 
 
 def ready_to_publish(broker: Broker) -> tuple[AmqpChannel, str]:
-    """A channel of a connection of its own and a queue, where a content in two frames has been taken."""
+    """Give a channel of a connection of its own and a queue, where a content in two frames has been taken."""
     channel = broker.channel(new_connection=True)
     queue = channel.declare_queue()
     channel.connection.send_frames(*publication(channel, queue, TEXT, HALF))
@@ -184,24 +184,23 @@ WITH_HEADERS_AND_MESSAGE_ID = b"\x20\x80"
 
 
 def headed(entry: bytes) -> bytes:
-    """A content header with this entry in its headers table, and a long message-id behind it."""
+    """Give a content header with this entry in its headers table, and a long message-id behind it."""
     announced = ContentHeader(Basic.Publish.spec.class_index, len(TEXT), Basic.Properties()).encode()[:-2]
     table = len(entry).to_bytes(4) + entry
     return announced + WITH_HEADERS_AND_MESSAGE_ID + table + shortstr(200 * "m")
 
 
 def is_broken(way: str) -> Matching:
-    """Content headers that are broken in this way."""
+    """Match content headers that are broken in this way."""
     return lambda frame: frame.type == HEADER and frame.payload == headed(BROKEN[way])
 
 
 def is_broken_somehow(frame: Frame) -> bool:
-    """Content headers that are broken in one of these ways."""
     return any(is_broken(way)(frame) for way in BROKEN)
 
 
 def unbroken(frame: Frame) -> Frame:
-    """The same content with an entry that is as it should be."""
+    """Give the same content with an entry that is as it should be."""
     return Frame(HEADER, frame.channel, headed(shortstr("entry") + ONE))
 
 
@@ -241,7 +240,7 @@ WITH_AN_EMPTY_ONE = (HALF, 0, HALF)
 
 
 def cut(lengths: Sequence[int]) -> Iterator[bytes]:
-    """The text in pieces of these lengths."""
+    """Cut the text in pieces of these lengths."""
     at = 0
     for length in lengths:
         yield TEXT[at : at + length]
@@ -249,7 +248,7 @@ def cut(lengths: Sequence[int]) -> Iterator[bytes]:
 
 
 def reversed_body(frame: Frame) -> Frame:
-    """The same body from behind."""
+    """Give the same body from behind."""
     return Frame(BODY, frame.channel, frame.payload[::-1])
 
 

@@ -94,7 +94,7 @@ ROUNDS = 6
 
 
 def in_order(connection: AmqpConnection) -> list[tuple[int, str]]:
-    """The methods received on channels, each with its channel's number."""
+    """Give the methods received on channels, each with its channel's number."""
     came = [each.unit for each in connection.link.transcript if each.direction is Direction.RECEIVED]
     frames = [unit for unit in came if isinstance(unit, Frame) and unit.type == METHOD]
     read = [(frame.channel, readable(frame)) for frame in frames]
@@ -102,7 +102,7 @@ def in_order(connection: AmqpConnection) -> list[tuple[int, str]]:
 
 
 def taken_meanwhile(came: Sequence[tuple[int, str]], one: int, other: int) -> int:
-    """How many deliveries a channel has had when the first of both has had all of its."""
+    """Say how many deliveries a channel has had when the first of both has had all of its."""
     channels = [number for number, name in came if name == Basic.Deliver.full_name]
     first_to_end = min((one, other), key=lambda number: _last(channels, number))
     second = other if first_to_end == one else one
@@ -133,7 +133,7 @@ def two_busy_channels_share_the_connection(broker: Broker) -> None:
 
 
 def shared_in_a_round(broker: Broker) -> int:
-    """How many deliveries one of two busy channels had when the other had all of its."""
+    """Say how many deliveries one of two busy channels had when the other had all of its."""
     one = broker.channel(new_connection=True)
     other = one.connection.channel()
     queues = [one.declare_queue() for _ in range(2)]
@@ -165,7 +165,7 @@ def quiet_channel_is_answered_amid_deliveries(broker: Broker) -> None:
 
 
 def answered_amid_deliveries(broker: Broker) -> bool:
-    """Whether a quiet channel is answered before the last of many messages on a busy one."""
+    """Say whether a quiet channel is answered before the last of many messages on a busy one."""
     busy = broker.channel(new_connection=True)
     quiet = busy.connection.channel()
     queue = busy.declare_queue()

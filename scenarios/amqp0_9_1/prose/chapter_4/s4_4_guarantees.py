@@ -94,7 +94,7 @@ def wiring_by_one_client_holds_for_others(broker: Broker) -> None:
 
 
 def reopened(broker: Broker, channel: AmqpChannel) -> AmqpChannel:
-    """The channel opened anew, on another connection if its own has ended with it."""
+    """Give the channel opened anew, on another connection if its own has ended with it."""
     if not channel.connection.usable:
         return broker.channel(new_connection=True)
     return channel.connection.channel(channel.number)

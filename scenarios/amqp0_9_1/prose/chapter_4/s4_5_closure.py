@@ -137,14 +137,14 @@ def exclusive_queues_go_with_their_connection_alone(broker: Broker) -> None:
 
 
 def by_opening_twice(channel: AmqpChannel) -> None:
-    """A channel that is open is opened again: an exception of the connection (0-9-1/channel.open.state)."""
+    """Open a channel again: an exception of the connection (0-9-1/channel.open.state)."""
     channel.ask(Channel.Open(), Connection.Close)
     channel.connection.send(Connection.CloseOk())
     channel.connection.drop()
 
 
 def look_for(broker: Broker, queue: str) -> AmqpChannel:
-    """A channel on which it is asked whether the queue is there."""
+    """Ask on a new channel whether the queue is there."""
     channel = broker.channel()
     channel.send(Queue.Declare(queue, passive=True))
     return channel

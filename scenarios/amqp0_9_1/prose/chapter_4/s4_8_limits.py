@@ -102,7 +102,7 @@ ARGUMENTS = {"note": "conformance"}
 
 
 def spoilt(bind: Queue.Bind) -> Iterator[bytes]:
-    """The method with lengths that lie: of its table by one, by all, and of the name before it."""
+    """Give the method with lengths that lie: of its table by one, by all, and of the name before it."""
     payload = bind.encode()
     table = payload.index(encode_table(ARGUMENTS))
     length = int.from_bytes(payload[table : table + 4])

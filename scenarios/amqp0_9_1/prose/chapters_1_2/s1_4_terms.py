@@ -57,7 +57,7 @@ def names_that_differ_in_case_are_two_names(broker: Broker) -> None:
 
 
 def asked_for_ours(transcript: Iterable[Passage]) -> bool:
-    """Whether the first we said was the protocol header of 0-9-1."""
+    """Say whether the first we said was the protocol header of 0-9-1."""
     first = next((each.unit for each in transcript if each.direction is Direction.SENT), None)
     return isinstance(first, Header) and first.octets == PROTOCOL_HEADER
 
@@ -117,22 +117,22 @@ def persistent_message_comes_back_unchanged(broker: Broker) -> Iterator[Restart]
 
 
 def waits(channel: AmqpChannel, queue: str) -> None:
-    """Nobody has taken it."""
+    """Leave the message: nobody has taken it."""
 
 
 def is_got(channel: AmqpChannel, queue: str) -> None:
-    """It was got, and is not acknowledged."""
+    """Get the message, and do not acknowledge it."""
     channel.ask(Basic.Get(queue), Basic.GetOk)
 
 
 def is_delivered(channel: AmqpChannel, queue: str) -> None:
-    """It was delivered, and is not acknowledged."""
+    """Let the message be delivered, and do not acknowledge it."""
     channel.consume(queue)
     channel.deliveries(1)
 
 
 def was_put_back(channel: AmqpChannel, queue: str) -> None:
-    """It was got on a channel that has ended since."""
+    """Get the message on a channel that ends then."""
     other = channel.connection.channel()
     is_got(other, queue)
     other.close()

@@ -89,19 +89,19 @@ class Steps(State):
         self.taken = ""
 
     def judged(self) -> Found:
-        """Whether each step of the server's was due when it came, if there was one."""
+        """Say whether each step of the server's was due when it came, if there was one."""
         taken = until_ours_is_wrong(self.taken)
         said = [(place, letter) for place, letter in enumerate(taken) if letter.isupper()]
         held = all(DUE[letter](taken[:place]) for place, letter in said)
         return (held or "the steps " + ", ".join(NAMES[letter] for letter in taken)) if said else None
 
     def end(self) -> Iterator[Found]:
-        """The hand-shake was not finished."""
+        """Judge the steps of a handshake that was not finished."""
         yield self.judged()
 
 
 def step(unit: Unit, method: Method | None, sent: bool) -> str:
-    """The letter of what went over the wire; none for heartbeats, and for what is said but no method."""
+    """Give the letter of what went over the wire; none for heartbeats, and for what is said but no method."""
     letter = STEPS.get(type(method or unit), "")
     if letter and letter.islower() is sent:
         return letter
@@ -111,7 +111,7 @@ def step(unit: Unit, method: Method | None, sent: bool) -> str:
 
 
 def until_ours_is_wrong(taken: str) -> str:
-    """The steps before the first of ours that was not due; what comes of that one is judged elsewhere."""
+    """Give the steps before the first of ours that was not due; what comes of it is judged elsewhere."""
     for place, letter in enumerate(taken):
         if letter.islower() and not DUE[letter](taken[:place]):
             return taken[:place]

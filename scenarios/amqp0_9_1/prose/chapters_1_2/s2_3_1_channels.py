@@ -19,7 +19,7 @@ NUMBERS = 1, 2, 7
 
 
 def several(number: int) -> bool:
-    """Whether a channel is not the first."""
+    """Say whether a channel is not the first."""
     return number > 1
 
 

@@ -54,7 +54,7 @@ def other_versions_are_recorded(broker: Broker) -> None:
 
 
 def few_channels(broker: Broker, count: int) -> AmqpConnection:
-    """A connection with `count` channels, or less where the server proposes less."""
+    """Give a connection with `count` channels, or less where the server proposes less."""
     connection = broker.tuned()
     count = min(count, connection.tune.channel_max or count)
     connection.open(connection.tune_ok(channel_max=count))
@@ -93,7 +93,7 @@ class Proposals(State):
         self.tried = False
 
     def end(self) -> Iterator[Found]:
-        """Whether there was one proposal, before anything else."""
+        """Say whether there was one proposal, before anything else."""
         if self.first is not None and self.tried:
             held = isinstance(self.first, Connection.Tune) and self.tunes == 1
             yield held or f"{self.first.full_name} first, {self.tunes} times Tune"

@@ -53,7 +53,7 @@ class Asked(State):
         self.unsure = False
 
     def missed(self, way: Direction) -> None:
-        """What we have used is unknown."""
+        """Note that what we have used is unknown."""
         self.unsure |= way is Direction.SENT
 
 
@@ -98,12 +98,12 @@ FIRST_OF_EXTENSIONS = 0xF000
 
 
 def is_extension(frame: Frame) -> bool:
-    """Whether the frame names a method of a class that this version does not have."""
+    """Say whether the frame names a method of a class that this version does not have."""
     return len(frame.payload) >= 4 and int.from_bytes(frame.payload[:2]) not in CLASSES
 
 
 def is_free(of: tuple[int, int], asked: set[tuple[int, int]]) -> bool:
-    """Whether a class may be used on a channel: it is an implementation's own, or we asked for it."""
+    """Say whether a class may be used on a channel: it is an implementation's own, or we asked for it."""
     return of[1] >= FIRST_OF_EXTENSIONS or of in asked
 
 
@@ -145,14 +145,14 @@ class OnTheirWay(State):
     unsure: bool = False
 
     def missed(self, way: Direction) -> None:
-        """What we have rejected is unknown, or what the contents are."""
+        """Note that what we have rejected is unknown, or what the contents are."""
         self.unsure |= way is Direction.SENT
         if way is Direction.RECEIVED:
             self.missing.clear()
             self.known = set()
 
     def take(self, channel: int, method: Method | None) -> str | None:
-        """Begin the content of a method; what is wrong with the one before it."""
+        """Begin the content of a method; give what is wrong with the one before it."""
         begun = self.missing.pop(channel, None)
         if self.known is not None:
             self.known.add(channel)

@@ -42,11 +42,11 @@ def server_closes_by_handshake(broker: Broker) -> None:
 
 
 def just_opened(_: AmqpChannel) -> None:
-    """Nothing has been done on the channel."""
+    """Do nothing on the channel."""
 
 
 def consuming(channel: AmqpChannel) -> None:
-    """The channel has a consumer and messages that are not acknowledged."""
+    """Start a consumer, and leave messages unacknowledged."""
     queue = channel.declare_queue()
     channel.consume(queue)
     for _ in range(3):
@@ -55,13 +55,13 @@ def consuming(channel: AmqpChannel) -> None:
 
 
 def transacting(channel: AmqpChannel) -> None:
-    """The channel has a transaction with a message in it."""
+    """Begin a transaction with a message in it."""
     channel.ask(Tx.Select())
     channel.publish(b"not committed", key=channel.declare_queue())
 
 
 def has_transactions(broker: Broker) -> bool:
-    """Whether Tx.Select is confirmed, on a connection of its own."""
+    """Say whether Tx.Select is confirmed, on a connection of its own."""
     probe = broker.channel(new_connection=True)
     probe.send(Tx.Select())
     probe.send(FENCE)
