@@ -77,7 +77,7 @@ class Interposer(ABC):
         return _Server(self, server)
 
     def __add__(self, other: Self) -> Self:
-        """Join two interposers: lists of both are joined, of anything else what one of them says is taken."""
+        """Join two interposers: tuples of both are joined, anything else is that of the first to have it."""
         own = ((each.name, getattr(self, each.name), getattr(other, each.name)) for each in fields(self))
         both = {name: a + b if isinstance(a, tuple) else a or b for name, a, b in own}
         return replace(self, **both)

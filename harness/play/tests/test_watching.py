@@ -17,14 +17,13 @@ class Words(Transcript):
     """A transcript of words."""
 
     def sorted(self) -> tuple[list[Sort], list[Any]]:
-        """Each word by itself."""
         return [sort(each.direction, Gap if isinstance(each.unit, Gap) else each.unit) for each in self], [
             *self
         ]
 
 
 def words(*said: str | Gap) -> Words:
-    """What came; in capitals what went."""
+    """Make a transcript: small letters came, capitals went."""
     return Words(
         Passage(float(at), SENT if isinstance(each, str) and each.isupper() else RECEIVED, each)
         for at, each in enumerate(said)
@@ -38,11 +37,9 @@ class Count(State):
         self.words, self.gaps = 0, 0
 
     def end(self) -> list[Found]:
-        """Tell it."""
         return [f"{self.words} words, {self.gaps} gaps"]
 
     def missed(self, way: Direction) -> None:
-        """Count it."""
         self.gaps += way is RECEIVED
 
 

@@ -314,7 +314,7 @@ def attach_container(given: Mapping[str, Any]) -> Target:
 
 
 def known_containers() -> tuple[Known, ...]:
-    """List the described containers, and "any image", each with whether it can start here."""
+    """List the described containers and any image, and whether each can start here."""
     described = containers()
     why, there = "", set[str]()
     try:

@@ -19,7 +19,7 @@ while True:
 
 
 def text_of(command: list[str], within: float = 20, facilities: str = "") -> str:
-    """A description of one process on one port, run by `command`."""
+    """Describe one process on one port, run by `command`."""
     return f"""
 product = "stub"
 about = "a stub"
@@ -45,17 +45,17 @@ ready = "amqp"
 
 
 def stub(command: list[str], within: float = 20, facilities: str = "") -> ProcessTarget:
-    """A target made from such a description."""
+    """Make a target from such a description."""
     return ProcessTarget("stub", parse(text_of(command, within, facilities), "stub.toml"))
 
 
 def listener(facilities: str = "") -> ProcessTarget:
-    """A target that accepts connections and says nothing."""
+    """Make a target that accepts connections and says nothing."""
     return stub([sys.executable, "-c", LISTENER, "{port.amqp}"], facilities=facilities)
 
 
 def logged(one: Target, words: bytes) -> bool:
-    """Whether the broker's log says so; it is written a moment after the command has returned."""
+    """Say whether the broker's log says so; it is written a moment after the command has returned."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         if words in one.logs()["broker.log"]:

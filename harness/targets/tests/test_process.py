@@ -102,7 +102,7 @@ READY = 'ready = "amqp"\nsays = "come in"'
 
 
 def saying(words: str, within: float = 20) -> ProcessTarget:
-    """A target that listens at once and says so, and then `words`."""
+    """Make a target that listens at once and says so, and then `words`."""
     program = LISTENER.replace("while True:", f"print({words!r}, flush=True)\nwhile True:")
     text = text_of([sys.executable, "-c", program, "{port.amqp}"], within).replace('ready = "amqp"', READY)
     return ProcessTarget("stub", parse(text, "stub.toml"))

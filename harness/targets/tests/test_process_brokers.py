@@ -26,7 +26,7 @@ BROKERS = [
 
 
 def answer(port: int) -> bytes:
-    """What the peer on `port` says to the protocol header: one whole frame."""
+    """Read what the peer on `port` says to the protocol header: one whole frame."""
     with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
         connection.sendall(HEADER)
         read = connection.makefile("rb")
@@ -51,7 +51,7 @@ class Client:
         self.opened = self._receive()
 
     def ask(self, request: frame.FrameTypes) -> str:
-        """The name of the answer to a method on a new channel."""
+        """Send a method on a new channel, and name its answer."""
         self._send(1, commands.Channel.Open())
         self._receive()
         self._send(1, request)
@@ -157,7 +157,7 @@ def test_rabbitmq_offers_its_facilities() -> None:
 
 
 def stored(directory: Path) -> set[int]:
-    """The numbers of the messages whose content is in some file of a broker."""
+    """Collect the numbers of the messages whose content is in some file of a broker."""
     texts = [path.read_bytes() for path in directory.rglob("*") if path.is_file()]
     return {int(number) for text in texts for number in re.findall(rb"message (\d+)!", text)}
 

@@ -82,7 +82,7 @@ WHOLE = {"process": PROCESS, "container": CONTAINER}
 
 
 def parsed(content: Content) -> str:
-    """What our parser has against a description; empty if nothing."""
+    """Say what our parser has against a description; empty if nothing."""
     text = tomlkit.dumps(content)
     try:
         PARSERS[form(read(text, "mine.toml"))](text, "mine.toml")
@@ -92,7 +92,7 @@ def parsed(content: Content) -> str:
 
 
 def validated(content: Content) -> list[str]:
-    """What the schema has against it."""
+    """List what the schema has against it."""
     return [error.message for error in VALIDATOR.iter_errors(content)]
 
 
@@ -111,7 +111,7 @@ def test_a_description_with_every_key_is_valid_for_both(kind: str) -> None:
 
 
 def tables(content: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
-    """Where a description has tables whose keys are ours."""
+    """List where a description has tables whose keys are ours."""
     free = {"files", "environment", "arguments", "returns", "ports"}
     found: list[tuple[str | int, ...]] = []
     if isinstance(content, dict):

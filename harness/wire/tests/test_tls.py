@@ -31,7 +31,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 
 @pytest.fixture(scope="module")
 def others(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    """The same from another authority."""
+    """Make the same from another authority."""
     return make_certificates(tmp_path_factory.mktemp("others"))
 
 

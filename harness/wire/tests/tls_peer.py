@@ -26,7 +26,7 @@ class Certificates:
 
 
 def make_certificates(directory: Path) -> Certificates:
-    """An authority, a server (127.0.0.1, localhost) and a client (guest); skips where openssl is missing."""
+    """Make those of an authority, a server (127.0.0.1, localhost) and a client (guest), or skip."""
     if shutil.which("openssl") is None:
         if os.environ.get(REQUIRED):
             pytest.fail("openssl not found")
@@ -46,7 +46,7 @@ def openssl(*words: str) -> None:
 
 
 def server_context(made: Certificates, demands: str = "") -> ssl.SSLContext:
-    """A server's context; `demands` is the authority that a client's certificate must be signed by."""
+    """Make a server's context; `demands` is the authority that a client's certificate must be signed by."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(made.file("server.pem"), made.file("server.key"))
     if demands:

@@ -82,7 +82,7 @@ units: st.SearchStrategy[bytes] = frames.map(Frame.encode) | st.just(PROTOCOL_HE
 
 
 def refusal_of(read: Callable[..., object], *arguments: Any) -> DecodeError | None:
-    """How `read` refuses these arguments, None when it takes them. No other exception is let through."""
+    """Return how `read` refuses these arguments, None when it takes them."""
     try:
         read(*arguments)
     except DecodeError as refusal:

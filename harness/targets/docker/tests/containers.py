@@ -79,7 +79,7 @@ def make_busybox(engine: docker.DockerClient) -> None:
 
 
 def image_of(engine: docker.DockerClient, suite: str) -> str:
-    """The image of RabbitMQ that ci/brokers/build-image has made of a suite of Debian's."""
+    """Name the image of RabbitMQ that ci/brokers/build-image has made of a suite of Debian's."""
     for image in engine.images.list(filters={"label": f"amqp-conformance.suite={suite}"}):
         for tag in image.tags:
             return tag
@@ -88,7 +88,7 @@ def image_of(engine: docker.DockerClient, suite: str) -> str:
 
 
 def stub(*command: str, within: float = 20, image: str = BUSYBOX) -> ContainerTarget:
-    """A broker that opens connections, or whatever `command` does instead."""
+    """Make a broker that opens connections, or does whatever `command` does instead."""
     described = parse(TEXT, "stub.toml")
     described = replace(described, within=within, command=command or described.command)
     return ContainerTarget("stub", image, described)

@@ -21,7 +21,7 @@ def without(what: str) -> None:
 
 
 def an_engine() -> docker.DockerClient:
-    """The engine that the tests use."""
+    """Connect to the engine that the tests use."""
     try:
         return connect(20)
     except TargetError as failure:
@@ -31,7 +31,7 @@ def an_engine() -> docker.DockerClient:
 
 @pytest.fixture(scope="module")
 def engine() -> Iterator[docker.DockerClient]:
-    """That engine for the tests of a module; a conftest makes it known to them."""
+    """Give that engine to the tests of a module; a conftest makes it known to them."""
     client = an_engine()
     yield client
     client.close()

@@ -22,13 +22,12 @@ SUITES = ("bookworm", "trixie", "sid")
 class Unkept:
     """A journal that nobody reads."""
 
-    def write(self, event: Event) -> None:
-        """Forget it."""
+    def write(self, event: Event) -> None: ...
 
 
 @pytest.fixture(scope="module", params=SUITES)
 def rabbitmq(request: pytest.FixtureRequest, engine: docker.DockerClient) -> Iterator[ContainerTarget]:
-    """One container for all tests of a version."""
+    """Give one container to all tests of a version."""
     with container_target(image_of(engine, request.param)) as one:
         yield one
 
@@ -38,7 +37,7 @@ def promise(document: str, facility: str) -> Promise:
 
 
 def declared(one: Target, queue: Queue.Declare) -> bool:
-    """Whether a declaration on a connection of its own is answered by declare-ok."""
+    """Say whether a declaration on a connection of its own is answered by declare-ok."""
     session = dialect("0-9-1").speaker.session(one, Context(Unkept(), "test"))
     with session as broker:
         assert isinstance(broker, Broker)

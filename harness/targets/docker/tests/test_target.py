@@ -108,7 +108,7 @@ def is_there(engine: docker.DockerClient, identity: str) -> bool:
 
 
 def goes(engine: docker.DockerClient, identity: str) -> bool:
-    """Whether the container goes; a guard is nobody's child and takes its time."""
+    """Say whether the container goes; a guard is nobody's child and takes its time."""
     deadline = time.monotonic() + 60
     while is_there(engine, identity) and time.monotonic() < deadline:
         os.sched_yield()
@@ -281,7 +281,7 @@ sys.stdin.read()
 
 
 def an_owner(label: str = RUN) -> tuple["subprocess.Popen[str]", str, int]:
-    """A process that has started a container with this label, which one, and its guard."""
+    """Start a process that has started a container with this label; return it, the container, its guard."""
     process = subprocess.Popen(
         [sys.executable, "-c", OWNING, label],
         stdin=subprocess.PIPE,
