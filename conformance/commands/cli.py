@@ -12,15 +12,19 @@ from rich.console import Console
 from conformance.commands.options import options_of, targets_option
 from conformance.commands.targets import targets as targets_group
 from conformance.engine.options import By, Options
+from conformance.evidence.captured import CaptureError
 from conformance.evidence.kinds import EvidenceError
 from conformance.gate.baseline_file import BaselineError
 from conformance.gate.gate import Exit
 from harness.targets.target import TargetError
 from harness.wire.transport import Unreachable
 from spec.readers.xml import DocumentError
+from spec.rules import Level
 from spec.selection import SelectorError
 
-EXPECTED = (SelectorError, DocumentError, EvidenceError, BaselineError, TargetError, KeyError)
+EXPECTED = (
+    SelectorError, DocumentError, EvidenceError, CaptureError, BaselineError, TargetError, KeyError,
+)  # fmt: skip
 """What a user can do wrong."""
 REPORTS = ("terminal", "junit", "allure", "github", "gitlab", "tap", "badge")
 
@@ -152,6 +156,22 @@ def replay(run: Path, rule: str, target: str | None, **reached: Any) -> None:
     from conformance.commands.replay import replay_rule
 
     sys.exit(replay_rule(run, rule, target, Console(), Options(**reached)))
+
+
+@main.command()
+@click.argument("capture", type=click.Path(path_type=Path))
+@options_of(By.CAPTURE)
+def judge(capture: Path, level: str) -> None:
+    """Judge the servers in CAPTURE, a pcapng file, by the rules that every connection shows.
+
+    Exit status: 0 none of these rules is broken at the level; 1 one is; 2 the file cannot be read, or holds
+    no connection whose protocol is known.
+
+    Example: amqp-conformance judge runs/20261120-101500-1a2b3c4d/capture.pcapng
+    """
+    from conformance.commands.judge import judge_file
+
+    sys.exit(judge_file(capture, Level(level), Console()))
 
 
 @main.command()

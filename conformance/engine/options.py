@@ -24,6 +24,8 @@ class By(Flag):
     REACH = auto()
     """All commands that reach a target, a replay too."""
     PYTEST = auto()
+    CAPTURE = auto()
+    """`judge`, which has a file in the target's place."""
     KEPT = auto()
     """The description of a run keeps the value."""
 
@@ -63,7 +65,9 @@ def _asked(default: Value, option: Option) -> Value:
     return told
 
 
-LEVEL = Option(JUDGING | By.KEPT, "the level of the gate", choices=tuple(map(str, Level)), shown=True)
+LEVEL = Option(
+    JUDGING | By.CAPTURE | By.KEPT, "the level of the gate", choices=tuple(map(str, Level)), shown=True
+)
 PROFILE = Option(JUDGING | By.KEPT, choices=("document", "vendor"), shown=True)
 BUDGET = Option(JUDGING, "judge no longer than this; the rest is not-run", "SECONDS", above=0, shown=True)
 RULES = Option(By.PYTEST, "judge only these rules", "SELECTOR", flag="--rules")

@@ -108,6 +108,7 @@ NOT_THERE = "amqp://127.0.0.1:1"
         (("clean", "no-such-run", "--target", NOT_THERE), Exit.NOTHING),
         (("baseline", "update", "no-such-run", "--baseline", "b.toml"), Exit.NOTHING),
         (("render", "no-such-run"), Exit.NOTHING),
+        (("judge", "no-such-file"), Exit.NOTHING),
     ],
 )
 def test_exit_statuses_are_as_documented(

@@ -16,8 +16,9 @@ from conformance.evidence.keeping import Memory
 from conformance.evidence.kinds import Judged
 from conformance.evidence.stream import read
 from conformance.evidence.verdicts import Verdict
+from conformance.gate.gate import Exit
 from conformance.proof.detection import judge_rule
-from conformance.tests.commands import command_line, environment
+from conformance.tests.commands import Command, command_line, environment
 from harness.targets.embedded import EmbeddedTarget
 from harness.wire.journal import Seen
 from harness.wire.transcript import Gap, Piece
@@ -66,6 +67,29 @@ def test_who_breaks_a_rule_live_is_caught_by_the_capture(tmp_path: Path) -> None
                 missed.append((rule, deviation.says))
     assert missed == []
     assert caught > 150
+
+
+def test_a_command_judges_a_capture(run: Path, tmp_path: Path, amqp_conformance: Command) -> None:
+    clean = amqp_conformance("judge", run / "capture.pcapng")
+    assert clean.returncode == Exit.MET, clean.stderr
+    assert "no rules are broken at the level must" in clean.stdout
+    rule = "0-9-1/prose/4.2.3.frame-end-is-ce"
+    evidence = Memory()
+    judge_rule(catalogue()[rule], EmbeddedTarget(checks().deviations[rule][0].change), evidence)
+    write_capture(evidence.lines, tmp_path / "broken.pcapng")
+    told = amqp_conformance("judge", tmp_path / "broken.pcapng", "--level", "may")
+    assert told.returncode == Exit.NOT_MET
+    assert f"  {rule}: 1 of" in told.stdout
+
+
+def test_a_capture_without_a_known_protocol_is_one_sentence(
+    tmp_path: Path, amqp_conformance: Command
+) -> None:
+    write_capture([], tmp_path / "empty.pcapng")
+    done = amqp_conformance("judge", tmp_path / "empty.pcapng")
+    assert done.returncode == Exit.NOTHING
+    assert done.stderr.count("\n") == 1
+    assert "no connection in it speaks a protocol that is known" in done.stderr
 
 
 def broken(connection: Connection, pieces: list[Piece]) -> Counter[tuple[str, str]]:
