@@ -71,8 +71,7 @@ def tag_cannot_be_rejected_on_another_channel(broker: Broker) -> None:
     holder.publish(b"held", key=queue)
     tag = holder.ask(Basic.Get(queue), Basic.GetOk).delivery_tag
     stranger.send(Basic.Reject(tag, requeue=False))
-    stranger.send(FENCE)
-    stranger.expect(channel_closed() | connection_closed() | answered(Exchange.DeclareOk))
+    stranger.tries(FENCE, channel_closed() | connection_closed() | answered(Exchange.DeclareOk))
     if holder.connection.usable:
         holder.close()
     heir = broker.channel()
@@ -122,10 +121,8 @@ def message_that_is_got_again_says_so(broker: Broker) -> None:
     channel = broker.channel()
     queue = channel.declare_queue()
     channel.publish(b"twice", key=queue)
-    channel.send(Basic.Get(queue))
-    channel.expect(message(Basic.GetOk, b"twice", redelivered=False))
+    channel.tries(Basic.Get(queue), message(Basic.GetOk, b"twice", redelivered=False))
     channel.connection.close()
     channel = broker.channel()
     channel.settle()  # no sentence says when what a connection leaves is put back
-    channel.send(Basic.Get(queue, no_ack=True))
-    channel.expect(message(Basic.GetOk, b"twice", redelivered=True))
+    channel.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, b"twice", redelivered=True))

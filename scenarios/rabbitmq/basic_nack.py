@@ -135,8 +135,7 @@ def tag_that_was_never_delivered_is_refused(broker: Broker) -> None:
         nack = partial(Basic.Nack, multiple=multiple, requeue=requeue)
         channel.send(nack(taken(channel)))
         channel.stays_quiet()
-        channel.send(nack(taken(channel) + 1))
-        channel.expect(*REFUSED)
+        channel.tries(nack(taken(channel) + 1), *REFUSED)
 
 
 @scenario("rabbitmq/basic.nack.multiple.exists")
@@ -149,8 +148,7 @@ def message_cannot_be_refused_twice(broker: Broker) -> None:
         nack = Basic.Nack(taken(channel), multiple)
         channel.send(nack)
         channel.stays_quiet()
-        channel.send(nack)
-        channel.expect(*REFUSED)
+        channel.tries(nack, *REFUSED)
 
 
 @scenario("rabbitmq/basic.nack.multiple.exists")
@@ -159,8 +157,7 @@ def tag_of_another_channel_is_refused(broker: Broker) -> None:
     """Nack for a message of another channel is refused with 406: tags belong to their channel."""
     channel, other = broker.channel(), broker.channel()
     tag = taken(channel)
-    other.send(Basic.Nack(tag))
-    other.expect(*REFUSED)
+    other.tries(Basic.Nack(tag), *REFUSED)
 
 
 @scenario("rabbitmq/basic.nack.multiple.up-to")

@@ -71,6 +71,11 @@ class AmqpConnection:
         """Judge the next observation on channel 0; a Close is answered if we `acknowledge`. Raises Unmet."""
         return self.link.expect(0, *outcomes, acknowledge=acknowledge)
 
+    def tries(self, method: Method, *outcomes: Outcome | type[Method]) -> Observation:
+        """Send a method on channel 0 and judge what comes next there. Raises Unmet."""
+        self.send(method)
+        return self.expect(*outcomes)
+
     def control(self, what: str, *methods: type[Method]) -> Any:
         """Take the next method on channel 0, which must be one of these. Raises ControlFailed."""
         seen = self.link.next(0, self.context.due(what, self.context.patience.close))
@@ -217,6 +222,11 @@ class AmqpChannel:
         """Judge the next observation on this channel and return its method, if it is one. Raises Unmet."""
         seen = self.observe(*outcomes)
         return seen.method if isinstance(seen, Received) else seen
+
+    def tries(self, method: Method, *outcomes: Outcome | type[Method]) -> Any:
+        """Send a method and judge what comes next, as `expect` does. Raises Unmet."""
+        self.send(method)
+        return self.expect(*outcomes)
 
     def observe(self, *outcomes: Outcome | type[Method]) -> Observation:
         """Judge as `expect` does, and return the observation, a message with its content. Raises Unmet."""

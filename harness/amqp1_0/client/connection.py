@@ -95,6 +95,11 @@ class AmqpConnection:
         """
         return _performative(self.link.expect(CONNECTION, *outcomes))
 
+    def tries(self, what: Said, *outcomes: Outcome | type[Composite], channel: int = 0) -> Any:
+        """Send something and judge what comes next, as `expect` does. Raises Unmet."""
+        self.send(what, channel=channel)
+        return self.expect(*outcomes)
+
     def expect_of_all(self, *outcomes: Outcome | type[Composite]) -> Any:
         """Judge as `expect` does what concerns the whole connection; sessions' frames are passed over."""
         return _performative(self.link.expect(WHOLE, *outcomes))

@@ -269,8 +269,7 @@ def order_of_what_is_got_does_not_depend_on_persistence(broker: Broker) -> None:
         mode = PERSISTENT if number % 2 else TRANSIENT
         channel.publish(f"{number}", key=queue, delivery_mode=mode, priority=4)
     for number in range(10):
-        channel.send(Basic.Get(queue, no_ack=True))
-        channel.expect(message(Basic.GetOk, f"{number}".encode()))
+        channel.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, f"{number}".encode()))
 
 
 @scenario("0-9-1/basic.09")
@@ -284,8 +283,7 @@ def delivery_without_acknowledgement_is_supported(broker: Broker) -> None:
     """A consumer with no-ack receives; when it is gone, its message does not come again."""
     channel = broker.channel()
     queue = channel.declare_queue()
-    channel.send(Basic.Consume(queue, no_ack=True))
-    channel.expect(Basic.ConsumeOk)
+    channel.tries(Basic.Consume(queue, no_ack=True), Basic.ConsumeOk)
     channel.publish(b"delivered", key=queue)
     channel.expect(message(Basic.Deliver, b"delivered"))
     channel.connection.close()
@@ -310,8 +308,7 @@ def what_was_not_acknowledged_comes_again(broker: Broker) -> None:
     queue = channel.declare_queue()
     for body in ("done", "open", "done", "open"):
         channel.publish(body, key=queue)
-    channel.send(Basic.Consume(queue))
-    channel.expect(Basic.ConsumeOk)
+    channel.tries(Basic.Consume(queue), Basic.ConsumeOk)
     done, _, also_done, _ = channel.deliveries(4)
     channel.send(Basic.Ack(done.method.delivery_tag))
     channel.send(Basic.Ack(also_done.method.delivery_tag))

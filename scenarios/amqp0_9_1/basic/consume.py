@@ -49,8 +49,7 @@ def sixteen_consumers_share_a_queue(broker: Broker) -> None:
     channel = broker.channel()
     queue = channel.declare_queue()
     for number in range(MANY):
-        channel.send(Basic.Consume(queue, f"consumer {number + 1}", no_ack=True))
-        channel.expect(Basic.ConsumeOk)
+        channel.tries(Basic.Consume(queue, f"consumer {number + 1}", no_ack=True), Basic.ConsumeOk)
     for number in range(MANY):
         channel.publish(f"{number}", key=queue)
         delivery = channel.expect(message(Basic.Deliver, f"{number}".encode()))
@@ -67,8 +66,7 @@ def consumer_tag_cannot_be_used_twice_on_a_channel(broker: Broker) -> None:
     queue = channel.declare_queue()
     channel.consume(queue, consumer_tag="one")
     channel.consume(queue, consumer_tag="other")
-    channel.send(Basic.Consume(queue, "one"))
-    channel.expect(*refused(NOT_ALLOWED))
+    channel.tries(Basic.Consume(queue, "one"), *refused(NOT_ALLOWED))
 
 
 @scenario("0-9-1/basic.consume.consumer-tag.02")
@@ -102,8 +100,7 @@ def same_consumer_tag_works_on_two_channels(broker: Broker) -> None:
     channels = broker.channel(), broker.channel()
     queues = [channel.declare_queue() for channel in channels]
     for channel, queue in zip(channels, queues, strict=True):
-        channel.send(Basic.Consume(queue, "same"))
-        channel.expect(Basic.ConsumeOk)
+        channel.tries(Basic.Consume(queue, "same"), Basic.ConsumeOk)
     for channel, queue in zip(channels, queues, strict=True):
         channel.publish(queue, key=queue)
         channel.expect(message(Basic.Deliver, queue.encode(), consumer_tag="same"))
@@ -127,8 +124,7 @@ def tag_left_empty_is_made_by_the_server(broker: Broker) -> None:
     own, _ = first.consume(queue, consumer_tag="own"), second.consume(queue, consumer_tag="another")
     tags = []
     for channel, name in ((first, queue), (first, other), (first, other), (second, other)):
-        channel.send(Basic.Consume(name, no_ack=True))
-        tags.append(str(channel.expect(Basic.ConsumeOk).consumer_tag))
+        tags.append(str(channel.tries(Basic.Consume(name, no_ack=True), Basic.ConsumeOk).consumer_tag))
     *here, elsewhere = tags
     different = all(tags) and len({own, *here}) == len(here) + 1
     broker.judge("tags that differ", "a tag that is empty or of another consumer", different)
@@ -169,8 +165,7 @@ def exclusive_access_to_a_queue_with_a_consumer_is_refused(broker: Broker) -> No
     second.consume(second.declare_queue(), exclusive=True)
     queue = first.declare_queue()
     first.consume(queue, no_ack=True)
-    second.send(Basic.Consume(queue, exclusive=True))
-    second.expect(*refused(ACCESS_REFUSED))
+    second.tries(Basic.Consume(queue, exclusive=True), *refused(ACCESS_REFUSED))
     first.publish(b"still consumed", key=queue)
     first.expect(message(Basic.Deliver, b"still consumed"))
 
@@ -195,8 +190,7 @@ def exclusive_access_and_another_consumer_exclude_each_other(broker: Broker) -> 
             queue = channel.declare_queue()
             channel.consume(queue, exclusive=first)
             other = beside(broker, channel)
-            other.send(Basic.Consume(queue, exclusive=second))
-            other.expect(*refused(ACCESS_REFUSED))
+            other.tries(Basic.Consume(queue, exclusive=second), *refused(ACCESS_REFUSED))
 
 
 def same_channel(_: Broker, channel: AmqpChannel) -> AmqpChannel:

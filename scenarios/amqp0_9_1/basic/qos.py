@@ -38,8 +38,7 @@ def prefetch_size_does_not_limit_single_messages(broker: Broker) -> None:
     """A message larger than prefetch-size arrives when no other is out; a second one after its Ack."""
     channel = broker.channel()
     queue = channel.declare_queue()
-    channel.send(Basic.Qos(prefetch_size=SMALL))
-    channel.expect(Basic.QosOk)
+    channel.tries(Basic.Qos(prefetch_size=SMALL), Basic.QosOk)
     channel.consume(queue)
     for body in (b"a" * LARGE, b"b" * LARGE):
         channel.publish(body, key=queue)
@@ -59,14 +58,12 @@ def no_more_than_prefetch_size_is_sent_in_advance(broker: Broker) -> None:
     for global_, (length, most) in product((False, True), ((LARGE, 1), (FITS_TWICE, 2))):
         channel = broker.channel(new_connection=global_)
         queue = queue_of_eight(channel, length)
-        channel.send(Basic.Qos(prefetch_size=SMALL, global_=global_))
-        channel.expect(Basic.QosOk)
+        channel.tries(Basic.Qos(prefetch_size=SMALL, global_=global_), Basic.QosOk)
         channel.consume(queue)
         first = channel.expect(message(Basic.Deliver)).delivery_tag
         out = [first, *delivered_next(channel, queue)]
         at_most_the_limit(broker, out, most)
-        channel.send(Basic.Ack(out[-1], multiple=True))
-        next_one = channel.expect(message(Basic.Deliver)).delivery_tag
+        next_one = channel.tries(Basic.Ack(out[-1], multiple=True), message(Basic.Deliver)).delivery_tag
         at_most_the_limit(broker, [next_one, *delivered_next(channel, queue)], most)
 
 

@@ -99,15 +99,13 @@ def asked_to_pause(broker: Broker, publisher: AmqpChannel) -> str:
     """Publish much that nobody consumes; the queue's name when Channel.Flow came, else blank."""
     queue = publisher.declare_queue()
     flood(publisher, queue)
-    publisher.send(FENCE)
     if isinstance(
-        publisher.expect(answered(Exchange.DeclareOk) | answered(Channel.Flow)), Exchange.DeclareOk
+        publisher.tries(FENCE, answered(Exchange.DeclareOk) | answered(Channel.Flow)), Exchange.DeclareOk
     ):
         broker.note(f"no Channel.Flow came within {MANY} messages that nobody consumed")
         return ""
     broker.note(f"Channel.Flow came within {MANY} messages that nobody consumed")
-    publisher.send(Channel.FlowOk(active=False))
-    publisher.expect(Exchange.DeclareOk)
+    publisher.tries(Channel.FlowOk(active=False), Exchange.DeclareOk)
     return queue
 
 

@@ -16,5 +16,4 @@ from scenarios.registry import broken_by, scenario
 def opening_an_open_channel_is_a_channel_error(broker: Broker) -> None:
     """Open on a channel that is open already raises connection exception 504."""
     channel = broker.channel()
-    channel.send(Channel.Open())
-    channel.expect(*refused(CHANNEL_ERROR))
+    channel.tries(Channel.Open(), *refused(CHANNEL_ERROR))

@@ -52,8 +52,7 @@ def frame_max_of_frame_min_size_can_be_negotiated(broker: Broker) -> None:
     """
     modest = broker.tuned()
     modest.send(modest.tune_ok(frame_max=FRAME_MIN_SIZE))
-    modest.send(Connection.Open(modest.endpoint.virtual_host))
-    modest.expect(OPENED)
+    modest.tries(Connection.Open(modest.endpoint.virtual_host), OPENED)
     small = broker.tuned()
     small.open(small.tune_ok(frame_max=FRAME_MIN_SIZE))
     channel, body = small.channel(), bytes(3 * FRAME_MIN_SIZE)
@@ -92,8 +91,7 @@ def less_than_frame_min_size_cannot_be_negotiated(broker: Broker) -> None:
 def carries_full_frames(connection: AmqpConnection) -> None:
     """Judge that frames of frame-min-size are taken on a connection that was just opened."""
     channel = connection.unopened()
-    channel.send(Channel.Open())
-    channel.expect(Channel.OpenOk)
+    channel.tries(Channel.Open(), Channel.OpenOk)
     connection.link.frame_max = FRAME_MIN_SIZE
     channel.publish(bytes(2 * FRAME_MIN_SIZE), key=channel.new_name("queue"))
     channel.stays_quiet()

@@ -57,8 +57,7 @@ def carries_a_message(broker: Broker, kind: str) -> None:
     """Declare an exchange; what matches a binding by its type comes to the queue."""
     channel, way = broker.channel(), WAYS[kind]
     queue, exchange = channel.declare_queue(exclusive=True), broker.name("exchange")
-    channel.send(Exchange.Declare(exchange, kind))
-    channel.expect(Exchange.DeclareOk)
+    channel.tries(Exchange.Declare(exchange, kind), Exchange.DeclareOk)
     channel.ask(way.bind(queue, exchange))
     channel.consume(queue, no_ack=True)
     way.publish(channel, exchange, b"through")
@@ -188,8 +187,7 @@ def default_exchange_cannot_be_declared_or_deleted(broker: Broker) -> None:
         (Exchange.Delete(""), [channel_closed(ACCESS_REFUSED), any_other]),
     ):
         channel = broker.channel()
-        channel.send(access)
-        channel.expect(*legal)
+        channel.tries(access, *legal)
     channel = broker.channel()
     channel.consume(queue, no_ack=True)
     channel.publish(b"still there", key=queue)

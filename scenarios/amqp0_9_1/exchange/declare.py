@@ -55,8 +55,7 @@ def at_least_16_exchanges_are_possible(broker: Broker) -> None:
     exchanges = [broker.name("exchange") for _ in range(MANY)]
     for passive in (False, True):
         for exchange in exchanges:
-            channel.send(Exchange.Declare(exchange, "direct", passive=passive))
-            channel.expect(Exchange.DeclareOk)
+            channel.tries(Exchange.Declare(exchange, "direct", passive=passive), Exchange.DeclareOk)
 
 
 RESERVED = "exchange.declare: refuses a reserved name"
@@ -71,11 +70,9 @@ def new_name_that_begins_with_amq_is_refused(broker: Broker) -> None:
     channel = broker.channel()
     channel.ask(Exchange.Declare("amq.direct", "direct", passive=True))
     exchange = broker.name("exchange", "amq.{}")
-    channel.send(Exchange.Declare(exchange, "direct"))
-    channel.expect(*refused(ACCESS_REFUSED))
+    channel.tries(Exchange.Declare(exchange, "direct"), *refused(ACCESS_REFUSED))
     channel = broker.channel()
-    channel.send(Exchange.Declare(exchange, "direct", passive=True))
-    channel.expect(REFUSED)
+    channel.tries(Exchange.Declare(exchange, "direct", passive=True), REFUSED)
 
 
 SYNTAX = "exchange.declare: refuses an illegal name"
@@ -98,8 +95,7 @@ def name_with_other_characters_is_refused(broker: Broker) -> None:
     """
     channel = broker.channel()
     channel.declare_exchange()
-    channel.send(Exchange.Declare(broker.name("exchange", "{}-Az09_.:"), "direct"))
-    channel.expect(Exchange.DeclareOk)
+    channel.tries(Exchange.Declare(broker.name("exchange", "{}-Az09_.:"), "direct"), Exchange.DeclareOk)
     legal = (
         *refused(PRECONDITION_FAILED),
         (channel_closed(SYNTAX_ERROR) | connection_closed(SYNTAX_ERROR)).under(
@@ -108,14 +104,12 @@ def name_with_other_characters_is_refused(broker: Broker) -> None:
     )
     for exchange in [broker.name("exchange", pattern) for pattern in ILLEGAL]:
         channel = broker.channel()
-        channel.send(Exchange.Declare(exchange, "direct"))
-        channel.expect(*legal)
+        channel.tries(Exchange.Declare(exchange, "direct"), *legal)
         channel = broker.channel()
         channel.send(Exchange.Declare(exchange, "direct", passive=True))
         channel.expect(REFUSED)
     channel = broker.channel()
-    channel.send(Exchange.Declare("", "direct"))
-    channel.expect(channel_closed(PRECONDITION_FAILED, ACCESS_REFUSED), *legal)
+    channel.tries(Exchange.Declare("", "direct"), channel_closed(PRECONDITION_FAILED, ACCESS_REFUSED), *legal)
 
 
 TYPE = "exchange.declare: refuses another type"
@@ -136,11 +130,9 @@ def type_of_an_exchange_cannot_change(broker: Broker) -> None:
     channel = broker.channel()
     exchange = channel.declare_exchange("fanout")
     channel.ask(Exchange.Declare(exchange, "fanout"))
-    channel.send(Exchange.Declare(exchange, "direct"))
-    channel.expect(connection_closed(NOT_ALLOWED) | channel_closed())
+    channel.tries(Exchange.Declare(exchange, "direct"), connection_closed(NOT_ALLOWED) | channel_closed())
     channel = broker.channel(new_connection=True)
-    channel.send(Exchange.Declare(exchange, "fanout"))
-    channel.expect(Exchange.DeclareOk)
+    channel.tries(Exchange.Declare(exchange, "fanout"), Exchange.DeclareOk)
 
 
 UNSUPPORTED = "exchange.declare: refuses a type that is not supported"
@@ -155,11 +147,9 @@ def type_that_is_not_supported_is_refused(broker: Broker) -> None:
     channel = broker.channel(new_connection=True)
     channel.declare_exchange()
     exchange = broker.name("exchange")
-    channel.send(Exchange.Declare(exchange, f"x-{exchange}"))
-    channel.expect(*refused(COMMAND_INVALID))
+    channel.tries(Exchange.Declare(exchange, f"x-{exchange}"), *refused(COMMAND_INVALID))
     channel = broker.channel(new_connection=True)
-    channel.send(Exchange.Declare(exchange, "direct", passive=True))
-    channel.expect(channel_closed(NOT_FOUND))
+    channel.tries(Exchange.Declare(exchange, "direct", passive=True), channel_closed(NOT_FOUND))
 
 
 @scenario("0-9-1/exchange.declare.passive.not-found")
@@ -190,8 +180,7 @@ def passive_declare_of_a_missing_exchange_is_not_found(broker: Broker) -> None:
     missing = broker.name("exchange")
     for _ in range(2):
         channel = broker.channel()
-        channel.send(Exchange.Declare(missing, "fanout", passive=True))
-        channel.expect(channel_closed(NOT_FOUND))
+        channel.tries(Exchange.Declare(missing, "fanout", passive=True), channel_closed(NOT_FOUND))
 
 
 PASSIVE = "exchange.declare: passive confirms one that exists"
@@ -218,13 +207,11 @@ def passive_declare_looks_at_the_name_alone(broker: Broker) -> None:
     look = Exchange.Declare(broker.channel().declare_exchange("direct"), "direct", passive=True)
     for ignored in ({}, *OTHER_FIELDS):
         channel = broker.channel()
-        channel.send(look.replace(**ignored))
-        channel.expect(Exchange.DeclareOk)
+        channel.tries(look.replace(**ignored), Exchange.DeclareOk)
     missing = broker.name("exchange")
     for _ in range(2):
         channel = broker.channel()
-        channel.send(look.replace(exchange=missing))
-        channel.expect(REFUSED)
+        channel.tries(look.replace(exchange=missing), REFUSED)
 
 
 @scenario("0-9-1/exchange.declare.passive.equivalent")
@@ -247,8 +234,7 @@ def declare_that_differs_is_refused(broker: Broker) -> None:
     ):
         is_answered(broker, same)
         channel = broker.channel()
-        channel.send(other)
-        channel.expect(*legal)
+        channel.tries(other, *legal)
     is_answered(broker, same)
 
 
@@ -277,8 +263,7 @@ def declare_that_differs_is_refused_whatever_the_type(broker: Broker) -> None:
 def is_answered(broker: Broker, declare: Exchange.Declare) -> None:
     """Judge that a Declare which matches the exchange gets Declare-Ok."""
     channel = broker.channel()
-    channel.send(declare)
-    channel.expect(Exchange.DeclareOk)
+    channel.tries(declare, Exchange.DeclareOk)
 
 
 @scenario("0-9-1/exchange.declare.durable.support")
@@ -297,8 +282,7 @@ def durable_and_transient_exchanges_carry_messages(broker: Broker) -> None:
     for kind, durable in product(known_types(broker), (True, False)):
         channel = broker.channel()
         queue, exchange = channel.declare_queue(), broker.name("exchange")
-        channel.send(Exchange.Declare(exchange, kind, durable=durable))
-        channel.expect(Exchange.DeclareOk)
+        channel.tries(Exchange.Declare(exchange, kind, durable=durable), Exchange.DeclareOk)
         channel.ask(WAYS[kind].bind(queue, exchange))
         channel.consume(queue, no_ack=True)
         WAYS[kind].publish(channel, exchange, b"through")

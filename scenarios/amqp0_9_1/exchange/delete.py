@@ -37,8 +37,7 @@ def deleting_a_missing_exchange_is_not_found(broker: Broker) -> None:
     channel.ask(Exchange.Delete(exchange))
     for missing in (exchange, broker.name("exchange")):
         channel = broker.channel()
-        channel.send(Exchange.Delete(missing))
-        channel.expect(*refused(NOT_FOUND))
+        channel.tries(Exchange.Delete(missing), *refused(NOT_FOUND))
 
 
 IN_USE = "exchange.delete: if-unused refuses one with bindings"
@@ -65,8 +64,7 @@ def exchange_with_bindings_is_not_deleted_if_unused(broker: Broker) -> None:
     channel.consume(queue, no_ack=True)
     channel.publish(b"still bound", exchange=exchange, key="key")
     channel.expect(message(Basic.Deliver, b"still bound"))
-    channel.send(Exchange.Delete(exchange))
-    channel.expect(Exchange.DeleteOk)
+    channel.tries(Exchange.Delete(exchange), Exchange.DeleteOk)
 
 
 @scenario("0-9-1/exchange.delete.if-unused.in-use")
@@ -87,11 +85,9 @@ def exchange_is_in_use_while_it_has_bindings(broker: Broker) -> None:
             any_other.under("MUST is said of the effect, not of the code"),
         )
         channel = broker.channel()
-        channel.send(Exchange.Declare(exchange, kind, passive=True))
-        channel.expect(Exchange.DeclareOk)
+        channel.tries(Exchange.Declare(exchange, kind, passive=True), Exchange.DeclareOk)
         channel.ask(ends(WAYS[kind], queue, exchange))
-        channel.send(Exchange.Delete(exchange, if_unused=True))
-        channel.expect(Exchange.DeleteOk)
+        channel.tries(Exchange.Delete(exchange, if_unused=True), Exchange.DeleteOk)
 
 
 def by_unbind(way: Way, queue: str, exchange: str) -> Method:

@@ -109,8 +109,7 @@ def takes_what_is_bound(channel: AmqpChannel, queue: str) -> None:
 
 def is_gone(channel: AmqpChannel, queue: str) -> None:
     """Judge that no queue has the name."""
-    channel.send(Queue.Declare(queue, passive=True))
-    channel.expect(channel_closed(NOT_FOUND))
+    channel.tries(Queue.Declare(queue, passive=True), channel_closed(NOT_FOUND))
 
 
 def is_consumed(channel: AmqpChannel, queue: str) -> None:
@@ -200,8 +199,7 @@ def blank_name_is_the_queue_declared_last(broker: Broker, about: Subject) -> Non
         queue = declare(channel)
         use.before(channel, queue)
         broker.channel().declare_queue(exclusive=True)
-        channel.send(use.method(queue))
-        channel.expect(use.answer)
+        channel.tries(use.method(queue), use.answer)
         use.after(channel, queue)
 
 

@@ -168,8 +168,7 @@ def is_settled(call: Call) -> None:
     call.channel.stays_quiet()
     call.channel.close()
     again = call.connection.channel()
-    again.send(Basic.Get(call.queue, no_ack=True))
-    again.expect(Basic.GetEmpty)
+    again.tries(Basic.Get(call.queue, no_ack=True), Basic.GetEmpty)
 
 
 def is_discarded(call: Call) -> None:
@@ -273,21 +272,18 @@ def publisher_that_was_asked_to_pause_says_so(broker: Broker) -> None:
 
 def exists(channel: AmqpChannel, asked: Method) -> None:
     """Judge that it can be found."""
-    channel.send(asked)
-    channel.expect(Exchange.DeclareOk if isinstance(asked, Exchange.Declare) else Queue.DeclareOk)
+    channel.tries(asked, Exchange.DeclareOk if isinstance(asked, Exchange.Declare) else Queue.DeclareOk)
 
 
 def is_gone(channel: AmqpChannel, asked: Method) -> None:
     """Judge that it cannot be found."""
-    channel.send(asked)
-    channel.expect(channel_closed(NOT_FOUND))
+    channel.tries(asked, channel_closed(NOT_FOUND))
 
 
 def publishes(channel: AmqpChannel, exchange: str, queue: str, expected: type[Method]) -> None:
     """Judge that a message published to the exchange is found in the queue, or is not."""
     channel.publish(BODY, exchange=exchange, key=queue if not exchange else KEY)
-    channel.send(Basic.Get(queue, no_ack=True))
-    channel.expect(expected)
+    channel.tries(Basic.Get(queue, no_ack=True), expected)
 
 
 def consumes(channel: AmqpChannel, queue: str) -> None:
@@ -317,8 +313,7 @@ DONE: Mapping[str, Callable[[AmqpChannel, Any], None]] = {
 
 def holds(channel: AmqpChannel, queue: str, count: int) -> None:
     """Judge that the queue has so many messages."""
-    channel.send(Queue.Declare(queue, passive=True))
-    channel.expect(fields(Queue.DeclareOk, message_count=count))
+    channel.tries(Queue.Declare(queue, passive=True), fields(Queue.DeclareOk, message_count=count))
 
 
 def says_no_wait(method: Method) -> bool:

@@ -119,8 +119,7 @@ def takes_what_it_proposes(broker: Broker) -> Connection.Tune:
     """Judge that a Tune-Ok which repeats Tune leads to an open connection; returns Tune."""
     connection = broker.tuned()
     connection.send(connection.tune_ok())
-    connection.send(Connection.Open(connection.endpoint.virtual_host))
-    connection.expect(OPENED)
+    connection.tries(Connection.Open(connection.endpoint.virtual_host), OPENED)
     return connection.tune
 
 
@@ -157,8 +156,7 @@ def frame_of_the_largest_size_is_taken(broker: Broker) -> None:
     channel = broker.channel()
     queue = channel.declare_queue()
     channel.publish(body, key=queue)
-    channel.send(Basic.Get(queue, no_ack=True))
-    channel.expect(message(Basic.GetOk, body))
+    channel.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, body))
 
 
 # -- reserved ------------------------------------------------------------------------------------------
@@ -247,8 +245,7 @@ def closes(broker: Broker, about: Subject) -> Iterator[tuple[Method, Any]]:
     for fault in FAULTS[about.method.full_name]:
         channel = broker.channel(new_connection=True)
         wrong = fault(channel)
-        channel.send(wrong)
-        answer = channel.expect(answered(Channel.Close, Connection.Close, *answers_to(wrong.spec)))
+        answer = channel.tries(wrong, answered(Channel.Close, Connection.Close, *answers_to(wrong.spec)))
         if isinstance(answer, kind(about)):
             seen += 1
             yield wrong, answer

@@ -44,8 +44,7 @@ def declared_queue_is_reported_by_its_name(broker: Broker) -> None:
     """Declare-Ok repeats the name that the client gave."""
     channel = broker.channel()
     queue = channel.new_name("queue")
-    channel.send(Queue.Declare(queue))
-    channel.expect(fields(Queue.DeclareOk, queue=queue))
+    channel.tries(Queue.Declare(queue), fields(Queue.DeclareOk, queue=queue))
 
 
 @scenario("0-9-1/grammar/queue.declare-ok.queue.carries")
@@ -61,8 +60,7 @@ def name_that_the_server_made_is_reported(broker: Broker) -> None:
         broker.inapplicable("the server makes no names: see 0-9-1/queue.declare.queue.default-name")
     made = answer.queue
     broker.judge("a name", "no name", bool(made))
-    channel.send(Queue.Declare(made, passive=True))
-    channel.expect(fields(Queue.DeclareOk, queue=made))
+    channel.tries(Queue.Declare(made, passive=True), fields(Queue.DeclareOk, queue=made))
 
 
 @scenario("0-9-1/grammar/queue.declare-ok.message-count.carries")
@@ -75,8 +73,7 @@ def name_that_the_server_made_is_reported(broker: Broker) -> None:
 def messages_that_wait_are_counted(broker: Broker) -> None:
     """A new queue has no messages; with three that wait it has three, with one of them out two."""
     channel = broker.channel()
-    channel.send(Queue.Declare(channel.new_name("queue")))
-    channel.expect(fields(Queue.DeclareOk, message_count=0))
+    channel.tries(Queue.Declare(channel.new_name("queue")), fields(Queue.DeclareOk, message_count=0))
     queue = filled(channel)
     holds(channel, queue, THREE)
     channel.get(queue, no_ack=False)
@@ -130,8 +127,7 @@ def messages_purged_are_counted(broker: Broker) -> None:
     queue = filled(channel)
     channel.get(queue, no_ack=False)
     for count in (THREE - 1, 0):
-        channel.send(Queue.Purge(queue))
-        channel.expect(fields(Queue.PurgeOk, message_count=count))
+        channel.tries(Queue.Purge(queue), fields(Queue.PurgeOk, message_count=count))
 
 
 @scenario("0-9-1/grammar/queue.delete-ok.message-count.carries")
@@ -140,8 +136,7 @@ def messages_purged_are_counted(broker: Broker) -> None:
 def messages_deleted_are_counted(broker: Broker) -> None:
     """Delete-Ok of a queue with three messages counts three; with one of them out two, or three as well."""
     channel = broker.channel()
-    channel.send(Queue.Delete(filled(channel)))
-    channel.expect(fields(Queue.DeleteOk, message_count=THREE))
+    channel.tries(Queue.Delete(filled(channel)), fields(Queue.DeleteOk, message_count=THREE))
     queue = filled(channel)
     channel.get(queue, no_ack=False)
     channel.send(Queue.Delete(queue))
@@ -163,10 +158,8 @@ def consumer_has_the_tag_that_is_told(broker: Broker) -> None:
     """Consume-Ok repeats the client's tag; the one that the server made comes with what is delivered."""
     channel = broker.channel()
     queue, other = channel.declare_queue(), channel.declare_queue()
-    channel.send(Basic.Consume(queue, "ours"))
-    channel.expect(fields(Basic.ConsumeOk, consumer_tag="ours"))
-    channel.send(Basic.Consume(other))
-    made = channel.expect(Basic.ConsumeOk).consumer_tag
+    channel.tries(Basic.Consume(queue, "ours"), fields(Basic.ConsumeOk, consumer_tag="ours"))
+    made = channel.tries(Basic.Consume(other), Basic.ConsumeOk).consumer_tag
     broker.judge("a tag of its own", "no tag, or one in use", made not in ("", "ours"))
     channel.publish(BODY, key=other)
     channel.expect(message(Basic.Deliver, BODY, consumer_tag=made))
@@ -182,8 +175,7 @@ def cancelled_consumer_is_named(broker: Broker) -> None:
     for tag in ("first", "second"):
         channel.consume(queue, consumer_tag=tag)
     for tag in ("second", "first"):
-        channel.send(Basic.Cancel(tag))
-        channel.expect(fields(Basic.CancelOk, consumer_tag=tag))
+        channel.tries(Basic.Cancel(tag), fields(Basic.CancelOk, consumer_tag=tag))
 
 
 @scenario("0-9-1/grammar/basic.deliver.consumer-tag.carries")

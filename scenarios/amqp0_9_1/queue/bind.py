@@ -81,8 +81,7 @@ def same_bind_twice_is_no_error(broker: Broker) -> None:
     channel = broker.channel()
     queue = channel.declare_queue(durable=True)
     channel.bind(queue, "amq.direct", queue)
-    channel.send(Queue.Bind(queue, "amq.direct", queue))
-    channel.expect(Queue.BindOk)
+    channel.tries(Queue.Bind(queue, "amq.direct", queue), Queue.BindOk)
     channel.consume(queue, no_ack=True)
     channel.publish(b"bound", exchange="amq.direct", key=queue)
     channel.expect(message(Basic.Deliver, b"bound"))
@@ -105,8 +104,7 @@ def same_bind_twice_is_no_error_whatever_the_type(broker: Broker) -> None:
         channel = broker.channel()
         queue, exchange = channel.declare_queue(durable=True), channel.declare_exchange(kind)
         channel.ask(WAYS[kind].bind(queue, exchange))
-        channel.send(WAYS[kind].bind(queue, exchange))
-        channel.expect(Queue.BindOk)
+        channel.tries(WAYS[kind].bind(queue, exchange), Queue.BindOk)
         WAYS[kind].publish(channel, exchange, b"bound")
         channel.publish(b"sentinel", key=queue)
         channel.consume(queue, no_ack=True)
@@ -156,8 +154,7 @@ def exchange_of_each_type_delivers_once(broker: Broker) -> None:
         first, *others = [Queue.Bind(queue, exchange, key, arguments=more) for key, more in MATCHING[kind]]
         channel.ask(first)
         for bind in others:
-            channel.send(bind)
-            if not isinstance(channel.expect(answered(Queue.BindOk) | REFUSED), Queue.BindOk):
+            if not isinstance(channel.tries(bind, answered(Queue.BindOk) | REFUSED), Queue.BindOk):
                 channel = broker.channel()
         channel.consume(queue, no_ack=True)
         channel.publish(b"once", exchange=exchange, key="key", headers={"colour": "red"})
@@ -177,8 +174,7 @@ def durable_queue_binds_to_a_transient_exchange(broker: Broker) -> None:
         channel, way = broker.channel(), WAYS[kind]
         exchange = channel.declare_exchange(kind, durable=False)
         queue = channel.declare_queue(durable=True)
-        channel.send(way.bind(queue, exchange))
-        channel.expect(Queue.BindOk)
+        channel.tries(way.bind(queue, exchange), Queue.BindOk)
         way.publish(channel, exchange, b"bound")
         channel.consume(queue, no_ack=True)
         channel.expect(message(Basic.Deliver, b"bound"))
@@ -244,8 +240,7 @@ def queue_has_at_least_four_bindings(broker: Broker) -> None:
     queue = channel.declare_queue(durable=True)
     exchanges = [channel.declare_exchange("direct") for _ in range(BINDINGS)]
     for exchange in exchanges:
-        channel.send(Queue.Bind(queue, exchange, "key"))
-        channel.expect(Queue.BindOk)
+        channel.tries(Queue.Bind(queue, exchange, "key"), Queue.BindOk)
     channel.consume(queue, no_ack=True)
     for exchange in exchanges:
         channel.publish(exchange, exchange=exchange, key="key")
@@ -266,10 +261,8 @@ def bind_without_a_name_needs_a_declared_queue(broker: Broker) -> None:
     """Without a name the queue declared on the channel is bound; where none was declared it is 404."""
     channel, stranger = broker.channel(), broker.channel()
     queue = channel.declare_queue(exclusive=True)
-    channel.send(Queue.Bind("", "amq.direct", queue))
-    channel.expect(Queue.BindOk)
-    stranger.send(Queue.Bind("", "amq.direct", queue))
-    stranger.expect(*unknown_queue())
+    channel.tries(Queue.Bind("", "amq.direct", queue), Queue.BindOk)
+    stranger.tries(Queue.Bind("", "amq.direct", queue), *unknown_queue())
 
 
 @scenario("0-9-1/queue.bind.queue.must-exist")
@@ -284,8 +277,7 @@ def binding_a_missing_queue_is_not_found(broker: Broker) -> None:
     channel = broker.channel()
     queue, missing = channel.declare_queue(exclusive=True), broker.name("queue")
     channel.bind(queue, "amq.direct", queue)
-    channel.send(Queue.Bind(missing, "amq.direct", missing))
-    channel.expect(*refused(NOT_FOUND))
+    channel.tries(Queue.Bind(missing, "amq.direct", missing), *refused(NOT_FOUND))
     channel = broker.channel()
     channel.declare_queue(missing, durable=True)
     channel.publish(b"bound", exchange="amq.direct", key=missing)
@@ -324,8 +316,7 @@ def blank_exchange_name_is_the_default_exchange(broker: Broker) -> None:
     """A queue is bound with a blank exchange name; what is published to the default exchange comes."""
     channel = broker.channel()
     queue = channel.declare_queue(durable=True)
-    channel.send(Queue.Bind(queue, "", f"{queue}.own"))
-    channel.expect(Queue.BindOk)
+    channel.tries(Queue.Bind(queue, "", f"{queue}.own"), Queue.BindOk)
     channel.publish(b"bound", key=f"{queue}.own")
     channel.consume(queue, no_ack=True)
     channel.expect(message(Basic.Deliver, b"bound"))

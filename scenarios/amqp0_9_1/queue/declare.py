@@ -72,8 +72,7 @@ def at_least_256_queues_are_possible(broker: Broker) -> None:
     queues = [broker.name("queue") for _ in range(MANY)]
     for passive in (False, True):
         for queue in queues:
-            channel.send(Queue.Declare(queue, passive=passive, exclusive=True))
-            channel.expect(Queue.DeclareOk)
+            channel.tries(Queue.Declare(queue, passive=passive, exclusive=True), Queue.DeclareOk)
 
 
 @scenario("0-9-1/queue.declare.durable.persistence")
@@ -106,10 +105,8 @@ def deleted_queue_is_gone_after_a_restart(broker: Broker) -> Iterator[Restart]:
     channel.settle()
     yield RESTART
     channel = broker.channel()
-    channel.send(Queue.Declare(kept, passive=True))
-    channel.expect(Queue.DeclareOk)
-    channel.send(Queue.Declare(deleted, passive=True))
-    channel.expect(*refused(NOT_FOUND))
+    channel.tries(Queue.Declare(kept, passive=True), Queue.DeclareOk)
+    channel.tries(Queue.Declare(deleted, passive=True), *refused(NOT_FOUND))
 
 
 @scenario("0-9-1/queue.declare.durable.types")
@@ -130,14 +127,12 @@ def durable_and_transient_queues_differ_after_a_restart(broker: Broker) -> Itera
     channel.misses("queue")
     durable, transient = broker.name("queue"), broker.name("queue")
     for declare in (Queue.Declare(durable, durable=True), Queue.Declare(transient, durable=False)):
-        channel.send(declare)
-        channel.expect(Queue.DeclareOk)
+        channel.tries(declare, Queue.DeclareOk)
         channel.publish(b"kept", key=declare.queue, delivery_mode=PERSISTENT)
     channel.fence()
     yield RESTART
     channel = broker.channel()
-    channel.send(Queue.Declare(durable, passive=True))
-    channel.expect(Queue.DeclareOk)
+    channel.tries(Queue.Declare(durable, passive=True), Queue.DeclareOk)
     channel.send(Basic.Get(transient, no_ack=True))
     gone = channel_closed(NOT_FOUND) | answered(Basic.GetEmpty)
     channel.expect(
@@ -160,10 +155,8 @@ def exclusive_and_shared_queues_differ_for_a_second_connection(broker: Broker) -
         channel.send(declare)
         channel.expect(Queue.DeclareOk)
     other = broker.channel(new_connection=True)
-    other.send(Queue.Declare(shared, passive=True))
-    other.expect(Queue.DeclareOk)
-    other.send(Queue.Declare(private, passive=True))
-    other.expect(channel_closed() | connection_closed())
+    other.tries(Queue.Declare(shared, passive=True), Queue.DeclareOk)
+    other.tries(Queue.Declare(private, passive=True), channel_closed() | connection_closed())
 
 
 def refused_to_strangers(use: object) -> tuple[Outcome, ...]:
@@ -208,8 +201,7 @@ def exclusive_queue_is_locked_to_its_connection(broker: Broker) -> None:
     )
     for use in uses:
         stranger = broker.channel(new_connection=True)
-        stranger.send(use)
-        stranger.expect(*refused_to_strangers(use))
+        stranger.tries(use, *refused_to_strangers(use))
     owner.publish(b"not bound", exchange="amq.direct", key=f"{queue}.new")
     owner.publish(b"still bound", exchange="amq.direct", key=queue)
     owner.send(Basic.Consume(queue, "watch", no_ack=True))
@@ -229,11 +221,9 @@ def exclusive_queue_is_open_to_its_connection(broker: Broker) -> None:
     queue = owner.declare_queue(exclusive=True)
     owner.publish(b"ours", key=queue)
     owner.fence()
-    sibling.send(Basic.Get(queue, no_ack=True))
-    sibling.expect(message(Basic.GetOk, b"ours"))
+    sibling.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, b"ours"))
     for again in (Queue.Declare(queue, passive=True), Queue.Declare(queue, exclusive=True)):
-        sibling.send(again)
-        sibling.expect(Queue.DeclareOk)
+        sibling.tries(again, Queue.DeclareOk)
 
 
 @scenario("0-9-1/queue.declare.auto-delete.pre-existence")
@@ -258,8 +248,7 @@ def auto_delete_stays_as_it_was_declared_first(broker: Broker) -> None:
         if auto_delete:
             queue_goes(channel, queue)
         else:
-            channel.send(Queue.Declare(queue, passive=True))
-            channel.expect(Queue.DeclareOk)
+            channel.tries(Queue.Declare(queue, passive=True), Queue.DeclareOk)
 
 
 def queue_goes(channel: AmqpChannel, queue: str) -> None:
@@ -268,5 +257,4 @@ def queue_goes(channel: AmqpChannel, queue: str) -> None:
     gone = channel_closed(NOT_FOUND)
     if isinstance(channel.expect(gone | answered(Queue.DeclareOk)), Queue.DeclareOk):
         channel.expect(silence())
-        channel.send(Queue.Declare(queue, passive=True))
-        channel.expect(gone)
+        channel.tries(Queue.Declare(queue, passive=True), gone)

@@ -73,13 +73,11 @@ def empty_name_makes_a_new_queue_each_time(broker: Broker) -> None:
     channels = [broker.channel(), broker.channel(), broker.channel(new_connection=True)]
     names = []
     for channel in 3 * channels:
-        channel.send(Queue.Declare(exclusive=True))
-        names.append(channel.expect(Queue.DeclareOk).queue)
+        names.append(channel.tries(Queue.Declare(exclusive=True), Queue.DeclareOk).queue)
     different = len(set(filter(None, names)))
     broker.judge("nine different names", f"{different} different names", different == len(names))
     for channel, name in zip(3 * channels, names, strict=True):
-        channel.send(Queue.Declare(name, passive=True))
-        channel.expect(Queue.DeclareOk)
+        channel.tries(Queue.Declare(name, passive=True), Queue.DeclareOk)
 
 
 @scenario("0-9-1/queue.declare.queue.default-name")
@@ -92,12 +90,10 @@ def names_differ_from_those_before_a_restart(broker: Broker) -> Iterator[Restart
     """
     channel, names = broker.channel(), []
     for _ in range(3):
-        channel.send(Queue.Declare(durable=True))
-        names.append(channel.expect(Queue.DeclareOk).queue)
+        names.append(channel.tries(Queue.Declare(durable=True), Queue.DeclareOk).queue)
         broker.judge("a name", "no name", bool(names[-1]))
         channel.remember("queue", names[-1])
-        channel.send(Queue.Declare(names[-1], passive=True))
-        channel.expect(Queue.DeclareOk)
+        channel.tries(Queue.Declare(names[-1], passive=True), Queue.DeclareOk)
     yield RESTART
     kept = {name for name in names if is_there(broker, name)}
     if not kept:
@@ -136,8 +132,7 @@ def new_name_that_begins_with_amq_is_refused(broker: Broker) -> None:
     asked = Queue.Declare(reserved, passive=True), refused(NOT_FOUND)
     for declare, legal in (asked, (Queue.Declare(reserved, exclusive=True), refused(ACCESS_REFUSED)), asked):
         channel = broker.channel()
-        channel.send(declare)
-        channel.expect(*legal)
+        channel.tries(declare, *legal)
 
 
 @scenario("0-9-1/queue.declare.queue.syntax")
@@ -147,8 +142,7 @@ def new_name_that_begins_with_amq_is_refused(broker: Broker) -> None:
 def name_with_other_characters_is_refused(broker: Broker) -> None:
     """Letters, digits, hyphen, underscore, period and colon make a name; each other character is refused."""
     channel = broker.channel()
-    channel.send(Queue.Declare(broker.name("queue", "{}-_.:aZ09"), exclusive=True))
-    channel.expect(Queue.DeclareOk)
+    channel.tries(Queue.Declare(broker.name("queue", "{}-_.:aZ09"), exclusive=True), Queue.DeclareOk)
     syntax_error = channel_closed(SYNTAX_ERROR) | connection_closed(SYNTAX_ERROR)
     for illegal in ("{} ", "{}/", "{}#", "{}\u00e9"):
         channel = broker.channel()

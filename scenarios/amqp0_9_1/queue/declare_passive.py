@@ -84,12 +84,10 @@ def passive_declare_of_a_missing_queue_is_not_found(broker: Broker) -> None:
             *OTHER_FIELDS,
             {name: value for each in OTHER_FIELDS for name, value in each.items()},
         ):
-            channel.send(look.replace(**ignored))
-            channel.expect(Queue.DeclareOk)
+            channel.tries(look.replace(**ignored), Queue.DeclareOk)
     for _ in range(2):
         channel = broker.channel()
-        channel.send(Queue.Declare(missing, passive=True))
-        channel.expect(*refused(NOT_FOUND))
+        channel.tries(Queue.Declare(missing, passive=True), *refused(NOT_FOUND))
 
 
 @scenario("0-9-1/queue.declare.passive.equivalent")
@@ -146,16 +144,13 @@ def stays_as_declared(broker: Broker, first: dict[str, Any], other: dict[str, An
     queue = channel.declare_queue(**first)
     channel.publish(b"kept", key=queue)
     again = Queue.Declare(queue).replace(**first)
-    channel.send(again)
-    channel.expect(Queue.DeclareOk)
-    channel.send(again.replace(**other))
-    close = channel.expect(channel_closed())
+    channel.tries(again, Queue.DeclareOk)
+    close = channel.tries(again.replace(**other), channel_closed())
     broker.note(f"{first} declared again with {other}: {code(close.reply_code)}")
     channel = broker.channel()
     channel.send(again)
     channel.expect(Queue.DeclareOk)
-    channel.send(Basic.Get(queue, no_ack=True))
-    channel.expect(message(Basic.GetOk, b"kept"))
+    channel.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, b"kept"))
 
 
 @scenario("0-9-1/queue.declare.passive.equivalent")

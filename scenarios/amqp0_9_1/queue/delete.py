@@ -76,17 +76,13 @@ def delete_without_a_name_needs_a_declared_queue(broker: Broker) -> None:
     """Without a name the queue declared last on the channel is deleted; where none was it is 404."""
     channel, stranger = broker.channel(), broker.channel()
     first, last = (channel.declare_queue(exclusive=True) for _ in range(2))
-    stranger.send(Queue.Delete(""))
-    stranger.expect(*unknown_queue())
+    stranger.tries(Queue.Delete(""), *unknown_queue())
     channel = broker.channel()
     for queue in (first, last):
         channel.ask(Queue.Declare(queue, exclusive=True))
-    channel.send(Queue.Delete(""))
-    channel.expect(Queue.DeleteOk)
-    channel.send(Queue.Declare(first, passive=True))
-    channel.expect(Queue.DeclareOk)
-    channel.send(Queue.Declare(last, passive=True))
-    channel.expect(channel_closed(NOT_FOUND))
+    channel.tries(Queue.Delete(""), Queue.DeleteOk)
+    channel.tries(Queue.Declare(first, passive=True), Queue.DeclareOk)
+    channel.tries(Queue.Declare(last, passive=True), channel_closed(NOT_FOUND))
 
 
 @scenario("0-9-1/queue.delete.queue.must-exist")
@@ -99,8 +95,7 @@ def delete_of_a_missing_queue_is_not_found(broker: Broker) -> None:
     channel.ask(Queue.Delete(queue))
     for missing in (queue, broker.name("queue")):
         channel = broker.channel()
-        channel.send(Queue.Delete(missing))
-        channel.expect(*refused(NOT_FOUND))
+        channel.tries(Queue.Delete(missing), *refused(NOT_FOUND))
 
 
 @scenario("0-9-1/queue.delete.if-unused.in-use")
@@ -116,13 +111,10 @@ def queue_with_a_consumer_is_not_deleted(broker: Broker) -> None:
     queue = channel.declare_queue(durable=True)
     broker.channel(new_connection=True).consume(queue)
     for if_empty in (False, True):
-        channel.send(Queue.Delete(queue, if_unused=True, if_empty=if_empty))
-        channel.expect(*spared())
+        channel.tries(Queue.Delete(queue, if_unused=True, if_empty=if_empty), *spared())
         channel = broker.channel()
-        channel.send(Queue.Declare(queue, passive=True))
-        channel.expect(Queue.DeclareOk)
-    channel.send(Queue.Delete(queue))
-    channel.expect(Queue.DeleteOk)
+        channel.tries(Queue.Declare(queue, passive=True), Queue.DeclareOk)
+    channel.tries(Queue.Delete(queue), Queue.DeleteOk)
 
 
 @scenario("0-9-1/queue.delete.if-unused.in-use", slow=True)
@@ -145,8 +137,7 @@ def queue_is_unused_when_its_consumer_has_ended(broker: Broker) -> None:
         if not isinstance(remover.expect(answered(Queue.DeleteOk), *spared()), Queue.DeleteOk):
             broker.channel().expect(silence())
             remover = broker.channel()
-            remover.send(Queue.Delete(queue, if_unused=True))
-            remover.expect(Queue.DeleteOk)
+            remover.tries(Queue.Delete(queue, if_unused=True), Queue.DeleteOk)
 
 
 @scenario("0-9-1/queue.delete.if-empty.not-empty")
@@ -166,8 +157,7 @@ def queue_with_a_message_is_not_deleted(broker: Broker) -> None:
     channel.publish(b"kept", key=queue)
     channel.fence()
     for if_unused in (False, True):
-        channel.send(Queue.Delete(queue, if_unused=if_unused, if_empty=True))
-        channel.expect(*spared())
+        channel.tries(Queue.Delete(queue, if_unused=if_unused, if_empty=True), *spared())
         channel = broker.channel()
     channel.send(Basic.Consume(queue, "tag", no_ack=True))
     channel.expect_answer(Basic.ConsumeOk)

@@ -63,10 +63,8 @@ def purge_without_a_name_needs_a_declared_queue(broker: Broker) -> None:
     """Without a name the queue declared on the channel is purged; where none was declared it is 404."""
     channel, stranger = broker.channel(), broker.channel()
     channel.declare_queue(exclusive=True)
-    channel.send(Queue.Purge(""))
-    channel.expect(Queue.PurgeOk)
-    stranger.send(Queue.Purge(""))
-    stranger.expect(*unknown_queue())
+    channel.tries(Queue.Purge(""), Queue.PurgeOk)
+    stranger.tries(Queue.Purge(""), *unknown_queue())
 
 
 @scenario("0-9-1/queue.purge.queue.must-exist")
@@ -76,5 +74,4 @@ def purge_of_a_missing_queue_is_not_found(broker: Broker) -> None:
     """A queue that exists can be purged; one that does not is refused with 404."""
     channel = broker.channel()
     channel.ask(Queue.Purge(channel.declare_queue(exclusive=True)))
-    channel.send(Queue.Purge(broker.name("queue")))
-    channel.expect(*refused(NOT_FOUND))
+    channel.tries(Queue.Purge(broker.name("queue")), *refused(NOT_FOUND))

@@ -111,15 +111,13 @@ def unbind_takes_off_the_binding_it_names(broker: Broker) -> None:
         if len(channel.drain(queue)) < 2:
             broker.note(f"{kind}: the server holds one of the two bindings, which other rules judge")
             continue
-        channel.send(way.unbind(queue, exchange))
-        channel.expect(Queue.UnbindOk)
+        channel.tries(way.unbind(queue, exchange), Queue.UnbindOk)
         if kind != "fanout":
             way.publish(channel, exchange, b"unbound")
         other.publish(channel, exchange, b"still bound")
         channel.consume(queue, no_ack=True)
         channel.expect(message(Basic.Deliver, b"still bound"))
-        channel.send(other.unbind(queue, exchange))
-        channel.expect(Queue.UnbindOk)
+        channel.tries(other.unbind(queue, exchange), Queue.UnbindOk)
         other.publish(channel, exchange, b"unbound")
         channel.publish(b"sentinel", key=queue)
         channel.expect(message(Basic.Deliver, b"sentinel"))
@@ -165,8 +163,7 @@ def unbind_without_a_name_needs_a_declared_queue(broker: Broker) -> None:
     channel, stranger = broker.channel(), broker.channel()
     queue = channel.declare_queue(exclusive=True)
     channel.bind(queue, "amq.direct", queue)
-    channel.send(Queue.Unbind("", "amq.direct", queue))
-    channel.expect(Queue.UnbindOk)
+    channel.tries(Queue.Unbind("", "amq.direct", queue), Queue.UnbindOk)
     stranger.send(Queue.Unbind("", "amq.direct", queue))
     syntax_error = channel_closed(SYNTAX_ERROR) | connection_closed(SYNTAX_ERROR)
     stranger.expect(
@@ -184,8 +181,7 @@ def unbinding_a_missing_queue_is_not_found(broker: Broker) -> None:
     queue = channel.declare_queue(exclusive=True)
     channel.bind(queue, "amq.direct", queue)
     channel.ask(Queue.Unbind(queue, "amq.direct", queue))
-    channel.send(Queue.Unbind(broker.name("queue"), "amq.direct", queue))
-    channel.expect(failed_unbind())
+    channel.tries(Queue.Unbind(broker.name("queue"), "amq.direct", queue), failed_unbind())
 
 
 @scenario("0-9-1/queue.unbind.exchange.must-exist")
@@ -198,8 +194,7 @@ def unbinding_from_a_missing_exchange_is_not_found(broker: Broker) -> None:
     queue = channel.declare_queue(exclusive=True)
     channel.bind(queue, "amq.direct", queue)
     channel.ask(Queue.Unbind(queue, "amq.direct", queue))
-    channel.send(Queue.Unbind(queue, broker.name("exchange"), queue))
-    channel.expect(failed_unbind())
+    channel.tries(Queue.Unbind(queue, broker.name("exchange"), queue), failed_unbind())
 
 
 @scenario("0-9-1/queue.unbind.exchange.default-exchange")

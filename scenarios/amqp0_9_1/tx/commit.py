@@ -26,5 +26,4 @@ def commit_needs_a_transacted_channel(broker: Broker) -> None:
     """Commit is answered after Select; on a channel without it, it is refused, 406."""
     transacted(broker).ask(Tx.Commit())
     channel = broker.channel()
-    channel.send(Tx.Commit())
-    channel.expect(*refused(PRECONDITION_FAILED))
+    channel.tries(Tx.Commit(), *refused(PRECONDITION_FAILED))

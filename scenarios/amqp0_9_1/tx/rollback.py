@@ -26,5 +26,4 @@ def rollback_needs_a_transacted_channel(broker: Broker) -> None:
     """Rollback is answered after Select; on a channel without it, it is refused, 406."""
     transacted(broker).ask(Tx.Rollback())
     channel = broker.channel()
-    channel.send(Tx.Rollback())
-    channel.expect(*refused(PRECONDITION_FAILED))
+    channel.tries(Tx.Rollback(), *refused(PRECONDITION_FAILED))

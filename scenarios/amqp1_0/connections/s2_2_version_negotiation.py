@@ -222,8 +222,7 @@ def headers_that_differ_end_the_stream(container: Container) -> None:
     container.negotiated()
     for asked in OTHER_VERSIONS:
         connection = container.socket()
-        connection.send(asked)
-        seen = connection.expect(other_header(asked) | stream_ended())
+        seen = connection.tries(asked, other_header(asked) | stream_ended())
         if not stream_ended().matches(seen):
             connection.expect(stream_ended())
 
@@ -272,14 +271,11 @@ def the_server_may_wait_for_our_header(container: Container) -> None:
     late.listen(container.context.patience.quiet)
     container.note(f"the server's header {'comes by itself' if late.heard() else 'waits for ours'}")
     if container.layers.sasl:
-        late.send(SASL_HEADER)
-        late.expect(header(SASL_HEADER))
+        late.tries(SASL_HEADER, header(SASL_HEADER))
         late.control("sasl-mechanisms", SaslMechanisms)
         late.authenticate()
-    late.send(PROTOCOL_HEADER)
-    late.expect(header())
-    late.send(late.the_open())
-    late.expect(Open)
+    late.tries(PROTOCOL_HEADER, header())
+    late.tries(late.the_open(), Open)
 
 
 @scenario("1-0/2.2.supported-version-proceeds")
@@ -290,10 +286,8 @@ def the_server_may_wait_for_our_header(container: Container) -> None:
 def the_supported_version_comes_back_and_proceeds(container: Container) -> None:
     """AMQP 0 1.0.0 is answered by the same eight octets, an open by an open, and a begin by a begin."""
     connection = container.secured()
-    connection.send(PROTOCOL_HEADER)
-    connection.expect(the_very_header())
-    connection.send(connection.the_open())
-    connection.expect(Open)
+    connection.tries(PROTOCOL_HEADER, the_very_header())
+    connection.tries(connection.the_open(), Open)
     connection.goes_on()
 
 
@@ -310,10 +304,8 @@ def a_version_that_is_not_supported_is_answered_by_one_that_is(container: Contai
     container.negotiated()
     for asked in OTHER_VERSIONS:
         connection = container.socket()
-        connection.send(asked)
-        connection.expect(
-            header(),
-            other_header(asked).recorded("every protocol header the server speaks is legal"),
+        connection.tries(
+            asked, header(), other_header(asked).recorded("every protocol header the server speaks is legal")
         )
         connection.expect(stream_ended())
 
@@ -334,8 +326,7 @@ def what_is_no_header_is_answered_by_one(container: Container) -> None:
     """Eight octets of HTTP are answered by a protocol header, and then the stream ends."""
     container.negotiated()
     connection = container.socket()
-    connection.send(HTTP)
-    connection.expect(other_header(HTTP))
+    connection.tries(HTTP, other_header(HTTP))
     connection.expect(stream_ended())
 
 
@@ -353,11 +344,9 @@ def the_header_that_is_offered_is_accepted(container: Container) -> None:
     """The header that answers AMQP 0 1.1.0 comes back when it is sent, and with id 0 an open is answered."""
     offered = the_offer(container).octets
     again = container.socket()
-    again.send(offered)
-    again.expect(header(offered))
+    again.tries(offered, header(offered))
     if offered == PROTOCOL_HEADER:
-        again.send(again.the_open())
-        again.expect(Open)
+        again.tries(again.the_open(), Open)
 
 
 def the_offer(container: Container) -> Header:
@@ -390,15 +379,13 @@ def an_id_that_is_not_accepted_is_answered_by_one_that_is(container: Container) 
     for asked in OTHER_IDS:
         refuses_id(container.socket(), asked)
     bare = container.socket()
-    bare.send(PROTOCOL_HEADER)
-    if not header().matches(bare.expect(header() | other_id(0))):
+    if not header().matches(bare.tries(PROTOCOL_HEADER, header() | other_id(0))):
         bare.expect(stream_ended())
 
 
 def refuses_id(connection: AmqpConnection, asked: bytes) -> None:
     """Judge that the answer is a header with another id, and that only the end of the stream follows."""
-    connection.send(asked)
-    connection.expect(other_id(Header(asked).protocol_id))
+    connection.tries(asked, other_id(Header(asked).protocol_id))
     connection.expect(stream_ended())
 
 
@@ -409,6 +396,5 @@ def the_id_that_is_offered_is_the_servers_choice(container: Container) -> None:
     """AMQP 255 1.0.0 is answered by another id, which is recorded."""
     container.negotiated()
     connection = container.socket()
-    connection.send(NO_SUCH_ID)
-    answer = connection.expect(other_id(Header(NO_SUCH_ID).protocol_id))
+    answer = connection.tries(NO_SUCH_ID, other_id(Header(NO_SUCH_ID).protocol_id))
     container.note(f"the server offers {header_name(answer.header)}")

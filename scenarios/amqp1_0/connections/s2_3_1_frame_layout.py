@@ -114,8 +114,7 @@ def the_body_begins_where_the_offset_says(container: Container) -> None:
     last = Frame(AMQP, 0, the_begin().encode(), bytes(FARTHEST * WORD - 8))
     connection = container.connection()
     if connection.partner.max_frame_size >= len(last.encode()):
-        connection.send(last)
-        connection.expect(Begin)
+        connection.tries(last, Begin)
 
 
 @scenario("1-0/2.3.1.data-offset-too-small")

@@ -59,8 +59,7 @@ def the_channel_is_read_in_network_order(container: Container) -> None:
     channel = min(CHANNEL, connection.partner.channel_max)
     if not channel:
         container.inapplicable("the server allows channel 0 only")
-    connection.send(the_begin(), channel=channel)
-    connection.expect(begun(channel))
+    connection.tries(the_begin(), begun(channel), channel=channel)
 
 
 # -- performative --------------------------------------------------------------------------------------

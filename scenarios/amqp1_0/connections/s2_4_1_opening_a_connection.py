@@ -49,8 +49,7 @@ def is_open(frame: object) -> bool:
 def an_open_is_answered_by_an_open(container: Container) -> None:
     """Once headers have been exchanged, an open brings the server's, without waiting for anything else."""
     connection = container.negotiated()
-    connection.send(connection.the_open())
-    connection.expect(Open)
+    connection.tries(connection.the_open(), Open)
 
 
 @scenario("1-0/2.4.1.frame-size-before-open")
@@ -60,8 +59,7 @@ def the_servers_open_fits_into_the_smallest_frame(container: Container) -> None:
     """The server's open has at most 512 octets, whether it comes by itself or answers ours that says 512."""
     connection = container.negotiated()
     connection.listen(container.context.patience.quiet)
-    connection.send(connection.the_open(max_frame_size=MIN_MAX_FRAME_SIZE, channel_max=0))
-    connection.expect(Open)
+    connection.tries(connection.the_open(max_frame_size=MIN_MAX_FRAME_SIZE, channel_max=0), Open)
     opens = [size(each) for each in connection.link.received() if isinstance(each, Frame) and is_open(each)]
     if not opens:
         raise Inconclusive("the open came in a frame that is none of AMQP")

@@ -92,8 +92,7 @@ def no_frame_is_larger_than_we_accept(container: Container) -> None:
     """We accept 512 octets: open, session, and whatever follows a bad frame, keep within them."""
     container.connection().fence()
     narrow = container.negotiated()
-    narrow.send(narrow.the_open(max_frame_size=MIN_MAX_FRAME_SIZE))
-    narrow.expect(Open)
+    narrow.tries(narrow.the_open(max_frame_size=MIN_MAX_FRAME_SIZE), Open)
     if isinstance(narrow.goes_on(closed()), Begin):
         narrow.send(HALF_A_BODY)
         narrow.gives_up(ANYHOW)
@@ -135,10 +134,8 @@ def frames_of_512_octets_are_accepted(container: Container) -> None:
     """An open of 512 octets, the first frame of all, is answered by an open, a begin of 512 by a begin."""
     container.connection().fence()
     full = container.negotiated()
-    full.send(filled(full.the_open(), MIN_MAX_FRAME_SIZE))
-    full.expect(Open)
-    full.send(filled(the_begin(), MIN_MAX_FRAME_SIZE))
-    full.expect(begun(0))
+    full.tries(filled(full.the_open(), MIN_MAX_FRAME_SIZE), Open)
+    full.tries(filled(the_begin(), MIN_MAX_FRAME_SIZE), begun(0))
 
 
 # -- channels ------------------------------------------------------------------------------------------
@@ -172,8 +169,7 @@ def session_begins_on_the_highest_channel(container: Container) -> None:
     scarce = AmqpError.RESOURCE_LIMIT_EXCEEDED
     connection.send(the_begin(), channel=highest)
     if isinstance(connection.expect(begun(highest), closed(scarce).under(SCARCE)), Begin):
-        connection.send(End(), channel=highest)
-        connection.expect(ENDED, session_ended(scarce).under(SCARCE))
+        connection.tries(End(), ENDED, session_ended(scarce).under(SCARCE), channel=highest)
 
 
 @scenario("1-0/2.7.1.channel-max-respected")
@@ -184,10 +180,8 @@ def nothing_comes_on_a_channel_above_ours(container: Container) -> None:
     """We state a channel-max of 0: the begin that answers ours, and everything after it, is on channel 0."""
     narrow = container.negotiated()
     narrow.open(channel_max=0)
-    narrow.send(the_begin())
-    narrow.expect(begun(0, on=0))
-    narrow.send(End())
-    narrow.expect(End)
+    narrow.tries(the_begin(), begun(0, on=0))
+    narrow.tries(End(), End)
     channels = {channel for _, channel, _ in performatives(narrow.link.transcript)}
     narrow.judge("frames on channel 0", "a frame on another channel", channels == {0})
 
@@ -266,8 +260,7 @@ def frames_come_within_the_idle_time_out(container: Container) -> None:
     """We state 1000 ms: for three seconds no gap between frames of the server is longer."""
     container.connection().fence()
     demanding = container.negotiated()
-    demanding.send(demanding.the_open(idle_time_out=int(1000 * STATED)))
-    demanding.expect(Open)
+    demanding.tries(demanding.the_open(idle_time_out=int(1000 * STATED)), Open)
     demanding.beats()
     began = demanding.link.now()
     legal = [

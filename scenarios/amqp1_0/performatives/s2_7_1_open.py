@@ -135,8 +135,7 @@ def open_of_a_name_alone_is_taken(container: Container) -> None:
     """An open that is a list of one string is answered by an open alone, and a close then by a close."""
     bare = container.negotiated()
     is_taken(bare, bare.the_open())
-    bare.send(Close())
-    bare.expect(Close)
+    bare.tries(Close(), Close)
 
 
 # -- the hostname --------------------------------------------------------------------------------------

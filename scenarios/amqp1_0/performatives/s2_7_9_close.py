@@ -39,8 +39,7 @@ def close_without_error_is_answered(container: Container) -> None:
     for elements in (0, 1):
         connection = container.connection()
         connection.fence()
-        connection.send(Close().sent_as(width=elements))
-        connection.expect(closed_without_error())
+        connection.tries(Close().sent_as(width=elements), closed_without_error())
 
 
 def brings_an_error(turn: Turn) -> bool:

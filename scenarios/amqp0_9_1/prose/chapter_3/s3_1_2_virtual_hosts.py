@@ -31,11 +31,9 @@ def connection_keeps_its_virtual_host(broker: Broker) -> None:
         connection = broker.connection()
         channel = connection.channel()
         queue = channel.declare_queue()
-        connection.send(Connection.Open(host))
-        connection.expect(ENDED, borne.recorded(SAME_HOST))
+        connection.tries(Connection.Open(host), ENDED, borne.recorded(SAME_HOST))
         if connection.usable:
-            channel.send(Queue.Declare(queue, passive=True))
-            channel.expect(Queue.DeclareOk)
+            channel.tries(Queue.Declare(queue, passive=True), Queue.DeclareOk)
 
 
 @scenario(

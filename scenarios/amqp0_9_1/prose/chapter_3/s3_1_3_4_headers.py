@@ -51,10 +51,8 @@ def bound(channel: AmqpChannel, exchange: str, match: str, wanted: Table, key: s
 def get_only(channel: AmqpChannel, queue: str, bodies: Iterable[bytes]) -> None:
     """Judge that these messages are in the queue, in this order, and no other."""
     for body in bodies:
-        channel.send(Basic.Get(queue, no_ack=True))
-        channel.expect(message(Basic.GetOk, body))
-    channel.send(Basic.Get(queue, no_ack=True))
-    channel.expect(Basic.GetEmpty)
+        channel.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, body))
+    channel.tries(Basic.Get(queue, no_ack=True), Basic.GetEmpty)
 
 
 PUBLISHED: Mapping[bytes, Table] = {
@@ -124,8 +122,7 @@ def bindings_by_one_key_are_as_many_as_their_arguments(broker: Broker) -> None:
     """A queue is bound twice with one key, by different headers: messages come by either."""
     channel, exchange = of_headers(broker)
     queue = bound(channel, exchange, "all", {"a": "1"}, key="key")
-    channel.send(Queue.Bind(queue, exchange, "key", arguments={"x-match": "all", "b": "2"}))
-    channel.expect(Queue.BindOk)
+    channel.tries(Queue.Bind(queue, exchange, "key", arguments={"x-match": "all", "b": "2"}), Queue.BindOk)
     for name, value in (("a", "1"), ("b", "2")):
         channel.publish(name, exchange=exchange, key="key", headers={name: value})
     get_only(channel, queue, [b"a", b"b"])
@@ -168,5 +165,4 @@ def headers_exchange_is_there_by_name(broker: Broker) -> None:
     elsewhere = channel_closed(NOT_FOUND).under("exchange.required-instances calls it amq.headers")
     if not isinstance(channel.expect(answered(Exchange.DeclareOk), elsewhere), Exchange.DeclareOk):
         channel = broker.channel()
-        channel.send(Exchange.Declare("amq.headers", "headers", passive=True))
-        channel.expect(Exchange.DeclareOk)
+        channel.tries(Exchange.Declare("amq.headers", "headers", passive=True), Exchange.DeclareOk)

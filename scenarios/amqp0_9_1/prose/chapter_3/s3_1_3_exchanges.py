@@ -44,12 +44,9 @@ def each_queue_has_a_message_of_its_own(broker: Broker) -> None:
     exchange = channel.declare_exchange("direct")
     first, second, third = (bound(channel, exchange, "key") for _ in range(3))
     channel.publish(b"copied", exchange=exchange, key="key")
-    channel.send(Basic.Get(first))
-    channel.send(Basic.Ack(channel.expect(message(Basic.GetOk, b"copied")).delivery_tag))
-    channel.send(Queue.Purge(second))
-    channel.expect(Queue.PurgeOk)
-    channel.send(Basic.Get(third, no_ack=True))
-    channel.expect(message(Basic.GetOk, b"copied"))
+    channel.send(Basic.Ack(channel.tries(Basic.Get(first), message(Basic.GetOk, b"copied")).delivery_tag))
+    channel.tries(Queue.Purge(second), Queue.PurgeOk)
+    channel.tries(Basic.Get(third, no_ack=True), message(Basic.GetOk, b"copied"))
 
 
 @scenario("0-9-1/prose/3.1.3.message-copied-to-queues")
@@ -91,16 +88,13 @@ def durable_exchange_is_there_until_deleted(broker: Broker) -> Iterator[Restart]
     for kind, exchange in exchanges.items():
         look = Exchange.Declare(exchange, kind, passive=True)
         channel = broker.channel()
-        channel.send(look)
-        channel.expect(Exchange.DeclareOk)
+        channel.tries(look, Exchange.DeclareOk)
         queue = channel.declare_queue()
         channel.ask(WAYS[kind].bind(queue, exchange))
         WAYS[kind].publish(channel, exchange, b"through")
-        channel.send(Basic.Get(queue, no_ack=True))
-        channel.expect(message(Basic.GetOk, b"through"))
+        channel.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, b"through"))
         channel.ask(Exchange.Delete(exchange))
-        channel.send(look)
-        channel.expect(*refused(NOT_FOUND))
+        channel.tries(look, *refused(NOT_FOUND))
 
 
 @scenario("0-9-1/prose/3.1.3.durable-exchange-lasts")
@@ -115,8 +109,7 @@ def deleted_exchange_is_gone_after_a_restart(broker: Broker) -> Iterator[Restart
     yield RESTART
     for kind, exchange in exchanges.items():
         channel = broker.channel()
-        channel.send(Exchange.Declare(exchange, kind, passive=True))
-        channel.expect(*refused(NOT_FOUND))
+        channel.tries(Exchange.Declare(exchange, kind, passive=True), *refused(NOT_FOUND))
 
 
 @scenario("0-9-1/prose/3.1.3.transient-exchange-ends")
@@ -136,10 +129,8 @@ def transient_exchange_ends_with_the_server(broker: Broker) -> Iterator[Restart]
     yield RESTART
     for kind, (durable, transient) in exchanges.items():
         channel = broker.channel()
-        channel.send(Exchange.Declare(durable, kind, passive=True))
-        channel.expect(Exchange.DeclareOk)
-        channel.send(Exchange.Declare(transient, kind, passive=True))
-        channel.expect(*refused(NOT_FOUND))
+        channel.tries(Exchange.Declare(durable, kind, passive=True), Exchange.DeclareOk)
+        channel.tries(Exchange.Declare(transient, kind, passive=True), *refused(NOT_FOUND))
 
 
 @scenario("0-9-1/prose/3.1.3.2.fanout-unconditional")
@@ -154,8 +145,7 @@ def fanout_takes_no_notice_of_keys(broker: Broker) -> None:
         channel.publish(f"by {key!r}", exchange=exchange, key=key)
     for queue in queues:
         for key in ("key", "another", ""):
-            channel.send(Basic.Get(queue, no_ack=True))
-            channel.expect(message(Basic.GetOk, f"by {key!r}".encode()))
+            channel.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, f"by {key!r}".encode()))
 
 
 # -- topic ---------------------------------------------------------------------------------------------
@@ -244,5 +234,4 @@ def types_without_x_are_refused(broker: Broker) -> None:
     broker.channel().declare_exchange("direct")
     for kind in (f"kind-{broker.context.prefix}", *TAKEN):
         channel = broker.channel()
-        channel.send(Exchange.Declare(broker.name("exchange"), kind))
-        channel.expect(channel_closed() | connection_closed())
+        channel.tries(Exchange.Declare(broker.name("exchange"), kind), channel_closed() | connection_closed())

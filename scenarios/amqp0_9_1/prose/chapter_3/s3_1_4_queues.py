@@ -57,8 +57,7 @@ def message_goes_to_one_of_two_clients(broker: Broker) -> None:
     for client in clients:
         client.send(Basic.Ack(0, multiple=True))
         client.fence()
-    publisher.send(Basic.Get(queue))
-    publisher.expect(Basic.GetEmpty)
+    publisher.tries(Basic.Get(queue), Basic.GetEmpty)
 
 
 @scenario("0-9-1/prose/3.1.4.transient-queue-ends")
@@ -73,10 +72,8 @@ def transient_queue_ends_with_the_server(broker: Broker) -> Iterator[Restart]:
         broker.inapplicable("the server refuses queues that are neither durable nor exclusive")
     yield RESTART
     channel = broker.channel()
-    channel.send(Queue.Declare(durable, passive=True))
-    channel.expect(Queue.DeclareOk)
-    channel.send(Queue.Declare(transient, passive=True))
-    channel.expect(*refused(NOT_FOUND))
+    channel.tries(Queue.Declare(durable, passive=True), Queue.DeclareOk)
+    channel.tries(Queue.Declare(transient, passive=True), *refused(NOT_FOUND))
 
 
 @scenario("0-9-1/prose/3.1.5.bindings-end-with-queue")
@@ -102,16 +99,14 @@ def bindings_go_with_their_queue(broker: Broker) -> None:
         channel.ask(Queue.Declare(queue).replace(**{declare: True}))
         channel.ask(way.bind(queue, exchange))
         way.publish(channel, exchange, b"bound")
-        channel.send(Basic.Get(queue, no_ack=True))
-        channel.expect(message(Basic.GetOk, b"bound"))
+        channel.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, b"bound"))
         ends(channel, queue)
         if not is_gone(broker, queue):
             continue
         look = broker.channel()
         look.ask(Queue.Declare(queue, durable=True))
         way.publish(look, exchange, b"not bound")
-        look.send(Basic.Get(queue, no_ack=True))
-        look.expect(Basic.GetEmpty)
+        look.tries(Basic.Get(queue, no_ack=True), Basic.GetEmpty)
 
 
 def is_gone(broker: Broker, queue: str) -> bool:
@@ -162,8 +157,7 @@ def consumer_is_there_from_consume_to_cancel(broker: Broker) -> None:
 
 def counts_consumers(channel: AmqpChannel, queue: str, count: int) -> None:
     """Judge how many consumers the queue has."""
-    channel.send(Queue.Declare(queue, passive=True))
-    channel.expect(fields(Queue.DeclareOk, consumer_count=count))
+    channel.tries(Queue.Declare(queue, passive=True), fields(Queue.DeclareOk, consumer_count=count))
 
 
 CLOSE = "connection.close: is answered"
@@ -319,7 +313,5 @@ def other_names_belong_to_applications(broker: Broker) -> None:
     channel = broker.channel()
     channel.misses("queue")
     for pattern in LIKE_RESERVED:
-        channel.send(Queue.Declare(broker.name("queue", pattern)))
-        channel.expect(Queue.DeclareOk)
-        channel.send(Exchange.Declare(broker.name("exchange", pattern), "direct"))
-        channel.expect(Exchange.DeclareOk)
+        channel.tries(Queue.Declare(broker.name("queue", pattern)), Queue.DeclareOk)
+        channel.tries(Exchange.Declare(broker.name("exchange", pattern), "direct"), Exchange.DeclareOk)

@@ -45,15 +45,12 @@ def twice_the_minimum_is_offered(broker: Broker) -> None:
     channel.misses("exchange")
     for _ in range(TWICE):
         exchange = broker.name("exchange")
-        channel.send(Exchange.Declare(exchange, "direct"))
-        channel.expect(Exchange.DeclareOk)
+        channel.tries(Exchange.Declare(exchange, "direct"), Exchange.DeclareOk)
     queue = channel.declare_queue()
     for number in range(BINDINGS):
-        channel.send(Queue.Bind(queue, exchange, f"key.{number}"))
-        channel.expect(Queue.BindOk)
+        channel.tries(Queue.Bind(queue, exchange, f"key.{number}"), Queue.BindOk)
     for _ in range(TWICE):
-        channel.send(Basic.Consume(queue))
-        channel.expect(Basic.ConsumeOk)
+        channel.tries(Basic.Consume(queue), Basic.ConsumeOk)
 
 
 @scenario("0-9-1/prose/3.2.1.pipelined-requests-borne")
@@ -104,7 +101,5 @@ def transactions_follow_one_another_unasked(broker: Broker) -> None:
     for answer in (*(each for _, _, each in THREE_TRANSACTIONS), Tx.CommitOk):
         channel.expect(answer)
     for body in (b"committed", b"as well"):
-        witness.send(Basic.Get(queue, no_ack=True))
-        witness.expect(message(Basic.GetOk, body))
-    witness.send(Basic.Get(queue, no_ack=True))
-    witness.expect(Basic.GetEmpty)
+        witness.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, body))
+    witness.tries(Basic.Get(queue, no_ack=True), Basic.GetEmpty)

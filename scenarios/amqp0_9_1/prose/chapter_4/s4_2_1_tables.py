@@ -155,5 +155,4 @@ def array_comes_back_with_what_follows(broker: Broker) -> None:
     channel = broker.channel()
     queue = channel.declare_queue()
     channel.publish(TEXT, key=queue, headers=NESTED)
-    channel.send(Basic.Get(queue, no_ack=True))
-    channel.expect(message(Basic.GetOk, TEXT, carrying={"headers": NESTED}))
+    channel.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, TEXT, carrying={"headers": NESTED}))

@@ -70,12 +70,10 @@ def integers_use_all_their_bits(broker: Broker) -> None:
     """
     patient = broker.tuned()
     patient.send(patient.tune_ok(heartbeat=65535))
-    patient.send(Connection.Open(patient.endpoint.virtual_host))
-    patient.expect(OPENED)
+    patient.tries(Connection.Open(patient.endpoint.virtual_host), OPENED)
     channel = broker.channel()
     queue = channel.declare_queue()
-    channel.send(Basic.Qos(prefetch_count=65535))
-    channel.expect(Basic.QosOk)
+    channel.tries(Basic.Qos(prefetch_count=65535), Basic.QosOk)
     tag = channel.consume(queue)
     for body in (b"first", b"second"):
         channel.publish(body, key=queue)
@@ -88,8 +86,7 @@ def integers_use_all_their_bits(broker: Broker) -> None:
     # Not for a wrong reading of its octets: that would be an exception of the connection.
     passed_over = silence().under("refusing unknown tags is judged by 0-9-1/basic.ack.multiple.exists")
     channel.expect(channel_closed(), passed_over)
-    patient.send(Connection.Close(REPLY_SUCCESS, "done"))
-    patient.expect(Connection.CloseOk)
+    patient.tries(Connection.Close(REPLY_SUCCESS, "done"), Connection.CloseOk)
 
 
 NOON = 1_700_000_000
@@ -173,8 +170,7 @@ def each_bit_has_its_place(broker: Broker) -> None:
     declare(channel, passing, AUTO_DELETE)
     channel.expect(Queue.DeclareOk)
     channel.ask(Basic.Cancel(channel.consume(passing)))
-    channel.send(Queue.Declare(passing, passive=True))
-    channel.expect(*refused(NOT_FOUND))
+    channel.tries(Queue.Declare(passing, passive=True), *refused(NOT_FOUND))
 
 
 # -- 4.2.5.3 -------------------------------------------------------------------------------------------
@@ -198,8 +194,7 @@ def short_string_has_255_octets(broker: Broker) -> None:
     """A routing key and a correlation-id of 255 octets, the latter of long letters, come as published."""
     channel = broker.channel()
     queue, exchange = channel.declare_queue(), channel.declare_exchange()
-    channel.send(Queue.Bind(queue, exchange, KEY))
-    channel.expect(Queue.BindOk)
+    channel.tries(Queue.Bind(queue, exchange, KEY), Queue.BindOk)
     channel.publish(TEXT, exchange=exchange, key=KEY, correlation_id=OF_MANY_OCTETS)
     channel.send(Basic.Get(queue, no_ack=True))
     whole = {"correlation_id": OF_MANY_OCTETS}
@@ -222,8 +217,7 @@ def long_name_is_kept_whole_or_refused(broker: Broker) -> None:
         whole, refusal = fields(Queue.DeclareOk, queue=name), channel_closed(PRECONDITION_FAILED)
         another = channel_closed().under("4.2.5.3 against the assert: refused with another code")
         if isinstance(channel.expect(whole | refusal, another), Queue.DeclareOk):
-            channel.send(Queue.Declare(name[:127], passive=True))
-            channel.expect(*refused(NOT_FOUND))
+            channel.tries(Queue.Declare(name[:127], passive=True), *refused(NOT_FOUND))
 
 
 WITH_ZERO, IN_PLACE = "a\0b", "a-b"

@@ -97,8 +97,7 @@ def contents_may_be_mixed_frame_by_frame(broker: Broker) -> None:
     mixed = [frame for pair in zip(one, other, strict=True) for frame in pair]
     channels[0].connection.send_frames(*mixed)
     for channel, queue, body in zip(channels, queues, bodies, strict=True):
-        channel.send(Basic.Get(queue, no_ack=True))
-        channel.expect(message(Basic.GetOk, body))
+        channel.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, body))
 
 
 def ready_to_publish(broker: Broker) -> tuple[AmqpChannel, str]:

@@ -81,8 +81,7 @@ def heartbeat_without_agreement_is_discarded(broker: Broker) -> None:
     connection = broker.tuned()
     connection.send(connection.tune_ok(heartbeat=0))
     connection.heartbeat()
-    connection.send(Connection.Open(connection.endpoint.virtual_host))
-    connection.expect(Connection.OpenOk)
+    connection.tries(Connection.Open(connection.endpoint.virtual_host), Connection.OpenOk)
     channel = connection.channel()
     queue = channel.declare_queue()
     header = ContentHeader(Basic.Publish.spec.class_index, len(TEXT), Basic.Properties())
@@ -93,8 +92,7 @@ def heartbeat_without_agreement_is_discarded(broker: Broker) -> None:
         Frame(HEARTBEAT, 0, b""),
         Frame(BODY, channel.number, TEXT),
     )
-    channel.send(Basic.Get(queue, no_ack=True))
-    channel.expect(message(Basic.GetOk, TEXT))
+    channel.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, TEXT))
     connection.heartbeat()
     channel.stays_quiet()
 

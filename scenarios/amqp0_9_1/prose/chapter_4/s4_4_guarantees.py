@@ -37,15 +37,12 @@ def what_one_client_is_told_others_see(broker: Broker) -> None:
     here, there = broker.channel(), broker.channel(new_connection=True)
     for _ in range(FIFTY):
         queue = here.declare_queue()
-        there.send(Queue.Declare(queue, passive=True))
-        there.expect(Queue.DeclareOk)
+        there.tries(Queue.Declare(queue, passive=True), Queue.DeclareOk)
         here.publish(b"told", key=queue)
         here.fence()
-        there.send(Basic.Get(queue, no_ack=True))
-        there.expect(message(Basic.GetOk, b"told"))
+        there.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, b"told"))
         here.ask(Queue.Delete(queue))
-        there.send(Queue.Declare(queue, passive=True))
-        there.expect(*refused(NOT_FOUND))
+        there.tries(Queue.Declare(queue, passive=True), *refused(NOT_FOUND))
         there = reopened(broker, there)
 
 
@@ -70,16 +67,13 @@ def wiring_by_one_client_holds_for_others(broker: Broker) -> None:
     queue = here.declare_queue()
     for _ in range(TWENTY):
         exchange = here.declare_exchange()
-        there.send(Exchange.Declare(exchange, "direct", passive=True))
-        there.expect(Exchange.DeclareOk)
+        there.tries(Exchange.Declare(exchange, "direct", passive=True), Exchange.DeclareOk)
         here.bind(queue, exchange, "key")
         for body in (b"bound", b"purged"):
             there.publish(body, exchange=exchange, key="key")
-        there.send(Basic.Get(queue, no_ack=True))
-        there.expect(message(Basic.GetOk, b"bound"))
+        there.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, b"bound"))
         here.ask(Queue.Purge(queue))
-        there.send(Basic.Get(queue, no_ack=True))
-        there.expect(Basic.GetEmpty)
+        there.tries(Basic.Get(queue, no_ack=True), Basic.GetEmpty)
         here.ask(Queue.Unbind(queue, exchange, "key"))
         there.publish(b"unbound", exchange=exchange, key="key")
         there.send(Basic.Get(queue, no_ack=True))
@@ -88,8 +82,7 @@ def wiring_by_one_client_holds_for_others(broker: Broker) -> None:
         untold = silence().recorded("who is told nothing of a deletion has observed none")
         if not isinstance(here.expect(answered(Exchange.DeleteOk), untold), Exchange.DeleteOk):
             return
-        there.send(Exchange.Declare(exchange, "direct", passive=True))
-        there.expect(*refused(NOT_FOUND))
+        there.tries(Exchange.Declare(exchange, "direct", passive=True), *refused(NOT_FOUND))
         there = reopened(broker, there)
 
 
@@ -120,8 +113,7 @@ def deliveries_follow_the_response(broker: Broker) -> None:
     queue = channel.declare_queue()
     for number in range(TEN):
         channel.publish(f"{number}", key=queue)
-    channel.send(Basic.Consume(queue, "tag"))
-    channel.expect(Basic.ConsumeOk)
+    channel.tries(Basic.Consume(queue, "tag"), Basic.ConsumeOk)
     tags = [each.method.delivery_tag for each in channel.deliveries(TEN)]
     channel.send(Basic.Ack(tags[TEN // 2 - 1], multiple=True))
     channel.send(Basic.Recover(requeue=True))
@@ -141,12 +133,10 @@ def effect_is_there_with_the_response(broker: Broker) -> None:
     look = Basic.Get(queue, no_ack=True)
     channel.bind(queue, exchange, "key")
     channel.publish(b"bound", exchange=exchange, key="key")
-    channel.send(look)
-    channel.expect(message(Basic.GetOk, b"bound"))
+    channel.tries(look, message(Basic.GetOk, b"bound"))
     channel.ask(Queue.Unbind(queue, exchange, "key"))
     channel.publish(b"not bound", exchange=exchange, key="key")
-    channel.send(look)
-    channel.expect(Basic.GetEmpty)
+    channel.tries(look, Basic.GetEmpty)
     channel.publish(b"purged", key=queue)
     channel.ask(Queue.Purge(queue))
     channel.send(look)
@@ -201,8 +191,7 @@ def messages_are_back_with_the_response(broker: Broker) -> None:
     absent = channel_closed(NOT_IMPLEMENTED) | connection_closed(NOT_IMPLEMENTED)
     if not isinstance(channel.expect(answered(Basic.RecoverOk) | absent), Basic.RecoverOk):
         broker.inapplicable("the server answers Recover with 540")
-    channel.send(Basic.Get(queue))
-    channel.expect(message(Basic.GetOk, b"taken"))
+    channel.tries(Basic.Get(queue), message(Basic.GetOk, b"taken"))
 
 
 # -- content ordering ----------------------------------------------------------------------------------
@@ -248,5 +237,4 @@ def messages_are_got_in_their_order(broker: Broker) -> None:
     for number in range(FIFTY):
         channel.publish(f"{number}", key=queue)
     for number in range(FIFTY):
-        channel.send(Basic.Get(queue, no_ack=number % 2 == 0))
-        channel.expect(message(Basic.GetOk, f"{number}".encode()))
+        channel.tries(Basic.Get(queue, no_ack=number % 2 == 0), message(Basic.GetOk, f"{number}".encode()))

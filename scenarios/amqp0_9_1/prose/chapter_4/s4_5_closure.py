@@ -38,8 +38,7 @@ def closed_channel_can_be_opened_again(broker: Broker) -> None:
         channel = opened(channel.connection, channel.number)
         counts_consumers(channel, queue, 0)
         channel.publish(b"works", key=queue)
-        channel.send(Basic.Get(queue, no_ack=True))
-        channel.expect(message(Basic.GetOk, b"works"))
+        channel.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, b"works"))
 
 
 @scenario("0-9-1/prose/4.5.unacknowledged-comes-again")
@@ -125,8 +124,7 @@ def exclusive_queues_go_with_their_connection_alone(broker: Broker) -> None:
         queue = channel.declare_queue(exclusive=True)
         channel.close()
         channel = channel.connection.channel()
-        channel.send(Queue.Declare(queue, passive=True))
-        channel.expect(Queue.DeclareOk)
+        channel.tries(Queue.Declare(queue, passive=True), Queue.DeclareOk)
         ends(channel)
         # By which code a locked queue is refused is judged by 0-9-1/queue.declare.exclusive.exclusive.
         gone, locked = channel_closed(NOT_FOUND), channel_closed() | connection_closed()

@@ -47,13 +47,10 @@ def names_that_differ_in_case_are_two_names(broker: Broker) -> None:
     other = channel.declare_queue(broker.name("queue", f"{queue[:-1]}E"))
     channel.ask(FENCE)
     stranger = broker.channel(new_connection=True)
-    stranger.send(Exchange.Declare("amq.Direct", "direct", passive=True))
-    stranger.expect(*refused(NOT_FOUND))
+    stranger.tries(Exchange.Declare("amq.Direct", "direct", passive=True), *refused(NOT_FOUND))
     channel.publish(b"for the capital", key=other)
-    channel.send(Basic.Get(other, no_ack=True))
-    channel.expect(message(Basic.GetOk, b"for the capital"))
-    channel.send(Basic.Get(queue, no_ack=True))
-    channel.expect(Basic.GetEmpty)
+    channel.tries(Basic.Get(other, no_ack=True), message(Basic.GetOk, b"for the capital"))
+    channel.tries(Basic.Get(queue, no_ack=True), Basic.GetEmpty)
 
 
 def asked_for_ours(transcript: Iterable[Passage]) -> bool:
@@ -112,8 +109,7 @@ def persistent_message_comes_back_unchanged(broker: Broker) -> Iterator[Restart]
     persistent = message(Basic.GetOk, b"persistent", carrying=STORED)
     # Whether the other one is there too is open; it would come first.
     if not persistent.matches(channel.observe(persistent | message(Basic.GetOk, b"transient"))):
-        channel.send(Basic.Get(queue, no_ack=True))
-        channel.expect(persistent)
+        channel.tries(Basic.Get(queue, no_ack=True), persistent)
 
 
 def waits(channel: AmqpChannel, queue: str) -> None:
@@ -173,8 +169,7 @@ def persistent_message_survives_whoever_has_it(broker: Broker) -> None:
     broker.drop()
     channel = broker.channel()
     for queue in queues:
-        channel.send(Basic.Get(queue, no_ack=True))
-        channel.expect(message(Basic.GetOk, b"persistent"))
+        channel.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, b"persistent"))
 
 
 @scenario("0-9-1/prose/1.4.3.persistent-survives-restart")
@@ -190,5 +185,4 @@ def committed_message_survives(broker: Broker) -> Iterator[Restart]:
     channel.ask(Tx.Commit())
     yield RESTART
     channel = broker.channel()
-    channel.send(Basic.Get(queue, no_ack=True))
-    channel.expect(message(Basic.GetOk, b"committed"))
+    channel.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, b"committed"))

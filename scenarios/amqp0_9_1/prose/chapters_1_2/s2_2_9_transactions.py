@@ -47,13 +47,11 @@ def acts_take_effect_by_themselves(broker: Broker) -> None:
     channel, witness = broker.channel(), broker.channel()
     queue = channel.declare_queue()
     channel.publish(b"at once", key=queue)
-    channel.send(Basic.Get(queue))
-    got = channel.expect(message(Basic.GetOk, b"at once"))
+    got = channel.tries(Basic.Get(queue), message(Basic.GetOk, b"at once"))
     channel.send(Basic.Ack(got.delivery_tag))
     channel.fence()
     channel.close()
-    witness.send(Basic.Get(queue))
-    witness.expect(Basic.GetEmpty)
+    witness.tries(Basic.Get(queue), Basic.GetEmpty)
 
 
 @scenario("0-9-1/prose/2.2.9.transaction-covers-publish-and-ack")
@@ -70,12 +68,10 @@ def publish_and_ack_wait_for_the_commit(broker: Broker) -> None:
     for body in (b"committed", b"as well"):
         channel.publish(body, key=queue)
     channel.fence()
-    witness.send(look)
-    witness.expect(Basic.GetEmpty)
+    witness.tries(look, Basic.GetEmpty)
     channel.ask(Tx.Commit())
     for body in (b"committed", b"as well"):
-        witness.send(look)
-        witness.expect(message(Basic.GetOk, body))
+        witness.tries(look, message(Basic.GetOk, body))
     channel.publish(b"rolled back", key=queue)
     channel.ask(Tx.Rollback())
     witness.send(look)
@@ -107,8 +103,7 @@ def acknowledgements_end_as_their_transaction(broker: Broker) -> None:
         tags = [channel.ask(Basic.Get(queue), Basic.GetOk).delivery_tag for _ in TWO]
         for tag in tags[int(multiple) :]:
             channel.send(Basic.Ack(tag, multiple))
-        channel.send(end)
-        channel.expect(answer)
+        channel.tries(end, answer)
         channel.close()
         is_left(broker, queue, *(() if answer is Tx.CommitOk else TWO))
 
@@ -212,11 +207,9 @@ def rollback_leaves_alone_what_was_not_acknowledged(broker: Broker) -> None:
     channel.deliveries(1)
     channel.ask(Tx.Rollback())
     channel.stays_quiet()
-    witness.send(Basic.Get(queue, no_ack=True))
-    witness.expect(Basic.GetEmpty)
+    witness.tries(Basic.Get(queue, no_ack=True), Basic.GetEmpty)
     channel.send(Basic.Ack(0, multiple=True))
-    channel.send(Tx.Commit())
-    channel.expect(Tx.CommitOk)
+    channel.tries(Tx.Commit(), Tx.CommitOk)
     channel.close()
     witness.send(Basic.Get(queue, no_ack=True))
     witness.expect(Basic.GetEmpty)
@@ -237,8 +230,7 @@ def rollback_leaves_deliveries_alone(broker: Broker) -> None:
     channel.send(Basic.Ack(channel.deliveries(1)[0].method.delivery_tag))
     channel.ask(Tx.Rollback())
     channel.stays_quiet()
-    witness.send(Basic.Get(queue, no_ack=True))
-    witness.expect(message(Basic.GetOk, b"waiting"))
+    witness.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, b"waiting"))
     witness.send(Basic.Get(queue, no_ack=True))
     witness.expect(Basic.GetEmpty)
 

@@ -131,8 +131,7 @@ def lowest_limits_can_be_agreed(broker: Broker) -> None:
     modest = broker.tuned()
     lowest = modest.tune_ok(channel_max=1, frame_max=FRAME_MIN_SIZE)
     modest.send(lowest)
-    modest.send(Connection.Open(modest.endpoint.virtual_host))
-    modest.expect(OPENED)
+    modest.tries(Connection.Open(modest.endpoint.virtual_host), OPENED)
     small = broker.tuned()
     small.open(lowest)
     channel, body = opened(small, 1), bytes(10_000)
@@ -147,6 +146,5 @@ def lowest_limits_can_be_agreed(broker: Broker) -> None:
 def opened(connection: AmqpConnection, number: int) -> AmqpChannel:
     """Judge that a channel with this number can be opened."""
     channel = connection.unopened(number)
-    channel.send(Channel.Open())
-    channel.expect(Channel.OpenOk)
+    channel.tries(Channel.Open(), Channel.OpenOk)
     return channel
