@@ -49,6 +49,18 @@ class Row(Generic[Place, E, T, R]):
     answer: Callable[[T], R] | None = None
     next: Place | None = None
 
+    def __call__(
+        self,
+        does: str,
+        condition: Callable[[T], bool] = always,
+        effects: tuple[Callable[[T], None], ...] = (),
+        answer: Callable[[T], R] | None = None,
+        next: Place | None = None,
+    ) -> Self:
+        """Make a row for the same state and event; its name is this one's and what it `does`."""
+        name = f"{self.name}: {does}"
+        return replace(self, name=name, condition=condition, effects=effects, answer=answer, next=next)
+
     def covers(self, state: object, event: type) -> bool:
         """Say whether the row is for this state and this event."""
         states = self.state if isinstance(self.state, tuple) else (self.state,)

@@ -113,66 +113,31 @@ def cancel_ok(turn: ChannelTurn[Basic.Cancel]) -> Reply:
     return Basic.CancelOk(turn.event.consumer_tag)
 
 
+_qos = Row("basic.qos", OPEN, Basic.Qos)
+_consume = Row("basic.consume", OPEN, Basic.Consume)
+_cancel = Row("basic.cancel", OPEN, Basic.Cancel)
 CONSUMERS = (
-    Row(
-        "basic.qos: for the connection",
-        OPEN,
-        Basic.Qos,
-        is_for_the_connection,
-        (set_connection_window,),
-        qos_ok,
-    ),
-    Row("basic.qos: for the channel", OPEN, Basic.Qos, effects=(set_channel_window,), answer=qos_ok),
+    _qos("for the connection", is_for_the_connection, (set_connection_window,), qos_ok),
+    _qos("for the channel", effects=(set_channel_window,), answer=qos_ok),
     *use_of_a_queue(Basic.Consume),
-    Row(
-        "basic.consume: refuses a tag in use", OPEN, Basic.Consume, tag_is_in_use, answer=refuse(NOT_ALLOWED)
-    ),
-    Row(
-        "basic.consume: refuses exclusive access to a queue with consumers",
-        OPEN,
-        Basic.Consume,
+    _consume("refuses a tag in use", tag_is_in_use, answer=refuse(NOT_ALLOWED)),
+    _consume(
+        "refuses exclusive access to a queue with consumers",
         wants_to_be_alone_but_is_not,
         answer=refuse(ACCESS_REFUSED),
     ),
-    Row(
-        "basic.consume: refuses a queue with an exclusive consumer",
-        OPEN,
-        Basic.Consume,
+    _consume(
+        "refuses a queue with an exclusive consumer",
         someone_consumes_exclusively,
         answer=refuse(ACCESS_REFUSED),
     ),
-    Row(
-        "basic.consume: refuses when there are too many",
-        OPEN,
-        Basic.Consume,
-        there_are_too_many,
-        answer=refuse(RESOURCE_ERROR),
+    _consume("refuses when there are too many", there_are_too_many, answer=refuse(RESOURCE_ERROR)),
+    _consume(
+        "starts a consumer with a generated tag", has_no_tag, (generate_tag, start_consumer), consume_ok
     ),
-    Row(
-        "basic.consume: starts a consumer with a generated tag",
-        OPEN,
-        Basic.Consume,
-        has_no_tag,
-        (generate_tag, start_consumer),
-        consume_ok,
-    ),
-    Row(
-        "basic.consume: starts a consumer", OPEN, Basic.Consume, effects=(start_consumer,), answer=consume_ok
-    ),
-    Row(
-        "basic.cancel: refuses a tag of another channel",
-        OPEN,
-        Basic.Cancel,
-        tag_is_of_another_channel,
-        answer=refuse(NOT_ALLOWED),
-    ),
-    Row(
-        "basic.cancel: is ignored without the queue",
-        OPEN,
-        Basic.Cancel,
-        its_queue_is_gone_and_silence_is_due,
-        (cancel_it,),
-    ),
-    Row("basic.cancel: ends the consumer", OPEN, Basic.Cancel, tag_is_known, (cancel_it,), cancel_ok),
-    Row("basic.cancel: confirms what is no consumer", OPEN, Basic.Cancel, answer=cancel_ok),
+    _consume("starts a consumer", effects=(start_consumer,), answer=consume_ok),
+    _cancel("refuses a tag of another channel", tag_is_of_another_channel, answer=refuse(NOT_ALLOWED)),
+    _cancel("is ignored without the queue", its_queue_is_gone_and_silence_is_due, (cancel_it,)),
+    _cancel("ends the consumer", tag_is_known, (cancel_it,), cancel_ok),
+    _cancel("confirms what is no consumer", answer=cancel_ok),
 )

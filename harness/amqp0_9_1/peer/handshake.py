@@ -166,6 +166,9 @@ def open_ok(_: ConnectionTurn[Connection.Open]) -> Reply:
     return Connection.OpenOk()
 
 
+_start_ok = Row("connection.start-ok", EXPECT_START_OK, Connection.StartOk)
+_tune_ok = Row("connection.tune-ok", EXPECT_TUNE_OK, Connection.TuneOk)
+_open = Row("connection.open", EXPECT_OPEN, Connection.Open)
 HANDSHAKE = (
     Row(
         "header: a good one is answered with Start",
@@ -181,25 +184,15 @@ HANDSHAKE = (
         effects=(say_our_header,),
         next=CLOSED,
     ),
-    Row(
-        "connection.start-ok: a mechanism or locale not offered ends in silence",
-        EXPECT_START_OK,
-        Connection.StartOk,
-        not_offered,
-        (close_in_silence,),
-    ),
-    Row(
-        "connection.start-ok: credentials are asked for",
-        EXPECT_START_OK,
-        Connection.StartOk,
+    _start_ok("a mechanism or locale not offered ends in silence", not_offered, (close_in_silence,)),
+    _start_ok(
+        "credentials are asked for",
         credentials_must_be_asked_for,
         answer=ask_for_credentials,
         next=EXPECT_SECURE_OK,
     ),
-    Row(
-        "connection.start-ok: good credentials are answered with Tune",
-        EXPECT_START_OK,
-        Connection.StartOk,
+    _start_ok(
+        "good credentials are answered with Tune",
         credentials_are_good,
         (log_in,),
         propose_limits,
@@ -220,47 +213,18 @@ HANDSHAKE = (
         (Connection.StartOk, Connection.SecureOk),
         effects=(close_in_silence,),
     ),
-    Row(
-        "connection.tune-ok: more than offered ends in silence",
-        EXPECT_TUNE_OK,
-        Connection.TuneOk,
-        exceeds_the_offer,
-        (close_in_silence,),
-    ),
-    Row(
-        "connection.tune-ok: frames below the minimum end in silence",
-        EXPECT_TUNE_OK,
-        Connection.TuneOk,
-        is_below_the_minimum,
-        (close_in_silence,),
-    ),
-    Row(
-        "connection.tune-ok: is taken",
-        EXPECT_TUNE_OK,
-        Connection.TuneOk,
-        effects=(take_limits,),
-        next=EXPECT_OPEN,
-    ),
-    Row(
-        "connection.open: refuses an unknown virtual host",
-        EXPECT_OPEN,
-        Connection.Open,
+    _tune_ok("more than offered ends in silence", exceeds_the_offer, (close_in_silence,)),
+    _tune_ok("frames below the minimum end in silence", is_below_the_minimum, (close_in_silence,)),
+    _tune_ok("is taken", effects=(take_limits,), next=EXPECT_OPEN),
+    _open(
+        "refuses an unknown virtual host",
         host_is_unknown,
         answer=refuse_by(lambda policy: policy.no_virtual_host),
     ),
-    Row(
-        "connection.open: refuses a virtual host the user may not use",
-        EXPECT_OPEN,
-        Connection.Open,
+    _open(
+        "refuses a virtual host the user may not use",
         user_may_not_use_it,
         answer=refuse_by(lambda policy: policy.no_permission),
     ),
-    Row(
-        "connection.open: is answered",
-        EXPECT_OPEN,
-        Connection.Open,
-        effects=(enter_the_host,),
-        answer=open_ok,
-        next=OPEN,
-    ),
+    _open("is answered", effects=(enter_the_host,), answer=open_ok, next=OPEN),
 )

@@ -308,39 +308,21 @@ _DELETED = (
     Row("queue end: dead-letters its messages", Entry, QueueDeleted, effects=(bury,)),
     Row("exchange end: removes its bindings", Binding, ExchangeDeleted, effects=(remove_binding,)),
 )
+_delivery = Row("delivery", Delivery, Delivering)
+_requeue = Row("requeue", Delivery, Requeued)
+_overflow = Row("overflow", Queue, Lengthened)
 _DELIVERIES = (
-    Row(
-        "delivery: of a no-ack consumer ends with sending",
-        Delivery,
-        Delivering,
-        consumer_needs_no_ack,
-        answer=deliver,
-    ),
-    Row(
-        "delivery: awaits acknowledgement",
-        Delivery,
-        Delivering,
-        effects=(await_acknowledgement,),
-        answer=deliver,
-    ),
-    Row("requeue: to a deleted queue dead-letters", Delivery, Requeued, queue_is_gone, (bury_delivery,)),
-    Row("requeue: too often dead-letters", Delivery, Requeued, redelivered_too_often, (bury_delivery,)),
-    Row(
-        "requeue: puts the message back, marked redelivered",
-        Delivery,
-        Requeued,
+    _delivery("of a no-ack consumer ends with sending", consumer_needs_no_ack, answer=deliver),
+    _delivery("awaits acknowledgement", effects=(await_acknowledgement,), answer=deliver),
+    _requeue("to a deleted queue dead-letters", queue_is_gone, (bury_delivery,)),
+    _requeue("too often dead-letters", redelivered_too_often, (bury_delivery,)),
+    _requeue(
+        "puts the message back, marked redelivered",
         effects=(mark_redelivered, prefer_original_client, put_back),
     ),
     Row("reject: without requeue dead-letters", Delivery, Discarded, effects=(bury_delivery,)),
-    Row("overflow: holds back what comes", Queue, Lengthened, overflow_is_held_back, (hold_back,)),
-    Row(
-        "overflow: asks the publisher to pause",
-        Queue,
-        Lengthened,
-        queue_is_long,
-        (pause_publisher,),
-        flow_stopped,
-    ),
+    _overflow("holds back what comes", overflow_is_held_back, (hold_back,)),
+    _overflow("asks the publisher to pause", queue_is_long, (pause_publisher,), flow_stopped),
     Row("overflow: lets publishers go on", Queue, Shortened, queue_is_short_again, (resume_publishers,)),
 )
 _RESTART = (

@@ -73,27 +73,16 @@ def use_of_a_queue(
     locked: Callable[[AnyTurn], Reply] | None = None,
 ) -> tuple[Row[Used], Row[Used], Row[Used]]:
     """Give the three refusals every method has that uses a queue by name."""
-    name = event.full_name
-    opened = ChannelState.OPEN
+    used = Row(event.full_name, ChannelState.OPEN, event)
     return (
-        Row(
-            f"{name}: refuses a blank name with no queue declared",
-            opened,
-            event,
+        used(
+            "refuses a blank name with no queue declared",
             no_queue_is_named,
             answer=unknown or refuse_by(lambda policy: policy.current_queue_unknown),
         ),
-        Row(
-            f"{name}: refuses a queue that does not exist",
-            opened,
-            event,
-            queue_is_missing,
-            answer=missing or refuse(NOT_FOUND),
-        ),
-        Row(
-            f"{name}: refuses a queue locked by another connection",
-            opened,
-            event,
+        used("refuses a queue that does not exist", queue_is_missing, answer=missing or refuse(NOT_FOUND)),
+        used(
+            "refuses a queue locked by another connection",
             queue_is_locked,
             answer=locked or refuse(RESOURCE_LOCKED),
         ),

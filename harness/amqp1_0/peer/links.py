@@ -296,67 +296,41 @@ def end_for_handle(turn: LinkTurn[Attach]) -> Reply:
     return refuse(SessionError.HANDLE_IN_USE, Level.SESSION)(turn)
 
 
+_attach_detached = Row("attach", DETACHED, Attach)
+_transfer = Row("transfer", ATTACHED, Transfer)
 LINKS = (
-    Row(
-        "attach: refuses an address that names nothing",
-        DETACHED,
-        Attach,
-        names_nothing,
-        answer=refuse_link(AmqpError.NOT_FOUND),
+    _attach_detached(
+        "refuses an address that names nothing", names_nothing, answer=refuse_link(AmqpError.NOT_FOUND)
     ),
-    Row(
-        "attach: refuses a user without rights",
-        DETACHED,
-        Attach,
-        may_not,
-        answer=refuse_link(AmqpError.UNAUTHORIZED_ACCESS),
+    _attach_detached(
+        "refuses a user without rights", may_not, answer=refuse_link(AmqpError.UNAUTHORIZED_ACCESS)
     ),
-    Row(
-        "attach: refuses more than we keep",
-        DETACHED,
-        Attach,
-        no_room,
-        answer=refuse(AmqpError.RESOURCE_LIMIT_EXCEEDED, Level.SESSION),
+    _attach_detached(
+        "refuses more than we keep", no_room, answer=refuse(AmqpError.RESOURCE_LIMIT_EXCEEDED, Level.SESSION)
     ),
-    Row("attach: is answered", DETACHED, Attach, effects=(attach_to_node,), answer=attached, next=ATTACHED),
+    _attach_detached("is answered", effects=(attach_to_node,), answer=attached, next=ATTACHED),
     Row("attach: refuses a handle in use", (ATTACHED, DETACH_SENT), Attach, answer=end_for_handle),
-    Row(
-        "transfer: refuses one on a link to the client",
-        ATTACHED,
-        Transfer,
+    _transfer(
+        "refuses one on a link to the client",
         client_receives,
         answer=refuse(AmqpError.NOT_ALLOWED, Level.LINK),
     ),
-    Row(
-        "transfer: refuses one beyond the credit",
-        ATTACHED,
-        Transfer,
+    _transfer(
+        "refuses one beyond the credit",
         exceeds_credit,
         answer=refuse(LinkError.TRANSFER_LIMIT_EXCEEDED, Level.LINK),
     ),
-    Row(
-        "transfer: refuses a delivery without id",
-        ATTACHED,
-        Transfer,
-        lacks_an_id,
-        answer=refuse(AmqpError.INVALID_FIELD, Level.SESSION),
+    _transfer(
+        "refuses a delivery without id", lacks_an_id, answer=refuse(AmqpError.INVALID_FIELD, Level.SESSION)
     ),
-    Row(
-        "transfer: refuses a message too large",
-        ATTACHED,
-        Transfer,
+    _transfer(
+        "refuses a message too large",
         is_too_large,
         answer=refuse(LinkError.MESSAGE_SIZE_EXCEEDED, Level.LINK),
     ),
-    Row("transfer: more follows", ATTACHED, Transfer, more_follows, (take_part,)),
-    Row(
-        "transfer: an aborted delivery is forgotten",
-        ATTACHED,
-        Transfer,
-        is_aborted,
-        (take_part, forget_delivery),
-    ),
-    Row("transfer: a message is kept", ATTACHED, Transfer, effects=(take_part, complete_and_serve)),
+    _transfer("more follows", more_follows, (take_part,)),
+    _transfer("an aborted delivery is forgotten", is_aborted, (take_part, forget_delivery)),
+    _transfer("a message is kept", effects=(take_part, complete_and_serve)),
     Row("flow: of a link is answered", ATTACHED, Flow, asks_back, (take_credit,), link_flow),
     Row("flow: of a link is taken", ATTACHED, Flow, effects=(take_credit,)),
     Row("detach: is answered", ATTACHED, Detach, answer=detach, next=DETACHED),

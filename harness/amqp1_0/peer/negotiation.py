@@ -139,6 +139,7 @@ _READERS: Final[Mapping[str, Callable[[AnyTurn, bytes], str]]] = {
 }
 """How each mechanism finds out who the client is; the mechanisms are those of harness.wire.sasl."""
 
+_sasl_init = Row("sasl-init", EXPECT_INIT, SaslInit)
 _SASL = (
     Row("sasl: S:frame", (START, *SaslState), SendingSasl, effects=(write,)),
     Row(
@@ -159,32 +160,11 @@ _SASL = (
         EXPECT_INIT,
     ),
     Row("sasl: header after ours", SASL_HDR_SENT, SaslHeader, answer=mechanisms, next=EXPECT_INIT),
-    Row(
-        "sasl-init: refuses a mechanism not offered",
-        EXPECT_INIT,
-        SaslInit,
-        is_not_offered,
-        answer=outcome(SaslCode.AUTH),
-        next=END,
+    _sasl_init("refuses a mechanism not offered", is_not_offered, answer=outcome(SaslCode.AUTH), next=END),
+    _sasl_init(
+        "asks for the response", lacks_a_response, (remember_mechanism,), ask_for_response, EXPECT_RESPONSE
     ),
-    Row(
-        "sasl-init: asks for the response",
-        EXPECT_INIT,
-        SaslInit,
-        lacks_a_response,
-        (remember_mechanism,),
-        ask_for_response,
-        EXPECT_RESPONSE,
-    ),
-    Row(
-        "sasl-init: good credentials",
-        EXPECT_INIT,
-        SaslInit,
-        credentials_are_good,
-        (log_in,),
-        outcome(SaslCode.OK),
-        START,
-    ),
+    _sasl_init("good credentials", credentials_are_good, (log_in,), outcome(SaslCode.OK), START),
     Row(
         "sasl-response: good credentials",
         EXPECT_RESPONSE,

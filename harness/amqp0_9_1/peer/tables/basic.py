@@ -113,58 +113,23 @@ def return_without_consumers(turn: LifeTurn[Routing, Publication]) -> Reply:
     return WithContent(Basic.Return(NO_CONSUMERS, text, method.exchange, method.routing_key), message)
 
 
+_publish = Row("basic.publish", OPEN, Basic.Publish)
+_publish_publication = LifeRow("basic.publish", Publication, ContentComplete)
+_routing = LifeRow("routing", Publication, Routing)
 _PUBLISH = (
-    Row(
-        "basic.publish: refuses an exchange that does not exist",
-        OPEN,
-        Basic.Publish,
-        exchange_is_missing,
-        answer=refuse(NOT_FOUND),
-    ),
-    Row(
-        "basic.publish: refuses immediate",
-        OPEN,
-        Basic.Publish,
-        immediate_is_not_implemented,
-        answer=refuse(NOT_IMPLEMENTED),
-    ),
-    Row(
-        "basic.publish: its content follows",
-        OPEN,
-        Basic.Publish,
-        effects=(expect_content,),
-        next=ChannelState.EXPECT_CONTENT_HEADER,
-    ),
-    LifeRow(
-        "basic.publish: waits for the commit",
-        Publication,
-        ContentComplete,
-        waits_for_a_commit,
-        (hold_until_commit,),
-    ),
-    LifeRow("basic.publish: goes to the exchange", Publication, ContentComplete, effects=(route_now,)),
-    LifeRow(
-        "routing: mandatory and unroutable is returned",
-        Publication,
-        Routing,
-        is_mandatory_and_unroutable,
-        answer=return_unroutable,
-    ),
-    LifeRow(
-        "routing: immediate without a ready consumer is returned",
-        Publication,
-        Routing,
+    _publish("refuses an exchange that does not exist", exchange_is_missing, answer=refuse(NOT_FOUND)),
+    _publish("refuses immediate", immediate_is_not_implemented, answer=refuse(NOT_IMPLEMENTED)),
+    _publish("its content follows", effects=(expect_content,), next=ChannelState.EXPECT_CONTENT_HEADER),
+    _publish_publication("waits for the commit", waits_for_a_commit, (hold_until_commit,)),
+    _publish_publication("goes to the exchange", effects=(route_now,)),
+    _routing("mandatory and unroutable is returned", is_mandatory_and_unroutable, answer=return_unroutable),
+    _routing(
+        "immediate without a ready consumer is returned",
         is_immediate_and_nobody_is_ready,
         answer=return_without_consumers,
     ),
-    LifeRow(
-        "routing: immediate goes where it is taken at once",
-        Publication,
-        Routing,
-        is_immediate,
-        (enqueue_where_taken_at_once,),
-    ),
-    LifeRow("routing: goes to every queue found", Publication, Routing, effects=(enqueue_everywhere,)),
+    _routing("immediate goes where it is taken at once", is_immediate, (enqueue_where_taken_at_once,)),
+    _routing("goes to every queue found", effects=(enqueue_everywhere,)),
 )
 
 
@@ -202,24 +167,17 @@ def get_ok(turn: ChannelTurn[Basic.Get]) -> Reply:
     return WithContent(Basic.GetOk(delivery.tag, flag, message.exchange, message.routing_key, left), message)
 
 
+_get = Row("basic.get", OPEN, Basic.Get)
 _GET = (
     *use_of_a_queue(Basic.Get),
-    Row(
-        "basic.get: refuses a queue with an exclusive consumer",
-        OPEN,
-        Basic.Get,
+    _get(
+        "refuses a queue with an exclusive consumer",
         someone_consumes_exclusively,
         answer=refuse(ACCESS_REFUSED),
     ),
-    Row("basic.get: answers that the queue is empty", OPEN, Basic.Get, nothing_is_due, answer=get_empty),
-    Row("basic.get: without acknowledgement", OPEN, Basic.Get, needs_no_ack, (take_what_is_due,), get_ok),
-    Row(
-        "basic.get: awaits acknowledgement",
-        OPEN,
-        Basic.Get,
-        effects=(take_what_is_due, await_its_acknowledgement),
-        answer=get_ok,
-    ),
+    _get("answers that the queue is empty", nothing_is_due, answer=get_empty),
+    _get("without acknowledgement", needs_no_ack, (take_what_is_due,), get_ok),
+    _get("awaits acknowledgement", effects=(take_what_is_due, await_its_acknowledgement), answer=get_ok),
 )
 
 
@@ -293,46 +251,26 @@ def keep_off_this_channel(turn: ChannelTurn[Refusing]) -> None:
         delivery.entry.avoid += (turn.channel,)
 
 
+_ack = Row("basic.ack", OPEN, Basic.Ack)
+_reject = Row("basic.reject", OPEN, Basic.Reject)
 _ACKNOWLEDGE = (
-    Row(
-        "basic.ack: refuses a tag of no delivered message",
-        OPEN,
-        Basic.Ack,
+    _ack(
+        "refuses a tag of no delivered message",
         tag_is_not_of_a_delivered_message,
         answer=refuse(PRECONDITION_FAILED),
     ),
-    Row("basic.ack: waits for the commit", OPEN, Basic.Ack, is_transacted, (hold_acknowledgement,)),
-    Row("basic.ack: settles", OPEN, Basic.Ack, effects=(acknowledge,)),
-    Row(
-        "basic.reject: refuses a tag of no delivered message",
-        OPEN,
-        Basic.Reject,
+    _ack("waits for the commit", is_transacted, (hold_acknowledgement,)),
+    _ack("settles", effects=(acknowledge,)),
+    _reject(
+        "refuses a tag of no delivered message",
         tag_is_not_of_a_delivered_message,
         answer=refuse(PRECONDITION_FAILED),
     ),
-    Row(
-        "basic.reject: without an alternative discards",
-        OPEN,
-        Basic.Reject,
-        requeue_has_no_alternative,
-        (discard_rejected,),
-    ),
-    Row(
-        "basic.reject: without an alternative comes back",
-        OPEN,
-        Basic.Reject,
-        requeue_may_come_back,
-        (requeue_rejected,),
-    ),
-    Row(
-        "basic.reject: requeues for others",
-        OPEN,
-        Basic.Reject,
-        wants_requeue,
-        (keep_off_this_channel, requeue_rejected),
-    ),
-    Row("basic.reject: comes back without requeue", OPEN, Basic.Reject, requeues_anyway, (requeue_rejected,)),
-    Row("basic.reject: discards", OPEN, Basic.Reject, effects=(discard_rejected,)),
+    _reject("without an alternative discards", requeue_has_no_alternative, (discard_rejected,)),
+    _reject("without an alternative comes back", requeue_may_come_back, (requeue_rejected,)),
+    _reject("requeues for others", wants_requeue, (keep_off_this_channel, requeue_rejected)),
+    _reject("comes back without requeue", requeues_anyway, (requeue_rejected,)),
+    _reject("discards", effects=(discard_rejected,)),
 )
 
 
@@ -341,23 +279,16 @@ def requeue_is_for_anyone(turn: ChannelTurn[Basic.Nack]) -> bool:
     return wants_requeue(turn) and turn.policy.rejected == "redeliver"
 
 
+_nack = Row("basic.nack", OPEN, Basic.Nack)
 _NACK = (
-    Row(
-        "basic.nack: refuses a tag of no delivered message",
-        OPEN,
-        Basic.Nack,
+    _nack(
+        "refuses a tag of no delivered message",
         tag_is_not_of_a_delivered_message,
         answer=refuse(PRECONDITION_FAILED),
     ),
-    Row("basic.nack: requeues for anyone", OPEN, Basic.Nack, requeue_is_for_anyone, (requeue_rejected,)),
-    Row(
-        "basic.nack: requeues for others",
-        OPEN,
-        Basic.Nack,
-        wants_requeue,
-        (keep_off_this_channel, requeue_rejected),
-    ),
-    Row("basic.nack: discards", OPEN, Basic.Nack, effects=(discard_rejected,)),
+    _nack("requeues for anyone", requeue_is_for_anyone, (requeue_rejected,)),
+    _nack("requeues for others", wants_requeue, (keep_off_this_channel, requeue_rejected)),
+    _nack("discards", effects=(discard_rejected,)),
 )
 
 
@@ -384,25 +315,13 @@ def recover_ok(_: ChannelTurn[Basic.Recover]) -> Reply:
     return Basic.RecoverOk()
 
 
+_recover_async = Row("basic.recover-async", OPEN, Basic.RecoverAsync)
+_recover = Row("basic.recover", OPEN, Basic.Recover)
 _RECOVER = (
-    Row(
-        "basic.recover-async: refuses",
-        OPEN,
-        Basic.RecoverAsync,
-        recover_async_is_not_implemented,
-        answer=refuse(NOT_IMPLEMENTED),
-    ),
-    Row("basic.recover-async: requeues", OPEN, Basic.RecoverAsync, wants_requeue, (requeue_all,)),
-    Row(
-        "basic.recover-async: redelivers", OPEN, Basic.RecoverAsync, effects=(return_all_to_their_recipients,)
-    ),
-    Row("basic.recover: requeues", OPEN, Basic.Recover, wants_requeue, (requeue_all,), recover_ok),
-    Row(
-        "basic.recover: redelivers",
-        OPEN,
-        Basic.Recover,
-        effects=(return_all_to_their_recipients,),
-        answer=recover_ok,
-    ),
+    _recover_async("refuses", recover_async_is_not_implemented, answer=refuse(NOT_IMPLEMENTED)),
+    _recover_async("requeues", wants_requeue, (requeue_all,)),
+    _recover_async("redelivers", effects=(return_all_to_their_recipients,)),
+    _recover("requeues", wants_requeue, (requeue_all,), recover_ok),
+    _recover("redelivers", effects=(return_all_to_their_recipients,), answer=recover_ok),
 )
 BASIC = (*CONSUMERS, *_PUBLISH, *_GET, *_ACKNOWLEDGE, *_NACK, *_RECOVER)

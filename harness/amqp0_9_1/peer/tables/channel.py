@@ -156,15 +156,14 @@ def abort_content_and_serve(turn: ChannelTurn[Method]) -> None:
     meet_on_channel(turn)
 
 
+_open = Row("channel.open", UNOPENED, Channel.Open)
 _OPENING = (
-    Row(
-        "channel.open: refuses more than agreed",
-        UNOPENED,
-        Channel.Open,
+    _open(
+        "refuses more than agreed",
         is_beyond_channel_max,
         answer=refuse_by(lambda policy: policy.beyond_channel_max),
     ),
-    Row("channel.open: is answered", UNOPENED, Channel.Open, answer=open_ok, next=OPEN),
+    _open("is answered", answer=open_ok, next=OPEN),
     Row(
         "channel.open: refuses arguments that cannot be read",
         UNOPENED,
@@ -213,66 +212,36 @@ _UNREADABLE = (
         answer=refuse_by(lambda policy: policy.illegal_field_name),
     ),
 )
+_content_header = Row("content header", EXPECT_CONTENT_HEADER, ContentHeaderReceived)
+_content_body = Row("content body", EXPECT_BODY, BodyReceived)
 _CONTENT = (
-    Row(
-        "content header: refuses another class",
-        EXPECT_CONTENT_HEADER,
-        ContentHeaderReceived,
+    _content_header(
+        "refuses another class",
         is_of_another_class,
         answer=refuse_by(lambda policy: policy.bad_content_header),
     ),
-    Row(
-        "content header: refuses one badly formatted",
-        EXPECT_CONTENT_HEADER,
-        ContentHeaderReceived,
+    _content_header(
+        "refuses one badly formatted",
         is_badly_formatted,
         answer=refuse_by(lambda policy: policy.bad_content_header),
     ),
-    Row(
-        "content header: refuses illegal field names",
-        EXPECT_CONTENT_HEADER,
-        ContentHeaderReceived,
+    _content_header(
+        "refuses illegal field names",
         has_illegal_field_names,
         answer=refuse_by(lambda policy: policy.illegal_field_name),
     ),
-    Row(
-        "content header: refuses a content too large",
-        EXPECT_CONTENT_HEADER,
-        ContentHeaderReceived,
-        is_too_large,
-        answer=refuse_by(lambda policy: policy.content_too_large),
+    _content_header(
+        "refuses a content too large", is_too_large, answer=refuse_by(lambda policy: policy.content_too_large)
     ),
-    Row(
-        "content header: without body completes the content",
-        EXPECT_CONTENT_HEADER,
-        ContentHeaderReceived,
-        has_no_body,
-        (begin_content, content_is_complete),
-        next=OPEN,
+    _content_header(
+        "without body completes the content", has_no_body, (begin_content, content_is_complete), next=OPEN
     ),
-    Row(
-        "content header: body frames follow",
-        EXPECT_CONTENT_HEADER,
-        ContentHeaderReceived,
-        effects=(begin_content,),
-        next=EXPECT_BODY,
+    _content_header("body frames follow", effects=(begin_content,), next=EXPECT_BODY),
+    _content_body("refuses more than announced", is_longer_than_announced, answer=refuse(UNEXPECTED_FRAME)),
+    _content_body(
+        "the last frame completes the content", is_the_last, (add_to_body, content_is_complete), next=OPEN
     ),
-    Row(
-        "content body: refuses more than announced",
-        EXPECT_BODY,
-        BodyReceived,
-        is_longer_than_announced,
-        answer=refuse(UNEXPECTED_FRAME),
-    ),
-    Row(
-        "content body: the last frame completes the content",
-        EXPECT_BODY,
-        BodyReceived,
-        is_the_last,
-        (add_to_body, content_is_complete),
-        next=OPEN,
-    ),
-    Row("content body: is kept", EXPECT_BODY, BodyReceived, effects=(add_to_body,)),
+    _content_body("is kept", effects=(add_to_body,)),
     Row(
         "content: refuses a frame out of sequence",
         (OPEN, *RECEIVING),

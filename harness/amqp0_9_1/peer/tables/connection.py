@@ -96,24 +96,16 @@ def note_the_socket(turn: ConnectionTurn[HungUp]) -> None:
         turn.note(f"the client closed the socket amid {turn.connection.state.name}")
 
 
+_close = Row("connection.close", (*NEGOTIATING, OPEN), Connection.Close)
 _CLOSE = (
-    Row(
-        "connection.close: is answered, the socket left to the client",
-        (*NEGOTIATING, OPEN),
-        Connection.Close,
+    _close(
+        "is answered, the socket left to the client",
         socket_is_left_to_the_client,
         (end_connection, wait_for_the_client),
         close_ok,
         LINGERING,
     ),
-    Row(
-        "connection.close: is answered",
-        (*NEGOTIATING, OPEN),
-        Connection.Close,
-        effects=(end_connection,),
-        answer=close_ok,
-        next=CLOSED,
-    ),
+    _close("is answered", effects=(end_connection,), answer=close_ok, next=CLOSED),
     Row("connection.close: crossing ours is answered", CLOSING, Connection.Close, answer=close_ok),
     Row(
         "connection.close-ok: ends the connection",
@@ -123,21 +115,14 @@ _CLOSE = (
         next=CLOSED,
     ),
 )
+_heartbeat = Row("heartbeat", OPEN, HeartbeatReceived)
 _HEARTBEATS = (
-    Row(
-        "heartbeat: refuses one on a channel",
-        OPEN,
-        HeartbeatReceived,
+    _heartbeat(
+        "refuses one on a channel",
         heartbeat_on_a_channel,
         answer=refuse_by(lambda policy: policy.heartbeat_on_channel),
     ),
-    Row(
-        "heartbeat: refuses one with a payload",
-        OPEN,
-        HeartbeatReceived,
-        heartbeat_with_payload,
-        answer=refuse(FRAME_ERROR),
-    ),
+    _heartbeat("refuses one with a payload", heartbeat_with_payload, answer=refuse(FRAME_ERROR)),
     Row("heartbeat: is taken", (*NEGOTIATING, OPEN, CLOSING), HeartbeatReceived, heartbeat_is_valid),
     Row(
         "heartbeat: is sent twice an interval",

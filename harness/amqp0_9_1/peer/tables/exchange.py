@@ -106,107 +106,34 @@ def delete_ok(_: ChannelTurn[Exchange.Delete]) -> Reply:
     return Exchange.DeleteOk()
 
 
+_declare = Row("exchange.declare", OPEN, Exchange.Declare)
+_delete = Row("exchange.delete", OPEN, Exchange.Delete)
 EXCHANGE = (
-    Row(
-        "exchange.declare: refuses the default exchange",
-        OPEN,
-        Exchange.Declare,
+    _declare(
+        "refuses the default exchange",
         is_the_default_and_cannot_match,
         answer=refuse_by(lambda policy: policy.blank_exchange),
     ),
-    Row(
-        "exchange.declare: passive and no-wait has no effect",
-        OPEN,
-        Exchange.Declare,
-        passive_missing_and_no_wait_has_no_effect,
+    _declare("passive and no-wait has no effect", passive_missing_and_no_wait_has_no_effect),
+    _declare("passive refuses one that does not exist", passive_and_missing, answer=refuse(NOT_FOUND)),
+    _declare("passive confirms one that exists", is_passive, answer=declare_ok),
+    _declare("refuses an illegal name", name_is_illegal, answer=refuse(PRECONDITION_FAILED)),
+    _declare("refuses a type that is not supported", type_is_not_supported, answer=refuse(COMMAND_INVALID)),
+    _declare(
+        "refuses another type", exists_with_another_type, answer=refuse_by(lambda policy: policy.type_change)
     ),
-    Row(
-        "exchange.declare: passive refuses one that does not exist",
-        OPEN,
-        Exchange.Declare,
-        passive_and_missing,
-        answer=refuse(NOT_FOUND),
+    _declare(
+        "refuses another durable or other arguments", exists_otherwise, answer=refuse(PRECONDITION_FAILED)
     ),
-    Row(
-        "exchange.declare: passive confirms one that exists",
-        OPEN,
-        Exchange.Declare,
-        is_passive,
-        answer=declare_ok,
+    _declare("confirms the same again", exists, answer=declare_ok),
+    _declare("refuses a reserved name", name_is_reserved, answer=refuse(ACCESS_REFUSED)),
+    _declare("refuses when there are too many", there_are_too_many, answer=refuse(RESOURCE_ERROR)),
+    _declare("creates it", effects=(create_exchange,), answer=declare_ok),
+    _delete("refuses the default exchange", is_the_default_exchange, answer=refuse(ACCESS_REFUSED)),
+    _delete("refuses one that does not exist", exchange_is_missing, answer=refuse(NOT_FOUND)),
+    _delete("refuses a pre-declared one", is_predeclared, answer=refuse(ACCESS_REFUSED)),
+    _delete(
+        "if-unused refuses one with bindings", must_be_unused_but_is_bound, answer=refuse(PRECONDITION_FAILED)
     ),
-    Row(
-        "exchange.declare: refuses an illegal name",
-        OPEN,
-        Exchange.Declare,
-        name_is_illegal,
-        answer=refuse(PRECONDITION_FAILED),
-    ),
-    Row(
-        "exchange.declare: refuses a type that is not supported",
-        OPEN,
-        Exchange.Declare,
-        type_is_not_supported,
-        answer=refuse(COMMAND_INVALID),
-    ),
-    Row(
-        "exchange.declare: refuses another type",
-        OPEN,
-        Exchange.Declare,
-        exists_with_another_type,
-        answer=refuse_by(lambda policy: policy.type_change),
-    ),
-    Row(
-        "exchange.declare: refuses another durable or other arguments",
-        OPEN,
-        Exchange.Declare,
-        exists_otherwise,
-        answer=refuse(PRECONDITION_FAILED),
-    ),
-    Row("exchange.declare: confirms the same again", OPEN, Exchange.Declare, exists, answer=declare_ok),
-    Row(
-        "exchange.declare: refuses a reserved name",
-        OPEN,
-        Exchange.Declare,
-        name_is_reserved,
-        answer=refuse(ACCESS_REFUSED),
-    ),
-    Row(
-        "exchange.declare: refuses when there are too many",
-        OPEN,
-        Exchange.Declare,
-        there_are_too_many,
-        answer=refuse(RESOURCE_ERROR),
-    ),
-    Row(
-        "exchange.declare: creates it", OPEN, Exchange.Declare, effects=(create_exchange,), answer=declare_ok
-    ),
-    Row(
-        "exchange.delete: refuses the default exchange",
-        OPEN,
-        Exchange.Delete,
-        is_the_default_exchange,
-        answer=refuse(ACCESS_REFUSED),
-    ),
-    Row(
-        "exchange.delete: refuses one that does not exist",
-        OPEN,
-        Exchange.Delete,
-        exchange_is_missing,
-        answer=refuse(NOT_FOUND),
-    ),
-    Row(
-        "exchange.delete: refuses a pre-declared one",
-        OPEN,
-        Exchange.Delete,
-        is_predeclared,
-        answer=refuse(ACCESS_REFUSED),
-    ),
-    Row(
-        "exchange.delete: if-unused refuses one with bindings",
-        OPEN,
-        Exchange.Delete,
-        must_be_unused_but_is_bound,
-        answer=refuse(PRECONDITION_FAILED),
-    ),
-    Row("exchange.delete: deletes it", OPEN, Exchange.Delete, effects=(delete_it,), answer=delete_ok),
+    _delete("deletes it", effects=(delete_it,), answer=delete_ok),
 )

@@ -127,92 +127,36 @@ def declare_ok(turn: ChannelTurn[Queue.Declare]) -> Reply:
     return Queue.DeclareOk(queue.name, waiting, active)
 
 
+_declare = Row("queue.declare", OPEN, Queue.Declare)
 _DECLARE = (
-    Row(
-        "queue.declare: passive and no-wait has no effect",
-        OPEN,
-        Queue.Declare,
-        passive_missing_and_no_wait_has_no_effect,
-    ),
-    Row(
-        "queue.declare: passive refuses one that does not exist",
-        OPEN,
-        Queue.Declare,
-        passive_and_missing,
-        answer=refuse(NOT_FOUND),
-    ),
-    Row(
-        "queue.declare: refuses a queue locked by another connection",
-        OPEN,
-        Queue.Declare,
+    _declare("passive and no-wait has no effect", passive_missing_and_no_wait_has_no_effect),
+    _declare("passive refuses one that does not exist", passive_and_missing, answer=refuse(NOT_FOUND)),
+    _declare(
+        "refuses a queue locked by another connection",
         declared_queue_is_locked,
         answer=refuse(RESOURCE_LOCKED),
     ),
-    Row(
-        "queue.declare: passive confirms one that exists",
-        OPEN,
-        Queue.Declare,
-        is_passive,
-        effects=(becomes_current,),
-        answer=declare_ok,
-    ),
-    Row(
-        "queue.declare: refuses an illegal name",
-        OPEN,
-        Queue.Declare,
-        name_is_illegal,
-        answer=refuse(PRECONDITION_FAILED),
-    ),
-    Row(
-        "queue.declare: refuses another durable or exclusive or other arguments",
-        OPEN,
-        Queue.Declare,
+    _declare("passive confirms one that exists", is_passive, effects=(becomes_current,), answer=declare_ok),
+    _declare("refuses an illegal name", name_is_illegal, answer=refuse(PRECONDITION_FAILED)),
+    _declare(
+        "refuses another durable or exclusive or other arguments",
         exists_otherwise,
         answer=refuse(PRECONDITION_FAILED),
     ),
-    Row(
-        "queue.declare: refuses another auto-delete",
-        OPEN,
-        Queue.Declare,
-        auto_delete_differs_and_matters,
-        answer=refuse(PRECONDITION_FAILED),
+    _declare(
+        "refuses another auto-delete", auto_delete_differs_and_matters, answer=refuse(PRECONDITION_FAILED)
     ),
-    Row(
-        "queue.declare: confirms the same again",
-        OPEN,
-        Queue.Declare,
-        named_queue_exists,
-        effects=(becomes_current,),
-        answer=declare_ok,
-    ),
-    Row(
-        "queue.declare: refuses a reserved name",
-        OPEN,
-        Queue.Declare,
-        name_is_reserved,
-        answer=refuse(ACCESS_REFUSED),
-    ),
-    Row(
-        "queue.declare: refuses when there are too many",
-        OPEN,
-        Queue.Declare,
-        there_are_too_many,
-        answer=refuse(RESOURCE_ERROR),
-    ),
-    Row(
-        "queue.declare: creates one with a generated name",
-        OPEN,
-        Queue.Declare,
+    _declare("confirms the same again", named_queue_exists, effects=(becomes_current,), answer=declare_ok),
+    _declare("refuses a reserved name", name_is_reserved, answer=refuse(ACCESS_REFUSED)),
+    _declare("refuses when there are too many", there_are_too_many, answer=refuse(RESOURCE_ERROR)),
+    _declare(
+        "creates one with a generated name",
         has_no_name,
         (generate_name, create_queue, bind_to_the_default_exchange, becomes_current),
         declare_ok,
     ),
-    Row(
-        "queue.declare: creates it",
-        OPEN,
-        Queue.Declare,
-        effects=(create_queue, bind_to_the_default_exchange, becomes_current),
-        answer=declare_ok,
+    _declare(
+        "creates it", effects=(create_queue, bind_to_the_default_exchange, becomes_current), answer=declare_ok
     ),
 )
 
@@ -276,47 +220,23 @@ def _unknown_in_unbind(policy: Policy) -> Refusal:
 refuse_unbind = refuse_by(lambda policy: Refusal(NOT_FOUND, policy.unbind_failure))
 refuse_locked_unbind = refuse_by(lambda policy: Refusal(RESOURCE_LOCKED, policy.unbind_failure))
 
+_bind = Row("queue.bind", OPEN, Queue.Bind)
+_unbind = Row("queue.unbind", OPEN, Queue.Unbind)
 _BIND = (
     *use_of_a_queue(Queue.Bind),
-    Row(
-        "queue.bind: refuses an exchange that does not exist",
-        OPEN,
-        Queue.Bind,
-        exchange_is_missing,
-        answer=refuse(NOT_FOUND),
-    ),
-    Row("queue.bind: confirms the same again", OPEN, Queue.Bind, is_bound_already, answer=bind_ok),
-    Row(
-        "queue.bind: refuses when there are too many",
-        OPEN,
-        Queue.Bind,
-        exchange_has_too_many_bindings,
-        answer=refuse(RESOURCE_ERROR),
-    ),
-    Row("queue.bind: binds", OPEN, Queue.Bind, effects=(bind_queue,), answer=bind_ok),
+    _bind("refuses an exchange that does not exist", exchange_is_missing, answer=refuse(NOT_FOUND)),
+    _bind("confirms the same again", is_bound_already, answer=bind_ok),
+    _bind("refuses when there are too many", exchange_has_too_many_bindings, answer=refuse(RESOURCE_ERROR)),
+    _bind("binds", effects=(bind_queue,), answer=bind_ok),
     *use_of_a_queue(Queue.Unbind, refuse_by(_unknown_in_unbind), refuse_unbind, refuse_locked_unbind),
-    Row(
-        "queue.unbind: refuses the default exchange",
-        OPEN,
-        Queue.Unbind,
+    _unbind(
+        "refuses the default exchange",
         default_exchange_is_kept,
         answer=refuse_by(lambda policy: policy.default_unbind),
     ),
-    Row(
-        "queue.unbind: refuses an exchange that does not exist",
-        OPEN,
-        Queue.Unbind,
-        exchange_is_missing,
-        answer=refuse_unbind,
-    ),
-    Row(
-        "queue.unbind: refuses a binding that does not exist",
-        OPEN,
-        Queue.Unbind,
-        is_not_bound_and_matters,
-        answer=refuse_unbind,
-    ),
-    Row("queue.unbind: unbinds", OPEN, Queue.Unbind, effects=(unbind_queue,), answer=unbind_ok),
+    _unbind("refuses an exchange that does not exist", exchange_is_missing, answer=refuse_unbind),
+    _unbind("refuses a binding that does not exist", is_not_bound_and_matters, answer=refuse_unbind),
+    _unbind("unbinds", effects=(unbind_queue,), answer=unbind_ok),
 )
 
 
@@ -356,6 +276,7 @@ def delete_ok(turn: ChannelTurn[Queue.Delete]) -> Reply:
     return Queue.DeleteOk(turn.count)
 
 
+_delete = Row("queue.delete", OPEN, Queue.Delete)
 _PURGE_AND_DELETE = (
     *use_of_a_queue(Queue.Purge),
     Row(
@@ -366,20 +287,16 @@ _PURGE_AND_DELETE = (
         answer=purge_ok,
     ),
     *use_of_a_queue(Queue.Delete),
-    Row(
-        "queue.delete: if-unused refuses one with consumers",
-        OPEN,
-        Queue.Delete,
+    _delete(
+        "if-unused refuses one with consumers",
         must_be_unused_but_has_consumers,
         answer=refuse(PRECONDITION_FAILED),
     ),
-    Row(
-        "queue.delete: if-empty refuses one with messages",
-        OPEN,
-        Queue.Delete,
+    _delete(
+        "if-empty refuses one with messages",
         must_be_empty_but_has_messages,
         answer=refuse(PRECONDITION_FAILED),
     ),
-    Row("queue.delete: deletes it", OPEN, Queue.Delete, effects=(delete_it,), answer=delete_ok),
+    _delete("deletes it", effects=(delete_it,), answer=delete_ok),
 )
 QUEUE = (*_DECLARE, *_BIND, *_PURGE_AND_DELETE)

@@ -47,34 +47,14 @@ def rollback_ok(_: ChannelTurn[Tx.Rollback]) -> Reply:
     return Tx.RollbackOk()
 
 
+_commit = Row("tx.commit", OPEN, Tx.Commit)
+_rollback = Row("tx.rollback", OPEN, Tx.Rollback)
 TX = (
     Row("tx.select: makes the channel transacted", OPEN, Tx.Select, effects=(select,), answer=select_ok),
-    Row(
-        "tx.commit: refuses a channel not transacted",
-        OPEN,
-        Tx.Commit,
-        is_not_transacted,
-        answer=refuse(PRECONDITION_FAILED),
-    ),
-    Row(
-        "tx.commit: publications and acknowledgements take effect",
-        OPEN,
-        Tx.Commit,
-        effects=(commit,),
-        answer=commit_ok,
-    ),
-    Row(
-        "tx.rollback: refuses a channel not transacted",
-        OPEN,
-        Tx.Rollback,
-        is_not_transacted,
-        answer=refuse(PRECONDITION_FAILED),
-    ),
-    Row(
-        "tx.rollback: publications and acknowledgements are abandoned",
-        OPEN,
-        Tx.Rollback,
-        effects=(abandon_transaction,),
-        answer=rollback_ok,
+    _commit("refuses a channel not transacted", is_not_transacted, answer=refuse(PRECONDITION_FAILED)),
+    _commit("publications and acknowledgements take effect", effects=(commit,), answer=commit_ok),
+    _rollback("refuses a channel not transacted", is_not_transacted, answer=refuse(PRECONDITION_FAILED)),
+    _rollback(
+        "publications and acknowledgements are abandoned", effects=(abandon_transaction,), answer=rollback_ok
     ),
 )

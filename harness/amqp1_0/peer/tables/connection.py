@@ -103,18 +103,13 @@ def close_socket(turn: ConnectionTurn[object]) -> None:
     connection.end_stream("rst" if reset else "fin")
 
 
+_close = Row("close", CLOSED_BY_US, Entered)
 _BY_ITSELF = (
     Row("open: is sent first", (HDR_SENT, HDR_EXCH), Entered, open_comes_first, answer=our_open),
     Row("open: is answered", OPEN_RCVD, Entered, answer=our_open),
     Row("close: is answered", CLOSE_RCVD, Entered, answer=plain_close),
-    Row(
-        "close: the stream ends behind ours",
-        CLOSED_BY_US,
-        Entered,
-        ends_its_stream,
-        (leave_sessions, wait_for_close, end_stream),
-    ),
-    Row("close: the client's is waited for", CLOSED_BY_US, Entered, effects=(leave_sessions, wait_for_close)),
+    _close("the stream ends behind ours", ends_its_stream, (leave_sessions, wait_for_close, end_stream)),
+    _close("the client's is waited for", effects=(leave_sessions, wait_for_close)),
     Row("END: TCP Close is left to the client", END, Entered, is_left_to_the_client, (leave_sessions,)),
     Row("END: TCP Close", END, Entered, effects=(leave_sessions, close_socket)),
 )
@@ -145,48 +140,29 @@ def lacks_a_field(turn: ConnectionTurn[InvalidOpen]) -> bool:
     return turn.event.missing
 
 
+_open = Row("open", BEFORE_OPEN, Open)
+_open_before_open = Row("open", BEFORE_OPEN, InvalidOpen)
 _OPEN = (
-    Row(
-        "open: refuses another channel than 0",
-        BEFORE_OPEN,
-        Open,
+    _open(
+        "refuses another channel than 0",
         on_another_channel,
         answer=refuse_by(lambda policy: policy.open_on_channel),
     ),
-    Row(
-        "open: refuses a payload",
-        BEFORE_OPEN,
-        Open,
-        has_refused_payload,
-        answer=refuse_by(lambda policy: policy.open_payload),
-    ),
-    Row(
-        "open: refuses a max-frame-size below 512",
-        BEFORE_OPEN,
-        Open,
+    _open("refuses a payload", has_refused_payload, answer=refuse_by(lambda policy: policy.open_payload)),
+    _open(
+        "refuses a max-frame-size below 512",
         frame_size_is_too_small,
         answer=refuse_by(lambda policy: policy.small_frame_size),
     ),
-    Row(
-        "open: refuses one that lacks a field",
-        BEFORE_OPEN,
-        InvalidOpen,
-        lacks_a_field,
-        answer=refuse_by(lambda policy: policy.missing_field),
+    _open_before_open(
+        "refuses one that lacks a field", lacks_a_field, answer=refuse_by(lambda policy: policy.missing_field)
     ),
-    Row(
-        "open: refuses a key that is no symbol",
-        BEFORE_OPEN,
-        InvalidOpen,
+    _open_before_open(
+        "refuses a key that is no symbol",
         has_a_bad_key,
         answer=refuse_by(lambda policy: policy.property_keys),
     ),
-    Row(
-        "open: refuses an invalid field",
-        BEFORE_OPEN,
-        InvalidOpen,
-        answer=refuse_by(lambda policy: policy.invalid_field),
-    ),
+    _open_before_open("refuses an invalid field", answer=refuse_by(lambda policy: policy.invalid_field)),
     Row(
         "open: refuses a second one",
         OPENED,
@@ -203,44 +179,20 @@ def is_a_close(turn: ConnectionTurn[object]) -> bool:
     return isinstance(getattr(turn.event, "performative", turn.event), Close)
 
 
-_FRAMES = (
-    Row(
-        "frame: refuses a channel above ours",
-        OPENED,
-        ChannelOutOfRange,
-        answer=refuse(FRAMING_ERROR),
-    ),
+_refused_while_hearing: tuple[AnyRow, ...] = tuple(
+    Row(f"frame: refuses {what}", HEARING, event, answer=refuse_by(choice))
+    for what, event, choice in (
+        ("a header that cannot be", Malformed, lambda policy: policy.malformed),
+        ("a type of no place here", ForeignType, lambda policy: policy.foreign_type),
+        ("a protocol header", HeaderReceived, lambda policy: policy.header_again),
+        ("a body that cannot be decoded", Undecodable, lambda policy: policy.undecodable),
+        ("an undefined performative", Undefined, lambda policy: policy.undefined),
+    )
+)
+_FRAMES: tuple[AnyRow, ...] = (
+    Row("frame: refuses a channel above ours", OPENED, ChannelOutOfRange, answer=refuse(FRAMING_ERROR)),
     Row("frame: refuses one larger than we accept", HEARING, Oversized, answer=refuse(FRAMING_ERROR)),
-    Row(
-        "frame: refuses a header that cannot be",
-        HEARING,
-        Malformed,
-        answer=refuse_by(lambda policy: policy.malformed),
-    ),
-    Row(
-        "frame: refuses a type of no place here",
-        HEARING,
-        ForeignType,
-        answer=refuse_by(lambda policy: policy.foreign_type),
-    ),
-    Row(
-        "frame: refuses a protocol header",
-        HEARING,
-        HeaderReceived,
-        answer=refuse_by(lambda policy: policy.header_again),
-    ),
-    Row(
-        "frame: refuses a body that cannot be decoded",
-        HEARING,
-        Undecodable,
-        answer=refuse_by(lambda policy: policy.undecodable),
-    ),
-    Row(
-        "frame: refuses an undefined performative",
-        HEARING,
-        Undefined,
-        answer=refuse_by(lambda policy: policy.undefined),
-    ),
+    *_refused_while_hearing,
     Row(
         "empty frame: before the open",
         BEFORE_OPEN,

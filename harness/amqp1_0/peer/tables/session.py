@@ -99,6 +99,9 @@ def is_no_begin(turn: SessionTurn[Invalid]) -> bool:
     return not isinstance(turn.event.performative, Begin)
 
 
+_session = Row("session", (UNMAPPED, MAPPED), Invalid)
+_begin = Row("begin", UNMAPPED, Begin)
+_disposition = Row("disposition", MAPPED, Disposition)
 SESSION = (
     Row(
         "session: refuses an invalid performative on a channel without one",
@@ -107,34 +110,19 @@ SESSION = (
         is_no_begin,
         answer=refuse_by(lambda policy: policy.unmapped_channel),
     ),
-    Row(
-        "session: refuses a performative that lacks a field",
-        (UNMAPPED, MAPPED),
-        Invalid,
+    _session(
+        "refuses a performative that lacks a field",
         lacks_a_field,
         answer=refuse_by(lambda policy: policy.missing_field),
     ),
-    Row(
-        "session: refuses an invalid field",
-        (UNMAPPED, MAPPED),
-        Invalid,
-        answer=refuse_by(lambda policy: policy.invalid_field),
-    ),
-    Row(
-        "begin: refuses an answer to none of ours",
-        UNMAPPED,
-        Begin,
-        names_a_channel,
-        answer=refuse(AmqpError.NOT_ALLOWED),
-    ),
-    Row(
-        "begin: refuses more sessions than there are channels",
-        UNMAPPED,
-        Begin,
+    _session("refuses an invalid field", answer=refuse_by(lambda policy: policy.invalid_field)),
+    _begin("refuses an answer to none of ours", names_a_channel, answer=refuse(AmqpError.NOT_ALLOWED)),
+    _begin(
+        "refuses more sessions than there are channels",
         no_channel_is_left,
         answer=refuse(AmqpError.RESOURCE_LIMIT_EXCEEDED),
     ),
-    Row("begin: is answered", UNMAPPED, Begin, effects=(map_it,), answer=begin, next=MAPPED),
+    _begin("is answered", effects=(map_it,), answer=begin, next=MAPPED),
     Row(
         "begin: refuses a channel in use",
         MAPPED,
@@ -159,14 +147,7 @@ SESSION = (
     ),
     Row("flow: of a session is answered", MAPPED, Flow, wants_an_answer, (take_window,), flow),
     Row("flow: of a session is taken", MAPPED, Flow, effects=(take_window,)),
-    Row(
-        "disposition: settles what we sent",
-        MAPPED,
-        Disposition,
-        has_delivered,
-        (accept_disposition,),
-        settle_in_turn,
-    ),
-    Row("disposition: of nothing we sent is taken", MAPPED, Disposition),
+    _disposition("settles what we sent", has_delivered, (accept_disposition,), settle_in_turn),
+    _disposition("of nothing we sent is taken"),
     *LINKS,
 )
