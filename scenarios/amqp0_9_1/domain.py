@@ -11,7 +11,7 @@ from harness.amqp0_9_1.broken.faults import (
 )
 from harness.amqp0_9_1.broken.settling_faults import reject_on_any_channel
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.connection import FENCE
+from harness.amqp0_9_1.client.channel import FENCE
 from harness.amqp0_9_1.client.outcomes import answered, channel_closed, connection_closed, message
 from harness.amqp0_9_1.client.transcript import Passage
 from harness.amqp0_9_1.wire.vocabulary import PRECONDITION_FAILED, Basic, Exchange
@@ -38,9 +38,7 @@ def tag_is_unknown_on_another_channel(broker: Broker) -> None:
     received nothing. When the first channel is closed, the second message comes again.
     """
     holder, stranger = broker.channel(), broker.channel()
-    queue = holder.declare_queue()
-    holder.publish(b"acknowledged", key=queue)
-    holder.publish(b"held", key=queue)
+    queue = holder.queue_with(b"acknowledged", b"held")
     holder.consume(queue)
     first, second = (each.method.delivery_tag for each in holder.deliveries(2))
     holder.send(Basic.Ack(first))
@@ -51,9 +49,7 @@ def tag_is_unknown_on_another_channel(broker: Broker) -> None:
         channel_closed().under("basic.ack.multiple.exists: the server raises a channel exception"),
     )
     holder.close()
-    heir = broker.channel()
-    heir.consume(queue, no_ack=True)
-    heir.expect(message(Basic.Deliver, b"held"))
+    broker.channel().consumes(queue, b"held")
 
 
 @scenario("0-9-1/domain.delivery-tag.channel-local")
@@ -67,16 +63,13 @@ def tag_cannot_be_rejected_on_another_channel(broker: Broker) -> None:
     How the Reject is answered no sentence says.
     """
     holder, stranger = broker.channel(), broker.channel()
-    queue = holder.declare_queue()
-    holder.publish(b"held", key=queue)
+    queue = holder.queue_with(b"held")
     tag = holder.ask(Basic.Get(queue), Basic.GetOk).delivery_tag
     stranger.send(Basic.Reject(tag, requeue=False))
     stranger.tries(FENCE, channel_closed() | connection_closed() | answered(Exchange.DeclareOk))
     if holder.connection.usable:
         holder.close()
-    heir = broker.channel()
-    heir.consume(queue, no_ack=True)
-    heir.expect(message(Basic.Deliver, b"held"))
+    broker.channel().consumes(queue, b"held")
 
 
 @watch(
@@ -103,8 +96,7 @@ def message_that_comes_again_says_so(broker: Broker) -> None:
     The first time it comes without: a flag that is always set signals nothing.
     """
     channel = broker.channel()
-    queue = channel.declare_queue()
-    channel.publish(b"twice", key=queue)
+    queue = channel.queue_with(b"twice")
     channel.consume(queue)
     channel.expect(message(Basic.Deliver, b"twice", redelivered=False))
     channel.connection.close()
@@ -119,8 +111,7 @@ def message_that_comes_again_says_so(broker: Broker) -> None:
 def message_that_is_got_again_says_so(broker: Broker) -> None:
     """A message that was got and left unacknowledged is got again with the redelivered flag."""
     channel = broker.channel()
-    queue = channel.declare_queue()
-    channel.publish(b"twice", key=queue)
+    queue = channel.queue_with(b"twice")
     channel.tries(Basic.Get(queue), message(Basic.GetOk, b"twice", redelivered=False))
     channel.connection.close()
     channel = broker.channel()

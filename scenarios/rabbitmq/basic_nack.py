@@ -16,7 +16,8 @@ from harness.amqp0_9_1.broken.settling_faults import (
     zero_is_nothing,
 )
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.connection import FENCE, QUIET, AmqpChannel
+from harness.amqp0_9_1.client.channel import FENCE, QUIET
+from harness.amqp0_9_1.client.connection import AmqpChannel
 from harness.amqp0_9_1.client.outcomes import message, silence
 from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.peer.tables.basic import discard_rejected, requeue_rejected
@@ -66,8 +67,7 @@ def nack_is_processed_while_content_is_sent(broker: Broker) -> None:
     The content may come whole or cut short. Afterwards the message is gone: another one is next.
     """
     channel = small_frames(broker).channel()
-    queue = channel.declare_queue()
-    channel.publish(LONG, key=queue)
+    queue = channel.queue_with(LONG)
     channel.consume(queue)
     channel.send(Basic.Nack(channel.coming(Basic.Deliver).delivery_tag))
     channel.send(FENCE)
@@ -82,8 +82,7 @@ def nack_is_processed_while_content_is_sent(broker: Broker) -> None:
 def nack_is_processed_while_content_is_got(broker: Broker) -> None:
     """As before, with Get: Nack sent when the Get-Ok of a long message has come takes effect."""
     channel = small_frames(broker).channel()
-    queue = channel.declare_queue()
-    channel.publish(LONG, key=queue)
+    queue = channel.queue_with(LONG)
     channel.send(Basic.Get(queue))
     channel.send(Basic.Nack(channel.coming(Basic.GetOk).delivery_tag))
     channel.send(FENCE)

@@ -96,6 +96,8 @@ def connection_closed(*codes: int) -> Outcome:
     return Outcome(_close("connection.close", codes), matches)
 
 
+EXCEPTION = channel_closed() | connection_closed()
+"""A Close, of the channel or of the connection, with any reply code."""
 SOFT = {each.value for each in GRAMMAR.constants if each.error_class == "soft-error"}
 
 

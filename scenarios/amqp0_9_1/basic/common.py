@@ -87,10 +87,7 @@ def persistent_message_is_there_after_a_restart(broker: Broker) -> Iterator[Rest
     channel.depth(queue)
     channel.settle()
     yield RESTART
-    channel = broker.channel()
-    channel.consume(queue, no_ack=True)
-    for number in range(3):
-        channel.expect(message(Basic.Deliver, f"persistent {number}".encode()))
+    broker.channel().consumes(queue, *(f"persistent {number}".encode() for number in range(3)))
 
 
 @scenario("0-9-1/basic.02", needs=ALARM, disruptive=True, alone=True)
@@ -211,9 +208,7 @@ def high_priorities_overtake_low_ones(broker: Broker) -> None:
     for priority in (0, 4, 5, 9):
         channel.publish("high" if priority >= 5 else "low", key=queue, priority=priority)
     channel.depth(queue)
-    channel.consume(queue, no_ack=True)
-    for body in (b"high", b"high", b"low", b"low"):
-        channel.expect(message(Basic.Deliver, body))
+    channel.consumes(queue, b"high", b"high", b"low", b"low")
 
 
 @scenario("0-9-1/basic.07")
@@ -254,9 +249,7 @@ def order_does_not_depend_on_persistence(broker: Broker) -> None:
         mode = PERSISTENT if number % 2 else TRANSIENT
         channel.publish(f"{number}", key=queue, delivery_mode=mode, priority=4)
     channel.depth(queue)
-    channel.consume(queue, no_ack=True)
-    for number in range(10):
-        channel.expect(message(Basic.Deliver, f"{number}".encode()))
+    channel.consumes(queue, *(f"{number}".encode() for number in range(10)))
 
 
 @scenario("0-9-1/basic.08")
@@ -268,8 +261,7 @@ def order_of_what_is_got_does_not_depend_on_persistence(broker: Broker) -> None:
     for number in range(10):
         mode = PERSISTENT if number % 2 else TRANSIENT
         channel.publish(f"{number}", key=queue, delivery_mode=mode, priority=4)
-    for number in range(10):
-        channel.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, f"{number}".encode()))
+    channel.gets(queue, *(f"{number}".encode() for number in range(10)))
 
 
 @scenario("0-9-1/basic.09")
@@ -305,9 +297,7 @@ def delivery_without_acknowledgement_is_supported(broker: Broker) -> None:
 def what_was_not_acknowledged_comes_again(broker: Broker) -> None:
     """Of four messages two are acknowledged; after a reconnect exactly the other two come again."""
     channel = broker.channel()
-    queue = channel.declare_queue()
-    for body in ("done", "open", "done", "open"):
-        channel.publish(body, key=queue)
+    queue = channel.queue_with("done", "open", "done", "open")
     channel.tries(Basic.Consume(queue), Basic.ConsumeOk)
     done, _, also_done, _ = channel.deliveries(4)
     channel.send(Basic.Ack(done.method.delivery_tag))

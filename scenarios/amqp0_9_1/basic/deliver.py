@@ -28,8 +28,7 @@ def message_that_nobody_acknowledges_is_given_up(broker: Broker) -> None:
     It is taken on a fresh channel each time, which is closed; the queue then gets and gives another message.
     """
     channel = broker.channel()
-    queue = channel.declare_queue()
-    channel.publish(b"unprocessable", key=queue)
+    queue = channel.queue_with(b"unprocessable")
     deliveries = 0
     while deliveries <= 1 + REDELIVERIES and comes_again(broker, queue):
         deliveries += 1
@@ -38,8 +37,7 @@ def message_that_nobody_acknowledges_is_given_up(broker: Broker) -> None:
     told = f"after {REDELIVERIES} redeliveries at most"
     broker.judge(f"the message gone {told}", "the message still there", gone)
     channel.publish(b"sentinel", key=queue)
-    channel.consume(queue, no_ack=True)
-    channel.expect(message(Basic.Deliver, b"sentinel"))
+    channel.consumes(queue, b"sentinel")
 
 
 def comes_again(broker: Broker, queue: str) -> bool:

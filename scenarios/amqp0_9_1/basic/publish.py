@@ -26,7 +26,7 @@ from harness.amqp0_9_1.broken.deviations import (
     withholds,
 )
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.connection import FENCE
+from harness.amqp0_9_1.client.channel import FENCE
 from harness.amqp0_9_1.client.outcomes import answered, channel_closed, connection_closed, message, refused
 from harness.amqp0_9_1.peer.policy import Level
 from harness.amqp0_9_1.peer.refusals import refuse

@@ -26,9 +26,7 @@ ELSEWHERE = "judged by 0-9-1/grammar/basic.recover.implemented"
 def three_taken(broker: Broker) -> AmqpChannel:
     """Give a channel whose consumer has three messages that await acknowledgement."""
     channel = broker.channel()
-    queue = channel.declare_queue()
-    for number in range(THREE):
-        channel.publish(f"{number}", key=queue)
+    queue = channel.queue_with(*map(str, range(THREE)))
     channel.consume(queue)
     channel.deliveries(THREE)
     return channel

@@ -10,7 +10,8 @@ from harness.amqp0_9_1.broken.basic_faults import (
 from harness.amqp0_9_1.broken.deviations import changes, forwards, ignores, swaps
 from harness.amqp0_9_1.broken.settling_faults import discard_what_was_consumed
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.connection import FENCE, AmqpConnection
+from harness.amqp0_9_1.client.channel import FENCE
+from harness.amqp0_9_1.client.connection import AmqpConnection
 from harness.amqp0_9_1.client.outcomes import Unreadable, message, silence
 from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.peer.tables.basic import discard_rejected, requeue_rejected
@@ -47,8 +48,7 @@ def reject_is_processed_while_content_is_sent(broker: Broker) -> None:
     The content may come whole or cut short. Afterwards the message is gone: another one is next.
     """
     channel = small_frames(broker).channel()
-    queue = channel.declare_queue()
-    channel.publish(LONG, key=queue)
+    queue = channel.queue_with(LONG)
     channel.consume(queue)
     channel.send(Basic.Reject(channel.coming(Basic.Deliver).delivery_tag, requeue=False))
     channel.send(FENCE)
@@ -57,8 +57,7 @@ def reject_is_processed_while_content_is_sent(broker: Broker) -> None:
     channel.connection.close()
     channel = broker.channel()
     channel.publish(b"sentinel", key=queue)
-    channel.consume(queue, no_ack=True)
-    channel.expect(message(Basic.Deliver, b"sentinel"))
+    channel.consumes(queue, b"sentinel")
 
 
 @scenario("0-9-1/basic.reject.01")
@@ -69,8 +68,7 @@ def reject_is_processed_while_content_is_sent(broker: Broker) -> None:
 def reject_is_processed_while_content_is_got(broker: Broker) -> None:
     """As before, with Get: Reject sent when the Get-Ok of a long message has come takes effect."""
     channel = small_frames(broker).channel()
-    queue = channel.declare_queue()
-    channel.publish(LONG, key=queue)
+    queue = channel.queue_with(LONG)
     channel.send(Basic.Get(queue))
     channel.send(Basic.Reject(channel.coming(Basic.GetOk).delivery_tag, requeue=False))
     channel.send(FENCE)
@@ -79,7 +77,7 @@ def reject_is_processed_while_content_is_got(broker: Broker) -> None:
     channel.connection.close()
     channel = broker.channel()
     channel.publish(b"sentinel", key=queue)
-    channel.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, b"sentinel"))
+    channel.gets(queue, b"sentinel")
 
 
 @scenario("0-9-1/basic.reject.02")
@@ -90,8 +88,7 @@ def reject_is_processed_while_content_is_got(broker: Broker) -> None:
 def rejected_message_is_there_for_another(broker: Broker) -> None:
     """A message taken with Get and rejected with requeue is delivered to a consumer on another connection."""
     channel, other = broker.channel(), broker.channel(new_connection=True)
-    queue = channel.declare_queue()
-    channel.publish(b"not now", key=queue)
+    queue = channel.queue_with(b"not now")
     channel.depth(queue)
     taken = channel.ask(Basic.Get(queue), Basic.GetOk)
     other.consume(queue)
@@ -115,9 +112,7 @@ def rejected_messages_do_not_come_back_to_their_channel(broker: Broker) -> None:
     The second consumer, on a connection of its own, gets them; that it gets none is legal.
     """
     channel, other = broker.channel(), broker.channel(new_connection=True)
-    queue = channel.declare_queue()
-    for number in range(MANY):
-        channel.publish(f"{number}", key=queue)
+    queue = channel.queue_with(*map(str, range(MANY)))
     channel.consume(queue)
     rejected = channel.deliveries(MANY)
     other.consume(queue)
@@ -138,8 +133,7 @@ def rejected_messages_do_not_come_back_to_their_channel(broker: Broker) -> None:
 def what_becomes_of_a_message_without_alternative_is_recorded(broker: Broker) -> None:
     """Rejected with requeue by the only consumer, a message may come again to it or not: it is recorded."""
     channel = broker.channel()
-    queue = channel.declare_queue()
-    channel.publish(b"rejected", key=queue)
+    queue = channel.queue_with(b"rejected")
     channel.consume(queue)
     (delivery,) = channel.deliveries(1)
     channel.send(Basic.Reject(delivery.method.delivery_tag, requeue=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from harness.amqp0_9_1.broken.deviations import answers, drops
 from harness.amqp0_9_1.broken.end_faults import obeys
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.outcomes import answered, channel_closed, message
+from harness.amqp0_9_1.client.outcomes import answered, channel_closed
 from harness.amqp0_9_1.peer.events import ChannelState
 from harness.amqp0_9_1.peer.tables.queue import create_queue, declare_ok, delete_it, purge_queue
 from harness.amqp0_9_1.wire.vocabulary import NOT_FOUND, REPLY_SUCCESS, Basic, Channel, Queue
@@ -47,6 +47,6 @@ def what_follows_the_servers_close_is_discarded(broker: Broker) -> None:
     not_confirmed = answered(Channel.OpenOk).under("Close-Ok for a crossing Close is a must in lower case")
     if isinstance(channel.expect(Channel.CloseOk, not_confirmed), Channel.CloseOk):
         channel.expect(Channel.OpenOk)
-    witness.tries(Basic.Get(kept, no_ack=True), message(Basic.GetOk, b"kept"))
+    witness.gets(kept, b"kept")
     witness.tries(Basic.Get(kept, no_ack=True), Basic.GetEmpty)
     witness.tries(Queue.Declare(queue, passive=True), channel_closed(NOT_FOUND))

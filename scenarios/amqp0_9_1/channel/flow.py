@@ -10,7 +10,8 @@ from harness.amqp0_9_1.broken.faults import (
     stop_flow,
 )
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.connection import FENCE, AmqpChannel
+from harness.amqp0_9_1.client.channel import FENCE
+from harness.amqp0_9_1.client.connection import AmqpChannel
 from harness.amqp0_9_1.client.outcomes import (
     answered,
     channel_closed,
@@ -35,12 +36,9 @@ MANY = 300
 def new_channel_is_active(broker: Broker) -> None:
     """A consumer on a new channel gets the message that is waiting, without any Channel.Flow."""
     publisher = broker.channel()
-    queue = publisher.declare_queue()
-    publisher.publish(b"waiting", key=queue)
+    queue = publisher.queue_with(b"waiting")
     publisher.fence()
-    fresh = broker.channel()
-    fresh.consume(queue, no_ack=True)
-    fresh.expect(message(Basic.Deliver, b"waiting"))
+    broker.channel().consumes(queue, b"waiting")
 
 
 FLOW = "channel.flow: stops or starts deliveries"

@@ -15,5 +15,4 @@ from scenarios.registry import broken_by, scenario
 @broken_by("gives another code", rewrites(Connection.Close, reply_code=COMMAND_INVALID))
 def opening_an_open_channel_is_a_channel_error(broker: Broker) -> None:
     """Open on a channel that is open already raises connection exception 504."""
-    channel = broker.channel()
-    channel.tries(Channel.Open(), *refused(CHANNEL_ERROR))
+    broker.channel().tries(Channel.Open(), *refused(CHANNEL_ERROR))

@@ -6,7 +6,7 @@ from harness.amqp0_9_1.broken.deviations import answers, changes
 from harness.amqp0_9_1.broken.end_faults import obeys
 from harness.amqp0_9_1.broken.faults import serve_on_a_channel
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.outcomes import channel_closed, closed_silently, message
+from harness.amqp0_9_1.client.outcomes import channel_closed, closed_silently
 from harness.amqp0_9_1.peer.events import ConnectionState
 from harness.amqp0_9_1.peer.tables.queue import create_queue, delete_it, purge_queue
 from harness.amqp0_9_1.wire.vocabulary import NOT_FOUND, REPLY_SUCCESS, Basic, Channel, Connection, Queue
@@ -51,7 +51,7 @@ def what_follows_the_servers_close_is_discarded(broker: Broker) -> None:
     )
     connection.send(Connection.CloseOk())
     witness = broker.channel(new_connection=True)
-    witness.tries(Basic.Get(kept, no_ack=True), message(Basic.GetOk, b"kept"))
+    witness.gets(kept, b"kept")
     witness.tries(Basic.Get(kept, no_ack=True), Basic.GetEmpty)
     witness.tries(Queue.Declare(queue, passive=True), channel_closed(NOT_FOUND))
     channel.got_nothing()

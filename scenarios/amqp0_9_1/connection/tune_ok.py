@@ -10,10 +10,10 @@ from harness.amqp0_9_1.broken.entity_faults import exceeds_the_offer_by_less_tha
 from harness.amqp0_9_1.broken.faults import uncut
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpConnection
-from harness.amqp0_9_1.client.outcomes import Received, answered, closed_silently, connection_closed, message
+from harness.amqp0_9_1.client.outcomes import Received, answered, closed_silently, connection_closed
 from harness.amqp0_9_1.client.transcript import readable
 from harness.amqp0_9_1.wire.frames import FRAME_MIN_SIZE, OVERHEAD, Frame
-from harness.amqp0_9_1.wire.vocabulary import FRAME_ERROR, NOT_ALLOWED, Basic, Channel, Connection
+from harness.amqp0_9_1.wire.vocabulary import FRAME_ERROR, NOT_ALLOWED, Channel, Connection
 from harness.wire.journal import Direction
 from scenarios.registry import broken_by, scenario
 
@@ -51,15 +51,12 @@ def frame_max_of_frame_min_size_can_be_negotiated(broker: Broker) -> None:
     On such a connection a message of several frames comes whole, and no frame is larger than agreed.
     """
     modest = broker.tuned()
-    modest.send(modest.tune_ok(frame_max=FRAME_MIN_SIZE))
-    modest.tries(Connection.Open(modest.endpoint.virtual_host), OPENED)
+    modest.opens(modest.tune_ok(frame_max=FRAME_MIN_SIZE), OPENED)
     small = broker.tuned()
     small.open(small.tune_ok(frame_max=FRAME_MIN_SIZE))
     channel, body = small.channel(), bytes(3 * FRAME_MIN_SIZE)
-    queue = channel.declare_queue()
-    channel.publish(body, key=queue)
-    channel.consume(queue, no_ack=True)
-    channel.expect(message(Basic.Deliver, body))
+    queue = channel.queue_with(body)
+    channel.consumes(queue, body)
     largest = max(frame_sizes(small))
     broker.judge("frames of at most 4096 octets", "a larger frame", largest <= FRAME_MIN_SIZE)
 

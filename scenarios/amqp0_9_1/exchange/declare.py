@@ -71,8 +71,7 @@ def new_name_that_begins_with_amq_is_refused(broker: Broker) -> None:
     channel.ask(Exchange.Declare("amq.direct", "direct", passive=True))
     exchange = broker.name("exchange", "amq.{}")
     channel.tries(Exchange.Declare(exchange, "direct"), *refused(ACCESS_REFUSED))
-    channel = broker.channel()
-    channel.tries(Exchange.Declare(exchange, "direct", passive=True), REFUSED)
+    broker.channel().tries(Exchange.Declare(exchange, "direct", passive=True), REFUSED)
 
 
 SYNTAX = "exchange.declare: refuses an illegal name"
@@ -131,8 +130,7 @@ def type_of_an_exchange_cannot_change(broker: Broker) -> None:
     exchange = channel.declare_exchange("fanout")
     channel.ask(Exchange.Declare(exchange, "fanout"))
     channel.tries(Exchange.Declare(exchange, "direct"), connection_closed(NOT_ALLOWED) | channel_closed())
-    channel = broker.channel(new_connection=True)
-    channel.tries(Exchange.Declare(exchange, "fanout"), Exchange.DeclareOk)
+    broker.channel(new_connection=True).tries(Exchange.Declare(exchange, "fanout"), Exchange.DeclareOk)
 
 
 UNSUPPORTED = "exchange.declare: refuses a type that is not supported"
@@ -179,8 +177,7 @@ def passive_declare_of_a_missing_exchange_is_not_found(broker: Broker) -> None:
     channel.ask(Exchange.Declare(exchange, "fanout", passive=True))
     missing = broker.name("exchange")
     for _ in range(2):
-        channel = broker.channel()
-        channel.tries(Exchange.Declare(missing, "fanout", passive=True), channel_closed(NOT_FOUND))
+        broker.channel().tries(Exchange.Declare(missing, "fanout", passive=True), channel_closed(NOT_FOUND))
 
 
 PASSIVE = "exchange.declare: passive confirms one that exists"
@@ -206,12 +203,10 @@ def passive_declare_looks_at_the_name_alone(broker: Broker) -> None:
     """A passive Declare confirms an exchange that exists, whatever its other fields say, and no other."""
     look = Exchange.Declare(broker.channel().declare_exchange("direct"), "direct", passive=True)
     for ignored in ({}, *OTHER_FIELDS):
-        channel = broker.channel()
-        channel.tries(look.replace(**ignored), Exchange.DeclareOk)
+        broker.channel().tries(look.replace(**ignored), Exchange.DeclareOk)
     missing = broker.name("exchange")
     for _ in range(2):
-        channel = broker.channel()
-        channel.tries(look.replace(exchange=missing), REFUSED)
+        broker.channel().tries(look.replace(exchange=missing), REFUSED)
 
 
 @scenario("0-9-1/exchange.declare.passive.equivalent")
@@ -233,8 +228,7 @@ def declare_that_differs_is_refused(broker: Broker) -> None:
         (same.replace(arguments={"conformance": "other"}), [channel_closed(), meaningless]),
     ):
         is_answered(broker, same)
-        channel = broker.channel()
-        channel.tries(other, *legal)
+        broker.channel().tries(other, *legal)
     is_answered(broker, same)
 
 
@@ -262,8 +256,7 @@ def declare_that_differs_is_refused_whatever_the_type(broker: Broker) -> None:
 
 def is_answered(broker: Broker, declare: Exchange.Declare) -> None:
     """Judge that a Declare which matches the exchange gets Declare-Ok."""
-    channel = broker.channel()
-    channel.tries(declare, Exchange.DeclareOk)
+    broker.channel().tries(declare, Exchange.DeclareOk)
 
 
 @scenario("0-9-1/exchange.declare.durable.support")

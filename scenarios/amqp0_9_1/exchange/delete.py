@@ -36,8 +36,7 @@ def deleting_a_missing_exchange_is_not_found(broker: Broker) -> None:
     exchange = channel.declare_exchange()
     channel.ask(Exchange.Delete(exchange))
     for missing in (exchange, broker.name("exchange")):
-        channel = broker.channel()
-        channel.tries(Exchange.Delete(missing), *refused(NOT_FOUND))
+        broker.channel().tries(Exchange.Delete(missing), *refused(NOT_FOUND))
 
 
 IN_USE = "exchange.delete: if-unused refuses one with bindings"

@@ -63,9 +63,7 @@ def window_without_global_is_that_of_its_channel(broker: Broker) -> None:
     before, limited = broker.channel(), broker.channel()
     limited.ask(Basic.Qos(prefetch_count=1))
     for channel in (limited, before, broker.channel()):
-        queue = channel.declare_queue()
-        for _ in range(THREE):
-            channel.publish(b"in advance", key=queue)
+        queue = channel.queue_with(*[b"in advance"] * THREE)
         channel.depth(queue)
         channel.consume(queue)
         channel.expect(message(Basic.Deliver, b"in advance"))
@@ -83,9 +81,7 @@ def overlooks_the_recipient(about: Subject) -> Fault:
 def what_is_not_requeued_comes_to_its_recipient(broker: Broker, about: Subject) -> None:
     """Of three messages, resent without requeue, none comes to the other consumer that waits for them."""
     recipient, other = broker.channel(), broker.channel(new_connection=True)
-    queue = recipient.declare_queue()
-    for number in range(THREE):
-        recipient.publish(f"{number}", key=queue)
+    queue = recipient.queue_with(*map(str, range(THREE)))
     recipient.consume(queue)
     recipient.deliveries(THREE)
     other.consume(queue)

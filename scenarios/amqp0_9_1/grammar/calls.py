@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.connection import FENCE, AmqpChannel, AmqpConnection
+from harness.amqp0_9_1.client.channel import FENCE
+from harness.amqp0_9_1.client.connection import AmqpChannel, AmqpConnection
 from harness.amqp0_9_1.client.outcomes import Received, closed_silently, code
 from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.fields import attribute

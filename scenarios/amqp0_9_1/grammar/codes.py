@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from harness.amqp0_9_1.broken.deviations import Fault, Interposer, changes
 from harness.amqp0_9_1.broken.loose import Turn
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.connection import FENCE
+from harness.amqp0_9_1.client.channel import FENCE
 from harness.amqp0_9_1.client.outcomes import (
     Observation,
     Received,

@@ -96,15 +96,13 @@ def takes_only_its_own(channel: AmqpChannel, queue: str) -> None:
     """Judge that nothing comes from the queue but what is published to it now."""
     channel.publish(b"by the binding", exchange=DIRECT, key=queue)
     channel.publish(b"sentinel", key=queue)
-    channel.consume(queue, no_ack=True)
-    channel.expect(message(Basic.Deliver, b"sentinel"))
+    channel.consumes(queue, b"sentinel")
 
 
 def takes_what_is_bound(channel: AmqpChannel, queue: str) -> None:
     """Judge that what is published to the exchange comes."""
     channel.publish(b"by the binding", exchange=DIRECT, key=queue)
-    channel.consume(queue, no_ack=True)
-    channel.expect(message(Basic.Deliver, b"by the binding"))
+    channel.consumes(queue, b"by the binding")
 
 
 def is_gone(channel: AmqpChannel, queue: str) -> None:

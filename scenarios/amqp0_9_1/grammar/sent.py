@@ -8,8 +8,9 @@ from typing import Any
 from harness.amqp0_9_1.broken.deviations import Fault, Interposer, objects, rewrites, serves
 from harness.amqp0_9_1.broken.faults import PAUSES_PUBLISHERS
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.connection import FENCE, AmqpChannel
-from harness.amqp0_9_1.client.outcomes import answered, channel_closed, connection_closed, fields, message
+from harness.amqp0_9_1.client.channel import FENCE
+from harness.amqp0_9_1.client.connection import AmqpChannel
+from harness.amqp0_9_1.client.outcomes import answered, channel_closed, connection_closed, fields
 from harness.amqp0_9_1.peer.policy import Policy
 from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.field_tables import Table
@@ -118,8 +119,7 @@ MEBI = 1 << 20
 def takes_what_it_proposes(broker: Broker) -> Connection.Tune:
     """Judge that a Tune-Ok which repeats Tune leads to an open connection; returns Tune."""
     connection = broker.tuned()
-    connection.send(connection.tune_ok())
-    connection.tries(Connection.Open(connection.endpoint.virtual_host), OPENED)
+    connection.opens(connection.tune_ok(), OPENED)
     return connection.tune
 
 
@@ -154,9 +154,8 @@ def frame_of_the_largest_size_is_taken(broker: Broker) -> None:
     limit = takes_what_it_proposes(broker).frame_max
     body = bytes(min(limit or Policy().frame_max, MEBI) - OVERHEAD)
     channel = broker.channel()
-    queue = channel.declare_queue()
-    channel.publish(body, key=queue)
-    channel.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, body))
+    queue = channel.queue_with(body)
+    channel.gets(queue, body)
 
 
 # -- reserved ------------------------------------------------------------------------------------------

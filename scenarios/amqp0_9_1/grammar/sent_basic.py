@@ -49,9 +49,7 @@ def taken(channel: AmqpChannel, about: Subject, queue: str, count: int = 1) -> l
 def delivery_tag_names_one_delivery(broker: Broker, about: Subject) -> None:
     """Three messages come with three tags; Ack with that of the second settles it and no other."""
     channel = broker.channel()
-    queue = channel.declare_queue()
-    for body in BODIES:
-        channel.publish(body, key=queue)
+    queue = channel.queue_with(*BODIES)
     tags = [each.method.delivery_tag for each in taken(channel, about, queue, len(BODIES))]
     different = len({*tags, 0}) == len(BODIES) + 1
     broker.judge("a tag for each delivery, none of them zero", "zero, or a tag twice", different)
@@ -70,8 +68,7 @@ def delivery_tag_names_one_delivery(broker: Broker, about: Subject) -> None:
 def message_says_whether_it_has_been_delivered(broker: Broker, about: Subject) -> None:
     """A message comes with redelivered=0; left unacknowledged by its channel it comes with 1, to another."""
     channel = broker.channel()
-    queue = channel.declare_queue()
-    channel.publish(BODY, key=queue)
+    queue = channel.queue_with(BODY)
     for again in (False, True):
         (seen,) = taken(channel, about, queue)
         flag = bool(seen.method.redelivered)

@@ -22,9 +22,7 @@ def filled(channel: AmqpChannel) -> str:
 
     A fourth is got: servers count in passing what is still on its way to the queue, or do not.
     """
-    queue = channel.declare_queue()
-    for _ in range(THREE + 1):
-        channel.publish(BODY, key=queue)
+    queue = channel.queue_with(*[BODY] * (THREE + 1))
     channel.get(queue)
     return queue
 
@@ -88,9 +86,7 @@ def messages_that_wait_are_counted(broker: Broker) -> None:
 def messages_count_when_they_are_committed(broker: Broker) -> None:
     """Messages published in a transaction are counted after Commit, and not before."""
     channel = transacted(broker)
-    queue = channel.declare_queue()
-    for _ in range(2):
-        channel.publish(BODY, key=queue)
+    queue = channel.queue_with(*[BODY] * 2)
     holds(channel, queue, 0)
     channel.ask(Tx.Commit())
     channel.get(queue)

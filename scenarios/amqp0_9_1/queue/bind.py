@@ -32,7 +32,8 @@ from harness.amqp0_9_1.broken.faults import (
 )
 from harness.amqp0_9_1.broken.restart_faults import binding_again, brings_back
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.connection import FENCE, AmqpChannel
+from harness.amqp0_9_1.client.channel import FENCE
+from harness.amqp0_9_1.client.connection import AmqpChannel
 from harness.amqp0_9_1.client.outcomes import answered, channel_closed, connection_closed, message, refused
 from harness.amqp0_9_1.peer.tables.queue import (
     bind_queue,
@@ -66,8 +67,7 @@ def has_arguments(bind: Queue.Bind) -> bool:
 def only_the_sentinel_comes(channel: AmqpChannel, queue: str) -> None:
     """Judge that what was published to an exchange so far has not reached the queue."""
     channel.publish(b"sentinel", key=queue)
-    channel.consume(queue, no_ack=True)
-    channel.expect(message(Basic.Deliver, b"sentinel"))
+    channel.consumes(queue, b"sentinel")
 
 
 @scenario("0-9-1/queue.bind.duplicates")
@@ -107,9 +107,7 @@ def same_bind_twice_is_no_error_whatever_the_type(broker: Broker) -> None:
         channel.tries(WAYS[kind].bind(queue, exchange), Queue.BindOk)
         WAYS[kind].publish(channel, exchange, b"bound")
         channel.publish(b"sentinel", key=queue)
-        channel.consume(queue, no_ack=True)
-        channel.expect(message(Basic.Deliver, b"bound"))
-        channel.expect(message(Basic.Deliver, b"sentinel"))
+        channel.consumes(queue, b"bound", b"sentinel")
 
 
 @scenario("0-9-1/queue.bind.unique")
@@ -176,8 +174,7 @@ def durable_queue_binds_to_a_transient_exchange(broker: Broker) -> None:
         queue = channel.declare_queue(durable=True)
         channel.tries(way.bind(queue, exchange), Queue.BindOk)
         way.publish(channel, exchange, b"bound")
-        channel.consume(queue, no_ack=True)
-        channel.expect(message(Basic.Deliver, b"bound"))
+        channel.consumes(queue, b"bound")
 
 
 @scenario("0-9-1/queue.bind.durable-exchange")
@@ -318,8 +315,7 @@ def blank_exchange_name_is_the_default_exchange(broker: Broker) -> None:
     queue = channel.declare_queue(durable=True)
     channel.tries(Queue.Bind(queue, "", f"{queue}.own"), Queue.BindOk)
     channel.publish(b"bound", key=f"{queue}.own")
-    channel.consume(queue, no_ack=True)
-    channel.expect(message(Basic.Deliver, b"bound"))
+    channel.consumes(queue, b"bound")
 
 
 @scenario("0-9-1/queue.bind.routing-key.direct-exchange-key-matching")

@@ -200,8 +200,7 @@ def exclusive_queue_is_locked_to_its_connection(broker: Broker) -> None:
         Queue.Delete(queue),
     )
     for use in uses:
-        stranger = broker.channel(new_connection=True)
-        stranger.tries(use, *refused_to_strangers(use))
+        broker.channel(new_connection=True).tries(use, *refused_to_strangers(use))
     owner.publish(b"not bound", exchange="amq.direct", key=f"{queue}.new")
     owner.publish(b"still bound", exchange="amq.direct", key=queue)
     owner.send(Basic.Consume(queue, "watch", no_ack=True))
@@ -218,10 +217,9 @@ def exclusive_queue_is_locked_to_its_connection(broker: Broker) -> None:
 def exclusive_queue_is_open_to_its_connection(broker: Broker) -> None:
     """Another channel of the same connection gets a message from the queue, and finds it."""
     owner, sibling = broker.channel(), broker.channel()
-    queue = owner.declare_queue(exclusive=True)
-    owner.publish(b"ours", key=queue)
+    queue = owner.queue_with(b"ours", exclusive=True)
     owner.fence()
-    sibling.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, b"ours"))
+    sibling.gets(queue, b"ours")
     for again in (Queue.Declare(queue, passive=True), Queue.Declare(queue, exclusive=True)):
         sibling.tries(again, Queue.DeclareOk)
 

@@ -71,8 +71,7 @@ def new_queue_is_bound_to_the_default_exchange(broker: Broker) -> None:
     for queue in queues:
         channel.publish(b"other", key=f"{queue}.other")
         channel.publish(b"bound", key=queue)
-        channel.consume(queue, no_ack=True)
-        channel.expect(message(Basic.Deliver, b"bound"))
+        channel.consumes(queue, b"bound")
     exchange_of_the_same_name_is_another_thing(broker)
 
 

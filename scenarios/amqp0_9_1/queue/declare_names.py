@@ -131,8 +131,7 @@ def new_name_that_begins_with_amq_is_refused(broker: Broker) -> None:
     reserved = broker.name("queue", "amq.{}")
     asked = Queue.Declare(reserved, passive=True), refused(NOT_FOUND)
     for declare, legal in (asked, (Queue.Declare(reserved, exclusive=True), refused(ACCESS_REFUSED)), asked):
-        channel = broker.channel()
-        channel.tries(declare, *legal)
+        broker.channel().tries(declare, *legal)
 
 
 @scenario("0-9-1/queue.declare.queue.syntax")

@@ -25,7 +25,6 @@ from harness.amqp0_9_1.client.outcomes import (
     channel_closed,
     code,
     connection_closed,
-    message,
     refused,
 )
 from harness.amqp0_9_1.peer.names import both
@@ -39,7 +38,6 @@ from harness.amqp0_9_1.wire.vocabulary import (
     ACCESS_REFUSED,
     NOT_ALLOWED,
     NOT_FOUND,
-    Basic,
     Channel,
     Queue,
 )
@@ -86,8 +84,7 @@ def passive_declare_of_a_missing_queue_is_not_found(broker: Broker) -> None:
         ):
             channel.tries(look.replace(**ignored), Queue.DeclareOk)
     for _ in range(2):
-        channel = broker.channel()
-        channel.tries(Queue.Declare(missing, passive=True), *refused(NOT_FOUND))
+        broker.channel().tries(Queue.Declare(missing, passive=True), *refused(NOT_FOUND))
 
 
 @scenario("0-9-1/queue.declare.passive.equivalent")
@@ -141,8 +138,7 @@ def durable_may_mean_nothing_for_an_exclusive_queue(broker: Broker) -> None:
 def stays_as_declared(broker: Broker, first: dict[str, Any], other: dict[str, Any]) -> None:
     """Judge that a queue can be declared again as at first, not otherwise, and keeps its message."""
     channel = broker.channel()
-    queue = channel.declare_queue(**first)
-    channel.publish(b"kept", key=queue)
+    queue = channel.queue_with(b"kept", **first)
     again = Queue.Declare(queue).replace(**first)
     channel.tries(again, Queue.DeclareOk)
     close = channel.tries(again.replace(**other), channel_closed())
@@ -150,7 +146,7 @@ def stays_as_declared(broker: Broker, first: dict[str, Any], other: dict[str, An
     channel = broker.channel()
     channel.send(again)
     channel.expect(Queue.DeclareOk)
-    channel.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, b"kept"))
+    channel.gets(queue, b"kept")
 
 
 @scenario("0-9-1/queue.declare.passive.equivalent")

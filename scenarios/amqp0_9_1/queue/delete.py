@@ -94,8 +94,7 @@ def delete_of_a_missing_queue_is_not_found(broker: Broker) -> None:
     queue = channel.declare_queue(exclusive=True)
     channel.ask(Queue.Delete(queue))
     for missing in (queue, broker.name("queue")):
-        channel = broker.channel()
-        channel.tries(Queue.Delete(missing), *refused(NOT_FOUND))
+        broker.channel().tries(Queue.Delete(missing), *refused(NOT_FOUND))
 
 
 @scenario("0-9-1/queue.delete.if-unused.in-use")
@@ -136,8 +135,7 @@ def queue_is_unused_when_its_consumer_has_ended(broker: Broker) -> None:
         remover.send(Queue.Delete(queue, if_unused=True))
         if not isinstance(remover.expect(answered(Queue.DeleteOk), *spared()), Queue.DeleteOk):
             broker.channel().expect(silence())
-            remover = broker.channel()
-            remover.tries(Queue.Delete(queue, if_unused=True), Queue.DeleteOk)
+            broker.channel().tries(Queue.Delete(queue, if_unused=True), Queue.DeleteOk)
 
 
 @scenario("0-9-1/queue.delete.if-empty.not-empty")
@@ -153,8 +151,7 @@ def queue_with_a_message_is_not_deleted(broker: Broker) -> None:
     """If-empty deletes a queue without messages; with one it is refused with 406, and the message stays."""
     channel = broker.channel()
     channel.ask(Queue.Delete(channel.declare_queue(durable=True), if_empty=True))
-    queue = channel.declare_queue(durable=True)
-    channel.publish(b"kept", key=queue)
+    queue = channel.queue_with(b"kept", durable=True)
     channel.fence()
     for if_unused in (False, True):
         channel.tries(Queue.Delete(queue, if_unused=if_unused, if_empty=True), *spared())

@@ -26,8 +26,7 @@ from scenarios.registry import broken_by, scenario
 def purge_spares_what_awaits_acknowledgement(broker: Broker) -> None:
     """Of four messages one is delivered, one got: Purge-Ok counts two, and those that are out come back."""
     channel, other = broker.channel(), broker.channel()
-    queue = other.declare_queue(durable=True)
-    other.publish(b"delivered", key=queue)
+    queue = other.queue_with(b"delivered", durable=True)
     tag = channel.consume(queue)
     channel.deliveries(1)
     channel.ask(Basic.Cancel(tag))

@@ -115,8 +115,7 @@ def unbind_takes_off_the_binding_it_names(broker: Broker) -> None:
         if kind != "fanout":
             way.publish(channel, exchange, b"unbound")
         other.publish(channel, exchange, b"still bound")
-        channel.consume(queue, no_ack=True)
-        channel.expect(message(Basic.Deliver, b"still bound"))
+        channel.consumes(queue, b"still bound")
         channel.tries(other.unbind(queue, exchange), Queue.UnbindOk)
         other.publish(channel, exchange, b"unbound")
         channel.publish(b"sentinel", key=queue)
@@ -141,8 +140,7 @@ def unbinding_what_is_not_bound_is_answered(broker: Broker) -> None:
     channel.expect(nothing_failed, not_found, soft)
     channel = broker.channel()
     channel.publish(b"still bound", exchange=exchange, key="key")
-    channel.consume(queue, no_ack=True)
-    channel.expect(message(Basic.Deliver, b"still bound"))
+    channel.consumes(queue, b"still bound")
 
 
 @scenario("0-9-1/queue.unbind.queue.queue-known")
@@ -229,5 +227,4 @@ def queue_can_be_unbound_from_the_default_exchange(broker: Broker) -> None:
     if isinstance(answer, Queue.UnbindOk):
         channel.publish(b"unbound", key=key)
         channel.publish(b"sentinel", exchange="amq.direct", key=queue)
-        channel.consume(queue, no_ack=True)
-        channel.expect(message(Basic.Deliver, b"sentinel"))
+        channel.consumes(queue, b"sentinel")

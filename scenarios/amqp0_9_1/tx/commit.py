@@ -25,5 +25,4 @@ from scenarios.registry import broken_by, scenario
 def commit_needs_a_transacted_channel(broker: Broker) -> None:
     """Commit is answered after Select; on a channel without it, it is refused, 406."""
     transacted(broker).ask(Tx.Commit())
-    channel = broker.channel()
-    channel.tries(Tx.Commit(), *refused(PRECONDITION_FAILED))
+    broker.channel().tries(Tx.Commit(), *refused(PRECONDITION_FAILED))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.connection import FENCE, AmqpChannel
+from harness.amqp0_9_1.client.channel import FENCE
+from harness.amqp0_9_1.client.connection import AmqpChannel
 from harness.amqp0_9_1.client.outcomes import answered, channel_closed, connection_closed
 from harness.amqp0_9_1.wire.vocabulary import NOT_IMPLEMENTED, Exchange, Tx
 from scenarios.amqp0_9_1.basic.common import NOTHING

@@ -25,5 +25,4 @@ from scenarios.registry import broken_by, scenario
 def rollback_needs_a_transacted_channel(broker: Broker) -> None:
     """Rollback is answered after Select; on a channel without it, it is refused, 406."""
     transacted(broker).ask(Tx.Rollback())
-    channel = broker.channel()
-    channel.tries(Tx.Rollback(), *refused(PRECONDITION_FAILED))
+    broker.channel().tries(Tx.Rollback(), *refused(PRECONDITION_FAILED))

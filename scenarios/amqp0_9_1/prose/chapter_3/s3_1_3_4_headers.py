@@ -22,7 +22,7 @@ from harness.amqp0_9_1.broken.faults import (
 )
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpChannel
-from harness.amqp0_9_1.client.outcomes import answered, channel_closed, message
+from harness.amqp0_9_1.client.outcomes import answered, channel_closed
 from harness.amqp0_9_1.peer.routing import fanout
 from harness.amqp0_9_1.wire.vocabulary import NOT_FOUND, SYNTAX_ERROR, Basic, Exchange, Queue
 from scenarios.amqp0_9_1.exchange.types import REFUSED, knows
@@ -50,8 +50,7 @@ def bound(channel: AmqpChannel, exchange: str, match: str, wanted: Table, key: s
 
 def get_only(channel: AmqpChannel, queue: str, bodies: Iterable[bytes]) -> None:
     """Judge that these messages are in the queue, in this order, and no other."""
-    for body in bodies:
-        channel.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, body))
+    channel.gets(queue, *bodies)
     channel.tries(Basic.Get(queue, no_ack=True), Basic.GetEmpty)
 
 
@@ -164,5 +163,4 @@ def headers_exchange_is_there_by_name(broker: Broker) -> None:
     channel.send(Exchange.Declare("amq.match", "headers", passive=True))
     elsewhere = channel_closed(NOT_FOUND).under("exchange.required-instances calls it amq.headers")
     if not isinstance(channel.expect(answered(Exchange.DeclareOk), elsewhere), Exchange.DeclareOk):
-        channel = broker.channel()
-        channel.tries(Exchange.Declare("amq.headers", "headers", passive=True), Exchange.DeclareOk)
+        broker.channel().tries(Exchange.Declare("amq.headers", "headers", passive=True), Exchange.DeclareOk)

@@ -46,7 +46,7 @@ def each_queue_has_a_message_of_its_own(broker: Broker) -> None:
     channel.publish(b"copied", exchange=exchange, key="key")
     channel.send(Basic.Ack(channel.tries(Basic.Get(first), message(Basic.GetOk, b"copied")).delivery_tag))
     channel.tries(Queue.Purge(second), Queue.PurgeOk)
-    channel.tries(Basic.Get(third, no_ack=True), message(Basic.GetOk, b"copied"))
+    channel.gets(third, b"copied")
 
 
 @scenario("0-9-1/prose/3.1.3.message-copied-to-queues")
@@ -63,8 +63,7 @@ def exchange_of_each_other_type_copies_to_all_queues(broker: Broker) -> None:
             channel.ask(WAYS[kind].bind(queue, exchange))
         WAYS[kind].publish(channel, exchange, b"copied")
         for queue in queues:
-            channel.consume(queue, no_ack=True)
-            channel.expect(message(Basic.Deliver, b"copied"))
+            channel.consumes(queue, b"copied")
 
 
 def bound(channel: AmqpChannel, exchange: str, key: str = "") -> str:
@@ -92,7 +91,7 @@ def durable_exchange_is_there_until_deleted(broker: Broker) -> Iterator[Restart]
         queue = channel.declare_queue()
         channel.ask(WAYS[kind].bind(queue, exchange))
         WAYS[kind].publish(channel, exchange, b"through")
-        channel.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, b"through"))
+        channel.gets(queue, b"through")
         channel.ask(Exchange.Delete(exchange))
         channel.tries(look, *refused(NOT_FOUND))
 
@@ -108,8 +107,7 @@ def deleted_exchange_is_gone_after_a_restart(broker: Broker) -> Iterator[Restart
     channel.settle()
     yield RESTART
     for kind, exchange in exchanges.items():
-        channel = broker.channel()
-        channel.tries(Exchange.Declare(exchange, kind, passive=True), *refused(NOT_FOUND))
+        broker.channel().tries(Exchange.Declare(exchange, kind, passive=True), *refused(NOT_FOUND))
 
 
 @scenario("0-9-1/prose/3.1.3.transient-exchange-ends")
@@ -144,8 +142,7 @@ def fanout_takes_no_notice_of_keys(broker: Broker) -> None:
     for key in ("key", "another", ""):
         channel.publish(f"by {key!r}", exchange=exchange, key=key)
     for queue in queues:
-        for key in ("key", "another", ""):
-            channel.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, f"by {key!r}".encode()))
+        channel.gets(queue, *(f"by {key!r}".encode() for key in ("key", "another", "")))
 
 
 # -- topic ---------------------------------------------------------------------------------------------

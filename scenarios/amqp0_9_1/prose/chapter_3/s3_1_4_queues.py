@@ -99,7 +99,7 @@ def bindings_go_with_their_queue(broker: Broker) -> None:
         channel.ask(Queue.Declare(queue).replace(**{declare: True}))
         channel.ask(way.bind(queue, exchange))
         way.publish(channel, exchange, b"bound")
-        channel.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, b"bound"))
+        channel.gets(queue, b"bound")
         ends(channel, queue)
         if not is_gone(broker, queue):
             continue
@@ -226,9 +226,7 @@ def message_without_ack_is_gone_when_delivered(broker: Broker) -> None:
 
 def taken_without_ack(channel: AmqpChannel) -> str:
     """Give the name of a queue of which one message was got and one consumed with no-ack."""
-    queue = channel.declare_queue()
-    for body in (b"got", b"consumed"):
-        channel.publish(body, key=queue)
+    queue = channel.queue_with(b"got", b"consumed")
     channel.ask(Basic.Get(queue, no_ack=True), Basic.GetOk)
     channel.consume(queue, no_ack=True)
     channel.deliveries(1)
@@ -257,9 +255,7 @@ def message_without_ack_is_gone_however_its_channel_ends(broker: Broker) -> None
 def message_stays_until_it_is_acknowledged(broker: Broker) -> None:
     """Of six the first is acknowledged, the third with all before it, the fifth alone: two are left."""
     channel = broker.channel()
-    queue = channel.declare_queue()
-    for number in range(1, 7):
-        channel.publish(f"{number}", key=queue)
+    queue = channel.queue_with(*map(str, range(1, 7)))
     channel.consume(queue)
     tags = [each.method.delivery_tag for each in channel.deliveries(6)]
     channel.send(Basic.Ack(tags[0]))
@@ -281,9 +277,7 @@ def what_was_got_is_acknowledged_as_well(broker: Broker) -> None:
     """
     for steps, left in ((0, FOUR), (1, [b"1", *FOUR[2:]]), (2, FOUR[3:]), (3, [])):
         channel = broker.channel()
-        queue = channel.declare_queue()
-        for body in FOUR:
-            channel.publish(body, key=queue)
+        queue = channel.queue_with(*FOUR)
         _, second, third, _ = (channel.ask(Basic.Get(queue), Basic.GetOk).delivery_tag for _ in FOUR)
         acks = Basic.Ack(second), Basic.Ack(third, multiple=True), Basic.Ack(0, multiple=True)
         for ack in acks[:steps]:

@@ -100,6 +100,5 @@ def transactions_follow_one_another_unasked(broker: Broker) -> None:
     channel.connection.send_frames(*frames, method_frame(number, Tx.Commit()))
     for answer in (*(each for _, _, each in THREE_TRANSACTIONS), Tx.CommitOk):
         channel.expect(answer)
-    for body in (b"committed", b"as well"):
-        witness.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, body))
+    witness.gets(queue, b"committed", b"as well")
     witness.tries(Basic.Get(queue, no_ack=True), Basic.GetEmpty)

@@ -150,8 +150,7 @@ def frame_with_a_wrong_end_has_no_effect(broker: Broker) -> None:
     queue = broker.name("queue", f"{{}}{LATE}")
     send_with_end(channel, queue, b"\xcd")
     channel.expect(closed_silently() | connection_closed() | silence())
-    witness = broker.channel(new_connection=True)
-    witness.tries(Queue.Declare(queue, passive=True), *refused(NOT_FOUND))
+    broker.channel(new_connection=True).tries(Queue.Declare(queue, passive=True), *refused(NOT_FOUND))
 
 
 @scenario("0-9-1/prose/4.2.3.bad-frame-end-fatal", slow=True)
@@ -196,10 +195,8 @@ def no_frame_is_larger_than_agreed(broker: Broker) -> None:
     """
     small, agreed = with_small_frames(broker)
     channel, body = small.channel(), bytes(40_000)
-    queue = channel.declare_queue()
-    channel.publish(body, key=queue)
-    channel.consume(queue, no_ack=True)
-    channel.expect(message(Basic.Deliver, body))
+    queue = channel.queue_with(body)
+    channel.consumes(queue, body)
     largest = max(frame_sizes(small))
     fits, payload_fits = largest <= agreed, largest <= agreed + OVERHEAD
     broker.judge(f"payloads of at most {agreed} octets", "a larger payload", payload_fits)
@@ -329,8 +326,7 @@ def connection_close_on_a_channel_is_refused(broker: Broker) -> None:
     right = broker.connection()
     right.send(close)
     right.control("connection.close on channel 0", Connection.CloseOk)
-    opened = broker.channel(new_connection=True)
-    opened.tries(close, connection_closed(COMMAND_INVALID))
+    broker.channel(new_connection=True).tries(close, connection_closed(COMMAND_INVALID))
     unopened = AmqpChannel(broker.connection(), 1)
     unopened.tries(close, connection_closed(COMMAND_INVALID, CHANNEL_ERROR))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from harness.amqp0_9_1.broken.deviations import swaps
 from harness.amqp0_9_1.broken.log_faults import all_but, all_ends_alike, nothing_but_the_start
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.connection import FENCE
+from harness.amqp0_9_1.client.channel import FENCE
 from harness.amqp0_9_1.wire.frames import METHOD, RawFrame
 from scenarios.registry import broken_by, scenario
 

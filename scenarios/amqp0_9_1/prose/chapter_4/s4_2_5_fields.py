@@ -69,8 +69,7 @@ def integers_use_all_their_bits(broker: Broker) -> None:
     A delivery-tag of 2 to the 63rd plus 1 is an unknown one: an error of the channel, or passed over.
     """
     patient = broker.tuned()
-    patient.send(patient.tune_ok(heartbeat=65535))
-    patient.tries(Connection.Open(patient.endpoint.virtual_host), OPENED)
+    patient.opens(patient.tune_ok(heartbeat=65535), OPENED)
     channel = broker.channel()
     queue = channel.declare_queue()
     channel.tries(Basic.Qos(prefetch_count=65535), Basic.QosOk)

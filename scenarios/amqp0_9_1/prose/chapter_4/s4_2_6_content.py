@@ -97,7 +97,7 @@ def contents_may_be_mixed_frame_by_frame(broker: Broker) -> None:
     mixed = [frame for pair in zip(one, other, strict=True) for frame in pair]
     channels[0].connection.send_frames(*mixed)
     for channel, queue, body in zip(channels, queues, bodies, strict=True):
-        channel.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, body))
+        channel.gets(queue, body)
 
 
 def ready_to_publish(broker: Broker) -> tuple[AmqpChannel, str]:

@@ -12,8 +12,8 @@ from harness.amqp0_9_1.broken.content_faults import (
 )
 from harness.amqp0_9_1.broken.deviations import changes, drops, objects, spoils, swallows
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.connection import FENCE
-from harness.amqp0_9_1.client.outcomes import Silence, closed_silently, connection_closed, message, silence
+from harness.amqp0_9_1.client.channel import FENCE
+from harness.amqp0_9_1.client.outcomes import Silence, closed_silently, connection_closed, silence
 from harness.amqp0_9_1.client.pulse import Pulse, beating
 from harness.amqp0_9_1.client.transcript import Framed
 from harness.amqp0_9_1.peer.events import ConnectionState
@@ -92,7 +92,7 @@ def heartbeat_without_agreement_is_discarded(broker: Broker) -> None:
         Frame(HEARTBEAT, 0, b""),
         Frame(BODY, channel.number, TEXT),
     )
-    channel.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, TEXT))
+    channel.gets(queue, TEXT)
     connection.heartbeat()
     channel.stays_quiet()
 

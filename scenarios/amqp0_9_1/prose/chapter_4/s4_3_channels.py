@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from harness.amqp0_9_1.broken.basic_faults import lower_channels_first, then_look_at_the_others
 from harness.amqp0_9_1.broken.deviations import changes, drops, ignores, rejects, swaps
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.connection import FENCE, AmqpConnection
-from harness.amqp0_9_1.client.outcomes import answered, channel_closed, connection_closed, message
+from harness.amqp0_9_1.client.channel import FENCE
+from harness.amqp0_9_1.client.connection import AmqpConnection
+from harness.amqp0_9_1.client.outcomes import answered, channel_closed, connection_closed
 from harness.amqp0_9_1.client.transcript import readable
 from harness.amqp0_9_1.peer.policy import Level
 from harness.amqp0_9_1.peer.refusals import refuse
@@ -52,15 +53,13 @@ def one_channel_is_enough(broker: Broker) -> None:
     """One channel agreed upon can be opened, closed and opened again, and a message goes through it."""
     broker.channel()
     modest = broker.tuned()
-    modest.send(modest.tune_ok(channel_max=1))
-    modest.tries(Connection.Open(modest.endpoint.virtual_host), Connection.OpenOk)
+    modest.opens(modest.tune_ok(channel_max=1), Connection.OpenOk)
     single = few_channels(broker, 1)
     channel = opened(single, 1)
     channel.tries(Channel.Close(REPLY_SUCCESS, "done"), Channel.CloseOk)
     channel = opened(single, 1)
-    queue = channel.declare_queue()
-    channel.publish(b"through", key=queue)
-    channel.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, b"through"))
+    queue = channel.queue_with(b"through")
+    channel.gets(queue, b"through")
 
 
 @scenario("0-9-1/prose/4.3.channel-max-meaning")
@@ -165,9 +164,7 @@ def answered_amid_deliveries(broker: Broker) -> bool:
     """Say whether a quiet channel is answered before the last of many messages on a busy one."""
     busy = broker.channel(new_connection=True)
     quiet = busy.connection.channel()
-    queue = busy.declare_queue()
-    for _ in range(MANY):
-        busy.publish(b"busy", key=queue)
+    queue = busy.queue_with(*[b"busy"] * MANY)
     busy.fence()
     busy.ask(Basic.Qos(prefetch_count=10))
     busy.consume(queue)

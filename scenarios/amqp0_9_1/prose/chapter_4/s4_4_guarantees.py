@@ -7,7 +7,8 @@ from harness.amqp0_9_1.broken.deviations import answers, changes, ignores, swaps
 from harness.amqp0_9_1.broken.faults import never_redelivered
 from harness.amqp0_9_1.broken.settling_faults import has_nothing_out, latest_due
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.connection import FENCE, AmqpChannel
+from harness.amqp0_9_1.client.channel import FENCE
+from harness.amqp0_9_1.client.connection import AmqpChannel
 from harness.amqp0_9_1.client.outcomes import (
     answered,
     channel_closed,
@@ -40,7 +41,7 @@ def what_one_client_is_told_others_see(broker: Broker) -> None:
         there.tries(Queue.Declare(queue, passive=True), Queue.DeclareOk)
         here.publish(b"told", key=queue)
         here.fence()
-        there.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, b"told"))
+        there.gets(queue, b"told")
         here.ask(Queue.Delete(queue))
         there.tries(Queue.Declare(queue, passive=True), *refused(NOT_FOUND))
         there = reopened(broker, there)
@@ -71,7 +72,7 @@ def wiring_by_one_client_holds_for_others(broker: Broker) -> None:
         here.bind(queue, exchange, "key")
         for body in (b"bound", b"purged"):
             there.publish(body, exchange=exchange, key="key")
-        there.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, b"bound"))
+        there.gets(queue, b"bound")
         here.ask(Queue.Purge(queue))
         there.tries(Basic.Get(queue, no_ack=True), Basic.GetEmpty)
         here.ask(Queue.Unbind(queue, exchange, "key"))
@@ -110,9 +111,7 @@ TEN = 10
 def deliveries_follow_the_response(broker: Broker) -> None:
     """Consume-Ok comes before any delivery, Recover-Ok before any message that it brings back."""
     channel = broker.channel()
-    queue = channel.declare_queue()
-    for number in range(TEN):
-        channel.publish(f"{number}", key=queue)
+    queue = channel.queue_with(*map(str, range(TEN)))
     channel.tries(Basic.Consume(queue, "tag"), Basic.ConsumeOk)
     tags = [each.method.delivery_tag for each in channel.deliveries(TEN)]
     channel.send(Basic.Ack(tags[TEN // 2 - 1], multiple=True))
@@ -162,9 +161,7 @@ def busy_consumer_ends_with_the_response(broker: Broker) -> None:
     """
     for window, no_ack in ((TEN, False), (0, True)):
         channel = broker.channel()
-        queue = channel.declare_queue()
-        for number in range(FIFTY):
-            channel.publish(f"{number}", key=queue)
+        queue = channel.queue_with(*map(str, range(FIFTY)))
         channel.ask(Basic.Qos(prefetch_count=window))
         tag = channel.consume(queue, no_ack=no_ack)
         channel.expect(message(Basic.Deliver))
@@ -184,8 +181,7 @@ def busy_consumer_ends_with_the_response(broker: Broker) -> None:
 def messages_are_back_with_the_response(broker: Broker) -> None:
     """Behind Recover-Ok with requeue Get finds the message that was taken and not acknowledged."""
     channel = broker.channel()
-    queue = channel.declare_queue()
-    channel.publish(b"taken", key=queue)
+    queue = channel.queue_with(b"taken")
     channel.ask(Basic.Get(queue), Basic.GetOk)
     channel.send(Basic.Recover(requeue=True))
     absent = channel_closed(NOT_IMPLEMENTED) | connection_closed(NOT_IMPLEMENTED)
@@ -233,8 +229,6 @@ def messages_keep_their_order(broker: Broker) -> None:
 def messages_are_got_in_their_order(broker: Broker) -> None:
     """Numbered messages are got in order, with and without acknowledgement."""
     channel = broker.channel()
-    queue = channel.declare_queue()
-    for number in range(FIFTY):
-        channel.publish(f"{number}", key=queue)
+    queue = channel.queue_with(*map(str, range(FIFTY)))
     for number in range(FIFTY):
         channel.tries(Basic.Get(queue, no_ack=number % 2 == 0), message(Basic.GetOk, f"{number}".encode()))

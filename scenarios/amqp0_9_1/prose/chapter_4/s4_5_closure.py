@@ -7,7 +7,7 @@ from harness.amqp0_9_1.broken.end_faults import delete_what_it_declared, disown_
 from harness.amqp0_9_1.broken.settling_faults import requeue_what_was_consumed
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpChannel
-from harness.amqp0_9_1.client.outcomes import answered, channel_closed, connection_closed, message, silence
+from harness.amqp0_9_1.client.outcomes import answered, channel_closed, connection_closed, silence
 from harness.amqp0_9_1.peer.life import end_connection
 from harness.amqp0_9_1.wire.vocabulary import (
     CHANNEL_ERROR,
@@ -38,7 +38,7 @@ def closed_channel_can_be_opened_again(broker: Broker) -> None:
         channel = opened(channel.connection, channel.number)
         counts_consumers(channel, queue, 0)
         channel.publish(b"works", key=queue)
-        channel.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, b"works"))
+        channel.gets(queue, b"works")
 
 
 @scenario("0-9-1/prose/4.5.unacknowledged-comes-again")
@@ -54,9 +54,7 @@ def unacknowledged_messages_come_again(broker: Broker) -> None:
         channel.consume(queue)
         channel.deliveries(1)
         ends(channel)
-        heir = broker.channel(new_connection=True)
-        heir.consume(queue, no_ack=True)
-        heir.expect(message(Basic.Deliver, body))
+        broker.channel(new_connection=True).consumes(queue, body)
 
 
 @scenario("0-9-1/prose/4.5.unacknowledged-comes-again")
@@ -72,9 +70,7 @@ def what_was_got_and_not_acknowledged_comes_again(broker: Broker) -> None:
         channel.publish(body, key=queue)
         channel.ask(Basic.Get(queue), Basic.GetOk)
         ends(channel)
-        heir = broker.channel(new_connection=True)
-        heir.consume(queue, no_ack=True)
-        heir.expect(message(Basic.Deliver, body))
+        broker.channel(new_connection=True).consumes(queue, body)
 
 
 @scenario("0-9-1/prose/4.5.owned-queues-deleted", slow=True)

@@ -16,7 +16,8 @@ from harness.amqp0_9_1.broken.restart_faults import (
 )
 from harness.amqp0_9_1.broken.settling_faults import strip_what_is_stored
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.connection import FENCE, AmqpChannel
+from harness.amqp0_9_1.client.channel import FENCE
+from harness.amqp0_9_1.client.connection import AmqpChannel
 from harness.amqp0_9_1.client.outcomes import message, refused
 from harness.amqp0_9_1.client.transcript import Passage
 from harness.amqp0_9_1.peer.deliveries import await_acknowledgement
@@ -49,7 +50,7 @@ def names_that_differ_in_case_are_two_names(broker: Broker) -> None:
     stranger = broker.channel(new_connection=True)
     stranger.tries(Exchange.Declare("amq.Direct", "direct", passive=True), *refused(NOT_FOUND))
     channel.publish(b"for the capital", key=other)
-    channel.tries(Basic.Get(other, no_ack=True), message(Basic.GetOk, b"for the capital"))
+    channel.gets(other, b"for the capital")
     channel.tries(Basic.Get(queue, no_ack=True), Basic.GetEmpty)
 
 
@@ -169,7 +170,7 @@ def persistent_message_survives_whoever_has_it(broker: Broker) -> None:
     broker.drop()
     channel = broker.channel()
     for queue in queues:
-        channel.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, b"persistent"))
+        channel.gets(queue, b"persistent")
 
 
 @scenario("0-9-1/prose/1.4.3.persistent-survives-restart")
@@ -184,5 +185,4 @@ def committed_message_survives(broker: Broker) -> Iterator[Restart]:
     channel.publish(b"committed", key=queue, delivery_mode=PERSISTENT)
     channel.ask(Tx.Commit())
     yield RESTART
-    channel = broker.channel()
-    channel.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, b"committed"))
+    broker.channel().gets(queue, b"committed")

@@ -16,7 +16,7 @@ from harness.amqp0_9_1.broken.settling_faults import (
     settle_anyway,
 )
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.connection import FENCE
+from harness.amqp0_9_1.client.channel import FENCE
 from harness.amqp0_9_1.client.outcomes import (
     Silence,
     answered,
@@ -45,8 +45,7 @@ ROLLBACK = "tx.rollback: publications and acknowledgements are abandoned"
 def acts_take_effect_by_themselves(broker: Broker) -> None:
     """Without Select a message can be got as soon as it is published, and is gone once acknowledged."""
     channel, witness = broker.channel(), broker.channel()
-    queue = channel.declare_queue()
-    channel.publish(b"at once", key=queue)
+    queue = channel.queue_with(b"at once")
     got = channel.tries(Basic.Get(queue), message(Basic.GetOk, b"at once"))
     channel.send(Basic.Ack(got.delivery_tag))
     channel.fence()
@@ -96,9 +95,7 @@ def acknowledgements_end_as_their_transaction(broker: Broker) -> None:
     """Two messages, acknowledged one by one or up to the second: Commit ends them, Rollback does not."""
     for multiple, (end, answer) in product((False, True), ENDS):
         channel, witness = transacted(broker), broker.channel()
-        queue = witness.declare_queue()
-        for body in TWO:
-            witness.publish(body, key=queue)
+        queue = witness.queue_with(*TWO)
         witness.fence()
         tags = [channel.ask(Basic.Get(queue), Basic.GetOk).delivery_tag for _ in TWO]
         for tag in tags[int(multiple) :]:
@@ -178,8 +175,7 @@ def when_a_message_is_returned_is_recorded(broker: Broker) -> None:
 def when_a_reject_takes_effect_is_recorded(broker: Broker) -> None:
     """A message rejected with requeue in a transaction goes to the other consumer at once, or with Commit."""
     channel, other = transacted(broker), broker.channel(new_connection=True)
-    queue = other.declare_queue()
-    other.publish(b"rejected", key=queue)
+    queue = other.queue_with(b"rejected")
     other.fence()
     taken = channel.ask(Basic.Get(queue), Basic.GetOk)
     other.consume(queue)
@@ -198,9 +194,7 @@ def rollback_leaves_alone_what_was_not_acknowledged(broker: Broker) -> None:
     In the next transaction both are acknowledged, and gone.
     """
     channel, witness = transacted(broker), broker.channel()
-    queue = witness.declare_queue()
-    for body in TWO:
-        witness.publish(body, key=queue)
+    queue = witness.queue_with(*TWO)
     witness.fence()
     channel.ask(Basic.Get(queue), Basic.GetOk)
     channel.consume(queue)
@@ -221,16 +215,14 @@ def rollback_leaves_alone_what_was_not_acknowledged(broker: Broker) -> None:
 def rollback_leaves_deliveries_alone(broker: Broker) -> None:
     """One of two messages is delivered and acknowledged; after Rollback it comes to nobody again."""
     channel, witness = transacted(broker), broker.channel()
-    queue = witness.declare_queue()
-    witness.publish(b"delivered", key=queue)
-    witness.publish(b"waiting", key=queue)
+    queue = witness.queue_with(b"delivered", b"waiting")
     witness.fence()
     channel.ask(Basic.Qos(prefetch_count=1))
     channel.consume(queue)
     channel.send(Basic.Ack(channel.deliveries(1)[0].method.delivery_tag))
     channel.ask(Tx.Rollback())
     channel.stays_quiet()
-    witness.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, b"waiting"))
+    witness.gets(queue, b"waiting")
     witness.send(Basic.Get(queue, no_ack=True))
     witness.expect(Basic.GetEmpty)
 
@@ -241,8 +233,7 @@ def rollback_leaves_deliveries_alone(broker: Broker) -> None:
 def message_can_be_acknowledged_after_rollback(broker: Broker) -> None:
     """An acknowledgement is rolled back, sent again and committed: no exception, and the message is gone."""
     channel, witness = transacted(broker), broker.channel()
-    queue = witness.declare_queue()
-    witness.publish(b"once", key=queue)
+    queue = witness.queue_with(b"once")
     witness.fence()
     tag = channel.ask(Basic.Get(queue), Basic.GetOk).delivery_tag
     channel.send(Basic.Ack(tag))

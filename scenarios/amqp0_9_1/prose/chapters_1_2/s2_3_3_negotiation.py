@@ -21,7 +21,6 @@ from harness.amqp0_9_1.client.outcomes import (
     answered,
     closed_silently,
     connection_closed,
-    message,
     signature,
 )
 from harness.amqp0_9_1.client.transcript import Passage
@@ -29,7 +28,7 @@ from harness.amqp0_9_1.peer.policy import Level
 from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.frames import FRAME_MIN_SIZE
-from harness.amqp0_9_1.wire.vocabulary import CHANNEL_ERROR, CODEC, NOT_ALLOWED, Basic, Channel, Connection
+from harness.amqp0_9_1.wire.vocabulary import CHANNEL_ERROR, CODEC, NOT_ALLOWED, Channel, Connection
 from harness.play.expect import Outcome
 from harness.play.watching import Found, Gaps, State, came, went
 from harness.wire.journal import Direction
@@ -130,15 +129,12 @@ def lowest_limits_can_be_agreed(broker: Broker) -> None:
     broker.channel()
     modest = broker.tuned()
     lowest = modest.tune_ok(channel_max=1, frame_max=FRAME_MIN_SIZE)
-    modest.send(lowest)
-    modest.tries(Connection.Open(modest.endpoint.virtual_host), OPENED)
+    modest.opens(lowest, OPENED)
     small = broker.tuned()
     small.open(lowest)
     channel, body = opened(small, 1), bytes(10_000)
-    queue = channel.declare_queue()
-    channel.publish(body, key=queue)
-    channel.consume(queue, no_ack=True)
-    channel.expect(message(Basic.Deliver, body))
+    queue = channel.queue_with(body)
+    channel.consumes(queue, body)
     largest = max(frame_sizes(small))
     broker.judge("frames of at most 4096 octets", "a larger frame", largest <= FRAME_MIN_SIZE)
 

@@ -15,7 +15,7 @@ from harness.amqp0_9_1.broken.frame_faults import (
     without_its_last,
 )
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.connection import FENCE
+from harness.amqp0_9_1.client.channel import FENCE
 from harness.amqp0_9_1.client.outcomes import connection_closed
 from harness.amqp0_9_1.client.transcript import READ, UNREAD, Framed
 from harness.amqp0_9_1.peer.policy import Level

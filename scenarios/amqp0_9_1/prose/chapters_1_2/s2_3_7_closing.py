@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from harness.amqp0_9_1.broken.deviations import changes, drops, ignores, repeats, withholds
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.connection import FENCE, AmqpChannel
+from harness.amqp0_9_1.client.channel import FENCE
+from harness.amqp0_9_1.client.connection import AmqpChannel
 from harness.amqp0_9_1.client.outcomes import answered, channel_closed, connection_closed, silence
 from harness.amqp0_9_1.peer.refusals import close_in_silence, refuse
 from harness.amqp0_9_1.wire.frames import method_frame
@@ -82,8 +83,7 @@ def close_is_answered_whatever_is_open(broker: Broker) -> None:
         uses(channel)
         channel.send(DONE)
         channel.expect_answer(Channel.CloseOk)
-    connection = broker.channel().connection
-    connection.tries(Connection.Close(REPLY_SUCCESS, "done"), Connection.CloseOk)
+    broker.channel().connection.tries(Connection.Close(REPLY_SUCCESS, "done"), Connection.CloseOk)
 
 
 @scenario("0-9-1/prose/2.3.7.crossing-closes")
