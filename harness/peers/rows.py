@@ -30,6 +30,11 @@ def always(_: object) -> bool:
     return True
 
 
+def answering(reply: R) -> Callable[[object], R]:
+    """Make an answer that is always the same."""
+    return lambda _: reply
+
+
 # Without slots: a frozen class with slots cannot be made through its generic alias.
 @dataclass(frozen=True)
 class Row(Generic[Place, E, T, R]):

@@ -11,6 +11,7 @@ from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.peer.turn import ChannelRow as Row
 from harness.amqp0_9_1.peer.turn import ChannelTurn, Reply
 from harness.amqp0_9_1.wire.vocabulary import ACCESS_REFUSED, NOT_ALLOWED, RESOURCE_ERROR, Basic
+from harness.peers.rows import answering
 
 OPEN = ChannelState.OPEN
 
@@ -32,8 +33,7 @@ def set_connection_window(turn: ChannelTurn[Basic.Qos]) -> None:
     window.count, window.size = turn.event.prefetch_count, turn.event.prefetch_size
 
 
-def qos_ok(_: ChannelTurn[Basic.Qos]) -> Reply:
-    return Basic.QosOk()
+qos_ok = answering(Basic.QosOk())
 
 
 def tag_is_in_use(turn: ChannelTurn[Basic.Consume]) -> bool:

@@ -15,6 +15,7 @@ from harness.amqp0_9_1.wire.field_tables import Table, decode_table
 from harness.amqp0_9_1.wire.frames import FRAME_MIN_SIZE
 from harness.amqp0_9_1.wire.vocabulary import Connection
 from harness.peers.reference import external, plain
+from harness.peers.rows import answering
 from harness.wire.sasl import CHALLENGED, mechanism
 from harness.wire.units import DecodeError
 
@@ -162,9 +163,7 @@ def enter_the_host(turn: ConnectionTurn[Connection.Open]) -> None:
     turn.connection.opened = True
 
 
-def open_ok(_: ConnectionTurn[Connection.Open]) -> Reply:
-    return Connection.OpenOk()
-
+open_ok = answering(Connection.OpenOk())
 
 _start_ok = Row("connection.start-ok", EXPECT_START_OK, Connection.StartOk)
 _tune_ok = Row("connection.tune-ok", EXPECT_TUNE_OK, Connection.TuneOk)

@@ -26,10 +26,11 @@ from harness.amqp0_9_1.peer.events import (
     Requeued,
     Shortened,
 )
-from harness.amqp0_9_1.peer.turn import AnyTurn, ChannelTurn, LifeTurn, Reply, Turn
+from harness.amqp0_9_1.peer.turn import AnyTurn, ChannelTurn, LifeTurn, Turn
 from harness.amqp0_9_1.peer.turn import LifeRow as Row
 from harness.amqp0_9_1.wire import vocabulary as words
 from harness.peers.events import Event, Restarting
+from harness.peers.rows import answering
 
 DEAD_LETTER_EXCHANGE = "x-dead-letter-exchange"
 """The argument of a queue that names the exchange for its dead messages."""
@@ -199,9 +200,7 @@ def resume_publishers(turn: LifeTurn[Shortened, Queue]) -> None:
     turn.host.paused.clear()
 
 
-def flow_stopped(_: AnyTurn) -> Reply:
-    """Answer with Channel.Flow that asks the client to stop."""
-    return words.Channel.Flow(False)
+flow_stopped = answering(words.Channel.Flow(False))
 
 
 def is_transacted(turn: ChannelTurn[object]) -> bool:

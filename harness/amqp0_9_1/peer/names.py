@@ -91,9 +91,4 @@ def use_of_a_queue(
 
 def both(one: Callable[[Taken], bool], other: Callable[[Taken], bool]) -> Callable[[Taken], bool]:
     """Join two conditions."""
-
-    def holding(turn: Taken) -> bool:
-        return one(turn) and other(turn)
-
-    holding.__name__ = f"{one.__name__}_and_{other.__name__}"
-    return holding
+    return lambda turn: one(turn) and other(turn)

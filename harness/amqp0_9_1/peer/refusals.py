@@ -17,12 +17,7 @@ CLOSE_TIMEOUT = 30.0
 def refuse(code: int, at: Level | None = None) -> Callable[[AnyTurn], Reply]:
     """Refuse with an exception of this code; `at` overrides the level its constant has."""
     refusal = Refusal(code, at)
-
-    def refusing(turn: AnyTurn) -> Reply:
-        return except_with(turn, refusal)
-
-    refusing.__name__ = f"refuse_{code}"
-    return refusing
+    return lambda turn: except_with(turn, refusal)
 
 
 def refuse_by(choice: Callable[[Policy], object]) -> Callable[[AnyTurn], Reply]:
@@ -35,7 +30,6 @@ def refuse_by(choice: Callable[[Policy], object]) -> Callable[[AnyTurn], Reply]:
             return None
         return except_with(turn, chosen if isinstance(chosen, Refusal) else Refusal(int(str(chosen))))
 
-    refusing.__name__ = f"refuse_by_policy_{'_'.join(choice.__code__.co_names)}"
     return refusing
 
 

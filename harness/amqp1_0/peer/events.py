@@ -81,19 +81,13 @@ class HeaderReceived(Event):
 class AmqpHeader(HeaderReceived):
     """AMQP 0 1.0.0."""
 
-    __slots__ = ()
-
 
 class SaslHeader(HeaderReceived):
     """AMQP 3 1.0.0."""
 
-    __slots__ = ()
-
 
 class ForeignHeader(HeaderReceived):
     """Another version, another protocol id, or no protocol header at all."""
-
-    __slots__ = ()
 
 
 @dataclass(slots=True)
@@ -106,31 +100,21 @@ class Unacceptable(Event):
 class Malformed(Unacceptable):
     """A size or a data offset of which no valid frame header can be formed (2.3.1)."""
 
-    __slots__ = ()
-
 
 class Oversized(Unacceptable):
     """A frame announces more octets than the peer accepts (2.7.1)."""
-
-    __slots__ = ()
 
 
 class ChannelOutOfRange(Unacceptable):
     """A frame on a channel above what the peer accepts (2.7.1)."""
 
-    __slots__ = ()
-
 
 class Undecodable(Unacceptable):
     """A body that is no performative at all, or whose fields cannot be decoded (2.3.2)."""
 
-    __slots__ = ()
-
 
 class Undefined(Unacceptable):
     """A described list with a descriptor that is none of section 2.7 (2.3.2)."""
-
-    __slots__ = ()
 
 
 @dataclass(slots=True)
@@ -143,8 +127,6 @@ class Invalid(Unacceptable):
 
 class InvalidOpen(Invalid):
     """An open that is so."""
-
-    __slots__ = ()
 
 
 @dataclass(slots=True)
@@ -186,40 +168,26 @@ class Sending(Event):
 class SendingHeader(Sending):
     """A protocol header."""
 
-    __slots__ = ()
-
 
 class SendingSasl(Sending):
     """A frame of the SASL layer."""
-
-    __slots__ = ()
 
 
 class SendingOpen(Sending):
     """An open."""
 
-    __slots__ = ()
-
 
 class SendingClose(Sending):
     """A close without an error."""
-
-    __slots__ = ()
 
 
 class SendingError(Sending):
     """A close with an error."""
 
-    __slots__ = ()
-
 
 class SendingFrame(Sending):
     """Any other frame."""
 
-    __slots__ = ()
-
 
 class SendingEmpty(SendingFrame):
     """A frame without a body."""
-
-    __slots__ = ()

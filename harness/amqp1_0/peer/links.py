@@ -129,13 +129,7 @@ def _attach(turn: LinkTurn[Attach], source: object, target: object) -> Reply:
 
 def refuse_link(condition: Symbol) -> Callable[[LinkTurn[Attach]], Reply]:
     """Attach, and detach at once with this condition (2.6.3)."""
-
-    def refusing(turn: LinkTurn[Attach]) -> Reply:
-        said = refused(turn)
-        return (*said, *refuse(condition, Level.LINK)(turn))
-
-    refusing.__name__ = f"refuse_link_{condition}"
-    return refusing
+    return lambda turn: (*refused(turn), *refuse(condition, Level.LINK)(turn))
 
 
 def _credit(link: Link) -> Flow:

@@ -28,6 +28,7 @@ from harness.amqp1_0.wire.performatives import (
     SaslResponse,
 )
 from harness.peers.reference import external, plain
+from harness.peers.rows import answering
 from harness.wire.units import Header
 
 SASL_HDR_SENT = SaslState.HDR_SENT
@@ -63,9 +64,7 @@ def header_is_accepted(turn: ConnectionTurn[Entered]) -> bool:
     return served and connection.header == PROTOCOL_HEADER
 
 
-def our_header(_: ConnectionTurn[Entered]) -> Reply:
-    """Answer with the header of 1.0.0."""
-    return (Header(PROTOCOL_HEADER),)
+our_header = answering((Header(PROTOCOL_HEADER),))
 
 
 def another_header(turn: ConnectionTurn[Entered]) -> Reply:
@@ -99,9 +98,7 @@ def remember_mechanism(turn: ConnectionTurn[SaslInit]) -> None:
     turn.connection.mechanism = str(turn.event.mechanism)
 
 
-def ask_for_response(_: ConnectionTurn[SaslInit]) -> Reply:
-    """Answer with an empty challenge."""
-    return (SaslChallenge(b""),)
+ask_for_response = answering((SaslChallenge(b""),))
 
 
 def credentials_are_good(turn: ConnectionTurn[Credentials]) -> bool:
@@ -112,14 +109,9 @@ def log_in(turn: ConnectionTurn[Credentials]) -> None:
     turn.connection.user = _user(turn)
 
 
-def outcome(code: int) -> Callable[[AnyTurn], Reply]:
+def outcome(code: int) -> Callable[[object], Reply]:
     """Answer with a sasl-outcome of this code."""
-
-    def answer(_: AnyTurn) -> Reply:
-        return (SaslOutcome(code),)
-
-    answer.__name__ = f"outcome_{code}"
-    return answer
+    return answering((SaslOutcome(code),))
 
 
 def _user(turn: ConnectionTurn[Credentials]) -> str:

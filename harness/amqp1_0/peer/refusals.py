@@ -23,12 +23,7 @@ _MOST_TEXT = 200
 def refuse(condition: Symbol, level: Level = Level.CONNECTION) -> Answer:
     """End the connection, or the session or link, with this error condition."""
     refusal = Refusal(condition, level)
-
-    def refusing(turn: AnyTurn) -> Reply:
-        return refuse_with(turn, refusal)
-
-    refusing.__name__ = f"refuse_{condition}_{level.value}"
-    return refusing
+    return lambda turn: refuse_with(turn, refusal)
 
 
 def refuse_by(choice: Callable[[Policy], Refusal | Symbol | str]) -> Answer:
@@ -40,7 +35,6 @@ def refuse_by(choice: Callable[[Policy], Refusal | Symbol | str]) -> Answer:
             return ()
         return refuse_with(turn, chosen if isinstance(chosen, Refusal) else Refusal(Symbol(chosen)))
 
-    refusing.__name__ = f"refuse_by_policy_{'_'.join(choice.__code__.co_names)}"
     return refusing
 
 

@@ -32,6 +32,7 @@ from harness.amqp0_9_1.wire.vocabulary import (
     PRECONDITION_FAILED,
     Basic,
 )
+from harness.peers.rows import answering
 
 OPEN = ChannelState.OPEN
 Refusing: TypeAlias = Basic.Reject | Basic.Nack
@@ -152,8 +153,7 @@ def await_its_acknowledgement(turn: ChannelTurn[Basic.Get]) -> None:
     keep(turn.delivery)
 
 
-def get_empty(_: ChannelTurn[Basic.Get]) -> Reply:
-    return Basic.GetEmpty()
+get_empty = answering(Basic.GetEmpty())
 
 
 def get_ok(turn: ChannelTurn[Basic.Get]) -> Reply:
@@ -310,10 +310,7 @@ def return_all_to_their_recipients(turn: ChannelTurn[object]) -> None:
         requeue(turn.about(turn.event, delivery))
 
 
-def recover_ok(_: ChannelTurn[Basic.Recover]) -> Reply:
-    """Answer with Basic.Recover-Ok; redeliveries follow it (4.6)."""
-    return Basic.RecoverOk()
-
+recover_ok = answering(Basic.RecoverOk())
 
 _recover_async = Row("basic.recover-async", OPEN, Basic.RecoverAsync)
 _recover = Row("basic.recover", OPEN, Basic.Recover)

@@ -26,6 +26,7 @@ from harness.amqp0_9_1.wire.vocabulary import (
     Channel,
 )
 from harness.peers.events import Event
+from harness.peers.rows import answering
 
 UNOPENED = ChannelState.UNOPENED
 OPEN = ChannelState.OPEN
@@ -48,12 +49,8 @@ def was_meant_to_open(turn: ChannelTurn[Undecodable]) -> bool:
     return turn.event.method is Channel.Open
 
 
-def open_ok(_: ChannelTurn[Channel.Open]) -> Reply:
-    return Channel.OpenOk()
-
-
-def close_ok(_: ChannelTurn[Channel.Close]) -> Reply:
-    return Channel.CloseOk()
+open_ok = answering(Channel.OpenOk())
+close_ok = answering(Channel.CloseOk())
 
 
 def set_flow(turn: ChannelTurn[Channel.Flow]) -> None:

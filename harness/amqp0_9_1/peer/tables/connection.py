@@ -20,7 +20,7 @@ from harness.amqp0_9_1.peer.handshake import CLOSED, EXPECT_OPEN, HANDSHAKE, NEG
 from harness.amqp0_9_1.peer.life import end_connection
 from harness.amqp0_9_1.peer.refusals import close_in_silence, refuse, refuse_by
 from harness.amqp0_9_1.peer.turn import ConnectionRow as Row
-from harness.amqp0_9_1.peer.turn import ConnectionTurn, Reply
+from harness.amqp0_9_1.peer.turn import ConnectionTurn
 from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.vocabulary import (
     COMMAND_INVALID,
@@ -29,15 +29,14 @@ from harness.amqp0_9_1.wire.vocabulary import (
     Connection,
 )
 from harness.peers.events import Event, HungUp, Restarting, Silence, Waited
+from harness.peers.rows import answering
 
 CLOSING = ConnectionState.CLOSING
 CONDEMNED = ConnectionState.CONDEMNED
 LINGERING = ConnectionState.LINGERING
 TUNED = (EXPECT_OPEN, OPEN, CLOSING, CONDEMNED, LINGERING)
 
-
-def close_ok(_: ConnectionTurn[Connection.Close]) -> Reply:
-    return Connection.CloseOk()
+close_ok = answering(Connection.CloseOk())
 
 
 def socket_is_left_to_the_client(turn: ConnectionTurn[Connection.Close]) -> bool:

@@ -8,7 +8,7 @@ from harness.amqp0_9_1.peer.life import delete_exchange
 from harness.amqp0_9_1.peer.names import exchange_is_missing, has_name_syntax, is_reserved
 from harness.amqp0_9_1.peer.refusals import refuse, refuse_by
 from harness.amqp0_9_1.peer.turn import ChannelRow as Row
-from harness.amqp0_9_1.peer.turn import ChannelTurn, Reply
+from harness.amqp0_9_1.peer.turn import ChannelTurn
 from harness.amqp0_9_1.wire.vocabulary import (
     ACCESS_REFUSED,
     COMMAND_INVALID,
@@ -17,6 +17,7 @@ from harness.amqp0_9_1.wire.vocabulary import (
     RESOURCE_ERROR,
     Exchange,
 )
+from harness.peers.rows import answering
 
 OPEN = ChannelState.OPEN
 
@@ -85,8 +86,7 @@ def create_exchange(turn: ChannelTurn[Exchange.Declare]) -> None:
     turn.host.exchanges[name] = Entity(name, wanted.type, wanted.durable, wanted.arguments, bindings)
 
 
-def declare_ok(_: ChannelTurn[Exchange.Declare]) -> Reply:
-    return Exchange.DeclareOk()
+declare_ok = answering(Exchange.DeclareOk())
 
 
 def is_predeclared(turn: ChannelTurn[Exchange.Delete]) -> bool:
@@ -102,9 +102,7 @@ def delete_it(turn: ChannelTurn[Exchange.Delete]) -> None:
     delete_exchange(turn.about(turn.event, turn.exchange))
 
 
-def delete_ok(_: ChannelTurn[Exchange.Delete]) -> Reply:
-    return Exchange.DeleteOk()
-
+delete_ok = answering(Exchange.DeleteOk())
 
 _declare = Row("exchange.declare", OPEN, Exchange.Declare)
 _delete = Row("exchange.delete", OPEN, Exchange.Delete)

@@ -30,6 +30,7 @@ from harness.amqp0_9_1.wire.vocabulary import (
     RESOURCE_LOCKED,
     Queue,
 )
+from harness.peers.rows import answering
 
 OPEN = ChannelState.OPEN
 
@@ -191,8 +192,7 @@ def bind_queue(turn: ChannelTurn[Queue.Bind]) -> None:
     turn.host.bound_to(wanted.exchange).append(binding)
 
 
-def bind_ok(_: ChannelTurn[Queue.Bind]) -> Reply:
-    return Queue.BindOk()
+bind_ok = answering(Queue.BindOk())
 
 
 def is_not_bound_and_matters(turn: ChannelTurn[Queue.Unbind]) -> bool:
@@ -208,8 +208,7 @@ def unbind_queue(turn: ChannelTurn[Queue.Unbind]) -> None:
         turn.host.bound_to(binding.exchange).remove(binding)
 
 
-def unbind_ok(_: ChannelTurn[Queue.Unbind]) -> Reply:
-    return Queue.UnbindOk()
+unbind_ok = answering(Queue.UnbindOk())
 
 
 def _unknown_in_unbind(policy: Policy) -> Refusal:

@@ -9,8 +9,9 @@ from harness.amqp0_9_1.peer.life import abandon_transaction
 from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.peer.tables.basic import route
 from harness.amqp0_9_1.peer.turn import ChannelRow as Row
-from harness.amqp0_9_1.peer.turn import ChannelTurn, Reply
+from harness.amqp0_9_1.peer.turn import ChannelTurn
 from harness.amqp0_9_1.wire.vocabulary import PRECONDITION_FAILED, Tx
+from harness.peers.rows import answering
 
 OPEN = ChannelState.OPEN
 
@@ -35,17 +36,9 @@ def commit(turn: ChannelTurn[object]) -> None:
             route(turn, item)
 
 
-def select_ok(_: ChannelTurn[Tx.Select]) -> Reply:
-    return Tx.SelectOk()
-
-
-def commit_ok(_: ChannelTurn[Tx.Commit]) -> Reply:
-    return Tx.CommitOk()
-
-
-def rollback_ok(_: ChannelTurn[Tx.Rollback]) -> Reply:
-    return Tx.RollbackOk()
-
+select_ok = answering(Tx.SelectOk())
+commit_ok = answering(Tx.CommitOk())
+rollback_ok = answering(Tx.RollbackOk())
 
 _commit = Row("tx.commit", OPEN, Tx.Commit)
 _rollback = Row("tx.rollback", OPEN, Tx.Rollback)

@@ -44,12 +44,12 @@ from harness.amqp1_0.peer.states import (
 from harness.amqp1_0.peer.tables.session import session_flow
 from harness.amqp1_0.peer.traffic import leave_all
 from harness.amqp1_0.peer.turn import ConnectionRow as Row
-from harness.amqp1_0.peer.turn import ConnectionTurn, Reply
+from harness.amqp1_0.peer.turn import ConnectionTurn
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.frames import MIN_MAX_FRAME_SIZE, empty_frame
 from harness.amqp1_0.wire.performatives import AmqpError, Close, ConnectionError_, Open
 from harness.peers.events import HungUp, Restarting, Silence, Waited
-from harness.peers.rows import AnyRow
+from harness.peers.rows import AnyRow, answering
 
 FRAMING_ERROR = ConnectionError_.FRAMING_ERROR
 BEFORE_OPEN = (HDR_EXCH, OPEN_SENT)
@@ -66,9 +66,7 @@ def open_comes_first(turn: ConnectionTurn[Entered]) -> bool:
     return turn.policy.open == "first"
 
 
-def plain_close(_: ConnectionTurn[Entered]) -> Reply:
-    """Answer a close with one without error."""
-    return (Close(),)
+plain_close = answering((Close(),))
 
 
 def ends_its_stream(turn: ConnectionTurn[Entered]) -> bool:
@@ -258,8 +256,7 @@ def send_flow(turn: ConnectionTurn[TrafficDue]) -> None:
     turn.connection.say(session_flow(session), session.channel)
 
 
-def empty(_: ConnectionTurn[object]) -> Reply:
-    return (empty_frame(),)
+empty = answering((empty_frame(),))
 
 
 def says_goodbye(turn: ConnectionTurn[Restarting]) -> bool:

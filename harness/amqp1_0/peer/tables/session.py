@@ -24,6 +24,7 @@ from harness.amqp1_0.wire.performatives import (
     SessionError,
     Transfer,
 )
+from harness.peers.rows import answering
 
 UNMAPPED = SessionState.UNMAPPED
 MAPPED = SessionState.MAPPED
@@ -58,8 +59,7 @@ def lacks_a_field(turn: SessionTurn[Invalid]) -> bool:
     return turn.event.missing
 
 
-def end(_: SessionTurn[End]) -> Reply:
-    return (End(),)
+end = answering((End(),))
 
 
 def leave(turn: SessionTurn[End]) -> None:
