@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
-from types import TracebackType
 
 from conformance.evidence.folder import stream_of
 from conformance.evidence.kinds import AnyEvent, CappedOctets, Line, TestStarted, encode
@@ -112,9 +111,7 @@ class EventWriter(Evidence):
     def __enter__(self) -> EventWriter:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _keep(self, line: Line) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -15,26 +14,6 @@ from conformance.evidence.printable import printable
 
 PARTS = 10
 """Lines that a run prints at most while it judges, where there is no terminal."""
-
-
-class Board(Protocol):
-    """Is told of every target by its name, from several threads."""
-
-    def begin(self, name: str, total: int) -> None:
-        """Say that its target is there and `total` cases are to be judged."""
-        ...
-
-    def move(self, name: str, verdict: str, rule: str) -> None:
-        """Say that one more case was judged."""
-        ...
-
-    def end(self, name: str, sentence: str) -> None:
-        """Say that its run is over and came to this."""
-        ...
-
-    def say(self, sentence: str) -> None:
-        """Say something that is about all of them."""
-        ...
 
 
 class Bars:
@@ -89,6 +68,10 @@ class Lines:
 
     def _print(self, name: str, sentence: str) -> None:
         self.say(f"{printable(name)}: {sentence}")
+
+
+Board = Bars | Lines
+"""Is told of every target by its name, from several threads."""
 
 
 @contextmanager

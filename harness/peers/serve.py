@@ -9,7 +9,6 @@ import struct
 import threading
 import time
 from dataclasses import dataclass, field
-from types import TracebackType
 
 from harness.peers.peer import HalfClosing, Holding, PeerConnection, PeerServer
 from harness.wire.transport import Unreachable
@@ -90,9 +89,7 @@ class TcpPeer:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stopping = True
         self.resume()
         self._waker.send(b"!")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 
 from harness.amqp0_9_1.peer.events import ChannelState, ConnectionState, ContentHeaderReceived
 from harness.amqp0_9_1.wire.compiled import Method
@@ -28,42 +28,27 @@ class Store:
     octets: int = 0
 
 
+@dataclass(slots=True, eq=False)
 class Message:
     """A published content, shared by all queues it went to. Header and body are kept as received."""
 
-    __slots__ = (
-        "body",
-        "exchange",
-        "header",
-        "headers",
-        "persistent",
-        "priority",
-        "publisher",
-        "routing_key",
-        "store",
-    )
+    store: Store
+    publisher: Connection | None
+    exchange: str
+    routing_key: str
+    header: bytes
+    properties: InitVar[Basic.Properties]
+    body: bytes
+    headers: Table = field(init=False)
+    persistent: bool = field(init=False)
+    priority: int = field(init=False)
 
-    def __init__(
-        self,
-        store: Store,
-        publisher: Connection | None,
-        exchange: str,
-        routing_key: str,
-        header: bytes,
-        properties: Basic.Properties,
-        body: bytes,
-    ) -> None:
-        self.store = store
-        self.header = header
-        self.body = body
+    def __post_init__(self, properties: Basic.Properties) -> None:
         # Before anything that can fail: what is counted here is taken off again whatever becomes of it.
-        store.octets += len(body) + len(header)
-        self.publisher = publisher
-        self.exchange = exchange
-        self.routing_key = routing_key
-        self.headers: Table = properties.headers or {}
+        self.store.octets += len(self.body) + len(self.header)
+        self.headers = properties.headers or {}
         self.persistent = properties.delivery_mode == 2
-        self.priority: int = properties.priority or 0
+        self.priority = properties.priority or 0
 
     def __del__(self) -> None:
         # Here and nowhere else: a message is dropped in many places.

@@ -204,11 +204,6 @@ def takes_any_header(when: Condition = always) -> Interposer:
     return Interposer((Rule(Header, False, lambda *_: ([PROTOCOL_HEADER], []), foreign),))
 
 
-def ignores_header(when: Condition = always) -> Interposer:
-    """Lets a protocol header of the client disappear."""
-    return Interposer((Rule(Header, False, nothing, when),))
-
-
 # -- faults, as words ----------------------------------------------------------------------------------
 
 

@@ -23,7 +23,6 @@ from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.frames import FRAME_HEADER, Frame, FrameReader, Unit, empty_frame
 from harness.amqp1_0.wire.performatives import Close
 from harness.peers.rows import State, always
-from harness.wire.units import Header
 
 together = Fault.together
 
@@ -62,15 +61,6 @@ def saying(*said: Said) -> Callable[[Turn], Reply]:
         return said
 
     return answer
-
-
-def replies_header(octets: bytes) -> Fault:
-    """Sends these octets where its protocol header is due."""
-    fixed = Header(octets)
-    return together(
-        replies("header: is answered with the same", fixed),
-        replies("header: another one is answered with one we accept", fixed),
-    )
 
 
 def permits(state: State, event: type[Any] = SendingFrame) -> Fault:
@@ -159,22 +149,12 @@ def swapped_channel(frame: Frame) -> int:
     return int.from_bytes(frame.channel.to_bytes(2), "little")
 
 
-def one_piece(payload: bytes, _: int) -> list[bytes]:
-    """Sends a payload in one frame, however large."""
-    return [payload]
-
-
 # -- effects and answers that are wrong ----------------------------------------------------------------
 
 
 def obey_frame(turn: Turn) -> None:
     """Takes a frame of another type for one of the layer."""
     turn.connection.meet_frame(turn.event.frame)
-
-
-def write_twice(turn: Turn) -> None:
-    write(turn)
-    write(turn)
 
 
 def writing(octets: bytes, behind: bool = True) -> Effect:

@@ -21,7 +21,6 @@ from harness.amqp1_0.broken.deviations import (
     ignores,
     ignores_frames,
     ignores_garbage,
-    ignores_header,
     is_empty,
     misframes,
     moves_frames,
@@ -141,7 +140,6 @@ WORDS: list[tuple[object, Callable[[AmqpConnection], Any]]] = [
     (rejects_frames(is_empty, ConnectionError_.FRAMING_ERROR), plays_empty),
     (offers_header(b"AMQP\0\0\x09\x01", when=lambda sent: sent.protocol_id == 0), plays_header),
     (takes_any_header(), plays_mismatch),
-    (ignores_header(lambda sent: sent.protocol_id == 0), plays_header),
 ]
 
 

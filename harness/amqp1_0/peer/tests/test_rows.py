@@ -122,12 +122,7 @@ def test_fields_forms_and_places_are_changed() -> None:
     assert client.frames()[0] == Frame(0, 0, b"\x40")
 
 
-def test_headers_and_writing() -> None:
-    client = faulty(faults.replies_header(b"AMQP\x00\x09\x09\x09"), opened=False)
-    client.send(HEADER)
-    assert client.hear().octets == b"AMQP\x00\x09\x09\x09"
-    twice = changes("OPENED: S:CLOSE because of an error", effects=(faults.write_twice,))
-    assert len(_listened(faulty(twice), BAD)) == 2
+def test_writing() -> None:
     behind = faults.does(ConnectionState.OPENED, SendingError, always, faults.writing(EMPTY.encode()))
     assert EMPTY in _listened(faulty(behind), BAD)
     instead = faults.writing(EMPTY.encode(), behind=False)
@@ -177,7 +172,7 @@ def test_strategies_that_are_wrong(strategy: dict[str, Any], said: Frame) -> Non
     assert _listened(right, said) != _listened(wrong, said)
 
 
-def test_segments_and_pieces() -> None:
+def test_segments() -> None:
     client = faulty(swaps(cut=faults.whole_frames_of_segment))
     client.send(EMPTY.encode() + amqp_frame(0, Close()).encode()[:10], amqp_frame(0, Close()).encode()[10:])
     assert client.listen() != [Close()]
@@ -185,9 +180,3 @@ def test_segments_and_pieces() -> None:
     octets = amqp_frame(0, Close()).encode()
     client.send(octets[:10], octets[10:])
     assert client.listen() != [Close()]
-    client = Client(Peer(rows=swaps(pieces=faults.one_piece).change(TABLES)), max_frame_size=512)
-    client.begin()
-    client.sender()
-    client.receiver()
-    client.transfer(bytes(3000), settled=True)
-    assert client.bodies() == [bytes(3000)]
