@@ -12,7 +12,7 @@ from harness.amqp0_9_1.broken.faults import (
 from harness.amqp0_9_1.broken.settling_faults import reject_on_any_channel
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.channel import FENCE
-from harness.amqp0_9_1.client.outcomes import answered, channel_closed, connection_closed, message
+from harness.amqp0_9_1.client.outcomes import EXCEPTION, answered, channel_closed, message
 from harness.amqp0_9_1.client.transcript import Passage
 from harness.amqp0_9_1.wire.vocabulary import PRECONDITION_FAILED, Basic, Exchange
 from harness.play.watching import Found, came
@@ -66,7 +66,7 @@ def tag_cannot_be_rejected_on_another_channel(broker: Broker) -> None:
     queue = holder.queue_with(b"held")
     tag = holder.ask(Basic.Get(queue), Basic.GetOk).delivery_tag
     stranger.send(Basic.Reject(tag, requeue=False))
-    stranger.tries(FENCE, channel_closed() | connection_closed() | answered(Exchange.DeclareOk))
+    stranger.tries(FENCE, EXCEPTION | answered(Exchange.DeclareOk))
     if holder.connection.usable:
         holder.close()
     broker.channel().consumes(queue, b"held")

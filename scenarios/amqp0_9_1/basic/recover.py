@@ -8,10 +8,9 @@ from harness.amqp0_9_1.broken.faults import never_redelivered
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpChannel
 from harness.amqp0_9_1.client.outcomes import (
+    EXCEPTION,
     Silence,
     answered,
-    channel_closed,
-    connection_closed,
     message,
     silence,
 )
@@ -63,7 +62,7 @@ def what_recover_returns_to_its_recipient_is_marked(broker: Broker) -> None:
 def recovers(broker: Broker, channel: AmqpChannel, *, requeue: bool) -> None:
     """Send Recover; end the scenario where it is refused: nothing is resent, which another rule judges."""
     channel.send(Basic.Recover(requeue=requeue))
-    refused = channel_closed() | connection_closed()
+    refused = EXCEPTION
     answer = channel.expect_answer(answered(Basic.RecoverOk), (refused | silence()).recorded(ELSEWHERE))
     if not isinstance(answer, Basic.RecoverOk | Silence):
         broker.inapplicable("Recover is refused, so that nothing is resent and nothing can be marked")

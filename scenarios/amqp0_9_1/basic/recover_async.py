@@ -6,7 +6,7 @@ from harness.amqp0_9_1.broken.basic_faults import resend_unmarked
 from harness.amqp0_9_1.broken.deviations import changes, rewrites, swaps
 from harness.amqp0_9_1.broken.faults import never_redelivered
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.outcomes import Silence, channel_closed, connection_closed, silence
+from harness.amqp0_9_1.client.outcomes import EXCEPTION, Silence, channel_closed, connection_closed, silence
 from harness.amqp0_9_1.wire.vocabulary import NOT_IMPLEMENTED, Basic
 from harness.play.expect import Inconclusive
 from scenarios.amqp0_9_1.basic.recover import RESENT, THREE, three_taken
@@ -43,7 +43,7 @@ def what_recover_async_returns_to_its_recipient_is_marked(broker: Broker) -> Non
     """With requeue clear, each message that is resent has redelivered=1; an exception resends nothing."""
     channel = three_taken(broker)
     channel.send(Basic.RecoverAsync(requeue=False))
-    refused = (channel_closed() | connection_closed()).recorded("an exception resends nothing")
+    refused = EXCEPTION.recorded("an exception resends nothing")
     none = silence().recorded("no more was resent")
     for _ in range(THREE):
         if not isinstance(channel.expect(RESENT, refused, none), Basic.Deliver):

@@ -7,7 +7,7 @@ from harness.amqp0_9_1.broken.entity_faults import routes_as
 from harness.amqp0_9_1.broken.faults import forget_bindings, is_a_direct_one, lacks, matches_nothing
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpChannel, AmqpConnection
-from harness.amqp0_9_1.client.outcomes import answered, channel_closed, message
+from harness.amqp0_9_1.client.outcomes import EXCEPTION, answered, channel_closed, message
 from harness.amqp0_9_1.peer.routing import direct, fanout
 from harness.amqp0_9_1.peer.tables.exchange import declare_ok, delete_it
 from harness.amqp0_9_1.wire.vocabulary import (
@@ -19,7 +19,7 @@ from harness.amqp0_9_1.wire.vocabulary import (
     Exchange,
     Queue,
 )
-from scenarios.amqp0_9_1.exchange.types import REFUSED, WAYS, Sent, known_types, publish
+from scenarios.amqp0_9_1.exchange.types import WAYS, Sent, known_types, publish
 from scenarios.registry import broken_by, scenario
 
 EXTENSIONS = (
@@ -177,7 +177,7 @@ def default_exchange_cannot_be_declared_or_deleted(broker: Broker) -> None:
     channel.ask(Exchange.Delete(named))
     queue = channel.declare_queue()
     refused_by_name = channel_closed(ACCESS_REFUSED, PRECONDITION_FAILED)
-    any_other = REFUSED.under("the rule names no code: every exception obeys it")
+    any_other = EXCEPTION.under("the rule names no code: every exception obeys it")
     matches = answered(Exchange.DeclareOk).under("passive.equivalent: what matches is confirmed, no more")
     for access, legal in (
         (Exchange.Declare("", "direct"), [refused_by_name, any_other, matches]),
@@ -205,5 +205,5 @@ def other_types_are_recorded(broker: Broker) -> None:
         channel = broker.channel()
         channel.send(Exchange.Declare(broker.name("exchange"), kind))
         offered = answered(Exchange.DeclareOk).recorded()
-        there = isinstance(channel.expect(REFUSED, offered), Exchange.DeclareOk)
+        there = isinstance(channel.expect(EXCEPTION, offered), Exchange.DeclareOk)
         broker.note(f"the exchange type {kind} {'exists' if there else 'is refused'}")

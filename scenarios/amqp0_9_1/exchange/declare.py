@@ -16,7 +16,14 @@ from harness.amqp0_9_1.broken.entity_faults import (
 )
 from harness.amqp0_9_1.broken.faults import create_while_there_is_room, only_from_durable, only_from_transient
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.outcomes import answered, channel_closed, connection_closed, message, refused
+from harness.amqp0_9_1.client.outcomes import (
+    EXCEPTION,
+    answered,
+    channel_closed,
+    connection_closed,
+    message,
+    refused,
+)
 from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.peer.tables.exchange import create_exchange
 from harness.amqp0_9_1.wire.vocabulary import (
@@ -33,7 +40,7 @@ from harness.amqp0_9_1.wire.vocabulary import (
     Connection,
     Exchange,
 )
-from scenarios.amqp0_9_1.exchange.types import REFUSED, WAYS, known_types
+from scenarios.amqp0_9_1.exchange.types import WAYS, known_types
 from scenarios.registry import broken_by, scenario
 
 MANY = 16
@@ -71,7 +78,7 @@ def new_name_that_begins_with_amq_is_refused(broker: Broker) -> None:
     channel.ask(Exchange.Declare("amq.direct", "direct", passive=True))
     exchange = broker.name("exchange", "amq.{}")
     channel.tries(Exchange.Declare(exchange, "direct"), *refused(ACCESS_REFUSED))
-    broker.channel().tries(Exchange.Declare(exchange, "direct", passive=True), REFUSED)
+    broker.channel().tries(Exchange.Declare(exchange, "direct", passive=True), EXCEPTION)
 
 
 SYNTAX = "exchange.declare: refuses an illegal name"
@@ -106,7 +113,7 @@ def name_with_other_characters_is_refused(broker: Broker) -> None:
         channel.tries(Exchange.Declare(exchange, "direct"), *legal)
         channel = broker.channel()
         channel.send(Exchange.Declare(exchange, "direct", passive=True))
-        channel.expect(REFUSED)
+        channel.expect(EXCEPTION)
     channel = broker.channel()
     channel.tries(Exchange.Declare("", "direct"), channel_closed(PRECONDITION_FAILED, ACCESS_REFUSED), *legal)
 
@@ -206,7 +213,7 @@ def passive_declare_looks_at_the_name_alone(broker: Broker) -> None:
         broker.channel().tries(look.replace(**ignored), Exchange.DeclareOk)
     missing = broker.name("exchange")
     for _ in range(2):
-        broker.channel().tries(look.replace(exchange=missing), REFUSED)
+        broker.channel().tries(look.replace(exchange=missing), EXCEPTION)
 
 
 @scenario("0-9-1/exchange.declare.passive.equivalent")

@@ -8,11 +8,9 @@ from typing import Any
 
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpChannel
-from harness.amqp0_9_1.client.outcomes import answered, channel_closed, connection_closed
 from harness.amqp0_9_1.wire.vocabulary import Exchange, Queue
 
 Headers = Mapping[str, str]
-REFUSED = channel_closed() | connection_closed()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,5 +70,4 @@ def known_types(broker: Broker) -> list[str]:
 def knows(broker: Broker, kind: str) -> bool:
     """Say whether the server implements a type of exchange."""
     channel = broker.channel(new_connection=True)
-    channel.send(Exchange.Declare(broker.name("exchange"), kind))
-    return isinstance(channel.expect(answered(Exchange.DeclareOk) | REFUSED), Exchange.DeclareOk)
+    return channel.takes(Exchange.Declare(broker.name("exchange"), kind), Exchange.DeclareOk)

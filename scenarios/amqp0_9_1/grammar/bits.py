@@ -10,7 +10,12 @@ from harness.amqp0_9_1.broken.basic_faults import (
 )
 from harness.amqp0_9_1.broken.deviations import Fault, changes, forwards, rejects, swaps
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.outcomes import Silence, channel_closed, connection_closed, message, silence
+from harness.amqp0_9_1.client.outcomes import (
+    EXCEPTION,
+    Silence,
+    message,
+    silence,
+)
 from harness.amqp0_9_1.peer.tables.basic import route_now
 from harness.amqp0_9_1.wire.vocabulary import NOT_IMPLEMENTED, Basic
 from scenarios.amqp0_9_1.basic.recover import recovers
@@ -19,7 +24,7 @@ from scenarios.registry import broken_by, scenario, scenarios_for
 from spec.grammar.members import Subject
 
 THREE = 3
-REFUSED = (channel_closed() | connection_closed()).recorded("judged by the rule that it is implemented")
+REFUSED = EXCEPTION.recorded("judged by the rule that it is implemented")
 NO_MORE = silence().recorded("no more was resent")
 PUBLISHED = "basic.publish: goes to the exchange"
 

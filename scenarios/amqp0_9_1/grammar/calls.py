@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.channel import FENCE
@@ -44,6 +44,9 @@ UNUSED = 500
 """How far from the channels in use those numbers are that nobody opens."""
 
 
+Part = TypeVar("Part")
+
+
 def of(key: str, *without: str) -> Iterator[tuple[str, Subject]]:
     """Give the rules of a family that can be judged, with their subjects; `without` methods or constants."""
     for each in family(key):
@@ -52,10 +55,15 @@ def of(key: str, *without: str) -> Iterator[tuple[str, Subject]]:
             yield each.rule.id, each.about
 
 
+def given(part: Part | None) -> Part:
+    """Give a part of a rule's subject that its family has."""
+    assert part is not None
+    return part
+
+
 def kind(about: Subject) -> type[Method]:
     """Give the method a rule is about."""
-    assert about.method is not None
-    return CODEC.methods[about.method.full_name]
+    return CODEC.methods[given(about.method).full_name]
 
 
 def answers_to(method: GrammarMethod) -> tuple[type[Method], ...]:
@@ -128,20 +136,27 @@ def _next_step(call: Call) -> tuple[type[Method], ...]:
     return (Connection.Tune, Connection.Secure)
 
 
-def ready(broker: Broker, method: GrammarMethod, names: str = "{}", *, probed: bool = True) -> Call:
-    """Give a method ready to be sent; `names` is the pattern of those given to what it is about.
+def ready(broker: Broker, about: Subject, names: str = "{}", *, probed: bool = True) -> Call:
+    """Give the method a rule is about, ready to be sent; `names` is the pattern of what is named for it.
 
     A method that servers may leave out is looked for first, if `probed`: without it the rule is inapplicable.
     """
-    if probed and method.full_name in PROBES:
-        PROBES[method.full_name](broker)
-    if make := HANDSHAKE.get(method.full_name):
+    name = kind(about).full_name
+    if probed and name in PROBES:
+        PROBES[name](broker)
+    if make := HANDSHAKE.get(name):
         connection, made = make(broker)
         return Call(connection, 0, made)
-    if method.full_name == "channel.open":
+    if name == "channel.open":
         return Call(broker.connection(), 1, Channel.Open())
     channel = broker.channel()
-    return Call(channel.connection, channel.number, PREPARED[method.full_name](channel, names))
+    return Call(channel.connection, channel.number, PREPARED[name](channel, names))
+
+
+def again(broker: Broker, about: Subject, names: str = "{}") -> Call:
+    """Carry the method out, and give it ready to be sent once more. Raises ControlFailed."""
+    ready(broker, about, names).succeeds()
+    return ready(broker, about, names)
 
 
 def works(broker: Broker) -> None:

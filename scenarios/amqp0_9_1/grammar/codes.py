@@ -23,7 +23,7 @@ from harness.amqp0_9_1.wire.vocabulary import CONNECTION_FORCED, Basic, Channel,
 from harness.peers.interposer import Passed, Rule, always
 from harness.play.expect import Outcome
 from harness.play.watching import Found, came
-from scenarios.amqp0_9_1.grammar.calls import AT_ONCE, UNUSED, Call, of
+from scenarios.amqp0_9_1.grammar.calls import AT_ONCE, UNUSED, Call, given, of
 from scenarios.registry import broken_by, scenario, scenarios_for, watches_for
 from spec.grammar.members import Subject
 from spec.readers.amqp0_9_1 import Constant
@@ -162,8 +162,7 @@ PROVOKED: Mapping[str, Callable[[Broker], Call]] = {
 
 def constant(about: Subject) -> Constant:
     """Give the reply code a rule is about."""
-    assert about.constant is not None
-    return about.constant
+    return given(about.constant)
 
 
 def code_of(about: Subject) -> int:

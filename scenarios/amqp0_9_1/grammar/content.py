@@ -25,7 +25,7 @@ from harness.amqp0_9_1.wire.frames import HEADER, ContentHeader, Frame
 from harness.amqp0_9_1.wire.vocabulary import FRAME_ERROR, SYNTAX_ERROR, Basic
 from harness.play.expect import Outcome
 from harness.wire.journal import Direction
-from scenarios.amqp0_9_1.grammar.calls import BODY, of
+from scenarios.amqp0_9_1.grammar.calls import BODY, given, of
 from scenarios.amqp0_9_1.three_ways import ThreeWays, Way
 from scenarios.registry import broken_by, scenarios_for
 from spec.grammar.members import CONTESTED, Subject
@@ -62,8 +62,7 @@ def values(broker: Broker, field: Field) -> Sequence[Any]:
 
 def carrying(about: Subject) -> Callable[[Frame], bool]:
     """Match content headers in which the property is present."""
-    assert about.field is not None
-    name = attribute(about.field.name)
+    name = attribute(given(about.field).name)
 
     def matches(frame: Frame) -> bool:
         return frame.type == HEADER and getattr(frame.content_header().properties, name) is not None
@@ -73,8 +72,7 @@ def carrying(about: Subject) -> Callable[[Frame], bool]:
 
 def with_property(frame: Frame, about: Subject, change: Callable[[Any], Any]) -> Frame:
     """Give the same content header with another value of the property."""
-    assert about.field is not None
-    name, header = attribute(about.field.name), frame.content_header()
+    name, header = attribute(given(about.field).name), frame.content_header()
     kept = {each: getattr(header.properties, each) for each in header.properties.names}
     altered = Basic.Properties(**kept | {name: change(kept[name])})
     return Frame(HEADER, frame.channel, ContentHeader(header.class_index, header.body_size, altered).encode())
@@ -112,11 +110,10 @@ def property_comes_as_it_was_published(broker: Broker, about: Subject) -> None:
     Further properties may be added (3.1.9), so only this one is looked at. A message with an expiration may
     be gone, since the document does not say what it means.
     """
-    assert about.field is not None
-    ways, name = ThreeWays(broker), attribute(about.field.name)
-    for way, value in product(ways, values(broker, about.field)):
+    ways, name = ThreeWays(broker), attribute(given(about.field).name)
+    for way, value in product(ways, values(broker, given(about.field))):
         ways.publish(way, BODY, **{name: value})
-        ways.channel.expect(with_value(way, about.field.name, value), *over((name,), way))
+        ways.channel.expect(with_value(way, given(about.field).name, value), *over((name,), way))
 
 
 def over(named: Iterable[str], way: Way = Basic.GetOk) -> tuple[Outcome, ...]:
@@ -170,8 +167,7 @@ def is_probe(tag: str) -> Callable[[Frame], bool]:
 
 def without_probe(about: Subject, behind: type[Method] | None = None) -> Interposer:
     """Sends contents without the value; with `behind` those of this method."""
-    assert about.type is not None
-    return spoils(is_probe(about.type.tag), lambda frame: with_headers(frame, {}), behind)
+    return spoils(is_probe(given(about.type).tag), lambda frame: with_headers(frame, {}), behind)
 
 
 ALIKE = {"L": "l", "l": "L"}
@@ -180,10 +176,9 @@ ALIKE = {"L": "l", "l": "L"}
 
 def as_text(about: Subject) -> Interposer | None:
     """Delivers the value as a text; where the reading of a type is contested, that is not judged."""
-    assert about.type is not None
-    if about.type.tag in CONTESTED.difference(ALIKE):
+    if given(about.type).tag in CONTESTED.difference(ALIKE):
         return None
-    return spoils(is_probe(about.type.tag), lambda frame: with_headers(frame, {PROBE: "as text"}))
+    return spoils(is_probe(given(about.type).tag), lambda frame: with_headers(frame, {PROBE: "as text"}))
 
 
 def with_headers(frame: Frame, headers: Mapping[str, Any]) -> Frame:
@@ -206,8 +201,7 @@ def table_value_comes_as_it_was_published(broker: Broker, about: Subject) -> Non
     They are got, delivered and returned. Where implementations read the tag otherwise, what becomes of it is
     recorded.
     """
-    assert about.type is not None
-    tag, ways = about.type.tag, ThreeWays(broker)
+    tag, ways = given(about.type).tag, ThreeWays(broker)
     for way, value in product(ways, VALUES[tag]):
         probe = As(tag, value)
         ways.publish(way, BODY, headers={PROBE: probe})

@@ -9,7 +9,13 @@ from typing import Any
 
 from harness.amqp0_9_1.broken.deviations import Interposer, answers, forwards, ignores, rejects, rewrites
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.outcomes import answered, channel_closed, closed_silently, connection_closed
+from harness.amqp0_9_1.client.outcomes import (
+    EXCEPTION,
+    answered,
+    channel_closed,
+    closed_silently,
+    connection_closed,
+)
 from harness.amqp0_9_1.client.transcript import Passage
 from harness.amqp0_9_1.wire.compiled import Method, attribute
 from harness.amqp0_9_1.wire.vocabulary import (
@@ -27,7 +33,7 @@ from harness.amqp0_9_1.wire.vocabulary import (
 from harness.play.watching import Found, Gaps, State, came, went
 from harness.wire.journal import Direction
 from scenarios.amqp0_9_1.connection.tune_ok import one_less, refuses_more_than_proposed
-from scenarios.amqp0_9_1.grammar.calls import AT_ONCE, Call, answers_to, kind, of, ready
+from scenarios.amqp0_9_1.grammar.calls import AT_ONCE, Call, again, answers_to, given, kind, of
 from scenarios.registry import broken_by, scenarios_for, watches_for
 from spec.grammar.members import Subject
 
@@ -35,7 +41,7 @@ LONGEST = 127
 NULL: Mapping[str, Any] = {"shortstr": "", "longstr": b"", "short": 0}
 """What is null in a field, by its type: the document does not say; nothing is as empty."""
 
-ANOTHER_CODE = (channel_closed() | connection_closed() | AT_ONCE).under("refused, in a way that fits less")
+ANOTHER_CODE = (EXCEPTION | AT_ONCE).under("refused, in a way that fits less")
 REFUSED = channel_closed(ACCESS_REFUSED, NOT_FOUND, PRECONDITION_FAILED) | connection_closed(
     SYNTAX_ERROR, NOT_FOUND, PRECONDITION_FAILED
 )
@@ -49,8 +55,7 @@ ENDED = closed_silently() | connection_closed(SYNTAX_ERROR, INVALID_PATH, NOT_AL
 
 def name(about: Subject) -> str:
     """Give the Python name of the field a rule is about."""
-    assert about.field is not None
-    return attribute(about.field.name)
+    return attribute(given(about.field).name)
 
 
 def is_longer(longest: int, value: Any) -> bool:
@@ -59,28 +64,25 @@ def is_longer(longest: int, value: Any) -> bool:
 
 def breaks(about: Subject) -> Callable[[Any], bool]:
     """Match methods whose field breaks the assert."""
-    assert about.check is not None
-    limit = about.check.value or ""
+    limit = given(about.check).value or ""
     broken: Mapping[str, Callable[[Any], bool]] = {
         "notnull": lambda value: not value,
         "length": partial(is_longer, int(limit) if limit.isdecimal() else 0),
         "regexp": lambda value: re.match(limit, value) is None,
     }
-    fails, field = broken[about.check.check], name(about)
+    fails, field = broken[given(about.check).check], name(about)
     return lambda method: fails(getattr(method, field))
 
 
 def breach(about: Subject, good: Any) -> Any:
     """Give a value that breaks the assert, made of a good one."""
-    assert about.check is not None
-    assert about.field is not None
-    null = NULL.get(about.field.type)
+    null = NULL.get(given(about.field).type)
     made: Mapping[str, Callable[[Any], Any]] = {
         "notnull": lambda _: null,
         "length": lambda value: value.ljust(LONGEST, "x") + "x",
         "regexp": lambda value: f"{value}/",
     }
-    return made[about.check.check](good)
+    return made[given(about.check).check](good)
 
 
 def cuts_it_off(about: Subject) -> Interposer:
@@ -91,9 +93,8 @@ def cuts_it_off(about: Subject) -> Interposer:
 
 def takes_it(about: Subject) -> Interposer:
     """Does as if the field were good."""
-    assert about.method is not None
-    said = answers_to(about.method)[-1] if answers_to(about.method) else Connection.Tune
-    if about.method.content:
+    said = answers_to(kind(about).spec)[-1] if answers_to(kind(about).spec) else Connection.Tune
+    if kind(about).spec.content:
         return ignores(kind(about), when=breaks(about))
     return answers(kind(about), said(), when=breaks(about))
 
@@ -112,25 +113,21 @@ def asserted(fits: Callable[[Subject], bool], *checks: str) -> Iterator[tuple[st
 
 def is_handshake(about: Subject) -> bool:
     """Say whether it is a method before the connection is open, of which more than a limit is asked."""
-    assert about.method is not None
-    return about.method.full_name in ("connection.start-ok", "connection.secure-ok", "connection.open")
+    return kind(about).full_name in ("connection.start-ok", "connection.secure-ok", "connection.open")
 
 
 def is_farewell(about: Subject) -> bool:
     """Say whether it is a Close, of a channel or a connection."""
-    assert about.method is not None
-    return about.method.name == "close"
+    return kind(about).spec.name == "close"
 
 
 def is_tuning(about: Subject) -> bool:
-    assert about.method is not None
-    return about.method.name == "tune-ok"
+    return kind(about).spec.name == "tune-ok"
 
 
 def declares(about: Subject) -> bool:
     """Say whether the method gives something its name."""
-    assert about.method is not None
-    return about.method.name == "declare"
+    return kind(about).spec.name == "declare"
 
 
 def uses(about: Subject) -> bool:
@@ -143,9 +140,7 @@ def uses(about: Subject) -> bool:
 
 def broken_call(broker: Broker, about: Subject, names: str = "{}") -> Call:
     """Carry the method out, then prepare it again and send it with a field that breaks the assert."""
-    assert about.method is not None
-    ready(broker, about.method, names).succeeds()
-    call = ready(broker, about.method, names)
+    call = again(broker, about, names)
     wrong = breach(about, getattr(call.method, name(about)))
     call.send(call.method.replace(**{name(about): wrong}))
     return call
@@ -211,17 +206,13 @@ def name_too_long_is_not_cut_off(broker: Broker, about: Subject) -> None:
 
 def new_name(broker: Broker, about: Subject) -> str:
     """Give a name that breaks the assert, kept so that it can be removed where a server takes it."""
-    assert about.method is not None
-    assert about.check is not None
-    pattern = f"{{:x<{LONGEST + 1}}}" if about.check.check == "length" else "{}/"
-    return broker.name(about.method.class_name, pattern)
+    pattern = f"{{:x<{LONGEST + 1}}}" if given(about.check).check == "length" else "{}/"
+    return broker.name(kind(about).spec.class_name, pattern)
 
 
 def declared_with(broker: Broker, about: Subject, wrong: str) -> Call:
     """Declare with a good name, then with this one."""
-    assert about.method is not None
-    ready(broker, about.method).succeeds()
-    call = ready(broker, about.method)
+    call = again(broker, about)
     call.send(call.method.replace(**{name(about): wrong}))
     return call
 

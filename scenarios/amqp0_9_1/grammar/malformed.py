@@ -39,7 +39,9 @@ from scenarios.amqp0_9_1.grammar.calls import (
     HANDSHAKE,
     UNUSED,
     Call,
+    again,
     answers_to,
+    given,
     kind,
     of,
     ready,
@@ -107,11 +109,9 @@ def makes_it_up(about: Subject) -> Interposer:
 
 def is_refused_when(broker: Broker, about: Subject, spoilt: Callable[[Method], bytes]) -> None:
     """Judge that the method is carried out whole, and ends the connection spoilt."""
-    assert about.method is not None
-    ready(broker, about.method).succeeds()
-    call = ready(broker, about.method)
+    call = again(broker, about)
     call.send_payload(spoilt(call.method))
-    call.expect(*not_readable(about.method))
+    call.expect(*not_readable(kind(about).spec))
 
 
 def is_before_open(about: Subject) -> bool:
@@ -155,8 +155,7 @@ def octets_behind_the_arguments_are_refused(broker: Broker, about: Subject) -> N
 
 def is_served(about: Subject, fits: Callable[[int], bool]) -> Interposer:
     """Serves the method as on any channel."""
-    assert about.method is not None
-    success = (*answers_to(about.method), Channel.FlowOk)[0]
+    success = (*answers_to(kind(about).spec), Channel.FlowOk)[0]
     return serves(sent_whole(kind(about), fits), success())
 
 
@@ -179,9 +178,7 @@ def is_a_channel(number: int) -> bool:
 @broken_by("serves it there", lambda about: is_served(about, is_zero))
 def method_on_channel_zero_is_refused(broker: Broker, about: Subject) -> None:
     """The method is carried out on its channel; on channel 0 it ends the connection."""
-    assert about.method is not None
-    ready(broker, about.method).succeeds()
-    call = ready(broker, about.method)
+    call = again(broker, about)
     call.send(number=0)
     call.expect(connection_closed(CHANNEL_ERROR, COMMAND_INVALID), ANOTHER_WAY)
 
@@ -195,12 +192,10 @@ def method_on_a_channel_not_open_is_refused(broker: Broker, about: Subject) -> N
 
     So it does on one that was open, and has been closed.
     """
-    assert about.method is not None
-    ready(broker, about.method).succeeds()
-    call = ready(broker, about.method)
+    call = again(broker, about)
     call.send(number=call.number + UNUSED)
     call.expect(connection_closed(CHANNEL_ERROR), ANOTHER_WAY)
-    call = ready(broker, about.method)
+    call = ready(broker, about)
     closed = call.connection.channel()
     closed.close()
     call.send(number=closed.number)
@@ -212,7 +207,6 @@ def method_on_a_channel_not_open_is_refused(broker: Broker, about: Subject) -> N
 @broken_by("serves it there", lambda about: is_served(about, is_a_channel))
 def connection_method_on_a_channel_is_refused(broker: Broker, about: Subject) -> None:
     """On an open channel of an open connection, the method ends the connection with 503."""
-    assert about.method is not None
     channel = broker.channel()
     channel.fence()
     call = Call(channel.connection, channel.number, kind(about)())
@@ -260,8 +254,7 @@ def unknown_is_refused(broker: Broker, about: Subject, method: int) -> None:
 @broken_by("takes it for another", is_taken_for_a_question)
 def method_of_no_index_is_refused(broker: Broker, about: Subject) -> None:
     """On a channel in use, a method of the class with an index that none has ends the connection."""
-    assert about.content is not None
-    highest = max(each.index for each in about.content.methods)
+    highest = max(each.index for each in given(about.content).methods)
     unknown_is_refused(broker, about, highest + NO_METHOD)
 
 
@@ -280,8 +273,7 @@ HEADER_OF_NOTHING = ContentHeader(Basic.Publish.spec.class_index, 0, Basic.Prope
 
 def frame_type(about: Subject) -> int:
     """Give the type of frame a rule is about."""
-    assert about.constant is not None
-    return about.constant.value
+    return given(about.constant).value
 
 
 @scenarios_for(of("frame"))
@@ -312,8 +304,7 @@ def frame_of_no_type_ends_the_connection(broker: Broker, _: Subject) -> None:
 
 def published(broker: Broker, about: Subject) -> Call:
     """Give a channel on which a content was taken, and the same method once more without its content."""
-    assert about.method is not None
-    call = ready(broker, about.method)
+    call = ready(broker, about)
     call.succeeds()
     call.channel.send(call.method)
     return call

@@ -38,6 +38,7 @@ from scenarios.amqp0_9_1.grammar.calls import (
     PASSIVE,
     SET,
     Call,
+    again,
     answers_to,
     bits,
     kind,
@@ -53,8 +54,7 @@ FLOW_OK = "channel.flow-ok"
 
 def says_nothing(about: Subject) -> Interposer:
     """Leave out the first of the responses; the others are of the same method."""
-    assert about.method is not None
-    return withholds(answers_to(about.method)[0])
+    return withholds(answers_to(kind(about).spec)[0])
 
 
 def does_without(about: Subject, when: Condition = always) -> Interposer:
@@ -68,16 +68,14 @@ def does_without(about: Subject, when: Condition = always) -> Interposer:
 
 def does_without_its_bit(about: Subject, value: bool) -> Interposer | None:
     """Do without the method where the bit that decides is set, or is clear."""
-    assert about.method is not None
-    bit = BITS.get(about.method.full_name)
+    bit = BITS.get(kind(about).full_name)
     return does_without(about, lambda sent: getattr(sent, bit) is value) if bit else None
 
 
 def situations(broker: Broker, about: Subject) -> Iterator[tuple[type[Method], Call]]:
     """Give each response of a method with a call it is due to: an empty queue has another one to Get."""
-    assert about.method is not None
-    for response in answers_to(about.method):
-        call = ready(broker, about.method, probed=about.method.name != "select")
+    for response in answers_to(kind(about).spec):
+        call = ready(broker, about, probed=kind(about).spec.name != "select")
         if response is Basic.GetEmpty:
             call.channel.ask(Queue.Purge(call.method.queue))
         yield response, call
@@ -85,9 +83,8 @@ def situations(broker: Broker, about: Subject) -> Iterator[tuple[type[Method], C
 
 def the_other_way(broker: Broker, about: Subject) -> Iterator[Call]:
     """Give a call for each bit of a method, with that bit set where else it is clear, or clear where set."""
-    assert about.method is not None
-    for bit in bits(about.method):
-        call = ready(broker, about.method, probed=False)
+    for bit in bits(kind(about).spec):
+        call = ready(broker, about, probed=False)
         if bit == PASSIVE:
             call.succeeds()
         yield replace(call, method=call.method.replace(**{bit: not getattr(call.method, bit)}))
@@ -95,14 +92,13 @@ def the_other_way(broker: Broker, about: Subject) -> Iterator[Call]:
 
 def refuses_a_bit(about: Subject) -> Interposer | None:
     """Serves the method only with its bits as they mostly are."""
-    assert about.method is not None
-    usual = SET.get(about.method.full_name, ())
-    looked_at = [bit for bit in bits(about.method) if bit != PASSIVE]
+    usual = SET.get(kind(about).full_name, ())
+    looked_at = [bit for bit in bits(kind(about).spec) if bit != PASSIVE]
 
     def is_unusual(sent: Any) -> bool:
         return any(getattr(sent, bit) != (bit in usual) for bit in looked_at)
 
-    spec = about.method
+    spec = kind(about).spec
     close = Channel.Close(NOT_IMPLEMENTED, "no", spec.class_index, spec.index)
     return answers(kind(about), close, when=is_unusual) if looked_at else None
 
@@ -117,13 +113,12 @@ def method_is_answered(broker: Broker, about: Subject) -> None:
     Afterwards a queue is found that was declared, and none that was not: who agrees to everything, or to
     nothing, has carried out nothing.
     """
-    assert about.method is not None
     for response, call in situations(broker, about):
         call.send()
         call.expect(response)
     for call in the_other_way(broker, about):
         call.send()
-        call.expect(answers_to(about.method)[0])
+        call.expect(answers_to(kind(about).spec)[0])
     works(broker)
 
 
@@ -240,11 +235,10 @@ def method_without_response_has_its_effect(broker: Broker, about: Subject) -> No
 
     Where a bit of it decides, it is sent with the bit clear and with the bit set.
     """
-    assert about.method is not None
-    name = about.method.full_name
+    name = kind(about).full_name
     bit = BITS.get(name)
     for value in (False, True) if bit else (None,):
-        call = ready(broker, about.method)
+        call = ready(broker, about)
         call.send(call.method.replace(**{bit: value}) if bit else None)
         SHOWN_WITH.get((name, value), SHOWN[name])(call)
     works(broker)
@@ -325,11 +319,9 @@ def says_no_wait(method: Method) -> bool:
 @broken_by("takes no-wait for no effect", lambda about: ignores(kind(about), when=says_no_wait))
 def method_with_no_wait_is_carried_out_in_silence(broker: Broker, about: Subject) -> None:
     """After the method the answer to a later one is the first, and what was asked for has been done."""
-    assert about.method is not None
-    ready(broker, about.method).succeeds()
-    call = ready(broker, about.method)
+    call = again(broker, about)
     call.send(call.method.replace(no_wait=True))
     # A fence of another class: the answer that must not come is no answer to it.
     call.send(Basic.Qos(prefetch_count=1))
     call.expect(Basic.QosOk)
-    DONE[about.method.full_name](call.channel, call.method)
+    DONE[kind(about).full_name](call.channel, call.method)

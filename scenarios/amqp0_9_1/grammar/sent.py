@@ -10,7 +10,7 @@ from harness.amqp0_9_1.broken.faults import PAUSES_PUBLISHERS
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.channel import FENCE
 from harness.amqp0_9_1.client.connection import AmqpChannel
-from harness.amqp0_9_1.client.outcomes import answered, channel_closed, connection_closed, fields
+from harness.amqp0_9_1.client.outcomes import EXCEPTION, answered, channel_closed, connection_closed, fields
 from harness.amqp0_9_1.peer.policy import Policy
 from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.field_tables import Table
@@ -30,7 +30,7 @@ from harness.amqp0_9_1.wire.vocabulary import (
 from scenarios.amqp0_9_1.channel.flow import flood
 from scenarios.amqp0_9_1.connection.start import REQUIRED_FIELDS, en_us_is_among_the_locales
 from scenarios.amqp0_9_1.connection.tune_ok import OPENED
-from scenarios.amqp0_9_1.grammar.calls import answers_to, kind, of
+from scenarios.amqp0_9_1.grammar.calls import answers_to, given, kind, of
 from scenarios.amqp0_9_1.grammar.fields import name
 from scenarios.registry import broken_by, scenario, scenarios_for
 from spec.grammar.members import Subject
@@ -39,9 +39,7 @@ from spec.grammar.members import Subject
 def carrying(*sought: str) -> Iterator[tuple[str, Subject]]:
     """Give the rules of fields called so, everywhere or in one method (`basic.deliver.exchange`)."""
     for rule, about in of("carries"):
-        assert about.method is not None
-        assert about.field is not None
-        if {about.field.name, f"{about.method.full_name}.{about.field.name}"} & set(sought):
+        if {given(about.field).name, f"{kind(about).full_name}.{given(about.field).name}"} & set(sought):
             yield rule, about
 
 
@@ -137,7 +135,7 @@ def channel_with_the_highest_number_is_opened(broker: Broker) -> None:
     limit = takes_what_it_proposes(broker).channel_max
     highest = broker.connection().unopened(limit or HIGHEST)
     highest.send(Channel.Open())
-    refused = (channel_closed() | connection_closed()).under("no limit is specified, but there may be one")
+    refused = EXCEPTION.under("no limit is specified, but there may be one")
     highest.expect(Channel.OpenOk, *(() if limit else (refused,)))
 
 
@@ -194,8 +192,7 @@ def left_over(value: str | bytes) -> str | bytes:
 @broken_by("fills it as a former version did", fills(left_over))
 def reserved_field_is_null(broker: Broker, about: Subject) -> None:
     """A field that is reserved has nothing in it."""
-    assert about.method is not None
-    broker.judge("nothing", "something", not getattr(SAID[about.method.full_name](broker), name(about)))
+    broker.judge("nothing", "something", not getattr(SAID[kind(about).full_name](broker), name(about)))
 
 
 # -- what Close says -----------------------------------------------------------------------------------
@@ -239,9 +236,8 @@ def closes(broker: Broker, about: Subject) -> Iterator[tuple[Method, Any]]:
 
     The level is not what is judged: an error that ended the other thing is left out.
     """
-    assert about.method is not None
     seen = 0
-    for fault in FAULTS[about.method.full_name]:
+    for fault in FAULTS[kind(about).full_name]:
         channel = broker.channel(new_connection=True)
         wrong = fault(channel)
         answer = channel.tries(wrong, answered(Channel.Close, Connection.Close, *answers_to(wrong.spec)))
@@ -249,7 +245,7 @@ def closes(broker: Broker, about: Subject) -> Iterator[tuple[Method, Any]]:
             seen += 1
             yield wrong, answer
     if not seen:
-        broker.inapplicable(f"no error that was tried is answered by {about.method.full_name}")
+        broker.inapplicable(f"no error that was tried is answered by {kind(about).full_name}")
 
 
 @scenarios_for(carrying("class-id", "method-id"))

@@ -25,6 +25,7 @@ from harness.amqp0_9_1.broken.restart_faults import brings_back, queue_again
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpChannel
 from harness.amqp0_9_1.client.outcomes import (
+    EXCEPTION,
     answered,
     channel_closed,
     connection_closed,
@@ -156,7 +157,7 @@ def exclusive_and_shared_queues_differ_for_a_second_connection(broker: Broker) -
         channel.expect(Queue.DeclareOk)
     other = broker.channel(new_connection=True)
     other.tries(Queue.Declare(shared, passive=True), Queue.DeclareOk)
-    other.tries(Queue.Declare(private, passive=True), channel_closed() | connection_closed())
+    other.tries(Queue.Declare(private, passive=True), EXCEPTION)
 
 
 def refused_to_strangers(use: object) -> tuple[Outcome, ...]:

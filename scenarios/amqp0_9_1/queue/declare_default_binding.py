@@ -12,7 +12,7 @@ from harness.amqp0_9_1.broken.entity_faults import (
     route_to_exchanges_first,
 )
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.outcomes import answered, channel_closed, connection_closed, message
+from harness.amqp0_9_1.client.outcomes import EXCEPTION, answered, message
 from harness.amqp0_9_1.peer.names import generate_name
 from harness.amqp0_9_1.peer.routing import fanout
 from harness.amqp0_9_1.peer.tables.queue import becomes_current, create_queue
@@ -62,11 +62,9 @@ def new_queue_is_bound_to_the_default_exchange(broker: Broker) -> None:
         channel.declare_queue(exclusive=True),
         channel.declare_queue(durable=True, auto_delete=True),
     ]
-    unnamed = broker.channel()
-    unnamed.send(Queue.Declare(exclusive=True))
     # Whether it names queues at all is judged by 0-9-1/queue.declare.queue.default-name.
-    refusal = channel_closed() | connection_closed()
-    if isinstance(named := unnamed.expect(answered(Queue.DeclareOk) | refusal), Queue.DeclareOk):
+    named = broker.channel().tries(Queue.Declare(exclusive=True), answered(Queue.DeclareOk) | EXCEPTION)
+    if isinstance(named, Queue.DeclareOk):
         queues.append(named.queue)
     for queue in queues:
         channel.publish(b"other", key=f"{queue}.other")

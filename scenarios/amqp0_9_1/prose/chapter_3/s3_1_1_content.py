@@ -12,10 +12,9 @@ from harness.amqp0_9_1.broken.deviations import changes, spoils, swaps
 from harness.amqp0_9_1.broken.settling_faults import strip_what_is_put_back
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.outcomes import (
+    EXCEPTION,
     Observation,
     Received,
-    channel_closed,
-    connection_closed,
     message,
 )
 from harness.amqp0_9_1.wire.compiled import Properties
@@ -137,7 +136,7 @@ def header_comes_with_all_it_had(broker: Broker) -> None:
     It is got, delivered and returned. What is refused has not been changed: then headers of a text and a
     number are tried.
     """
-    refused = (channel_closed() | connection_closed()).recorded(ITS_TYPES)
+    refused = EXCEPTION.recorded(ITS_TYPES)
     sent = every_property(broker)
     plain = {name: sent["headers"][name] for name in ("text", "number")}
     if not all_ways_keep(broker, sent, refused):
@@ -193,7 +192,7 @@ def without(name: str) -> Any:
 @broken_by("takes them away when it returns", spoils(is_header, without("CC"), Basic.Return))
 def headers_that_servers_route_by_are_kept(broker: Broker) -> None:
     """A message with routing keys in a header comes with it, got, delivered and returned."""
-    refused = (channel_closed() | connection_closed()).recorded(ITS_TYPES)
+    refused = EXCEPTION.recorded(ITS_TYPES)
     for name in ROUTED_BY:
         all_ways_keep(broker, {"headers": {name: [broker.name("queue")]}}, refused)
 

@@ -22,10 +22,10 @@ from harness.amqp0_9_1.broken.faults import (
 )
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpChannel
-from harness.amqp0_9_1.client.outcomes import answered, channel_closed
+from harness.amqp0_9_1.client.outcomes import EXCEPTION, answered, channel_closed
 from harness.amqp0_9_1.peer.routing import fanout
 from harness.amqp0_9_1.wire.vocabulary import NOT_FOUND, SYNTAX_ERROR, Basic, Exchange, Queue
-from scenarios.amqp0_9_1.exchange.types import REFUSED, knows
+from scenarios.amqp0_9_1.exchange.types import knows
 from scenarios.registry import broken_by, scenario
 
 Table = Mapping[str, str | None]
@@ -143,7 +143,7 @@ def reserved_arguments_do_not_count(broker: Broker) -> None:
         get_only(channel, get_ready, [b"control"])
         queue = channel.declare_queue()
         channel.send(Queue.Bind(queue, exchange, arguments={"x-match": match, "x-other": "1", "a": "1"}))
-        refusal = REFUSED.under("3.1.3.4 reserves such arguments")
+        refusal = EXCEPTION.under("3.1.3.4 reserves such arguments")
         if not isinstance(channel.expect(answered(Queue.BindOk), refusal), Queue.BindOk):
             return
         for body, headers in ((b"by it alone", {"x-other": "1"}), (b"without it", {"a": "1"})):

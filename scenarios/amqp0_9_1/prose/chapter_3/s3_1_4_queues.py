@@ -18,7 +18,7 @@ from harness.amqp0_9_1.broken.frame_faults import sent_whole
 from harness.amqp0_9_1.broken.settling_faults import consumed_only, up_to_but_not_including, zero_is_nothing
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpChannel
-from harness.amqp0_9_1.client.outcomes import answered, fields, message, on_its_channel, refused, silence
+from harness.amqp0_9_1.client.outcomes import fields, message, on_its_channel, refused, silence
 from harness.amqp0_9_1.peer.deliveries import await_acknowledgement
 from harness.amqp0_9_1.peer.life import end_connection
 from harness.amqp0_9_1.peer.tables.basic import await_its_acknowledgement, take_what_is_due
@@ -27,7 +27,7 @@ from harness.amqp0_9_1.wire.vocabulary import NOT_FOUND, Basic, Exchange, Queue
 from harness.play.context import RESTART, Restart
 from scenarios.amqp0_9_1.ends import WAYS as ENDS
 from scenarios.amqp0_9_1.ends import is_left
-from scenarios.amqp0_9_1.exchange.types import REFUSED, WAYS, known_types
+from scenarios.amqp0_9_1.exchange.types import WAYS, known_types
 from scenarios.registry import broken_by, scenario
 
 FORTY = 40
@@ -67,8 +67,7 @@ def transient_queue_ends_with_the_server(broker: Broker) -> Iterator[Restart]:
     """Of a durable queue and one that is not only the durable one is there after the restart."""
     channel = broker.channel()
     durable, transient = channel.declare_queue(durable=True), broker.name("queue")
-    channel.send(Queue.Declare(transient))
-    if not isinstance(channel.expect(answered(Queue.DeclareOk) | REFUSED), Queue.DeclareOk):
+    if not channel.takes(Queue.Declare(transient), Queue.DeclareOk):
         broker.inapplicable("the server refuses queues that are neither durable nor exclusive")
     yield RESTART
     channel = broker.channel()
@@ -114,9 +113,7 @@ def is_gone(broker: Broker, queue: str) -> bool:
     for waits in (False, True):
         if waits:
             broker.channel().expect(silence())
-        channel = broker.channel()
-        channel.send(Queue.Declare(queue, passive=True))
-        if not isinstance(channel.expect(answered(Queue.DeclareOk) | REFUSED), Queue.DeclareOk):
+        if not broker.channel().takes(Queue.Declare(queue, passive=True), Queue.DeclareOk):
             return True
     broker.note("a queue did not go, which is judged by other rules")
     return False

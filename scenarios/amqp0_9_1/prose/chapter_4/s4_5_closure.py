@@ -7,7 +7,7 @@ from harness.amqp0_9_1.broken.end_faults import delete_what_it_declared, disown_
 from harness.amqp0_9_1.broken.settling_faults import requeue_what_was_consumed
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpChannel
-from harness.amqp0_9_1.client.outcomes import answered, channel_closed, connection_closed, silence
+from harness.amqp0_9_1.client.outcomes import EXCEPTION, answered, channel_closed, connection_closed, silence
 from harness.amqp0_9_1.peer.life import end_connection
 from harness.amqp0_9_1.wire.vocabulary import (
     CHANNEL_ERROR,
@@ -123,7 +123,7 @@ def exclusive_queues_go_with_their_connection_alone(broker: Broker) -> None:
         channel.tries(Queue.Declare(queue, passive=True), Queue.DeclareOk)
         ends(channel)
         # By which code a locked queue is refused is judged by 0-9-1/queue.declare.exclusive.exclusive.
-        gone, locked = channel_closed(NOT_FOUND), channel_closed() | connection_closed()
+        gone, locked = channel_closed(NOT_FOUND), EXCEPTION
         seen = look_for(broker, queue).expect(gone | locked | answered(Queue.DeclareOk))
         if not isinstance(seen, Channel.Close) or seen.reply_code != NOT_FOUND:
             broker.channel().expect(silence())

@@ -18,10 +18,9 @@ from harness.amqp0_9_1.broken.settling_faults import (
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.channel import FENCE
 from harness.amqp0_9_1.client.outcomes import (
+    EXCEPTION,
     Silence,
     answered,
-    channel_closed,
-    connection_closed,
     message,
     silence,
 )
@@ -141,7 +140,7 @@ def end_of_a_channel_commits_nothing(broker: Broker) -> None:
 
 
 OF_AN_END = (Basic.Return, Tx.CommitOk, Tx.RollbackOk, Exchange.DeclareOk)
-REFUSED = (channel_closed() | connection_closed()).recorded("an exception: the behaviour is not defined")
+REFUSED = EXCEPTION.recorded("an exception: the behaviour is not defined")
 
 
 @scenario("0-9-1/prose/2.2.9.return-in-transaction")
