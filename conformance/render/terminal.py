@@ -173,17 +173,27 @@ def _finding(result: RuleResult) -> str:
 def _totals(
     results: Iterable[RuleResult], rules: Sequence[Rule], console: Console, aside: frozenset[str]
 ) -> Text:
-    counts = Counter(result.verdict for result in results if result.rule not in aside)
+    """Count the verdicts; those of a document that counts by itself on a line of its own."""
+    found = {result.rule: result.verdict for result in results}
+    general = [rule for rule in rules if rule.id not in aside]
+    lines: list[str | Text] = ["\n", _counted("rules", general, found, console)]
+    for document in dict.fromkeys(rule.document for rule in rules if rule.id in aside):
+        own = [rule for rule in rules if rule.document == document]
+        if any(rule.id in found for rule in own):
+            lines += ["\n", _counted(f"rules of {document}", own, found, console)]
+    return Text.assemble(*lines)
+
+
+def _counted(what: str, rules: Sequence[Rule], found: Mapping[str, Verdict], console: Console) -> Text:
+    counts = Counter(found[rule.id] for rule in rules if rule.id in found)
     words = [
         Text.assemble(str(counts[row.verdict]), " ", _word(row.verdict, console))
         for row in TABLE
         if counts[row.verdict]
     ]
-    whole = sum(rule.id not in aside for rule in rules)
-    left = whole - counts.total()
-    if left > 0:
+    if left := len(rules) - counts.total():
         words.append(Text(f"{left} not selected", style="dim"))
-    return Text.assemble("\n", Text(f"{counts.total()} of {whole} rules: "), Text(", ").join(words))
+    return Text.assemble(f"{counts.total()} of {len(rules)} {what}: ", Text(", ").join(words))
 
 
 def _facts(explained: Explanation) -> Table:

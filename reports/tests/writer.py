@@ -55,7 +55,7 @@ def go(process: subprocess.Popen[str]) -> None:
 def finished(process: subprocess.Popen[str]) -> list[str]:
     """Read the outcomes it printed, and demand that it printed nothing else."""
     out, err = process.communicate(timeout=TIMEOUT)
-    assert (process.returncode, err) == (0, "")
+    assert (process.returncode, err) == (0, ""), err
     told: list[str] = json.loads(out)
     return told
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from spec.grammar.families import families
 from spec.readers.amqp0_9_1 import Assert, Class, Constant, Field, Grammar, Method
@@ -27,11 +28,17 @@ class TableType:
     name: str
 
 
-TABLE_TYPES = tuple(TableType(tag, name) for tag, name in families().types.items())
+@cache
+def table_types() -> tuple[TableType, ...]:
+    """List the types of values in field tables, those of 4.2.1 of the text."""
+    return tuple(TableType(tag, name) for tag, name in families().types.items())
 
-_TABLE = families().by_key["table"]
-CONTESTED = frozenset(each.tag for each in TABLE_TYPES if _TABLE.of(each.name).level is not _TABLE.level)
-"""Tags of types that implementations read otherwise than the grammar: their rules are weaker."""
+
+@cache
+def contested() -> frozenset[str]:
+    """List the tags of types that implementations read otherwise than the grammar: their rules are weaker."""
+    family = families().by_key["table"]
+    return frozenset(each.tag for each in table_types() if family.of(each.name).level is not family.level)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +157,7 @@ MEMBERS: Mapping[str, Callable[[Grammar], Iterable[Subject]]] = {
     ),
     "kept-level": lambda spec: _constants(spec, lambda each: each.name in UNPROVOKED),
     "property": _properties,
-    "table": lambda _: (Subject(type=each) for each in TABLE_TYPES),
+    "table": lambda _: (Subject(type=each) for each in table_types()),
     "truncated": lambda spec: _methods(spec, lambda each: serves(each) and bool(each.fields)),
     "overlong": _with_field,
     "trailing": lambda spec: _methods(spec, serves),

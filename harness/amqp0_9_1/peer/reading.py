@@ -17,7 +17,7 @@ from harness.amqp0_9_1.wire.vocabulary import CODEC
 from harness.peers.events import Event
 from harness.wire.annotation import Span
 from harness.wire.units import DecodeError
-from spec.grammar.members import CONTESTED
+from spec.grammar.members import contested
 
 _TABLES = {
     method: [attribute(field.name) for field in method.fields if field.type == "table"]
@@ -35,7 +35,7 @@ def holds_contested_types(payload: bytes, spans: Iterable[Span]) -> bool:
     (0-9-1/prose/4.2.1.table-types-in-doubt)."""
     tables = (each for each in spans if isinstance(each.value, Mapping))
     return any(
-        not CONTESTED.isdisjoint(_tags(payload, each.offset + 4, each.offset + each.length, named=True))
+        not contested().isdisjoint(_tags(payload, each.offset + 4, each.offset + each.length, named=True))
         for each in tables
     )
 

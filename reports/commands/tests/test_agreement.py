@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,9 +100,12 @@ def from_junit(folder: Path) -> dict[str, int]:
 
 
 def from_terminal(output: str) -> dict[str, int]:
-    (line,) = (line for line in output.splitlines() if " rules: " in line and line[0].isdigit())
-    told = (each.split() for each in line.partition(" rules: ")[2].split(", "))
-    return {verdict: int(count) for count, _, verdict in told}
+    """Add up the lines of counts: one of the rules about every target, one of each optional document."""
+    counts: Counter[str] = Counter()
+    for line in re.findall(r"^\d+ of \d+ rules(?: of \S+)?: (.*)$", output, re.MULTILINE):
+        for count, _, verdict in (each.split() for each in line.split(", ")):
+            counts[verdict] += int(count)
+    return dict(counts)
 
 
 def test_every_report_tells_the_same_numbers(certified: tuple[Path, Ran]) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from reports.ingest.tests.cluster import BRIEF
-from reports.warehouse.spark import NoSpark, java_home, session
+from reports.warehouse.spark import NoSpark, session
 
 
 def without_java(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,15 +38,6 @@ def test_without_java_one_sentence_says_so(
     monkeypatch.setattr("sys.prefix", str(tmp_path / "nowhere"))
     with pytest.raises(NoSpark, match="no Java 17 or later was found"), session():
         pass
-
-
-def test_a_java_that_was_fetched_for_the_environment_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    java(tmp_path / "java" / "jdk-21.0.4+7", "21.0.4")
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "gone"))
-    monkeypatch.setattr("sys.prefix", str(tmp_path))
-    assert java_home() == tmp_path / "java" / "jdk-21.0.4+7"
 
 
 LOST = """

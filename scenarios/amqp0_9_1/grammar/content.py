@@ -28,7 +28,7 @@ from harness.wire.journal import Direction
 from scenarios.amqp0_9_1.grammar.calls import BODY, given, of
 from scenarios.amqp0_9_1.three_ways import ThreeWays, Way
 from scenarios.registry import broken_by, scenarios_for
-from spec.grammar.members import CONTESTED, Subject
+from spec.grammar.members import Subject, contested
 from spec.readers.amqp0_9_1 import Field
 
 USUAL: Mapping[str, Sequence[Any]] = {
@@ -176,7 +176,7 @@ ALIKE = {"L": "l", "l": "L"}
 
 def as_text(about: Subject) -> Interposer | None:
     """Delivers the value as a text; where the reading of a type is contested, that is not judged."""
-    if given(about.type).tag in CONTESTED.difference(ALIKE):
+    if given(about.type).tag in contested() - set(ALIKE):
         return None
     return spoils(is_probe(given(about.type).tag), lambda frame: with_headers(frame, {PROBE: "as text"}))
 
@@ -194,7 +194,9 @@ def with_headers(frame: Frame, headers: Mapping[str, Any]) -> Frame:
 @broken_by("loses it where it delivers", lambda about: without_probe(about, Basic.Deliver))
 @broken_by("loses it where it returns", lambda about: without_probe(about, Basic.Return))
 @broken_by("delivers a text", as_text)
-@broken_by("delivers nothing", lambda about: withholds(Basic.GetOk) if about.type.tag in CONTESTED else None)
+@broken_by(
+    "delivers nothing", lambda about: withholds(Basic.GetOk) if given(about.type).tag in contested() else None
+)
 def table_value_comes_as_it_was_published(broker: Broker, about: Subject) -> None:
     """Messages with several values of the type in their headers come with the same octets for each.
 
@@ -210,7 +212,7 @@ def table_value_comes_as_it_was_published(broker: Broker, about: Subject) -> Non
         if tag in ALIKE:
             same = with_octets(ways, way, shortstr(PROBE) + renamed(probe), ALIKE[tag])
             legal = (same.under(SIGNS), UNKNOWN.recorded(READING))
-        elif tag in CONTESTED:
+        elif tag in contested():
             legal = (MISREAD.recorded(READING),)
         if not isinstance(ways.channel.expect(unchanged, *legal), way):
             return

@@ -13,7 +13,7 @@ from scenarios.amqp0_9_1.grammar.content import VALUES
 from scenarios.amqp0_9_1.grammar.fields import OCCASIONS
 from scenarios.amqp0_9_1.grammar.methods import DONE, SHOWN
 from scenarios.registry import Checks, Scenario, Watch, broken_by, checks, scenarios_for, watches_for
-from spec.grammar.members import MEMBERS, TABLE_TYPES
+from spec.grammar.members import MEMBERS, table_types
 from spec.grammar.rules import derived, family
 from spec.readers.amqp0_9_1 import grammar
 
@@ -94,7 +94,7 @@ def test_the_tables_name_what_there_is() -> None:
     served = {name for name, method in grammar().methods.items() if "server" in method.chassis}
     assert {*PREPARED, *HANDSHAKE} == served - {"channel.open", "channel.flow-ok"}
     assert {*SHOWN, *DONE, *OCCASIONS} <= set(CODEC.methods)
-    assert set(VALUES) == {each.tag for each in TABLE_TYPES}
+    assert set(VALUES) == {each.tag for each in table_types()}
 
 
 def test_an_active_rule_is_no_watch_and_a_passive_one_no_scenario() -> None:
