@@ -18,10 +18,7 @@ from spec.applicability import optional, protocol
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """One protocol: how it is spoken to a target, what proves its checks, and what its octets mean.
-
-    `annotate` yields the fields of one unit on the wire.
-    """
+    """One protocol: how it is spoken, what proves its checks, and how one unit on the wire is read."""
 
     speaker: Speaker[Any]
     proof: Proof[Any, Any]

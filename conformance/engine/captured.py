@@ -17,11 +17,7 @@ from spec.catalogue import catalogue
 
 
 def judge_capture(path: Path) -> Sequence[Judged]:
-    """Judge each passive rule of the protocols that are spoken in a capture. Raises CaptureError.
-
-    Connections of no known protocol are left out. Where something was not captured, that a rule had no
-    occasion means nothing.
-    """
+    """Judge the passive rules of each known protocol in a capture. Raises CaptureError."""
     seen: dict[str, list[Sighted]] = defaultdict(list)
     hidden: dict[str, set[Direction]] = {}
     for number, connection in enumerate(read_capture(path), 1):

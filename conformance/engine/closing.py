@@ -49,11 +49,7 @@ class Closed:
 
 
 def close(main: Worker, lines: list[Line]) -> Closed:
-    """Judge as not-run what was not reached, hold all against the gate, seal the folder.
-
-    `main` is the only worker that is left; its target is stopped. `lines` are all events of the run, to which
-    those that `main` writes are added.
-    """
+    """Judge as not-run what was not reached, hold all against the gate, seal the folder."""
     plan, writer, ending = main.plan, main.writer, main.ending
     _judge_the_rest(main, lines)
     _count_breaches(main, lines)

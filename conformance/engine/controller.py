@@ -38,11 +38,7 @@ STARTING = "interrupted while the target was starting"
 
 @dataclass
 class Controller(Worker):
-    """Owns target and folder of a run, and judges what no other worker does.
-
-    `lines` are the events of the run that it knows: its own, and those it has heard of. `closed` is what the
-    run has come to, once it is over.
-    """
+    """Owns target and folder of a run, judges what no other does, and hears of all `lines`."""
 
     lines: list[Line] = field(default_factory=list)
     closed: Closed | None = None
@@ -162,10 +158,7 @@ class Controller(Worker):
 
 
 def judge_here(options: Options) -> Closed:
-    """Judge all cases of a run one after the other, in this process and without pytest.
-
-    Raises what `Controller.begin` raises.
-    """
+    """Judge all cases in this process and without pytest. Raises what `Controller.begin` raises."""
     controller = Controller.begin(options)
     for case in controller.cases():
         controller.verdict(case)

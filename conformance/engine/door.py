@@ -13,10 +13,7 @@ BLOCKED = "blocked by "
 
 
 def hampering(hampered: Mapping[str, str], results: Iterable[RuleResult]) -> str:
-    """Give one sentence on what is wrong at the door, and which rules that blocks; empty where all is well.
-
-    `hampered` says by protocol what was seen there.
-    """
+    """Say what is wrong at the door, `hampered` by protocol, and what it blocks; empty if all is well."""
     if not hampered:
         return ""
     found = Counter(

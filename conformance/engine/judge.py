@@ -218,11 +218,7 @@ class Judge:
         return "; ".join(why)
 
     def judge(self, rule: Rule, scenario: Scenario) -> Judged:
-        """Play a scenario; a second time when a reset may have destroyed the deciding frame, or when time
-        decided and this machine was late.
-
-        Raises TargetDied when the target no longer serves afterwards, OverBudget when the deadline came.
-        """
+        """Play a scenario, again after a reset or if we were late. Raises TargetDied or OverBudget."""
         if why := self.missing(scenario):
             return Judged(
                 test=scenario.test,
@@ -249,10 +245,7 @@ class Judge:
         return play
 
     def exclusive(self, pairs: list[tuple[Rule, Scenario]]) -> list[Judged]:
-        """Advance every scenario to where it wants a restart, restart the target once, resume them all.
-
-        Raises TargetDied when the target does not come back, OverBudget when the deadline came.
-        """
+        """Advance all to a restart, restart once, resume all. Raises TargetDied or OverBudget."""
         plays: list[_Play] = []
         for rule, scenario in pairs:
             with self.writer.test(scenario.test, rule.id):

@@ -12,10 +12,7 @@ from harness.wire.journal import Declared, Journal, Opened
 
 
 def declared(lines: Iterable[Line]) -> dict[str, list[tuple[str, str]]]:
-    """Give by document the kind and name of everything a run may have declared.
-
-    Names are kept before they are declared, so some may never have existed.
-    """
+    """Give by document the kind and name of all that a run may have declared: names are kept before."""
     protocols: dict[tuple[str | None, str], str] = {}
     found: dict[str, list[tuple[str, str]]] = {}
     default = ""
@@ -32,10 +29,7 @@ def declared(lines: Iterable[Line]) -> dict[str, list[tuple[str, str]]]:
 def remove_leftovers(
     target: Target, lines: Iterable[Line], journal: Journal, within: float = 300.0
 ) -> list[str]:
-    """Delete everything a run may have left; returns a sentence for each that could not be removed.
-
-    Raises Unreachable when the target does not answer, OverBudget when `within` seconds are not enough.
-    """
+    """Delete what a run left in `within` seconds, or say why not. Raises Unreachable, OverBudget."""
     deadline = Deadline.after(within, f"removing took more than {within:g} s")
     left: list[str] = []
     for document, entities in declared(lines).items():

@@ -21,10 +21,7 @@ PARTING = 1.0
 
 
 class Panel:
-    """Judges these cases in their order, as many at once as there are `workers`; begins at once.
-
-    `known` are verdicts on cases that have been judged before: by a worker that has died since.
-    """
+    """Judges the cases not yet `known`, in order, as many at once as there are `workers`; begins at once."""
 
     def __init__(
         self, workers: Sequence[Worker], cases: Iterable[Case], known: Iterable[Judged] = ()

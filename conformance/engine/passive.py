@@ -20,10 +20,7 @@ from spec.rules import Level, Rule
 
 
 def give_occasion(watch: Watch, judge: Judge) -> Judged | None:
-    """Play the scenarios that give a passive rule its occasion; what they come to is not judged here.
-
-    Returns the judgement on one that met a barrier.
-    """
+    """Play what gives a passive rule its occasion; returns the judgement on one that met a barrier."""
     met = None
     for scenario in checks().scenarios.get(watch.during, ()):
         if scenario.role is watch.role and not scenario.exclusive:
@@ -56,10 +53,7 @@ def sighted(lines: Iterable[Line]) -> Mapping[str, Sequence[Sighted]]:
 def conclude_breached(
     rules: Iterable[Rule], seen: Mapping[str, Sequence[Sighted]], judged: Mapping[str, Verdict]
 ) -> Iterator[Judged]:
-    """Give a second judgement on rules that were broken in passing and whose own tests have not noticed it.
-
-    `judged` is what each rule has come to; passive rules have counted their breaches themselves.
-    """
+    """Give a second judgement on rules broken in passing whose own tests, `judged`, have not noticed it."""
     for rule in rules:
         found = seen.get(rule.id, ())
         missed = MISSED[rule.level]

@@ -24,11 +24,7 @@ from spec.selection import meant_alone, select
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run is about, the same for all who judge in it.
-
-    `run` is its identity, `started` when it began (seconds since the epoch), `role` that of its target,
-    `scope` what was found out about the target's protocols.
-    """
+    """What a run is about for all who judge in it; `started` in seconds since the epoch."""
 
     options: Options
     folder: Path

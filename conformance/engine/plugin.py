@@ -58,10 +58,7 @@ def options(config: pytest.Config) -> Options:
 
 
 def heed_interrupts(end: Callable[[Cause, str], None]) -> Callable[[], None]:
-    """Let the run `end` at Ctrl-C also where Python loses it: in a destructor, or a callback of an import.
-
-    What is returned undoes it. Where Ctrl-C means something else already, it is left so.
-    """
+    """Let the run `end` also at a Ctrl-C that Python loses; gives what undoes it."""
 
     def interrupted(number: int, frame: object) -> None:  # noqa: ARG001 - a handler's arguments
         end(*INTERRUPTED)

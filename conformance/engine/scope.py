@@ -87,10 +87,7 @@ class Scope:
 
 
 def apart_of(target: Target) -> frozenset[str]:
-    """Give the identities of rules to judge apart from others on `target`, for it may not survive them.
-
-    Raises TargetError for a selector that means nothing.
-    """
+    """Give the rules that `target` may not survive. Raises TargetError for a selector of nothing."""
     if not target.apart:
         return frozenset()
     try:

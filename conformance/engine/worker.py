@@ -27,10 +27,7 @@ MAIN = "main"
 
 @dataclass
 class Worker:
-    """Judges cases of a `plan`, one at a time.
-
-    `name` is what its evidence is called by, `room` that of its process, `ending` why it judges nothing more.
-    """
+    """Judges cases of a `plan`, one at a time, in the `room` of its process; `ending` says why no more."""
 
     plan: Plan
     target: Target
@@ -41,10 +38,7 @@ class Worker:
 
     @classmethod
     def attach(cls, told: Mapping[str, Any], name: str, room: Room) -> Worker:
-        """Join the run that a controller has `told` of; where its target bears one judge alone, with another.
-
-        That is started when it is needed.
-        """
+        """Join the run a controller has `told` of, with another target if that bears one judge."""
         plan, there = Plan.of(told["plan"]), told["target"]
         ending = Ending({Cause.LOST: told["lost"]} if told["lost"] else {})
         goal = (

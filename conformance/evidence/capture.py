@@ -97,11 +97,7 @@ class _Flow:
 
 
 def write_capture(lines: Iterable[Line], path: Path, started: float = 0.0) -> None:
-    """Write the exchanges in `lines` to `path` as pcapng.
-
-    `started` is when the run began in seconds since the epoch; packets carry that plus their `wall`.
-    Octets the evidence holds only in part are filled up with zeros, so that dissection stays in step.
-    """
+    """Write the exchanges as pcapng from `started` on (since the epoch), octets not kept as zeros."""
     rules: dict[str, str] = {}
     flows: dict[tuple[str, str], _Flow] = {}
     opened = 0

@@ -45,11 +45,7 @@ class CaptureError(Exception):
 
 @dataclass
 class Connection:
-    """What was captured of one connection: its `pieces` in their order, in seconds from the first packet.
-
-    `protocol` is the prefix of a document, empty where nobody knows. Of our own captures `name` and `test`
-    are as in the run.
-    """
+    """What was captured of a connection, its `pieces` in seconds from the first; `protocol` if known."""
 
     name: str
     protocol: str = ""

@@ -62,11 +62,7 @@ def explain(
     run: str = "RUN",
     several: bool = False,
 ) -> Explanation:
-    """Explain what a test of `rule` came to; `several` where the rule has more of them.
-
-    `lines` is the run's stream, `annotate` names the fields of octets, `run` is the run's folder as a
-    user would type it.
-    """
+    """Explain a test's verdict; `annotate` names octets, `run` is the folder as typed."""
     connection = _connection(lines, judged)
     named = [(label, printable(text)) for label, text in _facts(judged, rule, connection, several) if text]
     return Explanation(

@@ -26,10 +26,7 @@ def stream_of(worker: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where the evidence of a run is read from: its `files` by name, on a disk or in memory.
-
-    `name` is what sentences call it.
-    """
+    """The evidence of a run: `files` by name, on a disk or in memory; sentences call it `name`."""
 
     name: str
     files: Mapping[str, Path | bytes]
@@ -122,10 +119,7 @@ def seal(run_dir: Path) -> None:
 
 
 def relist(run_dir: Path, written: Iterable[Path]) -> None:
-    """Bring the hashes of files `written` anew in a sealed folder up to date, and no others.
-
-    A folder that was never sealed lists nothing, and stays so.
-    """
+    """Bring the hashes of files `written` anew in a sealed folder up to date; one never sealed stays so."""
     info = read_run(run_dir)
     if not info.files:
         return
@@ -135,10 +129,7 @@ def relist(run_dir: Path, written: Iterable[Path]) -> None:
 
 
 def changed_files(run_dir: Path) -> list[str]:
-    """Give the files whose content is not what run.json lists, missing ones included; none without a list.
-
-    Raises EvidenceError when run.json is there but cannot be read.
-    """
+    """Give the files that are not as run.json lists them, missing ones too. Raises EvidenceError."""
     if not (run_dir / RUN_FILE).exists():
         return []
     return [name for name, listed in read_run(run_dir).files.items() if _differs(run_dir, name, listed)]

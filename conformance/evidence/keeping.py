@@ -30,10 +30,7 @@ def wall_clock(started: float) -> Callable[[], float]:
 
 
 class Evidence(ABC):
-    """Takes the events of one worker, each stamped with the test it belongs to.
-
-    A `harness.wire.journal.Journal`. `clock` gives seconds since the run began. Usable from several threads.
-    """
+    """A Journal for the events of one worker, each with its test; `clock` in seconds, safe for threads."""
 
     def __init__(self, worker: str = "main", clock: Callable[[], float] = lambda: 0.0) -> None:
         self._worker = worker
@@ -55,10 +52,7 @@ class Evidence(ABC):
 
     @contextmanager
     def test(self, test: str, rule: str) -> Iterator[None]:
-        """Stamp what is written inside with `test`; the first time also write that it started.
-
-        May be entered again for the same test (one that a restart interrupts), and nested.
-        """
+        """Stamp what is written inside with `test`, at first that it started; may be entered again."""
         before, self._test = self._test, test
         try:
             if test not in self._started:
@@ -89,11 +83,7 @@ class Memory(Evidence):
 
 
 class EventWriter(Evidence):
-    """Writes one worker's events to its file in `run_dir`, a line per write.
-
-    `worker` is "main" or xdist's name for it; `beside` gets each line as well. Raises FileExistsError when
-    the worker has a file already: a run folder holds one run.
-    """
+    """Writes one worker's events to its file, and `beside`. Raises FileExistsError."""
 
     def __init__(
         self, run_dir: Path, worker: str, clock: Callable[[], float], beside: list[Line] | None = None

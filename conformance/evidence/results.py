@@ -11,11 +11,7 @@ from conformance.evidence.verdicts import Verdict, fold
 
 @dataclass(frozen=True, slots=True)
 class RuleResult:
-    """What a rule came to: the verdict that was folded from those of its `tests`, which stand in order.
-
-    `deciding` is the first by name of the tests with that verdict, in whatever order they were judged;
-    `worker` is where it ran.
-    """
+    """What a rule came to; `deciding` is the first by name of its `tests` with that verdict."""
 
     tests: tuple[Judged, ...]
     deciding: Judged
@@ -42,10 +38,7 @@ class RuleResult:
 
 
 def rule_results(lines: Iterable[Line]) -> list[RuleResult]:
-    """Give one result per rule judged in `lines`, in order of first judgement.
-
-    A test judged twice counts with both verdicts: two judgements that differ must not hide each other.
-    """
+    """Give one result per rule in order of first judgement; a test judged twice counts with both verdicts."""
     by_rule: dict[str, list[tuple[Judged, str]]] = {}
     for line in lines:
         if isinstance(line.event, Judged):

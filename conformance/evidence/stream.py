@@ -64,10 +64,7 @@ def read(run: Path | Source, kind: str = "", but: str = "") -> tuple[Line, ...]:
 
 
 def decoded(texts: Iterable[bytes], name: str, kind: str = "") -> Iterator[Line]:
-    """Give the events (of one `kind`) in the lines of a stream called `name`, line feeds included.
-
-    Ends at the footer, and before a torn last line. Raises EvidenceError naming the line that is damaged.
-    """
+    """Give the events (of one `kind`) up to footer or torn line. Raises EvidenceError."""
     begins = f'{{"event":"{kind}"'.encode() if kind else b""
     for number, text in enumerate(texts, 1):
         if not text.endswith(b"\n") or _footer(text) is not None:
@@ -96,10 +93,7 @@ class Verification:
 
 
 def verify(run_dir: Path) -> Verification:
-    """Check the run in `run_dir`: footer, hash, every line, and the files `run.json` lists with a hash.
-
-    Never raises for what stands in the folder: a folder that holds no evidence is partial.
-    """
+    """Check footer, hash, every line, and the files that `run.json` lists; without evidence it is partial."""
     return verified(run_dir)[0]
 
 
@@ -116,10 +110,7 @@ def verified(run_dir: Path) -> tuple[Verification, tuple[Line, ...]]:
 
 
 def load(run: Path | Source) -> tuple[Verification, tuple[Line, ...]]:
-    """Give the events of `run` and whether they are whole, read once; other files are not looked at.
-
-    Of a stream that is not as the run wrote it no events are given. Never raises for what stands there.
-    """
+    """Give the events of `run`, none if it was changed, and whether they are whole. Never raises."""
     try:
         source = Source.of(run)
         if STREAM in source.files:

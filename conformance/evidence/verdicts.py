@@ -135,10 +135,7 @@ _RANK = {row.verdict: rank for rank, row in enumerate(TABLE)}
 
 
 def fold(verdicts: Iterable[Verdict]) -> Verdict:
-    """Give the verdict of a rule from those of its tests: the one that stands first in the table.
-
-    No verdict at all folds to not-run: a rule that nothing judged has not been run.
-    """
+    """Give the verdict of a rule: that of its tests which stands first in the table, not-run without any."""
     return min(verdicts, key=_RANK.__getitem__, default=Verdict.NOT_RUN)
 
 

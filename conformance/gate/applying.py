@@ -30,11 +30,7 @@ from spec.rules import Role
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What baselines say of a run: `report` of those about it, None where none is.
-
-    `notes` are sentences on the files that were not applied, `unread` is the one that says why findings do
-    not gate; empty when they do.
-    """
+    """What baselines say of a run: a `report`, `notes` on others, why it is `unread` and does not gate."""
 
     report: BaselineReport | None = None
     notes: tuple[str, ...] = ()
@@ -57,10 +53,7 @@ def applied(
     today: date,
     catalogue: Collection[str],
 ) -> Applied:
-    """Hold `results` against those of the `baselines` that are about `version` of `product` in the `role`.
-
-    `catalogue` are the identities of all rules there are. A file without any entry is about every build.
-    """
+    """Hold `results` against the `baselines` about this build or all; `catalogue` is all rules."""
     if not baselines:
         return Applied()
     chosen = [each for each in baselines if not each.keys or _is_about(each, product, version, role)]

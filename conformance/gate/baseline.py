@@ -156,10 +156,7 @@ def apply(
     today: date,
     catalogue: Collection[str],
 ) -> BaselineReport:
-    """Hold `results` against `baseline` for `version` of `product` in the `role`, on the day `today`.
-
-    `catalogue` are the identities of all rules there are, selected or not. An `error` is never excused.
-    """
+    """Hold `results` against `baseline` for a build on the day `today`; `catalogue` is all rules."""
     results = list(results)
     concerned = [each for each in baseline.accepted if each.concerns(product, version, role)]
     stale = tuple(each for each in concerned if each.expires is not None and each.expires < today)
@@ -201,10 +198,7 @@ def apply(
 
 
 def _cover(result: RuleResult, entries: Iterable[Accepted]) -> tuple[Accepted, ...]:
-    """Give the entries that excuse every blocking test of `result`; none when one is left.
-
-    An error always is: no entry can name it.
-    """
+    """Give the entries that excuse every blocking test of `result`; no entry can name an error."""
     open_tests = [test for test in result.tests if test.verdict.blocks]
     fitting = tuple(each for each in entries if any(map(each.fits, open_tests)))
     return fitting if all(any(each.fits(test) for each in fitting) for test in open_tests) else ()

@@ -33,10 +33,7 @@ PERSONAL = ("sentence", "reason")
 
 
 def load(path: Path, unfinished: bool = False) -> Baseline:
-    """Read the baseline at `path`; `unfinished` accepts entries that a person has not filled in yet.
-
-    Raises BaselineError with one sentence for whatever is wrong, naming file and entry.
-    """
+    """Read a baseline, `unfinished` with what nobody has filled in yet. Raises BaselineError."""
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as failure:
@@ -71,10 +68,7 @@ def load(path: Path, unfinished: bool = False) -> Baseline:
 
 
 def refuse_twice(where: str, accepted: Iterable[Accepted], flaky: Iterable[Flaky]) -> None:
-    """Refuse a finding that is accepted twice, or a rule that is flaky as well: raises BaselineError.
-
-    `where` names the file, or the files, in the message.
-    """
+    """Raise BaselineError for a finding accepted twice, or flaky as well; `where` names the files."""
     accepted = tuple(accepted)
     _refuse_same(
         where,

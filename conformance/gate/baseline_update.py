@@ -253,10 +253,7 @@ def _append(document: tomlkit.TOMLDocument, entries: AoT, table: Table) -> None:
 
 
 def _drop(document: tomlkit.TOMLDocument, entries: AoT, place: int) -> None:
-    """Take an entry out together with the comment right above it.
-
-    What stands between two entries belongs to the first one in the eyes of the parser; it is kept.
-    """
+    """Take an entry and the comment right above out; what stands between two entries is kept."""
     body = _end(entries[place])
     end = max(at for at, (key, _) in enumerate(body, 1) if key is not None)
     between = body[end:]

@@ -79,10 +79,7 @@ Build = Callable[[object], Target]
 
 
 def judge_rule(rule: Rule, goal: Target, evidence: Memory | None = None, bare: bool = False) -> Judged:
-    """Judge all checks of one rule on a target; the judgement that decides the rule's verdict.
-
-    A `bare` judgement leaves out what only those need who read the evidence.
-    """
+    """Judge a rule; the judgement that decides. A `bare` one leaves out what readers need."""
     evidence = evidence or Memory()
     with goal:
         # Names of its own each time: several judgements may share a real broker.
@@ -124,10 +121,7 @@ def in_memory(change: object) -> EmbeddedTarget:
 
 @dataclass
 class Bench:
-    """The clean verdicts and footprints of all rules with a check, and the deviations to try.
-
-    `build` makes the peers that are judged; footprints are always taken in memory.
-    """
+    """Clean verdicts and footprints (in memory) of rules with a check; `build` makes peers to judge."""
 
     build: Build = in_memory
     clean: dict[str, Judged] = field(default_factory=dict)

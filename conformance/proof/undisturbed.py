@@ -50,10 +50,7 @@ def busy_loops() -> Iterator[None]:
 
 
 def judged(target: str, folder: Path, selectors: Sequence[str] = ()) -> Mapping[str, RuleResult]:
-    """Give what each rule comes to on a target, in a run of its own.
-
-    Raises BrokenOff where the run did not come to its end: what it left out is no difference.
-    """
+    """Give what each rule comes to in a run of its own. Raises BrokenOff where that did not end."""
     command = [
         sys.executable, "-m", "conformance.commands.cli", "run", *selectors,
         "--target", target, "--output", str(folder), "--budget", str(BUDGET),

@@ -23,10 +23,7 @@ _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "amqp-conformance")
 
 
 def write_allure(report: Report, folder: Path) -> list[Path]:
-    """Write the results into `folder`, which is made; gives the files.
-
-    The same run gives the same names and contents, so that writing twice changes nothing.
-    """
+    """Write the results into `folder`; gives the files, of the same names and contents for the same run."""
     folder.mkdir(parents=True, exist_ok=True)
     files = {"environment.properties": _environment(report), "executor.json": _json(_executor(report))}
     began = {

@@ -23,11 +23,7 @@ def junit(report: Report) -> str:
 def junit_xml(
     lines: Sequence[Line], rules: Iterable[Rule], run: str = "RUN", about: Mapping[str, str] | None = None
 ) -> str:
-    """Give the verdicts in `lines` as JUnit XML.
-
-    `rules` is the catalogue the verdicts are about, `run` the run's folder as a user would type it. `about`
-    becomes properties of every suite: JUnit has none for the whole.
-    """
+    """Give the verdicts in `lines` as JUnit XML; `about` becomes properties of every suite."""
     catalogue = {rule.id: rule for rule in rules}
     judged = [line.event for line in lines if isinstance(line.event, Judged)]
     suites: dict[str, list[Judged]] = {}

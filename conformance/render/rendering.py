@@ -49,11 +49,7 @@ def render_files(report: Report, folder: Path) -> list[Path]:
 
 
 def render_run(run: Path, form: str | None, output: Path | None, console: Console) -> None:
-    """Render the run in folder `run`: the report `form` on standard output, or all as files in `output`.
-
-    Raises EvidenceError for evidence that is damaged, or that is not as the run left it: no report may
-    lend its looks to that.
-    """
+    """Render a run: one `form` on standard output, or all into `output`. Raises EvidenceError."""
     report = load(run)
     if form == "terminal":
         terminal.tell(report, console)

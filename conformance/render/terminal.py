@@ -79,10 +79,7 @@ def matrix(
     console: Console,
     aside: frozenset[str] = frozenset(),
 ) -> None:
-    """Print what each judged rule came to, by section in the catalogue's order, then the totals.
-
-    The rules `aside` do not count in these.
-    """
+    """Print what each judged rule came to by section, then the totals without the rules `aside`."""
     by_rule = {result.rule: result for result in results}
     sections: dict[tuple[str, str], list[Rule]] = {}
     for rule in rules:

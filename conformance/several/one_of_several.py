@@ -66,10 +66,7 @@ def main() -> int:
 
 
 def _watch(main_thread: int) -> None:
-    """Interrupt the run, as Ctrl-C in a terminal would, when the parent closes our standard input.
-
-    Ctrl-C reaches the workers as well, or the run would wait for what each of them is just judging.
-    """
+    """Interrupt the run and its workers, as Ctrl-C would, when the parent closes our standard input."""
     sys.stdin.buffer.read()
     for pid in _workers():
         with contextlib.suppress(ProcessLookupError):

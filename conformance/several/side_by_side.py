@@ -45,10 +45,7 @@ def side_by_side(sides: Sequence[Side], console: Console) -> None:
 
 
 def notable(reports: Sequence[Report]) -> list[str]:
-    """Give the rules, in the catalogue's order, on which the runs differ or that stand against one of them.
-
-    A run that is not about a rule, as its target does not speak the protocol, differs from none.
-    """
+    """Give the rules, in order, that one run is against or on which those that are about them differ."""
     verdicts: dict[str, set[str]] = {}
     for report in reports:
         for result in report.results:

@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """What became of one target: its run's `folder` and `status`, the `report` of what it left.
-
-    `report` is None where nothing was left that can be read; `why` says what broke the run, if anything did.
-    """
+    """What became of one target; no `report` where nothing can be read, `why` is what broke the run."""
 
     name: str
     folder: Path

@@ -33,10 +33,7 @@ def _broker(document: str, target: Target, context: Context) -> Broker:
 
 
 def _asks(broker: Broker) -> None:
-    """Open a channel and ask for a queue; any answer will do.
-
-    A broker may go on opening connections while it is stuck behind them.
-    """
+    """Ask for a queue, with any answer: a broker stuck behind its connections may still open some."""
     look = Queue.Declare("amqp-conformance", passive=True)
     broker.channel().ask(look, Queue.DeclareOk, Channel.Close)
 

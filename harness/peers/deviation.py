@@ -10,11 +10,7 @@ Change = TypeVar("Change", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """What a faulty peer does wrong (`says`), and the `change` its protocol knows how to apply.
-
-    A change is either an interposer, which rewrites what passes between wire and peer and works before a
-    real broker too, or a fault in the reference peer's state tables.
-    """
+    """What a faulty peer does wrong (`says`), by a `change`: an interposer, or a fault in the tables."""
 
     rule: str
     says: str

@@ -30,10 +30,7 @@ class _Observed:
 
 
 def observed(choices: Choices, taken: set[str]) -> Choices:
-    """Wrap choices (a policy, strategies) so that the name of each field goes into `taken` when it is read.
-
-    Where a field was not read, the exchange would have been the same with any other value of it.
-    """
+    """Wrap choices (a policy, strategies) so that the name of each field that is read goes into `taken`."""
     return cast(Choices, _Observed(choices, taken))
 
 
@@ -52,10 +49,7 @@ class Traced(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """What was `taken` of the peer, what was `sent` to it and `received`, and whether it `ended` a stream.
-
-    What was taken are names: of rows, and of the fields of strategies and policy that were read.
-    """
+    """Names `taken` of the peer, what was `sent` and `received`, and whether it `ended` a stream."""
 
     taken: frozenset[str]
     sent: tuple[object, ...]

@@ -60,10 +60,7 @@ def changed(values: dict[str, Any], sent: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Interposer(ABC):
-    """Rewrites what passes between client and peer, by its rules in order; the first that fits acts.
-
-    `last_words` are sent after the server has closed. Protocols add fields of their own.
-    """
+    """Rewrites what passes by the first rule that fits; `last_words` are sent after the server has closed."""
 
     rules: tuple[Rule, ...] = ()
     last_words: bytes = b""

@@ -34,12 +34,7 @@ class PeerConnection(Protocol):
 
 @runtime_checkable
 class HalfClosing(Protocol):
-    """A `PeerConnection` that knows the two directions of a stream apart.
-
-    Having ended its own stream (`closed` is "fin") it is still given what the client sends, and turns to
-    "rst" where it does not read on. Without this method such octets are dropped, and the end of the client's
-    stream is the end of the connection.
-    """
+    """A `PeerConnection` that, its stream ended, still hears the client, or turns to "rst"."""
 
     def end_of_stream(self) -> None:
         """Note that the client sends no more, but still reads: what is left can be said before `closed`."""
@@ -69,10 +64,7 @@ class PeerServer(Protocol):
         """Accept a connection at time `now` (seconds)."""
 
     def use(self, facility: str) -> dict[str, str]:
-        """Use a facility (another virtual host, a user without rights) and return what it made.
-
-        Raises KeyError with its name where the protocol has no such facility.
-        """
+        """Use a facility and return what it made. Raises KeyError with its name where there is none."""
 
     def restart(self) -> None:
         """Go down and come up again: every connection ends, only what is durable stays."""

@@ -59,10 +59,7 @@ class Patience:
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """A moment in real time beyond which nobody waits, however busy a peer keeps us.
-
-    `at` is on the clock of time.monotonic(); `says` is the message of the OverBudget that it ends with.
-    """
+    """A moment on time.monotonic() beyond which nobody waits; `says` is the message of OverBudget."""
 
     at: float = math.inf
     says: str = "the time is up"
@@ -147,10 +144,7 @@ class Context:
             self.write(Seen(at, connection, rule, tally.occasions, tuple(tally.broken)))
 
     def name(self, kind: str, connection: str, at: float, pattern: str = "{}") -> str:
-        """Make a name that nobody else uses; it is in the journal before it can exist on the target.
-
-        `pattern` holds {} where the unique part goes: "amq.{}" makes a reserved name.
-        """
+        """Make a name that nobody else uses, kept in the journal; {} in `pattern` is its unique part."""
         name = pattern.format(f"{self.prefix}-{next(self.numbers)}")
         self.remember(kind, name, connection, at)
         return name
@@ -182,10 +176,7 @@ class Context:
         return ControlFailed(what, actual, lost)
 
     def blocking(self, failure: Exception) -> str:
-        """Name the rule whose breach by the peer made a scenario fail; empty if there is none.
-
-        Either the barrier explains the failure, or what was missed may have come elsewhere than it was due.
-        """
+        """Name the rule whose breach made a scenario fail, at a barrier or by something astray; or ""."""
         if self.barrier is not None and self.barrier.explains(failure):
             return self.barrier.rule
         if isinstance(failure, Unmet | ControlFailed):
@@ -203,10 +194,7 @@ class Context:
         return self.spent + seconds <= self.patience.budget
 
     def use(self, facility: str) -> dict[str, str]:
-        """Use a facility of the target; the time it takes is added to the scenario's deadline.
-
-        A target's tools are slow when the machine is busy, and nothing is judged by that.
-        """
+        """Use a facility of the target; its time is added to the deadline, for nothing is judged by that."""
         began = time.monotonic()
         try:
             return self.facility(facility)

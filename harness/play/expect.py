@@ -18,10 +18,7 @@ SILENCE = "silence"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One legal outcome: `says` puts it in words of the document, `matches` decides about an observation.
-
-    `waits_for_end` marks outcomes that a peer may delay for seconds (closing the socket in silence).
-    """
+    """A legal outcome: what it `says` and `matches`; those that `waits_for_end` marks may take seconds."""
 
     says: str
     matches: Callable[[Any], bool]
@@ -53,10 +50,7 @@ class Stop(Exception):
 
 
 class Unmet(Stop):
-    """None of the legal outcomes came: `expected` is in words, `actual` a signature that is stable over runs.
-
-    `lost` is true when the peer reset the connection, so that a frame it had sent may have been destroyed.
-    """
+    """None of the legal outcomes came, but `actual`; `lost` says that a reset may have destroyed a frame."""
 
     def __init__(self, expected: tuple[str, ...], actual: str, lost: bool = False) -> None:
         super().__init__(f"expected {' or else '.join(expected)}, but came {actual}")

@@ -58,10 +58,7 @@ class Fixture(Generic[AnyConnection]):
     # -- surroundings ----------------------------------------------------------------------------------
 
     def name(self, kind: str, pattern: str = "{}") -> str:
-        """Make a name of its own for a "queue", a "link", …; what can be removed is, when the scenario ends.
-
-        `pattern` holds {} where the unique part goes: "amq.{}" for a reserved name, "{}/" for an illegal one.
-        """
+        """Make a name of its own for a "queue", a "link", …; {} in `pattern` is its unique part."""
         return self.context.name(kind, self._connection_name(), self._now(), pattern)
 
     def note(self, text: str) -> None:
@@ -87,10 +84,7 @@ class Fixture(Generic[AnyConnection]):
         return self.context.use(name)
 
     def log(self) -> Log:
-        """Read the target's log from here on, looked at from a connection of its own.
-
-        Raises NotRun when the target has no facility "log".
-        """
+        """Read the target's log from here on, on a connection of its own. Raises NotRun without one."""
         self.facility("log")
         return Log(lambda: self.facility("log")["log"], self.lookout().link)
 
@@ -172,10 +166,7 @@ def visiting(
     prefix: str = "probe",
     barrier: Barrier | None = None,
 ) -> Iterator[AnyFixture]:
-    """Hand out a fixture to look at `target` with for `within` seconds; close all its sockets afterwards.
-
-    `prefix` makes its names unique where several look at once; `barrier` is where the probe got no further.
-    """
+    """Hand out a fixture with names of a `prefix` for `within` seconds, up to a `barrier`."""
     deadline = Deadline.after(within, f"it took more than {within:.3g} s")
     visitor = fixture(
         Context(

@@ -35,20 +35,13 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """The steps in their order, by the name of the control that fails when there is no answer.
-
-    `behind` are beginnings of signatures that a server may send when it left out an answer: answers to what
-    was sent together with the step.
-    """
+    """Steps by the control that fails without an answer; `behind` begin signatures in its place."""
 
     each: Mapping[str, Step]
     behind: tuple[str, ...] = ()
 
     def barrier(self, step: str, actual: str, breaches: Sequence[Breached]) -> Barrier:
-        """Make the barrier at `step`, where something of the signature `actual` came instead of an answer.
-
-        Where the server had broken a rule before, the first such breach is named as the cause.
-        """
+        """Make the barrier at `step`, met by `actual`; the first of the breaches, if any, is its cause."""
         order = list(self.each)
         left = [*order[order.index(step) :], *self.each[step].due_with_it]
         due = dict.fromkeys(answer for name in left for answer in self.each[name].answers)

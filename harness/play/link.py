@@ -155,10 +155,7 @@ class Link(ABC, Generic[Unit, Sight]):
         self._deaf = True
 
     def met_reset(self, patience: float) -> bool:
-        """Say whether the peer, its stream ended, resets what we sent after that, within `patience` seconds.
-
-        Raises NotRun where the transport cannot tell.
-        """
+        """Say whether the ended peer resets what we send within `patience` seconds. Raises NotRun."""
         if not isinstance(self.transport, HalfClosing):
             raise NotRun(f"a reset after the end cannot be seen over {self.transport.endpoint}")
         began = self.now()
@@ -169,10 +166,7 @@ class Link(ABC, Generic[Unit, Sight]):
     # -- receiving -------------------------------------------------------------------------------------
 
     def next(self, channel: int, patience: float) -> Sight | Closed | Silence | Unreadable:
-        """Take the next observation on `channel`, or Silence after `patience` seconds without one.
-
-        What concerns the whole connection is seen by every channel. Raises OverBudget.
-        """
+        """Take the next on `channel` or for all, or Silence after `patience` seconds. Raises OverBudget."""
         began = self.now()
         while True:
             if (seen := self._take(channel)) is not None:
@@ -205,10 +199,7 @@ class Link(ABC, Generic[Unit, Sight]):
         self._inboxes[channel].extendleft(reversed(seen))
 
     def _awaits(self, channel: int, began: float, patience: float) -> bool:
-        """Take what comes; return False after so much silence since `began`, which is then paid for.
-
-        Raises OverBudget.
-        """
+        """Take what comes; False after so much silence since `began`, paid for. Raises OverBudget."""
         needed = max(patience, self.context.patience.answer) if self._unfinished(channel) else patience
         if self._wait(max(began, self._moved_at, self._partial_at) + needed):
             if not self.context.affords(self.now() - began):
@@ -218,11 +209,7 @@ class Link(ABC, Generic[Unit, Sight]):
         return False
 
     def _wait(self, deadline: float) -> bool:
-        """Take what comes; return False when `deadline` has passed and we looked since.
-
-        The deadline is on this connection's clock. Nothing holds us beyond the scenario's own deadline in
-        real time. Raises OverBudget.
-        """
+        """Take what comes; False if `deadline` (on its clock) has passed and we looked. Raises OverBudget."""
         self._check_time()
         if (now := self.now()) > deadline and self._looked_at > deadline:
             return False

@@ -24,10 +24,7 @@ def kind(line: str) -> str:
 
 
 class Log:
-    """A target's log from now on, as far as `read` shows it; `link` waits for new lines and keeps judgements.
-
-    Nothing that is logged gets into the evidence, for a log may hold anything.
-    """
+    """A target's log from now on, as far as `read` shows it, and never kept; `link` keeps judgements."""
 
     def __init__(self, read: Callable[[], str], link: Link[Any, Any]) -> None:
         self._read, self._link = read, link
@@ -36,10 +33,7 @@ class Log:
 
     @contextmanager
     def usual(self) -> Iterator[None]:
-        """Learn which kinds of lines are logged for what is done within: they count for nothing afterwards.
-
-        Raises ControlFailed when the connection that waits ends meanwhile.
-        """
+        """Learn which kinds of lines count for nothing. Raises ControlFailed when the connection ends."""
         self._before = self._lines()
         yield
         seen = self._settled()

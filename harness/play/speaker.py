@@ -56,11 +56,7 @@ class Opening(Generic[AnyFixture]):
     refuses_us: Callable[[ControlFailed], bool]
 
     def barrier(self, failure: Stop, fixture: AnyFixture) -> Barrier:
-        """Give the barrier that a target which speaks the protocol met; raise the `failure` where it is none.
-
-        It is none where the target may end the connection, or refuses us, without breaking a rule. Raises
-        OverBudget where the target talks without end.
-        """
+        """Give the barrier that a target met, or raise the `failure` where it may go. Raises OverBudget."""
         if not isinstance(failure, ControlFailed) or failure.what not in self.steps.each:
             raise failure
         breaches, rule = fixture.context.breaches, self.steps.each[failure.what].rule
@@ -103,10 +99,7 @@ class Speaker(Generic[AnyFixture]):
     def _visit(
         self, target: Target, within: float, barrier: Barrier | None = None
     ) -> AbstractContextManager[AnyFixture]:
-        """Make a fixture to look at the target with for `within` seconds.
-
-        Its names are unique: some brokers let in one client of a name, and other workers look as well.
-        """
+        """Make a fixture with unique names to look at the target with for `within` seconds."""
         return visiting(
             lambda context: self.fixture(target, context), target, within, f"probe-{token_hex(4)}", barrier
         )
@@ -141,10 +134,7 @@ class Speaker(Generic[AnyFixture]):
         return NotSpoken(sentence) if foreign else Unreachable(sentence)
 
     def serves(self, target: Target, within: float = 15.0, barrier: Barrier | None = None) -> None:
-        """Make sure that a new client is served in `within` seconds, as far as the `barrier` of the probe.
-
-        Raises Unreachable with one sentence if it is not.
-        """
+        """Make sure that a new client is served in `within` seconds up to a `barrier`. Raises Unreachable."""
         try:
             with self._visit(target, within, barrier) as fixture:
                 self.asks(fixture)

@@ -178,10 +178,7 @@ TARGETS: Mapping[str, Target] = {"endpoint": endpoint, "description": descriptio
 
 
 def main(module: str, arguments: Sequence[str] | None = None) -> int:
-    """Fuzz the TARGETS of `module`, all or one; `arguments` default to the command line's.
-
-    Returns 0, or 1 when something broke, or 2 when atheris is not there.
-    """
+    """Fuzz the TARGETS of `module`, all or one; returns 1 when something broke, 2 without atheris, else 0."""
     targets: Mapping[str, Target] = importlib.import_module(module).TARGETS
     parser = argparse.ArgumentParser(prog=f"python -m {module}", description=__doc__)
     parser.add_argument("name", nargs="?", choices=sorted(targets), help="one target; all unless given")

@@ -68,10 +68,7 @@ def play(
     protocol: str,
     steps: Callable[[Draws, AnyFixture], None],
 ) -> int:
-    """Play a scenario, which nothing but a Stop may end, and leave it: all it has opened is closed then.
-
-    Returns the number of its connections.
-    """
+    """Play a scenario that only a Stop may end, and leave it; returns how many connections it had."""
     draws = Draws(data)
     transports: list[HostileTransport] = []
 

@@ -25,10 +25,7 @@ def cut_alike(
     sizes: bytes,
     last: Callable[[Unit], bool],
 ) -> list[tuple[bytes, Unit]]:
-    """Cut a stream at once and in pieces of these sizes: the same units, none lost or kept too long.
-
-    How much there is of a `last` unit, after which nothing is read, depends on the pieces.
-    """
+    """Cut a stream at once and in pieces: the same units but for the octets of a `last` one, none lost."""
     whole, pieces = reader(limit), reader(limit)
     at_once = list(whole.feed(stream))
     in_pieces: list[tuple[bytes, Unit]] = []

@@ -23,10 +23,7 @@ PIECE = 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class Hostile:
-    """A hostile peer: `says` yields its octets, a piece every `pace` seconds; it listens to nobody.
-
-    `ends` is "fin" or "rst" when it closes after the last piece, None when it stays and is silent.
-    """
+    """A peer that `says` a piece every `pace` seconds, and `ends` by "fin", "rst" or not at all."""
 
     about: str
     says: Callable[[], Iterator[bytes]]
@@ -113,10 +110,7 @@ class _Saying:
 
 
 class _Turning:
-    """An honest connection that turns hostile once the peer has said `behind`.
-
-    `beside` lets the honest one go on talking as well.
-    """
+    """An honest connection that turns hostile once the peer has said `behind`, or is hostile `beside`."""
 
     def __init__(self, honest: PeerConnection, hostile: Hostile, behind: bytes, beside: bool) -> None:
         self._honest, self._hostile, self._behind, self._beside = honest, hostile, behind, beside
@@ -215,11 +209,7 @@ class _Server:
 
 
 class Harming(_Server):
-    """An honest server that becomes a hostile one.
-
-    The first `spared` connections stay honest (the probe's, for instance). A later one is hostile from the
-    first octet, or once the peer has said `behind`; with `beside` it goes on answering honestly meanwhile.
-    """
+    """An honest server that harms all but the `spared` connections, from the start or `behind` something."""
 
     def __init__(
         self, hostile: Hostile, honest: PeerServer, spared: int = 0, behind: bytes = b"", beside: bool = False

@@ -64,10 +64,7 @@ class Annotator(Generic[Frame]):
     strange: Callable[[Garbage], Iterator[Span]] = no_frame
 
     def says(self, octets: bytes, unit: Frame | Header | Garbage | None = None) -> str:
-        """Put one unit on the wire into a line: `queue.declare channel=1 queue=q durable`.
-
-        `unit` is given where these octets, credentials blanked, have been cut already.
-        """
+        """Put a unit, given if cut already, into a line: `queue.declare channel=1 queue=q durable`."""
         unit = unit or self._alone(self.blanked(octets))
         if isinstance(unit, Header):
             return f"protocol header AMQP {self.header(unit)}"
@@ -109,10 +106,7 @@ class Annotator(Generic[Frame]):
 def readable(
     start: int, length: int, spans: Iterable[tuple[int, int, str, Any]], body: str
 ) -> Iterator[Span]:
-    """Explain the `body` of a unit, `length` octets from `start`, as far as it can be read.
-
-    Offsets in `spans` count from `start`. On a DecodeError one span says that the rest is not decodable.
-    """
+    """Explain the `body` of a unit, `length` octets from `start`, as far as it can be read."""
     behind, end = start, start + length
     try:
         for offset, size, name, value in spans:

@@ -116,10 +116,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Breached:
-    """The peer broke `rule` in a way that was read all the same: `what` was seen, and how it was read.
-
-    `connection` is empty where the probe saw it: no octets are kept of that.
-    """
+    """The peer broke `rule`: `what` was seen, and how it was read; no `connection` for the probe."""
 
     at: float
     connection: str

@@ -41,10 +41,7 @@ class Reader(ABC, Generic[Unit]):
 
     @abstractmethod
     def _lacks_octets(self) -> bool:
-        """Say whether what is pending is certainly no whole unit yet.
-
-        So a large one that comes in small pieces is copied once, not with every piece.
-        """
+        """Say whether this is surely no whole unit yet: a large one in small pieces is copied once."""
 
     @abstractmethod
     def _cut(self, octets: bytes) -> list[tuple[bytes, Unit]]:

@@ -18,11 +18,7 @@ Unit_co = TypeVar("Unit_co", covariant=True)
 # Not frozen: that would double the time to make one. Nobody changes them but who sorts them.
 @dataclass(slots=True)
 class Passage(Generic[Unit_co]):
-    """One unit that went over the wire.
-
-    `at` is in seconds on the connection's clock; `number` is that of its octets on the connection, from 1.
-    `said` is what it says, where that can be read, once its transcript has been sorted.
-    """
+    """One unit that went over the wire, `at` in seconds; `said` is what it says once sorted."""
 
     at: float
     direction: Direction
@@ -43,10 +39,7 @@ class Gap:
 
 
 class Sort:
-    """What a passage is, by all that watches may ask for: its direction, its form, the class of what it says.
-
-    There is one object of each kind (see `sort`): they are compared by identity.
-    """
+    """What a passage is, by all that watches may ask for; one object of each kind, compared by identity."""
 
     __slots__ = ("tags",)
 
@@ -112,11 +105,7 @@ class _Lane(Generic[Unit_co]):
 def cut(
     pieces: Iterable[Piece], reader: Callable[[], Reader[Any]], carries: Carries
 ) -> tuple[list[Passage[Any]], bytes]:
-    """Cut the passages of a connection out of `pieces`; return them, and what the server left unfinished.
-
-    After a gap, and after what cannot be read, reading goes on with the first piece that consists of whole
-    units.
-    """
+    """Cut passages out of `pieces`, beginning anew after a gap; gives what the server left unfinished."""
     lanes = {way: _Lane(reader, carries) for way in Direction}
     passages = [
         Passage(at, way, unit, number)

@@ -96,10 +96,7 @@ _RESETS = (errno.ECONNRESET, errno.EPIPE)
 
 
 class TcpTransport:
-    """A TCP connection to `host` and `port`; `started` is the time.monotonic() that counts as zero.
-
-    Raises Unreachable when there is none within `timeout` seconds.
-    """
+    """A TCP connection; `started` is zero on time.monotonic(). Raises Unreachable after `timeout`."""
 
     def __init__(self, host: str, port: int, started: float, timeout: float = 5.0) -> None:
         self.endpoint = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

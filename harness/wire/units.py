@@ -43,10 +43,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Garbage:
-    """Octets that are no frame; `why` says what is wrong.
-
-    They are `delimited` where their length can be relied on. Where it cannot, nothing after them can be read.
-    """
+    """Octets that are no frame, and why; only behind `delimited` ones can anything be read."""
 
     octets: bytes
     why: str

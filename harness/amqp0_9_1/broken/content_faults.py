@@ -72,10 +72,7 @@ def with_properties(frame: Frame, values: Mapping[str, Any]) -> Frame:
 def delivers(
     when: Callable[[Frame], bool] = lambda _: True, behind: type[Method] | None = None, **values: Any
 ) -> Interposer:
-    """Sends contents with other values of these properties, where all are present; None takes one away.
-
-    With `behind` only those that this method carries.
-    """
+    """Sends contents (`behind` this method) with other values of these properties; None takes one away."""
     carries = header_with(**dict.fromkeys(values, _present))
     return spoils(
         lambda frame: carries(frame) and when(frame), lambda frame: with_properties(frame, values), behind
@@ -133,10 +130,7 @@ def end_at_once(turn: Turn) -> None:
 
 
 def gives_up_when(deaf: Callable[[Connection], bool]) -> Fault:
-    """Ends a connection once two heartbeat intervals have passed in which it was `deaf` throughout.
-
-    What makes it listen again is a heartbeat, or that it is not `deaf`.
-    """
+    """Ends a connection that was `deaf` and without a heartbeat for two intervals."""
     passed: WeakKeyDictionary[Connection, int] = WeakKeyDictionary()
 
     def beat_or_end(turn: Turn) -> None:

@@ -53,10 +53,7 @@ class FrameRule:
 
 @dataclass(frozen=True, slots=True)
 class Interposer(AnyInterposer):
-    """Rewrites what passes between client and peer, by its rules in order; the first that fits acts.
-
-    `mending` gives what goes on to the server in place of octets of the client's that are no frame.
-    """
+    """Rewrites what passes; `mending` gives what goes on in place of the client's octets of no frame."""
 
     header_from_server: bytes | None = None
     header_to_server: bytes | None = None

@@ -12,10 +12,7 @@ _BEGIN_A_FRAME = (b"\x01", b"\x02", b"\x03", b"\x08")
 
 
 def units(exchange: Iterable[Octets]) -> Iterator[tuple[Direction, object]]:
-    """Yield frames, methods in them, headers where another is due, and octets that are no frame.
-
-    Of large frames one of each size is enough to be found by it.
-    """
+    """Yield frames (large ones once a size), methods, unexpected headers, and octets that are no frame."""
     large: set[tuple[Direction, int, int]] = set()
     for passed in exchange:
         way, octets = passed.direction, passed.octets

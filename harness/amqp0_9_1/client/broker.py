@@ -87,11 +87,7 @@ class Broker(Fixture[AmqpConnection]):
     # -- what differs between brokers ------------------------------------------------------------------
 
     def queue_with_priorities(self, channel: AmqpChannel) -> str:
-        """Declare a queue that implements priorities, and return its name.
-
-        That is a plain one, if it lets a message of priority 9 overtake one of priority 0; else one as the
-        facility says. Raises NotRun where the target has none.
-        """
+        """Declare a queue with priorities, a plain one if that has them. Raises NotRun without."""
         queue = channel.declare_queue()
         for priority in (0, 9):
             channel.publish(f"{priority}", key=queue, priority=priority)

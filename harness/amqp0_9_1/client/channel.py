@@ -98,19 +98,12 @@ class Conversation:
         return self.expect(*outcomes)
 
     def stays_quiet(self) -> None:
-        """Judge that nothing has come on this channel: the answer to a later method must be the first.
-
-        Raises Unmet. The fence is a passive declare of an exchange that every broker pre-declares; methods
-        on one channel are processed in order (4.7).
-        """
+        """Judge that nothing has come: the answer to a later method must be the first (4.7). Raises Unmet."""
         self.send(FENCE)
         self.expect(QUIET)
 
     def got_nothing(self) -> None:
-        """Judge that nothing has come on this channel up to now, where no fence can be sent any more.
-
-        Raises Unmet. Something else must have made sure that what was due has arrived.
-        """
+        """Judge that nothing has come up to now, where no fence can be sent any more. Raises Unmet."""
         seen = self._link.next(self.number, 0.0)
         came = not isinstance(seen, Silence | Closed)
         self._link.judged("nothing more on the channel", signature(seen), not came)
@@ -118,10 +111,7 @@ class Conversation:
     # -- controls --------------------------------------------------------------------------------------
 
     def ask(self, method: Method, *answers: type[Method]) -> Any:
-        """Send a method and return its answer as the document's <response> names it. Raises ControlFailed.
-
-        Deliveries and returns that come first stay where they are.
-        """
+        """Send a method and take its answer, past deliveries and returns. Raises ControlFailed."""
         names = [f"{method.spec.class_name}.{name}" for name in method.spec.responses]
         legal = answers or tuple(CODEC.methods[name] for name in names)
         self.send(method)
@@ -133,10 +123,7 @@ class Conversation:
         return self._control(what, methods).method
 
     def coming(self, *methods: type[Method]) -> Any:
-        """Give the next method, one of these; it stays to be taken when its content is complete.
-
-        Raises ControlFailed.
-        """
+        """Give the next method, one of these, left there for its content to come. Raises ControlFailed."""
         method = self._link.coming(self.number, self.context.patience.due)
         return method if isinstance(method, methods) else self.control("what came before", *methods)
 
@@ -163,10 +150,7 @@ class Conversation:
         self.ask(FENCE)
 
     def settle(self) -> None:
-        """Leave the server a moment for what it does behind its answers, such as writing to disk.
-
-        Raises ControlFailed when something comes meanwhile.
-        """
+        """Leave the server a moment behind its answers. Raises ControlFailed when something comes."""
         seen = self._link.next(self.number, self.context.patience.quiet)
         if not isinstance(seen, Silence):
             raise ControlFailed("waiting", signature(seen), lost=seen == Closed(End.RST))

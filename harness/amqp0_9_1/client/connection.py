@@ -107,10 +107,7 @@ class AmqpConnection:
         return Connection.SecureOk(answer(self.endpoint.user, self.endpoint.password))
 
     def tune_ok(self, **changes: Any) -> Connection.TuneOk:
-        """Give a Tune-Ok that accepts what the server proposed, without heartbeats, altered as given.
-
-        Less than the document's minimum is nothing that can be agreed upon.
-        """
+        """Give a Tune-Ok to what was proposed, frame-min-size at least, no heartbeats, altered as given."""
         size = max(self.tune.frame_max, FRAME_MIN_SIZE) if self.tune.frame_max else 0
         given = Connection.TuneOk(self.tune.channel_max, size, heartbeat=0)
         return given.replace(**changes)
@@ -132,10 +129,7 @@ class AmqpConnection:
     # -- use -------------------------------------------------------------------------------------------
 
     def channel(self, number: int | None = None) -> AmqpChannel:
-        """Open a channel (the next free number, unless given).
-
-        Raises NotRun where the agreed channel-max does not reach so far.
-        """
+        """Open a channel (the next free number, unless given). Raises NotRun beyond channel-max."""
         channel = self.unopened(number)
         if 0 < self._channel_max < channel.number:
             raise NotRun(f"channel {channel.number} is beyond the agreed channel-max of {self._channel_max}")
@@ -162,10 +156,7 @@ class AmqpConnection:
             self.link.finish()
 
     def shake_hands(self) -> None:
-        """End the connection by the handshake and leave the socket open, whatever the server does with it.
-
-        Raises ControlFailed.
-        """
+        """End the connection by the handshake and leave the socket open. Raises ControlFailed."""
         self.opened = False
         self.send(Connection.Close(REPLY_SUCCESS, "done"))
         self.control("connection.close", Connection.CloseOk)

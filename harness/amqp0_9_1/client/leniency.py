@@ -78,11 +78,7 @@ FIRST_OF_EXTENSIONS = 0xF000
 
 @dataclass
 class Door:
-    """What has passed on a connection that is being opened.
-
-    `ours` says that it was begun with the header of this protocol: what is said to another one is not ours
-    to read.
-    """
+    """What has passed on a connection that is being opened; `ours` says that it began with our header."""
 
     ours: bool = False
     opened: bool = False
@@ -143,10 +139,7 @@ def is_extension(frame: Frame) -> bool:
 
 
 def read_step(payload: bytes) -> tuple[Method, list[tuple[Leniency, str]]] | None:
-    """Read a step of the server's whose arguments cannot all be read; None for other methods.
-
-    A table with a known length is taken for an empty one, what is missing for its default.
-    """
+    """Read a step of the server's, what cannot be read as empty or its default; None for other methods."""
     try:
         kind = CODEC.method_class(payload)
     except DecodeError:

@@ -66,10 +66,7 @@ class _Content:
 
 
 class Link(link.Link[Unit, Received | HeaderReceived]):
-    """One connection to the target, seen frame by frame; a method comes with its whole content.
-
-    `frame_max` is what was agreed upon, in octets; 0 for no limit.
-    """
+    """One connection to the target; a method comes with its content. `frame_max` in octets, 0 for none."""
 
     annotator = ANNOTATOR
 
@@ -143,10 +140,7 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
         return seen
 
     def coming(self, channel: int, patience: float) -> Method | None:
-        """Give the method that comes next on `channel`, left there; its content may still be on the way.
-
-        None when nothing comes within `patience` seconds, or what comes is no method.
-        """
+        """Give the method that comes next on `channel`, left there; None after `patience` seconds."""
         began = self.now()
         while True:
             if inbox := self._inboxes[channel]:

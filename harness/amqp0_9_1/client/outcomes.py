@@ -20,11 +20,7 @@ CODES = {constant.value: constant.name for constant in GRAMMAR.constants if cons
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A method on a channel, with its content where it carries one.
-
-    `channel` is the one it belongs to, `came_on` another one whose number it had. `frame` is the number of
-    the unit on its connection that completed it.
-    """
+    """A method on its channel (or `came_on` another), its content, and the `frame` that completed it."""
 
     channel: int
     method: Any
@@ -102,10 +98,7 @@ SOFT = {each.value for each in GRAMMAR.constants if each.error_class == "soft-er
 
 
 def refused(code_: int) -> tuple[Outcome, ...]:
-    """Allow an exception with this reply code, at the level of its class: soft errors close the channel.
-
-    The right code on the other level is legal, not preferred: 4.8.1 couples class and level only "usually".
-    """
+    """Allow an exception with this reply code at the level of its class, the other tolerated (4.8.1)."""
     usual, other = (channel_closed, connection_closed)[:: 1 if code_ in SOFT else -1]
     return usual(code_), other(code_).under("4.8.1: the level of an exception follows its class only usually")
 

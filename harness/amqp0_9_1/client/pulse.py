@@ -28,10 +28,7 @@ def beating(broker: Broker) -> AmqpConnection:
 
 
 class Pulse:
-    """A connection on which heartbeats of one second were agreed upon, from Tune-Ok on.
-
-    Its times are in intervals since then.
-    """
+    """A connection with heartbeats of one second, from Tune-Ok on; its times are in intervals since then."""
 
     def __init__(self, broker: Broker, *, opened: bool = True) -> None:
         self.connection: AmqpConnection = broker.tuned()

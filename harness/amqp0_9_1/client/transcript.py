@@ -38,10 +38,7 @@ FOREIGN = "octets that begin a connection and are no frame: they belong to anoth
 
 @dataclass(slots=True)
 class Contents:
-    """The content frames that came on a channel behind a method, up to the next method; `at` in seconds.
-
-    `kinds` are their types in order, `headers` the payloads of the headers, `bodies` the lengths of the rest.
-    """
+    """Content frames behind a method: `kinds`, header payloads, lengths of `bodies`; `at` in seconds."""
 
     at: float
     method: Method | None

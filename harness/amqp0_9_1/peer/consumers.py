@@ -84,8 +84,7 @@ def consume_ok(turn: ChannelTurn[Basic.Consume]) -> Reply:
 
 
 def tag_is_of_another_channel(turn: ChannelTurn[Basic.Cancel]) -> bool:
-    """Say whether only another channel has the tag and the policy refuses that
-    (0-9-1/basic.consume.consumer-tag.02)."""
+    """Say whether only another channel has the tag, refused by the policy (basic.consume.consumer-tag.02)."""
     tag, connection = turn.event.consumer_tag, turn.connection
     return (
         turn.policy.foreign_consumer_tag == "refuse"

@@ -125,8 +125,7 @@ def propose_limits(turn: ConnectionTurn[Credentials]) -> Reply:
 
 
 def exceeds_the_offer(turn: ConnectionTurn[Connection.TuneOk]) -> bool:
-    """Say whether a limit is higher than proposed; zero may count as higher
-    (0-9-1/connection.tune-ok.frame-max.upper-limit)."""
+    """Say whether a limit is higher than proposed, as zero may count (connection.tune-ok.frame-max)."""
     wanted, policy = turn.event, turn.policy
     offers = ((wanted.channel_max, policy.channel_max), (wanted.frame_max, policy.frame_max))
     zero_is_higher = policy.tune_zero == "refuse"

@@ -19,8 +19,7 @@ _NAME = re.compile(r"[a-zA-Z0-9\-_.:]*")
 
 
 def has_name_syntax(name: str, limit: int) -> bool:
-    """Say whether a name is letters, digits, - _ . : and at most `limit` octets
-    (0-9-1/prose/4.2.5.3.names-kept-whole)."""
+    """Say whether a name is letters, digits, - _ . : and at most `limit` octets (prose/4.2.5.3)."""
     return len(name) <= limit and _NAME.fullmatch(name) is not None
 
 
@@ -46,8 +45,7 @@ def exchange_is_missing(turn: ChannelTurn[NamesExchange]) -> bool:
 
 
 def default_exchange_is_kept(turn: ChannelTurn[Queue.Unbind]) -> bool:
-    """Say whether the exchange is the default one, from which the policy lets nobody unbind
-    (0-9-1/queue.unbind.exchange.default-exchange)."""
+    """Say whether this is the default exchange, from which the policy lets nobody unbind."""
     return not turn.event.exchange and turn.policy.default_unbind != "serve"
 
 

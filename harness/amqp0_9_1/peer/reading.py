@@ -31,8 +31,7 @@ def legal_names(value: object) -> bool:
 
 
 def holds_contested_types(payload: bytes, spans: Iterable[Span]) -> bool:
-    """Say whether a table among the fields has a value whose type practice reads otherwise
-    (0-9-1/prose/4.2.1.table-types-in-doubt)."""
+    """Say whether a table has a value whose type practice reads otherwise (prose/4.2.1)."""
     tables = (each for each in spans if isinstance(each.value, Mapping))
     return any(
         not contested().isdisjoint(_tags(payload, each.offset + 4, each.offset + each.length, named=True))
@@ -58,10 +57,7 @@ def read_method(
     contested_too: bool = True,
     knows: Callable[[type[Method]], bool] = lambda _: True,
 ) -> Method | Event:
-    """Read the method in a method frame; an event where it is none.
-
-    `contested_too` takes table types that practice reads otherwise; what the peer does not know is none.
-    """
+    """Read a method, an event where it is none; `contested_too` takes contested table types."""
     try:
         method = CODEC.method_class(payload)
     except DecodeError:
@@ -84,10 +80,7 @@ def read_method(
 def read_content_header(
     payload: bytes, check_names: bool, contested_too: bool = True
 ) -> ContentHeaderReceived:
-    """Read the content header in a header frame; without properties when they cannot be read.
-
-    `contested_too` takes table types that practice reads otherwise.
-    """
+    """Read a content header, what can be of it; `contested_too` takes contested table types."""
     class_index = int.from_bytes(payload[:2])
     weight = int.from_bytes(payload[2:4])
     size = int.from_bytes(payload[4:12])

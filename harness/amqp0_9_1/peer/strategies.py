@@ -49,11 +49,7 @@ def in_order_of_arrival(queue: Queue, level: int, entry: Entry) -> None:
 
 
 def may_have(channel: Channel, consumer: Consumer | None, entry: Entry) -> bool:
-    """Say whether a message is for this channel at all, windows aside.
-
-    No-local, the recipient of a recovery, the channels that rejected it, what an overflow holds back; and a
-    header frame that is larger than the client accepts cannot be sent to it.
-    """
+    """Say whether a message is for this channel at all, windows aside, and fits its client's frames."""
     if entry.held_back:
         return False
     if entry.only is not None and entry.only is not consumer and entry.only.alive:

@@ -33,10 +33,7 @@ SAMPLES: dict[str, Method] = {
 
 
 def packets(count: int) -> Iterator[Piece]:
-    """Yield a captured connection of so many packets, by turns a content and its acknowledgement.
-
-    The time between two is a millisecond.
-    """
+    """Yield so many packets, 1 ms apart, by turns a content and its acknowledgement."""
     spoken = (
         (Direction.SENT, PROTOCOL_HEADER),
         (Direction.RECEIVED, _framed(0, SAMPLES["connection.start"])),

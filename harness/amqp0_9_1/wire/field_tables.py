@@ -112,10 +112,7 @@ def _refused(failure: Exception, kind: str, value: Any) -> EncodeError:
 
 
 def encode_value(value: Any) -> bytes:
-    """Encode one table value with its tag; plain Python values take the usual tag for their type.
-
-    Raises EncodeError.
-    """
+    """Encode a table value with its tag, for plain ones the usual one. Raises EncodeError."""
     if type(value) is As:
         writer = _WRITERS.get(value.tag)
         if writer is None:
@@ -215,10 +212,7 @@ def decode_array(octets: bytes, offset: int, depth: int = 0) -> tuple[list[Any],
 
 
 def decode_value(octets: bytes, offset: int, end: int, depth: int = 0) -> tuple[Any, int]:
-    """Decode the tagged value at `offset`, which must end at or before `end`; `end` lies within `octets`.
-
-    Returns it and the offset behind it. Raises DecodeError.
-    """
+    """Decode the tagged value at `offset`, up to `end`; gives the offset behind. Raises DecodeError."""
     if offset >= end:
         raise DecodeError(offset, "a value is missing")
     return _READERS[octets[offset]](octets, offset + 1, end, depth)

@@ -81,10 +81,7 @@ def write_field(kind: str, value: Any) -> bytes:
 
 
 def read_field(octets: bytes, at: int, name: str, kind: str) -> tuple[Any, int]:
-    """Read one field of an elementary type (not bit), carefully: used where the octet matters.
-
-    Returns the value and the offset behind it. Raises DecodeError naming the field.
-    """
+    """Read a field of an elementary type (not bit); gives the offset behind. Raises DecodeError."""
     if kind in FIXED:
         size = struct.calcsize(">" + FIXED[kind])
         if at + size > len(octets):
@@ -125,10 +122,7 @@ def field_spans(fields: Sequence[Field], payload: bytes, at: int) -> Iterator[Sp
 
 
 def property_spans(fields: Sequence[Field], payload: bytes, at: int) -> Iterator[Span]:
-    """Walk property flags, yielded first, and then those properties that are present (4.2.6.1).
-
-    Raises DecodeError.
-    """
+    """Walk property flags, then the properties that are present (4.2.6.1). Raises DecodeError."""
     present, behind = _property_flags(payload, at, len(fields))
     yield Span(at, behind - at, "property-flags", "".join("01"[bit] for bit in present))
     at = behind

@@ -123,10 +123,7 @@ def method_frame(channel: int, method: Method) -> Frame:
 def content_frames(
     channel: int, method: Method, properties: Properties, body: bytes, frame_max: int
 ) -> Iterator[Frame]:
-    """Yield a method's frame and its content's, cut so that none exceeds `frame_max` octets.
-
-    `frame_max` 0 stands for no limit. Raises EncodeError, also when no body fits into such a frame.
-    """
+    """Yield a method's frame and its content's, of `frame_max` octets at most. Raises EncodeError."""
     yield method_frame(channel, method)
     header = ContentHeader(properties.class_index, len(body), properties)
     yield Frame(HEADER, channel, header.encode())

@@ -40,10 +40,7 @@ Ends = Literal["fin", "rst", "never"]
 
 @dataclass(frozen=True, slots=True)
 class Interposer(AnyInterposer):
-    """Rewrites what passes between client and peer, by its rules in order; the first that fits acts.
-
-    `ends` is how the stream ends in place of how the server ends it: "fin", "rst", or "never".
-    """
+    """Rewrites what passes; `ends` is how the stream ends in place of how the server ends it."""
 
     ends: Ends | None = None
 

@@ -74,10 +74,7 @@ class AmqpConnection:
     # -- sending and judging ---------------------------------------------------------------------------
 
     def send(self, *what: Said, channel: int = 0, by: int = 0) -> None:
-        """Send performatives (on `channel`), frames, malformed ones, octets: all in a single write.
-
-        With `by` in many writes of so many octets each.
-        """
+        """Send performatives (on `channel`), frames, octets in one write, or `by` so many octets."""
         self.link.send(*what, channel=channel, by=by)
 
     def shut(self) -> None:
@@ -89,10 +86,7 @@ class AmqpConnection:
         return self.link.met_reset(self.context.patience.quiet)
 
     def expect(self, *outcomes: Outcome | type[Composite]) -> Any:
-        """Judge what comes next, in the order of arrival, and return its performative, if it is one.
-
-        Raises Unmet. Empty frames, and the flows of sessions, may come at any time and are passed over.
-        """
+        """Judge what comes next but empty frames and flows, and return its performative. Raises Unmet."""
         return _performative(self.link.expect(CONNECTION, *outcomes))
 
     def tries(self, what: Said, *outcomes: Outcome | type[Composite], channel: int = 0) -> Any:
@@ -113,10 +107,7 @@ class AmqpConnection:
         return _performative(self.link.hold(seen, outcomes, began))
 
     def gives_up(self, *outcomes: Outcome | type[Composite]) -> Any:
-        """Judge that what was sent ends the connection: what comes, if need be when a begin is sent behind.
-
-        The begin that answers is a miss, unless `outcomes` have it as `goes_on()`. Raises Unmet.
-        """
+        """Judge that this ends the connection, seen by a begin behind if need be. Raises Unmet."""
         began = self.link.now()
         seen = self.link.next(CONNECTION, self.context.patience.quiet)
         if not isinstance(seen, Silence):
@@ -125,10 +116,7 @@ class AmqpConnection:
         return self._behind_fence(self._fence(), *outcomes)
 
     def goes_on(self, *others: Outcome) -> Any:
-        """Judge that the connection goes on as if nothing had been: the next that comes answers a begin.
-
-        `others` are what is legal beside. Raises Unmet.
-        """
+        """Judge that the next that comes answers a begin; `others` are legal beside. Raises Unmet."""
         number = self._fence()
         return self._behind_fence(number, begun(number), *others)
 
@@ -140,33 +128,21 @@ class AmqpConnection:
         return _performative(seen)
 
     def stays_quiet(self) -> None:
-        """Judge that nothing has come: the begin that answers a later one of ours must be the first.
-
-        Raises Unmet. A server answers a begin on any channel it allows, and takes frames in their order.
-        """
+        """Judge that nothing has come: the begin that answers a later one must be the first. Raises Unmet."""
         self.goes_on()
 
     def got_nothing(self) -> None:
-        """Judge that nothing has come up to now, where no fence can be sent any more. Raises Unmet.
-
-        Something else must have made sure that what was due has arrived.
-        """
+        """Judge that nothing has come up to now, where no fence can be sent any more. Raises Unmet."""
         seen = self.link.next(CONNECTION, 0.0)
         self.judge("nothing more", signature(seen), isinstance(seen, Silence | Closed))
 
     def nothing_more(self) -> None:
-        """Judge that nothing more comes: up to the end of the stream, else for a moment. Raises Unmet.
-
-        For where no fence can be sent; whether the stream ends is not judged.
-        """
+        """Judge that nothing more comes up to the end of the stream, else for a moment. Raises Unmet."""
         seen = self.link.next(CONNECTION, self.context.patience.quiet)
         self.judge("nothing more", signature(seen), isinstance(seen, Silence | Closed))
 
     def nothing_behind_the_close(self, seconds: float = 0.0) -> None:
-        """Judge that nothing, not a part of a frame, comes behind the server's close in so many seconds.
-
-        They are a moment at least. Raises Unmet.
-        """
+        """Judge that nothing comes behind the server's close in so many seconds. Raises Unmet."""
         self.link.listen(max(seconds, self.context.patience.quiet))
         behind = self.link.behind_close()
         self.judge("nothing behind the close", f"{behind} behind the close", not behind)
@@ -178,10 +154,7 @@ class AmqpConnection:
         return _performative(self.link.hold(seen, self.link.legal(*outcomes), began))
 
     def judge(self, expected: str, otherwise: str, holds: bool) -> None:
-        """Judge a fact that was read out of an answer: `otherwise` says what it is when it does not hold.
-
-        Raises Unmet.
-        """
+        """Judge a fact read out of an answer: `otherwise` is what it is if it does not hold. Raises Unmet."""
         self.link.judged(expected, otherwise, holds)
 
     # -- controls --------------------------------------------------------------------------------------
@@ -265,10 +238,7 @@ class AmqpConnection:
         self.begin().end()
 
     def idle_time_out(self, times: float = 1.0) -> float:
-        """Give the server's idle-time-out in seconds. Raises NotRun when it has none that can be waited for.
-
-        `times` is how often it has to be waited for.
-        """
+        """Give the server's idle-time-out in seconds. Raises NotRun when that is too long so many `times`."""
         stated = self._stated("idle_time_out")
         if not stated:
             raise NotRun("the target states no idle-time-out of its own")
@@ -277,10 +247,7 @@ class AmqpConnection:
         return stated / 1000
 
     def beats(self, every: float | None = None) -> None:
-        """Keep the connection alive by empty frames every so many seconds, or as often as the server wants.
-
-        Without an idle-time-out of the server none are needed, and none sent.
-        """
+        """Keep alive by empty frames every so many seconds, or as often as the server wants, if at all."""
         stated = self._stated("idle_time_out")
         self.link.beat = every if every is not None else (stated / 2000 if stated else None)
 
@@ -319,11 +286,7 @@ class AmqpConnection:
         return value or 0
 
     def _free(self) -> int:
-        """Choose a channel without a session, the one whose last session is longest ago.
-
-        A server may need a moment to forget a session that has ended: what a begin on its channel comes to is
-        no control's business.
-        """
+        """Choose the channel without a session whose last is longest ago: a server may need a moment."""
         highest = self._stated("channel_max")
         numbers = chain(range(self._behind, highest + 1), range(min(self._behind, highest + 1)))
         number = next((each for each in numbers if each not in self.link.channels), None)

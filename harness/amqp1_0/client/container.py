@@ -68,10 +68,7 @@ class Container(Fixture[AmqpConnection]):
         return answer_to_hello(self._secure_socket(), self.context.patience.close)
 
     def behind_tls(self) -> AmqpConnection:
-        """Give a connection to the port for TLS, on which TLS is done and nothing else is said yet.
-
-        Raises ControlFailed.
-        """
+        """Give a connection to the port for TLS, with that done and nothing said. Raises ControlFailed."""
         try:
             inside = TlsTransport(self._secure_socket(), anyone(), self.endpoint.host)
         except Unreachable as failure:

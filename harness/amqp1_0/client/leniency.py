@@ -88,10 +88,7 @@ class Door:
         return (OPEN_TWICE, "open came again") if again else None
 
     def is_said_twice(self, came: Composite) -> bool:
-        """Take note of what a server says once in the layer of SASL; say whether it had said that.
-
-        No rule here is about that: the second is set aside.
-        """
+        """Take note of what a server says once in the layer of SASL; say whether it had said that."""
         if not isinstance(came, SaslMechanisms | SaslOutcome):
             return False
         again = came.type_name in self._sasl
@@ -100,10 +97,7 @@ class Door:
 
 
 def is_nearly(header: Header, ours: bytes) -> bool:
-    """Say whether a header differs from ours only in minor number and revision, or only in its id.
-
-    The ids of the standard's layers are left out: another one is offered where ours is refused.
-    """
+    """Say whether a header differs only in minor number and revision, or only in an id that no layer has."""
     asked = Header(ours)
     if header.protocol_id == asked.protocol_id:
         return header.version[0] == asked.version[0]
@@ -119,10 +113,7 @@ def frame_in(garbage: Garbage) -> tuple[Frame | None, Wrong]:
 
 
 def read_frame(frame: Frame) -> tuple[Composite | None, Wrong] | None:
-    """Read what can be of a frame that cannot be decoded, and what is wrong; None where it has no meaning.
-
-    Without a performative it is passed over.
-    """
+    """Read what can be of a frame, and what is wrong with it; None where it has no meaning."""
     if frame.type not in (AMQP, SASL):
         return None, (UNDEFINED_TYPE, f"a frame of type {frame.type}")
     other = replace(frame, type=SASL if frame.type == AMQP else AMQP)
@@ -146,10 +137,7 @@ def _is_value(body: bytes) -> bool:
 
 
 def readable(opening: Open) -> tuple[Open, list[Wrong]]:
-    """Give an open without the fields that are not of their type, and what is wrong with them.
-
-    No peer has a limit below that of all peers: what is less is taken for that.
-    """
+    """Give an open without fields of another type or a limit below that of all peers, and what is wrong."""
     wrong: list[Wrong] = []
     kept: dict[str, Any] = {}
     for breach in opening.breaches():

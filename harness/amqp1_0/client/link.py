@@ -83,10 +83,7 @@ class Link(link.Link[Unit, Sight]):
     # -- sending ---------------------------------------------------------------------------------------
 
     def send(self, *what: Said, channel: int = 0, by: int = 0) -> None:
-        """Send all of it in one write, performatives on `channel`; with `by` in writes of so many octets.
-
-        A peer that is gone shows at the next expectation.
-        """
+        """Send all in one write, performatives on `channel`; with `by` in writes of so many octets."""
         pieces = [self._encoded(each, channel) for each in what]
         octets = b"".join(pieces)
         # Blanked as a whole: a password may reach over what is malformed.

@@ -22,12 +22,7 @@ LONGEST = 80
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A performative on a channel, with the payload behind it.
-
-    `channel` is the server's. `session` is our channel of the session it belongs to (2.4: the two have
-    nothing to do with each other), None where it belongs to none. `frame` is the number of the unit on its
-    connection.
-    """
+    """A performative on the server's `channel` and the payload; `session` is our channel, if any (2.4)."""
 
     channel: int
     performative: Any

@@ -30,11 +30,7 @@ class Peer(Server):
     right = TABLES
 
     def facilities(self) -> Mapping[str, Facility]:
-        """Give by name what it can do or make for a scenario.
-
-        "address" names a node, which comes into being with the first link to it; "keep-alive" says that
-        there is none where its strategies have none.
-        """
+        """Give by name what it can do or make for a scenario; "address" names a node yet to be."""
         return {
             "address": lambda: {"address": self.unique("node-")},
             "keep-alive": lambda: {} if self.tables.strategies.keep_alive() else {"kept-alive": ""},

@@ -60,10 +60,7 @@ class LinkState(State):
 
 @dataclass(slots=True)
 class Entered(Event):
-    """The connection has come into its state: what the document has it do there by itself.
-
-    `by` is the event that led there, None where an effect did.
-    """
+    """The connection has come into its state, by the event `by`; None where an effect led there."""
 
     by: object = None
 

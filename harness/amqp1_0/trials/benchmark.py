@@ -36,10 +36,7 @@ SAMPLES: dict[str, Composite] = {
 
 
 def packets(count: int) -> Iterator[Piece]:
-    """Yield a captured connection of so many packets, by turns a message and its settlement.
-
-    The time between two is a millisecond.
-    """
+    """Yield so many packets, 1 ms apart, by turns a message and its settlement."""
     opening = [
         PROTOCOL_HEADER,
         *(amqp_frame(0, SAMPLES[name]).encode() for name in ("open", "begin", "attach")),

@@ -119,10 +119,7 @@ class Composite(Encodable):
         return self._with(tuple(values), self.unknown, self.width, self.descriptor)
 
     def sent_as(self, *, descriptor: Any = None, width: int | None = None, unknown: Any = None) -> Self:
-        """Copy it, to be written otherwise and mean the same, but for what is `unknown`.
-
-        `descriptor` may be the symbol; `width` counts elements, with nulls at the end of the list.
-        """
+        """Copy it to be written with another `descriptor`, or as `width` elements, with nulls at the end."""
         return self._with(
             self.values,
             self.unknown if unknown is None else tuple(unknown),

@@ -26,11 +26,7 @@ _Seen = Callable[[bytes, int, int, int, Any], Any]
 
 
 class Form(NamedTuple):
-    """Where a value stands, from its constructor on; `value` holds forms where it holds other values.
-
-    A map's are one tuple, each key before its value; the items of an array, which have no constructors, are
-    as they are.
-    """
+    """Where a value stands, from its constructor on; `value` holds forms, but for items of an array."""
 
     offset: int
     length: int
@@ -39,10 +35,7 @@ class Form(NamedTuple):
 
 
 def decode(octets: bytes, at: int = 0, end: int | None = None) -> tuple[Any, int]:
-    """Read the value at `at`, which must end at or before `end`.
-
-    Returns it and the offset behind it. Raises DecodeError.
-    """
+    """Read the value at `at`, at most up to `end`; returns the offset behind too. Raises DecodeError."""
     return _VALUES(octets, at, len(octets) if end is None else min(end, len(octets)), 0)
 
 

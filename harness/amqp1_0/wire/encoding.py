@@ -43,10 +43,7 @@ from harness.wire.units import EncodeError
 
 
 def encode(value: Any) -> bytes:
-    """Encode a value the shortest way, or as it says itself.
-
-    Raises EncodeError for what has no AMQP type, or lies outside its type's range.
-    """
+    """Encode a value the shortest way, or as it says itself. Raises EncodeError for what no type can hold."""
     try:
         return (_USUAL.get(type(value)) or _usual_for_subclass(value))(value)
     except EncodeError:
@@ -101,10 +98,7 @@ _PLAIN: Final[Mapping[type, frozenset[str]]] = {
 
 
 def array(kind: str, items: Iterable[Any]) -> Array:
-    """Make an array of a primitive type, its constructor taking each item; items are `typed` first.
-
-    Raises EncodeError when one of them is not of this type.
-    """
+    """Make an array of a primitive type, whose constructor takes each `typed` item. Raises EncodeError."""
     values = tuple(typed(kind, item) for item in items)
     codes = {encode(value)[0] for value in values}
     # Items without width are left to those who ask for them by code.

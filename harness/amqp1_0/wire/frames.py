@@ -35,10 +35,7 @@ _MAGIC: Final = PROTOCOL_HEADER[:4]
 # Not frozen: that would double the time to make one. Nobody changes them.
 @dataclass(slots=True, unsafe_hash=True)
 class Frame:
-    """A well-formed frame; `channel` is what bytes 6 and 7 hold, which a SASL frame ignores.
-
-    What its body says is decoded once and carried on.
-    """
+    """A well-formed frame, decoded once; `channel` is what bytes 6 and 7 hold, which a SASL frame ignores."""
 
     type: int
     channel: int
@@ -55,10 +52,7 @@ class Frame:
         return RawFrame(self.body, self.channel, self.type, self.extended).encode()
 
     def read(self) -> tuple[Composite | None, bytes]:
-        """Read the performative, None in an empty frame, and the payload behind it. Raises DecodeError.
-
-        Offsets in the error count from the start of the body.
-        """
+        """Read performative, if any, and payload. Raises DecodeError with an offset in the body."""
         if not self.body:
             return None, b""
         if self._read is not None:

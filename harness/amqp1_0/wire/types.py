@@ -144,11 +144,7 @@ class Decimal128(_Octets):
 
 
 class Map(Mapping[Any, Any]):
-    """A map: `pairs` in the order of the wire, which counts when two maps are compared.
-
-    Keys of different AMQP types may be equal in Python, and a map to be sent may have a key twice: `pairs`
-    has them all, a look-up finds the first.
-    """
+    """A map: `pairs` has all in the order of the wire, equal keys too; a look-up finds the first."""
 
     __slots__ = ("_found", "pairs")
     pairs: tuple[tuple[Any, Any], ...]
@@ -196,11 +192,7 @@ class Described:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Array:
-    """Values of one encoding: `constructor` is its code, each item is written without it.
-
-    `descriptors`, outermost first, stand for all items alike; iteration puts them around each. Arrays of one
-    type are equal however wide their constructors are.
-    """
+    """Items without their `constructor`, of one encoding; `descriptors` stand for all, outermost first."""
 
     constructor: int
     items: tuple[Any, ...]

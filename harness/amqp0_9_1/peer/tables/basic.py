@@ -221,14 +221,12 @@ def _others_consume(turn: ChannelTurn[Basic.Reject]) -> bool:
 
 
 def requeue_has_no_alternative(turn: ChannelTurn[Basic.Reject]) -> bool:
-    """Say whether requeue is set, nobody else consumes, and the policy dead-letters then
-    (0-9-1/basic.reject.requeue.01)."""
+    """Say whether the policy dead-letters what nobody else consumes (basic.reject.requeue.01)."""
     return wants_requeue(turn) and turn.policy.rejected == "dead-letter" and not _others_consume(turn)
 
 
 def requeue_may_come_back(turn: ChannelTurn[Basic.Reject]) -> bool:
-    """Say whether requeue is set, nobody else consumes, and the policy redelivers then
-    (0-9-1/basic.reject.requeue.01)."""
+    """Say whether the policy redelivers what nobody else consumes (basic.reject.requeue.01)."""
     return wants_requeue(turn) and turn.policy.rejected == "redeliver" and not _others_consume(turn)
 
 

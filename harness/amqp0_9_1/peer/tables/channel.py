@@ -37,8 +37,7 @@ RECEIVING = (EXPECT_CONTENT_HEADER, EXPECT_BODY)
 
 
 def is_beyond_channel_max(turn: ChannelTurn[Channel.Open]) -> bool:
-    """Say whether the channel's number, or the number of channels, is higher than agreed
-    (0-9-1/prose/2.3.3.beyond-channel-max-disconnected)."""
+    """Say whether the channel's number, or how many there are, is higher than agreed (prose/2.3.3)."""
     connection = turn.connection
     used = len(connection.channels) + 1 if turn.policy.channel_max_is == "count" else turn.channel.number
     return bool(connection.channel_max) and used > connection.channel_max

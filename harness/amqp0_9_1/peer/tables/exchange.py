@@ -41,8 +41,7 @@ def passive_and_missing(turn: ChannelTurn[Exchange.Declare]) -> bool:
 
 
 def passive_missing_and_no_wait_has_no_effect(turn: ChannelTurn[Exchange.Declare]) -> bool:
-    """Say whether a check with no-wait finds nothing and the policy lets it have no effect
-    (0-9-1/exchange.declare.passive.not-found)."""
+    """Say whether the policy lets a check with no-wait that finds nothing have no effect."""
     return turn.policy.passive_no_wait == "silence" and turn.event.no_wait and passive_and_missing(turn)
 
 

@@ -44,8 +44,7 @@ def passive_and_missing(turn: ChannelTurn[Queue.Declare]) -> bool:
 
 
 def passive_missing_and_no_wait_has_no_effect(turn: ChannelTurn[Queue.Declare]) -> bool:
-    """Say whether a check with no-wait finds nothing and the policy lets it have no effect
-    (0-9-1/queue.declare.passive.passive)."""
+    """Say whether the policy lets a check with no-wait that finds nothing have no effect."""
     return turn.policy.passive_no_wait == "silence" and turn.event.no_wait and passive_and_missing(turn)
 
 
@@ -78,8 +77,7 @@ def exists_otherwise(turn: ChannelTurn[Queue.Declare]) -> bool:
 
 
 def auto_delete_differs_and_matters(turn: ChannelTurn[Queue.Declare]) -> bool:
-    """Say whether auto-delete differs from the declared one and the policy looks at it
-    (0-9-1/queue.declare.auto-delete.pre-existence)."""
+    """Say whether auto-delete differs and the policy looks at it (auto-delete.pre-existence)."""
     queue = turn.host.queues.get(turn.event.queue)
     differs = queue is not None and queue.auto_delete != turn.event.auto_delete
     return differs and turn.policy.auto_delete_mismatch == "refuse"
@@ -196,8 +194,7 @@ bind_ok = answering(Queue.BindOk())
 
 
 def is_not_bound_and_matters(turn: ChannelTurn[Queue.Unbind]) -> bool:
-    """Say whether there is no such binding and the policy refuses that
-    (0-9-1/queue.unbind.queue.must-exist)."""
+    """Say whether there is no such binding and the policy refuses that (queue.unbind.queue.must-exist)."""
     return turn.policy.missing_binding == "refuse" and find_binding(turn) is None
 
 
