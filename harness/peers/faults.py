@@ -29,8 +29,9 @@ class Fault(Generic[Faulty]):
         return cls(change)
 
     @classmethod
-    def changes(cls, row: str, **columns: Any) -> Self:
-        """Make one with other columns in a row of the tables: condition, effects, answer or next state."""
+    def changes(cls, row: str, *effects: Callable[..., None], **columns: Any) -> Self:
+        """Make one with other `effects`, if any, or columns in a row: condition, effects, answer, next."""
+        columns |= {"effects": effects} if effects else {}
         return cls(lambda tables: tables.replacing(row, **columns))
 
     @classmethod

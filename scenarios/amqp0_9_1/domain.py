@@ -18,18 +18,12 @@ from harness.amqp0_9_1.wire.vocabulary import PRECONDITION_FAILED, Basic, Exchan
 from harness.play.watching import Found, came
 from scenarios.registry import broken_by, scenario, watch
 
+UNKNOWN = "basic.ack: refuses a tag of no delivered message"
+
 
 @scenario("0-9-1/domain.delivery-tag.channel-local")
-@broken_by(
-    "takes acknowledgements on any channel",
-    changes(
-        "basic.ack: refuses a tag of no delivered message", effects=(settle_on_any_channel,), answer=None
-    ),
-)
-@broken_by(
-    "refuses and acknowledges all the same",
-    changes("basic.ack: refuses a tag of no delivered message", effects=(settle_on_any_channel,)),
-)
+@broken_by("takes acknowledgements on any channel", changes(UNKNOWN, settle_on_any_channel, answer=None))
+@broken_by("refuses and acknowledges all the same", changes(UNKNOWN, settle_on_any_channel))
 @broken_by("passes over unknown tags", ignores(Basic.Ack, when=lambda ack: ack.delivery_tag == 2))
 def tag_is_unknown_on_another_channel(broker: Broker) -> None:
     """An Ack for a message of another channel is refused, and the message stays unacknowledged.
@@ -55,7 +49,7 @@ def tag_is_unknown_on_another_channel(broker: Broker) -> None:
 @scenario("0-9-1/domain.delivery-tag.channel-local")
 @broken_by(
     "rejects on any channel",
-    changes("basic.reject: refuses a tag of no delivered message", effects=(reject_on_any_channel,)),
+    changes("basic.reject: refuses a tag of no delivered message", reject_on_any_channel),
 )
 def tag_cannot_be_rejected_on_another_channel(broker: Broker) -> None:
     """A Reject for a message of another channel does not touch it: that channel ends, and it comes again.

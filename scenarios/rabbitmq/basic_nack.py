@@ -58,8 +58,8 @@ def left(broker: Broker, queue: str, *expected: str) -> None:
 
 @scenario("rabbitmq/basic.nack.01")
 @broken_by("does not hear it", ignores(Basic.Nack))
-@broken_by("takes it and does nothing", changes(DISCARDS, effects=(hold_what_is_rejected,)))
-@broken_by("brings the message back", changes(DISCARDS, effects=(requeue_rejected,)))
+@broken_by("takes it and does nothing", changes(DISCARDS, hold_what_is_rejected))
+@broken_by("brings the message back", changes(DISCARDS, requeue_rejected))
 @broken_by("takes it for an intrusion", changes(DISCARDS, answer=refuse(UNEXPECTED_FRAME)))
 def nack_is_processed_while_content_is_sent(broker: Broker) -> None:
     """Nack without requeue, sent when the Deliver of a long message has come, takes effect; nothing ends.
@@ -78,7 +78,7 @@ def nack_is_processed_while_content_is_sent(broker: Broker) -> None:
 
 
 @scenario("rabbitmq/basic.nack.01")
-@broken_by("does not hear it for what was got", changes(DISCARDS, effects=(discard_what_was_consumed,)))
+@broken_by("does not hear it for what was got", changes(DISCARDS, discard_what_was_consumed))
 def nack_is_processed_while_content_is_got(broker: Broker) -> None:
     """As before, with Get: Nack sent when the Get-Ok of a long message has come takes effect."""
     channel = small_frames(broker).channel()
@@ -93,7 +93,7 @@ def nack_is_processed_while_content_is_got(broker: Broker) -> None:
 
 
 @scenario("rabbitmq/basic.nack.02")
-@broken_by("discards it", changes(REQUEUES, effects=(discard_rejected,)))
+@broken_by("discards it", changes(REQUEUES, discard_rejected))
 @broken_by("takes it for processed", forwards(Basic.Nack, requeue=False))
 @broken_by("does not hear it", ignores(Basic.Nack))
 @broken_by("knows no Nack", changes(REQUEUES, answer=refuse(NOT_IMPLEMENTED)))
@@ -110,7 +110,7 @@ def refused_message_is_there_for_another(broker: Broker) -> None:
 
 @scenario("rabbitmq/basic.nack.of-got")
 @broken_by("hears it for what was consumed alone", swaps(named=consumed_only))
-@broken_by("does not hear it for what was got", changes(DISCARDS, effects=(discard_what_was_consumed,)))
+@broken_by("does not hear it for what was got", changes(DISCARDS, discard_what_was_consumed))
 @broken_by("knows no Nack", changes(DISCARDS, answer=refuse(NOT_IMPLEMENTED)))
 def what_was_got_can_be_refused(broker: Broker) -> None:
     """Of three messages that were got two are refused with one Nack; the third comes again, and no other."""
@@ -151,7 +151,7 @@ def message_cannot_be_refused_twice(broker: Broker) -> None:
 
 
 @scenario("rabbitmq/basic.nack.multiple.exists")
-@broken_by("refuses on any channel", changes(UNKNOWN, effects=(reject_on_any_channel,), answer=None))
+@broken_by("refuses on any channel", changes(UNKNOWN, reject_on_any_channel, answer=None))
 def tag_of_another_channel_is_refused(broker: Broker) -> None:
     """Nack for a message of another channel is refused with 406: tags belong to their channel."""
     channel, other = broker.channel(), broker.channel()
@@ -163,7 +163,7 @@ def tag_of_another_channel_is_refused(broker: Broker) -> None:
 @broken_by("takes it for one message", forwards(Basic.Nack, multiple=False))
 @broken_by("takes it for all up to the tag", forwards(Basic.Nack, multiple=True))
 @broken_by("leaves the tag itself out", swaps(named=up_to_but_not_including))
-@broken_by("brings the messages back", changes(DISCARDS, effects=(requeue_rejected,)))
+@broken_by("brings the messages back", changes(DISCARDS, requeue_rejected))
 def tag_stands_for_all_up_to_it(broker: Broker) -> None:
     """Of four messages two are refused with multiple, the last without: the third comes again alone."""
     channel = broker.channel()
@@ -180,7 +180,7 @@ def tag_stands_for_all_up_to_it(broker: Broker) -> None:
 @scenario("rabbitmq/basic.nack.multiple.all")
 @broken_by("takes zero for the tag of no message", swaps(named=zero_is_nothing))
 @broken_by("refuses zero", changes(UNKNOWN, condition=lambda turn: not turn.event.delivery_tag))
-@broken_by("brings the messages back", changes(DISCARDS, effects=(requeue_rejected,)))
+@broken_by("brings the messages back", changes(DISCARDS, requeue_rejected))
 def zero_stands_for_all_that_is_out(broker: Broker) -> None:
     """With three messages out on a channel and one on another, a Nack of all leaves the one of the other."""
     channel, other = broker.channel(), broker.channel()

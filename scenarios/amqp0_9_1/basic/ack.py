@@ -58,10 +58,7 @@ def tag_that_was_never_delivered_is_refused(broker: Broker) -> None:
 
 
 @scenario("0-9-1/basic.ack.multiple.exists")
-@broken_by(
-    "takes any tag as an upper bound",
-    changes(UNKNOWN, condition=is_unknown_and_single),
-)
+@broken_by("takes any tag as an upper bound", changes(UNKNOWN, condition=is_unknown_and_single))
 @broken_by("takes the next tag for an upper bound", changes(UNKNOWN, condition=is_far_away))
 @broken_by(
     "overlooks strange upper bounds",
@@ -77,16 +74,10 @@ def upper_bound_that_was_never_delivered_is_refused(broker: Broker) -> None:
 
 
 @scenario("0-9-1/basic.ack.multiple.exists")
-@broken_by(
-    "lets a message be acknowledged twice",
-    changes(UNKNOWN, condition=tag_was_never_given),
-)
+@broken_by("lets a message be acknowledged twice", changes(UNKNOWN, condition=tag_was_never_given))
 @broken_by("overlooks the second one", ignores(Basic.Ack, skip=1))
 @broken_by("lets it be acknowledged twice up to a tag", changes(UNKNOWN, condition=is_unknown_and_single))
-@broken_by(
-    "lets what was rejected be acknowledged",
-    changes("basic.reject: discards", effects=(hold_what_is_rejected,)),
-)
+@broken_by("lets what was rejected be acknowledged", changes("basic.reject: discards", hold_what_is_rejected))
 def message_cannot_be_acknowledged_twice(broker: Broker) -> None:
     """The first Ack of a delivered message is taken, the second one refused: 406.
 
@@ -101,10 +92,7 @@ def message_cannot_be_acknowledged_twice(broker: Broker) -> None:
 
 
 @scenario("0-9-1/basic.ack.multiple.exists")
-@broken_by(
-    "leaves it to the commit",
-    changes(UNKNOWN, condition=is_unknown_and_not_transacted),
-)
+@broken_by("leaves it to the commit", changes(UNKNOWN, condition=is_unknown_and_not_transacted))
 @broken_by("lets a tag twice into a transaction", changes(UNKNOWN, condition=is_not_of_the_transaction))
 def tag_is_checked_before_the_commit(broker: Broker) -> None:
     """On a transacted channel an unknown tag, or one acknowledged already, is refused at once: 406."""

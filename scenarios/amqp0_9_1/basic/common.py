@@ -34,6 +34,8 @@ from harness.play.context import RESTART, Restart
 from harness.play.expect import Outcome
 from scenarios.registry import broken_by, scenario
 
+KEPT = "restart: keeps persistent messages"
+PAUSES = "overflow: asks the publisher to pause"
 TRANSIENT, PERSISTENT = 1, 2
 
 ALARM = ("memory-alarm", "lift-memory-alarm")
@@ -72,11 +74,8 @@ def fill(channel: AmqpChannel, queue: str, delivery_mode: int, numbers: range) -
 
 
 @scenario("0-9-1/basic.01")
-@broken_by("loses persistent messages", drops("restart: keeps persistent messages"))
-@broken_by(
-    "stores one message a queue",
-    changes("restart: keeps persistent messages", condition=is_the_first_persistent),
-)
+@broken_by("loses persistent messages", drops(KEPT))
+@broken_by("stores one message a queue", changes(KEPT, condition=is_the_first_persistent))
 @broken_by("loses them on the way", ignores(Basic.Publish, skip=1))
 def persistent_message_is_there_after_a_restart(broker: Broker) -> Iterator[Restart]:
     """Persistent messages in a durable queue are there after the restart."""
@@ -93,22 +92,10 @@ def persistent_message_is_there_after_a_restart(broker: Broker) -> Iterator[Rest
 @scenario("0-9-1/basic.02", needs=ALARM, disruptive=True, alone=True)
 @broken_by("discards what comes then", ignores(Basic.Publish, skip=MANY))
 @broken_by(
-    "discards new messages",
-    changes(
-        "overflow: asks the publisher to pause",
-        condition=memory_is_exhausted,
-        effects=(drop_the_newest,),
-        answer=None,
-    ),
+    "discards new messages", changes(PAUSES, drop_the_newest, condition=memory_is_exhausted, answer=None)
 )
 @broken_by(
-    "discards old messages",
-    changes(
-        "overflow: asks the publisher to pause",
-        condition=memory_was_exhausted,
-        effects=(drop_the_oldest,),
-        answer=None,
-    ),
+    "discards old messages", changes(PAUSES, drop_the_oldest, condition=memory_was_exhausted, answer=None)
 )
 @broken_by("discards new messages and counts them for ever", counts_what_it_discards())
 @broken_by("discards new messages and counts them until a restart", counts_what_it_discards(lose))
@@ -176,8 +163,7 @@ def come_after_a_restart(broker: Broker, queue: str, left: set[bytes]) -> None:
 @scenario("0-9-1/basic.03", needs=ALARM, disruptive=True, alone=True)
 @broken_by("asks every publisher to stop", answers(Basic.Publish, Channel.Flow(False)))
 @broken_by(
-    "asks a publisher to stop once memory is exhausted",
-    changes("overflow: asks the publisher to pause", condition=memory_is_exhausted),
+    "asks a publisher to stop once memory is exhausted", changes(PAUSES, condition=memory_is_exhausted)
 )
 def flow_in_an_overflow_is_recorded(broker: Broker) -> None:
     """Whether Channel.Flow comes when messages are published into an overflow; either is legal."""

@@ -31,6 +31,8 @@ from harness.amqp0_9_1.wire.vocabulary import (
 )
 from scenarios.registry import broken_by, scenario
 
+IN_USE = "basic.consume: refuses a tag in use"
+ALONE = "basic.consume: refuses exclusive access to a queue with consumers"
 MANY = 16
 
 
@@ -57,8 +59,8 @@ def sixteen_consumers_share_a_queue(broker: Broker) -> None:
 
 
 @scenario("0-9-1/basic.consume.consumer-tag.01")
-@broken_by("takes a tag twice", drops("basic.consume: refuses a tag in use"))
-@broken_by("confirms and does nothing", changes("basic.consume: refuses a tag in use", answer=consume_ok))
+@broken_by("takes a tag twice", drops(IN_USE))
+@broken_by("confirms and does nothing", changes(IN_USE, answer=consume_ok))
 @broken_by("gives another code", rewrites(Connection.Close, reply_code=COMMAND_INVALID))
 def consumer_tag_cannot_be_used_twice_on_a_channel(broker: Broker) -> None:
     """A second consumer on the channel may have another tag; with the tag of the first it is refused, 530."""
@@ -72,7 +74,7 @@ def consumer_tag_cannot_be_used_twice_on_a_channel(broker: Broker) -> None:
 @scenario("0-9-1/basic.consume.consumer-tag.02")
 @broken_by(
     "cancels on another channel",
-    changes("basic.cancel: refuses a tag of another channel", effects=(cancel_anywhere,), answer=cancel_ok),
+    changes("basic.cancel: refuses a tag of another channel", cancel_anywhere, answer=cancel_ok),
 )
 @broken_by("gives another code", rewrites(Connection.Close, reply_code=COMMAND_INVALID))
 def consumer_tag_of_another_channel_cannot_be_used(broker: Broker) -> None:
@@ -90,10 +92,7 @@ def consumer_tag_of_another_channel_cannot_be_used(broker: Broker) -> None:
 
 
 @scenario("0-9-1/basic.consume.consumer-tag.02")
-@broken_by(
-    "admits a tag once in a connection",
-    changes("basic.consume: refuses a tag in use", condition=tag_is_in_use_anywhere),
-)
+@broken_by("admits a tag once in a connection", changes(IN_USE, condition=tag_is_in_use_anywhere))
 @broken_by("delivers under another tag", rewrites(Basic.Deliver, consumer_tag="another"))
 def same_consumer_tag_works_on_two_channels(broker: Broker) -> None:
     """Consumers with one tag on two channels are confirmed, and each gets the messages of its own queue."""
@@ -111,9 +110,9 @@ GENERATED = "basic.consume: starts a consumer with a generated tag"
 
 @scenario("0-9-1/basic.consume.consumer-tag.02")
 @broken_by("leaves the tag empty", drops(GENERATED))
-@broken_by("makes one tag for all", changes(GENERATED, effects=(one_tag_for_all, start_consumer)))
-@broken_by("makes one tag for each queue", changes(GENERATED, effects=(tag_of_the_queue, start_consumer)))
-@broken_by("makes a tag that a client has", changes(GENERATED, effects=(tag_of_a_client, start_consumer)))
+@broken_by("makes one tag for all", changes(GENERATED, one_tag_for_all, start_consumer))
+@broken_by("makes one tag for each queue", changes(GENERATED, tag_of_the_queue, start_consumer))
+@broken_by("makes a tag that a client has", changes(GENERATED, tag_of_a_client, start_consumer))
 def tag_left_empty_is_made_by_the_server(broker: Broker) -> None:
     """Consumers that are given no tag get one each; messages come under it, and Cancel by it ends that one.
 
@@ -140,20 +139,10 @@ def tag_left_empty_is_made_by_the_server(broker: Broker) -> None:
 
 
 @scenario("0-9-1/basic.consume.exclusive.01")
-@broken_by("lets it in", drops("basic.consume: refuses exclusive access to a queue with consumers"))
+@broken_by("lets it in", drops(ALONE))
 @broken_by("overlooks the bit", forwards(Basic.Consume, exclusive=False))
-@broken_by(
-    "ends the other consumer",
-    changes(
-        "basic.consume: refuses exclusive access to a queue with consumers",
-        effects=(take_over, start_consumer),
-        answer=consume_ok,
-    ),
-)
-@broken_by(
-    "refuses, and ends the other consumer",
-    changes("basic.consume: refuses exclusive access to a queue with consumers", effects=(take_over,)),
-)
+@broken_by("ends the other consumer", changes(ALONE, take_over, start_consumer, answer=consume_ok))
+@broken_by("refuses, and ends the other consumer", changes(ALONE, take_over))
 @broken_by("gives another code", rewrites(Channel.Close, reply_code=RESOURCE_LOCKED))
 @broken_by(
     "confirms",
@@ -171,13 +160,7 @@ def exclusive_access_to_a_queue_with_a_consumer_is_refused(broker: Broker) -> No
 
 
 @scenario("0-9-1/basic.consume.exclusive.01")
-@broken_by(
-    "looks at other connections alone",
-    changes(
-        "basic.consume: refuses exclusive access to a queue with consumers",
-        condition=wants_to_be_alone_among_connections,
-    ),
-)
+@broken_by("looks at other connections alone", changes(ALONE, condition=wants_to_be_alone_among_connections))
 @broken_by("lets others in beside it", drops("basic.consume: refuses a queue with an exclusive consumer"))
 def exclusive_access_and_another_consumer_exclude_each_other(broker: Broker) -> None:
     """Where one of two consumers wants to be alone the second is refused, 403.

@@ -9,18 +9,15 @@ from harness.amqp0_9_1.peer.life import bury_delivery, mark_redelivered, put_bac
 from harness.amqp0_9_1.wire.vocabulary import Basic
 from scenarios.registry import broken_by, scenario
 
+TOO_OFTEN = "requeue: too often dead-letters"
 REDELIVERIES = 50
 
 
 @scenario("0-9-1/basic.deliver.01", slow=True)
-@broken_by("does not count", drops("requeue: too often dead-letters"))
+@broken_by("does not count", drops(TOO_OFTEN))
+@broken_by("keeps what it moves away", changes(TOO_OFTEN, bury_delivery, mark_redelivered, put_back))
 @broken_by(
-    "keeps what it moves away",
-    changes("requeue: too often dead-letters", effects=(bury_delivery, mark_redelivered, put_back)),
-)
-@broken_by(
-    "counts to a thousand",
-    changes("requeue: too often dead-letters", condition=lambda turn: turn.subject.entry.deliveries > 1000),
+    "counts to a thousand", changes(TOO_OFTEN, condition=lambda turn: turn.subject.entry.deliveries > 1000)
 )
 def message_that_nobody_acknowledges_is_given_up(broker: Broker) -> None:
     """A message that is delivered but never acknowledged leaves its queue after fifty redeliveries at most.

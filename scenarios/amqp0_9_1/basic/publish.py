@@ -47,6 +47,10 @@ from scenarios.amqp0_9_1.basic.common import NOTHING
 from scenarios.amqp0_9_1.exchange.types import WAYS, known_types, publish
 from scenarios.registry import broken_by, scenario
 
+MISSING = "basic.publish: refuses an exchange that does not exist"
+IMMEDIATE = "routing: immediate without a ready consumer is returned"
+FOLLOWS = "basic.publish: its content follows"
+RETURNS = "routing: mandatory and unroutable is returned"
 PROPERTIES: Mapping[str, Any] = {
     "content_type": "text/plain",
     "headers": {"text": "value"},
@@ -59,7 +63,7 @@ TYPES = ("direct", "fanout", "topic", "headers")
 
 
 @scenario("0-9-1/basic.publish.exchange.must-exist")
-@broken_by("loses the message", drops("basic.publish: refuses an exchange that does not exist"))
+@broken_by("loses the message", drops(MISSING))
 @broken_by("overlooks the message", ignores(Basic.Publish, skip=1))
 @broken_by("gives another code", rewrites(Channel.Close, reply_code=PRECONDITION_FAILED))
 def publishing_to_a_missing_exchange_is_not_found(broker: Broker) -> None:
@@ -73,10 +77,7 @@ def publishing_to_a_missing_exchange_is_not_found(broker: Broker) -> None:
 
 
 @scenario("0-9-1/basic.publish.exchange.default-exchange")
-@broken_by(
-    "wants a name",
-    changes("basic.publish: its content follows", condition=exchange_is_named),
-)
+@broken_by("wants a name", changes(FOLLOWS, condition=exchange_is_named))
 @broken_by("loses the message", forwards(Basic.Publish, routing_key="lost"))
 @broken_by("takes another exchange", forwards(Basic.Publish, exchange="amq.fanout"))
 def blank_exchange_is_the_default_exchange(broker: Broker) -> None:
@@ -92,17 +93,9 @@ def blank_exchange_is_the_default_exchange(broker: Broker) -> None:
 @broken_by("loses the message", ignores(Basic.Publish))
 @broken_by(
     "closes the connection",
-    changes(
-        "basic.publish: its content follows",
-        effects=(),
-        answer=refuse(ACCESS_REFUSED, Level.CONNECTION),
-        next=None,
-    ),
+    changes(FOLLOWS, effects=(), answer=refuse(ACCESS_REFUSED, Level.CONNECTION), next=None),
 )
-@broken_by(
-    "gives another code",
-    changes("basic.publish: its content follows", effects=(), answer=refuse(PRECONDITION_FAILED), next=None),
-)
+@broken_by("gives another code", changes(FOLLOWS, effects=(), answer=refuse(PRECONDITION_FAILED), next=None))
 def internal_exchange_takes_no_message(broker: Broker) -> None:
     """A message for an exchange declared with the bit that was `internal` is refused, 403.
 
@@ -127,11 +120,7 @@ def internal_exchange_takes_no_message(broker: Broker) -> None:
 @broken_by("gives another code", answers(Basic.Publish, Channel.Close(ACCESS_REFUSED, "not here")))
 @broken_by(
     "closes the connection with another code, for one type",
-    changes(
-        "basic.publish: refuses an exchange that does not exist",
-        condition=exchange_is_of_type_topic,
-        answer=refuse(NOT_ALLOWED),
-    ),
+    changes(MISSING, condition=exchange_is_of_type_topic, answer=refuse(NOT_ALLOWED)),
 )
 def exchange_that_refuses_content_says_not_implemented(broker: Broker) -> None:
     """A message for an exchange of each type with a queue bound: where it is refused, then with 540."""
@@ -152,23 +141,12 @@ def exchange_that_refuses_content_says_not_implemented(broker: Broker) -> None:
 
 
 @scenario("0-9-1/basic.publish.mandatory.01")
-@broken_by("loses what cannot be routed", drops("routing: mandatory and unroutable is returned"))
+@broken_by("loses what cannot be routed", drops(RETURNS))
 @broken_by("withholds what is returned", withholds(Basic.Return))
-@broken_by(
-    "returns another content",
-    changes("routing: mandatory and unroutable is returned", answer=return_nothing_but_the_method),
-)
+@broken_by("returns another content", changes(RETURNS, answer=return_nothing_but_the_method))
 @broken_by("returns the body alone", bare(Basic.Return))
-@broken_by(
-    "returns everything",
-    changes("routing: mandatory and unroutable is returned", condition=lambda turn: not turn.targets),
-)
-@broken_by(
-    "returns what was routed",
-    changes(
-        "routing: mandatory and unroutable is returned", condition=lambda turn: turn.subject.method.mandatory
-    ),
-)
+@broken_by("returns everything", changes(RETURNS, condition=lambda turn: not turn.targets))
+@broken_by("returns what was routed", changes(RETURNS, condition=lambda turn: turn.subject.method.mandatory))
 @broken_by(
     "refuses what cannot be routed",
     rejects(Basic.Publish, NOT_FOUND, when=lambda publish: publish.mandatory, skip=1),
@@ -188,9 +166,6 @@ def unroutable_mandatory_message_is_returned(broker: Broker) -> None:
     nowhere: Any = {"exchange": "amq.direct", "key": f"{queue}.nowhere"}
     channel.publish(b"returned", **nowhere, mandatory=True, **PROPERTIES)
     channel.expect(message(Basic.Return, b"returned", carrying=PROPERTIES))
-
-
-RETURNS = "routing: mandatory and unroutable is returned"
 
 
 def loses_what_comes_to(kind: str) -> Fault:
@@ -238,15 +213,9 @@ def mandatory_message_is_returned_by_each_exchange(broker: Broker) -> None:
 @broken_by("overlooks the flag", forwards(Basic.Publish, immediate=False))
 @broken_by("returns the body alone", bare(Basic.Return))
 @broken_by("delivers the body alone", bare(Basic.Deliver))
-@broken_by("loses the message", drops("routing: immediate without a ready consumer is returned"))
-@broken_by(
-    "returns a copy",
-    changes("routing: immediate without a ready consumer is returned", effects=(enqueue_everywhere,)),
-)
-@broken_by(
-    "returns what a consumer waits for",
-    changes("routing: immediate without a ready consumer is returned", condition=is_immediate),
-)
+@broken_by("loses the message", drops(IMMEDIATE))
+@broken_by("returns a copy", changes(IMMEDIATE, enqueue_everywhere))
+@broken_by("returns what a consumer waits for", changes(IMMEDIATE, condition=is_immediate))
 def immediate_message_without_consumer_is_returned(broker: Broker) -> None:
     """An immediate message is returned from a queue without consumers, and delivered where one waits."""
     channel = broker.channel()

@@ -22,6 +22,7 @@ from harness.amqp0_9_1.client.outcomes import message
 from harness.amqp0_9_1.wire.vocabulary import NOT_IMPLEMENTED, Basic, Queue
 from scenarios.registry import broken_by, scenario
 
+OF_THE_CHANNEL = "basic.qos: for the channel"
 LIMIT = 3
 SMALL, LARGE, FITS_TWICE = 100, 1000, 40
 """Octets of a prefetch-size, of a message that exceeds it, and of one that fits into it twice."""
@@ -31,8 +32,7 @@ SMALL, LARGE, FITS_TWICE = 100, 1000, 40
 @broken_by("holds back what is too large", swaps(window_allows=size_limits_single_messages))
 @broken_by("knows no prefetch-size", rejects(Basic.Qos, NOT_IMPLEMENTED, when=lambda qos: qos.prefetch_size))
 @broken_by(
-    "sends nothing that is to be acknowledged",
-    changes("delivery: awaits acknowledgement", answer=None),
+    "sends nothing that is to be acknowledged", changes("delivery: awaits acknowledgement", answer=None)
 )
 def prefetch_size_does_not_limit_single_messages(broker: Broker) -> None:
     """A message larger than prefetch-size arrives when no other is out; a second one after its Ack."""
@@ -68,10 +68,7 @@ def no_more_than_prefetch_size_is_sent_in_advance(broker: Broker) -> None:
 
 
 @scenario("0-9-1/basic.qos.prefetch-count.01")
-@broken_by(
-    "spares consumers that are there",
-    changes("basic.qos: for the channel", effects=(set_window_for_new_ones,)),
-)
+@broken_by("spares consumers that are there", changes(OF_THE_CHANNEL, set_window_for_new_ones))
 def window_governs_consumers_that_are_there(broker: Broker) -> None:
     """A consumer waits on an empty queue when Qos comes: of eight messages then published three are out.
 
@@ -87,7 +84,7 @@ def window_governs_consumers_that_are_there(broker: Broker) -> None:
 
 
 @scenario("0-9-1/basic.qos.prefetch-count.01")
-@broken_by("answers and does nothing", changes("basic.qos: for the channel", effects=()))
+@broken_by("answers and does nothing", changes(OF_THE_CHANNEL, effects=()))
 @broken_by("sends everything in advance", swaps(window_allows=no_window))
 @broken_by("sends one more", swaps(window_allows=one_more_than_allowed))
 @broken_by("opens the window with any acknowledgement", swaps(named=all_that_are_out))
@@ -121,8 +118,7 @@ def consumers_of_a_channel_share_its_window(broker: Broker) -> None:
 
 @scenario("0-9-1/basic.qos.prefetch-count.01")
 @broken_by(
-    "takes it for one of the channel",
-    changes("basic.qos: for the connection", effects=(set_window_of_this_channel,)),
+    "takes it for one of the channel", changes("basic.qos: for the connection", set_window_of_this_channel)
 )
 @broken_by("overlooks the bit", forwards(Basic.Qos, global_=False))
 def channels_of_a_connection_share_a_global_window(broker: Broker) -> None:

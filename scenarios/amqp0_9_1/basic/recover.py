@@ -33,7 +33,7 @@ def three_taken(broker: Broker) -> AmqpChannel:
 
 @scenario("0-9-1/basic.recover.01")
 @broken_by("never sets the flag", swaps(redelivered=never_redelivered))
-@broken_by("does not mark what it resends", changes("basic.recover: requeues", effects=(resend_unmarked,)))
+@broken_by("does not mark what it resends", changes("basic.recover: requeues", resend_unmarked))
 @broken_by("clears the flag", rewrites(Basic.Deliver, redelivered=False))
 @broken_by("sets the flag once", rewrites(Basic.Deliver, redelivered=False, skip=THREE + 1))
 def what_recover_requeues_is_marked(broker: Broker) -> None:
@@ -48,8 +48,7 @@ def what_recover_requeues_is_marked(broker: Broker) -> None:
 
 @scenario("0-9-1/basic.recover.01")
 @broken_by(
-    "does not mark what it returns to its recipient",
-    changes("basic.recover: redelivers", effects=(resend_unmarked,)),
+    "does not mark what it returns to its recipient", changes("basic.recover: redelivers", resend_unmarked)
 )
 def what_recover_returns_to_its_recipient_is_marked(broker: Broker) -> None:
     """With requeue clear, each message that is resent has redelivered=1; an exception resends nothing."""

@@ -15,9 +15,7 @@ from scenarios.registry import broken_by, scenario
 
 @scenario("0-9-1/basic.recover-async.01")
 @broken_by("never sets the flag", swaps(redelivered=never_redelivered))
-@broken_by(
-    "does not mark what it resends", changes("basic.recover-async: requeues", effects=(resend_unmarked,))
-)
+@broken_by("does not mark what it resends", changes("basic.recover-async: requeues", resend_unmarked))
 @broken_by("clears the flag", rewrites(Basic.Deliver, redelivered=False))
 @broken_by("sets the flag once", rewrites(Basic.Deliver, redelivered=False, skip=THREE + 1))
 def what_recover_async_resends_is_marked(broker: Broker) -> None:
@@ -37,7 +35,7 @@ def what_recover_async_resends_is_marked(broker: Broker) -> None:
 @scenario("0-9-1/basic.recover-async.01")
 @broken_by(
     "does not mark what it returns to its recipient",
-    changes("basic.recover-async: redelivers", effects=(resend_unmarked,)),
+    changes("basic.recover-async: redelivers", resend_unmarked),
 )
 def what_recover_async_returns_to_its_recipient_is_marked(broker: Broker) -> None:
     """With requeue clear, each message that is resent has redelivered=1; an exception resends nothing."""

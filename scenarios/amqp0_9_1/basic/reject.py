@@ -19,6 +19,8 @@ from harness.amqp0_9_1.wire.vocabulary import NOT_IMPLEMENTED, UNEXPECTED_FRAME,
 from harness.play.expect import Outcome
 from scenarios.registry import broken_by, scenario
 
+DISCARDS = "basic.reject: discards"
+REQUEUES = "basic.reject: requeues for others"
 FRAME = 8192
 MANY = 100
 """Rejected messages: a server that takes turns, or chance, sends some of so many to the wrong place."""
@@ -39,9 +41,9 @@ def small_frames(broker: Broker) -> AmqpConnection:
 
 @scenario("0-9-1/basic.reject.01")
 @broken_by("does not hear it", ignores(Basic.Reject))
-@broken_by("takes it and does nothing", changes("basic.reject: discards", effects=(hold_what_is_rejected,)))
-@broken_by("brings the message back", changes("basic.reject: discards", effects=(requeue_rejected,)))
-@broken_by("takes it for an intrusion", changes("basic.reject: discards", answer=refuse(UNEXPECTED_FRAME)))
+@broken_by("takes it and does nothing", changes(DISCARDS, hold_what_is_rejected))
+@broken_by("brings the message back", changes(DISCARDS, requeue_rejected))
+@broken_by("takes it for an intrusion", changes(DISCARDS, answer=refuse(UNEXPECTED_FRAME)))
 def reject_is_processed_while_content_is_sent(broker: Broker) -> None:
     """Reject without requeue, sent when the Deliver of a long message has come, takes effect; nothing ends.
 
@@ -61,10 +63,7 @@ def reject_is_processed_while_content_is_sent(broker: Broker) -> None:
 
 
 @scenario("0-9-1/basic.reject.01")
-@broken_by(
-    "does not hear it for what was got",
-    changes("basic.reject: discards", effects=(discard_what_was_consumed,)),
-)
+@broken_by("does not hear it for what was got", changes(DISCARDS, discard_what_was_consumed))
 def reject_is_processed_while_content_is_got(broker: Broker) -> None:
     """As before, with Get: Reject sent when the Get-Ok of a long message has come takes effect."""
     channel = small_frames(broker).channel()
@@ -81,10 +80,10 @@ def reject_is_processed_while_content_is_got(broker: Broker) -> None:
 
 
 @scenario("0-9-1/basic.reject.02")
-@broken_by("discards it", changes("basic.reject: requeues for others", effects=(discard_rejected,)))
+@broken_by("discards it", changes(REQUEUES, discard_rejected))
 @broken_by("takes it for processed", forwards(Basic.Reject, requeue=False))
 @broken_by("does not hear it", ignores(Basic.Reject))
-@broken_by("knows no Reject", changes("basic.reject: requeues for others", answer=refuse(NOT_IMPLEMENTED)))
+@broken_by("knows no Reject", changes(REQUEUES, answer=refuse(NOT_IMPLEMENTED)))
 def rejected_message_is_there_for_another(broker: Broker) -> None:
     """A message taken with Get and rejected with requeue is delivered to a consumer on another connection."""
     channel, other = broker.channel(), broker.channel(new_connection=True)
@@ -98,13 +97,8 @@ def rejected_message_is_there_for_another(broker: Broker) -> None:
 
 
 @scenario("0-9-1/basic.reject.requeue.01", slow=True)
-@broken_by(
-    "forgets who rejected it", changes("basic.reject: requeues for others", effects=(requeue_rejected,))
-)
-@broken_by(
-    "takes turns, whoever rejected it",
-    changes("basic.reject: requeues for others", effects=(requeue_to_the_front_door,)),
-)
+@broken_by("forgets who rejected it", changes(REQUEUES, requeue_rejected))
+@broken_by("takes turns, whoever rejected it", changes(REQUEUES, requeue_to_the_front_door))
 @broken_by("lets the same channel have it", swaps(may_have=recipient_may_have))
 def rejected_messages_do_not_come_back_to_their_channel(broker: Broker) -> None:
     """Messages rejected with requeue while a second consumer waits: none comes to the channel again.
@@ -129,7 +123,7 @@ def rejected_messages_do_not_come_back_to_their_channel(broker: Broker) -> None:
 
 
 @scenario("0-9-1/basic.reject.requeue.01", slow=True)
-@broken_by("knows no requeue", changes("basic.reject: requeues for others", answer=refuse(NOT_IMPLEMENTED)))
+@broken_by("knows no requeue", changes(REQUEUES, answer=refuse(NOT_IMPLEMENTED)))
 def what_becomes_of_a_message_without_alternative_is_recorded(broker: Broker) -> None:
     """Rejected with requeue by the only consumer, a message may come again to it or not: it is recorded."""
     channel = broker.channel()

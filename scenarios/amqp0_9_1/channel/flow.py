@@ -30,7 +30,7 @@ MANY = 300
 
 
 @scenario("0-9-1/channel.flow.initial-state")
-@broken_by("opens channels paused", changes("channel.open: is answered", effects=(stop_flow,)))
+@broken_by("opens channels paused", changes("channel.open: is answered", stop_flow))
 @broken_by("waits to be asked", withholds(Basic.Deliver))
 def new_channel_is_active(broker: Broker) -> None:
     """A consumer on a new channel gets the message that is waiting, without any Channel.Flow."""
@@ -46,7 +46,7 @@ FLOW = "channel.flow: stops or starts deliveries"
 @scenario("0-9-1/channel.flow.bidirectional")
 @broken_by("does not answer", withholds(Channel.FlowOk))
 @broken_by("answers and goes on", changes(FLOW, effects=()))
-@broken_by("stops for ever", changes(FLOW, effects=(stop_flow,)))
+@broken_by("stops for ever", changes(FLOW, stop_flow))
 @broken_by("listens when all is sent", swaps(hears=regardless_of_the_client))
 def flow_is_answered_amid_deliveries(broker: Broker) -> None:
     """Flow is answered before a long backlog is through; nothing follows until the flow is resumed."""

@@ -21,7 +21,7 @@ def is_for_the_discarded(declare: Queue.Declare) -> bool:
 
 
 @scenario("0-9-1/connection.close.stability")
-@broken_by("serves methods after its Close", changes(CLOSING, effects=(serve_on_a_channel,)))
+@broken_by("serves methods after its Close", changes(CLOSING, serve_on_a_channel))
 @broken_by("obeys in silence", obeys(ConnectionState.CLOSING, Queue.Declare, create_queue))
 @broken_by("purges after its Close", obeys(ConnectionState.CLOSING, Queue.Purge, purge_queue))
 @broken_by("deletes after its Close", obeys(ConnectionState.CLOSING, Queue.Delete, delete_it))

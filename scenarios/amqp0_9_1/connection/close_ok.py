@@ -22,7 +22,7 @@ ORDERLY = "connection.close: is answered"
 @scenario("0-9-1/connection.close-ok.reporting", needs=["log"], alone=True)
 @broken_by("logs nothing of connections", swaps(logged=nothing_but_the_start))
 @broken_by("logs no lost sockets", swaps(logged=no_lost_sockets))
-@broken_by("logs the same of every connection", changes(ORDERLY, effects=(note_an_end, end_connection)))
+@broken_by("logs the same of every connection", changes(ORDERLY, note_an_end, end_connection))
 def socket_lost_in_use_is_logged(broker: Broker) -> None:
     """A connection in use is closed by the hand-shake; of another, whose socket just ends, more is logged."""
     log = broker.log()

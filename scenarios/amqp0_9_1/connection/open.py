@@ -9,14 +9,14 @@ from harness.amqp0_9_1.client.outcomes import channel_closed, closed_silently, c
 from harness.amqp0_9_1.wire.vocabulary import NOT_ALLOWED, NOT_FOUND, Connection, Exchange, Queue
 from scenarios.registry import broken_by, scenario
 
+OPENS = "connection.open: is answered"
+
 
 @scenario("0-9-1/connection.open.virtual-host.separation", needs={"second-vhost"})
 @broken_by("takes every client into one host", forwards(Connection.Open, virtual_host="/"))
-@broken_by(
-    "has one host by many names", changes("connection.open: is answered", effects=(enter_the_first_host,))
-)
-@broken_by("shares exchanges", changes("connection.open: is answered", effects=(share_exchanges,)))
-@broken_by("shares queues", changes("connection.open: is answered", effects=(share_queues,)))
+@broken_by("has one host by many names", changes(OPENS, enter_the_first_host))
+@broken_by("shares exchanges", changes(OPENS, share_exchanges))
+@broken_by("shares queues", changes(OPENS, share_queues))
 def virtual_hosts_have_nothing_in_common(broker: Broker) -> None:
     """What is declared in one virtual host is not found in another, nor reached from there.
 

@@ -154,16 +154,14 @@ OTHERWISE = "exchange.declare: refuses another durable or other arguments"
 @broken_by(
     "lets it be deleted", drops(f"exchange.delete: {BLANK}", "exchange.delete: refuses a pre-declared one")
 )
-@broken_by("refuses, and deletes it", changes(f"exchange.delete: {BLANK}", effects=(delete_it,)))
+@broken_by("refuses, and deletes it", changes(f"exchange.delete: {BLANK}", delete_it))
 @broken_by(
     "confirms whatever is declared",
     answers(Exchange.Declare, Exchange.DeclareOk(), when=lambda it: it.exchange == ""),
 )
 @broken_by(
     "declares it anew",
-    changes(
-        f"exchange.declare: {BLANK}", condition=is_a_direct_one, effects=(forget_bindings,), answer=declare_ok
-    ),
+    changes(f"exchange.declare: {BLANK}", forget_bindings, condition=is_a_direct_one, answer=declare_ok),
 )
 def default_exchange_cannot_be_declared_or_deleted(broker: Broker) -> None:
     """Declare, passive or not, and Delete of the blank name are refused; then it still carries a message.

@@ -45,7 +45,7 @@ IN_USE = "exchange.delete: if-unused refuses one with bindings"
 
 @scenario("0-9-1/exchange.delete.if-unused.in-use")
 @broken_by("deletes what is in use", drops(IN_USE))
-@broken_by("refuses and deletes all the same", changes(IN_USE, effects=(delete_it,)))
+@broken_by("refuses and deletes all the same", changes(IN_USE, delete_it))
 @broken_by("does not see if-unused", forwards(Exchange.Delete, if_unused=False))
 @broken_by("takes every Delete for one with if-unused", forwards(Exchange.Delete, if_unused=True))
 @broken_by("confirms what it did not do", answers(Exchange.Delete, Exchange.DeleteOk(), skip=1))
@@ -66,8 +66,8 @@ def exchange_with_bindings_is_not_deleted_if_unused(broker: Broker) -> None:
 
 @scenario("0-9-1/exchange.delete.if-unused.in-use")
 @broken_by("looks at direct exchanges only", changes(IN_USE, condition=is_a_direct_one_in_use))
-@broken_by("counts what was unbound", changes("queue.unbind: unbinds", effects=(mute_what_is_unbound,)))
-@broken_by("counts deleted queues", changes("queue end: removes its bindings", effects=(mute_binding,)))
+@broken_by("counts what was unbound", changes("queue.unbind: unbinds", mute_what_is_unbound))
+@broken_by("counts deleted queues", changes("queue end: removes its bindings", mute_binding))
 def exchange_is_in_use_while_it_has_bindings(broker: Broker) -> None:
     """So it is for each type; when the binding is taken off, or its queue deleted, the exchange is unused."""
     for kind, ends in product(known_types(broker), (by_unbind, by_delete)):

@@ -34,7 +34,7 @@ PUBLISHED = "basic.publish: goes to the exchange"
 @broken_by("takes it for set always", forwards(Basic.Consume, no_local=True))
 @broken_by("refuses the bit", rejects(Basic.Consume, NOT_IMPLEMENTED, when=lambda consume: consume.no_local))
 @broken_by("withholds what others published too", swaps(may_have=no_local_may_have_nothing))
-@broken_by("compares the channel", changes(PUBLISHED, effects=(forget_who_published_elsewhere, route_now)))
+@broken_by("compares the channel", changes(PUBLISHED, forget_who_published_elsewhere, route_now))
 @broken_by("sends what was there already", swaps(may_have=no_local_spares_what_waits))
 def own_messages_are_withheld_with_no_local(broker: Broker) -> None:
     """One's own message comes without the bit; with it only what another connection published.
@@ -78,7 +78,7 @@ def window_without_global_is_that_of_its_channel(broker: Broker) -> None:
 def overlooks_the_recipient(about: Subject) -> Fault:
     """Puts what is not acknowledged back for anybody."""
     row = f"{kind(about).full_name}: redelivers"
-    return changes(row, effects=(anybody_may_have_what_is_resent,))
+    return changes(row, anybody_may_have_what_is_resent)
 
 
 @scenarios_for(of("bit", "basic.consume", "basic.qos"))

@@ -197,10 +197,7 @@ def tells_every_channel(turn: Turn) -> None:
 
 
 @scenario("0-9-1/grammar/constant.connection-forced.level", needs=["restart"], disruptive=True, alone=True)
-@broken_by(
-    "closes every channel for it",
-    changes(TOLD, condition=always, effects=(tells_every_channel,), answer=None),
-)
+@broken_by("closes every channel for it", changes(TOLD, tells_every_channel, condition=always, answer=None))
 def restart_closes_the_connection(broker: Broker) -> None:
     """With a connection in use the server is restarted: if 320 comes, it is in a Close of the connection.
 

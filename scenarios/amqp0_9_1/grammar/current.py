@@ -173,16 +173,14 @@ def keeps_it_to_itself(about: Subject) -> Fault:
 @scenarios_for(of("current"))
 @broken_by("always wants a name", refuses_blank_names)
 @broken_by("does nothing to any queue", does_nothing)
-@broken_by("takes the one declared first", changes(CREATES, effects=(*NEW, first_stays_current)))
-@broken_by("takes a queue of another channel", changes(CREATES, effects=(*NEW, current_everywhere)))
+@broken_by("takes the one declared first", changes(CREATES, *NEW, first_stays_current))
+@broken_by("takes a queue of another channel", changes(CREATES, *NEW, current_everywhere))
 @broken_by(
     "knows no queue that it named",
-    changes("queue.declare: creates one with a generated name", effects=(generate_name, *NEW)),
+    changes("queue.declare: creates one with a generated name", generate_name, *NEW),
 )
 @broken_by("overlooks what is declared again", changes("queue.declare: confirms the same again", effects=()))
-@broken_by(
-    "overlooks what it did not confirm", changes(CREATES, effects=(*NEW, becomes_current_if_confirmed))
-)
+@broken_by("overlooks what it did not confirm", changes(CREATES, *NEW, becomes_current_if_confirmed))
 def blank_name_is_the_queue_declared_last(broker: Broker, about: Subject) -> None:
     """Of two queues the one declared last is meant: named by us or by the server, again, or unanswered.
 

@@ -65,7 +65,7 @@ KEPT = "restart: keeps durable queues"
 
 @scenario("0-9-1/queue.declare.minimum-queues")
 @broken_by("has room for 255 queues", rejects(Queue.Declare, RESOURCE_ERROR, skip=255))
-@broken_by("forgets the first of 256", changes(CREATES, effects=(create_queue, forget_the_oldest_of_many)))
+@broken_by("forgets the first of 256", changes(CREATES, create_queue, forget_the_oldest_of_many))
 def at_least_256_queues_are_possible(broker: Broker) -> None:
     """256 queues can be declared and are all there; they are exclusive and go with their connection."""
     channel = broker.channel()
@@ -179,10 +179,10 @@ LOCKED = "refuses a queue locked by another connection"
 @broken_by("lets others get from it", drops(f"basic.get: {LOCKED}"))
 @broken_by("lets others consume from it", drops(f"basic.consume: {LOCKED}"))
 @broken_by("lets others delete it", drops(f"queue.delete: {LOCKED}"))
-@broken_by("refuses, and binds all the same", changes(f"queue.bind: {LOCKED}", effects=(bind_queue,)))
-@broken_by("refuses, and unbinds all the same", changes(f"queue.unbind: {LOCKED}", effects=(unbind_queue,)))
-@broken_by("refuses, and purges all the same", changes(f"queue.purge: {LOCKED}", effects=(purge_queue,)))
-@broken_by("refuses, and deletes all the same", changes(f"queue.delete: {LOCKED}", effects=(delete_it,)))
+@broken_by("refuses, and binds all the same", changes(f"queue.bind: {LOCKED}", bind_queue))
+@broken_by("refuses, and unbinds all the same", changes(f"queue.unbind: {LOCKED}", unbind_queue))
+@broken_by("refuses, and purges all the same", changes(f"queue.purge: {LOCKED}", purge_queue))
+@broken_by("refuses, and deletes all the same", changes(f"queue.delete: {LOCKED}", delete_it))
 @broken_by("gives another code", rewrites(Channel.Close, reply_code=ACCESS_REFUSED))
 def exclusive_queue_is_locked_to_its_connection(broker: Broker) -> None:
     """Each use from a second connection is refused with 405 and changes nothing; the owner may do it all."""
@@ -226,7 +226,7 @@ def exclusive_queue_is_open_to_its_connection(broker: Broker) -> None:
 
 
 @scenario("0-9-1/queue.declare.auto-delete.pre-existence")
-@broken_by("takes over the new flag", changes(AGAIN, effects=(take_over_auto_delete, becomes_current)))
+@broken_by("takes over the new flag", changes(AGAIN, take_over_auto_delete, becomes_current))
 @broken_by("keeps it for ever", drops("consumer end: the last one deletes an auto-delete queue"))
 @broken_by("closes the connection", rejects(Queue.Declare, PRECONDITION_FAILED, when=lambda d: d.auto_delete))
 def auto_delete_stays_as_it_was_declared_first(broker: Broker) -> None:

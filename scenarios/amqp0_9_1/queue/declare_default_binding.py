@@ -24,31 +24,26 @@ GOES = "basic.publish: goes to the exchange"
 
 
 @scenario("0-9-1/queue.declare.default-binding")
-@broken_by("does not bind it", changes(CREATES, effects=(create_queue,)))
+@broken_by("does not bind it", changes(CREATES, create_queue))
 @broken_by("passes it all messages", routes(direct=fanout))
 @broken_by(
     "uses the name in capitals", forwards(Basic.Publish, routing_key=str.upper, when=lambda p: not p.exchange)
 )
 @broken_by(
     "does not bind one that it names",
-    changes(
-        "queue.declare: creates one with a generated name",
-        effects=(generate_name, create_queue, becomes_current),
-    ),
+    changes("queue.declare: creates one with a generated name", generate_name, create_queue, becomes_current),
 )
-@broken_by("does not bind an exclusive one", changes(CREATES, effects=(create_queue, bind_if_shared)))
-@broken_by("does not bind one with auto-delete", changes(CREATES, effects=(create_queue, bind_if_kept)))
-@broken_by("takes it to an exchange of that name", changes(GOES, effects=(route_to_exchanges_first,)))
-@broken_by(
-    "takes it to an exchange of that name as well", changes(GOES, effects=(route_to_exchanges_as_well,))
-)
+@broken_by("does not bind an exclusive one", changes(CREATES, create_queue, bind_if_shared))
+@broken_by("does not bind one with auto-delete", changes(CREATES, create_queue, bind_if_kept))
+@broken_by("takes it to an exchange of that name", changes(GOES, route_to_exchanges_first))
+@broken_by("takes it to an exchange of that name as well", changes(GOES, route_to_exchanges_as_well))
 @broken_by(
     "does not bind one that is called as an exchange",
-    changes(CREATES, effects=(create_queue, bind_if_no_exchange_is_called_so)),
+    changes(CREATES, create_queue, bind_if_no_exchange_is_called_so),
 )
 @broken_by(
     "takes off the binding when an exchange is called so",
-    changes("exchange.declare: creates it", effects=(create_in_place_of_a_queue,)),
+    changes("exchange.declare: creates it", create_in_place_of_a_queue),
 )
 def new_queue_is_bound_to_the_default_exchange(broker: Broker) -> None:
     """A message to the blank exchange goes to the queue its key names, one with another key does not.

@@ -40,6 +40,7 @@ from harness.amqp0_9_1.wire.vocabulary import (
 from harness.play.context import RESTART, Restart
 from scenarios.registry import broken_by, scenario
 
+NAMES = "queue.declare: creates one with a generated name"
 MANY = 256
 RESERVED = "queue.declare: refuses a reserved name"
 PREDECLARED = "restart: keeps pre-declared exchanges"
@@ -49,20 +50,11 @@ PREDECLARED = "restart: keeps pre-declared exchanges"
 @broken_by("gives one name to all", rewrites(Queue.DeclareOk, queue="amq.gen"))
 @broken_by("gives no name", rewrites(Queue.DeclareOk, queue=""))
 @broken_by("wants a name", rejects(Queue.Declare, SYNTAX_ERROR, when=lambda declare: not declare.queue))
-@broken_by(
-    "makes a name and no queue",
-    changes("queue.declare: creates one with a generated name", effects=(generate_name,)),
-)
+@broken_by("makes a name and no queue", changes(NAMES, generate_name))
 @broken_by(
     "counts for each connection by itself",
     changes(
-        "queue.declare: creates one with a generated name",
-        effects=(
-            generate_name_of_the_connection,
-            create_queue,
-            bind_to_the_default_exchange,
-            becomes_current,
-        ),
+        NAMES, generate_name_of_the_connection, create_queue, bind_to_the_default_exchange, becomes_current
     ),
 )
 def empty_name_makes_a_new_queue_each_time(broker: Broker) -> None:
@@ -81,7 +73,7 @@ def empty_name_makes_a_new_queue_each_time(broker: Broker) -> None:
 
 
 @scenario("0-9-1/queue.declare.queue.default-name")
-@broken_by("counts anew after a restart", changes(PREDECLARED, effects=(count_names_anew,)))
+@broken_by("counts anew after a restart", changes(PREDECLARED, count_names_anew))
 @broken_by("takes a queue that was there before a restart", Fault(gives_names_again))
 def names_differ_from_those_before_a_restart(broker: Broker) -> Iterator[Restart]:
     """Durable queues keep the names they were given over a restart: none of 256 new queues gets one of them.
@@ -116,7 +108,7 @@ def is_there(broker: Broker, queue: str) -> bool:
 
 @scenario("0-9-1/queue.declare.queue.reserved")
 @broken_by("makes it", drops(RESERVED))
-@broken_by("refuses it, and makes it all the same", changes(RESERVED, effects=(create_queue,)))
+@broken_by("refuses it, and makes it all the same", changes(RESERVED, create_queue))
 @broken_by("gives another code", rewrites(Channel.Close, reply_code=COMMAND_INVALID))
 @broken_by(
     "may not even be asked for it",

@@ -64,7 +64,7 @@ OTHER_FIELDS: tuple[dict[str, Any], ...] = (
 @broken_by("confirms what is not there", answers(Queue.Declare, Queue.DeclareOk("queue"), skip=2))
 @broken_by(
     "reports it, and makes it",
-    changes("queue.declare: passive refuses one that does not exist", effects=(create_queue,)),
+    changes("queue.declare: passive refuses one that does not exist", create_queue),
 )
 @broken_by("looks at the arguments", changes(PASSIVE, condition=asks_without_arguments))
 @broken_by("looks at exclusive", changes(PASSIVE, condition=asks_as_exclusive_as_it_is))
@@ -90,7 +90,7 @@ def passive_declare_of_a_missing_queue_is_not_found(broker: Broker) -> None:
 @broken_by("does not compare", drops(OTHERWISE))
 @broken_by("makes every queue transient", forwards(Queue.Declare, durable=False))
 @broken_by("closes the connection", changes(OTHERWISE, answer=refuse(NOT_ALLOWED)))
-@broken_by("refuses, and makes it anew", changes(OTHERWISE, effects=(create_queue,)))
+@broken_by("refuses, and makes it anew", changes(OTHERWISE, create_queue))
 @broken_by("confirms, and makes it anew", drops(AGAIN))
 @broken_by("takes no second Declare", changes(OTHERWISE, condition=named_queue_exists))
 def shared_queue_cannot_become_transient_or_exclusive(broker: Broker) -> None:

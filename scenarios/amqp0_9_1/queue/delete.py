@@ -58,18 +58,13 @@ def pending_messages_are_kept_when_their_queue_is_deleted(broker: Broker) -> Non
 
 
 @scenario("0-9-1/queue.delete.queue.queue-known")
-@broken_by(
-    "confirms and does nothing",
-    answers(Queue.Delete, Queue.DeleteOk(0), when=has_no_name, skip=1),
-)
+@broken_by("confirms and does nothing", answers(Queue.Delete, Queue.DeleteOk(0), when=has_no_name, skip=1))
 @broken_by("finds nothing to delete", answers(Queue.Delete, Queue.DeleteOk(0), when=has_no_name))
-@broken_by("deletes the one declared first", changes(AGAIN, effects=(first_stays_current,)))
+@broken_by("deletes the one declared first", changes(AGAIN, first_stays_current))
 @broken_by("always wants a name", rejects(Queue.Delete, NOT_FOUND, when=has_no_name))
 @broken_by(
     "takes a queue of another channel",
-    changes(
-        "queue.declare: creates it", effects=(create_queue, bind_to_the_default_exchange, current_everywhere)
-    ),
+    changes("queue.declare: creates it", create_queue, bind_to_the_default_exchange, current_everywhere),
 )
 @broken_by("gives another code", rewrites(Channel.Close, reply_code=ACCESS_REFUSED))
 def delete_without_a_name_needs_a_declared_queue(broker: Broker) -> None:
@@ -102,7 +97,7 @@ def delete_of_a_missing_queue_is_not_found(broker: Broker) -> None:
 @broken_by("looks at if-empty alone where both are set", changes(IN_USE, condition=in_use_and_not_if_empty))
 @broken_by("takes every Delete for one with if-unused", forwards(Queue.Delete, if_unused=True))
 @broken_by("does not look for consumers", drops(IN_USE))
-@broken_by("refuses, and deletes all the same", changes(IN_USE, effects=(delete_it,)))
+@broken_by("refuses, and deletes all the same", changes(IN_USE, delete_it))
 def queue_with_a_consumer_is_not_deleted(broker: Broker) -> None:
     """If-unused deletes a queue without consumers; with one it is refused with 406, and the queue stays."""
     channel = broker.channel()
@@ -117,10 +112,8 @@ def queue_with_a_consumer_is_not_deleted(broker: Broker) -> None:
 
 
 @scenario("0-9-1/queue.delete.if-unused.in-use", slow=True)
-@broken_by("counts consumers that have ended", changes(CHANNEL_END, effects=(forget_consumer,)))
-@broken_by(
-    "counts those of lost connections", changes(HANGING_UP, effects=(forget_consumers, end_connection))
-)
+@broken_by("counts consumers that have ended", changes(CHANNEL_END, forget_consumer))
+@broken_by("counts those of lost connections", changes(HANGING_UP, forget_consumers, end_connection))
 def queue_is_unused_when_its_consumer_has_ended(broker: Broker) -> None:
     """Without its consumer, however that has ended, the queue is deleted if unused.
 
@@ -145,8 +138,8 @@ def queue_is_unused_when_its_consumer_has_ended(broker: Broker) -> None:
 )
 @broken_by("takes every Delete for one with if-empty", forwards(Queue.Delete, if_empty=True))
 @broken_by("does not look for messages", drops(NOT_EMPTY))
-@broken_by("refuses, and deletes all the same", changes(NOT_EMPTY, effects=(delete_it,)))
-@broken_by("refuses, and empties it", changes(NOT_EMPTY, effects=(purge_queue,)))
+@broken_by("refuses, and deletes all the same", changes(NOT_EMPTY, delete_it))
+@broken_by("refuses, and empties it", changes(NOT_EMPTY, purge_queue))
 def queue_with_a_message_is_not_deleted(broker: Broker) -> None:
     """If-empty deletes a queue without messages; with one it is refused with 406, and the message stays."""
     channel = broker.channel()

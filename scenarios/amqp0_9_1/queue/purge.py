@@ -12,17 +12,13 @@ from harness.amqp0_9_1.wire.vocabulary import ACCESS_REFUSED, NOT_FOUND, Basic, 
 from scenarios.amqp0_9_1.queue.common import unknown_queue
 from scenarios.registry import broken_by, scenario
 
+REMOVES = "queue.purge: removes what awaits no acknowledgement"
+
 
 @scenario("0-9-1/queue.purge.02")
-@broken_by(
-    "purges what is out too",
-    changes("queue.purge: removes what awaits no acknowledgement", effects=(purge_queue, forget_what_is_out)),
-)
+@broken_by("purges what is out too", changes(REMOVES, purge_queue, forget_what_is_out))
 @broken_by("does not give it back", withholds(Basic.Deliver, when=lambda deliver: deliver.redelivered))
-@broken_by(
-    "purges what was got",
-    changes("queue.purge: removes what awaits no acknowledgement", effects=(purge_what_was_got,)),
-)
+@broken_by("purges what was got", changes(REMOVES, purge_what_was_got))
 def purge_spares_what_awaits_acknowledgement(broker: Broker) -> None:
     """Of four messages one is delivered, one got: Purge-Ok counts two, and those that are out come back."""
     channel, other = broker.channel(), broker.channel()
@@ -53,9 +49,7 @@ def purge_spares_what_awaits_acknowledgement(broker: Broker) -> None:
 @broken_by("always wants a name", rejects(Queue.Purge, NOT_FOUND, when=lambda purge: not purge.queue))
 @broken_by(
     "takes a queue of another channel",
-    changes(
-        "queue.declare: creates it", effects=(create_queue, bind_to_the_default_exchange, current_everywhere)
-    ),
+    changes("queue.declare: creates it", create_queue, bind_to_the_default_exchange, current_everywhere),
 )
 @broken_by("gives another code", rewrites(Channel.Close, reply_code=ACCESS_REFUSED))
 def purge_without_a_name_needs_a_declared_queue(broker: Broker) -> None:

@@ -95,10 +95,10 @@ ANOTHER: Mapping[str, Way] = {
 
 
 @scenario("0-9-1/queue.unbind.01")
-@broken_by("takes all bindings off", changes(UNBINDS, effects=(unbind_from_the_exchange,)))
-@broken_by("looks at no arguments", changes(UNBINDS, effects=(unbind_by_key,)))
-@broken_by("takes off none with arguments", changes(UNBINDS, effects=(unbind_without_arguments,)))
-@broken_by("takes off none with a pattern", changes(UNBINDS, effects=(unbind_without_pattern,)))
+@broken_by("takes all bindings off", changes(UNBINDS, unbind_from_the_exchange))
+@broken_by("looks at no arguments", changes(UNBINDS, unbind_by_key))
+@broken_by("takes off none with arguments", changes(UNBINDS, unbind_without_arguments))
+@broken_by("takes off none with a pattern", changes(UNBINDS, unbind_without_pattern))
 def unbind_takes_off_the_binding_it_names(broker: Broker) -> None:
     """Of two bindings to an exchange of each type one is taken off: it routes no more, the other one does."""
     for kind in known_types(broker):
@@ -125,7 +125,7 @@ def unbind_takes_off_the_binding_it_names(broker: Broker) -> None:
 @scenario("0-9-1/queue.unbind.01")
 @broken_by("says nothing where nothing was bound", withholds(Queue.UnbindOk, skip=1))
 @broken_by("ends the connection with another code", changes(UNBINDS, condition=is_bound_already))
-@broken_by("takes off what it finds", changes(UNBINDS, effects=(unbind_from_the_exchange,)))
+@broken_by("takes off what it finds", changes(UNBINDS, unbind_from_the_exchange))
 def unbinding_what_is_not_bound_is_answered(broker: Broker) -> None:
     """Queue and exchange exist, the binding does not: Unbind-Ok or a connection exception; others stay."""
     channel = broker.channel()
@@ -151,9 +151,7 @@ def unbinding_what_is_not_bound_is_answered(broker: Broker) -> None:
 @broken_by("always wants a name", rejects(Queue.Unbind, NOT_FOUND, when=lambda unbind: not unbind.queue))
 @broken_by(
     "takes a queue of another channel",
-    changes(
-        "queue.declare: creates it", effects=(create_queue, bind_to_the_default_exchange, current_everywhere)
-    ),
+    changes("queue.declare: creates it", create_queue, bind_to_the_default_exchange, current_everywhere),
 )
 @broken_by("gives another code", ANOTHER_CODE)
 def unbind_without_a_name_needs_a_declared_queue(broker: Broker) -> None:
@@ -197,8 +195,7 @@ def unbinding_from_a_missing_exchange_is_not_found(broker: Broker) -> None:
 
 @scenario("0-9-1/queue.unbind.exchange.default-exchange")
 @broken_by(
-    "takes the blank name for none",
-    rejects(Queue.Unbind, NOT_FOUND, when=lambda unbind: not unbind.exchange),
+    "takes the blank name for none", rejects(Queue.Unbind, NOT_FOUND, when=lambda unbind: not unbind.exchange)
 )
 @broken_by(
     "calls the blank name one that does not exist",

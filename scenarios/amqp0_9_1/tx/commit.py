@@ -11,17 +11,16 @@ from harness.amqp0_9_1.wire.vocabulary import NOT_ALLOWED, PRECONDITION_FAILED, 
 from scenarios.amqp0_9_1.tx.common import transacted
 from scenarios.registry import broken_by, scenario
 
+UNSELECTED = "tx.commit: refuses a channel not transacted"
+
 
 @scenario("0-9-1/tx.commit.transacted")
-@broken_by("needs no Select", drops("tx.commit: refuses a channel not transacted"))
+@broken_by("needs no Select", drops(UNSELECTED))
 @broken_by(
-    "takes a transaction for one of the connection",
-    changes("tx.commit: refuses a channel not transacted", condition=nobody_is_transacted),
+    "takes a transaction for one of the connection", changes(UNSELECTED, condition=nobody_is_transacted)
 )
-@broken_by("says nothing", changes("tx.commit: refuses a channel not transacted", answer=None))
-@broken_by(
-    "gives another code", changes("tx.commit: refuses a channel not transacted", answer=refuse(NOT_ALLOWED))
-)
+@broken_by("says nothing", changes(UNSELECTED, answer=None))
+@broken_by("gives another code", changes(UNSELECTED, answer=refuse(NOT_ALLOWED)))
 def commit_needs_a_transacted_channel(broker: Broker) -> None:
     """Commit is answered after Select; on a channel without it, it is refused, 406."""
     transacted(broker).ask(Tx.Commit())

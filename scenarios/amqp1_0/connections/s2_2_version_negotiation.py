@@ -228,8 +228,8 @@ def headers_that_differ_end_the_stream(container: Container) -> None:
 
 
 @scenario("1-0/2.2.mismatch-reads-on")
-@broken_by("closes its socket at once", changes("END: TCP Close", effects=(close_socket, stop_reading)))
-@broken_by("resets the connection", changes("END: TCP Close", effects=(reset,)))
+@broken_by("closes its socket at once", changes("END: TCP Close", close_socket, stop_reading))
+@broken_by("resets the connection", changes("END: TCP Close", reset))
 def the_server_reads_on_until_we_end(container: Container) -> None:
     """After the server has ended its stream 64 octets and the end of ours meet no reset."""
     container.negotiated()
@@ -316,7 +316,7 @@ def a_version_that_is_not_supported_is_answered_by_one_that_is(container: Contai
     "answers in HTTP",
     changes(
         ANOTHER,
-        effects=(writing(b"HTTP/1.1 400 Bad Request\r\n\r\n", behind=False),),
+        writing(b"HTTP/1.1 400 Bad Request\r\n\r\n", behind=False),
         answer=None,
         next=ConnectionState.END,
     ),

@@ -72,7 +72,7 @@ def header_open_and_close_at_once(container: Container) -> None:
 
 
 @scenario("1-0/2.4.6.second-open-not-obeyed")
-@broken_by("opens again", changes("open: refuses a second one", answer=None, effects=(open_again,)))
+@broken_by("opens again", changes("open: refuses a second one", open_again, answer=None))
 @broken_by("answers every open", answers(Open, Open("faulty"), skip=1))
 def a_second_open_is_not_answered_by_an_open(container: Container) -> None:
     """After the opens another one comes with another max-frame-size: a close with an error answers it."""
@@ -135,8 +135,7 @@ def a_begin_behind_our_close_is_not_answered(container: Container) -> None:
 @broken_by("leaves the stream open", ends_by("never"))
 @broken_by("does nothing in END", changes("END: TCP Close", effects=()))
 @broken_by(
-    "has no more ears for our close",
-    drops("DISCARDING: R:CLOSE", "close: waiting for the client's is over"),
+    "has no more ears for our close", drops("DISCARDING: R:CLOSE", "close: waiting for the client's is over")
 )
 def who_closes_the_tcp_connection(container: Container) -> None:
     """When both closes have been sent, ours first and then the server's first: whether the server ends its

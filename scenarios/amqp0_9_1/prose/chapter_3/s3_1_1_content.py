@@ -36,10 +36,7 @@ def ends_otherwise(frame: Frame) -> Frame:
 
 
 @scenario("0-9-1/prose/3.1.1.body-unmodified")
-@broken_by(
-    "changes the last octet of a frame",
-    spoils(is_body, ends_otherwise),
-)
+@broken_by("changes the last octet of a frame", spoils(is_body, ends_otherwise))
 @broken_by("takes bodies for text", swaps(cut=seven_bits_only))
 @broken_by("changes what it delivers", spoils(is_body, ends_otherwise, Basic.Deliver))
 @broken_by("changes what it returns", spoils(is_body, ends_otherwise, Basic.Return))
@@ -156,7 +153,7 @@ def all_ways_keep(broker: Broker, sent: Mapping[str, Any], *refused: Outcome) ->
 @scenario("0-9-1/prose/3.1.1.header-kept")
 @broken_by(
     "puts back without properties",
-    changes("requeue: puts the message back, marked redelivered", effects=(strip_what_is_put_back,)),
+    changes("requeue: puts the message back, marked redelivered", strip_what_is_put_back),
 )
 def header_comes_again_with_all_it_had(broker: Broker) -> None:
     """A message that was got and not acknowledged comes again with all properties, and two headers."""

@@ -115,7 +115,7 @@ def headers_exchange_takes_no_notice_of_keys(broker: Broker) -> None:
 
 
 @scenario("0-9-1/prose/3.1.3.4.headers-ignores-key")
-@broken_by("knows bindings by their keys", changes(BINDS, effects=(bind_in_place_of_the_same_key,)))
+@broken_by("knows bindings by their keys", changes(BINDS, bind_in_place_of_the_same_key))
 @broken_by("takes the same key for the same binding", changes(AGAIN, condition=key_is_bound_already))
 def bindings_by_one_key_are_as_many_as_their_arguments(broker: Broker) -> None:
     """A queue is bound twice with one key, by different headers: messages come by either."""

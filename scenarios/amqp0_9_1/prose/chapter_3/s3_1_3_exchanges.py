@@ -35,6 +35,7 @@ from harness.play.context import RESTART, Restart
 from scenarios.amqp0_9_1.exchange.types import WAYS, known_types, knows
 from scenarios.registry import broken_by, scenario
 
+DROPPED = "restart: drops transient exchanges"
 KEPT = "restart: keeps durable exchanges"
 
 
@@ -42,7 +43,7 @@ KEPT = "restart: keeps durable exchanges"
 @broken_by("gives it to one queue", swaps(queues_for=first_queue_only))
 @broken_by(
     "has one message for all",
-    changes("queue.purge: removes what awaits no acknowledgement", effects=(purge_every_queue,)),
+    changes("queue.purge: removes what awaits no acknowledgement", purge_every_queue),
 )
 def each_queue_has_a_message_of_its_own(broker: Broker) -> None:
     """Three queues get one message. In one it is acknowledged, in one purged: in the third it is there."""
@@ -83,7 +84,7 @@ def bound(channel: AmqpChannel, exchange: str, key: str = "") -> str:
 @broken_by("forgets it", drops("restart: keeps durable exchanges"))
 @broken_by("keeps what is deleted", changes("exchange.delete: deletes it", effects=()))
 @broken_by("forgets those of one type", changes(KEPT, condition=is_durable_unless("fanout")))
-@broken_by("remembers direct exchanges only", changes(KEPT, effects=(become_direct,)))
+@broken_by("remembers direct exchanges only", changes(KEPT, become_direct))
 def durable_exchange_is_there_until_deleted(broker: Broker) -> Iterator[Restart]:
     """A durable exchange of each type is there after the restart, and routes; once deleted it is not."""
     types = known_types(broker)
@@ -117,12 +118,9 @@ def deleted_exchange_is_gone_after_a_restart(broker: Broker) -> Iterator[Restart
 
 
 @scenario("0-9-1/prose/3.1.3.transient-exchange-ends")
-@broken_by("keeps it", changes("restart: drops transient exchanges", effects=()))
+@broken_by("keeps it", changes(DROPPED, effects=()))
 @broken_by("keeps no exchange", drops("restart: keeps durable exchanges"))
-@broken_by(
-    "keeps those of one type",
-    changes("restart: drops transient exchanges", effects=(delete_unless("topic"),)),
-)
+@broken_by("keeps those of one type", changes(DROPPED, delete_unless("topic")))
 def transient_exchange_ends_with_the_server(broker: Broker) -> Iterator[Restart]:
     """Of a durable and a transient exchange of each type only the durable one is there after the restart."""
     channel = broker.channel()

@@ -30,6 +30,7 @@ from scenarios.amqp0_9_1.ends import is_left
 from scenarios.amqp0_9_1.exchange.types import WAYS, known_types
 from scenarios.registry import broken_by, scenario
 
+RESERVED = "queue.declare: refuses a reserved name"
 FORTY = 40
 UNBINDS = "queue end: removes its bindings"
 AWAITS = "delivery: awaits acknowledgement"
@@ -37,7 +38,7 @@ AWAITS = "delivery: awaits acknowledgement"
 
 @scenario("0-9-1/prose/3.1.4.sent-to-one-client")
 @broken_by("puts each message on the queue twice", swaps(queues_for=twice))
-@broken_by("sends it to all", changes(AWAITS, effects=(send_to_all_consumers, await_acknowledgement)))
+@broken_by("sends it to all", changes(AWAITS, send_to_all_consumers, await_acknowledgement))
 def message_goes_to_one_of_two_clients(broker: Broker) -> None:
     """Of forty messages each comes once: to one of two consumers, or to Get once they are cancelled."""
     clients = broker.channel(), broker.channel(new_connection=True)
@@ -77,14 +78,14 @@ def transient_queue_ends_with_the_server(broker: Broker) -> Iterator[Restart]:
 
 @scenario("0-9-1/prose/3.1.5.bindings-end-with-queue")
 @broken_by("keeps them", changes(UNBINDS, effects=()))
-@broken_by("keeps those to topic exchanges", changes(UNBINDS, effects=(remove_binding_unless("topic"),)))
+@broken_by("keeps those to topic exchanges", changes(UNBINDS, remove_binding_unless("topic")))
 @broken_by(
     "keeps them when the last consumer ends",
-    changes("consumer end: the last one deletes an auto-delete queue", effects=(delete_queue_alone,)),
+    changes("consumer end: the last one deletes an auto-delete queue", delete_queue_alone),
 )
 @broken_by(
     "keeps them when a connection ends",
-    changes("connection end: deletes its exclusive queues", effects=(delete_queue_alone,)),
+    changes("connection end: deletes its exclusive queues", delete_queue_alone),
 )
 def bindings_go_with_their_queue(broker: Broker) -> None:
     """A queue is bound, deleted and declared again: what came by the binding comes no more.
@@ -162,12 +163,8 @@ HANGING_UP = "connection: hanging up ends it"
 
 
 @scenario("0-9-1/prose/3.1.6.consumer-belongs-to-channel")
-@broken_by(
-    "keeps it when its connection is closed", changes(CLOSE, effects=(orphan_consumers, end_connection))
-)
-@broken_by(
-    "keeps it when its socket is lost", changes(HANGING_UP, effects=(orphan_consumers, end_connection))
-)
+@broken_by("keeps it when its connection is closed", changes(CLOSE, orphan_consumers, end_connection))
+@broken_by("keeps it when its socket is lost", changes(HANGING_UP, orphan_consumers, end_connection))
 def consumer_ends_with_its_channel(broker: Broker) -> None:
     """However its channel or connection ends, the consumer does: messages come to another one."""
     witness = broker.channel()
@@ -206,11 +203,11 @@ def consumer_lives_on_its_channel(broker: Broker) -> None:
 @scenario("0-9-1/prose/3.1.8.automatic-acknowledgement", slow=True)
 @broken_by(
     "keeps what is got",
-    changes("basic.get: without acknowledgement", effects=(take_what_is_due, await_its_acknowledgement)),
+    changes("basic.get: without acknowledgement", take_what_is_due, await_its_acknowledgement),
 )
 @broken_by(
     "keeps what is delivered",
-    changes("delivery: of a no-ack consumer ends with sending", effects=(await_acknowledgement,)),
+    changes("delivery: of a no-ack consumer ends with sending", await_acknowledgement),
 )
 def message_without_ack_is_gone_when_delivered(broker: Broker) -> None:
     """A message is got and one consumed with no-ack; the socket is dropped, and neither comes again."""
@@ -291,14 +288,8 @@ LIKE_RESERVED = ("amq{}", "AMQ.{}", "amqp.{}", "x.amq.{}")
 
 
 @scenario("0-9-1/prose/3.1.10.application-names")
-@broken_by(
-    "reserves amq without a dot",
-    changes("queue.declare: refuses a reserved name", condition=queue_name_begins_like("amq")),
-)
-@broken_by(
-    "reserves it by any case",
-    changes("queue.declare: refuses a reserved name", condition=queue_name_begins_like("AMQ.")),
-)
+@broken_by("reserves amq without a dot", changes(RESERVED, condition=queue_name_begins_like("amq")))
+@broken_by("reserves it by any case", changes(RESERVED, condition=queue_name_begins_like("AMQ.")))
 def other_names_belong_to_applications(broker: Broker) -> None:
     """Queues and exchanges can be declared under names that only look like reserved ones."""
     channel = broker.channel()

@@ -56,6 +56,7 @@ from scenarios.amqp0_9_1.connection.tune_ok import frame_sizes
 from scenarios.amqp0_9_1.three_ways import ThreeWays
 from scenarios.registry import broken_by, scenario, watch
 
+BEAT_ON_A_CHANNEL = "heartbeat: refuses one on a channel"
 WRONG_END = "the frame ends with"
 """How the reader says that only the last octet of a frame is wrong."""
 OF_NO_FORM = closed_silently().under("4.2.3: a frame of no defined form is fatal")
@@ -333,13 +334,9 @@ def connection_close_on_a_channel_is_refused(broker: Broker) -> None:
 
 @scenario("0-9-1/prose/4.2.3.heartbeat-on-channel-refused", slow=True)
 @broken_by("does not see it", swallows(lambda frame: frame.type == HEARTBEAT and frame.channel > 0))
-@broken_by("passes it over", drops("heartbeat: refuses one on a channel"))
-@broken_by(
-    "closes a channel", changes("heartbeat: refuses one on a channel", answer=lambda _: Channel.Close())
-)
-@broken_by(
-    "gives another code", changes("heartbeat: refuses one on a channel", answer=refuse(UNEXPECTED_FRAME))
-)
+@broken_by("passes it over", drops(BEAT_ON_A_CHANNEL))
+@broken_by("closes a channel", changes(BEAT_ON_A_CHANNEL, answer=lambda _: Channel.Close()))
+@broken_by("gives another code", changes(BEAT_ON_A_CHANNEL, answer=refuse(UNEXPECTED_FRAME)))
 def heartbeat_on_a_channel_is_refused(broker: Broker) -> None:
     """With heartbeats agreed upon one on channel 0 does no harm; on an open channel it ends the connection.
 

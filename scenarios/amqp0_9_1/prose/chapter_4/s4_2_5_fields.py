@@ -57,7 +57,7 @@ def low_32_bits(number: int) -> int:
     "takes a large tag for a negative one",
     rejects(Basic.Ack, SYNTAX_ERROR, lambda ack: ack.delivery_tag >= FAR_TAG),
 )
-@broken_by("takes a large window for none at all", changes(QOS, effects=(set_signed_window,)))
+@broken_by("takes a large window for none at all", changes(QOS, set_signed_window))
 @broken_by(
     "takes a large heartbeat for a negative one",
     rejects(Connection.TuneOk, SYNTAX_ERROR, lambda ok: ok.heartbeat > 32767),

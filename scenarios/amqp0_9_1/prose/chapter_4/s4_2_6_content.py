@@ -87,7 +87,7 @@ def publication(channel: AmqpChannel, queue: str, body: bytes, room: int) -> lis
 
 @scenario("0-9-1/prose/4.2.6.contents-on-several-channels")
 @broken_by("loses a body", swallows(lambda frame: body_of(HALF // 2)(frame) and frame.channel == 2))
-@broken_by("mixes them up", changes("content body: is kept", effects=(add_to_every_body,)))
+@broken_by("mixes them up", changes("content body: is kept", add_to_every_body))
 def contents_may_be_mixed_frame_by_frame(broker: Broker) -> None:
     """Two messages whose frames are sent in turn on two channels are in their queues whole."""
     channels = broker.channel(), broker.channel()
@@ -111,10 +111,7 @@ def ready_to_publish(broker: Broker) -> tuple[AmqpChannel, str]:
 
 @scenario("0-9-1/prose/4.2.6.interrupted-content")
 @broken_by("waits for ever", drops("content: a method ends it", CUT_OFF))
-@broken_by(
-    "delivers what there is",
-    changes(CUT_OFF, effects=(deliver_what_there_is,), answer=None),
-)
+@broken_by("delivers what there is", changes(CUT_OFF, deliver_what_there_is, answer=None))
 @broken_by("gives another code", changes(CUT_OFF, answer=ANOTHER))
 def content_cut_off_by_a_method_is_refused(broker: Broker) -> None:
     """A content of which half has come when a Declare follows ends the connection with 505.

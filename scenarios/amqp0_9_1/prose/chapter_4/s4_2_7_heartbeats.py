@@ -117,7 +117,7 @@ def heartbeats_begin_with_tune_ok(broker: Broker) -> None:
 
 @scenario("0-9-1/prose/4.2.7.heartbeats-at-intervals", slow=True)
 @broken_by("sends none", drops(BEAT))
-@broken_by("gives up at once", changes(BEAT, effects=(end_at_once,)))
+@broken_by("gives up at once", changes(BEAT, end_at_once))
 def heartbeats_come_at_intervals(broker: Broker) -> None:
     """While ours go on, at least two heartbeats come in four intervals, and never two without an octet."""
     pulse = Pulse(broker)
@@ -160,7 +160,7 @@ def any_octet_is_a_sign_of_life(broker: Broker) -> None:
 @broken_by(
     "says Close first", changes(DROPS_THE_SILENT, answer=refuse(CONNECTION_FORCED), effects=(), next=None)
 )
-@broken_by("is impatient", changes(BEAT, effects=(end_at_once,)))
+@broken_by("is impatient", changes(BEAT, end_at_once))
 def silent_peer_is_dropped(broker: Broker) -> None:
     """When we are silent the server closes the socket without Close, and not before two intervals."""
     pulse = Pulse(broker)

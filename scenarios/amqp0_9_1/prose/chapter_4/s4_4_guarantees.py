@@ -23,6 +23,8 @@ from harness.amqp0_9_1.wire.vocabulary import NOT_FOUND, NOT_IMPLEMENTED, Basic,
 from scenarios.amqp0_9_1.prose.chapter_4.s4_3_channels import in_order
 from scenarios.registry import broken_by, scenario
 
+CANCELS = "basic.cancel: ends the consumer"
+RECOVERS = "basic.recover: requeues"
 FIFTY = 50
 
 
@@ -101,13 +103,9 @@ TEN = 10
 
 @scenario("0-9-1/prose/4.6.effects-not-before-response")
 @broken_by(
-    "delivers before Consume-Ok",
-    changes("basic.consume: starts a consumer", effects=(start_consumer, deliver_at_once)),
+    "delivers before Consume-Ok", changes("basic.consume: starts a consumer", start_consumer, deliver_at_once)
 )
-@broken_by(
-    "delivers again before Recover-Ok",
-    changes("basic.recover: requeues", effects=(requeue_all, deliver_at_once)),
-)
+@broken_by("delivers again before Recover-Ok", changes(RECOVERS, requeue_all, deliver_at_once))
 def deliveries_follow_the_response(broker: Broker) -> None:
     """Consume-Ok comes before any delivery, Recover-Ok before any message that it brings back."""
     channel = broker.channel()
@@ -124,7 +122,7 @@ def deliveries_follow_the_response(broker: Broker) -> None:
 @broken_by("does not bind", changes("queue.bind: binds", effects=()))
 @broken_by("does not unbind", changes("queue.unbind: unbinds", effects=()))
 @broken_by("does not purge", changes("queue.purge: removes what awaits no acknowledgement", effects=()))
-@broken_by("does not cancel", changes("basic.cancel: ends the consumer", effects=()))
+@broken_by("does not cancel", changes(CANCELS, effects=()))
 def effect_is_there_with_the_response(broker: Broker) -> None:
     """Messages come from Bind-Ok on, none from Unbind-Ok on; Purge-Ok leaves none, Cancel-Ok sends none."""
     channel = broker.channel()
@@ -148,12 +146,9 @@ def effect_is_there_with_the_response(broker: Broker) -> None:
 @scenario("0-9-1/prose/4.6.effects-after-response")
 @broken_by(
     "does not start a consumer",
-    changes("basic.consume: starts a consumer with a generated tag", effects=(generate_tag,)),
+    changes("basic.consume: starts a consumer with a generated tag", generate_tag),
 )
-@broken_by(
-    "does not cancel a consumer that is busy",
-    changes("basic.cancel: ends the consumer", condition=has_nothing_out),
-)
+@broken_by("does not cancel a consumer that is busy", changes(CANCELS, condition=has_nothing_out))
 def busy_consumer_ends_with_the_response(broker: Broker) -> None:
     """A consumer of fifty messages, ten in advance, is cancelled amid them: none comes behind Cancel-Ok.
 
@@ -177,7 +172,7 @@ def busy_consumer_ends_with_the_response(broker: Broker) -> None:
 
 
 @scenario("0-9-1/prose/4.6.effects-after-response")
-@broken_by("brings nothing back", changes("basic.recover: requeues", effects=()))
+@broken_by("brings nothing back", changes(RECOVERS, effects=()))
 def messages_are_back_with_the_response(broker: Broker) -> None:
     """Behind Recover-Ok with requeue Get finds the message that was taken and not acknowledged."""
     channel = broker.channel()

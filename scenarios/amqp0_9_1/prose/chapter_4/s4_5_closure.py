@@ -23,6 +23,8 @@ from scenarios.amqp0_9_1.prose.chapter_3.s3_1_4_queues import counts_consumers
 from scenarios.amqp0_9_1.prose.chapters_1_2.s2_3_3_negotiation import opened
 from scenarios.registry import broken_by, scenario
 
+REQUEUES = "channel end: requeues what is not acknowledged"
+
 
 @scenario("0-9-1/prose/4.5.closed-number-reused")
 @broken_by("does not free it", drops("channel.close-ok: frees the channel"))
@@ -42,7 +44,7 @@ def closed_channel_can_be_opened_again(broker: Broker) -> None:
 
 
 @scenario("0-9-1/prose/4.5.unacknowledged-comes-again")
-@broken_by("loses them", drops("channel end: requeues what is not acknowledged"))
+@broken_by("loses them", drops(REQUEUES))
 @broken_by("keeps them when a connection ends", drops("connection end: ends its channels"))
 @broken_by("does not see that a client is gone", changes("connection: hanging up ends it", effects=()))
 def unacknowledged_messages_come_again(broker: Broker) -> None:
@@ -58,10 +60,7 @@ def unacknowledged_messages_come_again(broker: Broker) -> None:
 
 
 @scenario("0-9-1/prose/4.5.unacknowledged-comes-again")
-@broken_by(
-    "loses what was got",
-    changes("channel end: requeues what is not acknowledged", effects=(requeue_what_was_consumed,)),
-)
+@broken_by("loses what was got", changes(REQUEUES, requeue_what_was_consumed))
 def what_was_got_and_not_acknowledged_comes_again(broker: Broker) -> None:
     """A message got and not acknowledged can be got on another channel, however the first has ended."""
     for number, ends in enumerate(WAYS):
@@ -103,11 +102,10 @@ def exclusive_queue_goes_with_its_connection(broker: Broker) -> None:
 @scenario("0-9-1/prose/4.5.owned-queues-deleted")
 @broken_by(
     "keeps them when the connection is closed",
-    changes("connection.close: is answered", effects=(disown_queues, end_connection)),
+    changes("connection.close: is answered", disown_queues, end_connection),
 )
 @broken_by(
-    "keeps them behind an exception",
-    changes("channel.open: refuses a channel already open", effects=(disown_queues,)),
+    "keeps them behind an exception", changes("channel.open: refuses a channel already open", disown_queues)
 )
 @broken_by("deletes them with their channel", Fault(delete_what_it_declared))
 def exclusive_queues_go_with_their_connection_alone(broker: Broker) -> None:

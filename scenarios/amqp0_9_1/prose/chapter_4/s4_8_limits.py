@@ -59,7 +59,7 @@ TOO_LARGE = "content header: refuses a content too large"
 
 @scenario("0-9-1/prose/4.9.huge-content-announced", slow=True)
 @broken_by("serves nobody afterwards", ignores(Exchange.Declare))
-@broken_by("closes without a word", changes(TOO_LARGE, effects=(close_in_silence,), answer=None))
+@broken_by("closes without a word", changes(TOO_LARGE, close_in_silence, answer=None))
 def huge_content_harms_nobody(broker: Broker) -> None:
     """A header announces the most that 64 bits hold: the server waits or refuses, and it serves others.
 
@@ -135,9 +135,7 @@ AT_LEAST = 0.5
 
 
 @scenario("0-9-1/prose/4.10.2.refusal-after-a-pause", slow=True)
-@broken_by(
-    "pauses", changes("connection.start-ok: bad credentials end in silence", effects=(close_after_a_pause,))
-)
+@broken_by("pauses", changes("connection.start-ok: bad credentials end in silence", close_after_a_pause))
 def pause_before_a_refusal_is_recorded(broker: Broker) -> None:
     """Whether a wrong password ends the connection at once or after a pause."""
     broker.tuned()

@@ -33,6 +33,8 @@ from scenarios.amqp0_9_1.exchange.types import WAYS, known_types
 from scenarios.amqp0_9_1.tx.common import transacted
 from scenarios.registry import broken_by, scenario, watch
 
+STORES = "restart: keeps persistent messages"
+
 
 @scenario("0-9-1/prose/1.4.1.strings-case-sensitive")
 @broken_by(
@@ -84,11 +86,9 @@ STORED: Mapping[str, Any] = {
 
 
 @scenario("0-9-1/prose/1.4.3.persistent-survives-restart")
-@broken_by("loses persistent messages", drops("restart: keeps persistent messages"))
+@broken_by("loses persistent messages", drops(STORES))
 @broken_by("loses the queue's messages", drops("restart: keeps durable queues"))
-@broken_by(
-    "stores no properties", changes("restart: keeps persistent messages", effects=(strip_what_is_stored,))
-)
+@broken_by("stores no properties", changes(STORES, strip_what_is_stored))
 @broken_by(
     "damages them",
     spoils(
@@ -138,18 +138,20 @@ def was_put_back(channel: AmqpChannel, queue: str) -> None:
 @scenario("0-9-1/prose/1.4.3.persistent-survives-restart", needs=["restart"], disruptive=True, alone=True)
 @broken_by(
     "takes off the disk what it delivers",
-    changes("delivery: awaits acknowledgement", effects=(forget_on_disk, await_acknowledgement)),
+    changes("delivery: awaits acknowledgement", forget_on_disk, await_acknowledgement),
 )
 @broken_by(
     "takes off the disk what is got",
     changes(
         "basic.get: awaits acknowledgement",
-        effects=(take_what_is_due, forget_on_disk_what_was_got, await_its_acknowledgement),
+        take_what_is_due,
+        forget_on_disk_what_was_got,
+        await_its_acknowledgement,
     ),
 )
 @broken_by(
     "stores what comes through direct exchanges",
-    changes("basic.publish: goes to the exchange", effects=(keep_in_memory_unless("direct"), route_now)),
+    changes("basic.publish: goes to the exchange", keep_in_memory_unless("direct"), route_now),
 )
 def persistent_message_survives_whoever_has_it(broker: Broker) -> None:
     """Got, delivered or put back, and not acknowledged when the server restarts: it is there afterwards.
@@ -176,7 +178,7 @@ def persistent_message_survives_whoever_has_it(broker: Broker) -> None:
 @scenario("0-9-1/prose/1.4.3.persistent-survives-restart")
 @broken_by(
     "stores nothing of a transaction",
-    changes("tx.commit: publications and acknowledgements take effect", effects=(commit_in_memory,)),
+    changes("tx.commit: publications and acknowledgements take effect", commit_in_memory),
 )
 def committed_message_survives(broker: Broker) -> Iterator[Restart]:
     """A persistent message that was published in a transaction and committed is there after the restart."""

@@ -55,9 +55,9 @@ def acts_take_effect_by_themselves(broker: Broker) -> None:
 @scenario("0-9-1/prose/2.2.9.transaction-covers-publish-and-ack")
 @broken_by("publishes at once", drops("basic.publish: waits for the commit"))
 @broken_by("acknowledges at once", drops("basic.ack: waits for the commit"))
-@broken_by("commits what is rolled back", changes(ROLLBACK, effects=(commit,)))
-@broken_by("loses what is committed", changes(COMMIT, effects=(forget_transaction,)))
-@broken_by("commits a part", changes(COMMIT, effects=(commit_the_first,)))
+@broken_by("commits what is rolled back", changes(ROLLBACK, commit))
+@broken_by("loses what is committed", changes(COMMIT, forget_transaction))
+@broken_by("commits a part", changes(COMMIT, commit_the_first))
 def publish_and_ack_wait_for_the_commit(broker: Broker) -> None:
     """What is published comes with Commit, all of it, not with Rollback; an Ack alone changes nothing."""
     channel, witness = transacted(broker), broker.channel()
@@ -87,9 +87,9 @@ ENDS = (Tx.Commit(), Tx.CommitOk), (Tx.Rollback(), Tx.RollbackOk)
 
 
 @scenario("0-9-1/prose/2.2.9.transaction-covers-publish-and-ack")
-@broken_by("commits acknowledgements that are rolled back", changes(ROLLBACK, effects=(settle_anyway,)))
-@broken_by("forgets acknowledgements that are committed", changes(COMMIT, effects=(route_only,)))
-@broken_by("acknowledges one for many", changes("basic.ack: waits for the commit", effects=(hold_the_last,)))
+@broken_by("commits acknowledgements that are rolled back", changes(ROLLBACK, settle_anyway))
+@broken_by("forgets acknowledgements that are committed", changes(COMMIT, route_only))
+@broken_by("acknowledges one for many", changes("basic.ack: waits for the commit", hold_the_last))
 def acknowledgements_end_as_their_transaction(broker: Broker) -> None:
     """Two messages, acknowledged one by one or up to the second: Commit ends them, Rollback does not."""
     for multiple, (end, answer) in product((False, True), ENDS):
@@ -108,14 +108,14 @@ ABANDONS = "channel end: abandons its transaction"
 
 
 @scenario("0-9-1/prose/2.2.9.transaction-covers-publish-and-ack")
-@broken_by("publishes when a channel ends", changes(ABANDONS, effects=(publish_what_was_not_committed,)))
+@broken_by("publishes when a channel ends", changes(ABANDONS, publish_what_was_not_committed))
 @broken_by(
     "commits when its client is gone",
-    changes("connection: hanging up ends it", effects=(commit_everywhere, end_connection)),
+    changes("connection: hanging up ends it", commit_everywhere, end_connection),
 )
 @broken_by(
     "commits when its connection is closed",
-    changes("connection.close: is answered", effects=(commit_everywhere, end_connection)),
+    changes("connection.close: is answered", commit_everywhere, end_connection),
 )
 @broken_by(
     "acknowledges what was delivered at once",
@@ -186,7 +186,7 @@ def when_a_reject_takes_effect_is_recorded(broker: Broker) -> None:
 
 
 @scenario("0-9-1/prose/2.2.9.rollback-redelivers-nothing")
-@broken_by("requeues what is out", changes(ROLLBACK, effects=(requeue_all, abandon_transaction)))
+@broken_by("requeues what is out", changes(ROLLBACK, requeue_all, abandon_transaction))
 def rollback_leaves_alone_what_was_not_acknowledged(broker: Broker) -> None:
     """One message is got and one consumed, neither is acknowledged: nothing comes after Rollback.
 
@@ -209,8 +209,8 @@ def rollback_leaves_alone_what_was_not_acknowledged(broker: Broker) -> None:
 
 
 @scenario("0-9-1/prose/2.2.9.rollback-redelivers-nothing")
-@broken_by("requeues", changes(ROLLBACK, effects=(abandon_transaction, requeue_all)))
-@broken_by("redelivers", changes(ROLLBACK, effects=(abandon_transaction, return_all_to_their_recipients)))
+@broken_by("requeues", changes(ROLLBACK, abandon_transaction, requeue_all))
+@broken_by("redelivers", changes(ROLLBACK, abandon_transaction, return_all_to_their_recipients))
 def rollback_leaves_deliveries_alone(broker: Broker) -> None:
     """One of two messages is delivered and acknowledged; after Rollback it comes to nobody again."""
     channel, witness = transacted(broker), broker.channel()
@@ -227,8 +227,8 @@ def rollback_leaves_deliveries_alone(broker: Broker) -> None:
 
 
 @scenario("0-9-1/prose/2.2.9.acknowledged-after-rollback")
-@broken_by("knows the message no more", changes(ROLLBACK, effects=(forget_transaction,)))
-@broken_by("does not take it a second time", changes(COMMIT, effects=(abandon_transaction,)))
+@broken_by("knows the message no more", changes(ROLLBACK, forget_transaction))
+@broken_by("does not take it a second time", changes(COMMIT, abandon_transaction))
 def message_can_be_acknowledged_after_rollback(broker: Broker) -> None:
     """An acknowledgement is rolled back, sent again and committed: no exception, and the message is gone."""
     channel, witness = transacted(broker), broker.channel()

@@ -77,8 +77,8 @@ MISSING = "queue.declare: passive refuses one that does not exist"
 
 
 @scenario("0-9-1/prose/2.2.5.channels-independent")
-@broken_by("ends all consumers", changes(MISSING, effects=(cancel_all_consumers,)))
-@broken_by("stops all deliveries", changes(MISSING, effects=(stop_all_flow,)))
+@broken_by("ends all consumers", changes(MISSING, cancel_all_consumers))
+@broken_by("stops all deliveries", changes(MISSING, stop_all_flow))
 @broken_by("hears no other channel any more", ignores(Exchange.Declare))
 @broken_by("holds back all deliveries until Close-Ok", swaps(hears=hears_while_none_is_closing))
 @broken_by("hears no other channel until Close-Ok", Fault(deaf_while_one_is_closing))
@@ -112,7 +112,7 @@ HANGING_UP = "connection: hanging up ends it"
 @scenario("0-9-1/prose/2.2.7.unused-queue-deleted")
 @broken_by("keeps it", drops(LAST))
 @broken_by("goes by the first", changes(LAST, condition=lambda turn: turn.subject.auto_delete))
-@broken_by("does not wait for a consumer", changes("queue.declare: creates it", effects=(becomes_current,)))
+@broken_by("does not wait for a consumer", changes("queue.declare: creates it", becomes_current))
 def queue_goes_with_its_last_consumer(broker: Broker) -> None:
     """An auto-delete queue is there before its first consumer and with one of two left, then it goes."""
     channel = broker.channel()
@@ -128,16 +128,12 @@ def queue_goes_with_its_last_consumer(broker: Broker) -> None:
 
 
 @scenario("0-9-1/prose/2.2.7.unused-queue-deleted", slow=True)
-@broken_by("keeps it when a channel ends", changes(CHANNEL_END, effects=(end_consumer_unseen,)))
-@broken_by(
-    "keeps it when a connection is closed", changes(CLOSE, effects=(end_consumers_unseen, end_connection))
-)
-@broken_by(
-    "keeps it when a socket is dropped", changes(HANGING_UP, effects=(end_consumers_unseen, end_connection))
-)
+@broken_by("keeps it when a channel ends", changes(CHANNEL_END, end_consumer_unseen))
+@broken_by("keeps it when a connection is closed", changes(CLOSE, end_consumers_unseen, end_connection))
+@broken_by("keeps it when a socket is dropped", changes(HANGING_UP, end_consumers_unseen, end_connection))
 @broken_by(
     "goes when any channel with a consumer ends",
-    changes(CHANNEL_END, effects=(cancel_consumer, delete_what_it_consumed)),
+    changes(CHANNEL_END, cancel_consumer, delete_what_it_consumed),
 )
 def queue_goes_however_its_last_consumer_ends(broker: Broker) -> None:
     """So it does when channel or connection of its consumer is closed, or the socket dropped.

@@ -27,7 +27,7 @@ DONE = Channel.Close(REPLY_SUCCESS, "done")
 @scenario("0-9-1/prose/2.3.7.close-by-handshake", slow=True)
 @broken_by(
     "closes without a word",
-    changes("channel.open: refuses a channel already open", effects=(close_in_silence,), answer=None),
+    changes("channel.open: refuses a channel already open", close_in_silence, answer=None),
 )
 @broken_by("goes on", ignores(Channel.Open, skip=1))
 @broken_by("does not wait for the answer to its Close", repeats(Connection.Close))
