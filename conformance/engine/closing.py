@@ -81,14 +81,12 @@ def _judge_the_rest(main: Worker, lines: Iterable[Line]) -> None:
 
 
 def _count_breaches(main: Worker, lines: Sequence[Line]) -> None:
-    """Judge by what was broken in passing the rules that have noticed nothing of it."""
     judged = {result.rule: result.verdict for result in rule_results(lines)}
     for each in conclude_breached(main.plan.selected, sighted(lines), judged):
         main.writer.write(each)
 
 
 def _cleared_up(main: Worker, lines: Sequence[Line]) -> Ending:
-    """Remove what a run that was cut short has left, and say where that could not be done."""
     try:
         remove_leftovers(main.target, tuple(lines), main.writer, CLEAR_UP)
     except (Unreachable, Stop) as failure:
@@ -123,7 +121,6 @@ def _gate(plan: Plan, ending: Ending, results: Sequence[RuleResult]) -> Gate:
 
 
 def _report(plan: Plan, target: Target, lines: Sequence[Line], decided: Gate) -> Report:
-    """Write all that a folder holds beside the events."""
     report = report_of(lines, catalogue().rules, str(plan.folder), plan.started, named, decided)
     render_files(report, plan.folder)
     write_capture(lines, plan.folder / "capture.pcapng", plan.started)

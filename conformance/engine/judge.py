@@ -166,8 +166,6 @@ def _nameless(signature: str, names: list[str]) -> str:
 
 @dataclass
 class _Play:
-    """A scenario under way; an exclusive one is advanced in pieces."""
-
     rule: Rule
     scenario: Scenario
     findings: Findings
@@ -307,7 +305,6 @@ class Judge:
         play.seconds += time.monotonic() - began
 
     def _deadline(self) -> Deadline:
-        """Give the deadline of a scenario which begins now."""
         budget = self.patience.budget
         own = Deadline.after(budget, f"the scenario took more than its budget of {budget:g} s")
         return min(own, self.deadline, key=lambda each: each.at)
@@ -343,7 +340,6 @@ class Judge:
             )
 
     def _still_serves(self, play: _Play) -> None:
-        """Revive a target that got stuck, where that is ours to do and nobody else is talking to it."""
         if not self.lively:
             return
         barrier = self.barriers.get(protocol(play.rule.document))

@@ -69,7 +69,6 @@ class Plan:
         return EventWriter(self.folder, worker, wall_clock(self.started), beside)
 
     def plain(self) -> dict[str, Any]:
-        """Give the plan as plain values, for another process."""
         return {
             "options": asdict(self.options),
             "folder": str(self.folder),

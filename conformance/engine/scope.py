@@ -105,7 +105,6 @@ def unasked(target: Target, rules: Iterable[Rule], asked: Collection[str]) -> Sc
 def _unpromised(
     target: Target, rules: Iterable[Rule], asked: Collection[str], banners: Mapping[str, Banner]
 ) -> dict[str, str]:
-    """Give the documents of `rules` that only some products promise, and why they are left out here."""
     found = {}
     for each in dict.fromkeys(rule.document for rule in rules if rule.document in optional()):
         told = banners[protocol(each)].properties if protocol(each) in banners else {}

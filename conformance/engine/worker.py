@@ -69,7 +69,6 @@ class Worker:
 
     @property
     def _owned(self) -> bool:
-        """Whether the target is this worker's alone, and not the controller's."""
         return self.target.single and self.name != MAIN
 
     def _start(self) -> None:
@@ -83,7 +82,6 @@ class Worker:
         return self.plan.cases(self.target)
 
     def verdict(self, case: Case) -> Judged:
-        """Judge one case and keep the verdict."""
         try:
             judged = self._judged(case)
         except (TargetDied, Unreachable) as failure:
@@ -104,7 +102,6 @@ class Worker:
         return self.judge.judge(case.rule, case.check)
 
     def _why_not(self, case: Case) -> str:
-        """Say why a case is not judged any more, or cannot be; empty when it is."""
         if self.ending.lost:
             return f"the target is gone: {self.ending.lost}"
         if not self.plan.deadline.left:

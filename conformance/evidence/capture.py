@@ -41,8 +41,6 @@ class _Side:
 
 @dataclass(slots=True)
 class _Flow:
-    """One connection with the sequence numbers both sides have come to."""
-
     number: int
     endpoint: str
     client: _Side = field(init=False)

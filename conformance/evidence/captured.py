@@ -156,8 +156,6 @@ class _Flow:
 
 
 class _Flows:
-    """The connections that are open where the reading has come to."""
-
     def __init__(self, path: Path) -> None:
         self._path = path
         self._open: dict[frozenset[tuple[IPv4Address, int]], _Flow] = {}
@@ -190,7 +188,6 @@ class _Flows:
                 yield self._over(ends)
 
     def rest(self) -> Iterator[Connection]:
-        """Give the connections that are open at the end."""
         for ends in list(self._open):
             yield self._over(ends)
 
@@ -215,7 +212,6 @@ def read_capture(path: Path) -> Iterator[Connection]:
 
 
 def _begun(packet: _Packet, opens: bool, number: int) -> _Flow:
-    """Give a connection by the first packet that is seen of it; the client opens it, or has another port."""
     about = _ABOUT.fullmatch(packet.comment)
     name = about["name"] if about else f"connection {number}"
     from_client = opens or (packet.target[1] in PORTS and not packet.flags & _SYN)
@@ -236,7 +232,6 @@ class _Block:
 
 
 def _blocks(file: BinaryIO, path: Path) -> Iterator[_Block]:
-    """Give the blocks of a file, each with the order of octets of its section. Raises CaptureError."""
     at, order = 0, ""
     while head := file.read(12):
         if len(head) < 12:
@@ -259,7 +254,6 @@ def _blocks(file: BinaryIO, path: Path) -> Iterator[_Block]:
 
 
 def _packets(blocks: Iterator[_Block], path: Path) -> Iterator[_Packet]:
-    """Give the packets of TCP over IPv4, with the time from the first one. Raises CaptureError."""
     interfaces: list[tuple[int, float]] = []
     began: float | None = None
     for block in blocks:
@@ -308,7 +302,6 @@ def _comment(block: _Block, at: int) -> str:
 
 
 def _tcp(frame: bytes, at: float, comment: str) -> _Packet | None:
-    """Give the packet in an Ethernet frame; None where it is none of TCP over IPv4, or lacks its headers."""
     if len(frame) < 34 or frame[12:14] != _IPV4 or frame[14] >> 4 != 4 or frame[23] != _TCP:
         return None
     start = 14 + (frame[14] & 0x0F) * 4

@@ -88,7 +88,6 @@ def heading(frame: Shown) -> str:
 
 
 def _connection(lines: Iterable[Line], judged: Judged) -> list[Line]:
-    """Give the events of the deciding connection; of another test when a passive rule was broken there."""
     if judged.connection is None:
         return []
     all_of_it = [

@@ -229,7 +229,6 @@ Reader = Callable[[Any], Any]
 
 
 def _reader(hint: Any) -> Reader:
-    """Give the function that reads a JSON value as `hint` and raises ValueError when it is something else."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         return _optional(_reader(next(each for each in arguments if each is not type(None))))

@@ -20,5 +20,4 @@ class Room:
 
     @classmethod
     def among(cls, processes: int) -> Room:
-        """Give the room that each of so many processes has."""
         return cls(max(ROOM // processes, LEAST))

@@ -84,12 +84,10 @@ def _not_applied(baseline: Baseline, build: str) -> str:
 
 
 def _range(versions: SpecifierSet) -> str:
-    """Write a range as people do: from, then up to."""
     return ",".join(sorted(map(str, versions), reverse=True))
 
 
 def _together(baselines: Sequence[Baseline]) -> Baseline:
-    """Put several baselines together. Raises BaselineError for what two of them say."""
     if len(baselines) == 1:
         return baselines[0]
     accepted = _counted(each.accepted for each in baselines)
@@ -106,7 +104,6 @@ Entry = TypeVar("Entry", Accepted, Flaky)
 
 
 def _counted(files: Iterable[tuple[Entry, ...]]) -> tuple[Entry, ...]:
-    """Give the entries of all files, numbered through."""
     found: list[Entry] = []
     for entries in files:
         before = found[-1].entry if found else 0

@@ -87,7 +87,6 @@ def refuse_twice(where: str, accepted: Iterable[Accepted], flaky: Iterable[Flaky
 
 
 def _singly(table: object, where: str) -> list[dict[str, Any]]:
-    """Give the table of an entry as one table for each of its rules."""
     if not isinstance(table, dict):
         raise BaselineError(f"{where}: not a table")
     if "rules" not in table:
@@ -108,7 +107,6 @@ def _singly(table: object, where: str) -> list[dict[str, Any]]:
 
 
 def _entry(cls: type[Any], table: Mapping[str, Any], where: str, unfinished: bool) -> dict[str, Any]:
-    """Give the values of an entry of this class, read from its table."""
     where = f"{where} ({table.get('rule', 'no rule')})"
     names = {each.name: each.default is MISSING for each in fields(cls) if each.name != "entry"}
     if unknown := sorted(table.keys() - names.keys()):

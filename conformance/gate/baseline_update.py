@@ -170,7 +170,6 @@ def _frame(rule: Rule, test: Judged, lines: Sequence[Line]) -> str:
 
 
 def _series(version: str) -> str:
-    """Give the range of versions that share the first two numbers with `version`."""
     first, *others = [int(each) for each in number_of(version).split(".")]
     return f">={first}.{others[0]},<{first}.{others[0] + 1}" if others else f">={first},<{first + 1}"
 
@@ -179,7 +178,6 @@ def _series(version: str) -> str:
 
 
 def _changed(path: Path, before: str, gone: Sequence[Accepted], tables: Sequence[Table]) -> str:
-    """Give the file's text without what is gone, and with new entries behind the others."""
     if not gone and not tables:
         return before
     text = before if before.endswith("\n") or not before else f"{before}\n"
@@ -215,7 +213,6 @@ def _changed(path: Path, before: str, gone: Sequence[Accepted], tables: Sequence
 
 
 def _without(table: dict[str, Any], lost: Collection[str]) -> dict[str, Any]:
-    """Give an entry without these of its rules; empty when none is left."""
     if "rules" not in table:
         return {} if lost else table
     rules = table["rules"]
@@ -225,7 +222,6 @@ def _without(table: dict[str, Any], lost: Collection[str]) -> dict[str, Any]:
 
 
 def _thin(table: Table, lost: Collection[str]) -> None:
-    """Take these rules out of an entry that keeps others."""
     rules: Any = table["rules"]
     for rule in lost:
         rules.remove(rule)  # the name of it in a list, and its key in a table
@@ -253,7 +249,6 @@ def _append(document: tomlkit.TOMLDocument, entries: AoT, table: Table) -> None:
 
 
 def _drop(document: tomlkit.TOMLDocument, entries: AoT, place: int) -> None:
-    """Take an entry and the comment right above out; what stands between two entries is kept."""
     body = _end(entries[place])
     end = max(at for at, (key, _) in enumerate(body, 1) if key is not None)
     between = body[end:]
@@ -279,7 +274,6 @@ def _place(document: tomlkit.TOMLDocument, entries: AoT) -> int:
 
 
 def _comments(body: Sequence[tuple[Any, Any]], end: int) -> int:
-    """Say where the block of comment lines that ends at `end` begins."""
     while end and isinstance(body[end - 1][1], Comment):
         end -= 1
     return end

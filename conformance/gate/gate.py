@@ -154,7 +154,6 @@ def gate(
 
 
 def _general(rules: Iterable[Rule]) -> list[Rule]:
-    """Give the rules that are about every target."""
     return [rule for rule in rules if rule.document not in optional()]
 
 
@@ -205,7 +204,6 @@ def _gate(
 
 
 def _scope(rules: Iterable[Rule], results: Mapping[str, RuleResult], role: Role) -> list[Rule]:
-    """Give the rules that certification of the `role` hangs on."""
     return [rule for rule in rules if rule.concerns(role) and not _is_apart(rule, results.get(rule.id), role)]
 
 
@@ -271,7 +269,6 @@ def _sentences(
     scope: Sequence[Rule],
     baseline: BaselineReport | None,
 ) -> Iterable[str]:
-    """Give the gate in plain words, the answer first."""
     general = [reason.sentence for reason in reasons if reason.rule is None]
     blocked = _against(reasons)
     if certified:

@@ -129,7 +129,6 @@ class Bench:
     rules: dict[str, Rule] = field(default_factory=dict)
 
     def prepare(self, rules: Iterable[Rule]) -> Iterator[Rule]:
-        """Judge each rule that has a check on a clean peer; yields them as it goes."""
         for rule in rules:
             if not checks().of(rule.id):
                 continue
@@ -175,7 +174,6 @@ class Bench:
                 yield Detected(rule, deviation, fate_, clean, seen, touched, touchable, too_wide)
 
     def _split(self, deviation: Deviation) -> tuple[list[str], list[str]]:
-        """Give the other rules of the protocol: those it may touch, and those it cannot."""
         own = self.rules[deviation.rule]
         spoken, name = dialect(own.document), protocol(own.document)
         others = [each for each in self.rules.values() if protocol(each.document) == name and each is not own]

@@ -107,7 +107,6 @@ def main(arguments: Sequence[str]) -> int:
 def _compared(
     name: str, quiet: Mapping[str, RuleResult], target: str, folder: Path, rules: Sequence[str]
 ) -> Iterator[tuple[bool, str]]:
-    """Give lines about the run with `name`, and whether each is nothing to worry about."""
     try:
         found = list(differences(quiet, disturbed(name, target, folder, rules)))
     except BrokenOff as broken:

@@ -133,5 +133,4 @@ def _facts(report: Report) -> Iterable[tuple[str, str]]:
 
 
 def _property(value: str) -> str:
-    """Give `value` as Java reads it from a file of properties: one line of ASCII."""
     return json.dumps(printable(value).replace("\\", "\\\\"))[1:-1].replace("\\\\", "\\").replace('\\"', '"')

@@ -34,7 +34,6 @@ TEXTS: dict[str, tuple[str, Render]] = {
 
 
 def named(protocol: str, octets: bytes) -> Iterable[tuple[int, int, str, Any]]:
-    """Give the fields of octets, as the dialect of `protocol` names them."""
     return [(each.offset, each.length, each.name, each.value) for each in dialect(protocol).annotate(octets)]
 
 

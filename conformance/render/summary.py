@@ -50,7 +50,6 @@ GITLAB = Site({each: f"> **{each}**" for each in Standing}, 900_000)
 
 
 def github(report: Report) -> str:
-    """Give the summary as `$GITHUB_STEP_SUMMARY` takes it."""
     return summary(report, GITHUB)
 
 

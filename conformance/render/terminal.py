@@ -118,7 +118,6 @@ def gate_text(gate: Gate) -> RenderableType:
 
 
 def _silent(result: RuleResult) -> bool:
-    """Say whether there is nothing to show beyond the matrix: no frame, no expectation."""
     return result.deciding.connection is None and not result.deciding.expected
 
 

@@ -66,7 +66,6 @@ def main() -> int:
 
 
 def _watch(main_thread: int) -> None:
-    """Interrupt the run and its workers, as Ctrl-C would, when the parent closes our standard input."""
     sys.stdin.buffer.read()
     for pid in _workers():
         with contextlib.suppress(ProcessLookupError):
@@ -75,7 +74,6 @@ def _watch(main_thread: int) -> None:
 
 
 def _workers() -> list[int]:
-    """Give the other processes of our group."""
     others = [int(entry.name) for entry in Path("/proc").glob("[0-9]*") if int(entry.name) != os.getpid()]
     return [pid for pid in others if _group_of(pid) == os.getpgrp() == os.getpid()]
 

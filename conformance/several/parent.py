@@ -66,7 +66,6 @@ class _Job:
 
 
 def _jobs(options: Options, targets: Sequence[str]) -> list[_Job]:
-    """Give one job per target, everything checked that can be before a start."""
     encrypted = [target(each).tls for each in targets]
     jobs: list[_Job] = []
     for named, by_tls in zip(targets, encrypted, strict=True):
@@ -81,14 +80,12 @@ def _jobs(options: Options, targets: Sequence[str]) -> list[_Job]:
 
 
 def _folder_name(goal: Target, taken: Sequence[str]) -> str:
-    """Give a name for the folder of a target that no file system minds, and that none of the others has."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", unquote(goal.name)).strip("-.")[:100] or "target"
     names = [plain, *(f"{plain}-{number}" for number in range(2, len(taken) + 2))]
     return next(name for name in names if name not in taken)
 
 
 def _played(jobs: Sequence[_Job], place: Path, shown: Board) -> list[Side]:
-    """Run all jobs to their end; Ctrl-C asks them to end, a second one makes them."""
     with ExitStack() as stack:
         logs = [stack.enter_context(tempfile.TemporaryFile()) for _ in jobs]
         children = [stack.enter_context(_child(job, place, log)) for job, log in zip(jobs, logs, strict=True)]
@@ -145,7 +142,6 @@ def _await(children: Sequence[subprocess.Popen[bytes]]) -> None:
 
 
 def _listen(job: _Job, child: subprocess.Popen[bytes], shown: Board) -> None:
-    """Take in what a child says, up to its end."""
     assert child.stdout is not None
     for line in child.stdout:
         told = json.loads(line)

@@ -57,12 +57,10 @@ def notable(reports: Sequence[Report]) -> list[str]:
 
 
 def _catalogue(reports: Sequence[Report | None]) -> list[str]:
-    """Give the rules that at least one run was about, in order."""
     return list(dict.fromkeys(rule for report in reports if report is not None for rule in report.rules))
 
 
 def _targets(sides: Sequence[Side]) -> Table:
-    """Make a column for each target, under the number that it has in the table of rules too."""
     table = Table(box=None, pad_edge=False)
     table.add_column("")
     for number in range(1, len(sides) + 1):

@@ -7,5 +7,4 @@ from conformance.evidence.kinds import Judged
 
 
 def test_rule(case: Case, verdict: Callable[[Case], Judged], show: Callable[[Judged], None]) -> None:
-    """Judge one rule by one of its checks."""
     show(verdict(case))

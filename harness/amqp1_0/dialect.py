@@ -39,7 +39,6 @@ def _container(target: Target, context: Context) -> Container:
 
 
 def _asks(container: Container) -> None:
-    """Open a connection and begin a session."""
     connection = container.connection()
     connection.beats()
     connection.begin()

@@ -79,7 +79,6 @@ class Connection(ABC):
         return max(min(times), self._now) if times else None
 
     def _see(self, now: float) -> None:
-        """Set the time to `now`; what was heard since the last time was heard now."""
         self._now = now
         if self._heard:
             self._heard, self._last_heard = False, now

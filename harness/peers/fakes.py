@@ -65,7 +65,6 @@ class Answering(Fake):
         self._reader, self._answer, self._ends = reader, answer, ends
 
     def receive(self, octets: bytes) -> None:
-        """Answer the units that are complete."""
         for _, unit in self._reader.feed(octets):
             self.said += self._answer(unit) or b""
             if self._ends(unit):

@@ -48,7 +48,6 @@ class Rule:
     content: bool = True
 
     def fits(self, met: object) -> bool:
-        """Say whether the rule is about what was met."""
         return (self.method is None or isinstance(met, self.method)) and self.condition(met)
 
 
@@ -118,7 +117,6 @@ class Way(Generic[Unit]):
         return rest
 
     def acts(self, rule: Rule, number: int, met: object) -> bool:
-        """Count what was met, and say whether the rule of this `number` acts on it."""
         if not rule.fits(met):
             return False
         self.met[number] = self.met.get(number, 0) + 1
@@ -147,7 +145,6 @@ class Interposed(ABC, Generic[Unit]):
         """Give what goes on and what goes back in place of a unit."""
 
     def _concerns(self, begun: bytearray) -> bool:  # noqa: ARG002 - protocols know what may have begun
-        """Say whether a rule may act on the client's unit that begins with these octets."""
         return any(not rule.from_server for rule in self._rules)
 
     @property
@@ -199,7 +196,6 @@ class Interposed(ABC, Generic[Unit]):
         self._inner.tick(now)
 
     def _acted(self, way: Way[Unit], from_server: bool, channel: int, met: Any) -> tuple[Rule, Passed] | None:
-        """Give the first rule that fits what was met, and what takes its place; None when none does."""
         for number, rule in enumerate(self._rules):
             if rule.from_server is from_server and way.acts(rule, number, met):
                 return rule, rule.act(channel, met)

@@ -95,7 +95,6 @@ class Proof(Generic[AnyPolicy, AnyFault]):
 
 
 def _wrong_state(row: AnyRow) -> State | None:
-    """Pick another state than the row leads to, of those the row is for; None for things without a state."""
     first = row.state[0] if isinstance(row.state, tuple) else row.state
     if not isinstance(first, State):
         return None

@@ -32,8 +32,6 @@ class BeforeServer(Protocol):
 
 
 class _Upstream:
-    """One connection to the broker, presented as a peer's."""
-
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self._said = b""

@@ -67,7 +67,6 @@ class Row(Generic[Place, E, T, R]):
         return replace(self, name=name, condition=condition, effects=effects, answer=answer, next=next)
 
     def covers(self, state: object, event: type) -> bool:
-        """Say whether the row is for this state and this event."""
         states = self.state if isinstance(self.state, tuple) else (self.state,)
         return state in states and issubclass(event, self.event)
 
@@ -102,7 +101,6 @@ class Tables(Generic[S]):
         return self.rows[self._place(name)]
 
     def candidates(self, state: object, event: type) -> tuple[AnyRow, ...]:
-        """Return the rows for `state` and `event`, in order."""
         found = self._found.get((state, event))
         if found is None:
             found = tuple(row for row in self.rows if row.covers(state, event))

@@ -194,7 +194,6 @@ class TcpPeer:
         heapq.heappush(self._due, (time.monotonic() + self.latency, self._scheduled, line, inwards, octets))
 
     def _let_time_pass(self) -> None:
-        """Handle timers, what has arrived by now, and then everything any connection has to say."""
         now = time.monotonic()
         for line in list(self._lines.values()):
             timer = line.peer.next_timer()
@@ -214,7 +213,6 @@ class TcpPeer:
             self._hold(line)
 
     def _hold(self, line: _Line) -> None:
-        """Read no more than the peer can take."""
         full = line.holding is not None and line.holding.full
         if full is not line.held and line.socket in self._lines and not line.heard:
             line.held = full
@@ -305,7 +303,6 @@ class TcpPeer:
             line.socket.close()
 
     def _patience(self) -> float | None:
-        """Give the seconds until something is due; None if nothing is."""
         times = [self._due[0][0]] if self._due else []
         with self._lock:
             for line in self._lines.values():

@@ -49,7 +49,6 @@ class TlsConnection:
         return "fin" if self._refused else self.inner.closed
 
     def receive(self, octets: bytes) -> None:
-        """Take octets of TLS."""
         self._in.write(octets)
         try:
             if not self._ready:

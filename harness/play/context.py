@@ -66,7 +66,6 @@ class Deadline:
 
     @classmethod
     def after(cls, seconds: float, says: str) -> Deadline:
-        """Make the deadline that is `seconds` from now."""
         return cls(time.monotonic() + seconds, says)
 
     @property
@@ -75,7 +74,6 @@ class Deadline:
         return max(self.at - time.monotonic(), 0.0)
 
     def check(self) -> None:
-        """Raise OverBudget when it has passed."""
         if not self.left:
             raise OverBudget(self.says)
 

@@ -153,8 +153,6 @@ def played(fixture: AnyFixture) -> Iterator[AnyFixture]:
 
 
 class _Unkept:
-    """A journal for visits: nothing is kept."""
-
     def write(self, event: Event) -> None: ...
 
 

@@ -104,7 +104,6 @@ class Link(ABC, Generic[Unit, Sight]):
         """Say whether a unit tells no more than that the peer is alive."""
 
     def _unfinished(self, channel: int) -> bool:  # noqa: ARG002 - protocols with messages look at it
-        """Say whether a part of something has come for `channel`, but not its end."""
         return self._unfinished_unit
 
     @property
@@ -125,7 +124,6 @@ class Link(ABC, Generic[Unit, Sight]):
     # -- sending ---------------------------------------------------------------------------------------
 
     def _keep(self, direction: Direction, octets: bytes, unit: Unit | None = None) -> None:
-        """Write octets to the journal; `unit` is what they were cut into, if they were."""
         self._kept += 1
         # Both ways: a peer that echoes must not bring the password into the evidence.
         kept = self.annotator.blanked(octets)
@@ -177,7 +175,6 @@ class Link(ABC, Generic[Unit, Sight]):
                 return Silence(self.now() - began)
 
     def _take(self, channel: int) -> Sight | Unreadable | None:
-        """Remove and return what has come for `channel`, None when nothing has."""
         for inbox in (self._inboxes[channel], self._inboxes[EVERYWHERE]):
             if inbox:
                 return inbox.popleft()

@@ -51,7 +51,6 @@ class Log:
         self._before = self._settled()
 
     def _settled(self) -> Counter[str]:
-        """Read the lines, once no more of them come."""
         seen, until = self._lines(), self._link.now() + SETTLED
         while self._waits(until):
             if (lines := self._lines()) != seen:
@@ -59,7 +58,6 @@ class Log:
         return seen
 
     def _waits(self, until: float) -> bool:
-        """Wait for the next look; return False when it is too late for one, or the connection has ended."""
         if self._link.now() >= until or self._link.ended is not None:
             return False
         self._link.listen(LOOK)

@@ -99,7 +99,6 @@ class Speaker(Generic[AnyFixture]):
     def _visit(
         self, target: Target, within: float, barrier: Barrier | None = None
     ) -> AbstractContextManager[AnyFixture]:
-        """Make a fixture with unique names to look at the target with for `within` seconds."""
         return visiting(
             lambda context: self.fixture(target, context), target, within, f"probe-{token_hex(4)}", barrier
         )

@@ -109,22 +109,17 @@ class Fold:
     where: Callable[[Any], bool] | None = None
 
     def cares(self, way: Direction) -> bool:
-        """Say whether it looks at what goes this way."""
         return any(way in each for each in (*self.looks_at, *self.counts))
 
 
 @dataclass(frozen=True, slots=True)
 class _Interest:
-    """The watches, by number, that passages of one sort concern."""
-
     looks: tuple[int, ...]
     counts: tuple[int, ...]
     needs: frozenset[int]
 
 
 class _Looking:
-    """Watches at work on one connection, by number, with what they have found."""
-
     def __init__(self, folds: dict[int, Fold], found: dict[int, Tally]) -> None:
         self._folds, self._found = folds, found
         self._states = {number: fold.start() for number, fold in folds.items() if fold.start is not None}
@@ -159,7 +154,6 @@ class _Looking:
             self._lanes[sort] = [each for each in lane if each[2] != number]
 
     def _miss(self, way: Direction) -> None:
-        """Tell the states that something is missing, and stop the watches that know nothing then."""
         for number, state in list(self._states.items()):
             fold = self._folds[number]
             if fold.cares(way) and fold.gap is Gaps.TOLD:
@@ -178,7 +172,6 @@ class Watching:
 
     @property
     def rules(self) -> list[str]:
-        """The rules that are watched, one for each watch."""
         return [rule for rule, _ in self._watches]
 
     def look(self, transcript: Transcript) -> list[tuple[str, Tally]]:
@@ -202,7 +195,6 @@ class Watching:
         return where is None or where(transcript)
 
     def _interest(self, sort: Sort) -> _Interest:
-        """Find the watches that a sort of passages concerns; each sort is looked up once."""
         if sort not in self._interests:
 
             def asked(pattern: Pattern) -> bool:

@@ -34,7 +34,6 @@ def beside(what: str, ours: Callable[[], object], peer: str, theirs: Callable[[]
 
 
 def _microseconds(work: Callable[[], object]) -> float:
-    """Give the shortest of several timings of `work`, for one call."""
     best = float("inf")
     for _ in range(REPEAT):
         began = time.perf_counter()

@@ -62,7 +62,6 @@ class Draws:
         return bool(self.number() & 1)
 
     def piece(self) -> bytes:
-        """Take up to 255 octets."""
         return self.octets(self.number())
 
     def rest(self) -> bytes:
@@ -205,7 +204,6 @@ def _instrument() -> bool:
 
 
 def _functions() -> Iterable[types.FunctionType]:
-    """Find every function of the project that is loaded, methods of inner classes included."""
     packages = ("spec", "harness", "conformance", "tomllib")
     modules = [module for name, module in sys.modules.items() if name.partition(".")[0] in packages]
     waiting: list[Any] = [value for module in modules for value in vars(module).values()]

@@ -73,8 +73,6 @@ ANYWHERE: Mapping[str, Hostile] = {
 
 
 class _Saying:
-    """A connection on which a hostile peer talks."""
-
     def __init__(self, hostile: Hostile, now: float) -> None:
         self.closed: str | None = None
         self._hostile = hostile
@@ -157,8 +155,6 @@ class _Turning:
 
 
 class _Cut:
-    """An honest connection that is cut after the peer has said so many octets."""
-
     def __init__(self, honest: PeerConnection, octets: int, how: str) -> None:
         self._honest, self._left, self._how = honest, octets, how
 
@@ -185,8 +181,6 @@ class _Cut:
 
 
 class _Server:
-    """An honest server whose connections somebody tampers with."""
-
     def __init__(self, honest: PeerServer) -> None:
         self.honest = honest
         self.connections = 0

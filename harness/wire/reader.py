@@ -23,7 +23,6 @@ class Reader(ABC, Generic[Unit]):
     broken: bool = False
 
     def feed(self, octets: bytes) -> Iterator[tuple[bytes, Unit]]:
-        """Take octets; yield each complete unit with the octets it was read from."""
         if self.broken:
             self.pending += octets[: max(self.limit - len(self.pending), 0)]
             return iter(())

@@ -229,7 +229,6 @@ class TlsTransport:
             self._in.write(seen)
 
     def _decrypted(self) -> bytes | End | None:
-        """Return what has been decrypted, or the end; None when more must come first."""
         if self._end is not None:
             return self._end
         try:
@@ -279,7 +278,6 @@ class TlsTransport:
             self._feed(seen)
 
     def _sentence(self, failure: ssl.SSLError) -> str:
-        """Say what went wrong in words for the user."""
         if isinstance(failure, ssl.SSLCertVerificationError):
             what = _VERIFICATION.get(failure.verify_code, f"is refused: {failure.verify_message}")
             return f"the certificate of {self.endpoint} {what}"
@@ -294,7 +292,6 @@ class TlsTransport:
 
 
 def _is_record(octets: bytes) -> bool:
-    """Say whether these octets begin a TLS record: an alert or a message of the handshake, version 3.x."""
     return octets[:1] in (b"\x15", b"\x16", b"\x17") and octets[1:2] in (b"", b"\x03")
 
 

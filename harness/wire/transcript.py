@@ -94,7 +94,6 @@ class _Lane(Generic[Unit_co]):
             self._reader, self._lost = self._make(), True
 
     def _begins_well(self, units: Sequence[object]) -> bool:
-        """Say whether what was read after a gap seems to have begun where a unit does."""
         whole = len(units) > 1 or not self._reader.pending
         return bool(units) and whole and not any(isinstance(each, Garbage) for each in units)
 

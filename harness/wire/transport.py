@@ -240,7 +240,6 @@ class MemoryTransport:
         return True
 
     def _hand_over(self) -> None:
-        """Give the peer what was sent, unless it is paused."""
         if self._waiting and not self._pause.on:
             octets, self._waiting = self._waiting, b""
             self._peer.receive(octets)

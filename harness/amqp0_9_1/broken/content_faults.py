@@ -34,7 +34,6 @@ def header_of(size: int) -> Matching:
 
 
 def body_of(size: int) -> Matching:
-    """Match body frames of `size` octets."""
     return lambda frame: frame.type == BODY and len(frame.payload) == size
 
 

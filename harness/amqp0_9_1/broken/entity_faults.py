@@ -92,7 +92,6 @@ def joins_durable_ends_unless(kind: str) -> Condition:
 
 
 def bind_by_key_alone(turn: Turn) -> None:
-    """Makes no binding that has arguments."""
     if not turn.event.arguments:
         bind_queue(turn)
 
@@ -134,7 +133,6 @@ def key_is_bound_already(turn: Turn) -> bool:
 
 
 def bind_in_place_of_the_same_key(turn: Turn) -> None:
-    """Makes the binding in place of one with the same key."""
     for each in _of_the_same_key(turn):
         turn.host.bound_to(turn.event.exchange).remove(each)
     bind_queue(turn)
@@ -181,7 +179,6 @@ def differs_from_no_direct(turn: Turn) -> bool:
 
 
 def is_durable_unless(kind: str) -> Condition:
-    """Say whether an exchange is durable and not of type `kind`."""
     return lambda turn: is_durable(turn) and turn.subject.type != kind
 
 
@@ -238,19 +235,16 @@ def asks_as_exclusive_as_it_is(turn: Turn) -> bool:
 
 
 def bind_if_shared(turn: Turn) -> None:
-    """Binds a new queue to the default exchange if it is not exclusive."""
     if not turn.event.exclusive:
         bind_to_the_default_exchange(turn)
 
 
 def bind_if_kept(turn: Turn) -> None:
-    """Binds a new queue to the default exchange if it has no auto-delete."""
     if not turn.event.auto_delete:
         bind_to_the_default_exchange(turn)
 
 
 def bind_if_no_exchange_is_called_so(turn: Turn) -> None:
-    """Binds a new queue to the default exchange if there is no exchange of its name."""
     if turn.queue_name not in turn.host.exchanges:
         bind_to_the_default_exchange(turn)
 
@@ -263,7 +257,6 @@ def create_in_place_of_a_queue(turn: Turn) -> None:
 
 
 def _to_the_exchange_of_its_key(turn: Turn) -> Publication | None:
-    """Give the publication as if it named the exchange of its key; None if it names one or none is."""
     given: Publication = turn.subject
     key = given.method.routing_key
     if given.method.exchange or key not in turn.host.exchanges:

@@ -22,7 +22,6 @@ from harness.peers.rows import always
 
 
 def queue_per_binding(exchange: Exchange, message: Message, matches: Matching) -> list[str]:
-    """Finds a queue once for each of its bindings that match."""
     return [each.queue for each in exchange.bindings if matches(each, message)]
 
 
@@ -199,7 +198,6 @@ def lacks(name: str, beyond_the_first_host: bool = False) -> Condition:
 
 
 def equal_but_for_case(binding: Binding, message: Message) -> bool:
-    """Routes by keys that are equal but for upper and lower case."""
     return binding.routing_key.lower() == message.routing_key.lower()
 
 
@@ -235,12 +233,10 @@ def _matching(binding: Binding, message: Message, **match: str) -> bool:
 
 
 def all_must_match(binding: Binding, message: Message) -> bool:
-    """Takes x-match for all."""
     return _matching(binding, message, **{"x-match": "all"})
 
 
 def any_may_match(binding: Binding, message: Message) -> bool:
-    """Takes x-match for any."""
     return _matching(binding, message, **{"x-match": "any"})
 
 
@@ -271,13 +267,11 @@ def is_missing_by_either_name(turn: Turn) -> bool:
 
 
 def current_everywhere(turn: Turn) -> None:
-    """Makes the declared queue the current one of all channels of the connection."""
     for channel in turn.connection.channels.values():
         channel.current_queue = turn.queue_name
 
 
 def first_stays_current(turn: Turn) -> None:
-    """Makes the declared queue the current one only if the channel has none yet."""
     turn.channel.current_queue = turn.channel.current_queue or turn.queue_name
 
 

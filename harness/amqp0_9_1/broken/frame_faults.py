@@ -93,7 +93,6 @@ def with_properties(octets: bytes) -> Callable[[Frame], Frame]:
 
 
 def before_it(octets: bytes) -> Callable[[Frame], bytes]:
-    """Put octets before the frame."""
     return lambda frame: octets + frame.encode()
 
 

@@ -186,7 +186,6 @@ class Conversation:
         self.ask(Queue.Bind(queue, exchange, key))
 
     def consume(self, queue: str, **flags: Any) -> str:
-        """Start a consumer and return its tag."""
         return str(self.ask(Basic.Consume(queue, **flags)).consumer_tag)
 
     def deliveries(self, count: int) -> list[Received]:
@@ -218,9 +217,7 @@ class Conversation:
         return seen if isinstance(seen.method, Basic.GetOk) else None
 
     def depth(self, queue: str) -> int:
-        """Count the messages that are ready in the queue."""
         return int(self.ask(Queue.Declare(queue, passive=True)).message_count)
 
     def close(self) -> None:
-        """Close the channel by the handshake."""
         self.ask(Channel.Close(REPLY_SUCCESS, "done"))

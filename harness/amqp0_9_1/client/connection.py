@@ -41,7 +41,6 @@ class AmqpConnection:
     # -- sending and expecting -------------------------------------------------------------------------
 
     def send(self, method: Method) -> None:
-        """Send a method on channel 0."""
         self.link.send(0, method)
 
     def send_octets(self, octets: bytes) -> None:
@@ -52,7 +51,6 @@ class AmqpConnection:
         self.link.send_frames(frames)
 
     def heartbeat(self, channel: int = 0) -> None:
-        """Send a heartbeat, on channel 0 where it belongs."""
         self.send_frames(Frame(HEARTBEAT, channel, b""))
 
     def expect(self, *outcomes: Outcome | type[Method], acknowledge: bool = True) -> Observation:

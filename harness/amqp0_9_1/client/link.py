@@ -102,14 +102,12 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
     def send(
         self, channel: int, method: Method, properties: Properties | None = None, body: bytes = b""
     ) -> None:
-        """Send a method, with its content if it carries one."""
         if properties is None:
             self.send_frames([method_frame(channel, method)])
         else:
             self.send_frames(list(content_frames(channel, method, properties, body, self.frame_max)))
 
     def acknowledge_close(self, seen: Observation) -> None:
-        """Answer a Close with its Close-Ok."""
         match seen:
             case Received(channel=number, method=Channel.Close()):
                 self.send(number, Channel.CloseOk())
@@ -211,7 +209,6 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
             self._inboxes[0].append(Received(0, method, frame=self._kept, came_on=on or None))
 
     def _arrive(self, came: Received, on: int, doubtful: bool = False) -> None:
-        """Put what has come whole into its inbox; what is in doubt waits while another channel misses one."""
         if on != came.channel:
             came = replace(came, came_on=on)
         (self._doubtful if doubtful else self._inboxes[came.channel]).append(came)
@@ -269,7 +266,6 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
         return NOWHERE if place.channel is None else place.channel, place.doubtful
 
     def _moved(self, came: Received, channel: int) -> Received:
-        """Give an answer that another channel than its own has missed, as received there."""
         what = f"{came.method.full_name} on channel {came.channel} that is due on {channel}"
         self._astray(leniency.ANOTHER_CHANNEL, what, taken=False)
         return replace(came, channel=channel, came_on=came.channel)

@@ -53,7 +53,6 @@ def _offered(start: Connection.Start, endpoint: Endpoint, target: Target) -> Non
 
 
 def told(broker: Broker) -> Mapping[str, Any]:
-    """Give the server-properties of Start; none if there was none."""
     return broker.newest.start.server_properties
 
 

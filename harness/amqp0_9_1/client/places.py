@@ -201,7 +201,6 @@ class Places:
         return {each.channel for each in self._awaited if method.full_name in each.answers}
 
     def _settle(self, channel: int, method: Any) -> None:
-        """Forget the request that a method answers; all of them where the channel ends."""
         if isinstance(method, Channel.Close | Channel.CloseOk):
             self._end(channel, method)
             return
@@ -213,7 +212,6 @@ class Places:
                 return
 
     def _end(self, channel: int, method: Method) -> None:
-        """Forget what was asked on a channel before it was closed, but for its opening anew."""
         kept = OPENED if isinstance(method, Channel.CloseOk) else OPENED | CLOSED
         self._awaited = [each for each in self._awaited if each.channel != channel or each.answers & kept]
         if not any(each.channel == channel and each.answers & OPENED for each in self._awaited):
@@ -228,7 +226,6 @@ def _blames(close: Channel.Close) -> bytes:
 
 
 def _is_answered(frame: Frame) -> bool:
-    """Say whether a method that can be read asks for an answer."""
     try:
         method = frame.method()
     except DecodeError:

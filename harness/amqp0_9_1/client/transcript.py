@@ -138,7 +138,6 @@ def cut_short(at: float, rest: bytes, number: int = 0) -> Passage:
 
 
 def readable(unit: object) -> Method | None:
-    """Give the method in a unit on the wire; None where there is none that can be read."""
     if not isinstance(unit, Frame) or unit.type != METHOD:
         return None
     try:
@@ -148,6 +147,5 @@ def readable(unit: object) -> Method | None:
 
 
 def _nearly(frame: Frame) -> Method | None:
-    """Read as much as can be of a step of the server's that cannot be read whole."""
     found = leniency.read_step(frame.payload)
     return None if found is None else found[0]

@@ -80,7 +80,6 @@ class Peer(Server):
         return {}
 
     def _turn_in(self, host: VirtualHost) -> ConnectionTurn[None]:
-        """Give a turn for what no client has caused."""
         manager = Connection(self, 0.0)
         manager.host = host
         return Turn(self, manager, None, None, None)

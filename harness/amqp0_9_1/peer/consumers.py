@@ -79,7 +79,6 @@ def start_consumer(turn: ChannelTurn[Basic.Consume]) -> None:
 
 
 def consume_ok(turn: ChannelTurn[Basic.Consume]) -> Reply:
-    """Answer with Basic.Consume-Ok and the tag."""
     return Basic.ConsumeOk(turn.event.consumer_tag)
 
 

@@ -176,7 +176,6 @@ class Connection(entities.Connection):
             self._meet_channel(unit.channel, events.BodyReceived(unit.payload))
 
     def _read_frames(self, octets: bytes) -> bytes:
-        """Meet the frames in `octets`; returns what follows one that could not be read."""
         for _, unit in self._reader.feed(octets):
             if self.unread > self.peer.limits.unread:
                 # It goes on asking and never reads the answers.

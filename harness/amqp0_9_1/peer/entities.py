@@ -154,7 +154,6 @@ class Queue:
             yield from level
 
     def remove(self, entry: Entry) -> None:
-        """Take one entry off the queue."""
         for level in self.levels:
             if level and level[0] is entry:
                 level.popleft()
@@ -190,7 +189,6 @@ class VirtualHost:
         """Channels that were asked to stop publishing."""
 
     def bound_to(self, exchange: str) -> list[Binding]:
-        """Give the bindings of an exchange, to be read and changed."""
         return self.bindings.setdefault(exchange, [])
 
     def stir(self, queue: Queue) -> None:

@@ -75,7 +75,6 @@ def credentials_are_good(turn: ConnectionTurn[Credentials]) -> bool:
 
 
 def _user(turn: ConnectionTurn[Credentials]) -> str:
-    """Name the client by its mechanism; empty when its credentials are bad."""
     named = turn.event.mechanism if isinstance(turn.event, Connection.StartOk) else turn.connection.mechanism
     return _READERS[named](turn, bytes(turn.event.response))
 

@@ -138,7 +138,6 @@ def bury_delivery(turn: LifeTurn[object, Delivery]) -> None:
 
 
 def _pass_on(turn: AnyTurn, entry: Entry) -> None:
-    """Keep a dead message, and give it to the exchange that its queue names for such."""
     turn.host.dead_letters.append(entry.message)
     exchange = turn.host.exchanges.get(str(entry.queue.arguments.get(DEAD_LETTER_EXCHANGE)))
     if exchange is None:

@@ -45,7 +45,6 @@ def exchange_is_missing(turn: ChannelTurn[NamesExchange]) -> bool:
 
 
 def default_exchange_is_kept(turn: ChannelTurn[Queue.Unbind]) -> bool:
-    """Say whether this is the default exchange, from which the policy lets nobody unbind."""
     return not turn.event.exchange and turn.policy.default_unbind != "serve"
 
 

@@ -147,7 +147,6 @@ class Turn(turn.Turn[E], Generic[E, C, S]):
 
     @property
     def host(self) -> VirtualHost:
-        """The connection's virtual host."""
         return self.connection.host
 
     @property
@@ -166,7 +165,6 @@ class Turn(turn.Turn[E], Generic[E, C, S]):
         return self.host.queues[self.queue_name]
 
     def find_queue(self: Turn[NamesQueue, Channel, object]) -> Queue | None:
-        """Give the queue of `queue_name`, or None."""
         return self.host.queues.get(self.queue_name)
 
     @property

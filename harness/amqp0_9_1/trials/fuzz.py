@@ -229,7 +229,6 @@ def _one_step(draws: Draws, server: Peer, clients: list[_Client], who: int) -> N
 
 
 def _let_time_pass(client: _Client) -> None:
-    """Check that what is due by itself happens, and comes to an end."""
     now = 0.0
     for _ in range(20):
         timer = client.peer.next_timer()

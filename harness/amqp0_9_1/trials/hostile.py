@@ -50,7 +50,6 @@ def _endless_body() -> Iterator[bytes]:
 
 
 def _nested(depth: int) -> bytes:
-    """Encode a Start whose server-properties are tables in tables."""
     table = b""
     for _ in range(depth):
         table = b"\x01aF" + len(table).to_bytes(4) + table

@@ -219,7 +219,6 @@ def is_extended(frame: Frame) -> bool:
 
 
 def is_unread(frame: Frame) -> bool:
-    """Say whether a frame's body is no performative."""
     return bool(frame.body) and performative_of(frame) is None
 
 

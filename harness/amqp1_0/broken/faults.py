@@ -140,7 +140,6 @@ def body_behind_header(raw: bytes, _: Frame) -> bytes:
 
 
 def extended_first(_: bytes, frame: Frame) -> bytes:
-    """Reads the extended header for the body where there is one."""
     return frame.extended or frame.body
 
 

@@ -11,7 +11,6 @@ from harness.wire.units import ANY_SIZE
 
 
 def units(exchange: Iterable[Octets]) -> Iterator[tuple[Direction, object]]:
-    """Yield headers, frames, the performatives in them, and octets that are no frame."""
     for passed in exchange:
         for _, unit in FrameReader(limit=ANY_SIZE).feed(passed.octets):
             yield passed.direction, unit

@@ -88,7 +88,6 @@ def turned(opening: Any) -> Any:
 
 
 def _each(value: Any, change: Callable[[Composite], Composite]) -> Any:
-    """Change each composite in a value, from the inside out."""
     if isinstance(value, Map):
         return Map((key, _each(each, change)) for key, each in value.pairs)
     if not isinstance(value, Composite):

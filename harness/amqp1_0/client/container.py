@@ -112,7 +112,6 @@ class Container(Fixture[AmqpConnection]):
         return connection
 
     def _with_sasl(self, endpoint: dict[str, Any]) -> AmqpConnection | None:
-        """Give a connection with SASL headers exchanged; None where the server wants AMQP at once."""
         if self.layers.sasl is False:
             return None
         connection = self.socket(**endpoint)

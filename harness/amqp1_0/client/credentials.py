@@ -58,7 +58,6 @@ def blank_credentials(octets: bytes) -> bytes:
 
 
 def _whole(raw: bytes, unit: Unit) -> bytes | None:
-    """Blank a unit in which it is certain what stands where; None when it is not."""
     if not isinstance(unit, Frame) or _MARK.search(unit.extended):
         return None
     try:
@@ -83,7 +82,6 @@ def _whole(raw: bytes, unit: Unit) -> bytes | None:
 
 
 def _well_formed(performative: Composite) -> bool:
-    """Say whether no field but the response could hold one by some mistake."""
     if performative.unknown or any(performative.breaches()):
         return False
     others = dict(zip(performative.names, performative.values, strict=True))

@@ -128,7 +128,6 @@ def read_frame(frame: Frame) -> tuple[Composite | None, Wrong] | None:
 
 
 def _is_value(body: bytes) -> bool:
-    """Say whether a body can be decoded, and begins with no performative."""
     try:
         value, _ = decode(body)
     except DecodeError:

@@ -201,7 +201,6 @@ class Link(link.Link[Unit, Sight]):
             inbox.append(EmptyFrame(frame.channel, self._kept))
 
     def _broke(self, wrong: leniency.Wrong | None) -> bool:
-        """Keep what is wrong with what was read all the same; say whether anything is."""
         if wrong is not None:
             self.context.breach(*wrong, self.name, self.now())
         return wrong is not None
@@ -214,7 +213,6 @@ class Link(link.Link[Unit, Sight]):
         return (each.unit for each in self.transcript if each.direction is Direction.RECEIVED)
 
     def _session_of(self, channel: int, performative: Composite) -> int | None:
-        """Give our channel of a frame's session, which a begin tells; the state is kept."""
         match performative:
             case Open() as opening:
                 told, wrong = leniency.readable(opening)

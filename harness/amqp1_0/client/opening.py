@@ -66,7 +66,6 @@ def told(container: Container) -> Mapping[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Turn a value into Python's own types."""
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, tuple):

@@ -177,7 +177,6 @@ def other_header(than: bytes) -> Outcome:
 
 
 def other_id(than: int) -> Outcome:
-    """Allow a protocol header with another protocol id than `than`."""
     return Outcome(
         f"a protocol header with another id than {than}",
         lambda seen: isinstance(seen, HeaderReceived) and seen.header.protocol_id != than,
@@ -218,7 +217,6 @@ def closed(*conditions: str) -> Outcome:
 
 
 def closed_without_error() -> Outcome:
-    """Allow a close that carries no error."""
     return Outcome(
         "close without error",
         lambda seen: (

@@ -28,7 +28,6 @@ class Transcript(transcript.Transcript):
     """All that went over a connection; its performatives are read once for all watches."""
 
     def sorted(self) -> tuple[list[Sort], list[Passage]]:
-        """Give the sorts of all passages, and the passages."""
         return [sort_of(each) for each in self], list(self)
 
 
@@ -50,7 +49,6 @@ def transcript_of(pieces: Iterable[Piece]) -> Transcript:
 
 
 def performative_of(unit: object) -> Composite | None:
-    """Give the performative in a unit on the wire; None where it has none, or none that can be read."""
     if not isinstance(unit, Frame):
         return None
     try:

@@ -172,7 +172,6 @@ class Connection(entities.Connection):
 
     @property
     def _threshold(self) -> float:
-        """Give the seconds of silence after which we act; zero for never."""
         return self.peer.policy.idle_time_out * self.peer.policy.idle_threshold / 1000
 
     @property
@@ -196,7 +195,6 @@ class Connection(entities.Connection):
         self.happens(read_header(octets))
 
     def _take_frames(self, octets: bytes) -> bytes:
-        """Meet the frames in `octets`; returns what follows one that is too large."""
         for raw, unit in self.peer.tables.strategies.cut(self._reader, octets):
             if self.unread > self.peer.limits.unread:
                 # It goes on asking and never reads the answers.
@@ -265,6 +263,5 @@ class Connection(entities.Connection):
 
 
 def _of_session(event: Event | Composite) -> bool:
-    """Say whether a session's rows meet this: a performative of sessions and links, however invalid."""
     performative = event.performative if isinstance(event, events.Invalid) else event
     return isinstance(performative, Composite) and not isinstance(performative, WHOLE_CONNECTION)

@@ -135,7 +135,6 @@ class Nodes:
     octets: int = 0
 
     def named(self, name: str) -> Node | None:
-        """Give the node of that name; None when there is no room for another one."""
         if name not in self.by_name and len(self.by_name) < self.most:
             self.by_name[name] = Node(name)
         return self.by_name.get(name)

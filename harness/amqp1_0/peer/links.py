@@ -262,7 +262,6 @@ def _named(turn: SessionTurn[Disposition]) -> list[int]:
 
 
 def accept_disposition(turn: SessionTurn[Disposition]) -> None:
-    """Put what was released back on its node; all else is done with."""
     for delivery in _named(turn):
         link, message = turn.session.unsettled.pop(delivery)
         if isinstance(turn.event.state, (Released, Modified)):

@@ -76,12 +76,10 @@ def another_header(turn: ConnectionTurn[Entered]) -> Reply:
 
 
 def write_sasl_header(turn: ConnectionTurn[object]) -> None:
-    """Write the header of the SASL layer."""
     turn.connection.put(SASL_HEADER)
 
 
 def mechanisms(turn: ConnectionTurn[SaslHeader]) -> Reply:
-    """Answer with sasl-mechanisms."""
     return (SaslMechanisms(turn.policy.mechanisms),)
 
 
@@ -110,12 +108,10 @@ def log_in(turn: ConnectionTurn[Credentials]) -> None:
 
 
 def outcome(code: int) -> Callable[[object], Reply]:
-    """Answer with a sasl-outcome of this code."""
     return answering((SaslOutcome(code),))
 
 
 def _user(turn: ConnectionTurn[Credentials]) -> str:
-    """Name the client by its mechanism; empty when its credentials are bad."""
     event = turn.event
     if isinstance(event, SaslInit):
         named, response = str(event.mechanism), event.initial_response or b""

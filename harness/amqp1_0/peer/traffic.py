@@ -34,7 +34,6 @@ def leave(peer: Server, session: Session) -> None:
 
 
 def leave_all(peer: Server, connection: Connection) -> None:
-    """End all sessions of a connection."""
     for session in list(connection.sessions.values()):
         leave(peer, session)
 
@@ -54,7 +53,6 @@ def serve(peer: Server, node: Node) -> None:
 
 
 def _is_open(session: Session) -> bool:
-    """Say whether messages can be sent now: session and connection are open, and the client reads."""
     connection = session.connection
     opened = session.state is SessionState.MAPPED and connection.state is ConnectionState.OPENED
     return opened and connection.unread < CHOKED

@@ -61,7 +61,6 @@ def _frames_of_descriptors() -> Iterator[bytes]:
 
 
 def _nested(depth: int) -> bytes:
-    """Encode an open whose properties are lists in lists."""
     value = b"\x45"
     for _ in range(depth):
         size = len(value) + 4
@@ -71,7 +70,6 @@ def _nested(depth: int) -> bytes:
 
 
 def _counting(code: int, items: bytes) -> bytes:
-    """Encode an open whose properties count 2^32 − 1 items."""
     return amqp_frame(0, Open("many", properties=As(code, items, count=MOST))).encode()
 
 

@@ -61,7 +61,6 @@ def _says_field(composite: Composite, name: str, value: Any) -> str:
 
 
 def _written(value: Any) -> str:
-    """Write a value as the document would, in bounded time for whatever a peer sent."""
     if isinstance(value, Composite):
         return f"{value.type_name}({_says_fields(value).strip()})"
     if isinstance(value, bool):
@@ -114,7 +113,6 @@ def _body_spans(frame: Frame) -> Iterator[Span]:
 
 
 def _composite_spans(composite: Composite, form: Form, prefix: str) -> Iterator[Span]:
-    """Walk a described list: the descriptor, the head of the list, then field by field."""
     descriptor, content = form.value.descriptor, form.value.value
     yield Span(
         form.offset,

@@ -255,7 +255,6 @@ def _composite_breaches(field: Field, value: Composite) -> Iterator[Breach]:
 
 
 def _value(kind: str, text: str) -> Any:
-    """Read a value as the document writes it, into its primitive type."""
     if kind == "boolean":
         return text == "true"
     return typed(kind, text if kind in ("string", "symbol") else int(text))

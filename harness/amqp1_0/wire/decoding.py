@@ -91,7 +91,6 @@ def _pairs(items: list[Any]) -> Iterable[tuple[Any, Any]]:
 
 
 def _extent(octets: bytes, at: int, end: int, depth: int, made: Constructor) -> tuple[int, int, int]:
-    """Tell where the items of a list, map or array begin and end, and how many they are."""
     kind, width = made.type, made.width
     _not_too_deep(at, depth)
     start = at + 2 * width
@@ -183,7 +182,6 @@ def _widthless(code: int, count: int) -> tuple[Any, ...]:
 
 
 def _least(made: Constructor) -> int:
-    """Give the fewest octets an item takes."""
     return made.width * (2 if made.category in ("compound", "array") else 1)
 
 
@@ -231,7 +229,6 @@ def _unknown(octets: bytes, at: int, _end: int, _depth: int) -> NoReturn:
 
 
 def _view(finish_map: Callable[..., Any], seen: _Seen | None) -> Reader:
-    """Make a reader of any value; each value is given as `seen` makes it."""
     bare: dict[int, Reader] = {}
     table: list[Reader] = [_unknown] * 256
 

@@ -147,7 +147,6 @@ def _compound_body(made: Constructor) -> Body:
 
 
 def _flat(value: Any) -> Iterable[Any]:
-    """Yield the keys and values of a map one by one; from what is no map, its items."""
     if isinstance(value, Map):
         return (each for pair in value.pairs for each in pair)
     if isinstance(value, Mapping):
@@ -196,7 +195,6 @@ def _code(kind: str, width: int) -> bytes:
 
 
 def _whole(kind: str, width: int) -> _Writer:
-    """Make the writer of a type with one encoding of fixed width."""
     octet, body = _code(kind, width), _BODIES[code_of(kind, width)]
     return lambda value: octet + body(value, None, None)
 

@@ -90,7 +90,6 @@ def _number_reader(made: Constructor) -> Reader:
 
 
 def _octets_reader(made: Constructor, make: Callable[[bytes, int], Any]) -> Reader:
-    """Make a reader of fixed width; `make` takes the octets and their offset."""
     width = made.width
 
     def read(octets: bytes, at: int, end: int, _depth: int) -> tuple[Any, int]:

@@ -52,7 +52,6 @@ def waits_for_a_commit(turn: LifeTurn[ContentComplete, Publication]) -> bool:
 
 
 def hold_until_commit(turn: LifeTurn[ContentComplete, Publication]) -> None:
-    """Make the publication part of the transaction."""
     turn.subject.channel.transaction.append(turn.subject)
 
 
@@ -221,12 +220,10 @@ def _others_consume(turn: ChannelTurn[Basic.Reject]) -> bool:
 
 
 def requeue_has_no_alternative(turn: ChannelTurn[Basic.Reject]) -> bool:
-    """Say whether the policy dead-letters what nobody else consumes (basic.reject.requeue.01)."""
     return wants_requeue(turn) and turn.policy.rejected == "dead-letter" and not _others_consume(turn)
 
 
 def requeue_may_come_back(turn: ChannelTurn[Basic.Reject]) -> bool:
-    """Say whether the policy redelivers what nobody else consumes (basic.reject.requeue.01)."""
     return wants_requeue(turn) and turn.policy.rejected == "redeliver" and not _others_consume(turn)
 
 

@@ -146,7 +146,6 @@ def content_may_be_aborted(turn: ChannelTurn[Method]) -> bool:
 
 
 def abort_content_and_serve(turn: ChannelTurn[Method]) -> None:
-    """Forget the content, and serve the method as on an open channel."""
     turn.channel.forget_content()
     turn.channel.state = OPEN
     meet_on_channel(turn)

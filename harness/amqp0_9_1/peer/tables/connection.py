@@ -50,7 +50,6 @@ def wait_for_the_client(turn: ConnectionTurn[Connection.Close]) -> None:
 
 
 def step_is_passed_over(turn: ConnectionTurn[Method]) -> bool:
-    """Say whether the policy passes over a method that comes before its turn."""
     return turn.policy.step_left_out == "ignore"
 
 
@@ -81,7 +80,6 @@ def is_known_here(turn: ConnectionTurn[Connection.Open]) -> bool:
 
 
 def is_of_no_interest(turn: ConnectionTurn[Connection.Open]) -> bool:
-    """Say whether the policy takes no notice of Open on an open connection."""
     return turn.policy.open_again == "ignore"
 
 

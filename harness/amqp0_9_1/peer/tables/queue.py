@@ -105,7 +105,6 @@ def create_queue(turn: ChannelTurn[Queue.Declare]) -> None:
 
 
 def bind_to_the_default_exchange(turn: ChannelTurn[Queue.Declare]) -> None:
-    """Bind the new queue to the default exchange by its name (queue.declare.default-binding)."""
     name = turn.event.queue
     turn.host.bound_to("").append(Binding("", name, name, {}))
 

@@ -246,7 +246,6 @@ def answers_for_being_late(turn: ConnectionTurn[TrafficLate]) -> bool:
 
 
 def a_flow_may_do(turn: ConnectionTurn[TrafficDue]) -> bool:
-    """Say whether the policy sends a flow for traffic, and there is a session to send it on."""
     return turn.policy.keep_alive == "flow" and bool(turn.connection.sessions)
 
 
