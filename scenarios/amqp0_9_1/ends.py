@@ -13,7 +13,6 @@ from harness.amqp0_9_1.wire.vocabulary import Basic, Channel, Queue
 
 
 def by_handshake(channel: AmqpChannel) -> None:
-    """Close the channel by Close and Close-Ok."""
     channel.close()
 
 
@@ -24,12 +23,10 @@ def by_exception(channel: AmqpChannel) -> None:
 
 
 def with_connection(channel: AmqpChannel) -> None:
-    """Close the connection."""
     channel.connection.close()
 
 
 def by_dropping_the_socket(channel: AmqpChannel) -> None:
-    """Drop the socket without a word."""
     channel.connection.drop()
 
 

@@ -10,11 +10,7 @@ from harness.amqp0_9_1.broken.basic_faults import (
     wants_to_be_alone_among_connections,
 )
 from harness.amqp0_9_1.broken.deviations import answers, changes, drops, forwards, rejects, rewrites, swaps
-from harness.amqp0_9_1.broken.entity_faults import (
-    one_tag_for_all,
-    tag_of_a_client,
-    tag_of_the_queue,
-)
+from harness.amqp0_9_1.broken.entity_faults import one_tag_for_all, tag_of_a_client, tag_of_the_queue
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpChannel
 from harness.amqp0_9_1.client.outcomes import answered, channel_closed, connection_closed, message, refused
@@ -177,15 +173,12 @@ def exclusive_access_and_another_consumer_exclude_each_other(broker: Broker) -> 
 
 
 def same_channel(_: Broker, channel: AmqpChannel) -> AmqpChannel:
-    """Give the channel of the first consumer."""
     return channel
 
 
 def another_channel(_: Broker, channel: AmqpChannel) -> AmqpChannel:
-    """Give another channel of the same connection."""
     return channel.connection.channel()
 
 
 def another_connection(broker: Broker, _: AmqpChannel) -> AmqpChannel:
-    """Give a channel of a connection of its own."""
     return broker.channel(new_connection=True)

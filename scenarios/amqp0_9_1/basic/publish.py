@@ -169,7 +169,6 @@ def unroutable_mandatory_message_is_returned(broker: Broker) -> None:
 
 
 def loses_what_comes_to(kind: str) -> Fault:
-    """Returns nothing that exchanges of one type cannot route."""
     return changes(
         RETURNS, condition=lambda turn: is_mandatory_and_unroutable(turn) and not is_of_type(turn, kind)
     )

@@ -157,6 +157,5 @@ def delivered_next(channel: AmqpChannel, queue: str) -> list[int]:
 
 
 def at_most_the_limit(broker: Broker, out: list[int], limit: int = LIMIT) -> None:
-    """Judge the number of messages that are out unacknowledged."""
     told = f"at most {limit} unacknowledged messages"
     broker.judge(told, f"more than {limit} unacknowledged messages", len(out) <= limit)

@@ -17,7 +17,6 @@ from scenarios.registry import broken_by, scenario
 
 
 def good_close_ok(frame: Frame) -> Frame:
-    """Give the frame without what is wrong with it."""
     return method_frame(frame.channel, Channel.CloseOk())
 
 

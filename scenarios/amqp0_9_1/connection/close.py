@@ -16,7 +16,6 @@ CLOSING = "connection: closing hears only Close and Close-Ok"
 
 
 def is_for_the_discarded(declare: Queue.Declare) -> bool:
-    """Say whether it is the Declare that follows the Close."""
     return not declare.durable and not declare.passive
 
 

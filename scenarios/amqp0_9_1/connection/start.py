@@ -51,7 +51,6 @@ REQUIRED_FIELDS = ("host", "product", "version", "platform", "information")
 
 
 def without_platform(properties: Table) -> Table:
-    """Give server properties that lack one of the required fields."""
     return {name: value for name, value in properties.items() if name != "platform"}
 
 

@@ -12,7 +12,6 @@ CLOSE = Connection.Close(FRAME_ERROR, "not such a frame")
 
 
 def is_padded(start_ok: Connection.StartOk) -> bool:
-    """Say whether it is the Start-Ok that fills a whole frame."""
     return "padding" in start_ok.client_properties
 
 

@@ -84,10 +84,8 @@ def exchange_is_in_use_while_it_has_bindings(broker: Broker) -> None:
 
 
 def by_unbind(way: Way, queue: str, exchange: str) -> Method:
-    """Give the Unbind that takes the binding off."""
     return way.unbind(queue, exchange)
 
 
 def by_delete(_: Way, queue: str, __: str) -> Method:
-    """Give the Delete of the queue, with which its binding goes."""
     return Queue.Delete(queue)

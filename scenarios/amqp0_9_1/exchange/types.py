@@ -63,11 +63,9 @@ REQUIRED = ("direct", "fanout")
 
 
 def known_types(broker: Broker) -> list[str]:
-    """Give the types of exchange that the server implements."""
     return [kind for kind in WAYS if kind in REQUIRED or knows(broker, kind)]
 
 
 def knows(broker: Broker, kind: str) -> bool:
-    """Say whether the server implements a type of exchange."""
     channel = broker.channel(new_connection=True)
     return channel.takes(Exchange.Declare(broker.name("exchange"), kind), Exchange.DeclareOk)

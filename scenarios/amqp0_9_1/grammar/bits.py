@@ -10,12 +10,7 @@ from harness.amqp0_9_1.broken.basic_faults import (
 )
 from harness.amqp0_9_1.broken.deviations import Fault, changes, forwards, rejects, swaps
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.outcomes import (
-    EXCEPTION,
-    Silence,
-    message,
-    silence,
-)
+from harness.amqp0_9_1.client.outcomes import EXCEPTION, Silence, message, silence
 from harness.amqp0_9_1.peer.tables.basic import route_now
 from harness.amqp0_9_1.wire.vocabulary import NOT_IMPLEMENTED, Basic
 from scenarios.amqp0_9_1.basic.recover import recovers
@@ -76,7 +71,6 @@ def window_without_global_is_that_of_its_channel(broker: Broker) -> None:
 
 
 def overlooks_the_recipient(about: Subject) -> Fault:
-    """Puts what is not acknowledged back for anybody."""
     row = f"{kind(about).full_name}: redelivers"
     return changes(row, anybody_may_have_what_is_resent)
 

@@ -62,7 +62,6 @@ def given(part: Part | None) -> Part:
 
 
 def kind(about: Subject) -> type[Method]:
-    """Give the method a rule is about."""
     return CODEC.methods[given(about.method).full_name]
 
 

@@ -18,6 +18,7 @@ from harness.amqp0_9_1.client.outcomes import (
 from harness.amqp0_9_1.client.transcript import Passage
 from harness.amqp0_9_1.peer.policy import Level
 from harness.amqp0_9_1.peer.refusals import refuse
+from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.frames import HEADER, METHOD, ContentHeader, Frame, method_frame
 from harness.amqp0_9_1.wire.vocabulary import CONNECTION_FORCED, Basic, Channel, Connection, Exchange, Queue
 from harness.peers.interposer import Passed, Rule, always
@@ -38,6 +39,17 @@ def _on_a_channel(broker: Broker) -> Call:
     return Call(channel.connection, channel.number, FENCE)
 
 
+def sends(made: Callable[[Broker], Method]) -> Callable[[Broker], Call]:
+    """Provoke a code by a method on a channel in use."""
+
+    def provoke(broker: Broker) -> Call:
+        call = _on_a_channel(broker)
+        call.send(made(broker))
+        return call
+
+    return provoke
+
+
 def content_too_large(broker: Broker) -> Call:
     """Send a content header that announces more than any server holds."""
     call = _on_a_channel(broker)
@@ -55,20 +67,6 @@ def invalid_path(broker: Broker) -> Call:
     return Call(connection, 0, Connection.Open())
 
 
-def access_refused(broker: Broker) -> Call:
-    """Declare a reserved name."""
-    call = _on_a_channel(broker)
-    call.send(Exchange.Declare(broker.name("exchange", "amq.{}"), "direct"))
-    return call
-
-
-def not_found(broker: Broker) -> Call:
-    """Declare passively a queue that does not exist."""
-    call = _on_a_channel(broker)
-    call.send(Queue.Declare(broker.name("queue"), passive=True))
-    return call
-
-
 def resource_locked(broker: Broker) -> Call:
     """Use a queue that is exclusive to another connection."""
     queue = broker.channel().declare_queue(exclusive=True)
@@ -77,31 +75,10 @@ def resource_locked(broker: Broker) -> Call:
     return Call(stranger.connection, stranger.number, FENCE)
 
 
-def precondition_failed(broker: Broker) -> Call:
-    """Acknowledge a message that was not delivered."""
-    call = _on_a_channel(broker)
-    call.send(Basic.Ack(delivery_tag=1))
-    return call
-
-
 def frame_error(broker: Broker) -> Call:
     """Send a method whose arguments are cut short."""
     call = _on_a_channel(broker)
     call.send_payload(FENCE.encode()[:-1])
-    return call
-
-
-def syntax_error(broker: Broker) -> Call:
-    """Send a table with a field name that begins with a digit."""
-    call = _on_a_channel(broker)
-    call.send(Queue.Declare(broker.name("queue"), arguments={"1st": 1}))
-    return call
-
-
-def command_invalid(broker: Broker) -> Call:
-    """Declare an exchange of a type that does not exist."""
-    call = _on_a_channel(broker)
-    call.send(Exchange.Declare(broker.name("exchange"), "no-such-type"))
     return call
 
 
@@ -145,13 +122,13 @@ def not_implemented(broker: Broker) -> Call:
 PROVOKED: Mapping[str, Callable[[Broker], Call]] = {
     "content-too-large": content_too_large,
     "invalid-path": invalid_path,
-    "access-refused": access_refused,
-    "not-found": not_found,
+    "access-refused": sends(lambda broker: Exchange.Declare(broker.name("exchange", "amq.{}"), "direct")),
+    "not-found": sends(lambda broker: Queue.Declare(broker.name("queue"), passive=True)),
     "resource-locked": resource_locked,
-    "precondition-failed": precondition_failed,
+    "precondition-failed": sends(lambda _: Basic.Ack(delivery_tag=1)),
     "frame-error": frame_error,
-    "syntax-error": syntax_error,
-    "command-invalid": command_invalid,
+    "syntax-error": sends(lambda broker: Queue.Declare(broker.name("queue"), arguments={"1st": 1})),
+    "command-invalid": sends(lambda broker: Exchange.Declare(broker.name("exchange"), "no-such-type")),
     "channel-error": channel_error,
     "unexpected-frame": unexpected_frame,
     "not-allowed": not_allowed,
@@ -161,7 +138,6 @@ PROVOKED: Mapping[str, Callable[[Broker], Call]] = {
 
 
 def constant(about: Subject) -> Constant:
-    """Give the reply code a rule is about."""
     return given(about.constant)
 
 
@@ -170,7 +146,6 @@ def code_of(about: Subject) -> int:
 
 
 def is_soft(about: Subject) -> bool:
-    """Say whether the error ends the channel only."""
     return constant(about).error_class == "soft-error"
 
 
@@ -191,7 +166,6 @@ def closes_too_much_or_too_little(about: Subject) -> Interposer:
 
 
 def tells_every_channel(turn: Turn) -> None:
-    """Says of each channel that it is forced to close, and nothing of the connection."""
     for number in turn.connection.channels:
         turn.connection.send(number, Channel.Close(CONNECTION_FORCED, "a restart"))
 
@@ -225,7 +199,6 @@ OVERTAXED: Mapping[str, tuple[str, str]] = {
 
 
 def given_where_a_channel_ends(about: Subject) -> Fault:
-    """Says that it is overtaxed, and closes the channel alone."""
     _, row = OVERTAXED[constant(about).name]
     return changes(row, answer=refuse(code_of(about), Level.CHANNEL))
 

@@ -7,6 +7,7 @@ from decimal import Decimal
 from itertools import product
 from typing import Any
 
+from harness.amqp0_9_1.broken.content_faults import delivers, with_properties
 from harness.amqp0_9_1.broken.deviations import Interposer, spoils, withholds
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.outcomes import (
@@ -21,7 +22,7 @@ from harness.amqp0_9_1.client.outcomes import (
 )
 from harness.amqp0_9_1.wire.compiled import Method, attribute
 from harness.amqp0_9_1.wire.field_tables import As, Timestamp, encode_value, shortstr
-from harness.amqp0_9_1.wire.frames import HEADER, ContentHeader, Frame
+from harness.amqp0_9_1.wire.frames import HEADER, Frame
 from harness.amqp0_9_1.wire.vocabulary import FRAME_ERROR, SYNTAX_ERROR, Basic
 from harness.play.expect import Outcome
 from harness.wire.journal import Direction
@@ -60,26 +61,7 @@ def values(broker: Broker, field: Field) -> Sequence[Any]:
 # -- properties ----------------------------------------------------------------------------------------
 
 
-def carrying(about: Subject) -> Callable[[Frame], bool]:
-    """Match content headers in which the property is present."""
-    name = attribute(given(about.field).name)
-
-    def matches(frame: Frame) -> bool:
-        return frame.type == HEADER and getattr(frame.content_header().properties, name) is not None
-
-    return matches
-
-
-def with_property(frame: Frame, about: Subject, change: Callable[[Any], Any]) -> Frame:
-    """Give the same content header with another value of the property."""
-    name, header = attribute(given(about.field).name), frame.content_header()
-    kept = {each: getattr(header.properties, each) for each in header.properties.names}
-    altered = Basic.Properties(**kept | {name: change(kept[name])})
-    return Frame(HEADER, frame.channel, ContentHeader(header.class_index, header.body_size, altered).encode())
-
-
 def otherwise(value: Any) -> Any:
-    """Another value of the same type."""
     match value:
         case str():
             return value[:-1] if value else "filled"
@@ -91,12 +73,13 @@ def otherwise(value: Any) -> Any:
 
 def loses(about: Subject, behind: type[Method] | None = None) -> Interposer:
     """Sends contents without the property; with `behind` those of this method."""
-    return spoils(carrying(about), lambda frame: with_property(frame, about, lambda _: None), behind)
+    nothing: dict[str, Any] = {attribute(given(about.field).name): None}
+    return delivers(behind=behind, **nothing)
 
 
 def alters(about: Subject, behind: type[Method] | None = None) -> Interposer:
     """Sends contents with another value of the property; with `behind` those of this method."""
-    return spoils(carrying(about), lambda frame: with_property(frame, about, otherwise), behind)
+    return delivers(behind=behind, **{attribute(given(about.field).name): otherwise})
 
 
 @scenarios_for(of("property"))
@@ -160,14 +143,15 @@ VALUES: Mapping[str, Sequence[Any]] = {
 
 
 def is_probe(tag: str) -> Callable[[Frame], bool]:
-    """Match content headers with a probe of the type."""
     begun = shortstr(PROBE) + tag.encode()
     return lambda frame: frame.type == HEADER and begun in frame.payload
 
 
 def without_probe(about: Subject, behind: type[Method] | None = None) -> Interposer:
     """Sends contents without the value; with `behind` those of this method."""
-    return spoils(is_probe(given(about.type).tag), lambda frame: with_headers(frame, {}), behind)
+    return spoils(
+        is_probe(given(about.type).tag), lambda frame: with_properties(frame, {"headers": {}}), behind
+    )
 
 
 ALIKE = {"L": "l", "l": "L"}
@@ -178,15 +162,9 @@ def as_text(about: Subject) -> Interposer | None:
     """Delivers the value as a text; where the reading of a type is contested, that is not judged."""
     if given(about.type).tag in contested() - set(ALIKE):
         return None
-    return spoils(is_probe(given(about.type).tag), lambda frame: with_headers(frame, {PROBE: "as text"}))
-
-
-def with_headers(frame: Frame, headers: Mapping[str, Any]) -> Frame:
-    """Give the same content header with another headers table."""
-    header = frame.content_header()
-    kept = {each: getattr(header.properties, each) for each in header.properties.names}
-    altered = Basic.Properties(**kept | {"headers": headers})
-    return Frame(HEADER, frame.channel, ContentHeader(header.class_index, header.body_size, altered).encode())
+    return spoils(
+        is_probe(given(about.type).tag), lambda frame: with_properties(frame, {"headers": {PROBE: "as text"}})
+    )
 
 
 @scenarios_for(of("table"))
@@ -223,7 +201,6 @@ SIGNS = "4.2.1, where implementations differ in the sign: the value is the same 
 
 
 def renamed(probe: As) -> bytes:
-    """Give the value under the other tag of the same values."""
     return ALIKE[probe.tag].encode() + encode_value(probe)[1:]
 
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from harness.amqp0_9_1.broken.deviations import Fault, Interposer, answers, changes, rejects
 from harness.amqp0_9_1.broken.faults import current_everywhere, first_stays_current
-from harness.amqp0_9_1.broken.naming_faults import (
-    becomes_current_if_confirmed,
-)
+from harness.amqp0_9_1.broken.naming_faults import becomes_current_if_confirmed
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpChannel
 from harness.amqp0_9_1.client.outcomes import answered, channel_closed, connection_closed, message
@@ -20,6 +17,7 @@ from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.vocabulary import NOT_FOUND, SYNTAX_ERROR, Basic, Queue
 from harness.play.expect import Outcome
 from scenarios.amqp0_9_1.grammar.calls import kind, of
+from scenarios.amqp0_9_1.queue.common import has_no_name
 from scenarios.registry import broken_by, scenarios_for
 from spec.grammar.members import Subject
 
@@ -78,7 +76,6 @@ def nothing(channel: AmqpChannel, queue: str) -> None:
 
 
 def bound(channel: AmqpChannel, queue: str) -> None:
-    """Bind the queue."""
     channel.bind(queue, DIRECT, queue)
 
 
@@ -103,7 +100,6 @@ def takes_what_is_bound(channel: AmqpChannel, queue: str) -> None:
 
 
 def is_gone(channel: AmqpChannel, queue: str) -> None:
-    """Judge that no queue has the name."""
     channel.tries(Queue.Declare(queue, passive=True), channel_closed(NOT_FOUND))
 
 
@@ -149,12 +145,7 @@ CREATES = "queue.declare: creates it"
 NEW = (create_queue, bind_to_the_default_exchange)
 
 
-def has_no_name(method: Any) -> bool:
-    return not method.queue
-
-
 def refuses_blank_names(about: Subject) -> Interposer:
-    """Wants a name in this method."""
     return rejects(kind(about), NOT_FOUND, when=has_no_name)
 
 

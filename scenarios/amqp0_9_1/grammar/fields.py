@@ -54,7 +54,6 @@ ENDED = closed_silently() | connection_closed(SYNTAX_ERROR, INVALID_PATH, NOT_AL
 
 
 def name(about: Subject) -> str:
-    """Give the Python name of the field a rule is about."""
     return attribute(given(about.field).name)
 
 
@@ -100,7 +99,6 @@ def takes_it(about: Subject) -> Interposer:
 
 
 def blames_itself(about: Subject) -> Interposer:
-    """Takes it for an error of its own."""
     return rejects(kind(about), INTERNAL_ERROR, when=breaks(about))
 
 
@@ -117,7 +115,6 @@ def is_handshake(about: Subject) -> bool:
 
 
 def is_farewell(about: Subject) -> bool:
-    """Say whether it is a Close, of a channel or a connection."""
     return kind(about).spec.name == "close"
 
 
@@ -126,7 +123,6 @@ def is_tuning(about: Subject) -> bool:
 
 
 def declares(about: Subject) -> bool:
-    """Say whether the method gives something its name."""
     return kind(about).spec.name == "declare"
 
 
@@ -265,12 +261,10 @@ OCCASIONS: Mapping[str, str] = {
 
 
 def occasion(about: Subject) -> str:
-    """Give the rule whose scenarios make the server send the method."""
     return OCCASIONS[kind(about).full_name]
 
 
 def says_it_wrongly(about: Subject) -> Interposer:
-    """Breaks the assert in what it sends."""
     broken: dict[str, Any] = {name(about): lambda value: breach(about, value)}
     return rewrites(kind(about), **broken)
 
@@ -296,7 +290,6 @@ class Kept(State):
 
 
 def have_the_field(about: Subject) -> Iterator[type[Method]]:
-    """Give the methods that have a field of that name."""
     return (method for method in CODEC.methods.values() if name(about) in method.names)
 
 

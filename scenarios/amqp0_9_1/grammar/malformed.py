@@ -67,7 +67,6 @@ NO_METHOD = 1000
 
 
 def truncated(method: Method) -> bytes:
-    """Give the payload without its last octet."""
     return method.encode()[:-1]
 
 
@@ -84,12 +83,10 @@ def overlong(method: Method) -> bytes:
 
 
 def trailing(method: Method) -> bytes:
-    """Give the payload with one octet behind the last argument."""
     return method.encode() + b"\x00"
 
 
 def does_not_notice(about: Subject) -> Interposer:
-    """Takes no notice of such a method."""
     return swallows(unreadable(kind(about)))
 
 
@@ -164,12 +161,10 @@ def is_zero(number: int) -> bool:
 
 
 def is_unused(number: int) -> bool:
-    """Say whether the number is beyond what any scenario opens."""
     return number >= UNUSED
 
 
 def is_a_channel(number: int) -> bool:
-    """Say whether it is another channel than the connection's own."""
     return number > 0
 
 
@@ -230,12 +225,10 @@ def method_of_the_server_is_refused(broker: Broker, about: Subject) -> None:
 
 
 def index(about: Subject) -> int:
-    """Give the index of the class a rule is about."""
     return NO_CLASS if about.content is None else about.content.index
 
 
 def is_taken_for_a_question(about: Subject) -> Interposer:
-    """Answers an unknown method as if it were another."""
     return mends(unknown(index(about)), lambda frame: method_frame(frame.channel or 1, Basic.Qos()))
 
 
@@ -272,7 +265,6 @@ HEADER_OF_NOTHING = ContentHeader(Basic.Publish.spec.class_index, 0, Basic.Prope
 
 
 def frame_type(about: Subject) -> int:
-    """Give the type of frame a rule is about."""
     return given(about.constant).value
 
 
@@ -326,12 +318,10 @@ CUT_SHORT = ContentHeader(Basic.Publish.spec.class_index, 0, Basic.Properties(co
 
 
 def is_sent(payload: bytes, type_: int = HEADER) -> Callable[[Frame], bool]:
-    """Match frames with exactly this payload."""
     return lambda frame: frame.type == type_ and frame.payload == payload
 
 
 def as_it_should_be(payload: bytes) -> Interposer:
-    """Takes a content header for one without faults."""
     return mends(is_sent(payload), lambda frame: Frame(HEADER, frame.channel, HEADER_OF_NOTHING.encode()))
 
 

@@ -53,7 +53,6 @@ FLOW_OK = "channel.flow-ok"
 
 
 def says_nothing(about: Subject) -> Interposer:
-    """Leave out the first of the responses; the others are of the same method."""
     return withholds(answers_to(kind(about).spec)[0])
 
 
@@ -67,7 +66,6 @@ def does_without(about: Subject, when: Condition = always) -> Interposer:
 
 
 def does_without_its_bit(about: Subject, value: bool) -> Interposer | None:
-    """Do without the method where the bit that decides is set, or is clear."""
     bit = BITS.get(kind(about).full_name)
     return does_without(about, lambda sent: getattr(sent, bit) is value) if bit else None
 
@@ -126,7 +124,6 @@ def method_is_answered(broker: Broker, about: Subject) -> None:
 
 
 def goes_on_with(*methods: type[Method]) -> Callable[[Call], None]:
-    """Judge that the server says one of these methods next."""
 
     def goes_on(call: Call) -> None:
         call.expect(answered(*methods))
@@ -141,12 +138,10 @@ def opens(call: Call) -> None:
 
 
 def ends(call: Call) -> None:
-    """Judge that the socket is closed."""
     call.expect(closed_silently())
 
 
 def opens_again(call: Call) -> None:
-    """Judge that the channel's number can be used again."""
     call.send(Channel.Open())
     call.expect(Channel.OpenOk)
 
@@ -265,12 +260,10 @@ def publisher_that_was_asked_to_pause_says_so(broker: Broker) -> None:
 
 
 def exists(channel: AmqpChannel, asked: Method) -> None:
-    """Judge that it can be found."""
     channel.tries(asked, Exchange.DeclareOk if isinstance(asked, Exchange.Declare) else Queue.DeclareOk)
 
 
 def is_gone(channel: AmqpChannel, asked: Method) -> None:
-    """Judge that it cannot be found."""
     channel.tries(asked, channel_closed(NOT_FOUND))
 
 
@@ -281,13 +274,11 @@ def publishes(channel: AmqpChannel, exchange: str, queue: str, expected: type[Me
 
 
 def consumes(channel: AmqpChannel, queue: str) -> None:
-    """Judge that a message comes by itself."""
     channel.publish(BODY, key=queue)
     channel.expect(message(Basic.Deliver, BODY))
 
 
 def passively(method: type[Method], name: str) -> Method:
-    """Give the passive declaration of a queue or an exchange."""
     declare = Exchange.Declare(name, "direct", passive=True)
     return Queue.Declare(name, passive=True) if method in (Queue.Declare, Queue.Delete) else declare
 
@@ -306,7 +297,6 @@ DONE: Mapping[str, Callable[[AmqpChannel, Any], None]] = {
 
 
 def holds(channel: AmqpChannel, queue: str, count: int) -> None:
-    """Judge that the queue has so many messages."""
     channel.tries(Queue.Declare(queue, passive=True), fields(Queue.DeclareOk, message_count=count))
 
 

@@ -49,7 +49,6 @@ def fills(value: Any) -> Callable[[Subject], Interposer]:
 
 
 def one_more(value: int) -> int:
-    """Give one more, so that the value is wrong by little."""
     return value + 1
 
 
@@ -67,12 +66,10 @@ def version_that_was_asked_for_is_proposed(broker: Broker, about: Subject) -> No
 
 
 def numbered(properties: Table) -> Table:
-    """Give properties that hold numbers."""
     return {each: at for at, each in enumerate(properties)}
 
 
 def emptied(properties: Table) -> Table:
-    """Give properties that say nothing."""
     return dict.fromkeys(properties, "")
 
 
@@ -199,28 +196,23 @@ def reserved_field_is_null(broker: Broker, about: Subject) -> None:
 
 
 def opened_twice(_: AmqpChannel) -> Method:
-    """Give Open for an open channel."""
     return Channel.Open()
 
 
 def of_no_type(channel: AmqpChannel) -> Method:
-    """Give the declaration of an exchange of a type that does not exist."""
     return Exchange.Declare(channel.new_name("exchange"), "no-such-type")
 
 
 def tagged_twice(channel: AmqpChannel) -> Method:
-    """Give the Consume of a second consumer with the tag of the first."""
     queue = channel.declare_queue()
     return Basic.Consume(queue, channel.consume(queue))
 
 
 def missing_queue(channel: AmqpChannel) -> Method:
-    """Give the passive Declare of a queue that nobody declared."""
     return Queue.Declare(channel.new_name("queue"), passive=True)
 
 
 def missing_source(channel: AmqpChannel) -> Method:
-    """Give the Consume from a queue that nobody declared."""
     return Basic.Consume(channel.new_name("queue"))
 
 

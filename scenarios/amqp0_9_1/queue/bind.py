@@ -23,7 +23,6 @@ from harness.amqp0_9_1.broken.entity_faults import (
     queue_per_binding_of,
 )
 from harness.amqp0_9_1.broken.faults import (
-    current_everywhere,
     forget_older_bindings,
     forget_routing_key,
     matches_nothing,
@@ -34,17 +33,8 @@ from harness.amqp0_9_1.broken.restart_faults import binding_again, brings_back
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.channel import FENCE
 from harness.amqp0_9_1.client.connection import AmqpChannel
-from harness.amqp0_9_1.client.outcomes import (
-    EXCEPTION,
-    message,
-    refused,
-)
-from harness.amqp0_9_1.peer.tables.queue import (
-    bind_queue,
-    bind_to_the_default_exchange,
-    create_queue,
-    unbind_queue,
-)
+from harness.amqp0_9_1.client.outcomes import EXCEPTION, message, refused
+from harness.amqp0_9_1.peer.tables.queue import bind_queue, unbind_queue
 from harness.amqp0_9_1.wire.vocabulary import (
     ACCESS_REFUSED,
     NOT_FOUND,
@@ -57,7 +47,7 @@ from harness.amqp0_9_1.wire.vocabulary import (
 )
 from harness.play.context import RESTART, Restart
 from scenarios.amqp0_9_1.exchange.types import WAYS, known_types, publish
-from scenarios.amqp0_9_1.queue.common import unknown_queue
+from scenarios.amqp0_9_1.queue.common import CURRENT_EVERYWHERE, has_no_name, unknown_queue
 from scenarios.registry import broken_by, scenario
 
 AGAIN = "queue.bind: confirms the same again"
@@ -249,12 +239,9 @@ def queue_has_at_least_four_bindings(broker: Broker) -> None:
 
 
 @scenario("0-9-1/queue.bind.queue.queue-known")
-@broken_by("binds nothing", answers(Queue.Bind, Queue.BindOk(), when=lambda bind: not bind.queue, skip=1))
-@broken_by("always wants a name", rejects(Queue.Bind, NOT_FOUND, when=lambda bind: not bind.queue))
-@broken_by(
-    "takes a queue of another channel",
-    changes("queue.declare: creates it", create_queue, bind_to_the_default_exchange, current_everywhere),
-)
+@broken_by("binds nothing", answers(Queue.Bind, Queue.BindOk(), when=has_no_name, skip=1))
+@broken_by("always wants a name", rejects(Queue.Bind, NOT_FOUND, when=has_no_name))
+@broken_by("takes a queue of another channel", CURRENT_EVERYWHERE)
 @broken_by("gives another code", rewrites(Channel.Close, reply_code=ACCESS_REFUSED))
 def bind_without_a_name_needs_a_declared_queue(broker: Broker) -> None:
     """Without a name the queue declared on the channel is bound; where none was declared it is 404."""

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from harness.amqp0_9_1.broken.deviations import changes
+from harness.amqp0_9_1.broken.faults import current_everywhere
 from harness.amqp0_9_1.client.outcomes import EXCEPTION, channel_closed, connection_closed, refused
+from harness.amqp0_9_1.peer.tables.queue import bind_to_the_default_exchange, create_queue
 from harness.amqp0_9_1.wire.vocabulary import NOT_FOUND, PRECONDITION_FAILED, SYNTAX_ERROR
 from harness.play.expect import Outcome
+
+CURRENT_EVERYWHERE = changes(
+    "queue.declare: creates it", create_queue, bind_to_the_default_exchange, current_everywhere
+)
+"""Takes the queue declared last on any channel for that of every channel."""
+
+
+def has_no_name(method: Any) -> bool:
+    return not method.queue
 
 
 def unknown_queue() -> tuple[Outcome, ...]:

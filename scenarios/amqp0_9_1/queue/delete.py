@@ -5,20 +5,15 @@ from __future__ import annotations
 from harness.amqp0_9_1.broken.deviations import answers, changes, drops, forwards, rejects, rewrites
 from harness.amqp0_9_1.broken.end_faults import forget_consumer, forget_consumers
 from harness.amqp0_9_1.broken.entity_faults import in_use_and_not_if_empty, not_empty_and_not_if_unused
-from harness.amqp0_9_1.broken.faults import current_everywhere, first_stays_current
+from harness.amqp0_9_1.broken.faults import first_stays_current
 from harness.amqp0_9_1.broken.loose import Turn
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.outcomes import answered, channel_closed, message, refused, silence
 from harness.amqp0_9_1.peer.life import end_connection
-from harness.amqp0_9_1.peer.tables.queue import (
-    bind_to_the_default_exchange,
-    create_queue,
-    delete_it,
-    purge_queue,
-)
+from harness.amqp0_9_1.peer.tables.queue import delete_it, purge_queue
 from harness.amqp0_9_1.wire.vocabulary import ACCESS_REFUSED, NOT_FOUND, Basic, Channel, Queue
 from scenarios.amqp0_9_1.ends import WAYS
-from scenarios.amqp0_9_1.queue.common import spared, unknown_queue
+from scenarios.amqp0_9_1.queue.common import CURRENT_EVERYWHERE, has_no_name, spared, unknown_queue
 from scenarios.registry import broken_by, scenario
 
 IN_USE = "queue.delete: if-unused refuses one with consumers"
@@ -29,12 +24,7 @@ NOT_EMPTY = "queue.delete: if-empty refuses one with messages"
 
 
 def is_the_last_one(turn: Turn) -> bool:
-    """Say whether no message is left behind it."""
     return len(turn.subject.queue) == 1
-
-
-def has_no_name(delete: Queue.Delete) -> bool:
-    return not delete.queue
 
 
 @scenario("0-9-1/queue.delete.01", needs=["dead-letter-exchange"])
@@ -62,10 +52,7 @@ def pending_messages_are_kept_when_their_queue_is_deleted(broker: Broker) -> Non
 @broken_by("finds nothing to delete", answers(Queue.Delete, Queue.DeleteOk(0), when=has_no_name))
 @broken_by("deletes the one declared first", changes(AGAIN, first_stays_current))
 @broken_by("always wants a name", rejects(Queue.Delete, NOT_FOUND, when=has_no_name))
-@broken_by(
-    "takes a queue of another channel",
-    changes("queue.declare: creates it", create_queue, bind_to_the_default_exchange, current_everywhere),
-)
+@broken_by("takes a queue of another channel", CURRENT_EVERYWHERE)
 @broken_by("gives another code", rewrites(Channel.Close, reply_code=ACCESS_REFUSED))
 def delete_without_a_name_needs_a_declared_queue(broker: Broker) -> None:
     """Without a name the queue declared last on the channel is deleted; where none was it is 404."""

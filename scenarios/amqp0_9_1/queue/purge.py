@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from harness.amqp0_9_1.broken.deviations import answers, changes, rejects, rewrites, withholds
 from harness.amqp0_9_1.broken.entity_faults import purge_what_was_got
-from harness.amqp0_9_1.broken.faults import current_everywhere, forget_what_is_out
+from harness.amqp0_9_1.broken.faults import forget_what_is_out
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.outcomes import Received, answered, fields, message, refused
-from harness.amqp0_9_1.peer.tables.queue import bind_to_the_default_exchange, create_queue, purge_queue
+from harness.amqp0_9_1.peer.tables.queue import purge_queue
 from harness.amqp0_9_1.wire.vocabulary import ACCESS_REFUSED, NOT_FOUND, Basic, Channel, Queue
-from scenarios.amqp0_9_1.queue.common import unknown_queue
+from scenarios.amqp0_9_1.queue.common import CURRENT_EVERYWHERE, has_no_name, unknown_queue
 from scenarios.registry import broken_by, scenario
 
 REMOVES = "queue.purge: removes what awaits no acknowledgement"
@@ -42,15 +42,9 @@ def purge_spares_what_awaits_acknowledgement(broker: Broker) -> None:
 
 
 @scenario("0-9-1/queue.purge.queue.queue-known")
-@broken_by(
-    "finds nothing to purge",
-    answers(Queue.Purge, Queue.PurgeOk(0), when=lambda purge: not purge.queue, skip=1),
-)
-@broken_by("always wants a name", rejects(Queue.Purge, NOT_FOUND, when=lambda purge: not purge.queue))
-@broken_by(
-    "takes a queue of another channel",
-    changes("queue.declare: creates it", create_queue, bind_to_the_default_exchange, current_everywhere),
-)
+@broken_by("finds nothing to purge", answers(Queue.Purge, Queue.PurgeOk(0), when=has_no_name, skip=1))
+@broken_by("always wants a name", rejects(Queue.Purge, NOT_FOUND, when=has_no_name))
+@broken_by("takes a queue of another channel", CURRENT_EVERYWHERE)
 @broken_by("gives another code", rewrites(Channel.Close, reply_code=ACCESS_REFUSED))
 def purge_without_a_name_needs_a_declared_queue(broker: Broker) -> None:
     """Without a name the queue declared on the channel is purged; where none was declared it is 404."""

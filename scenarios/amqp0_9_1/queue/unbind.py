@@ -11,11 +11,10 @@ from harness.amqp0_9_1.broken.entity_faults import (
     unbind_without_arguments,
     unbind_without_pattern,
 )
-from harness.amqp0_9_1.broken.faults import current_everywhere
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.outcomes import answered, channel_closed, connection_closed, message
 from harness.amqp0_9_1.peer.refusals import refuse
-from harness.amqp0_9_1.peer.tables.queue import bind_to_the_default_exchange, create_queue, is_bound_already
+from harness.amqp0_9_1.peer.tables.queue import is_bound_already
 from harness.amqp0_9_1.wire.vocabulary import (
     COMMAND_INVALID,
     GRAMMAR,
@@ -28,7 +27,7 @@ from harness.amqp0_9_1.wire.vocabulary import (
     Queue,
 )
 from scenarios.amqp0_9_1.exchange.types import WAYS, Sent, Way, known_types
-from scenarios.amqp0_9_1.queue.common import failed_unbind
+from scenarios.amqp0_9_1.queue.common import CURRENT_EVERYWHERE, failed_unbind, has_no_name
 from scenarios.registry import broken_by, scenario
 
 ANOTHER_CODE = rewrites(Channel.Close, reply_code=COMMAND_INVALID) + rewrites(
@@ -144,15 +143,9 @@ def unbinding_what_is_not_bound_is_answered(broker: Broker) -> None:
 
 
 @scenario("0-9-1/queue.unbind.queue.queue-known")
-@broken_by(
-    "finds nothing to unbind",
-    answers(Queue.Unbind, Queue.UnbindOk(), when=lambda unbind: not unbind.queue, skip=1),
-)
-@broken_by("always wants a name", rejects(Queue.Unbind, NOT_FOUND, when=lambda unbind: not unbind.queue))
-@broken_by(
-    "takes a queue of another channel",
-    changes("queue.declare: creates it", create_queue, bind_to_the_default_exchange, current_everywhere),
-)
+@broken_by("finds nothing to unbind", answers(Queue.Unbind, Queue.UnbindOk(), when=has_no_name, skip=1))
+@broken_by("always wants a name", rejects(Queue.Unbind, NOT_FOUND, when=has_no_name))
+@broken_by("takes a queue of another channel", CURRENT_EVERYWHERE)
 @broken_by("gives another code", ANOTHER_CODE)
 def unbind_without_a_name_needs_a_declared_queue(broker: Broker) -> None:
     """Without a name the queue declared on the channel is unbound; where none was declared it is 404."""

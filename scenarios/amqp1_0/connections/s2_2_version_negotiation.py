@@ -13,15 +13,7 @@ from harness.amqp1_0.broken.deviations import (
     takes_any_header,
     withholds,
 )
-from harness.amqp1_0.broken.faults import (
-    does,
-    replies,
-    reset,
-    saying,
-    stop_reading,
-    together,
-    writing,
-)
+from harness.amqp1_0.broken.faults import does, replies, reset, saying, stop_reading, together, writing
 from harness.amqp1_0.broken.loose import Turn
 from harness.amqp1_0.client.connection import AmqpConnection
 from harness.amqp1_0.client.container import Container
@@ -77,7 +69,6 @@ def opens_amqp(sent: Header) -> bool:
 
 
 def opens_sasl(sent: Header) -> bool:
-    """Match the header of the SASL layer."""
     return sent.octets == SASL_HEADER
 
 

@@ -171,7 +171,6 @@ def every_type_is_that_of_its_layer(layers: Layers, each: Passage) -> Found:
 
 
 def type_that_is_due(each: Passage, due: int) -> Found:
-    """Say whether a frame is of the type that is due there."""
     if not isinstance(each.unit, Frame):
         return None
     return each.unit.type == due or f"type {each.unit.type} where {due} is due, at {each.at:.4f} s"
@@ -184,7 +183,6 @@ def is_of_type(number: int, kind: type[Composite]) -> Callable[[Frame], bool]:
 
 
 def is_of_unknown_type(kind: type[Composite]) -> Callable[[Frame], bool]:
-    """Say whether a frame of type 2 has the body of such a performative."""
     return is_of_type(2, kind)
 
 

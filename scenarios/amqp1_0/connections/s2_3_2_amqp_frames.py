@@ -115,12 +115,10 @@ def a_value_without_descriptor_is_refused(container: Container) -> None:
 
 
 def begins(*octets: int) -> Any:
-    """Match frames whose body begins with these octets."""
     return lambda frame: frame.body.startswith(bytes(octets))
 
 
 def ends_in_null(frame: Frame) -> bool:
-    """Match an open with a null at its end."""
     return isinstance(performative_of(frame), Open) and frame.body.endswith(encode(None))
 
 

@@ -32,7 +32,6 @@ LARGE = Open("x" * MIN_MAX_FRAME_SIZE)
 
 
 def size(frame: Frame) -> int:
-    """Count the octets of a frame."""
     return FRAME_HEADER + len(frame.extended) + len(frame.body)
 
 

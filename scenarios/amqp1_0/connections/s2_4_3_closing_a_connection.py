@@ -105,7 +105,6 @@ def has_error(close: Close) -> bool:
 
 
 def has_a_session(turn: Turn) -> bool:
-    """Say whether a session has begun and not ended."""
     return bool(turn.connection.sessions)
 
 
@@ -114,7 +113,6 @@ def has_a_link(turn: Turn) -> bool:
 
 
 def on_a_session(turn: Turn) -> bool:
-    """Say whether it came on the channel of a session."""
     return turn.channel > 0 and turn.channel in turn.connection.sessions
 
 
@@ -298,8 +296,7 @@ def nothing_is_kept_alive_behind_both_closes(container: Container) -> None:
 
 @scenario("1-0/2.4.3.reads-until-close")
 @broken_by(
-    "closes its socket at once",
-    does(ConnectionState.DISCARDING, Entered, always, end_stream, stop_reading),
+    "closes its socket at once", does(ConnectionState.DISCARDING, Entered, always, end_stream, stop_reading)
 )
 @broken_by("resets behind its close", does(ConnectionState.DISCARDING, Entered, always, reset))
 def our_close_is_still_read(container: Container) -> None:
@@ -324,7 +321,6 @@ def a_close_that_never_comes_is_not_waited_for(container: Container) -> None:
 
 
 def is_elsewhere(turn: Turn) -> bool:
-    """Say whether it came on another channel than 0."""
     return turn.channel > 0
 
 
@@ -367,7 +363,6 @@ def closes_come_on_channel_zero(each: Framed) -> Found:
 
 
 def close_on_channel_zero() -> Outcome:
-    """Expect a close, with or without error, on channel 0."""
     return Outcome(
         "close on channel 0",
         lambda seen: (

@@ -48,7 +48,6 @@ FRAMING_ERROR = ConnectionError_.FRAMING_ERROR
 
 
 def is_empty_elsewhere(frame: Frame) -> bool:
-    """Say whether it is an empty frame on another channel than 0."""
     return is_empty(frame) and on_channels(1)(frame)
 
 

@@ -52,13 +52,11 @@ def fields_of(said: Composite) -> Any:
 
 
 def pairs_of(said: Composite) -> tuple[tuple[Any, Any], ...]:
-    """Give the keys and values there."""
     fields = fields_of(said)
     return fields.pairs if isinstance(fields, Map) else ()
 
 
 def why_in_a_string(error: Error) -> Error:
-    """Give the error with a string for a key."""
     return error.replace(info=Map([("why", "faulty")]))
 
 
@@ -81,7 +79,6 @@ def every_key_is_a_symbol(each: Passage) -> Found:
 
 
 def has_another_key(opening: Open) -> bool:
-    """Say whether its properties have a key that is no symbol."""
     return any(type(key) is not Symbol for key, _ in pairs_of(opening))
 
 
@@ -107,7 +104,6 @@ OF_EVERY_TYPE: tuple[Any, ...] = (
 
 
 def holds(kind: type[Any]) -> Callable[[Open], bool]:
-    """Say whether a value of its properties is of this type."""
     return lambda opening: any(type(value) is kind for _, value in pairs_of(opening))
 
 

@@ -30,7 +30,6 @@ OTHER_PARTS: Final = ("amqp:transaction:",)
 
 
 def errs(by: Callable[[Error], Any]) -> Interposer:
-    """Give a peer that has another error in its closes."""
     return rewrites(Close, when=carries("error"), error=by)
 
 

@@ -90,12 +90,10 @@ def every_open_states_512_octets_or_more(stated: Stated, each: Passage) -> Found
 
 
 def is_too_small(opening: Open) -> bool:
-    """Say whether it states less than the minimum."""
     return opening.max_frame_size < MIN_MAX_FRAME_SIZE
 
 
 def is_zero(opening: Open) -> bool:
-    """Say whether it accepts no octet."""
     return opening.max_frame_size == 0
 
 

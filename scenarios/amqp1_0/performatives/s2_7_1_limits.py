@@ -247,7 +247,6 @@ def longest_silence(connection: AmqpConnection) -> Observation:
 
 
 def wants(seconds: float) -> Callable[[Open], bool]:
-    """Say whether an open states this idle-time-out."""
     return lambda opening: opening.carried("idle_time_out") == 1000 * seconds
 
 
@@ -272,7 +271,6 @@ def frames_come_within_the_idle_time_out(container: Container) -> None:
 
 
 def wants_none(turn: Turn) -> bool:
-    """Say whether the client states an idle-time-out of zero."""
     partner = turn.connection.partner
     return partner is not None and partner.carried("idle_time_out") == 0
 

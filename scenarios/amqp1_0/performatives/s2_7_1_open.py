@@ -57,7 +57,6 @@ def carries(*names: str) -> Callable[[Composite], bool]:
 
 
 def lacks(name: str) -> Callable[[Composite], bool]:
-    """Say whether this field, by its Python name, is null or absent."""
     return lambda said: said.carried(name) is None
 
 
@@ -95,7 +94,6 @@ def every_open_is_as_defined(each: Framed) -> Found:
 
 
 def by_symbol(opening: Open) -> bool:
-    """Say whether its descriptor is the symbol."""
     return isinstance(opening.descriptor, Symbol)
 
 
@@ -206,12 +204,10 @@ def unknown_capabilities_do_no_harm(container: Container) -> None:
 
 
 def desires(kind: type[Any]) -> Callable[[Open], bool]:
-    """Say whether the desired capabilities are of this type."""
     return lambda opening: isinstance(opening.carried("desired_capabilities"), kind)
 
 
 def offers(kind: type[Any]) -> Callable[[Open], bool]:
-    """Say whether the offered capabilities are of this type."""
     return lambda opening: isinstance(opening.carried("offered_capabilities"), kind)
 
 

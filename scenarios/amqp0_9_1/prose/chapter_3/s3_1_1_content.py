@@ -7,20 +7,23 @@ from itertools import product
 from typing import Any
 
 from harness.amqp0_9_1.broken.basic_faults import seven_bits_only
-from harness.amqp0_9_1.broken.content_faults import bare, is_body
+from harness.amqp0_9_1.broken.content_faults import (
+    bare,
+    delivers,
+    header_with,
+    is_body,
+    is_header,
+    with_properties,
+)
 from harness.amqp0_9_1.broken.deviations import changes, spoils, swaps
 from harness.amqp0_9_1.broken.settling_faults import strip_what_is_put_back
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.outcomes import (
-    EXCEPTION,
-    Observation,
-    Received,
-    message,
-)
+from harness.amqp0_9_1.client.outcomes import EXCEPTION, Observation, Received, message
 from harness.amqp0_9_1.wire.compiled import Properties
-from harness.amqp0_9_1.wire.frames import BODY, HEADER, ContentHeader, Frame
+from harness.amqp0_9_1.wire.frames import BODY, Frame
 from harness.amqp0_9_1.wire.vocabulary import Basic, Channel, Connection
 from harness.play.expect import Outcome
+from scenarios.amqp0_9_1.prose.chapter_4.s4_2_1_tables import without
 from scenarios.amqp0_9_1.three_ways import ThreeWays, Way
 from scenarios.registry import broken_by, scenario
 
@@ -31,7 +34,6 @@ OCTETS = bytes(range(256)) * (SIZES[-1] // 256)
 
 
 def ends_otherwise(frame: Frame) -> Frame:
-    """Give the same body with another last octet."""
     return Frame(BODY, frame.channel, frame.payload[:-1] + b"\xfe")
 
 
@@ -70,27 +72,7 @@ def every_property(broker: Broker) -> dict[str, Any]:
     }
 
 
-def altered(**changes: Any) -> Any:
-    """Give a content header with other values of some properties."""
-
-    def change(frame: Frame) -> Frame:
-        header = frame.content_header()
-        kept = {name: getattr(header.properties, name) for name in header.properties.names}
-        properties = Basic.Properties(**kept | changes)
-        return Frame(
-            HEADER, frame.channel, ContentHeader(header.class_index, header.body_size, properties).encode()
-        )
-
-    return change
-
-
-def is_header(frame: Frame) -> bool:
-    return frame.type == HEADER
-
-
-def is_full_header(frame: Frame) -> bool:
-    """Say whether the frame holds a content header with properties."""
-    return is_header(frame) and getattr(frame.content_header().properties, "app_id", None) is not None
+FULL = header_with(app_id=bool)
 
 
 def added(sent: Mapping[str, Any], came: Properties) -> list[str]:
@@ -101,8 +83,11 @@ def added(sent: Mapping[str, Any], came: Properties) -> list[str]:
 
 
 @scenario("0-9-1/prose/3.1.1.header-additions")
-@broken_by("adds an entry", spoils(is_header, altered(headers={"x-received-by": "server"})))
-@broken_by("adds a property", spoils(is_header, altered(timestamp=0)))
+@broken_by(
+    "adds an entry",
+    spoils(is_header, lambda it: with_properties(it, {"headers": {"x-received-by": "server"}})),
+)
+@broken_by("adds a property", spoils(is_header, lambda it: with_properties(it, {"timestamp": 0})))
 def additions_to_a_header_are_recorded(broker: Broker) -> None:
     """What has been added to a message without properties, and to one with all of them, when it comes.
 
@@ -122,9 +107,9 @@ ITS_TYPES = "which types of values a server takes is judged by 0-9-1/prose/4.2.1
 
 
 @scenario("0-9-1/prose/3.1.1.header-kept")
-@broken_by("loses a property", spoils(is_full_header, altered(app_id=None)))
-@broken_by("changes a property", spoils(is_full_header, altered(timestamp=0)))
-@broken_by("loses entries of headers", spoils(is_full_header, altered(headers={"text": "value"})))
+@broken_by("loses a property", delivers(app_id=None))
+@broken_by("changes a property", delivers(FULL, timestamp=0))
+@broken_by("loses entries of headers", delivers(FULL, headers={"text": "value"}))
 @broken_by("delivers without properties", bare(Basic.Deliver))
 @broken_by("returns without properties", bare(Basic.Return))
 def header_comes_with_all_it_had(broker: Broker) -> None:
@@ -172,21 +157,10 @@ ROUTED_BY = ("CC", "BCC")
 """Headers in which some servers look for further routing keys."""
 
 
-def without(name: str) -> Any:
-    """Give a content header that has lost an entry of its headers."""
-
-    def change(frame: Frame) -> Frame:
-        headers = getattr(frame.content_header().properties, "headers", None) or {}
-        kept = {each: value for each, value in headers.items() if each != name}
-        return altered(headers=kept)(frame) if kept != headers else frame
-
-    return change
-
-
 @scenario("0-9-1/prose/3.1.1.headers-with-a-use-kept")
-@broken_by("keeps who else got it to itself", spoils(is_header, without("BCC")))
-@broken_by("takes further keys away when it delivers", spoils(is_header, without("CC"), Basic.Deliver))
-@broken_by("takes them away when it returns", spoils(is_header, without("CC"), Basic.Return))
+@broken_by("keeps who else got it to itself", delivers(headers=without("BCC")))
+@broken_by("takes further keys away when it delivers", delivers(behind=Basic.Deliver, headers=without("CC")))
+@broken_by("takes them away when it returns", delivers(behind=Basic.Return, headers=without("CC")))
 def headers_that_servers_route_by_are_kept(broker: Broker) -> None:
     """A message with routing keys in a header comes with it, got, delivered and returned."""
     refused = EXCEPTION.recorded(ITS_TYPES)

@@ -121,12 +121,10 @@ def is_gone(broker: Broker, queue: str) -> bool:
 
 
 def by_delete(channel: AmqpChannel, queue: str) -> None:
-    """Delete the queue."""
     channel.ask(Queue.Delete(queue))
 
 
 def by_last_consumer(channel: AmqpChannel, queue: str) -> None:
-    """Cancel the only consumer."""
     channel.ask(Basic.Cancel(channel.consume(queue)))
 
 
@@ -154,7 +152,6 @@ def consumer_is_there_from_consume_to_cancel(broker: Broker) -> None:
 
 
 def counts_consumers(channel: AmqpChannel, queue: str, count: int) -> None:
-    """Judge how many consumers the queue has."""
     channel.tries(Queue.Declare(queue, passive=True), fields(Queue.DeclareOk, consumer_count=count))
 
 

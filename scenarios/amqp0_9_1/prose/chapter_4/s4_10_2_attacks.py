@@ -24,7 +24,6 @@ def bad_password(connection: AmqpConnection) -> None:
 
 
 def cut_short(connection: AmqpConnection) -> None:
-    """Send a Start-Ok that ends one octet early."""
     connection.send_frames(RawFrame(METHOD, 0, connection.start_ok().encode()[:-1]))
 
 

@@ -55,7 +55,6 @@ def plain(table: Mapping[str, As]) -> dict[str, Any]:
 
 
 def without(name: str) -> Callable[[Any], Any]:
-    """Give a table that lacks an entry."""
     return lambda table: {each: value for each, value in table.items() if each != name}
 
 
@@ -78,7 +77,6 @@ def values_of_the_agreed_types_come_back(broker: Broker) -> None:
 
 
 def has_a_probe(seen: Observation) -> bool:
-    """Say whether the message came with the entry still in its table."""
     return isinstance(seen, Received) and "probe" in (getattr(seen.properties, "headers", None) or {})
 
 
@@ -110,7 +108,6 @@ NESTED: Mapping[str, Any] = {"array": [True, 7, [1, 2]], "after": 1}
 
 
 def has_values(table: Mapping[str, Any]) -> bool:
-    """Say whether the table has an array with something in it."""
     return bool(table.get("array"))
 
 

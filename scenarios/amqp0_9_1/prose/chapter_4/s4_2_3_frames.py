@@ -25,7 +25,6 @@ from harness.amqp0_9_1.client.pulse import beating
 from harness.amqp0_9_1.client.transcript import ABOVE, UNREAD, ZERO, Framed, Passage
 from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.wire.frames import (
-    BODY,
     FRAME_MIN_SIZE,
     HEADER,
     HEARTBEAT,
@@ -34,7 +33,6 @@ from harness.amqp0_9_1.wire.frames import (
     ContentHeader,
     Frame,
     RawFrame,
-    method_frame,
 )
 from harness.amqp0_9_1.wire.vocabulary import (
     CHANNEL_ERROR,
@@ -67,7 +65,6 @@ BLAMES_A_CHANNEL = ends_with(Channel.Close(FRAME_ERROR, "no such frame"))
 
 
 def of_qos_ok(frame: Frame) -> bool:
-    """Match the answer to Qos."""
     return sent_on(Basic.QosOk, lambda _: True)(frame)
 
 
@@ -90,13 +87,11 @@ def everything_divides_into_frames(each: Passage) -> Found:
 
 
 def why_not(each: Passage) -> str:
-    """Say why octets are no frame."""
     assert isinstance(each.unit, Garbage)
     return each.unit.why
 
 
 def long_by(frame: Frame, octets: int) -> RawFrame:
-    """Give a frame that says it is longer than it is."""
     return RawFrame(frame.type, frame.channel, frame.payload, size=len(frame.payload) + octets)
 
 
@@ -183,7 +178,6 @@ def with_small_frames(broker: Broker) -> tuple[AmqpConnection, int]:
 
 
 def cut_by_one(frame: Frame) -> Frame:
-    """Give the same frame without its last octet."""
     return Frame(frame.type, frame.channel, frame.payload[:-1])
 
 
@@ -250,11 +244,7 @@ def frame_larger_than_agreed_is_refused(broker: Broker) -> None:
 def send_in_one_frame(channel: AmqpChannel, queue: str, body: bytes) -> None:
     """Publish a message with its body in a single frame, however large."""
     header = ContentHeader(Basic.Publish.spec.class_index, len(body), Basic.Properties())
-    channel.connection.send_frames(
-        method_frame(channel.number, Basic.Publish("", queue)),
-        Frame(HEADER, channel.number, header.encode()),
-        Frame(BODY, channel.number, body),
-    )
+    channel.publish_octets(queue, header.encode(), body)
 
 
 def of_close(frame: Frame) -> bool:
@@ -264,12 +254,10 @@ def of_close(frame: Frame) -> bool:
 
 
 def of_fence(frame: Frame) -> bool:
-    """Match the answer to a fence."""
     return sent_on(Exchange.DeclareOk, lambda _: True)(frame)
 
 
 def is_of_the_connection(frame: Frame) -> bool:
-    """Say whether a frame is a heartbeat, or a method of the Connection class."""
     return frame.type == HEARTBEAT or frame.payload[:2] == OF_CONNECTIONS
 
 
@@ -310,7 +298,6 @@ def channels_have_numbers_above_zero(each: Framed) -> Found:
 
 
 def on_a_channel(number: int) -> bool:
-    """Say whether it is another channel than the connection's own."""
     return number > 0
 
 

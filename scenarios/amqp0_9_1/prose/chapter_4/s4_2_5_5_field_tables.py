@@ -11,7 +11,7 @@ from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.outcomes import Silence, channel_closed, connection_closed, message
 from harness.amqp0_9_1.client.transcript import Passage
 from harness.amqp0_9_1.wire.field_names import LONGEST, begins_well, goes_on_well, names
-from harness.amqp0_9_1.wire.frames import BODY, HEADER, ContentHeader, Frame, method_frame
+from harness.amqp0_9_1.wire.frames import HEADER, ContentHeader, Frame
 from harness.amqp0_9_1.wire.vocabulary import COMMAND_INVALID, SYNTAX_ERROR, Basic, Connection, Queue
 from harness.play.expect import Outcome
 from harness.play.watching import Found, came
@@ -126,10 +126,6 @@ def what_duplicate_fields_come_to_is_recorded(broker: Broker) -> None:
     """A table in which one name stands twice, with different values: any answer is legal."""
     channel = broker.channel()
     queue = channel.declare_queue()
-    channel.connection.send_frames(
-        method_frame(channel.number, Basic.Publish("", queue)),
-        Frame(HEADER, channel.number, TWICE),
-        Frame(BODY, channel.number, TEXT),
-    )
+    channel.publish_octets(queue, TWICE, TEXT)
     channel.send(Basic.Get(queue, no_ack=True))
     channel.expect(ANYTHING.recorded("4.2.5.5: what becomes of it is undefined"))

@@ -93,7 +93,6 @@ NOON = 1_700_000_000
 
 
 def stands_unevenly(frame: Frame) -> bool:
-    """Match content headers with an odd number of octets."""
     return len(frame.payload) % 2 == 1
 
 
@@ -124,7 +123,6 @@ BITS_FROM_BEHIND = 5
 
 
 def with_bits(queue: str, bits: int) -> bytes:
-    """Give Queue.Declare with this octet for its bits."""
     octets = Queue.Declare(queue).encode()
     return octets[:-BITS_FROM_BEHIND] + bytes((bits,)) + octets[-BITS_FROM_BEHIND + 1 :]
 
@@ -144,7 +142,6 @@ def from_the_high_bit(frame: Frame) -> Frame:
 
 
 def declare(channel: AmqpChannel, queue: str, bits: int) -> None:
-    """Send Queue.Declare with this octet for its bits."""
     channel.connection.send_frames(Frame(METHOD, channel.number, with_bits(queue, bits)))
 
 
@@ -229,7 +226,6 @@ def is_sent_with_zero(frame: Frame) -> bool:
 
 
 def without_zero(frame: Frame) -> Frame:
-    """Give the same content header with another letter in its place."""
     return Frame(frame.type, frame.channel, frame.payload.replace(WITH_ZERO.encode(), IN_PLACE.encode()))
 
 

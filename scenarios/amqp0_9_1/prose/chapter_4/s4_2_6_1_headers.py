@@ -25,7 +25,7 @@ from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.wire.compiled import attribute
 from harness.amqp0_9_1.wire.field_tables import shortstr
 from harness.amqp0_9_1.wire.fields import write_field
-from harness.amqp0_9_1.wire.frames import BODY, HEADER, Frame, method_frame
+from harness.amqp0_9_1.wire.frames import BODY, HEADER, Frame
 from harness.amqp0_9_1.wire.vocabulary import (
     CHANNEL_ERROR,
     COMMAND_INVALID,
@@ -61,12 +61,7 @@ def header(class_index: int = CLASS, weight: int = 0, flags_and_values: bytes = 
 
 
 def publish(channel: AmqpChannel, queue: str, payload: bytes) -> None:
-    """Publish the text with this content header."""
-    channel.connection.send_frames(
-        method_frame(channel.number, Basic.Publish("", queue)),
-        Frame(HEADER, channel.number, payload),
-        Frame(BODY, channel.number, TEXT),
-    )
+    channel.publish_octets(queue, payload, TEXT)
 
 
 def publishing(broker: Broker) -> tuple[AmqpChannel, str]:
@@ -83,12 +78,10 @@ def is_of_another_class(frame: Frame) -> bool:
 
 
 def with_weight(frame: Frame) -> bool:
-    """Match content headers with a weight."""
     return is_header(frame) and frame.payload[2:4] != b"\x00\x00"
 
 
 def as_it_should_be(frame: Frame) -> Frame:
-    """Give the same content header, of class Basic and without weight."""
     return Frame(HEADER, frame.channel, CLASS.to_bytes(2) + b"\x00\x00" + frame.payload[4:])
 
 

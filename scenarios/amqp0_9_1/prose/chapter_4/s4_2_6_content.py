@@ -19,15 +19,7 @@ from harness.amqp0_9_1.client.outcomes import connection_closed, fields, message
 from harness.amqp0_9_1.client.transcript import Contents
 from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.wire.field_tables import encode_value, shortstr
-from harness.amqp0_9_1.wire.frames import (
-    BODY,
-    HEADER,
-    OVERHEAD,
-    ContentHeader,
-    Frame,
-    content_frames,
-    method_frame,
-)
+from harness.amqp0_9_1.wire.frames import BODY, HEADER, OVERHEAD, ContentHeader, Frame, content_frames
 from harness.amqp0_9_1.wire.vocabulary import (
     FRAME_ERROR,
     INTERNAL_ERROR,
@@ -155,11 +147,7 @@ def body_longer_than_its_header_says_is_refused(broker: Broker) -> None:
     header = ContentHeader(Basic.Publish.spec.class_index, SHORTER, Basic.Properties()).encode()
     for pieces in ((TEXT,), (TEXT[:SHORTER], TEXT[SHORTER:])):
         channel, queue = ready_to_publish(broker)
-        channel.connection.send_frames(
-            method_frame(channel.number, Basic.Publish("", queue)),
-            Frame(HEADER, channel.number, header),
-            *(Frame(BODY, channel.number, piece) for piece in pieces),
-        )
+        channel.publish_octets(queue, header, *pieces)
         channel.expect(connection_closed(UNEXPECTED_FRAME))
 
 
@@ -187,7 +175,6 @@ def headed(entry: bytes) -> bytes:
 
 
 def is_broken(way: str) -> Matching:
-    """Match content headers that are broken in this way."""
     return lambda frame: frame.type == HEADER and frame.payload == headed(BROKEN[way])
 
 
@@ -196,7 +183,6 @@ def is_broken_somehow(frame: Frame) -> bool:
 
 
 def unbroken(frame: Frame) -> Frame:
-    """Give the same content with an entry that is as it should be."""
     return Frame(HEADER, frame.channel, headed(shortstr("entry") + ONE))
 
 
@@ -217,11 +203,7 @@ def broken_entry_of_a_headers_table_is_refused(broker: Broker) -> None:
     for broken in BROKEN.values():
         channel, queue = ready_to_publish(broker)
         for entry in (shortstr("entry") + ONE, broken):
-            channel.connection.send_frames(
-                method_frame(channel.number, Basic.Publish("", queue)),
-                Frame(HEADER, channel.number, headed(entry)),
-                Frame(BODY, channel.number, TEXT),
-            )
+            channel.publish_octets(queue, headed(entry), TEXT)
             channel.send(Basic.Get(queue, no_ack=True))
             if entry is not broken:
                 channel.control("a headers table with an entry", Basic.GetOk)
@@ -236,7 +218,6 @@ WITH_AN_EMPTY_ONE = (HALF, 0, HALF)
 
 
 def cut(lengths: Sequence[int]) -> Iterator[bytes]:
-    """Cut the text in pieces of these lengths."""
     at = 0
     for length in lengths:
         yield TEXT[at : at + length]
@@ -244,7 +225,6 @@ def cut(lengths: Sequence[int]) -> Iterator[bytes]:
 
 
 def reversed_body(frame: Frame) -> Frame:
-    """Give the same body from behind."""
     return Frame(BODY, frame.channel, frame.payload[::-1])
 
 

@@ -50,7 +50,6 @@ def heartbeats_are_on_channel_zero(each: Framed) -> Found:
 
 
 def says_something(frame: Frame) -> bool:
-    """Match heartbeats with a payload."""
     return is_heartbeat(frame) and bool(frame.payload)
 
 

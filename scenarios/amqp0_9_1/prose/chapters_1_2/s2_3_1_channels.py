@@ -19,7 +19,6 @@ NUMBERS = 1, 2, 7
 
 
 def several(number: int) -> bool:
-    """Say whether a channel is not the first."""
     return number > 1
 
 

@@ -56,7 +56,6 @@ def consuming(channel: AmqpChannel) -> None:
 
 
 def transacting(channel: AmqpChannel) -> None:
-    """Begin a transaction with a message in it."""
     channel.ask(Tx.Select())
     channel.publish(b"not committed", key=channel.declare_queue())
 
