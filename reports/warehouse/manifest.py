@@ -46,9 +46,6 @@ class Manifest:
     def folders(self) -> set[str]:
         return {part.folder for batch in self.batches for part in batch.values()}
 
-    def batch_of(self, folder: str) -> Batch:
-        return next(batch for batch in self.batches if any(p.folder == folder for p in batch.values()))
-
     def next(self, without: Iterable[Batch], added: Iterable[Batch]) -> Manifest:
         """Make the following version: this one's batches, some left out, and `added` ones that hold rows."""
         left_out = list(without)

@@ -89,8 +89,7 @@ def message_that_comes_again_says_so(broker: Broker) -> None:
 
     The first time it comes without: a flag that is always set signals nothing.
     """
-    channel = broker.channel()
-    queue = channel.queue_with(b"twice")
+    channel, queue = broker.queue(b"twice")
     channel.consume(queue)
     channel.expect(message(Basic.Deliver, b"twice", redelivered=False))
     channel.connection.close()
@@ -104,8 +103,7 @@ def message_that_comes_again_says_so(broker: Broker) -> None:
 @broken_by("tells Get always", rewrites(Basic.GetOk, redelivered=True))
 def message_that_is_got_again_says_so(broker: Broker) -> None:
     """A message that was got and left unacknowledged is got again with the redelivered flag."""
-    channel = broker.channel()
-    queue = channel.queue_with(b"twice")
+    channel, queue = broker.queue(b"twice")
     channel.tries(Basic.Get(queue), message(Basic.GetOk, b"twice", redelivered=False))
     channel.connection.close()
     channel = broker.channel()

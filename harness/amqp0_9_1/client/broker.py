@@ -72,6 +72,13 @@ class Broker(Fixture[AmqpConnection]):
         connection = self.connection() if new_connection or not usable else usable[0]
         return connection.channel()
 
+    def queue(
+        self, *bodies: bytes | str, new_connection: bool = False, **flags: Any
+    ) -> tuple[AmqpChannel, str]:
+        """Give a channel, and a queue with these messages that was declared on it."""
+        channel = self.channel(new_connection=new_connection)
+        return channel, channel.queue_with(*bodies, **flags)
+
     def lookout(self) -> AmqpConnection:
         """Give a connection in use that has nothing else to do than to wait."""
         connection = self.connection()

@@ -115,6 +115,16 @@ class AmqpConnection:
         # Sent at once it could meet a socket already closed, and a reset may destroy what was said before.
         return self._behind_fence(self._fence(), *outcomes)
 
+    def gives_up_on(self, what: Said, *outcomes: Outcome | type[Composite], channel: int = 0) -> Any:
+        """Send something and judge as `gives_up` does. Raises Unmet."""
+        self.send(what, channel=channel)
+        return self.gives_up(*outcomes)
+
+    def turns_down(self, what: Said, *outcomes: Outcome, channel: int = 0) -> Any:
+        """Send something and judge as `refuses` does. Raises Unmet."""
+        self.send(what, channel=channel)
+        return self.refuses(*outcomes)
+
     def goes_on(self, *others: Outcome) -> Any:
         """Judge that the next that comes answers a begin; `others` are legal beside. Raises Unmet."""
         number = self._fence()

@@ -79,8 +79,7 @@ def fill(channel: AmqpChannel, queue: str, delivery_mode: int, numbers: range) -
 @broken_by("loses them on the way", ignores(Basic.Publish, skip=1))
 def persistent_message_is_there_after_a_restart(broker: Broker) -> Iterator[Restart]:
     """Persistent messages in a durable queue are there after the restart."""
-    channel = broker.channel()
-    queue = channel.declare_queue(durable=True)
+    channel, queue = broker.queue(durable=True)
     for number in range(3):
         channel.publish(f"persistent {number}", key=queue, delivery_mode=PERSISTENT)
     channel.depth(queue)
@@ -104,8 +103,7 @@ def persistent_messages_outlive_an_overflow(broker: Broker) -> None:
 
     What is held back then must still be counted in the queue, and come after a restart if there can be one.
     """
-    channel = broker.channel()
-    queue = channel.declare_queue(durable=True)
+    channel, queue = broker.queue(durable=True)
     left = fill(channel, queue, PERSISTENT, range(MANY))
     channel.depth(queue)
     reader = broker.channel(new_connection=True)
@@ -145,8 +143,7 @@ def come_after_a_restart(broker: Broker, queue: str, left: set[bytes]) -> None:
     if "restart" not in broker.context.facilities:
         broker.note("that they are still counted has to do: the target cannot be restarted")
         return
-    channel = broker.channel(new_connection=True)
-    control = channel.declare_queue(durable=True)
+    channel, control = broker.queue(new_connection=True, durable=True)
     channel.publish(b"control", key=control, delivery_mode=PERSISTENT)
     channel.depth(control)
     channel.settle()
@@ -229,8 +226,7 @@ def runs(priorities: list[int]) -> list[list[int]]:
 @broken_by("puts transient messages first", swaps(place=transient_first))
 def order_does_not_depend_on_persistence(broker: Broker) -> None:
     """Ten messages of one priority, alternately transient and persistent, arrive in the order sent."""
-    channel = broker.channel()
-    queue = channel.declare_queue(durable=True)
+    channel, queue = broker.queue(durable=True)
     for number in range(10):
         mode = PERSISTENT if number % 2 else TRANSIENT
         channel.publish(f"{number}", key=queue, delivery_mode=mode, priority=4)
@@ -242,8 +238,7 @@ def order_does_not_depend_on_persistence(broker: Broker) -> None:
 @broken_by("lets persistent messages be got first", swaps(due=persistent_due))
 def order_of_what_is_got_does_not_depend_on_persistence(broker: Broker) -> None:
     """As before, with Get: messages alternately transient and persistent are got in the order sent."""
-    channel = broker.channel()
-    queue = channel.declare_queue(durable=True)
+    channel, queue = broker.queue(durable=True)
     for number in range(10):
         mode = PERSISTENT if number % 2 else TRANSIENT
         channel.publish(f"{number}", key=queue, delivery_mode=mode, priority=4)
@@ -259,8 +254,7 @@ def order_of_what_is_got_does_not_depend_on_persistence(broker: Broker) -> None:
 )
 def delivery_without_acknowledgement_is_supported(broker: Broker) -> None:
     """A consumer with no-ack receives; when it is gone, its message does not come again."""
-    channel = broker.channel()
-    queue = channel.declare_queue()
+    channel, queue = broker.queue()
     channel.tries(Basic.Consume(queue, no_ack=True), Basic.ConsumeOk)
     channel.publish(b"delivered", key=queue)
     channel.expect(message(Basic.Deliver, b"delivered"))
@@ -282,8 +276,7 @@ def delivery_without_acknowledgement_is_supported(broker: Broker) -> None:
 )
 def what_was_not_acknowledged_comes_again(broker: Broker) -> None:
     """Of four messages two are acknowledged; after a reconnect exactly the other two come again."""
-    channel = broker.channel()
-    queue = channel.queue_with("done", "open", "done", "open")
+    channel, queue = broker.queue("done", "open", "done", "open")
     channel.tries(Basic.Consume(queue), Basic.ConsumeOk)
     done, _, also_done, _ = channel.deliveries(4)
     channel.send(Basic.Ack(done.method.delivery_tag))

@@ -44,8 +44,7 @@ MANY = 16
 @broken_by("serves 15 consumers", swaps(choose=never_the_sixteenth))
 def sixteen_consumers_share_a_queue(broker: Broker) -> None:
     """Sixteen consumers are confirmed and served: whoever got a message is cancelled before the next."""
-    channel = broker.channel()
-    queue = channel.declare_queue()
+    channel, queue = broker.queue()
     for number in range(MANY):
         channel.tries(Basic.Consume(queue, f"consumer {number + 1}", no_ack=True), Basic.ConsumeOk)
     for number in range(MANY):
@@ -60,8 +59,7 @@ def sixteen_consumers_share_a_queue(broker: Broker) -> None:
 @broken_by("gives another code", rewrites(Connection.Close, reply_code=COMMAND_INVALID))
 def consumer_tag_cannot_be_used_twice_on_a_channel(broker: Broker) -> None:
     """A second consumer on the channel may have another tag; with the tag of the first it is refused, 530."""
-    channel = broker.channel()
-    queue = channel.declare_queue()
+    channel, queue = broker.queue()
     channel.consume(queue, consumer_tag="one")
     channel.consume(queue, consumer_tag="other")
     channel.tries(Basic.Consume(queue, "one"), *refused(NOT_ALLOWED))
@@ -165,8 +163,7 @@ def exclusive_access_and_another_consumer_exclude_each_other(broker: Broker) -> 
     """
     for first, second in ((False, True), (True, True), (True, False)):
         for beside in (same_channel, another_channel, another_connection):
-            channel = broker.channel()
-            queue = channel.declare_queue()
+            channel, queue = broker.queue()
             channel.consume(queue, exclusive=first)
             other = beside(broker, channel)
             other.tries(Basic.Consume(queue, exclusive=second), *refused(ACCESS_REFUSED))

@@ -24,8 +24,7 @@ def message_that_nobody_acknowledges_is_given_up(broker: Broker) -> None:
 
     It is taken on a fresh channel each time, which is closed; the queue then gets and gives another message.
     """
-    channel = broker.channel()
-    queue = channel.queue_with(b"unprocessable")
+    channel, queue = broker.queue(b"unprocessable")
     deliveries = 0
     while deliveries <= 1 + REDELIVERIES and comes_again(broker, queue):
         deliveries += 1

@@ -68,8 +68,7 @@ TYPES = ("direct", "fanout", "topic", "headers")
 @broken_by("gives another code", rewrites(Channel.Close, reply_code=PRECONDITION_FAILED))
 def publishing_to_a_missing_exchange_is_not_found(broker: Broker) -> None:
     """A message for an exchange that exists is taken; one for an exchange that does not is refused, 404."""
-    channel = broker.channel()
-    queue = channel.declare_queue()
+    channel, queue = broker.queue()
     channel.publish(b"taken", exchange="amq.direct", key=queue)
     channel.fence()
     channel.publish(b"refused", exchange=f"{queue}.missing", key=queue)
@@ -82,8 +81,7 @@ def publishing_to_a_missing_exchange_is_not_found(broker: Broker) -> None:
 @broken_by("takes another exchange", forwards(Basic.Publish, exchange="amq.fanout"))
 def blank_exchange_is_the_default_exchange(broker: Broker) -> None:
     """A message published with a blank exchange arrives in the queue whose name is its routing key."""
-    channel = broker.channel()
-    queue = channel.declare_queue()
+    channel, queue = broker.queue()
     channel.consume(queue, no_ack=True)
     channel.publish(b"by default", exchange="", key=queue)
     channel.expect(message(Basic.Deliver, b"by default", routing_key=queue))
@@ -156,8 +154,7 @@ def unroutable_mandatory_message_is_returned(broker: Broker) -> None:
 
     Both come with the properties they had.
     """
-    channel = broker.channel()
-    queue = channel.declare_queue()
+    channel, queue = broker.queue()
     channel.consume(queue, no_ack=True)
     channel.publish(b"routed", key=queue, mandatory=True, **PROPERTIES)
     channel.expect(message(Basic.Deliver, b"routed", carrying=PROPERTIES))
@@ -217,8 +214,7 @@ def mandatory_message_is_returned_by_each_exchange(broker: Broker) -> None:
 @broken_by("returns what a consumer waits for", changes(IMMEDIATE, condition=is_immediate))
 def immediate_message_without_consumer_is_returned(broker: Broker) -> None:
     """An immediate message is returned from a queue without consumers, and delivered where one waits."""
-    channel = broker.channel()
-    queue = channel.declare_queue()
+    channel, queue = broker.queue()
     channel.publish(b"returned", key=queue, immediate=True, **PROPERTIES)
     returned = partial(message, Basic.Return, b"returned", carrying=PROPERTIES)
     other_code = returned().under("the reply code is not said where the flag is")

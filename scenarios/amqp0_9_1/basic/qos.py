@@ -36,8 +36,7 @@ SMALL, LARGE, FITS_TWICE = 100, 1000, 40
 )
 def prefetch_size_does_not_limit_single_messages(broker: Broker) -> None:
     """A message larger than prefetch-size arrives when no other is out; a second one after its Ack."""
-    channel = broker.channel()
-    queue = channel.declare_queue()
+    channel, queue = broker.queue()
     channel.tries(Basic.Qos(prefetch_size=SMALL), Basic.QosOk)
     channel.consume(queue)
     for body in (b"a" * LARGE, b"b" * LARGE):
@@ -74,8 +73,7 @@ def window_governs_consumers_that_are_there(broker: Broker) -> None:
 
     By Qos-Ok it applies to all active consumers.
     """
-    channel = broker.channel()
-    queue = channel.declare_queue()
+    channel, queue = broker.queue()
     channel.consume(queue)
     channel.ask(Basic.Qos(prefetch_count=LIMIT))
     for number in range(8):

@@ -7,13 +7,7 @@ from harness.amqp0_9_1.broken.deviations import changes, rewrites, swaps
 from harness.amqp0_9_1.broken.faults import never_redelivered
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpChannel
-from harness.amqp0_9_1.client.outcomes import (
-    EXCEPTION,
-    Silence,
-    answered,
-    message,
-    silence,
-)
+from harness.amqp0_9_1.client.outcomes import EXCEPTION, Silence, answered, message, silence
 from harness.amqp0_9_1.wire.vocabulary import Basic
 from scenarios.registry import broken_by, scenario
 
@@ -24,8 +18,7 @@ ELSEWHERE = "judged by 0-9-1/grammar/basic.recover.implemented"
 
 def three_taken(broker: Broker) -> AmqpChannel:
     """Give a channel whose consumer has three messages that await acknowledgement."""
-    channel = broker.channel()
-    queue = channel.queue_with(*map(str, range(THREE)))
+    channel, queue = broker.queue(*map(str, range(THREE)))
     channel.consume(queue)
     channel.deliveries(THREE)
     return channel

@@ -126,8 +126,7 @@ def rejected_messages_do_not_come_back_to_their_channel(broker: Broker) -> None:
 @broken_by("knows no requeue", changes(REQUEUES, answer=refuse(NOT_IMPLEMENTED)))
 def what_becomes_of_a_message_without_alternative_is_recorded(broker: Broker) -> None:
     """Rejected with requeue by the only consumer, a message may come again to it or not: it is recorded."""
-    channel = broker.channel()
-    queue = channel.queue_with(b"rejected")
+    channel, queue = broker.queue(b"rejected")
     channel.consume(queue)
     (delivery,) = channel.deliveries(1)
     channel.send(Basic.Reject(delivery.method.delivery_tag, requeue=True))

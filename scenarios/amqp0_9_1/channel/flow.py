@@ -12,12 +12,7 @@ from harness.amqp0_9_1.broken.faults import (
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.channel import FENCE
 from harness.amqp0_9_1.client.connection import AmqpChannel
-from harness.amqp0_9_1.client.outcomes import (
-    EXCEPTION,
-    answered,
-    closed_silently,
-    message,
-)
+from harness.amqp0_9_1.client.outcomes import EXCEPTION, answered, closed_silently, message
 from harness.amqp0_9_1.wire.vocabulary import Basic, Channel, Exchange
 from scenarios.registry import broken_by, scenario
 
@@ -34,8 +29,7 @@ MANY = 300
 @broken_by("waits to be asked", withholds(Basic.Deliver))
 def new_channel_is_active(broker: Broker) -> None:
     """A consumer on a new channel gets the message that is waiting, without any Channel.Flow."""
-    publisher = broker.channel()
-    queue = publisher.queue_with(b"waiting")
+    publisher, queue = broker.queue(b"waiting")
     publisher.fence()
     broker.channel().consumes(queue, b"waiting")
 
@@ -50,8 +44,7 @@ FLOW = "channel.flow: stops or starts deliveries"
 @broken_by("listens when all is sent", swaps(hears=regardless_of_the_client))
 def flow_is_answered_amid_deliveries(broker: Broker) -> None:
     """Flow is answered before a long backlog is through; nothing follows until the flow is resumed."""
-    channel = broker.channel()
-    queue = channel.declare_queue()
+    channel, queue = broker.queue()
     for _ in range(BACKLOG):
         channel.publish(OCTETS, key=queue)
         channel.fence()

@@ -148,8 +148,7 @@ def frame_of_the_largest_size_is_taken(broker: Broker) -> None:
     """What Tune proposes is agreed upon, and a message in a frame of just that size comes back whole."""
     limit = takes_what_it_proposes(broker).frame_max
     body = bytes(min(limit or Policy().frame_max, MEBI) - OVERHEAD)
-    channel = broker.channel()
-    queue = channel.queue_with(body)
+    channel, queue = broker.queue(body)
     channel.gets(queue, body)
 
 

@@ -48,8 +48,7 @@ def taken(channel: AmqpChannel, about: Subject, queue: str, count: int = 1) -> l
 @broken_by("gives the tag of the next", fills(one_more))
 def delivery_tag_names_one_delivery(broker: Broker, about: Subject) -> None:
     """Three messages come with three tags; Ack with that of the second settles it and no other."""
-    channel = broker.channel()
-    queue = channel.queue_with(*BODIES)
+    channel, queue = broker.queue(*BODIES)
     tags = [each.method.delivery_tag for each in taken(channel, about, queue, len(BODIES))]
     different = len({*tags, 0}) == len(BODIES) + 1
     broker.judge("a tag for each delivery, none of them zero", "zero, or a tag twice", different)
@@ -67,8 +66,7 @@ def delivery_tag_names_one_delivery(broker: Broker, about: Subject) -> None:
 @broken_by("always sets it", fills(True))
 def message_says_whether_it_has_been_delivered(broker: Broker, about: Subject) -> None:
     """A message comes with redelivered=0; left unacknowledged by its channel it comes with 1, to another."""
-    channel = broker.channel()
-    queue = channel.queue_with(BODY)
+    channel, queue = broker.queue(BODY)
     for again in (False, True):
         (seen,) = taken(channel, about, queue)
         flag = bool(seen.method.redelivered)
@@ -107,8 +105,7 @@ PLACES = tuple(
 @broken_by("adds to it", fills(lambda said: f"{said}."))
 def message_says_where_it_was_published(broker: Broker, about: Subject) -> None:
     """Messages reach a queue through the default exchange and one of each type: each says by which way."""
-    channel = broker.channel()
-    queue = channel.declare_queue()
+    channel, queue = broker.queue()
     for exchange, key in routed(channel, queue):
         channel.publish(BODY, exchange=exchange, key=key, headers=MATCHED)
         (seen,) = taken(channel, about, queue)

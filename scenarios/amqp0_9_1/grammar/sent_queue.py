@@ -102,8 +102,7 @@ def messages_count_when_they_are_committed(broker: Broker) -> None:
 @broken_by("counts none", rewrites(Queue.DeclareOk, consumer_count=0))
 @broken_by("counts itself", rewrites(Queue.DeclareOk, consumer_count=one_more))
 @broken_by(
-    "counts the paused",
-    rewrites(Queue.DeclareOk, consumer_count=2, when=lambda ok: ok.consumer_count == 1),
+    "counts the paused", rewrites(Queue.DeclareOk, consumer_count=2, when=lambda ok: ok.consumer_count == 1)
 )
 def consumers_that_are_active_are_counted(broker: Broker) -> None:
     """With two consumers the count is two; with the channel of one of them paused it is one."""
@@ -171,8 +170,7 @@ def consumer_has_the_tag_that_is_told(broker: Broker) -> None:
 @broken_by("names none", rewrites(Basic.CancelOk, consumer_tag=""))
 def cancelled_consumer_is_named(broker: Broker) -> None:
     """Of two consumers the second is cancelled, then the first: Cancel-Ok names each."""
-    channel = broker.channel()
-    queue = channel.declare_queue()
+    channel, queue = broker.queue()
     for tag in ("first", "second"):
         channel.consume(queue, consumer_tag=tag)
     for tag in ("second", "first"):

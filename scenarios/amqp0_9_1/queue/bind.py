@@ -72,8 +72,7 @@ def only_the_sentinel_comes(channel: AmqpChannel, queue: str) -> None:
 @broken_by("does not answer", changes(AGAIN, answer=None))
 def same_bind_twice_is_no_error(broker: Broker) -> None:
     """An identical Bind is confirmed again; a message comes once, and after one Unbind not at all."""
-    channel = broker.channel()
-    queue = channel.declare_queue(durable=True)
+    channel, queue = broker.queue(durable=True)
     channel.bind(queue, "amq.direct", queue)
     channel.tries(Queue.Bind(queue, "amq.direct", queue), Queue.BindOk)
     channel.consume(queue, no_ack=True)
@@ -108,8 +107,7 @@ def same_bind_twice_is_no_error_whatever_the_type(broker: Broker) -> None:
 @broken_by("delivers once per binding", swaps(queues_for=queue_per_binding))
 def message_that_matches_many_bindings_comes_once(broker: Broker) -> None:
     """Three topic bindings match one message: it is delivered once, and then comes the sentinel."""
-    channel = broker.channel()
-    queue = channel.declare_queue(durable=True)
+    channel, queue = broker.queue(durable=True)
     for pattern in ("stock.*.nyse", "stock.#", "*.usd.*"):
         channel.bind(queue, "amq.topic", f"{queue}.{pattern}")
     channel.consume(queue, no_ack=True)
@@ -227,8 +225,7 @@ def binding_that_was_taken_off_is_not_there_after_a_restart(broker: Broker) -> I
 @broken_by("keeps the latest only", changes("queue.bind: binds", forget_older_bindings, bind_queue))
 def queue_has_at_least_four_bindings(broker: Broker) -> None:
     """A queue can be bound to four exchanges, and a message published to each of them comes."""
-    channel = broker.channel()
-    queue = channel.declare_queue(durable=True)
+    channel, queue = broker.queue(durable=True)
     exchanges = [channel.declare_exchange("direct") for _ in range(BINDINGS)]
     for exchange in exchanges:
         channel.tries(Queue.Bind(queue, exchange, "key"), Queue.BindOk)
@@ -297,8 +294,7 @@ def binding_to_a_missing_exchange_is_not_found(broker: Broker) -> None:
 @broken_by("forgets to bind", changes("queue.bind: binds", effects=()))
 def blank_exchange_name_is_the_default_exchange(broker: Broker) -> None:
     """A queue is bound with a blank exchange name; what is published to the default exchange comes."""
-    channel = broker.channel()
-    queue = channel.declare_queue(durable=True)
+    channel, queue = broker.queue(durable=True)
     channel.tries(Queue.Bind(queue, "", f"{queue}.own"), Queue.BindOk)
     channel.publish(b"bound", key=f"{queue}.own")
     channel.consumes(queue, b"bound")

@@ -4,18 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.amqp0_9_1.broken.deviations import (
-    Fault,
-    changes,
-    drops,
-    forwards,
-    rejects,
-    rewrites,
-)
-from harness.amqp0_9_1.broken.entity_faults import (
-    is_durable_and_stays,
-    of_another_channel,
-)
+from harness.amqp0_9_1.broken.deviations import Fault, changes, drops, forwards, rejects, rewrites
+from harness.amqp0_9_1.broken.entity_faults import is_durable_and_stays, of_another_channel
 from harness.amqp0_9_1.broken.faults import (
     forget_the_oldest_of_many,
     keep_transient_queues,
@@ -186,8 +176,7 @@ LOCKED = "refuses a queue locked by another connection"
 @broken_by("gives another code", rewrites(Channel.Close, reply_code=ACCESS_REFUSED))
 def exclusive_queue_is_locked_to_its_connection(broker: Broker) -> None:
     """Each use from a second connection is refused with 405 and changes nothing; the owner may do it all."""
-    owner = broker.channel()
-    queue = owner.declare_queue(exclusive=True)
+    owner, queue = broker.queue(exclusive=True)
     owner.bind(queue, "amq.direct", queue)
     owner.publish(b"kept", key=queue)
     uses = (
@@ -235,8 +224,7 @@ def auto_delete_stays_as_it_was_declared_first(broker: Broker) -> None:
     It is seen when the only consumer is cancelled. Whether the second Declare is confirmed is recorded.
     """
     for auto_delete in (False, True):
-        channel = broker.channel()
-        queue = channel.declare_queue(durable=True, auto_delete=auto_delete)
+        channel, queue = broker.queue(durable=True, auto_delete=auto_delete)
         channel.send(Queue.Declare(queue, durable=True, auto_delete=not auto_delete))
         channel.expect(
             answered(Queue.DeclareOk).recorded("auto-delete is ignored where the queue exists"),

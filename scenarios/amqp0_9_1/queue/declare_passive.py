@@ -4,42 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.amqp0_9_1.broken.deviations import (
-    answers,
-    changes,
-    drops,
-    forwards,
-    rewrites,
-)
+from harness.amqp0_9_1.broken.deviations import answers, changes, drops, forwards, rewrites
 from harness.amqp0_9_1.broken.entity_faults import (
     asks_as_exclusive_as_it_is,
     asks_without_arguments,
     would_lose_something,
 )
-from harness.amqp0_9_1.broken.faults import (
-    queue_is_shared,
-)
+from harness.amqp0_9_1.broken.faults import queue_is_shared
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.outcomes import (
-    answered,
-    channel_closed,
-    code,
-    refused,
-)
+from harness.amqp0_9_1.client.outcomes import answered, channel_closed, code, refused
 from harness.amqp0_9_1.peer.names import both
 from harness.amqp0_9_1.peer.refusals import refuse
-from harness.amqp0_9_1.peer.tables.queue import (
-    create_queue,
-    exists_otherwise,
-    named_queue_exists,
-)
-from harness.amqp0_9_1.wire.vocabulary import (
-    ACCESS_REFUSED,
-    NOT_ALLOWED,
-    NOT_FOUND,
-    Channel,
-    Queue,
-)
+from harness.amqp0_9_1.peer.tables.queue import create_queue, exists_otherwise, named_queue_exists
+from harness.amqp0_9_1.wire.vocabulary import ACCESS_REFUSED, NOT_ALLOWED, NOT_FOUND, Channel, Queue
 from scenarios.registry import broken_by, scenario
 
 AGAIN = "queue.declare: confirms the same again"
@@ -125,8 +102,7 @@ def transient_queue_cannot_become_durable(broker: Broker) -> None:
 @scenario("0-9-1/queue.declare.passive.equivalent")
 def durable_may_mean_nothing_for_an_exclusive_queue(broker: Broker) -> None:
     """An exclusive queue declared again as durable: refused, or confirmed where durable means nothing."""
-    channel = broker.channel()
-    queue = channel.declare_queue(exclusive=True)
+    channel, queue = broker.queue(exclusive=True)
     channel.send(Queue.Declare(queue, exclusive=True, durable=True))
     meaningless = "a queue that goes with its connection outlives no restart, durable or not"
     channel.expect(channel_closed(), answered(Queue.DeclareOk).recorded(meaningless))
@@ -134,8 +110,7 @@ def durable_may_mean_nothing_for_an_exclusive_queue(broker: Broker) -> None:
 
 def stays_as_declared(broker: Broker, first: dict[str, Any], other: dict[str, Any]) -> None:
     """Judge that a queue can be declared again as at first, not otherwise, and keeps its message."""
-    channel = broker.channel()
-    queue = channel.queue_with(b"kept", **first)
+    channel, queue = broker.queue(b"kept", **first)
     again = Queue.Declare(queue).replace(**first)
     channel.tries(again, Queue.DeclareOk)
     close = channel.tries(again.replace(**other), channel_closed())
@@ -157,8 +132,7 @@ def other_arguments_are_a_channel_exception_or_mean_nothing(broker: Broker) -> N
     probe = broker.channel(new_connection=True)
     if not probe.takes(Queue.Declare(broker.name("queue"), exclusive=True, arguments=more), Queue.DeclareOk):
         broker.inapplicable("it refuses the argument x-message-ttl for new queues too")
-    channel = broker.channel()
-    queue = channel.declare_queue(exclusive=True)
+    channel, queue = broker.queue(exclusive=True)
     channel.send(Queue.Declare(queue, exclusive=True, arguments=more))
     channel.expect(
         channel_closed(),

@@ -72,8 +72,7 @@ def delete_without_a_name_needs_a_declared_queue(broker: Broker) -> None:
 @broken_by("gives another code", rewrites(Channel.Close, reply_code=ACCESS_REFUSED))
 def delete_of_a_missing_queue_is_not_found(broker: Broker) -> None:
     """A queue that exists can be deleted; one that is gone or never was is refused with 404."""
-    channel = broker.channel()
-    queue = channel.declare_queue(exclusive=True)
+    channel, queue = broker.queue(exclusive=True)
     channel.ask(Queue.Delete(queue))
     for missing in (queue, broker.name("queue")):
         broker.channel().tries(Queue.Delete(missing), *refused(NOT_FOUND))
@@ -107,8 +106,7 @@ def queue_is_unused_when_its_consumer_has_ended(broker: Broker) -> None:
     A server may need a moment to see that a socket is gone.
     """
     for ends in WAYS:
-        channel = broker.channel(new_connection=True)
-        queue = channel.declare_queue(durable=True)
+        channel, queue = broker.queue(new_connection=True, durable=True)
         channel.consume(queue)
         ends(channel)
         remover = broker.channel()

@@ -47,8 +47,7 @@ BUT_NOT_FOUND = tuple(
 @broken_by("does so for a missing queue", changes(NO_QUEUE, answer=refuse(PRECONDITION_FAILED)))
 def failing_unbind_is_a_connection_exception(broker: Broker) -> None:
     """An Unbind that names a missing exchange, or a missing queue, raises a connection exception."""
-    channel = broker.channel()
-    queue = channel.declare_queue(durable=True)
+    channel, queue = broker.queue(durable=True)
     channel.bind(queue, "amq.direct", queue)
     channel.ask(Queue.Unbind(queue, "amq.direct", queue))
     for missing in (
@@ -71,8 +70,7 @@ def failing_unbind_is_a_connection_exception(broker: Broker) -> None:
 @broken_by("forgets to remove the binding", changes("queue.unbind: unbinds", effects=()))
 def confirmed_unbind_has_not_failed(broker: Broker) -> None:
     """After Unbind-Ok the binding routes no more: a message goes past the queue, then comes the sentinel."""
-    channel = broker.channel()
-    queue = channel.declare_queue(durable=True)
+    channel, queue = broker.queue(durable=True)
     channel.bind(queue, "amq.direct", queue)
     channel.consume(queue, no_ack=True)
     channel.publish(b"bound", exchange="amq.direct", key=queue)
@@ -166,8 +164,7 @@ def unbind_without_a_name_needs_a_declared_queue(broker: Broker) -> None:
 @broken_by("gives another code", ANOTHER_CODE)
 def unbinding_a_missing_queue_is_not_found(broker: Broker) -> None:
     """A queue that exists can be unbound; one that does not is refused with 404."""
-    channel = broker.channel()
-    queue = channel.declare_queue(exclusive=True)
+    channel, queue = broker.queue(exclusive=True)
     channel.bind(queue, "amq.direct", queue)
     channel.ask(Queue.Unbind(queue, "amq.direct", queue))
     channel.tries(Queue.Unbind(broker.name("queue"), "amq.direct", queue), failed_unbind())
@@ -179,8 +176,7 @@ def unbinding_a_missing_queue_is_not_found(broker: Broker) -> None:
 @broken_by("gives another code", ANOTHER_CODE)
 def unbinding_from_a_missing_exchange_is_not_found(broker: Broker) -> None:
     """A queue can be unbound from an exchange that exists; from one that does not it is refused with 404."""
-    channel = broker.channel()
-    queue = channel.declare_queue(exclusive=True)
+    channel, queue = broker.queue(exclusive=True)
     channel.bind(queue, "amq.direct", queue)
     channel.ask(Queue.Unbind(queue, "amq.direct", queue))
     channel.tries(Queue.Unbind(queue, broker.name("exchange"), queue), failed_unbind())
@@ -201,8 +197,7 @@ def queue_can_be_unbound_from_the_default_exchange(broker: Broker) -> None:
 
     It is one with a key of its own, or, where the server refuses that, the one by the queue's name.
     """
-    channel = broker.channel()
-    queue = channel.declare_queue(durable=True)
+    channel, queue = broker.queue(durable=True)
     own = f"{queue}.own"
     key = own if channel.takes(Queue.Bind(queue, "", own), Queue.BindOk) else queue
     channel = broker.channel()

@@ -83,9 +83,7 @@ def a_size_below_the_header_ends_the_connection(container: Container) -> None:
     """A frame header with SIZE 0, 4 or 7 is answered by a close with an error."""
     container.connection().fence()
     for size in (0, 4, 7):
-        connection = container.connection()
-        connection.send(RawFrame(size=size))
-        connection.gives_up(*refused(Refusal.OPENED))
+        container.connection().gives_up_on(RawFrame(size=size), *refused(Refusal.OPENED))
 
 
 # -- data offset ---------------------------------------------------------------------------------------
@@ -126,9 +124,7 @@ def an_offset_within_the_header_ends_the_connection(container: Container) -> Non
     connection.send(empty_frame())
     connection.fence()
     for offset in (0, 1):
-        connection = container.connection()
-        connection.send(RawFrame(doff=offset))
-        connection.gives_up(*refused(Refusal.OPENED))
+        container.connection().gives_up_on(RawFrame(doff=offset), *refused(Refusal.OPENED))
 
 
 @scenario("1-0/2.3.1.data-offset-beyond-frame")

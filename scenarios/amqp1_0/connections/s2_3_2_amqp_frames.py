@@ -98,8 +98,7 @@ def a_performative_that_is_not_defined_is_refused(container: Container) -> None:
     control.ask(Close(), Close)
     for descriptor in UNDEFINED:
         connection = container.connection()
-        connection.send(Frame(AMQP, 0, encode(Described(descriptor, ()))))
-        connection.gives_up(*refused(Refusal.OPENED))
+        connection.gives_up_on(Frame(AMQP, 0, encode(Described(descriptor, ()))), *refused(Refusal.OPENED))
 
 
 @scenario("1-0/2.3.2.bare-value-refused")
@@ -109,9 +108,7 @@ def a_value_without_descriptor_is_refused(container: Container) -> None:
     """A list without descriptor, or a null, where a performative must stand is answered by a close."""
     container.connection().fence()
     for body in (encode(the_begin().elements()), encode(None)):
-        connection = container.connection()
-        connection.send(Frame(AMQP, 0, body))
-        connection.gives_up(*refused(Refusal.OPENED))
+        container.connection().gives_up_on(Frame(AMQP, 0, body), *refused(Refusal.OPENED))
 
 
 def begins(*octets: int) -> Any:

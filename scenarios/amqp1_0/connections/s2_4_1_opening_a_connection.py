@@ -133,8 +133,7 @@ def an_open_on_another_channel_is_refused(container: Container) -> None:
     """An open on channel 0 is answered by an open alone, the same on channel 1 by a close with an error."""
     container.connection().fence()
     connection = container.negotiated()
-    connection.send(connection.the_open(), channel=1)
-    connection.refuses(*refused(Refusal.OPENING))
+    connection.turns_down(connection.the_open(), *refused(Refusal.OPENING), channel=1)
 
 
 # -- limits --------------------------------------------------------------------------------------------

@@ -42,9 +42,7 @@ def behind_headers_that_differ_nothing_is_written(container: Container) -> None:
 def a_begin_is_not_obeyed_before_the_open(container: Container) -> None:
     """A begin as the first frame: a close with an error comes behind the server's open."""
     container.connection().fence()
-    connection = container.negotiated()
-    connection.send(the_begin())
-    connection.refuses(*refused(Refusal.OPENING))
+    container.negotiated().turns_down(the_begin(), *refused(Refusal.OPENING))
 
 
 @scenario("1-0/2.4.7.only-open-is-first")
@@ -53,9 +51,7 @@ def a_begin_is_not_obeyed_before_the_open(container: Container) -> None:
 def a_close_is_not_obeyed_before_the_open(container: Container) -> None:
     """A close as the first frame: a close with an error comes behind the server's open."""
     container.connection()
-    connection = container.negotiated()
-    connection.send(Close())
-    connection.refuses(*refused(Refusal.OPENING))
+    container.negotiated().turns_down(Close(), *refused(Refusal.OPENING))
 
 
 @scenario("1-0/2.4.7.only-open-is-first")

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from harness.amqp1_0.broken.deviations import (
-    changes,
-    drops,
-    ends_stream,
-    ignores_frames,
-    is_unread,
-    rewrites,
-)
+from harness.amqp1_0.broken.deviations import changes, drops, ends_stream, ignores_frames, is_unread, rewrites
 from harness.amqp1_0.broken.loose import Turn
 from harness.amqp1_0.client.container import Container
 from harness.amqp1_0.client.outcomes import Refusal, begun, refused
@@ -50,9 +43,7 @@ def what_cannot_be_decoded_is_a_decode_error(container: Container) -> None:
     """A list that ends within its last value, and an unknown constructor, are answered by decode-error."""
     container.connection().fence()
     for undecodable in (cut_short(), of_no_type()):
-        connection = container.connection()
-        connection.send(undecodable)
-        connection.gives_up(*refused(Refusal.CONDITION, AmqpError.DECODE_ERROR))
+        container.connection().gives_up_on(undecodable, *refused(Refusal.CONDITION, AmqpError.DECODE_ERROR))
 
 
 INVALID = "session: refuses an invalid field"
@@ -98,5 +89,4 @@ def frame_before_the_open_is_an_illegal_state(container: Container) -> None:
     """A begin as the first frame is answered by open and close, with illegal-state."""
     container.connection().fence()
     hasty = container.negotiated()
-    hasty.send(the_begin())
-    hasty.refuses(*refused(Refusal.CONDITION_OPENING, AmqpError.ILLEGAL_STATE))
+    hasty.turns_down(the_begin(), *refused(Refusal.CONDITION_OPENING, AmqpError.ILLEGAL_STATE))

@@ -25,5 +25,4 @@ def impossible_frame_header_is_a_framing_error(container: Container) -> None:
         connection = container.connection()
         connection.send(empty_frame())
         connection.fence()
-        connection.send(header)
-        connection.gives_up(*refused(Refusal.CONDITION, ConnectionError_.FRAMING_ERROR))
+        connection.gives_up_on(header, *refused(Refusal.CONDITION, ConnectionError_.FRAMING_ERROR))

@@ -94,8 +94,7 @@ def no_frame_is_larger_than_we_accept(container: Container) -> None:
     narrow = container.negotiated()
     narrow.tries(narrow.the_open(max_frame_size=MIN_MAX_FRAME_SIZE), Open)
     if isinstance(narrow.goes_on(closed()), Begin):
-        narrow.send(HALF_A_BODY)
-        narrow.gives_up(ANYHOW)
+        narrow.gives_up_on(HALF_A_BODY, ANYHOW)
     narrow.judge(
         "frames of at most 512 octets", "a larger frame", largest_frame(narrow) <= MIN_MAX_FRAME_SIZE
     )
@@ -117,8 +116,7 @@ def frame_larger_than_accepted_closes(container: Container) -> None:
         container.inapplicable("the server states no max-frame-size, or one of more than 16 MiB")
     connection.ask(filled(the_begin(), limit), Begin)
     connection.ask(End(), End)
-    connection.send(filled(the_begin(), limit + 1))
-    connection.gives_up(*refused(Refusal.DEMANDED, FRAMING_ERROR))
+    connection.gives_up_on(filled(the_begin(), limit + 1), *refused(Refusal.DEMANDED, FRAMING_ERROR))
 
 
 def is_large(kind: type[Composite]) -> Callable[[Frame], bool]:
@@ -214,8 +212,7 @@ def channel_above_the_highest_closes(container: Container) -> None:
     if highest == 0xFFFF:
         container.inapplicable("the server allows every channel")
     connection.begin(highest).end()
-    connection.send(the_begin(), channel=highest + 1)
-    connection.gives_up(*refused(Refusal.DEMANDED, FRAMING_ERROR))
+    connection.gives_up_on(the_begin(), *refused(Refusal.DEMANDED, FRAMING_ERROR), channel=highest + 1)
 
 
 # -- the idle time-out ---------------------------------------------------------------------------------

@@ -121,9 +121,7 @@ def open_without_container_id_is_refused(container: Container) -> None:
     """An open whose container-id is null, and one of an empty list, are refused."""
     container.connection().fence()
     for elements in (1, 0):
-        nameless = container.negotiated()
-        nameless.send(Open().sent_as(width=elements))
-        nameless.refuses(*refused(Refusal.OPENING))
+        container.negotiated().turns_down(Open().sent_as(width=elements), *refused(Refusal.OPENING))
 
 
 @scenario("1-0/2.7.1.optional-fields-optional")

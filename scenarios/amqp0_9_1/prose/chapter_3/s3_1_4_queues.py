@@ -142,8 +142,7 @@ DELETED_BY = {"durable": by_delete, "auto_delete": by_last_consumer, "exclusive"
 @broken_by("keeps it", changes("basic.cancel: ends the consumer", effects=()))
 def consumer_is_there_from_consume_to_cancel(broker: Broker) -> None:
     """A passive Declare counts no consumer, after Consume-Ok one, after Cancel-Ok none again."""
-    channel = broker.channel()
-    queue = channel.declare_queue()
+    channel, queue = broker.queue()
     counts_consumers(channel, queue, 0)
     tag = channel.consume(queue)
     counts_consumers(channel, queue, 1)
@@ -166,8 +165,7 @@ def consumer_ends_with_its_channel(broker: Broker) -> None:
     """However its channel or connection ends, the consumer does: messages come to another one."""
     witness = broker.channel()
     for ends in ENDS:
-        channel = broker.channel(new_connection=True)
-        queue = channel.declare_queue(durable=True)
+        channel, queue = broker.queue(new_connection=True, durable=True)
         channel.consume(queue)
         ends(channel)
         witness.consume(queue, no_ack=True)
@@ -245,8 +243,7 @@ def message_without_ack_is_gone_however_its_channel_ends(broker: Broker) -> None
 @broken_by("takes every tag for an upper bound", forwards(Basic.Ack, multiple=True))
 def message_stays_until_it_is_acknowledged(broker: Broker) -> None:
     """Of six the first is acknowledged, the third with all before it, the fifth alone: two are left."""
-    channel = broker.channel()
-    queue = channel.queue_with(*map(str, range(1, 7)))
+    channel, queue = broker.queue(*map(str, range(1, 7)))
     channel.consume(queue)
     tags = [each.method.delivery_tag for each in channel.deliveries(6)]
     channel.send(Basic.Ack(tags[0]))
@@ -267,8 +264,7 @@ def what_was_got_is_acknowledged_as_well(broker: Broker) -> None:
     After each step a fresh channel finds what is left once the one that got them is closed.
     """
     for steps, left in ((0, FOUR), (1, [b"1", *FOUR[2:]]), (2, FOUR[3:]), (3, [])):
-        channel = broker.channel()
-        queue = channel.queue_with(*FOUR)
+        channel, queue = broker.queue(*FOUR)
         _, second, third, _ = (channel.ask(Basic.Get(queue), Basic.GetOk).delivery_tag for _ in FOUR)
         acks = Basic.Ack(second), Basic.Ack(third, multiple=True), Basic.Ack(0, multiple=True)
         for ack in acks[:steps]:

@@ -96,8 +96,7 @@ def values_of_the_other_types_come_back(broker: Broker) -> None:
     """
     practice = READ_OTHERWISE.recorded("4.2.1 against practice: the letter has another meaning here")
     for letter, value in IN_DOUBT.items():
-        channel = broker.channel(new_connection=True)
-        queue = channel.declare_queue()
+        channel, queue = broker.queue(new_connection=True)
         channel.publish(TEXT, key=queue, headers={"probe": As(letter, value)})
         channel.send(Basic.Get(queue, no_ack=True))
         channel.expect(message(Basic.GetOk, TEXT, carrying={"headers": {"probe": value}}), practice)
@@ -120,8 +119,7 @@ def has_no_array(seen: Observation) -> bool:
 
 def knows_arrays(broker: Broker) -> None:
     """End the scenario where not even an empty array is known, whose length is zero however it is counted."""
-    channel = broker.channel(new_connection=True)
-    queue = channel.declare_queue()
+    channel, queue = broker.queue(new_connection=True)
     channel.publish(TEXT, key=queue, headers=EMPTY)
     channel.send(Basic.Get(queue, no_ack=True))
     lost = Outcome("a message without the array, with what follows it", has_no_array)
@@ -149,7 +147,6 @@ def array_comes_back_with_what_follows(broker: Broker) -> None:
     An empty one goes before, to see whether the server knows arrays at all.
     """
     knows_arrays(broker)
-    channel = broker.channel()
-    queue = channel.declare_queue()
+    channel, queue = broker.queue()
     channel.publish(TEXT, key=queue, headers=NESTED)
     channel.tries(Basic.Get(queue, no_ack=True), message(Basic.GetOk, TEXT, carrying={"headers": NESTED}))

@@ -159,8 +159,7 @@ def frame_with_a_wrong_end_is_fatal(broker: Broker) -> None:
     Without a further octet, by the letter; by the handshake as well.
     """
     for end in (b"\xcd", b"\x00"):
-        channel = broker.channel(new_connection=True)
-        queue = channel.declare_queue()
+        channel, queue = broker.queue(new_connection=True)
         send_with_end(channel, queue, end)
         channel.expect(closed_silently(), BY_HANDSHAKE)
 

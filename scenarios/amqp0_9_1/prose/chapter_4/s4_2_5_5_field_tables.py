@@ -83,8 +83,7 @@ def illegal_field_name_is_refused(broker: Broker) -> None:
     """
     another = (connection_closed() | channel_closed()).under("4.2.5.5: refused, in another way")
     for name in ("1a", "x" * (LONGEST + 1)):
-        channel = broker.channel(new_connection=True)
-        queue = channel.declare_queue()
+        channel, queue = broker.queue(new_connection=True)
         channel.ask(Queue.Bind(queue, "amq.direct", queue, arguments={"a1": 1}))
         channel.send(Queue.Bind(queue, "amq.direct", queue, arguments={name: 1}))
         channel.expect(connection_closed(COMMAND_INVALID, SYNTAX_ERROR), another)
@@ -124,8 +123,7 @@ ANYTHING = Outcome("a message, or an exception", lambda seen: not isinstance(see
 )
 def what_duplicate_fields_come_to_is_recorded(broker: Broker) -> None:
     """A table in which one name stands twice, with different values: any answer is legal."""
-    channel = broker.channel()
-    queue = channel.declare_queue()
+    channel, queue = broker.queue()
     channel.publish_octets(queue, TWICE, TEXT)
     channel.send(Basic.Get(queue, no_ack=True))
     channel.expect(ANYTHING.recorded("4.2.5.5: what becomes of it is undefined"))

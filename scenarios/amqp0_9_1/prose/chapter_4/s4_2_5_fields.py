@@ -71,8 +71,7 @@ def integers_use_all_their_bits(broker: Broker) -> None:
     """
     patient = broker.tuned()
     patient.opens(patient.tune_ok(heartbeat=65535), OPENED)
-    channel = broker.channel()
-    queue = channel.declare_queue()
+    channel, queue = broker.queue()
     channel.tries(Basic.Qos(prefetch_count=65535), Basic.QosOk)
     tag = channel.consume(queue)
     for body in (b"first", b"second"):
@@ -241,8 +240,7 @@ def zero_octet_in_a_short_string_is_refused(broker: Broker) -> None:
 
     Another exception is legal, and so is taking the text to end there.
     """
-    channel = broker.channel()
-    queue = channel.declare_queue()
+    channel, queue = broker.queue()
     channel.publish(TEXT, key=queue, correlation_id="ab")
     channel.ask(Basic.Get(queue, no_ack=True), Basic.GetOk)
     channel.publish(TEXT, key=queue, correlation_id=WITH_ZERO)

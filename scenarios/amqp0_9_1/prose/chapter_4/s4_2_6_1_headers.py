@@ -66,8 +66,7 @@ def publish(channel: AmqpChannel, queue: str, payload: bytes) -> None:
 
 def publishing(broker: Broker) -> tuple[AmqpChannel, str]:
     """Give a channel of a connection of its own and a queue, where such a content has been taken."""
-    channel = broker.channel(new_connection=True)
-    queue = channel.declare_queue()
+    channel, queue = broker.queue(new_connection=True)
     publish(channel, queue, header())
     channel.ask(Basic.Get(queue, no_ack=True), Basic.GetOk)
     return channel, queue

@@ -94,8 +94,7 @@ def contents_may_be_mixed_frame_by_frame(broker: Broker) -> None:
 
 def ready_to_publish(broker: Broker) -> tuple[AmqpChannel, str]:
     """Give a channel of a connection of its own and a queue, where a content in two frames has been taken."""
-    channel = broker.channel(new_connection=True)
-    queue = channel.declare_queue()
+    channel, queue = broker.queue(new_connection=True)
     channel.connection.send_frames(*publication(channel, queue, TEXT, HALF))
     channel.ask(Basic.Get(queue, no_ack=True), Basic.GetOk)
     return channel, queue

@@ -108,8 +108,7 @@ TEN = 10
 @broken_by("delivers again before Recover-Ok", changes(RECOVERS, requeue_all, deliver_at_once))
 def deliveries_follow_the_response(broker: Broker) -> None:
     """Consume-Ok comes before any delivery, Recover-Ok before any message that it brings back."""
-    channel = broker.channel()
-    queue = channel.queue_with(*map(str, range(TEN)))
+    channel, queue = broker.queue(*map(str, range(TEN)))
     channel.tries(Basic.Consume(queue, "tag"), Basic.ConsumeOk)
     tags = [each.method.delivery_tag for each in channel.deliveries(TEN)]
     channel.send(Basic.Ack(tags[TEN // 2 - 1], multiple=True))
@@ -155,8 +154,7 @@ def busy_consumer_ends_with_the_response(broker: Broker) -> None:
     Not even when all that have come are acknowledged. With no-ack as well, where nothing holds them back.
     """
     for window, no_ack in ((TEN, False), (0, True)):
-        channel = broker.channel()
-        queue = channel.queue_with(*map(str, range(FIFTY)))
+        channel, queue = broker.queue(*map(str, range(FIFTY)))
         channel.ask(Basic.Qos(prefetch_count=window))
         tag = channel.consume(queue, no_ack=no_ack)
         channel.expect(message(Basic.Deliver))
@@ -175,8 +173,7 @@ def busy_consumer_ends_with_the_response(broker: Broker) -> None:
 @broken_by("brings nothing back", changes(RECOVERS, effects=()))
 def messages_are_back_with_the_response(broker: Broker) -> None:
     """Behind Recover-Ok with requeue Get finds the message that was taken and not acknowledged."""
-    channel = broker.channel()
-    queue = channel.queue_with(b"taken")
+    channel, queue = broker.queue(b"taken")
     channel.ask(Basic.Get(queue), Basic.GetOk)
     channel.send(Basic.Recover(requeue=True))
     absent = channel_closed(NOT_IMPLEMENTED) | connection_closed(NOT_IMPLEMENTED)
@@ -223,7 +220,6 @@ def messages_keep_their_order(broker: Broker) -> None:
 @broken_by("gives the latest to Get", swaps(due=latest_due))
 def messages_are_got_in_their_order(broker: Broker) -> None:
     """Numbered messages are got in order, with and without acknowledgement."""
-    channel = broker.channel()
-    queue = channel.queue_with(*map(str, range(FIFTY)))
+    channel, queue = broker.queue(*map(str, range(FIFTY)))
     for number in range(FIFTY):
         channel.tries(Basic.Get(queue, no_ack=number % 2 == 0), message(Basic.GetOk, f"{number}".encode()))

@@ -32,8 +32,7 @@ REQUEUES = "channel end: requeues what is not acknowledged"
 @broken_by("keeps the consumer", drops("channel end: cancels its consumers"))
 def closed_channel_can_be_opened_again(broker: Broker) -> None:
     """A channel that was closed by the handshake, then by an exception, opens again, without its consumer."""
-    channel = broker.channel()
-    queue = channel.declare_queue()
+    channel, queue = broker.queue()
     for ends in (by_handshake, by_exception):
         channel.consume(queue, consumer_tag="tag")
         ends(channel)
@@ -114,8 +113,7 @@ def exclusive_queues_go_with_their_connection_alone(broker: Broker) -> None:
     Until they are gone they are locked, or still there.
     """
     for ends in (with_connection, by_opening_twice):
-        channel = broker.channel(new_connection=True)
-        queue = channel.declare_queue(exclusive=True)
+        channel, queue = broker.queue(new_connection=True, exclusive=True)
         channel.close()
         channel = channel.connection.channel()
         channel.tries(Queue.Declare(queue, passive=True), Queue.DeclareOk)

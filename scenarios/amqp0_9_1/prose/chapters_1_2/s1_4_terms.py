@@ -98,8 +98,7 @@ STORED: Mapping[str, Any] = {
 )
 def persistent_message_comes_back_unchanged(broker: Broker) -> Iterator[Restart]:
     """Of a transient and a persistent message in a durable queue the latter is there after the restart."""
-    channel = broker.channel()
-    queue = channel.declare_queue(durable=True)
+    channel, queue = broker.queue(durable=True)
     channel.publish(b"transient", key=queue, delivery_mode=TRANSIENT)
     channel.publish(b"persistent", key=queue, **STORED)
     channel.fence()

@@ -62,8 +62,7 @@ def reply_comes_once_among_deliveries(broker: Broker) -> None:
 @broken_by("confirms a rejection", confirms(Basic.Reject, Basic.CancelOk("")))
 def publishing_and_acknowledging_have_no_answer(broker: Broker) -> None:
     """After Publish, Ack and Reject the answer to a later Declare is the first that comes."""
-    channel = broker.channel()
-    queue = channel.declare_queue()
+    channel, queue = broker.queue()
     for body in (b"acknowledged", b"rejected"):
         channel.publish(body, key=queue)
         channel.stays_quiet()
