@@ -107,8 +107,8 @@ def main(path: str | None = None) -> None:
     console = Console()
     told: dict[str, Any] = {"machine": platform.machine(), "python": platform.python_version()}
     console.print("codec, µs for one call (ours, theirs, factor)", style="bold")
-    documents = [document.prefix for document in catalogue().documents]
-    beside: list[Figure] = [figure for each in documents for figure in codec(each)]
+    protocols = dict.fromkeys(protocol(document.prefix) for document in catalogue().documents)
+    beside: list[Figure] = [figure for each in protocols for figure in codec(each)]
     table = Table(box=None)
     for figure in beside:
         factor = figure.theirs / figure.ours

@@ -133,6 +133,7 @@ class _Looking:
             sort: [(steps[each], self._found[each], each) for each in numbers if each in steps]
             for sort, numbers in looks.items()
         }
+        gaps = {sort for sort in looks if Gap in sort.tags}
         for sort, passage in passages:
             for step, tally, number in lanes[sort]:
                 said = step(passage)
@@ -143,7 +144,7 @@ class _Looking:
                     self._leave(number)
                 elif said is not None:
                     tally.add(said)
-            if Gap in sort.tags:
+            if sort in gaps:
                 self._miss(passage.direction)
         for number, state in self._states.items():
             self._found[number].add(state.end())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from harness.amqp0_9_1.client import leniency
@@ -36,22 +35,29 @@ READ, UNREAD = "a method that can be read", "a method that cannot be read"
 FOREIGN = "octets that begin a connection and are no frame: they belong to another protocol (4.2.2)"
 
 
-@dataclass(slots=True)
 class Contents:
-    """Content frames behind a method: `kinds`, header payloads, lengths of `bodies`; `at` in seconds."""
+    """The content frames that came on a channel behind a method, up to the next method; `at` in seconds."""
 
-    at: float
-    method: Method | None
-    kinds: list[int] = field(default_factory=list)
-    headers: list[bytes] = field(default_factory=list)
-    bodies: list[int] = field(default_factory=list)
+    __slots__ = ("at", "frames", "method")
 
-    def take(self, frame: Frame) -> None:
-        self.kinds.append(frame.type)
-        if frame.type == HEADER:
-            self.headers.append(frame.payload)
-        else:
-            self.bodies.append(len(frame.payload))
+    def __init__(self, at: float, method: Method | None) -> None:
+        self.at, self.method = at, method
+        self.frames: list[Frame] = []
+
+    @property
+    def kinds(self) -> list[int]:
+        """Their types, in order."""
+        return [each.type for each in self.frames]
+
+    @property
+    def headers(self) -> list[bytes]:
+        """The payloads of the headers."""
+        return [each.payload for each in self.frames if each.type == HEADER]
+
+    @property
+    def bodies(self) -> list[int]:
+        """The lengths of the payloads of the rest."""
+        return [len(each.payload) for each in self.frames if each.type != HEADER]
 
     @property
     def announced(self) -> int:
@@ -93,10 +99,10 @@ class Transcript(transcript.Transcript):
                 each.said = said = method or _nearly(unit)
                 if received:
                     group = latest.get(channel)
-                    if group is not None and group.kinds:
+                    if group is not None and group.frames:
                         sorts.append(CONTENTS)
                         passages.append(group)
-                    if group is None or group.kinds:
+                    if group is None or group.frames:
                         latest[channel] = Contents(each.at, method)
                     else:
                         group.at, group.method = each.at, method
@@ -110,8 +116,8 @@ class Transcript(transcript.Transcript):
                 if group is None and whole:
                     group = latest[channel] = Contents(each.at, None)
                 if group is not None:
-                    group.take(unit)
-        rest = [group for group in latest.values() if group.kinds]
+                    group.frames.append(unit)
+        rest = [group for group in latest.values() if group.frames]
         return sorts + [CONTENTS] * len(rest), passages + rest
 
 

@@ -57,17 +57,14 @@ def name(about: Subject) -> str:
     return attribute(given(about.field).name)
 
 
-def is_longer(longest: int, value: Any) -> bool:
-    return len(value) > longest
-
-
 def breaks(about: Subject) -> Callable[[Any], bool]:
     """Match methods whose field breaks the assert."""
     limit = given(about.check).value or ""
+    longest, fits = int(limit) if limit.isdecimal() else 0, re.compile(limit).match
     broken: Mapping[str, Callable[[Any], bool]] = {
         "notnull": lambda value: not value,
-        "length": partial(is_longer, int(limit) if limit.isdecimal() else 0),
-        "regexp": lambda value: re.match(limit, value) is None,
+        "length": lambda value: len(value) > longest,
+        "regexp": lambda value: fits(value) is None,
     }
     fails, field = broken[given(about.check).check], name(about)
     return lambda method: fails(getattr(method, field))

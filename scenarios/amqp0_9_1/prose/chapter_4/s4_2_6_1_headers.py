@@ -91,9 +91,9 @@ def class_is_that_of_the_method(contents: Contents) -> Found | list[Found]:
     method = contents.method
     if method is None:
         return None
-    told = [int.from_bytes(octets[:2]) for octets in contents.headers]
-    where = f"behind {method.full_name} at {contents.at:.4f} s"
-    return each_of([each == method.spec.class_index or f"class {each} {where}" for each in told])
+    own, behind = method.spec.class_index, method.full_name
+    told = (int.from_bytes(octets[:2]) for octets in contents.headers)
+    return each_of([each == own or f"class {each} behind {behind} at {contents.at:.4f} s" for each in told])
 
 
 @scenario("0-9-1/prose/4.2.6.1.wrong-class-id-refused")
@@ -179,7 +179,7 @@ def bodies_add_up_to_their_size(contents: Contents) -> Found:
 
     A content may be given up, so less is not counted.
     """
-    if contents.kinds[0] != HEADER:
+    if contents.frames[0].type != HEADER:
         return None
     bodies, announced = contents.bodies, contents.announced
     there = sum(bodies)
