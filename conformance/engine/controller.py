@@ -153,6 +153,9 @@ class Controller(Worker):
     def finish(self) -> Closed:
         """Hold what was judged against the gate, and seal the folder."""
         self.hear()
+        if self.ending.cut:  # an interrupt may fall between a line in the file and the one in memory
+            self.lines.clear()
+            self.lines.extend(read(self.plan.folder))
         self.closed = close(self, self.lines)
         return self.closed
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from typing import Any
 
@@ -99,7 +99,7 @@ class EmbeddedTarget(Target):
         self._pause.on = not running
 
     def _servers(self) -> list[PeerServer | TcpPeer]:
-        return [self.peer(document) for document in dict.fromkeys((*documents(), *self._peers))]
+        return [self.peer(document) for document in _in_turn(self._peers)]
 
     def attachment(self) -> dict[str, Any]:
         """Give nothing but the kind: each process has peers of its own."""
@@ -150,7 +150,7 @@ class ServedTarget(EmbeddedTarget):
         return list(self._all())
 
     def _all(self) -> Iterator[TcpPeer]:
-        return (self._serve(document) for document in dict.fromkeys((*documents(), *self._served)))
+        return (self._serve(document) for document in _in_turn(self._served))
 
     def attachment(self) -> dict[str, Any]:
         """Say what makes such a target: each process serves peers of its own."""
@@ -160,6 +160,11 @@ class ServedTarget(EmbeddedTarget):
         self._stack.close()
         self._served.clear()
         self._secure.clear()
+
+
+def _in_turn(made: Iterable[str]) -> tuple[str, ...]:
+    """Give the documents whose peers use a facility; that of a protocol has the last word on what it made."""
+    return (*(each for each in made if each not in documents()), *documents())
 
 
 def _use(peer: PeerServer | TcpPeer, facility: str) -> dict[str, str]:
