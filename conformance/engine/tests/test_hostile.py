@@ -32,11 +32,11 @@ from harness.targets.target import Target
 from harness.trials.hostile import Cutting, Died, Dying, Harming, Tls
 from harness.wire.transport import End, MemoryTransport, Transport, Unreachable, VirtualClock
 from scenarios.registry import checks
-from spec.applicability import protocol
+from spec.applicability import judged_with
 from spec.catalogue import catalogue
 
 DOCUMENT = "0-9-1"
-RULES = [rule for rule in catalogue().rules if protocol(rule.document) == DOCUMENT]
+RULES = [rule for rule in catalogue().rules if judged_with(rule.document) == DOCUMENT]
 """What a run is about against a peer that speaks this protocol alone."""
 FAMILIES = {
     "handshake": "0-9-1/connection.start.protocol-name",
