@@ -11,18 +11,30 @@ from importlib import import_module
 from typing import Any
 
 from harness.peers.proof import Proof
+from harness.play.hosting import Host
 from harness.play.speaker import Speaker
 from harness.wire.annotation import Span
+from harness.wire.transport import Unreachable
 from spec.applicability import optional, protocol
+from spec.rules import Role
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """One protocol: how it is spoken, what proves its checks, and how one unit on the wire is read."""
+    """One protocol: how it is spoken, to servers and as the `host` of clients, proved and read."""
 
     speaker: Speaker[Any]
     proof: Proof[Any, Any]
     annotate: Callable[[bytes], Iterator[Span]]
+    host: Host[Any] | None = None
+
+    def towards(self, role: Role) -> Speaker[Any] | Host[Any]:
+        """Give how it is spoken with a target in a role. Raises Unreachable where none can be judged."""
+        if role is Role.SERVER:
+            return self.speaker
+        if self.host is None:
+            raise Unreachable(f"no client of {self.speaker.name} can be judged yet")
+        return self.host
 
 
 HOMES = {"0-9-1": "harness.amqp0_9_1", "1-0": "harness.amqp1_0"}

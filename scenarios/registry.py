@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial, update_wrapper
 from importlib import import_module
 from typing import Any, TypeVar
@@ -79,16 +79,25 @@ class Watch:
 
 @dataclass(frozen=True, slots=True)
 class Checks:
-    """All that has registered, by rule."""
+    """All that has registered, by rule; `deviations` are those of servers, `of_clients` those of clients."""
 
     scenarios: dict[str, list[Scenario]]
     watches: dict[str, list[Watch]]
     deviations: dict[str, list[Deviation]]
+    of_clients: dict[str, list[Deviation]] = field(default_factory=dict)
 
     def of(self, rule: str, role: Role | None = None) -> list[Scenario | Watch]:
         """Give the checks of one rule, all or those for targets in a role."""
         found: list[Scenario | Watch] = [*self.scenarios.get(rule, ()), *self.watches.get(rule, ())]
         return [each for each in found if role in (None, each.role)]
+
+    def passive(self, rule: str, role: Role) -> list[Watch]:
+        """Give the watches of one rule for targets in a role."""
+        return [each for each in self.watches.get(rule, ()) if each.role is role]
+
+    def deviating(self, role: Role) -> dict[str, list[Deviation]]:
+        """Give the deviations of targets in a role, by rule."""
+        return self.deviations if role is Role.SERVER else self.of_clients
 
 
 _CHECKS = Checks({}, {}, {})
@@ -111,7 +120,7 @@ def scenario(
     def register(play: Play) -> Play:
         entry = Scenario(rule, play.__name__, play, frozenset(needs), slow, disruptive, alone, role)
         _CHECKS.scenarios.setdefault(rule, []).append(entry)
-        _keep_deviations(rule, play)
+        _keep_deviations(rule, play, role)
         return play
 
     return register
@@ -125,12 +134,14 @@ def watch(
     gap: Gaps = Gaps.BEARS,
     never: str = "",
     role: Role = Role.SERVER,
+    of_clients: str = "",
     **how: Any,
 ) -> Callable[[Play], Play]:
     """Register the step of a fold as the check of a passive rule.
 
     It sees every connection of the run; the scenarios of the rule `during` give an occasion. `never` and
-    `role` are as in Watch, the rest as in Fold. Raises ValueError for a state that nobody tells what a gap
+    `role` are as in Watch, the rest as in Fold. A fold that looks at clients as well as at servers names the
+    rule whose scenarios give one `of_clients`. Raises ValueError for a state that nobody tells what a gap
     means to it.
     """
     if "start" in how and gap is Gaps.BEARS:
@@ -138,8 +149,13 @@ def watch(
 
     def register(step: Play) -> Play:
         fold = Fold(step, looks_at, gap, **how)
-        _CHECKS.watches.setdefault(rule, []).append(Watch(rule, step.__name__, fold, during, never, role))
-        _keep_deviations(rule, step)
+        named = step.__name__
+        entries = [Watch(rule, named, fold, during, never, role)]
+        if of_clients:
+            entries.append(Watch(rule, f"{named}_of_clients", fold, of_clients, never, Role.CLIENT))
+        for each in entries:
+            _CHECKS.watches.setdefault(rule, []).append(each)
+            _keep_deviations(rule, step, each.role)
         return step
 
     return register
@@ -182,25 +198,26 @@ def _about(check: Callable[..., Any], subject: Any) -> Callable[[Any], Any]:
     *_, last = inspect.signature(check).parameters
     of_this_rule = update_wrapper(partial(check, **{last: subject}), check)
     broken = check.__dict__.get("broken_by", ())
-    made = [(says, change(subject) if callable(change) else change) for says, change in broken]
-    of_this_rule.__dict__["broken_by"] = [(says, change) for says, change in made if change is not None]
+    made = [(says, change(subject) if callable(change) else change, role) for says, change, role in broken]
+    of_this_rule.__dict__["broken_by"] = [each for each in made if each[1] is not None]
     return of_this_rule
 
 
-def broken_by(says: str, change: Any) -> Callable[[Play], Play]:
-    """Register beside a check a faulty peer that breaks its rule; `says` how ("binds to nothing")."""
+def broken_by(says: str, change: Any, role: Role = Role.SERVER) -> Callable[[Play], Play]:
+    """Register beside a check a faulty peer in a `role` that breaks its rule; `says` how it does."""
 
     def register(check: Play) -> Play:
         # Decorators apply from the bottom up: the one of the rule comes last and takes these.
-        check.__dict__.setdefault("broken_by", []).insert(0, (says, change))
+        check.__dict__.setdefault("broken_by", []).insert(0, (says, change, role))
         return check
 
     return register
 
 
-def _keep_deviations(rule: str, check: Callable[..., Any]) -> None:
-    for says, change in check.__dict__.get("broken_by", ()):
-        _CHECKS.deviations.setdefault(rule, []).append(Deviation(rule, says, change))
+def _keep_deviations(rule: str, check: Callable[..., Any], role: Role) -> None:
+    for says, change, whose in check.__dict__.get("broken_by", ()):
+        if whose is role:
+            _CHECKS.deviating(role).setdefault(rule, []).append(Deviation(rule, says, change, role))
 
 
 @cache

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 
 from conformance.commands.options import options_of, targets_option
@@ -19,7 +20,7 @@ from conformance.gate.gate import Exit
 from harness.targets.target import TargetError
 from harness.wire.transport import Unreachable
 from spec.readers.xml import DocumentError
-from spec.rules import Level
+from spec.rules import Level, Role
 from spec.selection import SelectorError
 
 EXPECTED = (
@@ -95,6 +96,9 @@ def explain(rule: str) -> None:
 @main.command()
 @click.argument("selectors", nargs=-1)
 @options_of(By.TARGETS)
+@click.option(
+    "--client", "clients", multiple=True, metavar="NAME", help="a client library: --target client:NAME"
+)
 @targets_option
 @options_of(By.RUN)
 @click.option(
@@ -107,7 +111,12 @@ def explain(rule: str) -> None:
 @click.option("--list", "dry", is_flag=True, help="say what would be judged and declared, and touch nothing")
 @options_of(By.REACH)
 def run(
-    selectors: tuple[str, ...], targets: tuple[str, ...], times: int | None, dry: bool, **chosen: Any
+    selectors: tuple[str, ...],
+    targets: tuple[str, ...],
+    clients: tuple[str, ...],
+    times: int | None,
+    dry: bool,
+    **chosen: Any,
 ) -> None:
     """Judge a target, write the run's folder, exit by the gate.
 
@@ -115,11 +124,16 @@ def run(
     all other options count for each of them. Exit status: 3 if one could not be judged, else 1 if one misses
     its gate, else 2 if nothing that was selected fits one, else 0.
 
+    A client library is told by its shim to connect to a server of ours, and is judged by what it sends.
+
     With baselines of which none is about this version of a product that they know, nobody has read it yet:
     its findings are reported and do not gate.
 
     Example: amqp-conformance run --target amqp://guest:guest@localhost:5672 --level must
     """
+    if clients:
+        asked = click.get_current_context().get_parameter_source("targets") is ParameterSource.COMMANDLINE
+        targets = (*(targets if asked else ()), *(f"client:{each}" for each in clients))
     options = Options(selectors=selectors, target=targets[0], **chosen)
     if len(targets) > 1:
         if times or dry:
@@ -161,8 +175,15 @@ def replay(run: Path, rule: str, target: str | None, **reached: Any) -> None:
 @main.command()
 @click.argument("capture", type=click.Path(path_type=Path))
 @options_of(By.CAPTURE)
-def judge(capture: Path, level: str) -> None:
-    """Judge the servers in CAPTURE, a pcapng file, by the rules that every connection shows.
+@click.option(
+    "--role",
+    type=click.Choice(list(map(str, Role))),
+    default=str(Role.SERVER),
+    show_default=True,
+    help="who is judged",
+)
+def judge(capture: Path, level: str, role: str) -> None:
+    """Judge those who talk in CAPTURE, a pcapng file, by the rules that every connection shows.
 
     Exit status: 0 none of these rules is broken at the level; 1 one is; 2 the file cannot be read, or holds
     no connection whose protocol is known.
@@ -171,7 +192,7 @@ def judge(capture: Path, level: str) -> None:
     """
     from conformance.commands.judge import judge_file
 
-    sys.exit(judge_file(capture, Level(level), Console()))
+    sys.exit(judge_file(capture, Level(level), Role(role), Console()))
 
 
 @main.command()
@@ -252,14 +273,18 @@ def update(run: Path, file: Path, dry_run: bool) -> None:
 @click.option(
     "--output", type=click.Path(path_type=Path), metavar="FILE", help="also as JSON, for `report --detection`"
 )
-def detect(selectors: tuple[str, ...], latency: float | None, output: Path | None) -> None:
+@click.option("--clients", is_flag=True, help="the checks of clients, on our own client in memory")
+def detect(selectors: tuple[str, ...], latency: float | None, output: Path | None, clients: bool) -> None:
     """Prove that the checks can fail: judge every rule on peers that break it.
 
     Example: amqp-conformance detect class:queue
     """
     from conformance.commands.detect import detect_rules
 
-    sys.exit(detect_rules(selectors, latency, Console(), output))
+    if clients and (latency is not None or output is not None):
+        end("--latency and --output are for the checks of servers", Exit.NOTHING)
+    role = Role.CLIENT if clients else Role.SERVER
+    sys.exit(detect_rules(selectors, latency, Console(), output, role))
 
 
 main.add_command(targets_group)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
@@ -22,12 +23,12 @@ from conformance.proof.detection import (
     Detected,
     Fate,
     deviations,
-    in_memory,
     missing_deviations,
 )
 from harness.targets.embedded import ServedTarget
+from harness.targets.named import stand_in
 from spec.catalogue import catalogue
-from spec.rules import Rule
+from spec.rules import Role, Rule
 from spec.selection import select
 
 WAITING = 16
@@ -41,22 +42,28 @@ STYLES = {
 
 
 def detect_rules(
-    selectors: tuple[str, ...], latency: float | None, console: Console, output: Path | None = None
+    selectors: tuple[str, ...],
+    latency: float | None,
+    console: Console,
+    output: Path | None = None,
+    role: Role = Role.SERVER,
 ) -> int:
     """Judge every deviation of the selected rules and print what became of it; 0 when all are killed.
 
     With `latency` (seconds each way) the deviating peers are served over TCP, and only the deviation's
     own rule is judged: the other rules cannot see another peer there than in memory. `output` is a file
-    for what became of each deviation, for the site of the reports.
+    for what became of each deviation, for the site of the reports. In the `role` of clients it is our own
+    client that deviates.
     """
     chosen = select(catalogue().rules, selectors, catalogue().aliases)
+    in_memory = partial(stand_in, role)
     build: Build = in_memory if latency is None else lambda change: ServedTarget(change, latency=latency)
-    found = list(_with_progress(chosen, build, latency is None, console))
+    found = list(_with_progress(chosen, Bench(build, role), latency is None, console))
     if output is not None:
         output.write_text(detection_json(found), encoding="ascii")
     console.print(detection_table(found))
     _explain_touched(found, console)
-    bare = missing_deviations(chosen)
+    bare = missing_deviations(chosen, role)
     for identity in bare:
         console.print(f"{identity} has a check and no deviation that proves it", style="bold red")
     for each in found:
@@ -81,15 +88,14 @@ def _explain_touched(found: Sequence[Detected], console: Console) -> None:
         console.print(Text(f"{each.rule.id}, {each.deviation.says}: {others}", style="dim"))
 
 
-def _with_progress(rules: Sequence[Rule], build: Build, others: bool, console: Console) -> Iterator[Detected]:
+def _with_progress(rules: Sequence[Rule], bench: Bench, others: bool, console: Console) -> Iterator[Detected]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    bench = Bench(build)
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         everybody = catalogue().rules
         task = bar.add_task("clean peers", total=len(everybody))
         for _ in bench.prepare(everybody):
             bar.advance(task)
-        broken = deviations(rules)
+        broken = deviations(rules, bench.role)
         task = bar.add_task("deviations", total=len(broken))
         # Over TCP most of the time nobody computes.
         processes = (os.cpu_count() or 1) if others else WAITING

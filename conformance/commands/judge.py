@@ -16,15 +16,15 @@ from conformance.evidence.results import rule_results
 from conformance.gate.gate import Exit
 from conformance.render.terminal import matrix
 from spec.catalogue import catalogue
-from spec.rules import Level
+from spec.rules import Level, Role
 
 
-def judge_file(path: Path, level: Level, console: Console) -> int:
-    """Judge a capture and print what each rule came to; returns the exit status.
+def judge_file(path: Path, level: Level, role: Role, console: Console) -> int:
+    """Judge those in a role in a capture, and print what each rule came to; returns the exit status.
 
     Raises CaptureError for a file that cannot be read, or in which no protocol is known.
     """
-    judged = judge_capture(path)
+    judged = judge_capture(path, role)
     if not judged:
         raise CaptureError(f"{path}: no connection in it speaks a protocol that is known")
     rules = {rule.id: rule for rule in catalogue().rules}

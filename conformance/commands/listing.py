@@ -22,12 +22,12 @@ from conformance.engine.passive import give_occasion, occasions, sighted
 from conformance.engine.scope import apart_of
 from conformance.evidence.keeping import Memory
 from conformance.gate.gate import Exit
-from harness.targets.embedded import EmbeddedTarget
-from harness.targets.named import target
+from harness.targets.named import stand_in, target
 from harness.targets.target import Target
 from harness.wire.journal import Declared
 from scenarios.registry import Scenario, Watch, checks
 from spec.catalogue import catalogue
+from spec.rules import Role
 from spec.selection import select
 
 
@@ -51,7 +51,7 @@ def listing(found: Sequence[Case], goal: Target, disruptive: bool = False) -> li
 
     `disruptive` allows what may harm others on a shared target.
     """
-    declares = declared_by(found)
+    declares = declared_by(found, goal.role)
     there = Judge(goal, Memory(), "list", harmless=goal.shared and not disruptive)
     return [_listed(case, declares.get(case.id, Counter()), there) for case in found]
 
@@ -79,10 +79,10 @@ def _needs(scenario: Scenario, apart: bool) -> tuple[str, ...]:
     return (*sorted(scenario.needs), *(word for word, applies in marks.items() if applies))
 
 
-def declared_by(found: Sequence[Case]) -> dict[str, Counter[str]]:
-    """Give by test the kinds of entities it declares and how many, seen on the reference peer."""
+def declared_by(found: Sequence[Case], role: Role = Role.SERVER) -> dict[str, Counter[str]]:
+    """Give by test the kinds of entities it declares and how many, seen on what stands for the target."""
     kept = Memory()
-    judge = Judge(EmbeddedTarget(), kept, "list", lively=False)
+    judge = Judge(stand_in(role), kept, "list", lively=False)
     late = []
     for case in found:
         if isinstance(case.check, Scenario):

@@ -14,7 +14,7 @@ from rich.text import Text
 from harness.targets.named import known_targets
 from scenarios.registry import Scenario, Watch, checks
 from spec.catalogue import catalogue
-from spec.rules import Rule
+from spec.rules import Role, Rule
 
 SHOWN = 8
 """Related rules of one document that are listed; the grammar can have one for every method."""
@@ -83,9 +83,11 @@ def rule_page(rule: Rule) -> RenderableType:
     for label, told in _related(rule):
         facts.add_row(label, Text(told))
     for check in checks().of(rule.id):
-        facts.add_row("check", Text(f"{check.name} ({_source(check)})\n{check.does}"))
-    for deviation in checks().deviations.get(rule.id, ()):
-        facts.add_row("proved by", Text(f"a peer that {deviation.says}"))
+        whom = "check of clients" if check.role is Role.CLIENT else "check"
+        facts.add_row(whom, Text(f"{check.name} ({_source(check)})\n{check.does}"))
+    for role, peer in ((Role.SERVER, "peer"), (Role.CLIENT, "client")):
+        for deviation in checks().deviating(role).get(rule.id, ()):
+            facts.add_row("proved by", Text(f"a {peer} that {deviation.says}"))
     if not checks().of(rule.id):
         facts.add_row("check", Text("none"))
     return Group(Text(rule.id, style="bold underline"), facts)

@@ -27,6 +27,7 @@ from harness.wire.transport import NotSpoken, Unreachable
 from scenarios.registry import Scenario, checks
 from spec.applicability import protocol
 from spec.catalogue import catalogue
+from spec.rules import Role
 
 SHOWN = 60
 """Characters that are shown of a value: one of them is a whole log."""
@@ -181,7 +182,7 @@ def _is_silent(goal: Target, document: str) -> str:
 
 def _asked_for() -> frozenset[str]:
     """Give the facilities that some scenario needs, a fixture asks for, or the runner itself uses."""
-    scenarios = [each for rule in catalogue().rules for each in checks().of(rule.id)]
+    scenarios = [each for rule in catalogue().rules for each in checks().of(rule.id, Role.SERVER)]
     needed = {name for each in scenarios if isinstance(each, Scenario) for name in each.needs}
     return frozenset(needed | {RESTART} | OF_FIXTURES | set(PAIRS) | set(PAIRS.values()))
 

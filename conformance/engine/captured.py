@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from conformance.engine.passive import Sighted, conclude_passive
@@ -14,28 +15,29 @@ from harness.wire.journal import Direction, Seen
 from harness.wire.transcript import Gap, Transcript
 from scenarios.registry import checks, watching
 from spec.catalogue import catalogue
+from spec.rules import Role
 
 
-def judge_capture(path: Path) -> Sequence[Judged]:
-    """Judge the passive rules of each known protocol in a capture. Raises CaptureError."""
+def judge_capture(path: Path, role: Role = Role.SERVER) -> Sequence[Judged]:
+    """Judge those in a `role` by each passive rule of the protocols in a capture. Raises CaptureError."""
     seen: dict[str, list[Sighted]] = defaultdict(list)
     hidden: dict[str, set[Direction]] = {}
     for number, connection in enumerate(read_capture(path), 1):
         if not connection.protocol:
             continue
-        transcript = transcript_of(connection)
+        transcript = transcript_of(connection if role is Role.SERVER else _as_heard(connection))
         hidden.setdefault(connection.protocol, set()).update(
             each.direction for each in transcript if isinstance(each.unit, Gap) and each.unit.hides
         )
-        for rule, sighted in _looked(connection, transcript, number).items():
+        for rule, sighted in _looked(connection, transcript, number, role).items():
             seen[rule] += sighted
     return [
         conclude_passive(
             catalogue()[rule], watch, seen.get(rule, ()), not any(map(watch.fold.cares, hidden[document]))
         )
         for document in sorted(hidden)
-        for rule in dict.fromkeys(watching(document).rules)
-        for watch in checks().watches[rule]
+        for rule in dict.fromkeys(watching(document, "", role).rules)
+        for watch in checks().passive(rule, role)
     ]
 
 
@@ -44,10 +46,18 @@ def transcript_of(connection: Connection) -> Transcript:
     return of(connection.protocol, "client.transcript").transcript_of(connection.pieces)  # type: ignore[no-any-return]
 
 
-def _looked(connection: Connection, transcript: Transcript, number: int) -> Mapping[str, list[Sighted]]:
+def _as_heard(connection: Connection) -> Connection:
+    """Give a connection as the server has it: what the client sent is received."""
+    other = {Direction.SENT: Direction.RECEIVED, Direction.RECEIVED: Direction.SENT}
+    return replace(connection, pieces=[(at, other[way], octets) for at, way, octets in connection.pieces])
+
+
+def _looked(
+    connection: Connection, transcript: Transcript, number: int, role: Role
+) -> Mapping[str, list[Sighted]]:
     at = connection.pieces[-1][0] if connection.pieces else 0.0
     found: dict[str, list[Sighted]] = defaultdict(list)
-    for rule, tally in watching(connection.protocol).look(transcript):
+    for rule, tally in watching(connection.protocol, "", role).look(transcript):
         event = Seen(at, connection.name, rule, tally.occasions, tuple(tally.broken))
         found[rule].append((Line(at, "capture", number, connection.test, event), event))
     return found

@@ -82,7 +82,7 @@ def _judge_the_rest(main: Worker, lines: Iterable[Line]) -> None:
 
 def _count_breaches(main: Worker, lines: Sequence[Line]) -> None:
     judged = {result.rule: result.verdict for result in rule_results(lines)}
-    for each in conclude_breached(main.plan.selected, sighted(lines), judged):
+    for each in conclude_breached(main.plan.selected, main.plan.role, sighted(lines), judged):
         main.writer.write(each)
 
 
@@ -123,7 +123,7 @@ def _gate(plan: Plan, ending: Ending, results: Sequence[RuleResult]) -> Gate:
 def _report(plan: Plan, target: Target, lines: Sequence[Line], decided: Gate) -> Report:
     report = report_of(lines, catalogue().rules, str(plan.folder), plan.started, named, decided)
     render_files(report, plan.folder)
-    write_capture(lines, plan.folder / "capture.pcapng", plan.started)
+    write_capture(lines, plan.folder / "capture.pcapng", plan.started, plan.role)
     for name, text in target.logs().items():
         (plan.folder / name).write_bytes(text)
     seal(plan.folder)

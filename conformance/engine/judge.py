@@ -289,7 +289,7 @@ class Judge:
             latest=self.deadline,
             barrier=self.barriers.get(protocol(rule.document)),
         )
-        session = dialect(rule.document).speaker.session(self.target, context)
+        session = dialect(rule.document).towards(self.target.role).session(self.target, context)
         return _Play(rule, scenario, findings, context, session, session.__enter__())
 
     def _step(self, play: _Play, step: Callable[[], Any]) -> None:
@@ -343,7 +343,8 @@ class Judge:
         if not self.lively:
             return
         barrier = self.barriers.get(protocol(play.rule.document))
-        serves = partial(dialect(play.rule.document).speaker.serves, self.target, barrier=barrier)
+        spoken = dialect(play.rule.document).towards(self.target.role)
+        serves = partial(spoken.serves, self.target, barrier=barrier)
         try:
             serves()
         except Unreachable as failure:

@@ -16,7 +16,7 @@ from conformance.evidence.verdicts import Verdict
 from harness.wire.journal import Breached, Seen
 from scenarios.registry import Watch, checks
 from spec.catalogue import catalogue
-from spec.rules import Level, Rule
+from spec.rules import Level, Role, Rule
 
 
 def give_occasion(watch: Watch, judge: Judge) -> Judged | None:
@@ -51,16 +51,16 @@ def sighted(lines: Iterable[Line]) -> Mapping[str, Sequence[Sighted]]:
 
 
 def conclude_breached(
-    rules: Iterable[Rule], seen: Mapping[str, Sequence[Sighted]], judged: Mapping[str, Verdict]
+    rules: Iterable[Rule], role: Role, seen: Mapping[str, Sequence[Sighted]], judged: Mapping[str, Verdict]
 ) -> Iterator[Judged]:
     """Give a second judgement on rules broken in passing whose own tests, `judged`, have not noticed it."""
     for rule in rules:
         found = seen.get(rule.id, ())
         missed = MISSED[rule.level]
-        if not found or checks().watches.get(rule.id) or judged.get(rule.id) is missed:
+        if not found or checks().passive(rule.id, role) or judged.get(rule.id) is missed:
             continue
         line, event = found[0]
-        test = next((each.test for each in checks().of(rule.id)), rule.id)
+        test = next((each.test for each in checks().of(rule.id, role)), rule.id)
         detail = f"broken {len(found)} times in passing, first {_where(line)}: {event.violations[0]}"
         yield Judged(
             test=test,

@@ -129,7 +129,7 @@ def scope(
             unspoken[each] = f"{target.name} is described as speaking {spoken}"
             continue
         try:
-            banners[each] = dialect(each).speaker.probe(target, within)
+            banners[each] = dialect(each).towards(target.role).probe(target, within)
         except NotSpoken as failure:
             unspoken[each] = str(failure)
         except Unreachable as failure:

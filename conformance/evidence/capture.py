@@ -17,6 +17,7 @@ from typing import BinaryIO
 from conformance.evidence.kinds import CappedOctets, Line, TestStarted
 from conformance.evidence.printable import printable
 from harness.wire.journal import Direction, Ended, Octets, Opened
+from spec.rules import Role
 
 PORT = 5672
 SEGMENT = 60000
@@ -94,7 +95,7 @@ class _Flow:
         return destination.hardware + source.hardware + b"\x08\x00" + ip + segment
 
 
-def write_capture(lines: Iterable[Line], path: Path, started: float = 0.0) -> None:
+def write_capture(lines: Iterable[Line], path: Path, started: float = 0.0, role: Role = Role.SERVER) -> None:
     """Write the exchanges as pcapng from `started` on (since the epoch), octets not kept as zeros."""
     rules: dict[str, str] = {}
     flows: dict[tuple[str, str], _Flow] = {}
@@ -113,7 +114,7 @@ def write_capture(lines: Iterable[Line], path: Path, started: float = 0.0) -> No
             if key not in flows:
                 continue  # its opening was lost with a torn stream; without it nothing can be in step
             about = f"{flows[key].endpoint}; {_told(line, rules)}"
-            for packet, comment in _packets(flows[key], event):
+            for packet, comment in _packets(flows[key], event, role):
                 _write_packet(file, packet, started + line.wall, f"{about}; {comment}")
 
 
@@ -124,17 +125,19 @@ def _told(line: Line, rules: dict[str, str]) -> str:
     return f"test {line.test}" if rule in (None, line.test) else f"rule {rule}, test {line.test}"
 
 
-def _packets(flow: _Flow, event: Opened | Octets | Ended) -> Iterator[tuple[bytes, str]]:
+def _packets(flow: _Flow, event: Opened | Octets | Ended, role: Role) -> Iterator[tuple[bytes, str]]:
+    connects = role is Role.SERVER  # we do, to a server; to us, a client does
     if isinstance(event, Opened):
         for packet in flow.handshake():
             yield packet, f"{event.connection} opened, {event.protocol}"
     elif isinstance(event, Ended):
-        for packet in flow.end(event.by == "harness", event.how == "rst"):
+        for packet in flow.end((event.by == "harness") is connects, event.how == "rst"):
             yield packet, f"{event.connection} ended by the {event.by} ({event.how})"
     else:
         octets, note = _whole(event)
         for start in range(0, len(octets), SEGMENT):
-            packet = flow.data(event.direction is Direction.SENT, octets[start : start + SEGMENT])
+            by_client = (event.direction is Direction.SENT) is connects
+            packet = flow.data(by_client, octets[start : start + SEGMENT])
             yield packet, f"{event.direction}: {event.says}{note}"
 
 

@@ -25,11 +25,12 @@ from conformance.evidence.verdicts import Verdict, fold
 from harness.dialect import dialect
 from harness.peers.deviation import Deviation
 from harness.targets.embedded import EmbeddedTarget
+from harness.targets.named import stand_in
 from harness.targets.target import Target
 from harness.wire.transport import Unreachable
 from scenarios.registry import Scenario, Watch, checks
 from spec.applicability import protocol
-from spec.rules import Level, Rule
+from spec.rules import Level, Role, Rule
 
 SAMPLE = 0.05
 """Share of the rules a deviation cannot touch that are judged all the same."""
@@ -87,7 +88,7 @@ def judge_rule(rule: Rule, goal: Target, evidence: Memory | None = None, bare: b
         judge = Judge(goal, evidence, prefix, lively=False, only=rule.id if bare else "")
         judged = [_judge(case, judge, evidence) for case in cases([rule], checks(), goal.role)]
     come_to = {rule.id: fold(each.verdict for each in judged)}
-    judged += conclude_breached([rule], sighted(evidence.lines), come_to)
+    judged += conclude_breached([rule], goal.role, sighted(evidence.lines), come_to)
     worst = fold(each.verdict for each in judged)
     return next(each for each in judged if each.verdict is worst)
 
@@ -121,22 +122,24 @@ def in_memory(change: object) -> EmbeddedTarget:
 
 @dataclass
 class Bench:
-    """Clean verdicts and footprints (in memory) of rules with a check; `build` makes peers to judge."""
+    """Clean verdicts and footprints (servers' alone) of rules with a check; `build` makes peers to judge."""
 
     build: Build = in_memory
+    role: Role = Role.SERVER
     clean: dict[str, Judged] = field(default_factory=dict)
     footprints: dict[str, Any] = field(default_factory=dict)
     rules: dict[str, Rule] = field(default_factory=dict)
 
     def prepare(self, rules: Iterable[Rule]) -> Iterator[Rule]:
         for rule in rules:
-            if not checks().of(rule.id):
+            if not checks().of(rule.id, self.role):
                 continue
-            goal, evidence = EmbeddedTarget(), Memory()
+            goal, evidence = stand_in(self.role), Memory()
             self.rules[rule.id] = rule
             self.clean[rule.id] = judge_rule(rule, goal, evidence)
-            spoken = dialect(rule.document)
-            self.footprints[rule.id] = spoken.proof.footprint(goal.peer(rule.document), evidence.exchange)
+            if isinstance(goal, EmbeddedTarget):
+                spoken = dialect(rule.document)
+                self.footprints[rule.id] = spoken.proof.footprint(goal.peer(rule.document), evidence.exchange)
             yield rule
 
     def detect(self, deviation: Deviation, others: bool = True) -> Detected:
@@ -144,7 +147,7 @@ class Bench:
         rule, clean = self.rules[deviation.rule], self.clean[deviation.rule]
         seen = judge_rule(rule, self.build(deviation.change))
         found = fate(rule, clean, seen)
-        if not others:
+        if not others or self.role is Role.CLIENT:
             return Detected(rule, deviation, found, clean, seen)
         # The same samples every time, others for each deviation.
         chance = random.Random(f"{deviation.rule} {deviation.says}")
@@ -211,12 +214,12 @@ def fate(rule: Rule, clean: Judged, seen: Judged) -> Fate:
     return Fate.SURVIVED
 
 
-def deviations(rules: Iterable[Rule]) -> list[Deviation]:
-    """Give all deviations of these rules, in order."""
-    return [each for rule in rules for each in checks().deviations.get(rule.id, ())]
+def deviations(rules: Iterable[Rule], role: Role = Role.SERVER) -> list[Deviation]:
+    """Give all deviations of these rules in a role, in order."""
+    return [each for rule in rules for each in checks().deviating(role).get(rule.id, ())]
 
 
-def missing_deviations(rules: Sequence[Rule]) -> list[str]:
-    """Give the rules that have a check but nothing that proves it can fail."""
+def missing_deviations(rules: Sequence[Rule], role: Role = Role.SERVER) -> list[str]:
+    """Give the rules that have a check of those in a role, but nothing that proves it can fail."""
     known = checks()
-    return [rule.id for rule in rules if known.of(rule.id) and not known.deviations.get(rule.id)]
+    return [rule.id for rule in rules if known.of(rule.id, role) and not known.deviating(role).get(rule.id)]

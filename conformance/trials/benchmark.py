@@ -28,6 +28,7 @@ from harness.trials.benchmark import figures as codec
 from scenarios.registry import checks, watching
 from spec.applicability import protocol
 from spec.catalogue import catalogue
+from spec.rules import Role
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -71,7 +72,7 @@ def broker_runs(name: str) -> Iterator[tuple[str, float]]:
 
 def per_rule() -> Iterator[tuple[str, float]]:
     """Measure what judging a rule costs in memory over a bare handshake, in milliseconds."""
-    rules = [rule for rule in catalogue().rules if checks().of(rule.id)]
+    rules = [rule for rule in catalogue().rules if checks().of(rule.id, Role.SERVER)]
     for rule in rules:
         judge_rule(rule, EmbeddedTarget())
     judging = seconds(lambda: [judge_rule(rule, EmbeddedTarget()) for rule in rules]) / len(rules)

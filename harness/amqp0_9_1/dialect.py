@@ -16,16 +16,19 @@ from harness.amqp0_9_1.client.promises import LOOKS
 from harness.amqp0_9_1.peer import TABLES, Peer
 from harness.amqp0_9_1.peer.policy import DEFAULT, VARIANTS
 from harness.amqp0_9_1.peer.refusals import refuse
+from harness.amqp0_9_1.server.client import Client
 from harness.amqp0_9_1.wire.annotate import annotate
 from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.vocabulary import INTERNAL_ERROR, Channel, Queue
 from harness.dialect import Dialect
 from harness.peers.proof import Proof
 from harness.play.context import Context
+from harness.play.hosting import Host
 from harness.play.speaker import Speaker
 from harness.targets.target import Target
 
 DOCUMENT = "0-9-1"
+NAME = "AMQP 0-9-1"
 
 
 def _broker(document: str, target: Target, context: Context) -> Broker:
@@ -38,12 +41,19 @@ def _asks(broker: Broker) -> None:
     broker.channel().ask(look, Queue.DeclareOk, Channel.Close)
 
 
+def _connects(client: Client) -> None:
+    """Have the client open a channel, and close the connection."""
+    connection = client.connection()
+    connection.channel()
+    connection.close()
+
+
 def _dialect(document: str, **serves: Literal["serve"]) -> Dialect:
     """Give the dialect of a document whose reference peer `serves` what it adds, by policy choices."""
     return Dialect(
         Speaker(
             document=document,
-            name="AMQP 0-9-1",
+            name=NAME,
             fixture=partial(_broker, document),
             opening=OPENING,
             asks=_asks,
@@ -65,6 +75,7 @@ def _dialect(document: str, **serves: Literal["serve"]) -> Dialect:
             fakes=FAKES,
         ),
         annotate,
+        Host(document, NAME, lambda target, context: Client(target, context, DOCUMENT), _connects),
     )
 
 

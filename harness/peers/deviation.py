@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from spec.rules import Role
+
 Change = TypeVar("Change", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """What a faulty peer does wrong (`says`), by a `change`: an interposer, or a fault in the tables."""
+    """What a faulty peer in a `role` does wrong (`says`), by a `change`: an interposer, or in the tables."""
 
     rule: str
     says: str
     change: Any
+    role: Role = Role.SERVER
 
 
 @dataclass(frozen=True, slots=True)

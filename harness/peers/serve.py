@@ -181,6 +181,7 @@ class TcpPeer:
         except OSError:
             octets = b""
         if not octets and line.finished:
+            line.peer.hang_up()
             self._drop(line)
         elif not octets:
             # Nothing more can come: watching on would report the end again and again.

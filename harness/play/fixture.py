@@ -36,6 +36,22 @@ LOOK = 0.1
 AnyConnection = TypeVar("AnyConnection", bound=Connection)
 
 
+class Visitor(Protocol):
+    """What is handed to a scenario, as those see it who only begin and end one."""
+
+    def hang_up(self) -> None:
+        """Close all connections; what else was made stays."""
+
+    def drop(self) -> None:
+        """Close all sockets without a word."""
+
+    def leave(self) -> None:
+        """Leave nothing behind."""
+
+
+AnyVisitor = TypeVar("AnyVisitor", bound=Visitor)
+
+
 class Fixture(Generic[AnyConnection]):
     """What is under test, for one scenario: opens connections, and leaves nothing behind."""
 
@@ -144,7 +160,7 @@ AnyFixture = TypeVar("AnyFixture", bound=Fixture[Any])
 
 
 @contextmanager
-def played(fixture: AnyFixture) -> Iterator[AnyFixture]:
+def played(fixture: AnyVisitor) -> Iterator[AnyVisitor]:
     """Hand out the fixture of one scenario, and leave the target when it is over."""
     try:
         yield fixture
@@ -158,12 +174,12 @@ class _Unkept:
 
 @contextmanager
 def visiting(
-    fixture: Callable[[Context], AnyFixture],
+    fixture: Callable[[Context], AnyVisitor],
     target: Target,
     within: float,
     prefix: str = "probe",
     barrier: Barrier | None = None,
-) -> Iterator[AnyFixture]:
+) -> Iterator[AnyVisitor]:
     """Hand out a fixture with names of a `prefix` for `within` seconds, up to a `barrier`."""
     deadline = Deadline.after(within, f"it took more than {within:.3g} s")
     visitor = fixture(

@@ -1,5 +1,7 @@
 """The marker `broker(NAME)`: a test that needs a real broker is skipped, or fails, where it is missing.
 
+`broker("client:NAME")` is about a client library.
+
 A conftest switches it on with `from harness.targets.brokers_required import pytest_runtest_setup`. A run that
 must not lose tests silently sets AMQP_CONFORMANCE_REQUIRE_BROKERS: then a missing broker is a failure.
 """
@@ -18,7 +20,7 @@ REQUIRED = "AMQP_CONFORMANCE_REQUIRE_BROKERS"
 def absence(name: str) -> str:
     """Say why the broker `name` cannot start here; empty if it can. Raises LookupError for an unknown one."""
     for known in known_targets():
-        if known.name == f"process:{name}":
+        if known.name in (f"process:{name}", name):
             return "" if known.starts_here else f"{known.name} cannot start here: {known.why}"
     raise LookupError(f"The marker broker({name!r}) names no described target.")
 

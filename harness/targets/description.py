@@ -53,6 +53,8 @@ PLACEHOLDER = re.compile(r"\{([a-z][a-z_.-]*)\}")
 CACHE = "AMQP_CONFORMANCE_CACHE"
 OF_A_PROCESS = ("stop", "start", "pause", "resume")
 """What a step may do to a process."""
+FORMS = ("process", "container", "client")
+"""What a file can describe; the last is told by `harness/targets/client/described.py`."""
 SEEN = ("log", "clients", "kept-alive")
 """Placeholders of `returns` that tell of the running target."""
 
@@ -187,10 +189,10 @@ def descriptions() -> dict[str, Description]:
 
 
 def form(top: Table) -> str:
-    """Give the form a file describes, "process" or "container". Raises TargetError unless it is just one."""
-    there = [name for name in ("process", "container") if top.has(name)]
-    if len(there) == 2:
-        raise top.wrong("it has both process and container; the second form needs a file of its own")
+    """Give the form a file describes, one of `FORMS`. Raises TargetError unless it is just one."""
+    there = [name for name in FORMS if top.has(name)]
+    if len(there) > 1:
+        raise top.wrong(f"it has both {' and '.join(there)}; the second form needs a file of its own")
     return there[0] if there else "process"
 
 
@@ -224,7 +226,7 @@ def parse(text: str, source: str) -> Description:
     """Read the description of a process; `source` names it in errors. Raises TargetError, one sentence."""
     top = read(text, source)
     if form(top) != "process":
-        raise top.wrong("it describes a container, not a process")
+        raise top.wrong(f"it describes a {form(top)}, not a process")
     login, process = top.table("endpoint"), top.table("process")
     described = Description(
         **shared(top, login, process, ("run", "await", *OF_A_PROCESS)),

@@ -1,4 +1,4 @@
-"""The targets that can be named: `embedded`, `process:NAME`, `docker:IMAGE`, and anything at a URL."""
+"""The targets that can be named: `embedded`, `process:NAME`, `docker:IMAGE`, `client:NAME`, any URL."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from harness.targets import custody
-from harness.targets.embedded import EMBEDDED
+from harness.targets.client.described import CLIENT, MemoryClient
+from harness.targets.embedded import EMBEDDED, EmbeddedTarget
 from harness.targets.process import PROCESS
 from harness.targets.target import Kind, Known, Target, TargetError, UrlTarget
 from harness.targets.through import KNOWN, ThroughTarget, placed
 from harness.wire.tls import Security
+from spec.rules import Role
 
 ANYTHING = Known(
     "amqp://user:password@host:port/vhost",
@@ -59,6 +61,7 @@ KINDS: Mapping[str, Kind] = {
     "embedded": EMBEDDED,
     "process": PROCESS,
     "docker": DOCKER,
+    "client": CLIENT,
     "url": URL,
     "through": Kind(_through, _attach_through, lambda: (KNOWN,)),
 }
@@ -86,6 +89,14 @@ def _target(named: str) -> Target:
         # What stands behind the colon may be a password: a URL without its scheme.
         raise TargetError(f"there is no target {kind!r}; known are {known}")
     return KINDS[kind].make(rest)
+
+
+def stand_in(role: Role, change: Any = None) -> Target:
+    """Give what stands for targets in a role, in memory: our reference peers, or our own client.
+
+    `change` makes it deviate (see harness.peers.deviation).
+    """
+    return EmbeddedTarget(change) if role is Role.SERVER else MemoryClient(change)
 
 
 def attach(given: Mapping[str, Any], security: Security | None = None) -> Target:

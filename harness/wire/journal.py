@@ -12,7 +12,7 @@ from typing import Protocol
 
 
 class Direction(StrEnum):
-    """Which way octets went, seen from the harness."""
+    """Which way octets went, seen from the harness: what a client under test sends is received."""
 
     SENT = "sent"
     RECEIVED = "received"

@@ -137,7 +137,7 @@ def _sentence(entry: Entry) -> Sentence:
 
 
 def _covered(rule: Rule, checks: Checks) -> Covered:
-    found = len(checks.of(rule.id))
+    found = len(checks.of(rule.id, Role.SERVER))
     why = "" if found else rule.reason or "no check yet"
     return Covered(rule, found, len(checks.deviations.get(rule.id, ())), why)
 

@@ -25,7 +25,7 @@ from conformance.evidence.verdicts import TABLE
 from reports.model.findings import Column, Finding
 from scenarios.registry import Checks
 from spec.catalogue import Catalogue, Document
-from spec.rules import Rule
+from spec.rules import Role, Rule
 
 SCHEMA = 1
 """The version of matrix.json."""
@@ -139,7 +139,7 @@ def matrix(
         return RuleRow(
             identity=identity,
             rule=catalogue.by_identity.get(identity),
-            checks=len(checks.of(identity)),
+            checks=len(checks.of(identity, Role.SERVER)),
             deviations=len(checks.deviations.get(identity, ())),
             proofs=None if detection is None else detection.get(identity),
             findings=tuple(column.findings.get(identity) for column in columns),

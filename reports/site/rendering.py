@@ -20,7 +20,7 @@ from reports.site.relations import pieces, relatives
 from reports.site.targets import target
 from scenarios.registry import Checks
 from spec.catalogue import Catalogue
-from spec.rules import Level, Rule
+from spec.rules import Level, Role, Rule
 
 BATCH = 256
 """Connections whose frames are looked up, and held, at a time."""
@@ -126,7 +126,7 @@ def _batches(rows: Iterable[RuleRow], columns: Sequence[Column]) -> Iterator[Bat
 
 def _checks(checks: Checks, identity: str) -> list[tuple[str, list[str]]]:
     """List the checks of a rule with the paragraphs that say what they do."""
-    return [(check.name, _paragraphs(check.does)) for check in checks.of(identity)]
+    return [(check.name, _paragraphs(check.does)) for check in checks.of(identity, Role.SERVER)]
 
 
 def _paragraphs(text: str) -> list[str]:

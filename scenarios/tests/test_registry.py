@@ -11,6 +11,7 @@ import pytest
 import scenarios
 from harness.play.context import RESTART
 from scenarios.registry import Scenario, Watch, checks, watching
+from spec.rules import Role
 
 SCENARIOS = [each for found in checks().scenarios.values() for each in found]
 WATCHES = [each for found in checks().watches.values() for each in found]
@@ -57,14 +58,16 @@ def test_a_restart_makes_a_scenario_exclusive() -> None:
 def test_a_passive_rule_names_a_rule_that_gives_an_occasion() -> None:
     assert WATCHES
     for each in WATCHES:
-        assert checks().scenarios.get(each.during)
+        assert any(found.role is each.role for found in checks().scenarios[each.during])
 
 
 def test_a_connection_is_looked_at_by_the_watches_of_its_protocol() -> None:
-    found = {document: watching(document).rules for document in ("0-9-1", "1-0")}
+    found = {
+        (document, role): watching(document, "", role).rules for document in ("0-9-1", "1-0") for role in Role
+    }
     assert sorted(rule for rules in found.values() for rule in rules) == sorted(each.rule for each in WATCHES)
-    assert all(rule.startswith(f"{document}/") for document, rules in found.items() for rule in rules)
-    assert watching("1-0", found["1-0"][0]).rules == found["1-0"][:1]
+    assert all(rule.startswith(f"{document}/") for (document, _), rules in found.items() for rule in rules)
+    assert watching("1-0", found["1-0", Role.SERVER][0]).rules == found["1-0", Role.SERVER][:1]
 
 
 def test_scenarios_and_watches_are_found_together() -> None:

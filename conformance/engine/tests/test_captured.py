@@ -24,8 +24,9 @@ from harness.wire.journal import Seen
 from harness.wire.transcript import Gap, Piece
 from scenarios.registry import checks, watching
 from spec.catalogue import catalogue
+from spec.rules import Role
 
-WATCHED = sorted(checks().watches)
+WATCHED = sorted(rule for rule in checks().watches if checks().passive(rule, Role.SERVER))
 START = b"\x00\x0a\x00\x0a\x00\x09"
 """How Connection.Start of 0-9-1 begins."""
 

@@ -34,6 +34,7 @@ from harness.wire.transport import End, MemoryTransport, Transport, Unreachable,
 from scenarios.registry import checks
 from spec.applicability import judged_with
 from spec.catalogue import catalogue
+from spec.rules import Role
 
 DOCUMENT = "0-9-1"
 RULES = [rule for rule in catalogue().rules if judged_with(rule.document) == DOCUMENT]
@@ -149,9 +150,14 @@ def judged(target: Target, rule: str, folder: Path, patience: Patience = HURRIED
     """Judge the rule on the target by all its checks; a passive rule by those that give occasion."""
     with EventWriter(Path(tempfile.mkdtemp(dir=folder)), "main", lambda: 0.0) as writer:
         judge = Judge(target, writer, "hostile", patience=patience, lively=False)
-        watches = checks().watches.get(rule, [])
+        watches = checks().passive(rule, Role.SERVER)
         names = [watch.during for watch in watches] or [rule]
-        pairs = [(catalogue()[name], each) for name in names for each in checks().scenarios[name]]
+        pairs = [
+            (catalogue()[name], each)
+            for name in names
+            for each in checks().scenarios[name]
+            if each.role is Role.SERVER
+        ]
         if pairs[0][1].exclusive:
             return judge.exclusive(pairs)
         return [judge.judge(*pair) for pair in pairs]

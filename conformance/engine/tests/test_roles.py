@@ -14,7 +14,7 @@ from conformance.evidence.kinds import Judged, RunStarted
 from conformance.evidence.verdicts import Verdict
 from conformance.gate.gate import Exit
 from harness.play.watching import Fold, Gaps
-from harness.targets.embedded import EmbeddedTarget
+from harness.targets.client.described import MemoryClient
 from scenarios import registry
 from scenarios.registry import Checks, Scenario, Watch, checks, watching
 from spec.catalogue import catalogue
@@ -66,16 +66,10 @@ def test_a_connection_of_a_server_is_not_looked_at_for_a_client(monkeypatch: pyt
     assert isinstance(watch.fold.gap, Gaps)
 
 
-class Connecting(EmbeddedTarget):
-    """Stands for a client: what is done with it here is the same."""
-
-    role = Role.CLIENT
-
-
 def test_a_run_on_a_client_judges_it_as_one_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(controller, "target", lambda *_: Connecting())
+    monkeypatch.setattr(controller, "target", lambda *_: MemoryClient())
     run = controller.judge_here(
         Options(selectors=(OF_CLIENTS.id, OF_SERVERS.id), output=str(tmp_path / "run"))
     )

@@ -30,10 +30,10 @@ from harness.wire.transcript import Piece, Transcript
 from scenarios.registry import checks, watching
 from spec.applicability import protocol
 from spec.catalogue import catalogue
-from spec.rules import Rule
+from spec.rules import Role, Rule
 
 PACKAGES = {"0-9-1": "scenarios.amqp0_9_1", "1-0": "scenarios.amqp1_0"}
-RULES = [rule for rule in catalogue().rules if checks().of(rule.id)]
+RULES = [rule for rule in catalogue().rules if checks().of(rule.id, Role.SERVER)]
 each_protocol = pytest.mark.parametrize("document", documents())
 TOO_MUCH = {"0-9-1/prose/3.1.1.body-unmodified", "0-9-1/prose/4.3.traffic-balanced"}
 """Megabytes, which a slow way does not carry within the budget of a scenario."""

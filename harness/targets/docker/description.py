@@ -106,7 +106,7 @@ def parse(text: str, source: str) -> ContainerDescription:
     """Read the description of a container; `source` names it in errors. Raises TargetError, one sentence."""
     top = read(text, source)
     if form(top) != "container":
-        raise top.wrong("it describes a process, not a container")
+        raise top.wrong(f"it describes a {form(top)}, not a container")
     login, container = top.table("endpoint"), top.table("container")
     if login.has("tls"):
         raise login.wrong("tls means nothing in a container: its files would lie inside")

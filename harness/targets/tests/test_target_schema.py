@@ -14,6 +14,7 @@ import tomlkit
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from harness.targets import description
+from harness.targets.client import described as client_description
 from harness.targets.description import bundled, form
 from harness.targets.docker import description as container_description
 from harness.targets.strict_toml import read
@@ -25,6 +26,7 @@ VALIDATOR = Draft202012Validator(SCHEMA)
 PARSERS: dict[str, Callable[[str, str], object]] = {
     "process": description.parse,
     "container": container_description.parse,
+    "client": client_description.parse,
 }
 ENDPOINT = {"port": "amqp", "user": "guest", "password": "guest", "virtual_host": "/"}
 TOP = {
@@ -78,7 +80,13 @@ CONTAINER: Content = TOP | {
     },
     "facilities": {"restart": {"steps": [{"engine": "restart"}, {"await": "amqp"}, {"run": ["true"]}]}},
 }
-WHOLE = {"process": PROCESS, "container": CONTAINER}
+CLIENT: Content = {
+    "product": "Mine",
+    "about": "my library",
+    "protocols": ["0-9-1"],
+    "client": {"command": ["mine"], "requires": ["mine"], "modules": ["mine"], "within": 5},
+}
+WHOLE = {"process": PROCESS, "container": CONTAINER, "client": CLIENT}
 
 
 def parsed(content: Content) -> str:

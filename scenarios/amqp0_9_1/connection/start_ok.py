@@ -7,10 +7,16 @@ from harness.amqp0_9_1.broken.entity_faults import mechanism_is_unknown
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpConnection
 from harness.amqp0_9_1.client.outcomes import closed_silently
+from harness.amqp0_9_1.client.transcript import Passage
 from harness.amqp0_9_1.wire.vocabulary import ACCESS_REFUSED, Connection
+from harness.play.watching import Found, came
 from harness.wire.sasl import MECHANISMS, PLAIN
-from scenarios.registry import broken_by, scenario
+from scenarios.amqp0_9_1.talk import TALK
+from scenarios.registry import broken_by, scenario, watch
+from spec.rules import Role
 
+ASKED = ("product", "version", "platform", "information")
+"""What a client should say of itself in any case."""
 OTHERS = ("CRAM-MD5", "DIGEST-MD5", "SCRAM-SHA-1", "SCRAM-SHA-256", "GSSAPI", "NO-SUCH-MECHANISM", "plain")
 """Names that servers may know besides those spoken here, one that nobody does, and one in other letters."""
 
@@ -20,6 +26,27 @@ def start_ok_by(connection: AmqpConnection, name: str) -> Connection.StartOk:
     speaks = MECHANISMS.get(name, MECHANISMS[PLAIN])
     response = speaks.response(connection.endpoint.user, connection.endpoint.password)
     return connection.start_ok(mechanism=name, response=response)
+
+
+@watch(
+    "0-9-1/connection.start-ok.client-properties.required-fields",
+    during=TALK,
+    looks_at=came(Connection.StartOk),
+    role=Role.CLIENT,
+)
+@broken_by("says nothing of itself", forwards(Connection.StartOk, client_properties={}), Role.CLIENT)
+@broken_by(
+    "keeps its version to itself",
+    forwards(Connection.StartOk, client_properties=lambda told: {**told, "version": ""}),
+    Role.CLIENT,
+)
+def client_says_what_it_is(each: Passage) -> Found:
+    """The properties of the client have its product, version, platform and other information, none empty.
+
+    Copyright is asked for "if appropriate".
+    """
+    missing = [name for name in ASKED if not each.said.client_properties.get(name)]
+    return not missing or f"no {', '.join(missing)} at {each.at:.4f} s"
 
 
 @scenario("0-9-1/connection.start-ok.mechanism.validity", slow=True)

@@ -34,8 +34,10 @@ from harness.play.watching import Found, Gaps, State, came, went
 from harness.wire.journal import Direction
 from scenarios.amqp0_9_1.connection.tune_ok import one_less, refuses_more_than_proposed
 from scenarios.amqp0_9_1.grammar.calls import AT_ONCE, Call, again, answers_to, given, kind, of
+from scenarios.amqp0_9_1.talk import TALK
 from scenarios.registry import broken_by, scenarios_for, watches_for
 from spec.grammar.members import Subject
+from spec.rules import Role
 
 LONGEST = 127
 NULL: Mapping[str, Any] = {"shortstr": "", "longstr": b"", "short": 0}
@@ -312,3 +314,29 @@ def server_keeps_the_assert(kept: Kept, each: Passage, _: Subject) -> Found:
     told = f"{each.said.full_name} with {kept.field} at {each.at:.4f} s"
     kept.wrong.append((getattr(each.said, kept.field), told))
     return None
+
+
+# -- kept by clients -----------------------------------------------------------------------------------
+
+
+def is_talked(about: Subject) -> bool:
+    """Say whether every client says the method when it talks; only some are asked for a Secure-Ok."""
+    return kind(about) is not Connection.SecureOk
+
+
+def says_nothing_there(about: Subject) -> Interposer:
+    """Leaves the field empty in what it sends."""
+    empty: dict[str, Any] = {name(about): lambda value: breach(about, value)}
+    return forwards(kind(about), **empty)
+
+
+@watches_for(
+    asserted(is_talked, "notnull"),
+    during=lambda _: TALK,
+    looks_at=lambda about: came(kind(about)),
+    role=Role.CLIENT,
+)
+@broken_by("leaves it empty", says_nothing_there, Role.CLIENT)
+def client_keeps_the_assert(each: Passage, about: Subject) -> Found:
+    """In every such method of the run the client says something in the field."""
+    return not breaks(about)(each.said) or f"{each.said.full_name} without {name(about)} at {each.at:.4f} s"

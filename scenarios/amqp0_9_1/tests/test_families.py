@@ -16,6 +16,7 @@ from scenarios.registry import Checks, Scenario, Watch, broken_by, checks, scena
 from spec.grammar.members import MEMBERS, table_types
 from spec.grammar.rules import derived, family
 from spec.readers.amqp0_9_1 import grammar
+from spec.rules import Role
 
 SUBJECTS = (("0-9-1/a", "first"), ("0-9-1/b", "second"))
 
@@ -75,11 +76,11 @@ def test_a_family_of_passive_rules_has_its_occasions(known: Checks) -> None:
 
 def test_every_derived_rule_that_can_be_judged_has_one_check_or_several_occasions_of_a_field() -> None:
     judged = [each for key in MEMBERS for each in family(key)]
-    counts = [(each, len(checks().of(each.rule.id))) for each in judged]
+    counts = [(each, len(checks().of(each.rule.id, Role.SERVER))) for each in judged]
     assert [each.rule.id for each, count in counts if not count] == []
     assert {each.family for each, count in counts if count > 1} == {"carries", "current"}
     beyond = {each.rule.id for each in derived()} - {each.rule.id for each in judged}
-    assert [rule for rule in beyond if checks().of(rule)] == []
+    assert [rule for rule in beyond if checks().of(rule, Role.SERVER)] == []
 
 
 def test_rules_of_a_family_share_their_function() -> None:

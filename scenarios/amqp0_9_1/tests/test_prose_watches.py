@@ -49,7 +49,7 @@ def dialogue(said: Iterable[Said]) -> Transcript:
 
 def looked(step: object, transcript: Transcript) -> list[bool]:
     """Say whether the rule held on each occasion that a watch saw; the held ones come first."""
-    (fold,) = [each.fold for found in checks().watches.values() for each in found if each.fold.step is step]
+    (fold,) = {each.fold for found in checks().watches.values() for each in found if each.fold.step is step}
     tallies = [tally for _, tally in Watching([("the rule", fold)]).look(transcript)]
     return [held for each in tallies for held in [True] * each.held + [False] * len(each.broken)]
 

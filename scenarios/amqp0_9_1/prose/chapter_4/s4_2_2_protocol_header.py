@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from harness.amqp0_9_1.broken.deviations import changes, drops, offers_header, takes_any_header
+from harness.amqp0_9_1.broken.deviations import Interposer, changes, drops, offers_header, takes_any_header
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.outcomes import Closed, Unreadable, closed_silently
 from harness.amqp0_9_1.client.transcript import FOREIGN, Passage
 from harness.amqp0_9_1.peer.events import ConnectionState
-from harness.amqp0_9_1.wire.frames import PROTOCOL_HEADER, method_frame
+from harness.amqp0_9_1.wire.frames import HEARTBEAT, PROTOCOL_HEADER, Frame, method_frame
 from harness.play.expect import Outcome
-from harness.play.watching import Found, came
+from harness.play.watching import Enough, Found, Gaps, State, came
 from harness.wire.units import Garbage, Header
 from scenarios.amqp0_9_1.connection.start import (
     ANY_HEADER,
@@ -18,12 +18,15 @@ from scenarios.amqp0_9_1.connection.start import (
     VALID_HEADER,
     is_valid,
 )
+from scenarios.amqp0_9_1.talk import TALK
 from scenarios.registry import broken_by, scenario, watch
+from spec.rules import Role
 
 REFUSES = "header: another one is answered with ours and the end"
 STAYS = changes(REFUSES, next=ConnectionState.EXPECT_HEADER)
 SOMETHING_ELSE = Outcome("octets of another protocol", lambda seen: isinstance(seen, Unreadable))
 ANOTHER_CONSTANT = b"AMQP\x07\x00\x09\x01"
+BEAT = Frame(HEARTBEAT, 0, b"").encode()
 HIGHEST_NUMBER = 99
 """Of a version's numbers, which are written with two digits each (1.4.2)."""
 
@@ -48,6 +51,21 @@ def header_has_name_and_version(each: Passage) -> Found:
     if isinstance(each.unit, Garbage) and each.unit.octets[:1] == PROTOCOL_HEADER[:1]:
         return f"eight octets that do not begin with AMQP at {each.at:.4f} s"
     return None
+
+
+@watch(
+    "0-9-1/prose/4.2.2.header-begins-connection",
+    during=TALK,
+    looks_at=came(Header, Garbage, Frame, FOREIGN),
+    start=State,
+    gap=Gaps.STOPS,
+    role=Role.CLIENT,
+)
+@broken_by("sends a heartbeat first", Interposer(header_to_server=BEAT + PROTOCOL_HEADER), Role.CLIENT)
+@broken_by("says another name", Interposer(header_to_server=b"HTTP" + PROTOCOL_HEADER[4:]), Role.CLIENT)
+def client_begins_with_the_header(_: State, each: Passage) -> Enough:
+    """What the client sends first is a protocol header."""
+    return Enough(isinstance(each.unit, Header) or f"something else at {each.at:.4f} s")
 
 
 @scenario("0-9-1/prose/4.2.2.other-protocols-accepted", slow=True)

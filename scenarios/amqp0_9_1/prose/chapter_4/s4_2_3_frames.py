@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from harness.amqp0_9_1.broken.basic_faults import wants_room_in_the_frame
+from harness.amqp0_9_1.broken.client_faults import client_spoils, sends
 from harness.amqp0_9_1.broken.content_faults import is_heartbeat
 from harness.amqp0_9_1.broken.deviations import (
     changes,
@@ -51,8 +52,10 @@ from harness.amqp0_9_1.wire.vocabulary import (
 from harness.play.watching import Found, came
 from harness.wire.units import Garbage
 from scenarios.amqp0_9_1.connection.tune_ok import frame_sizes
+from scenarios.amqp0_9_1.talk import TALK
 from scenarios.amqp0_9_1.three_ways import ThreeWays
 from scenarios.registry import broken_by, scenario, watch
+from spec.rules import Role
 
 BEAT_ON_A_CHANNEL = "heartbeat: refuses one on a channel"
 WRONG_END = "the frame ends with"
@@ -64,6 +67,9 @@ MISPLACED = "method: refuses the connection class on a channel"
 BLAMES_A_CHANNEL = ends_with(Channel.Close(FRAME_ERROR, "no such frame"))
 
 
+DECLARES = sends(Queue.Declare)
+
+
 def of_qos_ok(frame: Frame) -> bool:
     return sent_on(Basic.QosOk, lambda _: True)(frame)
 
@@ -73,13 +79,19 @@ def of_qos_ok(frame: Frame) -> bool:
     during="0-9-1/prose/4.2.5.1.integers-unsigned",
     looks_at=came(Garbage),
     counts=came(Frame),
+    of_clients=TALK,
 )
 @broken_by("counts the frame-end", spoils(of_qos_ok, lambda frame: long_by(frame, 1).encode()))
+@broken_by(
+    "has a type of its own",
+    client_spoils(DECLARES, lambda it: RawFrame(7, it.channel, it.payload).encode()),
+    Role.CLIENT,
+)
 @broken_by("has a type of its own", spoils(of_qos_ok, lambda frame: RawFrame(7, 1, frame.payload).encode()))
 @broken_by("has a type of its own before Start", spoils(START, before_it(RawFrame(7, 0, b"hello").encode())))
 @broken_by("has a type of its own for Start", spoils(START, lambda it: RawFrame(7, 0, it.payload).encode()))
 def everything_divides_into_frames(each: Passage) -> Found:
-    """All that the server sends is frames of the four types, with the size in its place.
+    """All that comes is frames of the four types, with the size in its place.
 
     Octets that begin a connection and are no frame belong to another protocol (4.2.2).
     """
@@ -100,12 +112,16 @@ def long_by(frame: Frame, octets: int) -> RawFrame:
     during="0-9-1/prose/4.2.5.1.integers-unsigned",
     looks_at=came(Garbage),
     counts=came(Frame),
+    of_clients=TALK,
 )
 @broken_by("ends a frame with zero", spoils(of_qos_ok, lambda frame: frame.encode()[:-1] + b"\x00"))
+@broken_by(
+    "ends a frame with zero", client_spoils(DECLARES, lambda it: it.encode()[:-1] + b"\x00"), Role.CLIENT
+)
 @broken_by("ends Start with zero", spoils(START, lambda frame: frame.encode()[:-1] + b"\x00"))
 @broken_by("ends Tune with zero", spoils(TUNE, lambda frame: frame.encode()[:-1] + b"\x00"))
 def every_frame_ends_with_ce(each: Passage) -> Found:
-    """The last octet of every frame the server sends is CE."""
+    """The last octet of every frame that comes is CE."""
     return f"{why_not(each)} at {each.at:.4f} s" if why_not(each).startswith(WRONG_END) else None
 
 
@@ -269,7 +285,9 @@ OF_OTHERS = [each for name, each in CODEC.methods.items() if not name.startswith
     "0-9-1/prose/4.2.3.connection-frames-on-zero",
     during="0-9-1/prose/4.2.3.connection-method-on-channel-refused",
     looks_at=came(HEARTBEAT, UNREAD, *OF_THE_CLASS),
+    of_clients=TALK,
 )
+@broken_by("closes on channel 1", client_spoils(sends(Connection.Close), on_channel(1)), Role.CLIENT)
 @broken_by("closes on channel 1", spoils(of_close, lambda frame: Frame(METHOD, 1, frame.payload)))
 @broken_by("starts on channel 1", spoils(START, on_channel(1)))
 @broken_by("tunes on channel 7", spoils(TUNE, on_channel(7)))
@@ -287,7 +305,9 @@ def connection_speaks_on_channel_zero(each: Framed) -> Found:
     during="0-9-1/prose/2.2.3.success-is-silent",
     looks_at=came(METHOD, on=ZERO) + came(UNREAD),
     counts=came(*OF_OTHERS, on=ABOVE),
+    of_clients=TALK,
 )
+@broken_by("declares on channel 0", client_spoils(DECLARES, on_channel(0)), Role.CLIENT)
 @broken_by("answers on channel 0", spoils(of_fence, lambda frame: Frame(METHOD, 0, frame.payload)))
 def channels_have_numbers_above_zero(each: Framed) -> Found:
     """Methods of other classes come on channels above 0."""

@@ -11,20 +11,23 @@ from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.outcomes import Silence, channel_closed, connection_closed, message
 from harness.amqp0_9_1.client.transcript import Passage
 from harness.amqp0_9_1.wire.field_names import LONGEST, begins_well, goes_on_well, names
+from harness.amqp0_9_1.wire.field_tables import Table
 from harness.amqp0_9_1.wire.frames import HEADER, ContentHeader, Frame
 from harness.amqp0_9_1.wire.vocabulary import COMMAND_INVALID, SYNTAX_ERROR, Basic, Connection, Queue
 from harness.play.expect import Outcome
 from harness.play.watching import Found, came
+from scenarios.amqp0_9_1.talk import TALK
 from scenarios.amqp0_9_1.three_ways import ThreeWays
 from scenarios.registry import broken_by, scenario, watch
+from spec.rules import Role
 
 TEXT = b"with a table"
 NO_NAMES = "the properties of the server are empty"
 
 
-def of_the_server(start: Passage, is_well: Callable[[str], bool]) -> Found:
-    """Say whether every field name of the server's properties, those in tables within too, is well."""
-    said = list(names(start.said.server_properties))
+def of_properties(start: Passage, properties: Table, is_well: Callable[[str], bool]) -> Found:
+    """Say whether every field name of these properties, those in tables within too, is well."""
+    said = list(names(properties))
     wrong = [each for each in said if not is_well(each)]
     if wrong:
         return f"illegal field names {', '.join(map(repr, wrong))} at {start.at:.4f} s"
@@ -48,7 +51,7 @@ def with_names(*added: str) -> Interposer:
 @broken_by("has a name that is empty", with_names(""))
 def server_properties_begin_as_they_must(each: Passage) -> Found:
     """Every field name of the server's properties begins with a letter, $ or #."""
-    return of_the_server(each, begins_well)
+    return of_properties(each, each.said.server_properties, begins_well)
 
 
 @watch(
@@ -65,7 +68,36 @@ def server_properties_go_on_as_they_may(each: Passage) -> Found:
 
     It has 128 characters at most.
     """
-    return of_the_server(each, goes_on_well)
+    return of_properties(each, each.said.server_properties, goes_on_well)
+
+
+def with_property(name: str) -> Interposer:
+    """Has another name among the client's properties."""
+    return forwards(Connection.StartOk, client_properties=lambda told: {**told, name: True})
+
+
+@watch(
+    "0-9-1/prose/4.2.5.5.own-field-names-legal",
+    during=TALK,
+    looks_at=came(Connection.StartOk),
+    role=Role.CLIENT,
+)
+@broken_by("begins a name with a digit", with_property("1st"), Role.CLIENT)
+def client_properties_begin_as_they_must(each: Passage) -> Found:
+    """Every field name of the client's properties begins with a letter, $ or #."""
+    return of_properties(each, each.said.client_properties, begins_well)
+
+
+@watch(
+    "0-9-1/prose/4.2.5.5.own-field-names-go-on",
+    during=TALK,
+    looks_at=came(Connection.StartOk),
+    role=Role.CLIENT,
+)
+@broken_by("has a dot in a name", with_property("basic.nack"), Role.CLIENT)
+def client_properties_go_on_as_they_may(each: Passage) -> Found:
+    """Behind its first character every field name of the client's properties goes on as it may."""
+    return of_properties(each, each.said.client_properties, goes_on_well)
 
 
 @scenario("0-9-1/prose/4.2.5.5.field-names-validated")

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any
 
+from harness.amqp0_9_1.broken.client_faults import client_adds, client_heads, client_spoils
 from harness.amqp0_9_1.broken.content_faults import body_of, delivers, header_of, heads, is_header
 from harness.amqp0_9_1.broken.deviations import (
     adds,
@@ -17,6 +18,7 @@ from harness.amqp0_9_1.broken.deviations import (
     swallows,
     withholds,
 )
+from harness.amqp0_9_1.broken.frame_faults import on_channel
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpChannel
 from harness.amqp0_9_1.client.outcomes import connection_closed, message
@@ -39,9 +41,11 @@ from harness.play.watching import Found, Gaps, State, came, went
 from scenarios.amqp0_9_1.grammar.content import over
 from scenarios.amqp0_9_1.prose.chapter_4.s4_2_6_content import OCCASION
 from scenarios.amqp0_9_1.prose.chapter_4.s4_2_6_content import TEXT as BODY_OF_OCCASION
+from scenarios.amqp0_9_1.talk import TALK
 from scenarios.amqp0_9_1.three_ways import ThreeWays
 from scenarios.registry import broken_by, scenario, watch
 from spec.readers.amqp0_9_1 import Field
+from spec.rules import Role
 
 CLASS = Basic.Publish.spec.class_index
 TEXT = b"behind a header"
@@ -84,10 +88,11 @@ def as_it_should_be(frame: Frame) -> Frame:
     return Frame(HEADER, frame.channel, CLASS.to_bytes(2) + b"\x00\x00" + frame.payload[4:])
 
 
-@watch("0-9-1/prose/4.2.6.1.own-class-id-matches", during=OCCASION, looks_at=came(Contents))
+@watch("0-9-1/prose/4.2.6.1.own-class-id-matches", during=OCCASION, looks_at=came(Contents), of_clients=TALK)
+@broken_by("says the class of queues", client_heads(lambda octets: b"\x00\x32" + octets[2:]), Role.CLIENT)
 @broken_by("says the class of queues", heads(OF_OCCASION, lambda octets: b"\x00\x32" + octets[2:]))
 def class_is_that_of_the_method(contents: Contents) -> Found | list[Found]:
-    """The class in every content header of the server's is that of the method before it."""
+    """The class in every content header that comes is that of the method before it."""
     method = contents.method
     if method is None:
         return None
@@ -127,10 +132,12 @@ class Weights(State):
     looks_at=came(Contents) + went(HEADER),
     start=Weights,
     gap=Gaps.STOPS,
+    of_clients=TALK,
 )
+@broken_by("gives a weight", client_heads(lambda octets: octets[:2] + b"\x00\x01" + octets[4:]), Role.CLIENT)
 @broken_by("gives a weight", heads(OF_OCCASION, lambda octets: octets[:2] + b"\x00\x01" + octets[4:]))
 def weight_is_zero(weights: Weights, each: Framed | Contents) -> Found | list[Found]:
-    """The weight in every content header of the server's is zero.
+    """The weight in every content header that comes is zero.
 
     One that only repeats a weight of ours, sent to see what becomes of it, is left out.
     """
@@ -166,6 +173,19 @@ def what_a_weight_comes_to_is_recorded(broker: Broker) -> None:
     "0-9-1/prose/4.2.6.1.body-size-is-the-sum",
     during="0-9-1/prose/4.2.6.1.empty-body",
     looks_at=came(Contents),
+    of_clients=TALK,
+)
+@broken_by(
+    "sends a frame behind an empty body",
+    client_adds(header_of(0), lambda frame: Frame(BODY, frame.channel, b"")),
+    Role.CLIENT,
+)
+@broken_by(
+    "announces too little",
+    client_heads(
+        lambda octets: octets[:4] + (max(int.from_bytes(octets[4:12]), 1) - 1).to_bytes(8) + octets[12:]
+    ),
+    Role.CLIENT,
 )
 @broken_by(
     "announces too little",
@@ -175,7 +195,7 @@ def what_a_weight_comes_to_is_recorded(broker: Broker) -> None:
     "sends a frame behind an empty body", adds(header_of(0), lambda frame: Frame(BODY, frame.channel, b""))
 )
 def bodies_add_up_to_their_size(contents: Contents) -> Found:
-    """The body frames of every content of the server's are as long as its header says; with zero none comes.
+    """The body frames of every content that comes are as long as its header says; with zero none comes.
 
     A content may be given up, so less is not counted.
     """
@@ -273,7 +293,9 @@ def flags_may_go_on(broker: Broker) -> None:
     during=OCCASION,
     looks_at=came(HEADER, BODY, on=ZERO),
     counts=came(HEADER, BODY, on=ABOVE),
+    of_clients=TALK,
 )
+@broken_by("sends headers on channel 0", client_spoils(is_header, on_channel(0)), Role.CLIENT)
 @broken_by(
     "sends headers on channel 0",
     spoils(header_of(OF_OCCASION), lambda frame: Frame(HEADER, 0, frame.payload)),
@@ -282,7 +304,7 @@ def flags_may_go_on(broker: Broker) -> None:
     "sends bodies on channel 0", spoils(body_of(OF_OCCASION), lambda frame: Frame(BODY, 0, frame.payload))
 )
 def contents_are_on_channels(each: Framed) -> Found:
-    """No header and no body frame of the server's is on channel 0."""
+    """No header and no body frame that comes is on channel 0."""
     return f"type {each.unit.type} on channel {each.unit.channel} at {each.at:.4f} s"
 
 

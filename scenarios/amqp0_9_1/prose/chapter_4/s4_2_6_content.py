@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
+from harness.amqp0_9_1.broken.client_faults import client_adds
 from harness.amqp0_9_1.broken.content_faults import (
     add_to_every_body,
     body_of,
@@ -30,8 +31,10 @@ from harness.amqp0_9_1.wire.vocabulary import (
 )
 from harness.play.watching import Found, came
 from scenarios.amqp0_9_1.prose.chapter_4.s4_2_5_fields import TEXT as OF_INTEGERS
+from scenarios.amqp0_9_1.talk import SIZES, TALK
 from scenarios.amqp0_9_1.three_ways import ThreeWays
 from scenarios.registry import broken_by, scenario, watch
+from spec.rules import Role
 
 OCCASION = "0-9-1/prose/4.2.6.2.split-body-handled"
 OUT_OF_SEQUENCE = "content: refuses a frame out of sequence"
@@ -50,7 +53,9 @@ EMPTY = ContentHeader(Basic.Publish.spec.class_index, 0, Basic.Properties()).enc
     "0-9-1/prose/4.2.6.content-in-sequence",
     during="0-9-1/prose/4.2.5.1.integers-unsigned",
     looks_at=came(Contents),
+    of_clients=TALK,
 )
+@broken_by("sends a header twice", client_adds(header_of(SIZES[1]), lambda frame: frame), Role.CLIENT)
 @broken_by("sends a header twice", adds(header_of(len(OF_INTEGERS)), lambda frame: frame))
 @broken_by(
     "sends a header behind the body",
@@ -61,7 +66,7 @@ EMPTY = ContentHeader(Basic.Publish.spec.class_index, 0, Basic.Properties()).enc
     adds(sent_on(Basic.QosOk, lambda _: True), lambda frame: Frame(BODY, frame.channel, b"")),
 )
 def content_frames_come_in_sequence(contents: Contents) -> Found:
-    """Behind each method of the server's with content comes one header, then bodies; behind others neither.
+    """Behind each method with content comes one header, then bodies; behind others neither.
 
     Where there is nothing behind a method with content, the content was given up, which is legal.
     """

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from harness.amqp0_9_1.broken.deviations import changes, drops, ignores, repeats, withholds
+from harness.amqp0_9_1.broken.deviations import changes, drops, ignores, rejects, repeats, withholds
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.channel import FENCE
 from harness.amqp0_9_1.client.connection import AmqpChannel
-from harness.amqp0_9_1.client.outcomes import answered, channel_closed, connection_closed, silence
+from harness.amqp0_9_1.client.outcomes import (
+    answered,
+    channel_closed,
+    closed_silently,
+    connection_closed,
+    silence,
+)
 from harness.amqp0_9_1.peer.refusals import close_in_silence, refuse
+from harness.amqp0_9_1.server.client import Client
 from harness.amqp0_9_1.wire.frames import method_frame
 from harness.amqp0_9_1.wire.vocabulary import (
     CHANNEL_ERROR,
+    CONNECTION_FORCED,
     REPLY_SUCCESS,
     Channel,
     Connection,
@@ -19,7 +27,9 @@ from harness.amqp0_9_1.wire.vocabulary import (
     Tx,
 )
 from scenarios.amqp0_9_1.grammar.calls import AT_ONCE
+from scenarios.amqp0_9_1.talk import talk
 from scenarios.registry import broken_by, scenario
+from spec.rules import Role
 
 DONE = Channel.Close(REPLY_SUCCESS, "done")
 
@@ -40,6 +50,17 @@ def server_closes_by_handshake(broker: Broker) -> None:
     left = AT_ONCE.under("2.3.7 does not say how long a peer waits for Close-Ok")
     connection.expect(silence(), left)
     connection.link.acknowledge_close(close)
+
+
+@scenario("0-9-1/prose/2.3.7.close-by-handshake", role=Role.CLIENT)
+@broken_by("ends its connection without a word", ignores(Connection.Close), Role.CLIENT)
+def client_closes_by_handshake(client: Client) -> None:
+    """The client declares, publishes, gets, and closes its connection: Close comes, then the socket's end."""
+    connection = talk(client)
+    connection.hear_out()
+    connection.close()
+    connection.expect(Connection.Close)
+    connection.expect(closed_silently())
 
 
 def just_opened(_: AmqpChannel) -> None:
@@ -83,6 +104,20 @@ def close_is_answered_whatever_is_open(broker: Broker) -> None:
         channel.send(DONE)
         channel.expect_answer(Channel.CloseOk)
     broker.channel().connection.tries(Connection.Close(REPLY_SUCCESS, "done"), Connection.CloseOk)
+
+
+@scenario("0-9-1/prose/2.3.7.close-answered", role=Role.CLIENT)
+@broken_by("answers no Channel.Close", ignores(Channel.CloseOk), Role.CLIENT)
+@broken_by("answers no Connection.Close", ignores(Connection.CloseOk), Role.CLIENT)
+def client_answers_close(client: Client) -> None:
+    """The server closes a channel on which a queue was declared, then the connection: Close-Ok comes."""
+    connection = client.connection(meets=rejects(Queue.Purge, CONNECTION_FORCED))
+    channel, queue = connection.channel(), client.name("queue")
+    channel.call("queue.declare", queue=queue)
+    channel.attempt("queue.declare", queue=client.name("missing"), passive=True)
+    connection.expect(Channel.CloseOk)
+    connection.channel().attempt("queue.purge", queue=queue)
+    connection.expect(Connection.CloseOk)
 
 
 @scenario("0-9-1/prose/2.3.7.crossing-closes")

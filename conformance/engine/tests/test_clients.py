@@ -1,0 +1,165 @@
+"""Clients are judged by what they send to our server; verdicts, evidence and captures are of their role."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from conformance.engine import controller
+from conformance.engine.captured import judge_capture
+from conformance.engine.controller import judge_here
+from conformance.engine.options import Options
+from conformance.evidence.folder import read_run
+from conformance.evidence.kinds import Judged, RunStarted, TargetRestarted
+from conformance.evidence.stream import read
+from conformance.evidence.verdicts import Verdict
+from conformance.gate.gate import Exit
+from conformance.proof.detection import Fate, fate, judge_rule
+from conformance.tests.commands import Command
+from harness.targets.client.described import ClientDescription, MemoryClient, ProgramClient
+from harness.targets.named import target
+from scenarios.registry import Watch, checks
+from spec.catalogue import catalogue
+from spec.rules import Role
+
+RULES = tuple(
+    sorted(
+        rule
+        for known in (checks().scenarios, checks().watches)
+        for rule, found in known.items()
+        if any(each.role is Role.CLIENT for each in found)
+    )
+)
+"""All that have a check of clients."""
+PASSIVE = {rule for rule in RULES if checks().passive(rule, Role.CLIENT)}
+CLOSE_ANSWERED = "0-9-1/prose/2.3.7.close-answered"
+OF_PIKA = {
+    CLOSE_ANSWERED: Verdict.FAIL,  # a Close of the connection ends it without a word
+    "0-9-1/prose/4.2.5.5.own-field-names-go-on": Verdict.WARN,  # basic.nack
+    "0-9-1/grammar/channel.close.reply-code.assert-notnull": Verdict.WARN,  # zero, unless it is told another
+}
+"""What pika 1.4.4 does not pass."""
+
+
+def verdicts(run: Path) -> Mapping[str, Verdict]:
+    """Give what each test of a run came to."""
+    judged = (line.event for line in read(run, "judged"))
+    return {each.test: each.verdict for each in judged if isinstance(each, Judged)}
+
+
+def judged_as(named: str, run: Path) -> Mapping[str, Verdict]:
+    judge_here(Options(target=named, selectors=RULES, output=str(run)))
+    return verdicts(run)
+
+
+def test_our_own_client_passes_all_and_the_run_says_whom_it_judged(tmp_path: Path) -> None:
+    run = judge_here(Options(target="client:own", selectors=RULES, output=str(tmp_path / "run")))
+    assert set(verdicts(tmp_path / "run").values()) == {Verdict.PASS}
+    assert len(PASSIVE) >= 24
+    assert run.gate.sentence.startswith("not a certification")
+    info = read_run(tmp_path / "run")
+    started = next(line.event for line in run.report.lines if isinstance(line.event, RunStarted))
+    assert (info.role, started.role, info.product) == (Role.CLIENT, Role.CLIENT, "amqp-conformance")
+
+
+def test_two_runs_agree_and_so_does_the_same_client_as_a_program(tmp_path: Path) -> None:
+    ran = [judged_as(each, tmp_path / f"{number}") for number, each in enumerate(("client:own",) * 2)]
+    ran.append(judged_as("client:own-program", tmp_path / "program"))
+    assert ran[0] == ran[1] == ran[2]
+
+
+@pytest.mark.parametrize("named", ["client:own", "client:own-program"])
+def test_a_capture_gives_the_verdicts_of_the_run(named: str, tmp_path: Path) -> None:
+    live = judged_as(named, tmp_path / "run")
+    again = {
+        each.test: each.verdict for each in judge_capture(tmp_path / "run" / "capture.pcapng", Role.CLIENT)
+    }
+    assert {test.partition("[")[0] for test in again} == PASSIVE
+    assert again.items() <= live.items()
+
+
+def test_every_check_of_clients_has_a_client_that_breaks_its_rule() -> None:
+    assert set(RULES) == set(checks().of_clients)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_client_that_breaks_a_rule_is_noticed(rule: str) -> None:
+    asked = catalogue()[rule]
+    clean = judge_rule(asked, MemoryClient())
+    assert clean.verdict is Verdict.PASS
+    for deviation in checks().of_clients[rule]:
+        seen = judge_rule(asked, MemoryClient(deviation.change))
+        assert fate(asked, clean, seen) is Fate.KILLED, (deviation.says, seen)
+
+
+def test_no_check_of_clients_judges_a_server() -> None:
+    for rule in RULES:
+        names = {each.name for each in checks().of(rule, Role.SERVER)}
+        assert names.isdisjoint(each.name for each in checks().of(rule, Role.CLIENT))
+        assert all(isinstance(each, Watch) for each in checks().of(rule, Role.CLIENT)) or rule not in PASSIVE
+
+
+DYING = """
+import os
+from harness.amqp0_9_1.shims.own import Own
+from harness.shims.serving import serve
+
+class Dying(Own):
+    def get(self, on, queue):
+        os.write(2, b"no more of it")
+        os._exit(9)
+
+serve(Dying())
+"""
+
+
+def test_a_shim_that_dies_costs_no_other_rule_its_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "dying.py").write_text(DYING)
+    command = (sys.executable, str(tmp_path / "dying.py"))
+    described = ClientDescription("dying", "dies", frozenset({"0-9-1"}), command, (), (), 5.0)
+    monkeypatch.setattr(controller, "target", lambda *_: ProgramClient("dying", described))
+    talks = "0-9-1/prose/2.3.7.close-by-handshake"
+    run = judge_here(Options(selectors=(talks, CLOSE_ANSWERED), output=str(tmp_path / "run")))
+    judged = {line.event.rule: line.event for line in run.report.lines if isinstance(line.event, Judged)}
+    assert judged[talks].verdict is Verdict.ERROR
+    assert "the shim ended amid get (status 9)" in judged[talks].detail
+    assert judged[CLOSE_ANSWERED].verdict is Verdict.PASS
+    assert any(isinstance(line.event, TargetRestarted) for line in run.report.lines)
+    assert b"no more of it" in (tmp_path / "run" / "client.log").read_bytes()
+
+
+def test_a_client_that_is_not_there_cannot_be_judged(tmp_path: Path, amqp_conformance: Command) -> None:
+    (tmp_path / "mine.toml").write_text(
+        'product = "mine"\nabout = "mine"\nprotocols = ["0-9-1"]\n'
+        '[client]\ncommand = ["{python}", "-c", "import sys; sys.exit(3)"]\nwithin = 1\n'
+    )
+    done = amqp_conformance("run", CLOSE_ANSWERED, "--client", "mine", "--targets", tmp_path / "mine.toml")
+    assert done.returncode == Exit.UNREACHABLE
+    assert "client:mine does not say who it is: the shim ended amid hello (status 3)" in done.stdout
+    unknown = amqp_conformance("run", CLOSE_ANSWERED, "--client", "nobody")
+    assert unknown.returncode == Exit.NOTHING
+    assert "there is no target 'client:nobody'; described are own, own-program, pika" in unknown.stderr
+
+
+def test_the_command_line_judges_a_client(tmp_path: Path, amqp_conformance: Command) -> None:
+    done = amqp_conformance("run", CLOSE_ANSWERED, "--client", "own", "--output", tmp_path / "run")
+    assert done.returncode == Exit.MET, done.stdout + done.stderr
+    listed = amqp_conformance("run", CLOSE_ANSWERED, "--client", "own", "--list")
+    assert "1 of 1 tests would be judged on client:own" in listed.stdout
+    read_back = amqp_conformance("judge", tmp_path / "run" / "capture.pcapng", "--role", "client")
+    assert read_back.returncode == Exit.MET
+
+
+@pytest.mark.broker("client:pika")
+def test_pika_is_judged_and_what_it_breaks_is_known(tmp_path: Path) -> None:
+    assert target("client:pika").role is Role.CLIENT
+    judged = judged_as("client:pika", tmp_path / "run")
+    found = {test.partition("[")[0]: each for test, each in judged.items() if each is not Verdict.PASS}
+    assert found == OF_PIKA
+    again = judge_capture(tmp_path / "run" / "capture.pcapng", Role.CLIENT)
+    assert {each.test: each.verdict for each in again}.items() <= judged.items()

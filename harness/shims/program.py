@@ -1,0 +1,109 @@
+"""A shim as a program of its own: started, told what to do by lines, ended when it hangs."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, BinaryIO
+
+from harness.shims.contract import LONGEST, Kind, Refused, ShimLost
+
+PARTING = 1.0
+"""Seconds that a shim has to end once nothing more can be told."""
+
+
+class Program:
+    """A running shim; implements harness.shims.contract.Shim. Raises ShimLost where it cannot be run.
+
+    `within` are the seconds that a command may take by the library's own clock: a shim that is silent for
+    half as long again and two seconds hangs, and is killed. What it writes to stderr goes to `log`.
+    """
+
+    def __init__(self, command: Sequence[str], within: float, log: BinaryIO) -> None:
+        self._within = within
+        self._number = 0
+        self._read = b""
+        try:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                start_new_session=True,  # Ctrl-C in a terminal is for the suite, which then ends it
+            )
+        except OSError as error:
+            raise ShimLost(f"{command[0]} could not be run: {error.strerror}") from None
+
+    def do(self, command: str, **arguments: Any) -> Mapping[str, Any]:
+        """Tell it a command and give its answer. Raises Refused, or ShimLost."""
+        self._number += 1
+        told = {"id": self._number, "do": command, "within": self._within, **arguments}
+        self._tell(json.dumps(told).encode() + b"\n")
+        until = time.monotonic() + 1.5 * self._within + 2.0
+        while True:
+            answer = self._answer(self._line(until, command))
+            if "event" not in answer:
+                break
+        if answer.get("id") != self._number or ("ok" in answer) == ("error" in answer):
+            raise self._end(f"the shim answered {command} with {json.dumps(answer)[:200]}")
+        if "error" in answer:
+            error = answer["error"]
+            raise Refused(Kind(error["kind"]), str(error.get("text", "")), str(error.get("native", "")))
+        found: Mapping[str, Any] = answer["ok"]
+        return found
+
+    def end(self) -> None:
+        """End it: nothing more can be told, and after a moment it is killed."""
+        assert self._process.stdin
+        assert self._process.stdout
+        with suppress(OSError):
+            self._process.stdin.close()
+        try:
+            self._process.wait(PARTING)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process.stdout.close()
+
+    def _tell(self, line: bytes) -> None:
+        assert self._process.stdin
+        try:
+            self._process.stdin.write(line)
+            self._process.stdin.flush()
+        except (OSError, ValueError):  # the latter once it has been ended
+            raise self._end("the shim has ended") from None
+
+    def _line(self, until: float, command: str) -> bytes:
+        """Take the next line that it writes, up to a time on the clock of time.monotonic()."""
+        assert self._process.stdout
+        while b"\n" not in self._read:
+            if len(self._read) > LONGEST:
+                raise self._end(f"the shim answered {command} with a line of more than {LONGEST >> 20} MiB")
+            left = max(until - time.monotonic(), 0.0)
+            if not select.select([self._process.stdout], [], [], left)[0]:
+                raise self._end(f"the shim hangs: no answer to {command}")
+            octets = os.read(self._process.stdout.fileno(), 1 << 16)
+            if not octets:
+                raise self._end(f"the shim ended amid {command}")
+            self._read += octets
+        line, _, self._read = self._read.partition(b"\n")
+        return line
+
+    def _answer(self, line: bytes) -> Mapping[str, Any]:
+        try:
+            answer = json.loads(line)
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict):
+            raise self._end(f"the shim wrote what is no answer: {line[:100]!r}")
+        return answer
+
+    def _end(self, why: str) -> ShimLost:
+        self._process.kill()
+        self.end()
+        return ShimLost(f"{why} (status {self._process.returncode})")

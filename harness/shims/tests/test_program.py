@@ -1,0 +1,96 @@
+"""A shim as a program: what keeps the contract is told on, and what does not is ended and said so."""
+
+from __future__ import annotations
+
+import sys
+from io import StringIO
+from json import loads
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.shims.contract import Kind, Refused, ShimLost, body
+from harness.shims.program import Program
+from harness.shims.serving import Commands, serve
+
+LINE = "import sys, json, time\nfor line in sys.stdin:\n    told = json.loads(line)\n    "
+ANSWERS = "print(json.dumps({'id': told['id'], 'ok': {'heard': told['do']}}), flush=True)"
+
+
+def program(tmp_path: Path, answer: str, within: float = 5.0) -> Program:
+    """Run a shim that does this for each line."""
+    with (tmp_path / "log").open("wb") as log:
+        return Program([sys.executable, "-c", LINE + answer], within, log)
+
+
+def test_what_it_is_told_is_answered(tmp_path: Path) -> None:
+    shim = program(tmp_path, f'print(\'{{"event": "blocked"}}\')\n    {ANSWERS}')
+    assert [shim.do(each) for each in ("hello", "open")] == [{"heard": "hello"}, {"heard": "open"}]
+    shim.end()
+    with pytest.raises(ShimLost, match="the shim has ended"):
+        shim.do("hello")
+
+
+def test_why_it_did_not_do_it_is_raised(tmp_path: Path) -> None:
+    told = "{'kind': 'lost', 'native': 'Oops', 'text': 'gone'}"
+    shim = program(tmp_path, f"print(json.dumps({{'id': told['id'], 'error': {told}}}), flush=True)")
+    with pytest.raises(Refused) as refused:
+        shim.do("open")
+    shim.end()
+    assert (refused.value.kind, refused.value.native, refused.value.text) == (Kind.LOST, "Oops", "gone")
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        ("time.sleep(60)", "the shim hangs: no answer to open"),
+        ("sys.exit(7)", r"the shim ended amid open \(status"),
+        ("print('well', flush=True)", "the shim wrote what is no answer: b'well'"),
+        ("print('[]', flush=True)", "the shim wrote what is no answer"),
+        ("print(json.dumps({'id': 0, 'ok': {}}), flush=True)", "the shim answered open with"),
+        ("print(json.dumps({'id': told['id']}), flush=True)", "the shim answered open with"),
+    ],
+)
+def test_one_that_does_not_keep_the_contract_is_ended(tmp_path: Path, answer: str, sentence: str) -> None:
+    shim = program(tmp_path, answer, within=0.1)
+    with pytest.raises(ShimLost, match=sentence):
+        shim.do("open")
+    with pytest.raises(ShimLost, match="the shim has ended"):
+        shim.do("hello")
+
+
+def test_a_command_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
+    with (
+        (tmp_path / "log").open("wb") as log,
+        pytest.raises(ShimLost, match="could not be run: No such file"),
+    ):
+        Program([str(tmp_path / "nothing")], 1.0, log)
+
+
+class Halving(Commands):
+    """A shim that can do one thing, and falls over at zero."""
+
+    def acts(self) -> dict[str, Any]:
+        return {"halve": lambda of: {"half": 100 / of}}
+
+
+def test_lines_are_served(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [
+        '{"id": 1, "do": "halve", "within": 5, "of": 4}',
+        '{"id": 2, "do": "frobnicate"}',
+        '{"id": 3, "do": "halve", "of": 0}',
+    ]
+    out = StringIO()
+    serve(Halving(), lines, out)
+    answers = [loads(each) for each in out.getvalue().splitlines()]
+    assert [each["id"] for each in answers] == [1, 2, 3]
+    assert answers[0]["ok"] == {"half": 25.0}
+    assert [each["error"]["kind"] for each in answers[1:]] == [Kind.UNKNOWN, Kind.INTERNAL]
+    assert "ZeroDivisionError" in capsys.readouterr().err
+
+
+def test_a_body_is_a_text_or_filled() -> None:
+    assert body("ä") == b"\xc3\xa4"
+    filled = body({"fill": 300})
+    assert (len(filled), filled[250], filled[251], filled[299]) == (300, 250, 0, 48)

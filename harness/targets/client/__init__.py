@@ -1,0 +1,1 @@
+"""Targets that connect: client libraries under test."""

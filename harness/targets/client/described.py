@@ -1,0 +1,210 @@
+"""Targets that connect: a client library behind a shim, told to connect to a server of ours.
+
+A description says how the shim is run: a TOML file with `product`, `about`, `protocols` and `[client]`:
+
+- `command`: the shim as a list of words, where `{python}` is the Python that runs the suite;
+- `requires`: executables that must be there; `modules`: modules of that Python that must be;
+- `within`: seconds that the library may take for what it is told.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, BinaryIO, cast
+
+from harness.dialect import of
+from harness.peers.peer import PeerServer
+from harness.peers.serve import TcpPeer
+from harness.shims.contract import Shim, ShimLost
+from harness.shims.program import Program
+from harness.targets.client.tap import MemoryClock, RealClock, Tap
+from harness.targets.client.target import BeforeServer, ClientTarget, Place
+from harness.targets.description import bundled, fill, form
+from harness.targets.strict_toml import read
+from harness.targets.target import Kind, Known, Target, TargetError
+from harness.wire.transport import MemoryTransport, Transport, VirtualClock
+
+OWN = "0-9-1"
+"""The protocol of our own client."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientDescription:
+    """A client library as described in a file; see the module for the keys."""
+
+    product: str
+    about: str
+    protocols: frozenset[str]
+    command: tuple[str, ...]
+    requires: tuple[str, ...]
+    modules: tuple[str, ...]
+    within: float
+
+    def missing(self) -> str:
+        """Say in one sentence what keeps it from starting on this machine; empty if nothing does."""
+        absent = [name for name in self.requires if shutil.which(name) is None]
+        absent += [f"Python's {name}" for name in self.modules if find_spec(name) is None]
+        return f"{', '.join(absent)} not found" if absent else ""
+
+
+def parse(text: str, source: str) -> ClientDescription:
+    """Read the description of a client; `source` names it in errors. Raises TargetError, one sentence."""
+    top = read(text, source)
+    if form(top) != "client":
+        raise top.wrong(f"it describes a {form(top)}, not a client")
+    client = top.table("client")
+    described = ClientDescription(
+        product=top.text("product"),
+        about=top.text("about"),
+        protocols=frozenset(top.texts("protocols")),
+        command=client.texts("command"),
+        requires=client.texts("requires", needed=False),
+        modules=client.texts("modules", needed=False),
+        within=client.seconds("within"),
+    )
+    top.finish()
+    return described
+
+
+def clients() -> dict[str, ClientDescription]:
+    return {
+        name: parse(text, f"{name}.toml")
+        for name, text in bundled().items()
+        if form(read(text, f"{name}.toml")) == "client"
+    }
+
+
+class ProgramClient(ClientTarget):
+    """A client whose shim runs as a program; our servers are on loopback, its stderr is its log."""
+
+    def __init__(self, key: str, described: ClientDescription, change: BeforeServer | None = None) -> None:
+        super().__init__(change)
+        self.name = f"client:{key}"
+        self.protocols = described.protocols
+        self._key, self._described = key, described
+        self._program: Program | None = None
+        self._log: BinaryIO | None = None
+        self._kept = b""
+
+    def start(self) -> None:
+        if missing := self._described.missing():
+            raise TargetError(f"{self.name} cannot start here: {missing}")
+        command = [fill(word, {"python": sys.executable}) for word in self._described.command]
+        self._log = self._log or cast("BinaryIO", tempfile.TemporaryFile())  # noqa: SIM115 - closed by `stop`
+        try:
+            self._program = Program(command, self._described.within, self._log)
+        except ShimLost as failure:
+            raise TargetError(f"{self.name}: {failure}") from None
+
+    def stop(self) -> None:
+        self._end()
+        if self._log is not None:
+            self._kept = self._written()
+            self._log.close()
+            self._log = None
+
+    def _end(self) -> None:
+        if self._program is not None:
+            self._program.end()
+            self._program = None
+
+    @property
+    def shim(self) -> Shim:
+        if self._program is None:
+            raise TargetError(f"{self.name} is not running")
+        return self._program
+
+    def use(self, facility: str) -> Mapping[str, str]:
+        if facility != "restart":
+            return super().use(facility)
+        self._end()
+        self.start()
+        return {}
+
+    @contextmanager
+    def serves(self, server: PeerServer) -> Iterator[tuple[Place, Tap]]:
+        tap = Tap(server, RealClock(lambda: time.monotonic() - self._zero))
+        with TcpPeer(self._deviating(tap)) as served:
+            yield ("127.0.0.1", served.port), tap
+
+    def logs(self) -> Mapping[str, bytes]:
+        text = self._written() if self._log is not None else self._kept
+        return {"client.log": text} if text else {}
+
+    def _written(self) -> bytes:
+        assert self._log is not None
+        self._log.seek(0)
+        return self._log.read()
+
+    def describe(self) -> Mapping[str, object]:
+        return {"kind": "client", "product": self._described.product, "command": self._described.command}
+
+    def attachment(self) -> dict[str, Any]:
+        """Give the name: every process starts one of its own."""
+        return {"kind": "client", "rest": self._key}
+
+
+class MemoryClient(ClientTarget):
+    """Our own client in this process, with our server in memory on a virtual clock."""
+
+    name = "client:own"
+    protocols = frozenset({OWN})
+
+    def __init__(self, change: BeforeServer | None = None) -> None:
+        super().__init__(change)
+        self._clock = VirtualClock()
+        self._servers: list[PeerServer] = []
+        self._shim = self._made()
+
+    def _made(self) -> Shim:
+        make: Callable[[Callable[[str, int], Transport]], Shim] = of(OWN, "shims.own").Own
+        return make(lambda _, port: MemoryTransport(self._servers[port], self._clock))
+
+    @property
+    def shim(self) -> Shim:
+        return self._shim
+
+    def use(self, facility: str) -> Mapping[str, str]:
+        if facility != "restart":
+            return super().use(facility)
+        self._shim = self._made()
+        return {}
+
+    @contextmanager
+    def serves(self, server: PeerServer) -> Iterator[tuple[Place, Tap]]:
+        tap = Tap(server, MemoryClock(self._clock))
+        self._servers.append(self._deviating(tap))
+        yield ("memory", len(self._servers) - 1), tap
+
+    def attachment(self) -> dict[str, Any]:
+        return {"kind": "client", "rest": "own"}
+
+
+def _make(key: str) -> Target:
+    if key == "own":
+        return MemoryClient()
+    known = clients()
+    if key not in known:
+        raise TargetError(f"there is no target 'client:{key}'; described are own, {', '.join(known)}")
+    return ProgramClient(key, known[key])
+
+
+def _known() -> tuple[Known, ...]:
+    ours = Known("client:own", True, "", "our own client in this process, with our server in memory")
+    return (
+        ours,
+        *(
+            Known(f"client:{name}", not (why := described.missing()), why, described.about)
+            for name, described in clients().items()
+        ),
+    )
+
+
+CLIENT = Kind(make=_make, attach=lambda given: _make(given["rest"]), known=_known)

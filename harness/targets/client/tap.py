@@ -1,0 +1,149 @@
+"""A tap between clients and a server of ours: what passes is heard where it passes, as over a transport.
+
+A client is judged by what it sends; the one who listens has nothing to say, for the server does that.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from typing import Protocol
+
+from harness.peers.peer import PeerConnection, PeerServer
+from harness.wire.journal import Direction
+from harness.wire.transport import End, VirtualClock
+
+Passed = tuple[float, Direction, bytes | End]
+
+
+class Clock(Protocol):
+    """What time it is for those who talk through a tap."""
+
+    def now(self) -> float:
+        """Give the time in seconds."""
+
+    def take(self, queue: SimpleQueue[Passed], deadline: float) -> Passed | None:
+        """Take what passes next; None when nothing has up to `deadline`."""
+
+
+@dataclass(slots=True)
+class RealClock:
+    """Time as it passes, `now` in seconds since the run began."""
+
+    now: Callable[[], float]
+
+    def take(self, queue: SimpleQueue[Passed], deadline: float) -> Passed | None:
+        try:
+            return queue.get(timeout=max(deadline - self.now(), 0.0))
+        except Empty:
+            return None
+
+
+@dataclass(slots=True)
+class MemoryClock:
+    """Virtual time: whoever talks is in this process, and has said all before anybody waits."""
+
+    virtual: VirtualClock
+
+    def now(self) -> float:
+        return self.virtual.seconds
+
+    def take(self, queue: SimpleQueue[Passed], deadline: float) -> Passed | None:
+        try:
+            return queue.get_nowait()
+        except Empty:
+            self.virtual.seconds = max(self.virtual.seconds, deadline)
+            return None
+
+
+@dataclass(slots=True)
+class Heard:
+    """One connection of a client, as a transport (harness.wire.transport) that only receives.
+
+    What the server said goes to `said`. While something is looked at, `now` is when it passed: `at`.
+    """
+
+    endpoint: str
+    clock: Clock
+    passed: SimpleQueue[Passed] = field(default_factory=SimpleQueue)
+    said: Callable[[bytes], None] = lambda _: None
+    at: float | None = None
+    ended: End | None = None
+
+    def now(self) -> float:
+        return self.clock.now() if self.at is None else self.at
+
+    def send(self, octets: bytes) -> bool:
+        raise NotImplementedError("the server talks to the client, not the one who listens")
+
+    def receive(self, deadline: float) -> bytes | End | None:
+        while self.ended is None:
+            if (next_ := self.clock.take(self.passed, deadline)) is None:
+                return None
+            self.at, way, octets = next_
+            if isinstance(octets, End):
+                self.ended = octets
+            elif way is Direction.RECEIVED:
+                return octets
+            else:
+                self.said(octets)
+        return self.ended
+
+    def close(self, reset: bool = False) -> None:
+        """Do nothing: the server's sockets are the server's."""
+
+
+class _Tapped:
+    """The server's side of a connection, with a tap before it."""
+
+    def __init__(self, inner: PeerConnection, heard: Heard) -> None:
+        self._inner, self._heard = inner, heard
+
+    def _pass(self, way: Direction, octets: bytes | End) -> None:
+        self._heard.passed.put((self._heard.clock.now(), way, octets))
+
+    @property
+    def closed(self) -> str | None:
+        return self._inner.closed
+
+    def receive(self, octets: bytes) -> None:
+        if octets:  # by an empty piece an interposer says that something is on its way
+            self._pass(Direction.RECEIVED, octets)
+        self._inner.receive(octets)
+
+    def hang_up(self) -> None:
+        self._pass(Direction.RECEIVED, End.FIN)
+        self._inner.hang_up()
+
+    def take(self) -> bytes:
+        if octets := self._inner.take():
+            self._pass(Direction.SENT, octets)
+        return octets
+
+    def next_timer(self) -> float | None:
+        return self._inner.next_timer()
+
+    def tick(self, now: float) -> None:
+        self._inner.tick(now)
+
+
+class Tap:
+    """A server of which every connection is heard; `accepted` are those that nobody has asked for yet."""
+
+    def __init__(self, server: PeerServer, clock: Clock) -> None:
+        self.accepted: deque[Heard] = deque()
+        self._server, self._clock = server, clock
+
+    def connect(self, now: float) -> PeerConnection:
+        heard = Heard("memory" if isinstance(self._clock, MemoryClock) else "127.0.0.1", self._clock)
+        connection = _Tapped(self._server.connect(now), heard)
+        self.accepted.append(heard)
+        return connection
+
+    def use(self, facility: str) -> dict[str, str]:
+        return self._server.use(facility)
+
+    def restart(self) -> None:
+        self._server.restart()
