@@ -43,7 +43,7 @@ class Program:
         """Tell it a command and give its answer. Raises Refused, or ShimLost."""
         self._number += 1
         told = {"id": self._number, "do": command, "within": self._within, **arguments}
-        self._tell(json.dumps(told).encode() + b"\n")
+        self._tell(json.dumps(told).encode() + b"\n", command)
         until = time.monotonic() + 1.5 * self._within + 2.0
         while True:
             answer = self._answer(self._line(until, command))
@@ -70,13 +70,15 @@ class Program:
             self._process.wait()
         self._process.stdout.close()
 
-    def _tell(self, line: bytes) -> None:
+    def _tell(self, line: bytes, command: str) -> None:
         assert self._process.stdin
         try:
             self._process.stdin.write(line)
             self._process.stdin.flush()
-        except (OSError, ValueError):  # the latter once it has been ended
-            raise self._end("the shim has ended") from None
+        except OSError:
+            raise self._ended(command) from None
+        except ValueError:
+            raise ShimLost("the shim has been ended") from None
 
     def _line(self, until: float, command: str) -> bytes:
         """Take the next line that it writes, up to a time on the clock of time.monotonic()."""
@@ -89,7 +91,7 @@ class Program:
                 raise self._end(f"the shim hangs: no answer to {command}")
             octets = os.read(self._process.stdout.fileno(), 1 << 16)
             if not octets:
-                raise self._end(f"the shim ended amid {command}")
+                raise self._ended(command)
             self._read += octets
         line, _, self._read = self._read.partition(b"\n")
         return line
@@ -102,6 +104,11 @@ class Program:
         if not isinstance(answer, dict):
             raise self._end(f"the shim wrote what is no answer: {line[:100]!r}")
         return answer
+
+    def _ended(self, command: str) -> ShimLost:
+        with suppress(subprocess.TimeoutExpired):  # what it ended with shows a little later
+            self._process.wait(PARTING)
+        return self._end(f"the shim ended amid {command}")
 
     def _end(self, why: str) -> ShimLost:
         self._process.kill()

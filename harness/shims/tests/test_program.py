@@ -28,7 +28,7 @@ def test_what_it_is_told_is_answered(tmp_path: Path) -> None:
     shim = program(tmp_path, f'print(\'{{"event": "blocked"}}\')\n    {ANSWERS}')
     assert [shim.do(each) for each in ("hello", "open")] == [{"heard": "hello"}, {"heard": "open"}]
     shim.end()
-    with pytest.raises(ShimLost, match="the shim has ended"):
+    with pytest.raises(ShimLost, match="the shim has been ended"):
         shim.do("hello")
 
 
@@ -45,7 +45,7 @@ def test_why_it_did_not_do_it_is_raised(tmp_path: Path) -> None:
     ("answer", "sentence"),
     [
         ("time.sleep(60)", "the shim hangs: no answer to open"),
-        ("sys.exit(7)", r"the shim ended amid open \(status"),
+        ("sys.exit(7)", r"the shim ended amid open \(status 7\)"),
         ("print('well', flush=True)", "the shim wrote what is no answer: b'well'"),
         ("print('[]', flush=True)", "the shim wrote what is no answer"),
         ("print(json.dumps({'id': 0, 'ok': {}}), flush=True)", "the shim answered open with"),
@@ -56,7 +56,7 @@ def test_one_that_does_not_keep_the_contract_is_ended(tmp_path: Path, answer: st
     shim = program(tmp_path, answer, within=0.1)
     with pytest.raises(ShimLost, match=sentence):
         shim.do("open")
-    with pytest.raises(ShimLost, match="the shim has ended"):
+    with pytest.raises(ShimLost, match="the shim has been ended"):
         shim.do("hello")
 
 
