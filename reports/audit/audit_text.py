@@ -128,13 +128,8 @@ def _summary(audit: Audit) -> RenderableType:
 def as_json(audit: Audit) -> str:
     """Give the audit as JSON in ASCII, the claims in their own order, each with all it rests on."""
     claims = audit.claims
-    head = {
-        "vendor": claims.vendor,
-        "product": claims.product,
-        "title": claims.title,
-        "source": claims.source,
-        "date": claims.date.isoformat() if claims.date else None,
-    }
+    head = {name: getattr(claims, name) for name in ("vendor", "product", "title", "source")}
+    head["date"] = claims.date.isoformat() if claims.date else None
     text = json.dumps(
         {
             "schema": SCHEMA,
@@ -189,15 +184,8 @@ def _measured(evidence: Measurement) -> dict[str, Any]:
         told |= {"admitted": list(evidence.admitted), "hedged": list(evidence.hedged)}
     if finding is None:
         return told
-    return told | {
-        "verdict": finding.verdict,
-        "level": finding.judged_at,
-        "signature": finding.signature,
-        "reading": finding.reading,
-        "run": finding.run,
-        "folder": finding.folder,
-        "replay": evidence.replay,
-    }
+    said = {name: getattr(finding, name) for name in ("signature", "reading", "run", "folder")}
+    return told | {"verdict": finding.verdict, "level": finding.judged_at, **said, "replay": evidence.replay}
 
 
 def as_markdown(audit: Audit) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from textwrap import shorten
 from typing import Any
 
@@ -11,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from reports.compare.comparison import KINDS, Change, Comparison, Kind
-from reports.compare.markup import code, html_table, shown
+from reports.compare.markup import code, folding, html_table, shown
 from reports.model.findings import Column, Finding
 
 SCHEMA = 1
@@ -31,9 +32,7 @@ def as_terminal(comparison: Comparison) -> RenderableType:
 
 
 def _head(comparison: Comparison) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for name in ("", "build", "target", "run", "standing", "against, at each level"):
-        table.add_column(name, overflow="fold")
+    table = folding("", "build", "target", "run", "standing", "against, at each level")
     for side, column in (("old", comparison.old), ("new", comparison.new)):
         build = column.build
         facts = (build.name, build.target, column.run, str(column.standing), _scores(column))
@@ -46,9 +45,7 @@ def _scores(column: Column) -> str:
 
 
 def _changes(comparison: Comparison) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for name in ("change", "rule", "level", "old", "new"):
-        table.add_column(name, overflow="fold")
+    table = folding("change", "rule", "level", "old", "new")
     for change in comparison.changes:
         kind = Text(str(change.kind), style=change.kind.row.style)
         sides = [_side(change, finding) for finding in (change.old, change.new)]
@@ -104,57 +101,26 @@ def as_json(comparison: Comparison) -> str:
 
 
 def _column(column: Column) -> dict[str, Any]:
-    build = column.build
-    return {
-        "product": build.product,
-        "version": build.version,
-        "target": build.target,
-        "run": column.run,
-        "started": column.started,
-        "suite": column.suite,
-        "level": column.level,
-        "profile": column.profile,
-        "runs": column.runs,
-        "partial": column.partial,
-        "standing": column.standing,
-        "sentence": column.sentence,
-        "scores": [
-            {
-                "level": each.level,
-                "judged": each.judged,
-                "against": each.against,
-                "standing": each.standing,
-            }
-            for each in column.scores
-        ],
-    }
+    about = {name: getattr(column, name) for name in _ABOUT}
+    return {**asdict(column.build), **about, "scores": [asdict(each) for each in column.scores]}
+
+
+_ABOUT = ("run", "started", "suite", "level", "profile", "runs", "partial", "standing", "sentence")
 
 
 def _change(change: Change) -> dict[str, Any]:
-    return {
-        "rule": change.rule,
-        "kind": change.kind,
-        "regression": change.regression,
-        "flaky": change.flaky,
-        "level": change.level,
-        "old": _finding(change.old),
-        "new": _finding(change.new),
-    }
+    about = {name: getattr(change, name) for name in ("rule", "kind", "regression", "flaky", "level")}
+    return {**about, "old": _finding(change.old), "new": _finding(change.new)}
 
 
 def _finding(finding: Finding | None) -> dict[str, Any] | None:
     if finding is None:
         return None
-    return {
-        "verdict": finding.verdict,
-        "severity": finding.verdict.severity,
-        "signature": finding.signature,
-        "reading": finding.reading,
-        "detail": finding.detail,
-        "seen": list(finding.seen),
-        "run": finding.run,
-        "folder": finding.folder,
-    }
+    said = {name: getattr(finding, name) for name in _SAID}
+    return {"verdict": finding.verdict, "severity": finding.verdict.severity, **said}
+
+
+_SAID = ("signature", "reading", "detail", "seen", "run", "folder")
 
 
 def as_markdown(comparison: Comparison) -> str:

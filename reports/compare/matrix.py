@@ -225,13 +225,7 @@ _JUDGING = ("level", "binds", "judged", "testability")
 def _verdict(finding: Finding | None) -> dict[str, object] | None:
     if finding is None:
         return None
-    return {
-        "verdict": finding.verdict,
-        "signature": finding.signature,
-        "reading": finding.reading,
-        "flaky": finding.flaky,
-        "runs": finding.runs,
-    }
+    return {name: getattr(finding, name) for name in ("verdict", "signature", "reading", "flaky", "runs")}
 
 
 def as_csv(matrix: Matrix) -> str:

@@ -97,14 +97,8 @@ def _why(lines: Sequence[Line], ended: RunEnded | None, sentence: str) -> str:
 
 def _run_row(info: RunInfo, started: RunStarted, ended: RunEnded | None, why: str) -> TableRow:
     return {
-        "run": started.run,
+        **{name: str(getattr(started, name)) for name in _TOLD},
         "started": _utc(info.started),
-        "suite": started.suite,
-        "target": started.target,
-        "product": started.product,
-        "version": started.version,
-        "level": str(started.level),
-        "profile": started.profile,
         "partial": bool(why),
         "why": why,
         "whole": started.catalogue == len(started.selected),
@@ -119,6 +113,9 @@ def _run_row(info: RunInfo, started: RunStarted, ended: RunEnded | None, why: st
         "banner": json.dumps(started.banner, sort_keys=True),
         "environment": json.dumps(started.environment, sort_keys=True),
     }
+
+
+_TOLD = ("run", "suite", "target", "product", "version", "level", "profile")
 
 
 def _utc(text: str) -> str:
@@ -209,12 +206,4 @@ def _unit(event: Opened | Octets | Ended) -> TableRow:
         if isinstance(event, CappedOctets)
         else {"length": len(event.octets)}
     )
-    return (
-        nothing
-        | {
-            "kind": str(event.direction),
-            "says": event.says,
-            "octets": event.octets,
-        }
-        | whole
-    )
+    return nothing | {"kind": str(event.direction), "says": event.says, "octets": event.octets} | whole

@@ -32,19 +32,14 @@ def column(run: TableRow, findings: dict[str, Finding], folder: str) -> Column:
     """Make the column of a build from a row of the runs and what was found in that run."""
     return Column(
         build=Build(run["product"], run["version"], run["target"]),
-        run=run["run"],
         folder=folder,
-        started=run["started"],
-        suite=run["suite"],
-        level=run["level"],
-        profile=run["profile"],
         standing=Standing(run["standing"]),
-        sentence=run["sentence"],
         scores=tuple(score_of(each) for each in run["scores"]),
         documents=tuple(run["documents"]),
         runs=1,
         partial=int(run["partial"]),
         findings=findings,
+        **{name: run[name] for name in ("run", "started", "suite", "level", "profile", "sentence")},
     )
 
 

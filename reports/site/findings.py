@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from operator import attrgetter
 
 from conformance.evidence.explanation import Explanation
 from conformance.evidence.verdicts import TABLE, Verdict
@@ -16,7 +17,7 @@ from reports.site.names import rule_name
 from reports.site.press import Press
 
 _RANK = {row.verdict: rank for rank, row in enumerate(TABLE)}
-_SAME = ("verdict", "signature", "reading")
+_same = attrgetter("verdict", "signature", "detail", "reading", "expected", "actual", "cause")
 """What findings share to be alike: the rest names what was made for one run only."""
 _ABOVE = {"rule", "level", "sentence", "place", "on failure", "one fault"}
 """Facts that the page tells once for all findings."""
@@ -74,16 +75,7 @@ def alike(row: RuleRow, columns: Sequence[Column]) -> list[Alike]:
     found: dict[object, list[tuple[Column, Finding]]] = {}
     for column, each in zip(columns, row.findings, strict=True):
         if each is not None:
-            same = (
-                each.verdict,
-                each.signature,
-                each.detail,
-                each.reading,
-                each.expected,
-                each.actual,
-                each.cause,
-            )
-            found.setdefault(same, []).append((column, each))
+            found.setdefault(_same(each), []).append((column, each))
     groups = []
     for members in found.values():
         of, shown = next((each for each in members if wanted(each[1])), members[0])

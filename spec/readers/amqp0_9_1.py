@@ -12,7 +12,7 @@ from pathlib import Path
 
 from lxml import etree
 
-from spec.readers.xml import DocumentError, parse, text_of
+from spec.readers.xml import DocumentError, attribute, parse, text_of
 
 DOCUMENT = Path(__file__).parents[1] / "documents" / "amqp0-9-1.xml"
 
@@ -166,22 +166,14 @@ def _grammar(root: etree._Element, known: Iterable[Domain]) -> Grammar:
         raise ValueError(f"the root element is <{root.tag}>, not <amqp>")
     domains = {each.name: each for each in (*known, *map(_domain, root.findall("domain")))}
     return Grammar(
-        major=int(_attribute(root, "major")),
-        minor=int(_attribute(root, "minor")),
-        revision=int(_attribute(root, "revision")),
-        port=int(_attribute(root, "port")),
+        major=int(attribute(root, "major")),
+        minor=int(attribute(root, "minor")),
+        revision=int(attribute(root, "revision")),
+        port=int(attribute(root, "port")),
         constants=tuple(map(_constant, root.findall("constant"))),
         domains=tuple(domains.values()),
         classes=tuple(_class(element, domains) for element in root.findall("class")),
     )
-
-
-def _attribute(element: etree._Element, name: str) -> str:
-    value = element.get(name)
-    if value is None:
-        known = element.get("name")
-        raise ValueError(f"<{element.tag}{f' name={known!r}' if known else ''}> lacks the attribute {name!r}")
-    return value
 
 
 def _plain_doc(element: etree._Element) -> str:
@@ -190,8 +182,8 @@ def _plain_doc(element: etree._Element) -> str:
 
 def _constant(element: etree._Element) -> Constant:
     return Constant(
-        _attribute(element, "name"),
-        int(_attribute(element, "value")),
+        attribute(element, "name"),
+        int(attribute(element, "value")),
         element.get("class"),
         _plain_doc(element),
     )
@@ -199,15 +191,15 @@ def _constant(element: etree._Element) -> Constant:
 
 def _asserts(element: etree._Element) -> tuple[Assert, ...]:
     return tuple(
-        Assert(_attribute(each, "check"), each.get("value"), each.get("method"), each.get("field"))
+        Assert(attribute(each, "check"), each.get("value"), each.get("method"), each.get("field"))
         for each in element.findall("assert")
     )
 
 
 def _domain(element: etree._Element) -> Domain:
     return Domain(
-        _attribute(element, "name"),
-        _attribute(element, "type"),
+        attribute(element, "name"),
+        attribute(element, "type"),
         element.get("label", ""),
         _plain_doc(element),
         _asserts(element),
@@ -215,9 +207,9 @@ def _domain(element: etree._Element) -> Domain:
 
 
 def _field(element: etree._Element, domains: Mapping[str, Domain]) -> Field:
-    name = _attribute(element, "name")
+    name = attribute(element, "name")
     # Reserved fields carry the elementary type directly, as attribute `type`.
-    domain_name = element.get("domain") or _attribute(element, "type")
+    domain_name = element.get("domain") or attribute(element, "type")
     if domain_name not in domains:
         raise ValueError(f"<field name={name!r}> is of the unknown domain {domain_name!r}")
     domain = domains[domain_name]
@@ -233,21 +225,21 @@ def _field(element: etree._Element, domains: Mapping[str, Domain]) -> Field:
 
 
 def _chassis(element: etree._Element) -> dict[str, str]:
-    return {_attribute(each, "name"): _attribute(each, "implement") for each in element.findall("chassis")}
+    return {attribute(each, "name"): attribute(each, "implement") for each in element.findall("chassis")}
 
 
 def _method(element: etree._Element, owner: etree._Element, domains: Mapping[str, Domain]) -> Method:
     return Method(
-        class_name=_attribute(owner, "name"),
-        class_index=int(_attribute(owner, "index")),
-        name=_attribute(element, "name"),
-        index=int(_attribute(element, "index")),
+        class_name=attribute(owner, "name"),
+        class_index=int(attribute(owner, "index")),
+        name=attribute(element, "name"),
+        index=int(attribute(element, "index")),
         synchronous=element.get("synchronous") == "1",
         content=element.get("content") == "1",
         deprecated=element.get("deprecated") == "1",
         label=element.get("label", ""),
         doc=_plain_doc(element),
-        responses=tuple(_attribute(each, "name") for each in element.findall("response")),
+        responses=tuple(attribute(each, "name") for each in element.findall("response")),
         chassis=_chassis(element),
         fields=tuple(_field(each, domains) for each in element.findall("field")),
     )
@@ -256,9 +248,9 @@ def _method(element: etree._Element, owner: etree._Element, domains: Mapping[str
 def _class(element: etree._Element, domains: Mapping[str, Domain]) -> Class:
     grammar_doc = next((text_of(doc) for doc in element.findall("doc") if doc.get("type") == "grammar"), "")
     return Class(
-        name=_attribute(element, "name"),
-        index=int(_attribute(element, "index")),
-        handler=_attribute(element, "handler"),
+        name=attribute(element, "name"),
+        index=int(attribute(element, "index")),
+        handler=attribute(element, "handler"),
         label=element.get("label", ""),
         doc=_plain_doc(element),
         grammar=grammar_doc,

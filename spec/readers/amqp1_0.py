@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from lxml import etree
 
-from spec.readers.xml import DocumentError, parse
+from spec.readers.xml import DocumentError, attribute, parse
 
 TRANSPORT = Path(__file__).parents[1] / "documents" / "amqp1-0-part2.grammar.xml"
 SUPPORT = Path(__file__).parents[1] / "documents" / "amqp1-0-support.xml"
@@ -263,7 +263,7 @@ def _read(path: Path, root_tag: str) -> Grammar:
             constants=tuple(map(_constant, root.findall("constant"))),
             headers=tuple(map(_header, root.findall("header"))),
             frame_types=tuple(map(_frame_type, root.findall("frame-type"))),
-            described=-1 if described is None else int(_attribute(described, "code"), 16),
+            described=-1 if described is None else int(attribute(described, "code"), 16),
             primitives=tuple(map(_primitive, root.findall("primitive"))),
             restricted=tuple(map(_restricted, root.findall("restricted"))),
             composites=tuple(map(_composite, root.findall("composite"))),
@@ -272,53 +272,45 @@ def _read(path: Path, root_tag: str) -> Grammar:
         raise DocumentError(f"{path}: not a grammar of AMQP 1.0: {failure}") from failure
 
 
-def _attribute(element: etree._Element, name: str) -> str:
-    value = element.get(name)
-    if value is None:
-        known = element.get("name")
-        raise ValueError(f"<{element.tag}{f' name={known!r}' if known else ''}> lacks the attribute {name!r}")
-    return value
-
-
 def _origin(element: etree._Element) -> Origin:
     part = element.get("part")
     if part is not None:
         return Origin(int(part), "", 0)
-    return Origin(JUDGED_PART, _attribute(element, "section"), int(_attribute(element, "line")))
+    return Origin(JUDGED_PART, attribute(element, "section"), int(attribute(element, "line")))
 
 
 def _constant(element: etree._Element) -> Constant:
-    return Constant(_attribute(element, "name"), int(_attribute(element, "value")), _origin(element))
+    return Constant(attribute(element, "name"), int(attribute(element, "value")), _origin(element))
 
 
 def _header(element: etree._Element) -> ProtocolHeader:
     return ProtocolHeader(
-        name=_attribute(element, "name"),
-        magic=_attribute(element, "magic"),
-        protocol_id=int(_attribute(element, "protocol-id")),
-        major=int(_attribute(element, "major")),
-        minor=int(_attribute(element, "minor")),
-        revision=int(_attribute(element, "revision")),
+        name=attribute(element, "name"),
+        magic=attribute(element, "magic"),
+        protocol_id=int(attribute(element, "protocol-id")),
+        major=int(attribute(element, "major")),
+        minor=int(attribute(element, "minor")),
+        revision=int(attribute(element, "revision")),
         origin=_origin(element),
     )
 
 
 def _frame_type(element: etree._Element) -> FrameType:
-    return FrameType(_attribute(element, "name"), int(_attribute(element, "code"), 16), _origin(element))
+    return FrameType(attribute(element, "name"), int(attribute(element, "code"), 16), _origin(element))
 
 
 def _primitive(element: etree._Element) -> Primitive:
     return Primitive(
-        _attribute(element, "name"), tuple(map(_encoding, element.findall("encoding"))), _origin(element)
+        attribute(element, "name"), tuple(map(_encoding, element.findall("encoding"))), _origin(element)
     )
 
 
 def _encoding(element: etree._Element) -> Encoding:
     return Encoding(
-        name=_attribute(element, "name"),
-        code=int(_attribute(element, "code"), 16),
-        category=_attribute(element, "category"),
-        width=int(_attribute(element, "width")),
+        name=attribute(element, "name"),
+        code=int(attribute(element, "code"), 16),
+        category=attribute(element, "category"),
+        width=int(attribute(element, "width")),
     )
 
 
@@ -328,11 +320,11 @@ def _provides(element: etree._Element) -> tuple[str, ...]:
 
 def _restricted(element: etree._Element) -> Restricted:
     return Restricted(
-        name=_attribute(element, "name"),
-        source=_attribute(element, "source"),
+        name=attribute(element, "name"),
+        source=attribute(element, "source"),
         provides=_provides(element),
         choices=tuple(
-            Choice(_attribute(each, "name"), _attribute(each, "value")) for each in element.findall("choice")
+            Choice(attribute(each, "name"), attribute(each, "value")) for each in element.findall("choice")
         ),
         origin=_origin(element),
     )
@@ -341,12 +333,12 @@ def _restricted(element: etree._Element) -> Restricted:
 def _composite(element: etree._Element) -> Composite:
     descriptor = element.find("descriptor")
     if descriptor is None:
-        raise ValueError(f"<composite name={_attribute(element, 'name')!r}> lacks its <descriptor>")
+        raise ValueError(f"<composite name={attribute(element, 'name')!r}> lacks its <descriptor>")
     return Composite(
-        name=_attribute(element, "name"),
-        descriptor=_attribute(descriptor, "name"),
-        code=_code(_attribute(descriptor, "code")),
-        source=_attribute(element, "source"),
+        name=attribute(element, "name"),
+        descriptor=attribute(descriptor, "name"),
+        code=_code(attribute(descriptor, "code")),
+        source=attribute(element, "source"),
         provides=_provides(element),
         fields=tuple(map(_field, element.findall("field"))),
         origin=_origin(element),
@@ -361,8 +353,8 @@ def _code(text: str) -> int:
 
 def _field(element: etree._Element) -> Field:
     return Field(
-        name=_attribute(element, "name"),
-        type=_attribute(element, "type"),
+        name=attribute(element, "name"),
+        type=attribute(element, "type"),
         mandatory=element.get("mandatory") == "true",
         multiple=element.get("multiple") == "true",
         default=element.get("default"),

@@ -35,3 +35,12 @@ def text_of(element: etree._Element) -> str:
     """Give the text of `element` without comments, white space folded: it is laid out for print."""
     # XPath's string value leaves comments out but keeps the text after them; itertext() does neither well.
     return " ".join(str(element.xpath("string()")).split())
+
+
+def attribute(element: etree._Element, name: str) -> str:
+    """Give an attribute that has to be there. Raises ValueError."""
+    value = element.get(name)
+    if value is None:
+        known = element.get("name")
+        raise ValueError(f"<{element.tag}{f' name={known!r}' if known else ''}> lacks the attribute {name!r}")
+    return value
