@@ -23,7 +23,24 @@ from spec.rules import Role
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Accepted:
+class Read:
+    """Versions of a product that somebody has read: what is not accepted of them is unexpected."""
+
+    product: str
+    versions: SpecifierSet
+    role: Role = Role.SERVER
+    entry: int = 0
+
+    def concerns(self, product: str, version: str, role: Role) -> bool:
+        """Say whether it is about `version` of `product` in a role; one without a number fits no range."""
+        number = number_of(version)
+        if not number or (product.casefold(), role) != (self.product.casefold(), self.role):
+            return False
+        return self.versions.contains(Version(number), prereleases=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accepted(Read):
     """One accepted verdict.
 
     `signature` is the finding's, `sentence` the sentence of the document that decides, `reading` how it
@@ -39,53 +56,26 @@ class Accepted:
     reading: str
     frame: str
     reason: str
-    product: str
-    versions: SpecifierSet
-    role: Role = Role.SERVER
     ticket: str | None = None
     expires: date | None = None
-    entry: int = 0
 
     def fits(self, test: Judged) -> bool:
         """Say whether `test` is the finding this entry is about."""
         return (self.rule, self.verdict, self.signature) == (test.rule, test.verdict, test.signature)
 
-    def concerns(self, product: str, version: str, role: Role) -> bool:
-        """Say whether it is about `version` of `product` in a role; one without a number fits no range."""
-        return _concerns(self, product, version, role)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Flaky:
+class Flaky(Read):
     """A rule whose verdict alternates between these `verdicts`, at least one of which blocks."""
 
     rule: str
     verdicts: tuple[Verdict, ...]
     sentence: str
     reason: str
-    product: str
-    versions: SpecifierSet
-    role: Role = Role.SERVER
-    entry: int = 0
 
     def covers(self, result: RuleResult) -> bool:
         """Say whether `result` is about this rule and every test of it came to one of the verdicts."""
         return self.rule == result.rule and all(test.verdict in self.verdicts for test in result.tests)
-
-    def concerns(self, product: str, version: str, role: Role) -> bool:
-        return _concerns(self, product, version, role)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Read:
-    """Versions of a product that somebody has read: what is not accepted of them is unexpected."""
-
-    product: str
-    versions: SpecifierSet
-    role: Role = Role.SERVER
-
-    def concerns(self, product: str, version: str, role: Role) -> bool:
-        return _concerns(self, product, version, role)
 
 
 def number_of(version: str) -> str:
@@ -93,13 +83,6 @@ def number_of(version: str) -> str:
     # A peer may call anything its version, thousands of digits too: that is no number.
     number = re.match(r"\d{1,99}(\.\d{1,99})*(?!\d)", version)
     return number[0] if number else ""
-
-
-def _concerns(entry: Accepted | Flaky | Read, product: str, version: str, role: Role) -> bool:
-    number = number_of(version)
-    if not number or (product.casefold(), role) != (entry.product.casefold(), entry.role):
-        return False
-    return entry.versions.contains(Version(number), prereleases=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +95,7 @@ class Baseline:
     read: tuple[Read, ...] = ()
 
     @property
-    def keys(self) -> tuple[Accepted | Flaky | Read, ...]:
+    def keys(self) -> tuple[Read, ...]:
         """All that says which products and versions it is about."""
         return (*self.accepted, *self.flaky, *self.read)
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import Version
@@ -27,6 +27,7 @@ class BaselineError(Exception):
     """A baseline cannot be used; the message names the file, the entry and what is wrong."""
 
 
+Entry = TypeVar("Entry", bound=Read)
 TABLES = {"accepted", "flaky", "read"}
 PERSONAL = ("sentence", "reason")
 """What only a person can say: `baseline update` leaves it empty, and a gate refuses it so."""
@@ -46,21 +47,9 @@ def load(path: Path, unfinished: bool = False) -> Baseline:
         raise BaselineError(
             f"{path}: only [[accepted]], [[flaky]] and [[read]] tables belong into a baseline"
         )
-    accepted = tuple(
-        Accepted(**_entry(Accepted, each, f"{path}: entry {number}", unfinished), entry=number)
-        for number, table in enumerate(data.get("accepted", []), 1)
-        for each in _singly(table, f"{path}: entry {number}")
-    )
-    flaky = tuple(
-        Flaky(**_entry(Flaky, each, f"{path}: flaky entry {number}", unfinished), entry=number)
-        for number, table in enumerate(data.get("flaky", []), 1)
-        for each in _singly(table, f"{path}: flaky entry {number}")
-    )
-    read = tuple(
-        Read(**_entry(Read, each, f"{path}: read entry {number}", unfinished))
-        for number, table in enumerate(data.get("read", []), 1)
-        for each in _singly(table, f"{path}: read entry {number}")
-    )
+    accepted = _entries(Accepted, data.get("accepted", []), f"{path}: entry", unfinished)
+    flaky = _entries(Flaky, data.get("flaky", []), f"{path}: flaky entry", unfinished)
+    read = _entries(Read, data.get("read", []), f"{path}: read entry", unfinished)
     explained = [each for each in accepted if each.reason]
     _refuse_same(str(path), explained, "reason", lambda each: each.reason.casefold().split())
     refuse_twice(str(path), accepted, flaky)
@@ -70,20 +59,20 @@ def load(path: Path, unfinished: bool = False) -> Baseline:
 def refuse_twice(where: str, accepted: Iterable[Accepted], flaky: Iterable[Flaky]) -> None:
     """Raise BaselineError for a finding accepted twice, or flaky as well; `where` names the files."""
     accepted = tuple(accepted)
-    _refuse_same(
-        where,
-        accepted,
-        "finding",
-        lambda each: (
-            each.rule,
-            each.verdict,
-            each.signature,
-            each.product.casefold(),
-            each.versions,
-            each.role,
-        ),
-    )
+
+    def finding(each: Accepted) -> object:
+        return each.rule, each.verdict, each.signature, each.product.casefold(), each.versions, each.role
+
+    _refuse_same(where, accepted, "finding", finding)
     _refuse_both(where, accepted, flaky)
+
+
+def _entries(cls: type[Entry], tables: Iterable[object], where: str, unfinished: bool) -> tuple[Entry, ...]:
+    return tuple(
+        cls(**_values(cls, each, f"{where} {number}", unfinished), entry=number)
+        for number, table in enumerate(tables, 1)
+        for each in _singly(table, f"{where} {number}")
+    )
 
 
 def _singly(table: object, where: str) -> list[dict[str, Any]]:
@@ -106,7 +95,7 @@ def _singly(table: object, where: str) -> list[dict[str, Any]]:
     return [shared | {"rule": rule} for rule in rules]
 
 
-def _entry(cls: type[Any], table: Mapping[str, Any], where: str, unfinished: bool) -> dict[str, Any]:
+def _values(cls: type[Read], table: Mapping[str, Any], where: str, unfinished: bool) -> dict[str, Any]:
     where = f"{where} ({table.get('rule', 'no rule')})"
     names = {each.name: each.default is MISSING for each in fields(cls) if each.name != "entry"}
     if unknown := sorted(table.keys() - names.keys()):
@@ -197,12 +186,8 @@ def _refuse_both(where: str, accepted: Iterable[Accepted], flaky: Iterable[Flaky
         others: list[tuple[str, Accepted | Flaky]] = [("entry", each) for each in accepted]
         others += [("flaky entry", each) for each in flaky if each.entry < one.entry]
         for what, other in others:
-            same = (one.rule, one.product.casefold(), one.role) == (
-                other.rule,
-                other.product.casefold(),
-                other.role,
-            )
-            if same and _overlap(one.versions, other.versions):
+            same = one.rule == other.rule and one.product.casefold() == other.product.casefold()
+            if same and one.role == other.role and _overlap(one.versions, other.versions):
                 raise BaselineError(
                     f"{where}: {what} {other.entry} and flaky entry {one.entry} are about the same rule and "
                     f"versions ({one.rule})"

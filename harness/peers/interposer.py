@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Generic, Self, TypeVar
 
 from harness.peers.footprint import Footprint
-from harness.peers.peer import HalfClosing, PeerConnection, PeerServer
+from harness.peers.peer import ConnectionAround, HalfClosing, PeerConnection, PeerServer, ServerAround
 from harness.wire.reader import Reader
 
 Condition = Callable[[Any], bool]
@@ -86,20 +86,14 @@ class Interposer(ABC):
         return any(rule.fits(each) for rule in self.rules for each in ways[rule.from_server])
 
 
-class _Server:
+class _Server(ServerAround):
     def __init__(self, interposer: Interposer, server: PeerServer) -> None:
-        self._interposer, self._server = interposer, server
+        super().__init__(server)
+        self._interposer = interposer
 
-    def connect(self, now: float) -> PeerConnection:
-        inner = self._server.connect(now)
-        interposed = self._interposer.connected(inner)
-        return _HalfClosing(interposed, inner) if isinstance(inner, HalfClosing) else interposed
-
-    def restart(self) -> None:
-        self._server.restart()
-
-    def use(self, facility: str) -> dict[str, str]:
-        return self._server.use(facility)
+    def around(self, connection: PeerConnection) -> PeerConnection:
+        interposed = self._interposer.connected(connection)
+        return _HalfClosing(interposed, connection) if isinstance(connection, HalfClosing) else interposed
 
 
 @dataclass(slots=True)
@@ -123,12 +117,12 @@ class Way(Generic[Unit]):
         return self.met[number] > rule.skip
 
 
-class Interposed(ABC, Generic[Unit]):
+class Interposed(ConnectionAround, ABC, Generic[Unit]):
     """A peer's connection with an interposer before it."""
 
     def __init__(self, interposer: Interposer, inner: PeerConnection) -> None:
+        super().__init__(inner)
         self._rules, self._last_words = interposer.rules, interposer.last_words
-        self._inner = inner
         self._to_server: Way[Unit] = Way(self._reader())
         self._to_client: Way[Unit] = Way(self._reader())
         self._back = b""
@@ -147,53 +141,40 @@ class Interposed(ABC, Generic[Unit]):
     def _concerns(self, begun: bytearray) -> bool:  # noqa: ARG002 - protocols know what may have begun
         return any(not rule.from_server for rule in self._rules)
 
-    @property
-    def closed(self) -> str | None:
-        return self._inner.closed
-
     def receive(self, octets: bytes) -> None:
         """Take the client's octets, and pass on what the rules leave of them."""
-        self._inner.receive(b"")  # It hears us, though what we keep of a frame is not passed on yet.
+        self.inner.receive(b"")  # It hears us, though what we keep of a frame is not passed on yet.
         for raw, unit in self._to_server.reader.feed(octets):
             on, back = self._apply(self._to_server, False, raw, unit)
             ahead, self._ahead = self._ahead, 0
             if len(on) > ahead:
-                self._inner.receive(on[ahead:])
+                self.inner.receive(on[ahead:])
             if back:
                 # Our answer comes after what the server has said; else the server keeps it until it is asked.
                 self._back += self._taken() + back
         if self._to_server.reader.broken:
             if rest := self._to_server.unread():
-                self._inner.receive(rest)
+                self.inner.receive(rest)
         elif (begun := self._to_server.reader.pending) and not self._concerns(begun):
-            self._inner.receive(bytes(begun[self._ahead :]))
+            self.inner.receive(bytes(begun[self._ahead :]))
             self._ahead = len(begun)
-
-    def hang_up(self) -> None:
-        self._inner.hang_up()
 
     def take(self) -> bytes:
         """Return what the rules leave of what the peer says."""
         octets, self._back = self._back + self._taken(), b""
-        if not octets and self._inner.closed and self._last_words and not self._spoke:
+        if not octets and self.inner.closed and self._last_words and not self._spoke:
             self._spoke = True
             return self._last_words
         return octets
 
     def _taken(self) -> bytes:
         out = b""
-        for raw, unit in self._to_client.reader.feed(self._inner.take()):
+        for raw, unit in self._to_client.reader.feed(self.inner.take()):
             on, back = self._apply(self._to_client, True, raw, unit)
             out += on
             if back:
-                self._inner.receive(back)
+                self.inner.receive(back)
         return out + (self._to_client.unread() if self._to_client.reader.broken else b"")
-
-    def next_timer(self) -> float | None:
-        return self._inner.next_timer()
-
-    def tick(self, now: float) -> None:
-        self._inner.tick(now)
 
     def _acted(self, way: Way[Unit], from_server: bool, channel: int, met: Any) -> tuple[Rule, Passed] | None:
         for number, rule in enumerate(self._rules):
@@ -202,20 +183,12 @@ class Interposed(ABC, Generic[Unit]):
         return None
 
 
-class _HalfClosing:
+class _HalfClosing(ConnectionAround):
     """An interposed connection whose inner one knows the two directions of a stream apart."""
 
     def __init__(self, interposed: Interposed[Any], inner: HalfClosing) -> None:
-        self._interposed, self._inner = interposed, inner
-        self.receive, self.hang_up, self.take = interposed.receive, interposed.hang_up, interposed.take
-        self.next_timer, self.tick = interposed.next_timer, interposed.tick
-
-    @property
-    def closed(self) -> str | None:
-        return self._interposed.closed
-
-    def end_of_stream(self) -> None:
-        self._inner.end_of_stream()
+        super().__init__(interposed)
+        self.end_of_stream = inner.end_of_stream
 
 
 def octets_of(units: list[Any]) -> bytes:

@@ -68,3 +68,49 @@ class PeerServer(Protocol):
 
     def restart(self) -> None:
         """Go down and come up again: every connection ends, only what is durable stays."""
+
+
+class ConnectionAround:
+    """A `PeerConnection` that passes all on to the one `inner`, for others that change something of it."""
+
+    def __init__(self, inner: PeerConnection) -> None:
+        self.inner = inner
+
+    @property
+    def closed(self) -> str | None:
+        return self.inner.closed
+
+    def receive(self, octets: bytes) -> None:
+        self.inner.receive(octets)
+
+    def hang_up(self) -> None:
+        self.inner.hang_up()
+
+    def take(self) -> bytes:
+        return self.inner.take()
+
+    def next_timer(self) -> float | None:
+        return self.inner.next_timer()
+
+    def tick(self, now: float) -> None:
+        self.inner.tick(now)
+
+
+class ServerAround:
+    """A `PeerServer` that passes all on to the one `inner`; `around` may change its connections."""
+
+    def __init__(self, inner: PeerServer) -> None:
+        self.inner = inner
+
+    def connect(self, now: float) -> PeerConnection:
+        return self.around(self.inner.connect(now))
+
+    def around(self, connection: PeerConnection) -> PeerConnection:
+        """Give a connection as the client is to see it."""
+        return connection
+
+    def use(self, facility: str) -> dict[str, str]:
+        return self.inner.use(facility)
+
+    def restart(self) -> None:
+        self.inner.restart()

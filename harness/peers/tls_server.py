@@ -5,34 +5,27 @@ from __future__ import annotations
 import ssl
 from contextlib import suppress
 
-from harness.peers.peer import PeerConnection, PeerServer, Securing
+from harness.peers.peer import ConnectionAround, PeerConnection, PeerServer, Securing, ServerAround
 
 
-class TlsServer:
-    """`server` behind TLS; with `abrupt` it ends without close_notify. A harness.peers.peer.PeerServer."""
+class TlsServer(ServerAround):
+    """`server` behind TLS; with `abrupt` it ends without close_notify."""
 
     def __init__(self, server: PeerServer, context: ssl.SSLContext, abrupt: bool = False) -> None:
-        self.server, self.context, self.abrupt = server, context, abrupt
+        super().__init__(server)
+        self.context, self.abrupt = context, abrupt
         self.connections: list[TlsConnection] = []
 
-    def connect(self, now: float) -> PeerConnection:
-        """Accept a connection, on which TLS comes first."""
-        connection = TlsConnection(self.server.connect(now), self.context, self.abrupt)
-        self.connections.append(connection)
-        return connection
-
-    def use(self, facility: str) -> dict[str, str]:
-        return self.server.use(facility)
-
-    def restart(self) -> None:
-        self.server.restart()
+    def around(self, connection: PeerConnection) -> PeerConnection:
+        self.connections.append(TlsConnection(connection, self.context, self.abrupt))
+        return self.connections[-1]
 
 
-class TlsConnection:
-    """A connection behind TLS; implements harness.peers.peer.PeerConnection."""
+class TlsConnection(ConnectionAround):
+    """A connection behind TLS."""
 
     def __init__(self, inner: PeerConnection, context: ssl.SSLContext, abrupt: bool = False) -> None:
-        self.inner = inner
+        super().__init__(inner)
         self._in, self._out = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = context.wrap_bio(self._in, self._out, server_side=True)
         self._abrupt = abrupt
@@ -62,9 +55,6 @@ class TlsConnection:
         except ssl.SSLError:
             self._refused = True
 
-    def hang_up(self) -> None:
-        self.inner.hang_up()
-
     def take(self) -> bytes:
         """Return what is to go out, as TLS."""
         if self._ready and not self._refused:
@@ -79,12 +69,6 @@ class TlsConnection:
         self.injected = b""
         return octets
 
-    def next_timer(self) -> float | None:
-        return self.inner.next_timer()
-
-    def tick(self, now: float) -> None:
-        self.inner.tick(now)
-
 
 def behind_tls(connection: PeerConnection) -> PeerConnection:
     """Put TLS around a connection, without a certificate: nobody asks who a reference peer is."""
@@ -95,18 +79,8 @@ def behind_tls(connection: PeerConnection) -> PeerConnection:
     return TlsConnection(connection, context)
 
 
-class SecurePort:
-    """The port of `server` for TLS; a `Securing` one says itself what stands there. Implements PeerServer."""
+class SecurePort(ServerAround):
+    """The port of a server for TLS; a `Securing` one says itself what stands there."""
 
-    def __init__(self, server: PeerServer) -> None:
-        self._server = server
-
-    def connect(self, now: float) -> PeerConnection:
-        connection = self._server.connect(now)
-        return (self._server.secured if isinstance(self._server, Securing) else behind_tls)(connection)
-
-    def use(self, facility: str) -> dict[str, str]:
-        return self._server.use(facility)
-
-    def restart(self) -> None:
-        self._server.restart()
+    def around(self, connection: PeerConnection) -> PeerConnection:
+        return (self.inner.secured if isinstance(self.inner, Securing) else behind_tls)(connection)

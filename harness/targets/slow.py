@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from weakref import WeakSet
 
-from harness.peers.peer import HalfClosing, Holding, PeerConnection, PeerServer
+from harness.peers.peer import HalfClosing, Holding, PeerConnection, PeerServer, ServerAround
 
 SEGMENT = 1024
 """Octets that arrive together where a way has no pieces of its own."""
@@ -69,22 +69,17 @@ class _Lane:
         return self.coming[0][0] if self.coming else None
 
 
-class _Server:
+class _Server(ServerAround):
     def __init__(self, way: Way, server: PeerServer, clock: Callable[[], float], virtual: bool) -> None:
-        self._way, self._server, self._clock, self._virtual = way, server, clock, virtual
+        super().__init__(server)
+        self._way, self._clock, self._virtual = way, clock, virtual
         self._all: WeakSet[Slowed] = WeakSet()
 
-    def connect(self, now: float) -> PeerConnection:
-        slowed = Slowed(self._way, self._server.connect(now), self._clock, self._all)
+    def around(self, connection: PeerConnection) -> PeerConnection:
+        slowed = Slowed(self._way, connection, self._clock, self._all)
         if self._virtual:
             self._all.add(slowed)
         return slowed
-
-    def use(self, facility: str) -> dict[str, str]:
-        return self._server.use(facility)
-
-    def restart(self) -> None:
-        self._server.restart()
 
 
 class Slowed:

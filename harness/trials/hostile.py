@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import random
 import ssl
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Protocol
 
-from harness.peers.peer import PeerConnection, PeerServer
+from harness.peers.fakes import Fake
+from harness.peers.peer import ConnectionAround, PeerConnection, PeerServer, ServerAround
 
 AHEAD = 1 << 18
 """Octets the client has not read, from which on a peer waits with what it says next."""
@@ -72,23 +74,18 @@ ANYWHERE: Mapping[str, Hostile] = {
 """Hostile peers that speak no protocol of ours."""
 
 
-class _Saying:
+class _Saying(Fake):
     def __init__(self, hostile: Hostile, now: float) -> None:
-        self.closed: str | None = None
+        super().__init__()
         self._hostile = hostile
         self._pieces: Iterator[bytes] | None = hostile.says()
-        self._said = b""
         self._due = now
 
     def receive(self, octets: bytes) -> None: ...
 
     def hang_up(self) -> None:
         self._pieces = None
-        self.closed = "fin"
-
-    def take(self) -> bytes:
-        said, self._said = self._said, b""
-        return said
+        super().hang_up()
 
     def next_timer(self) -> float | None:
         return None if self._pieces is None else self._due
@@ -96,14 +93,14 @@ class _Saying:
     def tick(self, now: float) -> None:
         if self._pieces is None or now < self._due:
             return
-        if len(self._said) >= AHEAD:
+        if len(self.said) >= AHEAD:
             self._due = now + 0.01
             return
         piece = next(self._pieces, None)
         if piece is None:
             self._pieces, self.closed = None, self._hostile.ends
             return
-        self._said += piece
+        self.said += piece
         self._due = now + self._hostile.pace
 
 
@@ -154,52 +151,41 @@ class _Turning:
             self._saying.tick(now)
 
 
-class _Cut:
+class _Cut(ConnectionAround):
     def __init__(self, honest: PeerConnection, octets: int, how: str) -> None:
-        self._honest, self._left, self._how = honest, octets, how
+        super().__init__(honest)
+        self._left, self._how = octets, how
 
     @property
     def closed(self) -> str | None:
-        return self._honest.closed if self._left > 0 else self._how
-
-    def receive(self, octets: bytes) -> None:
-        self._honest.receive(octets)
-
-    def hang_up(self) -> None:
-        self._honest.hang_up()
+        return super().closed if self._left > 0 else self._how
 
     def take(self) -> bytes:
-        said = self._honest.take()[: self._left]
+        said = super().take()[: self._left]
         self._left -= len(said)
         return said
 
-    def next_timer(self) -> float | None:
-        return self._honest.next_timer()
 
-    def tick(self, now: float) -> None:
-        self._honest.tick(now)
+class _Server(ServerAround):
+    """An honest server that harms only connections after the first `spared`, as `tampered` says."""
 
-
-class _Server:
-    def __init__(self, honest: PeerServer) -> None:
-        self.honest = honest
-        self.connections = 0
+    def __init__(self, honest: PeerServer, spared: int = 0) -> None:
+        super().__init__(honest)
+        self._spared = spared
+        self._connections = 0
         self.now = 0.0
 
     def connect(self, now: float) -> PeerConnection:
-        self.connections += 1
         self.now = now
-        return self.tampered(self.honest.connect(now))
+        return super().connect(now)
 
+    def around(self, connection: PeerConnection) -> PeerConnection:
+        self._connections += 1
+        return connection if self._connections <= self._spared else self.tampered(connection)
+
+    @abstractmethod
     def tampered(self, connection: PeerConnection) -> PeerConnection:
-        """Give the connection as the client is to see it."""
-        return connection
-
-    def use(self, facility: str) -> dict[str, str]:
-        return self.honest.use(facility)
-
-    def restart(self) -> None:
-        self.honest.restart()
+        """Give a connection as the client is to see it."""
 
 
 class Harming(_Server):
@@ -208,12 +194,10 @@ class Harming(_Server):
     def __init__(
         self, hostile: Hostile, honest: PeerServer, spared: int = 0, behind: bytes = b"", beside: bool = False
     ) -> None:
-        super().__init__(honest)
-        self._hostile, self._spared, self._behind, self._beside = hostile, spared, behind, beside
+        super().__init__(honest, spared)
+        self._hostile, self._behind, self._beside = hostile, behind, beside
 
     def tampered(self, connection: PeerConnection) -> PeerConnection:
-        if self.connections <= self._spared:
-            return connection
         if not self._behind:
             return _Saying(self._hostile, self.now)
         return _Turning(connection, self._hostile, self._behind, self._beside)
@@ -223,25 +207,22 @@ class Cutting(_Server):
     """An honest server whose connections end after the peer has said `octets`, by `how` ("fin", "rst")."""
 
     def __init__(self, honest: PeerServer, octets: int, how: str = "fin", spared: int = 0) -> None:
-        super().__init__(honest)
-        self._octets, self._how, self._spared = octets, how, spared
+        super().__init__(honest, spared)
+        self._octets, self._how = octets, how
 
     def tampered(self, connection: PeerConnection) -> PeerConnection:
-        return connection if self.connections <= self._spared else _Cut(connection, self._octets, self._how)
+        return _Cut(connection, self._octets, self._how)
 
 
 class Dying(_Server):
     """An honest server that dies at the connection after the first `lives`, and takes its listener along."""
 
     def __init__(self, honest: PeerServer, lives: int) -> None:
-        super().__init__(honest)
-        self._lives = lives
+        super().__init__(honest, spared=lives)
 
-    def tampered(self, connection: PeerConnection) -> PeerConnection:
-        """Raise Died when its time has come."""
-        if self.connections > self._lives:
-            raise Died(f"after {self._lives} connections")
-        return connection
+    def tampered(self, connection: PeerConnection) -> PeerConnection:  # noqa: ARG002 - none gets one
+        """Raise Died: its time has come."""
+        raise Died(f"after {self._spared} connections")
 
 
 class Tls(_Server):
@@ -252,9 +233,9 @@ class Tls(_Server):
         return _TlsConnection()
 
 
-class _TlsConnection:
+class _TlsConnection(Fake):
     def __init__(self) -> None:
-        self.closed: str | None = None
+        super().__init__()
         self._in, self._out = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).wrap_bio(self._in, self._out, server_side=True)
 
@@ -267,13 +248,5 @@ class _TlsConnection:
         except ssl.SSLError:
             self.closed = "fin"
 
-    def hang_up(self) -> None:
-        self.closed = "fin"
-
     def take(self) -> bytes:
         return self._out.read()
-
-    def next_timer(self) -> float | None:
-        return None
-
-    def tick(self, now: float) -> None: ...

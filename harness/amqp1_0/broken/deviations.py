@@ -301,9 +301,9 @@ class Interposed(AnyInterposed[Unit]):
         """As the inner connection, unless it is to end otherwise."""
         if self._cut is not None:
             return self._cut
-        if self._inner.closed and self._ends is not None:
+        if self.inner.closed and self._ends is not None:
             return None if self._ends == "never" else self._ends
-        return self._inner.closed
+        return self.inner.closed
 
     def _reader(self) -> FrameReader:
         return FrameReader(limit=16 << 20)
@@ -320,5 +320,5 @@ class Interposed(AnyInterposed[Unit]):
         if end is not None:
             self._cut = end.how
             on = on[: on.index(end)]
-            self._inner.hang_up()
+            self.inner.hang_up()
         return octets_of(on), octets_of(back)
