@@ -124,7 +124,7 @@ def _protocol(goal: Target, document: str) -> tuple[Promise, bool]:
     what = f"protocol {document}"
     described = goal.protocols is None or document in goal.protocols
     try:
-        banner = dialect(document).speaker.probe(goal, WITHIN)
+        banner = dialect(document).towards(goal.role).probe(goal, WITHIN)
     except NotSpoken as failure:
         return Promise(what, State.KEPT if not described else State.BROKEN, f"not spoken: {failure}"), False
     except Unreachable as failure:
@@ -153,13 +153,13 @@ def _tried(goal: Target, facility: str, spoken: list[str]) -> Promise:
         told = [
             look(goal, given, WITHIN)
             for document in spoken
-            if (look := dialect(document).speaker.promises().get(facility)) is not None
+            if (look := dialect(document).towards(goal.role).promises().get(facility)) is not None
         ]
         if facility == SILENCING:
             told += [_is_silent(goal, document) for document in spoken]
         if facility not in PAIRS:
             for document in spoken:
-                dialect(document).speaker.serves(goal, WITHIN)
+                dialect(document).towards(goal.role).serves(goal, WITHIN)
     except (TargetError, Broken, Unreachable) as failure:
         return Promise(facility, State.BROKEN, str(failure))
     if facility not in _asked_for():
@@ -174,7 +174,7 @@ def _tried(goal: Target, facility: str, spoken: list[str]) -> Promise:
 def _is_silent(goal: Target, document: str) -> str:
     """Say that nobody is served any more in a protocol. Raises Broken when somebody is."""
     try:
-        dialect(document).speaker.serves(goal, AT_ONCE)
+        dialect(document).towards(goal.role).serves(goal, AT_ONCE)
     except Unreachable:
         return f"{document}: nobody is served"
     raise Broken("a new client is served all the same")

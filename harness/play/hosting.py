@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from secrets import token_hex
@@ -11,6 +11,7 @@ from typing import Generic
 from harness.play.context import Context
 from harness.play.expect import Barrier, Stop
 from harness.play.fixture import AnyVisitor, played, visiting
+from harness.play.promises import Promise
 from harness.play.speaker import Banner
 from harness.shims.contract import Kind, Refused, ShimLost
 from harness.targets.client.target import ClientTarget
@@ -61,6 +62,10 @@ class Host(Generic[AnyVisitor]):
         """Make sure that the shim still answers. Raises Unreachable with one sentence if it does not."""
         del within, barrier  # a shim is given the time that its description says
         self._hello(target)
+
+    def promises(self) -> Mapping[str, Promise]:
+        """Give what facilities promise: a client has none beside being started again."""
+        return {}
 
     def _hello(self, target: Target) -> dict[str, object]:
         try:

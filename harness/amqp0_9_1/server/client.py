@@ -7,12 +7,19 @@ the client has sent.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
-from harness.amqp0_9_1.client.outcomes import Closed, Observation, Received, Silence, signature
+from harness.amqp0_9_1.client.outcomes import (
+    Closed,
+    HeaderReceived,
+    Observation,
+    Received,
+    Silence,
+    signature,
+)
 from harness.amqp0_9_1.peer import Peer
 from harness.amqp0_9_1.peer.policy import DEFAULT
 from harness.amqp0_9_1.server.link import Link
@@ -23,7 +30,7 @@ from harness.play.context import Context
 from harness.play.expect import ControlFailed, Outcome
 from harness.play.link import EVERYWHERE
 from harness.shims.contract import Refused, ShimLost
-from harness.targets.client.target import ClientTarget
+from harness.targets.client.target import ClientTarget, Place
 
 LENIENT = replace(DEFAULT, illegal_field_name="accept")
 """What our server bears so that the rest can be seen: most clients' properties have a dot in a name."""
@@ -41,16 +48,33 @@ class Client:
 
     def connection(self, meets: Interposer | None = None) -> JudgedConnection:
         """Have the client connect to our server, which deviates as said by what it `meets`."""
+        with self._served(meets) as (host, port):
+            on = str(self.told("connect", host=host, port=port, **LOGIN)["on"])
+        return JudgedConnection(self, self._links[-1], on)
+
+    def connecting(self, meets: Interposer) -> JudgedConnection:
+        """Have the client try to connect to a server that it may not bear; its protocol header has come."""
+        with self._served(meets) as (host, port):
+            self.attempted("connect", host=host, port=port, **LOGIN)
+        if not self._links:
+            raise ControlFailed("connect", "nobody")
+        seen = self._links[-1].next(EVERYWHERE, self.context.patience.answer)
+        if not isinstance(seen, HeaderReceived):
+            raise ControlFailed("connect", signature(seen))
+        return JudgedConnection(self, self._links[-1], "")
+
+    @contextmanager
+    def _served(self, meets: Interposer | None) -> Iterator[Place]:
+        """Serve the client at a place, up to the end of the scenario; what connects within is heard."""
         peer = Peer(LENIENT)
         server = peer if meets is None else meets.before(peer)
-        (host, port), tap = self._serving.enter_context(self._target.serves(server))
+        place, tap = self._serving.enter_context(self._target.serves(server))
         try:
-            told = self.told("connect", host=host, port=port, **LOGIN)
+            yield place
         finally:
             for heard in tap.accepted:
                 name = f"{self.context.label}.{len(self._links) + 1}"
                 self._links.append(Link(heard, self.context, name, self._protocol))
-        return JudgedConnection(self, self._links[-1], told["on"])
 
     def told(self, command: str, **arguments: Any) -> Mapping[str, Any]:
         """Have the client do something that must work. Raises ControlFailed."""

@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from harness.amqp0_9_1.broken.deviations import offers_header, rewrites, takes_any_header
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.outcomes import HeaderReceived, closed_silently, fields, header_answered
+from harness.amqp0_9_1.server.client import Client
 from harness.amqp0_9_1.wire.field_tables import Table
 from harness.amqp0_9_1.wire.frames import PROTOCOL_HEADER
 from harness.amqp0_9_1.wire.vocabulary import Connection
 from harness.play.expect import Outcome
 from harness.wire.units import Header
 from scenarios.registry import broken_by, scenario
+from spec.rules import Role
 
 OUR_HEADER = Outcome(
     "the protocol header of 0-9-1",
@@ -66,6 +68,15 @@ def wrong_protocol_name_gets_a_valid_header_then_the_end(broker: Broker) -> None
     stranger.send_octets(b"AMQQ" + PROTOCOL_HEADER[4:])
     stranger.expect(OUR_HEADER, OF_ANOTHER_VERSION)
     stranger.expect(closed_silently())
+
+
+@scenario("0-9-1/connection.start.client-support", role=Role.CLIENT)
+@broken_by("takes it for 0-9", rewrites(Connection.Start, version_major=0, version_minor=9), Role.CLIENT)
+def client_leaves_a_server_of_another_version(client: Client) -> None:
+    """The client connects; where Start suggests version 99-99 it closes the socket, and says nothing else."""
+    client.connection()
+    another = rewrites(Connection.Start, version_major=99, version_minor=99)
+    client.connecting(meets=another).expect(closed_silently())
 
 
 @scenario("0-9-1/connection.start.server-support")
