@@ -111,8 +111,7 @@ def name_with_other_characters_is_refused(broker: Broker) -> None:
         channel = broker.channel()
         channel.tries(Exchange.Declare(exchange, "direct"), *legal)
         channel = broker.channel()
-        channel.send(Exchange.Declare(exchange, "direct", passive=True))
-        channel.expect(EXCEPTION)
+        channel.tries(Exchange.Declare(exchange, "direct", passive=True), EXCEPTION)
     channel = broker.channel()
     channel.tries(Exchange.Declare("", "direct"), channel_closed(PRECONDITION_FAILED, ACCESS_REFUSED), *legal)
 

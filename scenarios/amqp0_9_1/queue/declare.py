@@ -143,8 +143,7 @@ def exclusive_and_shared_queues_differ_for_a_second_connection(broker: Broker) -
     channel = broker.channel()
     private, shared = broker.name("queue"), broker.name("queue")
     for declare in (Queue.Declare(private, exclusive=True), Queue.Declare(shared, durable=True)):
-        channel.send(declare)
-        channel.expect(Queue.DeclareOk)
+        channel.tries(declare, Queue.DeclareOk)
     other = broker.channel(new_connection=True)
     other.tries(Queue.Declare(shared, passive=True), Queue.DeclareOk)
     other.tries(Queue.Declare(private, passive=True), EXCEPTION)

@@ -116,8 +116,7 @@ def stays_as_declared(broker: Broker, first: dict[str, Any], other: dict[str, An
     close = channel.tries(again.replace(**other), channel_closed())
     broker.note(f"{first} declared again with {other}: {code(close.reply_code)}")
     channel = broker.channel()
-    channel.send(again)
-    channel.expect(Queue.DeclareOk)
+    channel.tries(again, Queue.DeclareOk)
     channel.gets(queue, b"kept")
 
 

@@ -22,13 +22,7 @@ from harness.amqp0_9_1.broken.faults import (
 from harness.amqp0_9_1.broken.restart_faults import brings_back, exchange_again
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpChannel
-from harness.amqp0_9_1.client.outcomes import (
-    EXCEPTION,
-    answered,
-    channel_closed,
-    message,
-    refused,
-)
+from harness.amqp0_9_1.client.outcomes import EXCEPTION, answered, channel_closed, message, refused
 from harness.amqp0_9_1.peer.routing import direct
 from harness.amqp0_9_1.wire.vocabulary import NOT_FOUND, Basic, Exchange, Queue
 from harness.play.context import RESTART, Restart
@@ -234,5 +228,4 @@ def types_without_x_are_refused(broker: Broker) -> None:
     """A direct exchange is declared; one of a type that no standard names, and without x-, is refused."""
     broker.channel().declare_exchange("direct")
     for kind in (f"kind-{broker.context.prefix}", *TAKEN):
-        channel = broker.channel()
-        channel.tries(Exchange.Declare(broker.name("exchange"), kind), EXCEPTION)
+        broker.channel().tries(Exchange.Declare(broker.name("exchange"), kind), EXCEPTION)

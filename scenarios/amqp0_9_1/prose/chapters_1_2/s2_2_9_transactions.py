@@ -17,13 +17,7 @@ from harness.amqp0_9_1.broken.settling_faults import (
 )
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.channel import FENCE
-from harness.amqp0_9_1.client.outcomes import (
-    EXCEPTION,
-    Silence,
-    answered,
-    message,
-    silence,
-)
+from harness.amqp0_9_1.client.outcomes import EXCEPTION, Silence, answered, message, silence
 from harness.amqp0_9_1.peer.life import abandon_transaction, end_connection
 from harness.amqp0_9_1.peer.tables.basic import requeue_all, return_all_to_their_recipients
 from harness.amqp0_9_1.peer.tables.tx import commit
@@ -72,8 +66,7 @@ def publish_and_ack_wait_for_the_commit(broker: Broker) -> None:
         witness.tries(look, message(Basic.GetOk, body))
     channel.publish(b"rolled back", key=queue)
     channel.ask(Tx.Rollback())
-    witness.send(look)
-    witness.expect(Basic.GetEmpty)
+    witness.tries(look, Basic.GetEmpty)
     witness.publish(b"acknowledged", key=queue)
     witness.fence()
     channel.send(Basic.Ack(channel.ask(Basic.Get(queue), Basic.GetOk).delivery_tag))
@@ -204,8 +197,7 @@ def rollback_leaves_alone_what_was_not_acknowledged(broker: Broker) -> None:
     channel.send(Basic.Ack(0, multiple=True))
     channel.tries(Tx.Commit(), Tx.CommitOk)
     channel.close()
-    witness.send(Basic.Get(queue, no_ack=True))
-    witness.expect(Basic.GetEmpty)
+    witness.tries(Basic.Get(queue, no_ack=True), Basic.GetEmpty)
 
 
 @scenario("0-9-1/prose/2.2.9.rollback-redelivers-nothing")
@@ -238,8 +230,7 @@ def message_can_be_acknowledged_after_rollback(broker: Broker) -> None:
     channel.send(Basic.Ack(tag))
     channel.ask(Tx.Rollback())
     channel.send(Basic.Ack(tag))
-    channel.send(Tx.Commit())
-    channel.expect(Tx.CommitOk)
+    channel.tries(Tx.Commit(), Tx.CommitOk)
     channel.close()
     witness.send(Basic.Get(queue, no_ack=True))
     witness.expect(Basic.GetEmpty)

@@ -120,8 +120,7 @@ def queue_goes_with_its_last_consumer(broker: Broker) -> None:
     channel.tries(Queue.Declare(queue, passive=True), Queue.DeclareOk)
     first, second = channel.consume(queue), channel.consume(queue)
     channel.ask(Basic.Cancel(first))
-    channel.send(Queue.Declare(queue, passive=True))
-    channel.expect(Queue.DeclareOk)
+    channel.tries(Queue.Declare(queue, passive=True), Queue.DeclareOk)
     channel.ask(Basic.Cancel(second))
     queue_goes(channel, queue)
 
