@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Protocol
 
-from harness.peers.peer import PeerConnection, PeerServer
+from harness.peers.peer import ConnectionAround, PeerConnection, PeerServer, ServerAround
 from harness.wire.journal import Direction
 from harness.wire.transport import End, VirtualClock
 
@@ -95,55 +95,40 @@ class Heard:
         """Do nothing: the server's sockets are the server's."""
 
 
-class _Tapped:
+class _Tapped(ConnectionAround):
     """The server's side of a connection, with a tap before it."""
 
     def __init__(self, inner: PeerConnection, heard: Heard) -> None:
-        self._inner, self._heard = inner, heard
+        super().__init__(inner)
+        self._heard = heard
 
     def _pass(self, way: Direction, octets: bytes | End) -> None:
         self._heard.passed.put((self._heard.clock.now(), way, octets))
 
-    @property
-    def closed(self) -> str | None:
-        return self._inner.closed
-
     def receive(self, octets: bytes) -> None:
         if octets:  # by an empty piece an interposer says that something is on its way
             self._pass(Direction.RECEIVED, octets)
-        self._inner.receive(octets)
+        super().receive(octets)
 
     def hang_up(self) -> None:
         self._pass(Direction.RECEIVED, End.FIN)
-        self._inner.hang_up()
+        super().hang_up()
 
     def take(self) -> bytes:
-        if octets := self._inner.take():
+        if octets := super().take():
             self._pass(Direction.SENT, octets)
         return octets
 
-    def next_timer(self) -> float | None:
-        return self._inner.next_timer()
 
-    def tick(self, now: float) -> None:
-        self._inner.tick(now)
-
-
-class Tap:
-    """A server of which every connection is heard; `accepted` are those that nobody has asked for yet."""
+class Tap(ServerAround):
+    """A server of which every connection is heard: `accepted`, in their order."""
 
     def __init__(self, server: PeerServer, clock: Clock) -> None:
+        super().__init__(server)
         self.accepted: deque[Heard] = deque()
-        self._server, self._clock = server, clock
+        self._clock = clock
 
-    def connect(self, now: float) -> PeerConnection:
+    def around(self, connection: PeerConnection) -> PeerConnection:
         heard = Heard("memory" if isinstance(self._clock, MemoryClock) else "127.0.0.1", self._clock)
-        connection = _Tapped(self._server.connect(now), heard)
         self.accepted.append(heard)
-        return connection
-
-    def use(self, facility: str) -> dict[str, str]:
-        return self._server.use(facility)
-
-    def restart(self) -> None:
-        self._server.restart()
+        return _Tapped(connection, heard)
