@@ -41,7 +41,7 @@ def side_by_side(sides: Sequence[Side], console: Console) -> None:
     if chosen:
         console.print(Text("\nrules whose verdicts differ, or of which one blocks a target", style="bold"))
         console.print(_rules(chosen, reports, console))
-    console.print(Text(f"\n{len(chosen)} of {len(_catalogue(reports))} rules differ or block a target"))
+    console.print(Text(f"\n{len(chosen)} of {len(_about(reports))} rules differ or block a target"))
 
 
 def notable(reports: Sequence[Report]) -> list[str]:
@@ -58,6 +58,14 @@ def notable(reports: Sequence[Report]) -> list[str]:
 
 def _catalogue(reports: Sequence[Report | None]) -> list[str]:
     return list(dict.fromkeys(rule for report in reports if report is not None for rule in report.rules))
+
+
+def _about(reports: Sequence[Report | None]) -> set[str]:
+    """Give the rules that the runs are about; of a document that counts by itself those that were judged."""
+    found: set[str] = set()
+    for report in filter(None, reports):
+        found |= (report.rules.keys() - report.gate.aside) | {result.rule for result in report.results}
+    return found
 
 
 def _targets(sides: Sequence[Side]) -> Table:
