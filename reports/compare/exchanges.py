@@ -16,8 +16,8 @@ from conformance.evidence.kinds import CappedOctets, Line, TestStarted
 from conformance.render.rendering import named
 from harness.dialect import documents
 from harness.wire.journal import Direction, Ended, Event, Expected, Grade, Octets, Opened
-from reports.model.columns import TableRow
 from reports.model.findings import Finding
+from reports.model.rows import TableRow
 from spec.rules import Rule
 
 Wanted = tuple[str, str, str]

@@ -10,8 +10,8 @@ import pyarrow as pa
 from conformance.evidence.kinds import EvidenceError
 from conformance.evidence.printable import printable
 from reports.ingest.intake import Folder, told
-from reports.model.columns import FRAMES, RUNS, VERDICTS, TableRow
-from reports.model.rows import Rows, rows_of
+from reports.model.columns import FRAMES, RUNS, VERDICTS
+from reports.model.rows import Rows, TableRow, rows_of
 
 GIVEN = pa.schema(
     [

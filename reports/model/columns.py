@@ -8,15 +8,12 @@ out. No column says where or when something was ingested: the same runs make the
 from __future__ import annotations
 
 from dataclasses import fields
-from enum import StrEnum
 from typing import Any, get_args, get_origin, get_type_hints
 
 import pyarrow as pa
 
 from conformance.evidence.kinds import Judged
 
-TableRow = dict[str, Any]
-"""A row of a table, by column."""
 _TYPES = {str: pa.string(), bool: pa.bool_(), int: pa.int32(), float: pa.float64()}
 
 
@@ -26,22 +23,11 @@ def columns_of(cls: type[Any]) -> list[tuple[str, pa.DataType]]:
     return [(each.name, _type(hints[each.name])) for each in fields(cls)]
 
 
-def row_of(told: Any, cls: type[Any]) -> TableRow:
-    """Take from `told` the fields of the dataclass `cls`, as its columns hold them."""
-    return {each.name: _cell(getattr(told, each.name)) for each in fields(cls)}
-
-
 def _type(hint: Any) -> pa.DataType:
     of = get_args(hint)
     if of:  # of a tuple, or of what may be None
         return pa.list_(_type(of[0])) if get_origin(hint) is tuple else _type(of[0])
     return next(kind for plain, kind in _TYPES.items() if issubclass(hint, plain))
-
-
-def _cell(value: object) -> object:
-    if isinstance(value, tuple):
-        return [_cell(each) for each in value]
-    return str(value) if isinstance(value, StrEnum) else value
 
 
 _SCORE = pa.struct(

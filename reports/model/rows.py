@@ -1,4 +1,4 @@
-"""From the evidence of one run to its rows in the tables. Knows no Spark, and no other run.
+"""From the evidence of one run to its rows in the tables. Knows neither Spark nor Arrow, and no other run.
 
 The facts come from the stream of events, which its own hash protects; of run.json only the schema and the
 start are taken, and what both say must agree. A rule's verdict, the standing and the scores are those the run
@@ -10,9 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from conformance.evidence.folder import RUN_FILE, STREAM, RunInfo, Source, read_run
 from conformance.evidence.kinds import (
@@ -30,8 +32,9 @@ from conformance.evidence.stream import State, load
 from conformance.evidence.verdicts import Verdict
 from conformance.gate.gate import Standing
 from harness.wire.journal import Ended, Expected, Octets, Opened
-from reports.model.columns import TableRow, row_of
 
+TableRow = dict[str, Any]
+"""A row of a table, by column."""
 Files = Mapping[str, bytes]
 """The files of a run folder that are evidence, by name: run.json and the streams of events."""
 
@@ -65,6 +68,11 @@ def digest(files: Files) -> str:
     return whole.hexdigest()
 
 
+def row_of(told: Any, cls: type[Any]) -> TableRow:
+    """Take from `told` the fields of the dataclass `cls`, as its columns hold them."""
+    return {each.name: _cell(getattr(told, each.name)) for each in fields(cls)}
+
+
 def rows_of(folder: str, files: Files) -> Rows:
     """Make the rows of the run whose folder is called `folder`. Raises EvidenceError with one sentence."""
     source = Source(folder, files)
@@ -88,6 +96,12 @@ def rows_of(folder: str, files: Files) -> Rows:
     verdicts = [_verdict_row(started.run, result, home, decided) for result in results]
     verdicts += _unreached(started, results, why)
     return Rows(run, verdicts, list(_frame_rows(started.run, lines, home)))
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, tuple):
+        return [_cell(each) for each in value]
+    return str(value) if isinstance(value, StrEnum) else value
 
 
 def _why(lines: Sequence[Line], ended: RunEnded | None, sentence: str) -> str:

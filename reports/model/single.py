@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from conformance.gate.gate import Score, Standing
-from reports.model.columns import TableRow
 from reports.model.findings import Build, Column, Finding
-from reports.model.rows import Rows, evidence_files, rows_of
+from reports.model.rows import Rows, TableRow, evidence_files, rows_of
 from spec.rules import Level
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from reports.compare.exchanges import Frames, Wanted
 from reports.compare.matrix import Detection
-from reports.model.columns import TableRow
 from reports.model.findings import Column
+from reports.model.rows import TableRow
 from scenarios.registry import Checks
 from spec.catalogue import Catalogue
 from spec.ledger import Ledger

@@ -11,8 +11,8 @@ from conformance.evidence.explanation import Explanation
 from conformance.evidence.verdicts import TABLE, Verdict
 from reports.compare.exchanges import Captured, Wanted, capture, explained, lines_of, wanted
 from reports.compare.matrix import RuleRow
-from reports.model.columns import TableRow
 from reports.model.findings import Column, Finding
+from reports.model.rows import TableRow
 from reports.site.names import rule_name
 from reports.site.press import Press
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from reports.compare.coverage import ledgers
 from reports.compare.exchanges import Wanted
-from reports.model.columns import TableRow
 from reports.model.findings import columns_in_order
+from reports.model.rows import TableRow
 from reports.model.single import column_of_rows, rows_in
 from reports.site.data import SiteData
 from scenarios.registry import checks

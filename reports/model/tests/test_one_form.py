@@ -17,8 +17,9 @@ from conformance.evidence.results import rule_results
 from conformance.evidence.stream import read
 from conformance.evidence.verdicts import Verdict
 from harness.wire.journal import Opened
-from reports.model.columns import VERDICTS, columns_of, row_of
+from reports.model.columns import VERDICTS, columns_of
 from reports.model.findings import Finding
+from reports.model.rows import row_of
 from reports.model.single import column_of, rows_in
 from reports.tests.samples import LOCKED, make_run
 from spec.rules import Level

@@ -12,8 +12,8 @@ from conformance.evidence.verdicts import Verdict
 from reports.compare.coverage import ledgers
 from reports.compare.exchanges import Wanted
 from reports.compare.matrix import Detection
-from reports.model.columns import TableRow
 from reports.model.findings import Finding, columns_in_order
+from reports.model.rows import TableRow
 from reports.model.single import column, rows_in
 from reports.site.data import SiteData
 from reports.tests.samples import make_run

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reports.compare.exchanges import Wanted
-from reports.model.columns import TableRow
+from reports.model.rows import TableRow
 from reports.site.data import SiteData
 from reports.site.publishing import SiteError
 from reports.site.rendering import render
