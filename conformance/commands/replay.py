@@ -24,7 +24,7 @@ from conformance.evidence.stream import read
 from conformance.gate.gate import Exit
 from harness.targets.named import target
 from harness.targets.target import Target, TargetError
-from harness.wire.journal import Direction, Ended, Event, Octets, Opened
+from harness.wire.journal import Direction, Ended, Event, Octets, Opened, Unkept
 from harness.wire.tls import Security
 from spec.catalogue import catalogue
 
@@ -101,11 +101,6 @@ def clean_up(run_dir: Path, override: str | None, security: Security | None = No
     if goal.ephemeral:
         Console().print(f"{goal.name} keeps nothing after a run; there is nothing to clean", highlight=False)
         return int(Exit.MET)
-
-    class Unkept:
-        def write(self, event: Event) -> None:
-            """Keep nothing: cleaning leaves no evidence."""
-
     left = remove_leftovers(goal, read(run_dir), Unkept())
     for sentence in left:
         Console().print(f"not removed: {printable(sentence)}", highlight=False)

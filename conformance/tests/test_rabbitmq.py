@@ -25,14 +25,9 @@ from harness.amqp0_9_1.client.outcomes import Received
 from harness.amqp0_9_1.wire.vocabulary import Channel, Exchange, Queue
 from harness.play.context import Context
 from harness.targets.target import Target
-from harness.wire.journal import Event
+from harness.wire.journal import Unkept
 
 pytestmark = [pytest.mark.broker("rabbitmq"), pytest.mark.minutes]
-
-
-class Unkept:
-    def write(self, event: Event) -> None:
-        pass
 
 
 def verdicts(run: Path) -> dict[str, tuple[Verdict, str]]:

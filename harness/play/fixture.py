@@ -12,7 +12,7 @@ from harness.play.expect import Barrier, Inapplicable, NotRun
 from harness.play.link import Link
 from harness.play.log import Log
 from harness.targets.target import Endpoint, Target
-from harness.wire.journal import Event
+from harness.wire.journal import Unkept
 from harness.wire.sasl import PLAIN, mechanism
 from harness.wire.transport import Nameable, Transport
 
@@ -168,10 +168,6 @@ def played(fixture: AnyVisitor) -> Iterator[AnyVisitor]:
         fixture.leave()
 
 
-class _Unkept:
-    def write(self, event: Event) -> None: ...
-
-
 @contextmanager
 def visiting(
     fixture: Callable[[Context], AnyVisitor],
@@ -184,7 +180,7 @@ def visiting(
     deadline = Deadline.after(within, f"it took more than {within:.3g} s")
     visitor = fixture(
         Context(
-            _Unkept(),
+            Unkept(),
             prefix,
             facilities=target.facilities,
             facility=lambda name: dict(target.use(name)),

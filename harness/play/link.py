@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections import defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
 from harness.play.context import Context
@@ -102,6 +102,10 @@ class Link(ABC, Generic[Unit, Sight]):
     @abstractmethod
     def _only_lives(self, unit: Unit) -> bool:
         """Say whether a unit tells no more than that the peer is alive."""
+
+    def received(self) -> Iterator[Unit]:
+        """Yield all that the peer has said."""
+        return (each.unit for each in self.transcript if each.direction is Direction.RECEIVED)
 
     def _unfinished(self, channel: int) -> bool:  # noqa: ARG002 - protocols with messages look at it
         return self._unfinished_unit

@@ -132,3 +132,9 @@ class Journal(Protocol):
 
     def write(self, event: Event) -> None:
         """Keep `event`; must not fail for what a peer has sent."""
+
+
+class Unkept:
+    """A journal of which nothing is kept."""
+
+    def write(self, event: Event) -> None: ...

@@ -7,7 +7,7 @@ altered or left out as wanted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -327,10 +327,6 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
 
     def _place(self, seen: Observation) -> int:
         return seen.frame if isinstance(seen, Received) else self._kept
-
-    def received(self) -> Iterator[Unit]:
-        """Yield all that the peer has said."""
-        return (each.unit for each in self.transcript if each.direction is Direction.RECEIVED)
 
     def _finished_transcript(self) -> Transcript:
         rest = b"" if self._reader.broken else self._reader.rest()

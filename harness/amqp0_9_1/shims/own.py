@@ -18,7 +18,7 @@ from harness.play.expect import SILENCE, ControlFailed
 from harness.shims.contract import CONTRACT, Kind, Refused, body
 from harness.shims.serving import Act, Commands, serve
 from harness.targets.target import Endpoint
-from harness.wire.journal import Event
+from harness.wire.journal import Unkept
 from harness.wire.transport import TcpTransport, Transport, Unreachable
 
 ABOUT = {
@@ -28,12 +28,6 @@ ABOUT = {
     "copyright": "the authors of amqp-conformance",
     "information": "the frame-level client of the suite itself",
 }
-
-
-class _Unkept:
-    """A journal of which nothing is kept: what counts is what the server sees."""
-
-    def write(self, event: Event) -> None: ...
 
 
 class Own(Commands):
@@ -56,7 +50,7 @@ class Own(Commands):
 
     def connect(self, host: str, port: int, user: str, password: str, vhost: str) -> Mapping[str, Any]:
         """Open a connection."""
-        context = Context(_Unkept(), "own")
+        context = Context(Unkept(), "own")
         try:
             link = Link(self._reach(host, port), context, "own", "0-9-1")
         except Unreachable as failure:

@@ -7,7 +7,7 @@ Headers, the layer of SASL, performatives, empty frames and anything malformed a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from typing import Any, TypeAlias
 
@@ -208,10 +208,6 @@ class Link(link.Link[Unit, Sight]):
     def _finished_transcript(self) -> Transcript:
         return Transcript(self.transcript)
 
-    def received(self) -> Iterator[Unit]:
-        """Yield all that the server has sent."""
-        return (each.unit for each in self.transcript if each.direction is Direction.RECEIVED)
-
     def _session_of(self, channel: int, performative: Composite) -> int | None:
         match performative:
             case Open() as opening:
@@ -236,7 +232,7 @@ class Link(link.Link[Unit, Sight]):
 
     def behind_close(self) -> str:
         """Name by its kind what came behind the server's close; empty when nothing did."""
-        came = [each.unit for each in self.transcript if each.direction is Direction.RECEIVED]
+        came = list(self.received())
         closes = (place for place, unit in enumerate(came) if isinstance(performative_of(unit), Close))
         for unit in came[next(closes, len(came)) + 1 :]:
             said, empty = performative_of(unit), isinstance(unit, Frame) and not unit.body

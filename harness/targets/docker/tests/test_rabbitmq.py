@@ -14,15 +14,9 @@ from harness.targets.docker.target import ContainerTarget, container_target
 from harness.targets.docker.tests.containers import image_of
 from harness.targets.target import Target
 from harness.targets.tests.processes import logged
-from harness.wire.journal import Event
+from harness.wire.journal import Unkept
 
 SUITES = ("bookworm", "trixie", "sid")
-
-
-class Unkept:
-    """A journal that nobody reads."""
-
-    def write(self, event: Event) -> None: ...
 
 
 @pytest.fixture(scope="module", params=SUITES)
