@@ -196,10 +196,11 @@ def test_no_script_of_the_action_has_an_input_in_its_text() -> None:
     ("inputs", "wanted", "java", "command"),
     [
         ({"site": "false"}, str(ROOT), False, "run"),
-        ({"site": "true"}, f"{ROOT}[spark]", True, "certify"),
+        ({"site": "true"}, str(ROOT), False, "certify"),
         ({"site": "false", "warehouse": "kept"}, f"{ROOT}[spark]", True, "run"),
         ({"site": "false", "version": "0.1.0"}, "amqp-conformance==0.1.0", False, "run"),
-        ({"version": "0.1.0"}, "amqp-conformance[spark]==0.1.0", True, "certify"),
+        ({"version": "0.1.0"}, "amqp-conformance==0.1.0", False, "certify"),
+        ({"version": "0.1.0", "warehouse": "kept"}, "amqp-conformance[spark]==0.1.0", True, "run"),
     ],
 )
 def test_the_action_installs_what_it_needs(
