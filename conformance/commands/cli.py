@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 from rich.console import Console
 
-from conformance.commands.options import options_of, targets_option
+from conformance.commands.clicked import options_of, targets_option
 from conformance.commands.targets import targets as targets_group
 from conformance.engine.options import By, Options
 from conformance.evidence.captured import CaptureError

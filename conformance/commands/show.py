@@ -14,6 +14,7 @@ from rich.text import Text
 from harness.targets.named import known_targets
 from scenarios.registry import Scenario, Watch, checks
 from spec.catalogue import catalogue
+from spec.grammar.rules import derived
 from spec.rules import Role, Rule
 
 SHOWN = 8
@@ -69,6 +70,7 @@ def rule_page(rule: Rule) -> RenderableType:
         ("stands in", f"{document.file}: {rule.place}"),
         ("asks" if rule.is_in_our_words else "sentence", rule.text),
         ("rests upon", rule.source),
+        ("family", next((each.family for each in derived() if each.rule.id == rule.id), "")),
         (whose, rule.scenario),
         ("on failure", rule.on_failure or ""),
         ("level", rule.level),

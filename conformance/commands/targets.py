@@ -9,7 +9,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from conformance.commands.options import options_of, targets_option
+from conformance.commands.clicked import options_of, targets_option
 from conformance.engine.options import By, Options
 from conformance.evidence.printable import printable
 

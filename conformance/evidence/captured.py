@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import BinaryIO
 
+from harness.dialect import documents, of
 from harness.wire.journal import Direction
 from harness.wire.transcript import Gap, Piece
 
@@ -36,7 +38,12 @@ _ABOUT = re.compile(
     r" (?P<name>\S+) opened, (?P<protocol>\S+)"
 )
 _CAPPED = re.compile(r"\[the evidence holds the first (\d+) of (\d+) octets, then zeros\]")
-_PROTOCOLS = {b"AMQP\0\0\x09\x01": "0-9-1"} | {b"AMQP" + bytes((of, 1, 0, 0)): "1-0" for of in (0, 2, 3)}
+
+
+@cache
+def _protocols() -> Mapping[bytes, str]:
+    """Give the protocol of each header that a connection can begin with, by its document's prefix."""
+    return {header: each for each in documents() for header in of(each, "wire.frames").HEADERS}
 
 
 class CaptureError(Exception):
@@ -143,7 +150,7 @@ class _Flow:
                 octets = Gap(before.octets + octets.octets if before.octets and octets.octets else 0)
                 pieces.pop()
         elif not self.connection.protocol and way is Direction.SENT:
-            self.connection.protocol = _PROTOCOLS.get(octets[:8], "")
+            self.connection.protocol = _protocols().get(octets[:8], "")
         self.size += 0 if isinstance(octets, Gap) else len(octets)
         pieces.append((at, way, octets))
 

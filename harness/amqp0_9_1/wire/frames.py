@@ -21,6 +21,8 @@ OVERHEAD = 8
 """Octets of a frame around its payload: type, channel, size and frame-end."""
 
 PROTOCOL_HEADER = b"AMQP" + bytes((0, GRAMMAR.major, GRAMMAR.minor, GRAMMAR.revision))
+HEADERS = (PROTOCOL_HEADER,)
+"""All that a connection can begin with."""
 _PREFIX = struct.Struct(">BHI")
 _CONTENT = struct.Struct(">HHQ")
 _END = bytes((FRAME_END,))

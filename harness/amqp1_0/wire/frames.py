@@ -21,6 +21,8 @@ _HEADERS: Final = {each.name: each.octets for each in GRAMMAR.headers}
 PROTOCOL_HEADER: Final = _HEADERS["amqp"]
 SASL_HEADER: Final = _HEADERS["sasl"]
 TLS_HEADER: Final = _HEADERS["tls"]
+HEADERS: Final = tuple(_HEADERS.values())
+"""All that a connection can begin with."""
 
 MIN_MAX_FRAME_SIZE: Final = GRAMMAR.values["MIN-MAX-FRAME-SIZE"]
 FRAME_HEADER: Final = 8
