@@ -93,6 +93,13 @@ def explain(rule: str) -> None:
     Console().print(rule_page(catalogue()[rule]))
 
 
+def with_clients(targets: tuple[str, ...], clients: tuple[str, ...]) -> tuple[str, ...]:
+    """Add the client libraries to the targets; the default target counts where there are none."""
+    source = click.get_current_context().get_parameter_source("targets")
+    asked = targets if source is ParameterSource.COMMANDLINE or not clients else ()
+    return (*asked, *(f"client:{each}" for each in clients))
+
+
 @main.command()
 @click.argument("selectors", nargs=-1)
 @options_of(By.TARGETS)
@@ -131,9 +138,7 @@ def run(
 
     Example: amqp-conformance run --target amqp://guest:guest@localhost:5672 --level must
     """
-    if clients:
-        asked = click.get_current_context().get_parameter_source("targets") is ParameterSource.COMMANDLINE
-        targets = (*(targets if asked else ()), *(f"client:{each}" for each in clients))
+    targets = with_clients(targets, clients)
     options = Options(selectors=selectors, target=targets[0], **chosen)
     if len(targets) > 1:
         if times or dry:

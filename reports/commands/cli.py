@@ -15,7 +15,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from conformance.commands.cli import Sentence, end
+from conformance.commands.cli import Sentence, end, with_clients
 from conformance.commands.cli import main as main
 from conformance.commands.cli import run as run_command
 from conformance.engine.options import Options
@@ -129,7 +129,12 @@ def audit(
 
 
 def certify(
-    selectors: tuple[str, ...], targets: tuple[str, ...], times: int | None, dry: bool, **chosen: Any
+    selectors: tuple[str, ...],
+    targets: tuple[str, ...],
+    clients: tuple[str, ...],
+    times: int | None,
+    dry: bool,
+    **chosen: Any,
 ) -> None:
     """Judge a target as `run` does, and write the site of that run into its folder.
 
@@ -141,6 +146,7 @@ def certify(
         end("certify judges once; --verify and --list are options of run", Exit.NOTHING)
     from reports.commands.certify import certify_target, certify_targets
 
+    targets = with_clients(targets, clients)
     options = Options(selectors=selectors, target=targets[0], **chosen)
     if len(targets) > 1:
         sys.exit(certify_targets(options, targets, Console()))

@@ -79,6 +79,14 @@ def test_without_a_site_the_verdicts_and_the_matrix_stand(
     assert len(matrix_in(tmp_path / "all")["builds"]) == 2
 
 
+def test_certify_judges_clients_beside_servers(tmp_path: Path) -> None:
+    rule = "0-9-1/prose/2.3.7.close-answered"
+    done = ours("certify", rule, "--target", "embedded", "--client", "own", "--output", tmp_path / "all")
+    assert done.exit_code == 0
+    targets = [each["target"] for each in matrix_in(tmp_path / "all" / "site")["builds"]]
+    assert targets == ["embedded", "client:own"]
+
+
 @pytest.mark.parametrize("more", [("--verify", "2"), ("--list",)])
 def test_certify_judges_once(more: tuple[str, ...]) -> None:
     assert ours("certify", RULE, *TARGETS, *more).exit_code == 2
