@@ -51,5 +51,4 @@ def is_left(broker: Broker, queue: str, *bodies: bytes) -> None:
         seen = channel.observe(one_of_them)
         assert isinstance(seen, Received)  # else it is unmet
         left.remove(seen.body)
-    channel.publish(b"behind", key=queue)
-    channel.expect(message(Basic.Deliver, b"behind"))
+    channel.hears(b"behind", key=queue)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 from harness.amqp0_9_1.client.link import Link
 from harness.amqp0_9_1.client.outcomes import (
@@ -45,9 +45,10 @@ class Conversation:
 
     # -- sending and judging ---------------------------------------------------------------------------
 
-    def send(self, method: Method) -> None:
-        """Send a method without content."""
-        self._link.send(self.number, method)
+    def send(self, *methods: Method) -> None:
+        """Send methods without content, one after the other."""
+        for method in methods:
+            self._link.send(self.number, method)
 
     def publish(
         self, body: bytes | str, *, exchange: str = "", key: str = "", mandatory: bool = False,
@@ -68,6 +69,11 @@ class Conversation:
         seen = self.observe(*outcomes)
         return seen.method if isinstance(seen, Received) else seen
 
+    def expect_each(self, *outcomes: Outcome | type[Method]) -> None:
+        """Judge the next observations, each by one of the outcomes in this order. Raises Unmet."""
+        for outcome in outcomes:
+            self.expect(outcome)
+
     def tries(self, method: Method, *outcomes: Outcome | type[Method]) -> Any:
         """Send a method and judge what comes next, as `expect` does. Raises Unmet."""
         self.send(method)
@@ -87,6 +93,11 @@ class Conversation:
         self.consume(queue, no_ack=True)
         for body in bodies:
             self.expect(message(Basic.Deliver, body))
+
+    def hears(self, body: bytes | str, *, exchange: str = "", key: str = "", **delivered: Any) -> None:
+        """Publish a message and judge that it comes back, `delivered` as `message` has it. Raises Unmet."""
+        self.publish(body, exchange=exchange, key=key)
+        self.expect(message(Basic.Deliver, body.encode() if isinstance(body, str) else body, **delivered))
 
     def observe(self, *outcomes: Outcome | type[Method]) -> Observation:
         """Judge as `expect` does, and return the observation, a message with its content. Raises Unmet."""
@@ -145,9 +156,10 @@ class Conversation:
             self._link.put_back(self.number, [seen, *skipped])
             return
 
-    def fence(self) -> None:
-        """Wait until everything sent on this channel so far has been processed."""
+    def fence(self) -> Self:
+        """Wait until everything sent on this channel so far has been processed; give the channel."""
         self.ask(FENCE)
+        return self
 
     def settle(self) -> None:
         """Leave the server a moment behind its answers. Raises ControlFailed when something comes."""

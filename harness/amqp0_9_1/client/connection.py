@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from harness.amqp0_9_1.client.channel import Conversation
 from harness.amqp0_9_1.client.link import Link
@@ -40,8 +40,9 @@ class AmqpConnection:
 
     # -- sending and expecting -------------------------------------------------------------------------
 
-    def send(self, method: Method) -> None:
-        self.link.send(0, method)
+    def send(self, *methods: Method) -> None:
+        for method in methods:
+            self.link.send(0, method)
 
     def send_octets(self, octets: bytes) -> None:
         self.link.send_octets(octets)
@@ -57,9 +58,9 @@ class AmqpConnection:
         """Judge the next observation on channel 0; a Close is answered if we `acknowledge`. Raises Unmet."""
         return self.link.expect(0, *outcomes, acknowledge=acknowledge)
 
-    def tries(self, method: Method, *outcomes: Outcome | type[Method]) -> Observation:
-        """Send a method on channel 0 and judge what comes next there. Raises Unmet."""
-        self.send(method)
+    def tries(self, what: Method | bytes, *outcomes: Outcome | type[Method]) -> Observation:
+        """Send a method on channel 0, or octets, and judge what comes next there. Raises Unmet."""
+        self.send_octets(what) if isinstance(what, bytes) else self.send(what)
         return self.expect(*outcomes)
 
     def control(self, what: str, *methods: type[Method]) -> Any:
@@ -183,10 +184,11 @@ class AmqpChannel(Conversation):
         super().__init__(connection.link, connection.context, number)
         self.connection = connection
 
-    def misses(self, kind: str) -> None:
+    def misses(self, kind: str) -> Self:
         """Make sure that a "queue" or "exchange" nobody declared is not found, on a channel of its own.
 
-        The control for "it is there": a server that finds everything would pass that as well.
+        It gives this channel. The control for "it is there": a server that finds everything would pass that
+        as well.
         """
         asked: dict[str, Method] = {
             "queue": Queue.Declare(self.new_name(kind), passive=True),
@@ -195,3 +197,4 @@ class AmqpChannel(Conversation):
         channel = self.connection.channel()
         channel.ask(asked[kind], Channel.Close)
         channel.send(Channel.CloseOk())
+        return self

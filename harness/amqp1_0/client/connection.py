@@ -7,7 +7,7 @@ all; when they fail the scenario ends as an error of its set-up. `expect` and `s
 from __future__ import annotations
 
 from itertools import chain
-from typing import Any
+from typing import Any, Self
 
 from harness.amqp1_0.client import leniency, sasl
 from harness.amqp1_0.client.link import CONNECTION, WHOLE, Link, Said
@@ -88,6 +88,11 @@ class AmqpConnection:
     def expect(self, *outcomes: Outcome | type[Composite]) -> Any:
         """Judge what comes next but empty frames and flows, and return its performative. Raises Unmet."""
         return _performative(self.link.expect(CONNECTION, *outcomes))
+
+    def expect_each(self, *outcomes: Outcome | type[Composite]) -> None:
+        """Judge what comes next, each by one of the outcomes in this order. Raises Unmet."""
+        for outcome in outcomes:
+            self.expect(outcome)
 
     def tries(self, what: Said, *outcomes: Outcome | type[Composite], channel: int = 0) -> Any:
         """Send something and judge what comes next, as `expect` does. Raises Unmet."""
@@ -243,9 +248,10 @@ class AmqpConnection:
         answer = self.control("begin", Begin, place=number)
         return Session(self, number, answer)
 
-    def fence(self) -> None:
-        """Wait until everything sent so far has been taken in. Raises ControlFailed."""
+    def fence(self) -> Self:
+        """Wait until everything sent so far has been taken in; give the connection. Raises ControlFailed."""
         self.begin().end()
+        return self
 
     def idle_time_out(self, times: float = 1.0) -> float:
         """Give the server's idle-time-out in seconds. Raises NotRun when that is too long so many `times`."""

@@ -81,8 +81,7 @@ def consumer_tag_of_another_channel_cannot_be_used(broker: Broker) -> None:
     unknown = answered(Basic.CancelOk) | channel_closed()
     tolerated = unknown.under("the tag is local to a channel, so on another one it is merely unknown")
     if not isinstance(other.expect(connection_closed(NOT_ALLOWED), tolerated), Connection.Close):
-        channel.publish(b"still consumed", key=queue)
-        channel.expect(message(Basic.Deliver, b"still consumed", consumer_tag=tag))
+        channel.hears(b"still consumed", key=queue, consumer_tag=tag)
 
 
 @scenario("0-9-1/basic.consume.consumer-tag.02")
@@ -95,8 +94,7 @@ def same_consumer_tag_works_on_two_channels(broker: Broker) -> None:
     for channel, queue in zip(channels, queues, strict=True):
         channel.tries(Basic.Consume(queue, "same"), Basic.ConsumeOk)
     for channel, queue in zip(channels, queues, strict=True):
-        channel.publish(queue, key=queue)
-        channel.expect(message(Basic.Deliver, queue.encode(), consumer_tag="same"))
+        channel.hears(queue, key=queue, consumer_tag="same")
 
 
 GENERATED = "basic.consume: starts a consumer with a generated tag"
@@ -125,8 +123,7 @@ def tag_left_empty_is_made_by_the_server(broker: Broker) -> None:
     broker.judge("another tag on another channel", "the same tag", elsewhere not in here, local)
     second.close()
     first.ask(Basic.Cancel(own))
-    first.publish(b"under its tag", key=queue)
-    first.expect(message(Basic.Deliver, b"under its tag", consumer_tag=here[0]))
+    first.hears(b"under its tag", key=queue, consumer_tag=here[0])
     first.ask(Basic.Cancel(here[0]))
     first.publish(b"to nobody", key=queue)
     first.stays_quiet()
@@ -149,8 +146,7 @@ def exclusive_access_to_a_queue_with_a_consumer_is_refused(broker: Broker) -> No
     queue = first.declare_queue()
     first.consume(queue, no_ack=True)
     second.tries(Basic.Consume(queue, exclusive=True), *refused(ACCESS_REFUSED))
-    first.publish(b"still consumed", key=queue)
-    first.expect(message(Basic.Deliver, b"still consumed"))
+    first.hears(b"still consumed", key=queue)
 
 
 @scenario("0-9-1/basic.consume.exclusive.01")
@@ -165,8 +161,7 @@ def exclusive_access_and_another_consumer_exclude_each_other(broker: Broker) -> 
         for beside in (same_channel, another_channel, another_connection):
             channel, queue = broker.queue()
             channel.consume(queue, exclusive=first)
-            other = beside(broker, channel)
-            other.tries(Basic.Consume(queue, exclusive=second), *refused(ACCESS_REFUSED))
+            beside(broker, channel).tries(Basic.Consume(queue, exclusive=second), *refused(ACCESS_REFUSED))
 
 
 def same_channel(_: Broker, channel: AmqpChannel) -> AmqpChannel:

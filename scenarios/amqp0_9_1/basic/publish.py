@@ -83,8 +83,7 @@ def blank_exchange_is_the_default_exchange(broker: Broker) -> None:
     """A message published with a blank exchange arrives in the queue whose name is its routing key."""
     channel, queue = broker.queue()
     channel.consume(queue, no_ack=True)
-    channel.publish(b"by default", exchange="", key=queue)
-    channel.expect(message(Basic.Deliver, b"by default", routing_key=queue))
+    channel.hears(b"by default", exchange="", key=queue, routing_key=queue)
 
 
 @scenario("0-9-1/basic.publish.exchange.02")

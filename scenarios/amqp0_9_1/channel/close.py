@@ -41,9 +41,7 @@ def what_follows_the_servers_close_is_discarded(broker: Broker) -> None:
     channel.publish(b"discarded", key=kept)
     for discarded in (Queue.Purge(kept), Queue.Delete(kept)):
         channel.send(discarded)
-    channel.send(Channel.Close(REPLY_SUCCESS, "crossing"))
-    channel.send(Channel.CloseOk())
-    channel.send(Channel.Open())
+    channel.send(Channel.Close(REPLY_SUCCESS, "crossing"), Channel.CloseOk(), Channel.Open())
     not_confirmed = answered(Channel.OpenOk).under("Close-Ok for a crossing Close is a must in lower case")
     if isinstance(channel.expect(Channel.CloseOk, not_confirmed), Channel.CloseOk):
         channel.expect(Channel.OpenOk)

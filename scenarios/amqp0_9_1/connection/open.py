@@ -28,8 +28,7 @@ def virtual_hosts_have_nothing_in_common(broker: Broker) -> None:
     here.bind(queue, exchange)
     elsewhere = broker.connection(**broker.facility("second-vhost"))
     for look in (Queue.Declare(queue, passive=True), Exchange.Declare(exchange, "fanout", passive=True)):
-        stranger = elsewhere.channel()
-        stranger.tries(look, channel_closed(NOT_FOUND))
+        elsewhere.channel().tries(look, channel_closed(NOT_FOUND))
     there = elsewhere.channel()
     there.tries(Queue.Declare(queue, exclusive=True), Queue.DeclareOk)
     there.tries(Exchange.Declare(exchange, "direct"), Exchange.DeclareOk)
@@ -52,8 +51,7 @@ def user_without_permission_is_not_let_in(broker: Broker) -> None:
     restricted = broker.socket(**broker.facility("restricted-user"))
     restricted.begin()
     restricted.authenticate()
-    restricted.send(restricted.tune_ok())
-    restricted.send(Connection.Open(restricted.endpoint.virtual_host))
+    restricted.send(restricted.tune_ok(), Connection.Open(restricted.endpoint.virtual_host))
     any_other = connection_closed() | closed_silently()
     restricted.expect(
         connection_closed(NOT_ALLOWED), any_other.under("the rule names no code: every refusal obeys it")

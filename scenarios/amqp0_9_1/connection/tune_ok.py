@@ -75,8 +75,7 @@ def less_than_frame_min_size_cannot_be_negotiated(broker: Broker) -> None:
     broker.connection()
     strangers = [broker.tuned(), broker.tuned()]
     for stranger, size in zip(strangers, (FRAME_MIN_SIZE - 1, 1), strict=True):
-        stranger.send(stranger.tune_ok(frame_max=size))
-        stranger.send(Connection.Open(stranger.endpoint.virtual_host))
+        stranger.send(stranger.tune_ok(frame_max=size), Connection.Open(stranger.endpoint.virtual_host))
     told = connection_closed().under("the rule names no reaction; 2.2.4 wants none to be said before Open")
     raised = OPENED.under("the rule names no reaction: 4096 may count as agreed upon")
     for stranger in strangers:

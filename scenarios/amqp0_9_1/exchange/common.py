@@ -97,8 +97,7 @@ def every_virtual_host_has_an_instance_of_each_type(broker: Broker) -> None:
 
 def has_instance(broker: Broker, host: AmqpConnection, exchange: str, kind: str, unless: str = "") -> bool:
     """Judge that an exchange of this type has this name; it may be missing where another name is legal."""
-    channel = host.channel()
-    channel.misses("exchange")
+    channel = host.channel().misses("exchange")
     queue, twin = channel.declare_queue(exclusive=True), channel.declare_queue(exclusive=True)
     key, arguments = f"{queue}.*", {"x-match": "all", "for": queue} if kind == "headers" else {}
     channel.send(Queue.Bind(queue, exchange, key, arguments=arguments))
@@ -188,8 +187,7 @@ def default_exchange_cannot_be_declared_or_deleted(broker: Broker) -> None:
         channel.tries(access, *legal)
     channel = broker.channel()
     channel.consume(queue, no_ack=True)
-    channel.publish(b"still there", key=queue)
-    channel.expect(message(Basic.Deliver, b"still there"))
+    channel.hears(b"still there", key=queue)
 
 
 @scenario("0-9-1/exchange.extensions")

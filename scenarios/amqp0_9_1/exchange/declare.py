@@ -56,8 +56,7 @@ ILLEGAL = ("{}/", "{} and more", "{}#", "{}*", "{}!")
 @broken_by("confirms more than it keeps", changes("exchange.declare: creates it", create_while_there_is_room))
 def at_least_16_exchanges_are_possible(broker: Broker) -> None:
     """16 exchanges can be declared, and then all of them are there."""
-    channel = broker.channel()
-    channel.misses("exchange")
+    channel = broker.channel().misses("exchange")
     exchanges = [broker.name("exchange") for _ in range(MANY)]
     for passive in (False, True):
         for exchange in exchanges:

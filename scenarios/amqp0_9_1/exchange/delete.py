@@ -7,14 +7,13 @@ from itertools import product
 from harness.amqp0_9_1.broken.deviations import answers, changes, drops, forwards, rewrites
 from harness.amqp0_9_1.broken.entity_faults import is_a_direct_one_in_use, mute_binding, mute_what_is_unbound
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.outcomes import EXCEPTION, channel_closed, message, refused
+from harness.amqp0_9_1.client.outcomes import EXCEPTION, channel_closed, refused
 from harness.amqp0_9_1.peer.tables.exchange import delete_it, delete_ok
 from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.vocabulary import (
     ACCESS_REFUSED,
     NOT_FOUND,
     PRECONDITION_FAILED,
-    Basic,
     Channel,
     Exchange,
     Queue,
@@ -58,8 +57,7 @@ def exchange_with_bindings_is_not_deleted_if_unused(broker: Broker) -> None:
     channel.tries(Exchange.Delete(exchange, if_unused=True), channel_closed(PRECONDITION_FAILED), ANY_OTHER)
     channel = broker.channel()
     channel.consume(queue, no_ack=True)
-    channel.publish(b"still bound", exchange=exchange, key="key")
-    channel.expect(message(Basic.Deliver, b"still bound"))
+    channel.hears(b"still bound", exchange=exchange, key="key")
     channel.tries(Exchange.Delete(exchange), Exchange.DeleteOk)
 
 

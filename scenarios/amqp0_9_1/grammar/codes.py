@@ -62,8 +62,7 @@ def content_too_large(broker: Broker) -> Call:
 def invalid_path(broker: Broker) -> Call:
     """Open a virtual host that does not exist."""
     connection = broker.tuned()
-    connection.send(connection.tune_ok())
-    connection.send(Connection.Open("no-such-virtual-host"))
+    connection.send(connection.tune_ok(), Connection.Open("no-such-virtual-host"))
     return Call(connection, 0, Connection.Open())
 
 
@@ -177,8 +176,7 @@ def restart_closes_the_connection(broker: Broker) -> None:
 
     That the connection ends without a word is legal, and recorded.
     """
-    channel = broker.channel()
-    channel.fence()
+    channel = broker.channel().fence()
     broker.facility("restart")
     another = Outcome("anything without this code", has_another_code(CONNECTION_FORCED)) | AT_ONCE
     told = another.recorded("the server does not say that it is forced")

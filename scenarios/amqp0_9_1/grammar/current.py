@@ -105,8 +105,7 @@ def is_gone(channel: AmqpChannel, queue: str) -> None:
 
 def is_consumed(channel: AmqpChannel, queue: str) -> None:
     """Judge that what is published to the queue comes without being asked for."""
-    channel.publish(b"consumed", key=queue)
-    channel.expect(message(Basic.Deliver, b"consumed"))
+    channel.hears(b"consumed", key=queue)
 
 
 @dataclass(frozen=True, slots=True)

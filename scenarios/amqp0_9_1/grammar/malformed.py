@@ -202,8 +202,7 @@ def method_on_a_channel_not_open_is_refused(broker: Broker, about: Subject) -> N
 @broken_by("serves it there", lambda about: is_served(about, is_a_channel))
 def connection_method_on_a_channel_is_refused(broker: Broker, about: Subject) -> None:
     """On an open channel of an open connection, the method ends the connection with 503."""
-    channel = broker.channel()
-    channel.fence()
+    channel = broker.channel().fence()
     call = Call(channel.connection, channel.number, kind(about)())
     call.send()
     call.expect(connection_closed(COMMAND_INVALID), ANOTHER_WAY)
@@ -217,8 +216,7 @@ def connection_method_on_a_channel_is_refused(broker: Broker, about: Subject) ->
 @broken_by("takes it for a question", lambda about: answers(kind(about), Basic.QosOk()))
 def method_of_the_server_is_refused(broker: Broker, about: Subject) -> None:
     """A method that only servers send, sent by a client on a channel in use, ends the connection."""
-    channel = broker.channel()
-    channel.fence()
+    channel = broker.channel().fence()
     call = Call(channel.connection, channel.number, kind(about)())
     call.send()
     call.expect(connection_closed(COMMAND_INVALID, UNEXPECTED_FRAME, NOT_IMPLEMENTED), ANOTHER_WAY)
@@ -234,8 +232,7 @@ def is_taken_for_a_question(about: Subject) -> Interposer:
 
 def unknown_is_refused(broker: Broker, about: Subject, method: int) -> None:
     """Use a channel; then judge that a method which does not exist ends the connection."""
-    channel = broker.channel()
-    channel.fence()
+    channel = broker.channel().fence()
     number = 0 if index(about) == Connection.Open.spec.class_index else channel.number
     payload = index(about).to_bytes(2) + method.to_bytes(2)
     channel.connection.send_frames(Frame(METHOD, number, payload))
@@ -273,8 +270,7 @@ def frame_type(about: Subject) -> int:
 @broken_by("says nothing", lambda _: drops("content: refuses a frame out of sequence"))
 def content_frame_without_a_method_is_refused(broker: Broker, about: Subject) -> None:
     """On a channel in use, a content frame that no method announced ends the connection with 505."""
-    channel = broker.channel()
-    channel.fence()
+    channel = broker.channel().fence()
     payload = HEADER_OF_NOTHING.encode() if frame_type(about) == HEADER else b"body"
     channel.connection.send_frames(Frame(frame_type(about), channel.number, payload))
     channel.expect(connection_closed(UNEXPECTED_FRAME), ANOTHER_WAY)
@@ -287,8 +283,7 @@ def frame_of_no_type_ends_the_connection(broker: Broker, _: Subject) -> None:
 
     By the hand-shake as well, with whatever code.
     """
-    channel = broker.channel()
-    channel.fence()
+    channel = broker.channel().fence()
     channel.connection.send_frames(RawFrame(UNDEFINED_TYPE, 0))
     handshake = connection_closed().under("2.3.7: an open connection is closed by a hand-shake")
     channel.expect(closed_silently(), handshake)

@@ -157,8 +157,7 @@ def is_settled(call: Call) -> None:
     """Judge that the message does not come again when its channel is closed."""
     call.channel.stays_quiet()
     call.channel.close()
-    again = call.connection.channel()
-    again.tries(Basic.Get(call.queue, no_ack=True), Basic.GetEmpty)
+    call.connection.channel().tries(Basic.Get(call.queue, no_ack=True), Basic.GetEmpty)
 
 
 def is_discarded(call: Call) -> None:
@@ -274,8 +273,7 @@ def publishes(channel: AmqpChannel, exchange: str, queue: str, expected: type[Me
 
 
 def consumes(channel: AmqpChannel, queue: str) -> None:
-    channel.publish(BODY, key=queue)
-    channel.expect(message(Basic.Deliver, BODY))
+    channel.hears(BODY, key=queue)
 
 
 def passively(method: type[Method], name: str) -> Method:

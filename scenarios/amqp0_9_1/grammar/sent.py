@@ -158,8 +158,7 @@ def frame_of_the_largest_size_is_taken(broker: Broker) -> None:
 def said_on_opening(broker: Broker) -> Method:
     """Give the Open-Ok of a connection."""
     connection = broker.tuned()
-    connection.send(connection.tune_ok())
-    connection.send(Connection.Open(connection.endpoint.virtual_host))
+    connection.send(connection.tune_ok(), Connection.Open(connection.endpoint.virtual_host))
     opened: Method = connection.control("connection.open", Connection.OpenOk)
     return opened
 

@@ -11,7 +11,6 @@ from harness.amqp0_9_1.client.outcomes import (
     channel_closed,
     connection_closed,
     fields,
-    message,
 )
 from harness.amqp0_9_1.wire.vocabulary import NOT_IMPLEMENTED, Basic, Channel, Queue, Tx
 from scenarios.amqp0_9_1.grammar.calls import BODY
@@ -161,8 +160,7 @@ def consumer_has_the_tag_that_is_told(broker: Broker) -> None:
     channel.tries(Basic.Consume(queue, "ours"), fields(Basic.ConsumeOk, consumer_tag="ours"))
     made = channel.tries(Basic.Consume(other), Basic.ConsumeOk).consumer_tag
     broker.judge("a tag of its own", "no tag, or one in use", made not in ("", "ours"))
-    channel.publish(BODY, key=other)
-    channel.expect(message(Basic.Deliver, BODY, consumer_tag=made))
+    channel.hears(BODY, key=other, consumer_tag=made)
 
 
 @scenario("0-9-1/grammar/basic.cancel-ok.consumer-tag.carries")
@@ -187,5 +185,4 @@ def delivery_names_its_consumer(broker: Broker) -> None:
     for tag, queue in consumed:
         channel.consume(queue, consumer_tag=tag, no_ack=True)
     for tag, queue in (*reversed(consumed), *consumed):
-        channel.publish(BODY, key=queue)
-        channel.expect(message(Basic.Deliver, BODY, consumer_tag=tag))
+        channel.hears(BODY, key=queue, consumer_tag=tag)

@@ -76,8 +76,7 @@ def same_bind_twice_is_no_error(broker: Broker) -> None:
     channel.bind(queue, "amq.direct", queue)
     channel.tries(Queue.Bind(queue, "amq.direct", queue), Queue.BindOk)
     channel.consume(queue, no_ack=True)
-    channel.publish(b"bound", exchange="amq.direct", key=queue)
-    channel.expect(message(Basic.Deliver, b"bound"))
+    channel.hears(b"bound", exchange="amq.direct", key=queue)
     channel.ask(Queue.Unbind(queue, "amq.direct", queue))
     channel.publish(b"unbound", exchange="amq.direct", key=queue)
     channel.publish(b"sentinel", key=queue)
@@ -113,8 +112,7 @@ def message_that_matches_many_bindings_comes_once(broker: Broker) -> None:
     channel.consume(queue, no_ack=True)
     channel.publish(b"once", exchange="amq.topic", key=f"{queue}.stock.usd.nyse")
     channel.publish(b"sentinel", key=queue)
-    channel.expect(message(Basic.Deliver, b"once"))
-    channel.expect(message(Basic.Deliver, b"sentinel"))
+    channel.expect_each(message(Basic.Deliver, b"once"), message(Basic.Deliver, b"sentinel"))
 
 
 MATCHING: Mapping[str, tuple[tuple[str, dict[str, str]], ...]] = {
@@ -149,8 +147,7 @@ def exchange_of_each_type_delivers_once(broker: Broker) -> None:
         channel.consume(queue, no_ack=True)
         channel.publish(b"once", exchange=exchange, key="key", headers={"colour": "red"})
         channel.publish(b"sentinel", key=queue)
-        channel.expect(message(Basic.Deliver, b"once"))
-        channel.expect(message(Basic.Deliver, b"sentinel"))
+        channel.expect_each(message(Basic.Deliver, b"once"), message(Basic.Deliver, b"sentinel"))
 
 
 @scenario("0-9-1/queue.bind.transient-exchange")
@@ -231,8 +228,7 @@ def queue_has_at_least_four_bindings(broker: Broker) -> None:
         channel.tries(Queue.Bind(queue, exchange, "key"), Queue.BindOk)
     channel.consume(queue, no_ack=True)
     for exchange in exchanges:
-        channel.publish(exchange, exchange=exchange, key="key")
-        channel.expect(message(Basic.Deliver, exchange.encode()))
+        channel.hears(exchange, exchange=exchange, key="key")
 
 
 @scenario("0-9-1/queue.bind.queue.queue-known")

@@ -58,8 +58,7 @@ KEPT = "restart: keeps durable queues"
 @broken_by("forgets the first of 256", changes(CREATES, create_queue, forget_the_oldest_of_many))
 def at_least_256_queues_are_possible(broker: Broker) -> None:
     """256 queues can be declared and are all there; they are exclusive and go with their connection."""
-    channel = broker.channel()
-    channel.misses("queue")
+    channel = broker.channel().misses("queue")
     queues = [broker.name("queue") for _ in range(MANY)]
     for passive in (False, True):
         for queue in queues:
@@ -114,8 +113,7 @@ def durable_and_transient_queues_differ_after_a_restart(broker: Broker) -> Itera
 
     The transient one may also be there and empty: the document says that it is purged.
     """
-    channel = broker.channel()
-    channel.misses("queue")
+    channel = broker.channel().misses("queue")
     durable, transient = broker.name("queue"), broker.name("queue")
     for declare in (Queue.Declare(durable, durable=True), Queue.Declare(transient, durable=False)):
         channel.tries(declare, Queue.DeclareOk)
@@ -194,8 +192,7 @@ def exclusive_queue_is_locked_to_its_connection(broker: Broker) -> None:
     owner.publish(b"still bound", exchange="amq.direct", key=queue)
     owner.send(Basic.Consume(queue, "watch", no_ack=True))
     owner.expect_answer(Basic.ConsumeOk)
-    owner.expect(message(Basic.Deliver, b"kept"))
-    owner.expect(message(Basic.Deliver, b"still bound"))
+    owner.expect_each(message(Basic.Deliver, b"kept"), message(Basic.Deliver, b"still bound"))
     for use in uses:
         owner.ask(use)
 

@@ -12,7 +12,7 @@ from harness.amqp0_9_1.broken.entity_faults import (
     route_to_exchanges_first,
 )
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.outcomes import EXCEPTION, answered, message
+from harness.amqp0_9_1.client.outcomes import EXCEPTION, answered
 from harness.amqp0_9_1.peer.names import generate_name
 from harness.amqp0_9_1.peer.routing import fanout
 from harness.amqp0_9_1.peer.tables.queue import becomes_current, create_queue
@@ -87,5 +87,4 @@ def exchange_of_the_same_name_is_another_thing(broker: Broker) -> None:
         where = "in the queue {}, in the one bound to the exchange of that name {}"
         broker.judge(where.format(*due), where.format(*came), came == due)
         channel.consume(name, no_ack=True)
-        channel.publish("to its consumer", key=name)
-        channel.expect(message(Basic.Deliver, b"to its consumer"))
+        channel.hears("to its consumer", key=name)

@@ -12,7 +12,7 @@ from harness.amqp0_9_1.broken.entity_faults import (
     unbind_without_pattern,
 )
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.outcomes import answered, channel_closed, connection_closed, message
+from harness.amqp0_9_1.client.outcomes import answered, channel_closed, connection_closed
 from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.peer.tables.queue import is_bound_already
 from harness.amqp0_9_1.wire.vocabulary import (
@@ -21,7 +21,6 @@ from harness.amqp0_9_1.wire.vocabulary import (
     NOT_FOUND,
     PRECONDITION_FAILED,
     SYNTAX_ERROR,
-    Basic,
     Channel,
     Connection,
     Queue,
@@ -77,8 +76,7 @@ def confirmed_unbind_has_not_failed(broker: Broker) -> None:
     channel.deliveries(1)
     channel.ask(Queue.Unbind(queue, "amq.direct", queue))
     channel.publish(b"unbound", exchange="amq.direct", key=queue)
-    channel.publish(b"sentinel", key=queue)
-    channel.expect(message(Basic.Deliver, b"sentinel"))
+    channel.hears(b"sentinel", key=queue)
 
 
 UNBINDS = "queue.unbind: unbinds"
@@ -115,8 +113,7 @@ def unbind_takes_off_the_binding_it_names(broker: Broker) -> None:
         channel.consumes(queue, b"still bound")
         channel.tries(other.unbind(queue, exchange), Queue.UnbindOk)
         other.publish(channel, exchange, b"unbound")
-        channel.publish(b"sentinel", key=queue)
-        channel.expect(message(Basic.Deliver, b"sentinel"))
+        channel.hears(b"sentinel", key=queue)
 
 
 @scenario("0-9-1/queue.unbind.01")

@@ -16,8 +16,7 @@ def transacted(broker: Broker, *, new_connection: bool = False) -> AmqpChannel:
     A server that answers it with 540, or only what is sent after it, has no transactions.
     """
     channel = broker.channel(new_connection=new_connection)
-    channel.send(Tx.Select())
-    channel.send(FENCE)
+    channel.send(Tx.Select(), FENCE)
     absent = channel_closed(NOT_IMPLEMENTED) | connection_closed(NOT_IMPLEMENTED) | NOTHING
     if not isinstance(channel.expect(answered(Tx.SelectOk) | absent), Tx.SelectOk):
         broker.inapplicable("the server has no transactions: it refuses Tx.Select with 540, or ignores it")

@@ -386,6 +386,5 @@ def refuses_id(connection: AmqpConnection, asked: bytes) -> None:
 def the_id_that_is_offered_is_the_servers_choice(container: Container) -> None:
     """AMQP 255 1.0.0 is answered by another id, which is recorded."""
     container.negotiated()
-    connection = container.socket()
-    answer = connection.tries(NO_SUCH_ID, other_id(Header(NO_SUCH_ID).protocol_id))
+    answer = container.socket().tries(NO_SUCH_ID, other_id(Header(NO_SUCH_ID).protocol_id))
     container.note(f"the server offers {header_name(answer.header)}")

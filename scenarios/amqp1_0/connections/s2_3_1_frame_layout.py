@@ -192,9 +192,7 @@ def a_frame_of_no_known_type_is_not_obeyed(container: Container) -> None:
 
     An open in such a frame is not answered by an open alone.
     """
-    control = container.connection()
-    control.fence()
-    control.ask(Close(), Close)
+    container.connection().fence().ask(Close(), Close)
     for unknown in (2, 255):
         connection = container.connection()
         connection.send(RawFrame(Close().encode(), type=unknown))

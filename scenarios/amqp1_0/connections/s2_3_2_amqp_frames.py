@@ -54,8 +54,7 @@ A_CLOSE = Close().encode()
 @broken_by("knows one channel only", takes_frames(on_channels(1), channel=0))
 def the_channel_is_read_in_network_order(container: Container) -> None:
     """A begin on channel 0x0102, or on the highest that is allowed, is answered with that remote-channel."""
-    connection = container.connection()
-    connection.fence()
+    connection = container.connection().fence()
     channel = min(CHANNEL, connection.partner.channel_max)
     if not channel:
         container.inapplicable("the server allows channel 0 only")
@@ -93,9 +92,7 @@ def every_body_begins_with_a_performative(each: Passage) -> Found:
 @broken_by("does not see it", ignores_frames(is_unread))
 def a_performative_that_is_not_defined_is_refused(container: Container) -> None:
     """A described list with the descriptor 0x19, or with an unknown symbol, is answered by a close."""
-    control = container.connection()
-    control.fence()
-    control.ask(Close(), Close)
+    container.connection().fence().ask(Close(), Close)
     for descriptor in UNDEFINED:
         connection = container.connection()
         connection.gives_up_on(Frame(AMQP, 0, encode(Described(descriptor, ()))), *refused(Refusal.OPENED))

@@ -28,9 +28,7 @@ def frames_need_not_wait_for_the_partners(container: Container) -> None:
     container.connection().ask(Close(), Close)
     piped = container.secured()
     piped.send(PROTOCOL_HEADER, piped.the_open(), the_begin())
-    piped.expect(header())
-    piped.expect(Open)
-    piped.expect(begun(0))
+    piped.expect_each(header(), Open, begun(0))
 
 
 @scenario("1-0/2.4.2.pipelining-indistinguishable")

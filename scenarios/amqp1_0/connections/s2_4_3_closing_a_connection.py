@@ -122,8 +122,7 @@ def on_a_session(turn: Turn) -> bool:
 def ends_by_a_close(container: Container, breach: Frame | RawFrame) -> None:
     """Judge that a close comes before the end of the stream, if this frame ends it; in a session as well."""
     for in_session in (False, True):
-        connection = container.connection()
-        connection.fence()
+        connection = container.connection().fence()
         if in_session:
             connection.begin()
         connection.send(breach)
@@ -172,8 +171,7 @@ def a_close_of_its_own_accord_says_why(_: State, each: Passage) -> Enough:
 @broken_by("says something behind its close", ends_with(b"\x00"))
 def a_close_is_answered_by_a_close(container: Container) -> None:
     """Our close is answered by a close without error, and then nothing more comes."""
-    connection = container.connection()
-    connection.fence()
+    connection = container.connection().fence()
     connection.tries(Close(), closed_without_error(), closed().under(MAY_CARRY_ONE))
     connection.nothing_more()
 

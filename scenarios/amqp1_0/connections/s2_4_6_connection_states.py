@@ -65,8 +65,7 @@ def header_open_and_close_at_once(container: Container) -> None:
     container.secured().exchange_headers()
     connection = container.secured()
     connection.send(PROTOCOL_HEADER, connection.the_open(), Close())
-    connection.expect(header())
-    connection.expect(Open)
+    connection.expect_each(header(), Open)
     connection.expect(closed_without_error(), closed().under(MAY_CARRY_ONE))
     connection.nothing_more()
 
@@ -76,8 +75,7 @@ def header_open_and_close_at_once(container: Container) -> None:
 @broken_by("answers every open", answers(Open, Open("faulty"), skip=1))
 def a_second_open_is_not_answered_by_an_open(container: Container) -> None:
     """After the opens another one comes with another max-frame-size: a close with an error answers it."""
-    connection = container.connection()
-    connection.fence()
+    connection = container.connection().fence()
     connection.send(connection.the_open(max_frame_size=1024))
     connection.gives_up(
         *refused(Refusal.CONDITION, AmqpError.ILLEGAL_STATE, AmqpError.NOT_ALLOWED),
@@ -124,8 +122,7 @@ def the_server_opens_once(opens: Opens, each: Passage) -> Found:
 @broken_by("does not hear the close", does(OPENED, Close))
 def a_begin_behind_our_close_is_not_answered(container: Container) -> None:
     """A close and a begin in a single write: the server's close comes, and no begin."""
-    connection = container.connection()
-    connection.fence()
+    connection = container.connection().fence()
     connection.send(Close(), the_begin())
     connection.expect(closed_without_error(), closed().under(MAY_CARRY_ONE))
     connection.nothing_more()
@@ -166,8 +163,7 @@ def whether_it_ends(connection: AmqpConnection) -> str:
 @broken_by("shuts its side for writing", does(DISCARDING, Entered, always, half_close))
 def whether_the_stream_ends_before_our_close(container: Container) -> None:
     """The server closes because of an error: whether its stream ends before our close is recorded."""
-    connection = closed_by_the_server(container)
-    connection.within(
+    closed_by_the_server(container).within(
         container.context.patience.quiet,
         stream_ended().recorded("the write side may be shut behind the close"),
         silence().recorded("the write side may stay open behind the close"),

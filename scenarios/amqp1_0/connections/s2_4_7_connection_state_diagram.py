@@ -73,6 +73,4 @@ def a_begin_may_follow_the_open_at_once(container: Container) -> None:
     container.connection().fence()
     connection = container.secured()
     connection.send(PROTOCOL_HEADER, connection.the_open(), the_begin())
-    connection.expect(header())
-    connection.expect(Open)
-    connection.expect(begun(0))
+    connection.expect_each(header(), Open, begun(0))

@@ -26,8 +26,7 @@ def begin_by_own_number(turn: Turn) -> Reply:
 @broken_by("names the same channel twice", rewrites(Begin, skip=1, remote_channel=CHANNELS[0]))
 def each_begin_is_answered_for_its_own_channel(container: Container) -> None:
     """Begins on channels 7 and 3 are answered with 7 and 3 as remote-channel, whatever they come on."""
-    connection = container.connection()
-    connection.fence()
+    connection = container.connection().fence()
     highest = connection.partner.channel_max
     if not highest:
         container.inapplicable("the server allows channel 0 only")

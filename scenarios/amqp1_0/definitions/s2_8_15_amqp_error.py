@@ -67,8 +67,7 @@ def invalid_field_is_called_so(container: Container) -> None:
     Who reads fields by their types cannot decode it: decode-error fits as well. What is not mapped cannot be
     ended: a server may have to answer by a begin before its end.
     """
-    connection = container.connection()
-    connection.fence()
+    connection = container.connection().fence()
     fitting = refused(Refusal.SESSION, AmqpError.INVALID_FIELD, AmqpError.DECODE_ERROR)
     connection.send(the_begin(incoming_window=As(0xA1, "many")))
     # A server that ends without a close may let some seconds pass before.

@@ -37,9 +37,7 @@ def every_close_is_as_defined(each: Framed) -> Found:
 def close_without_error_is_answered(container: Container) -> None:
     """A close that is an empty list, and one of a list of one null, is answered by a close without error."""
     for elements in (0, 1):
-        connection = container.connection()
-        connection.fence()
-        connection.tries(Close().sent_as(width=elements), closed_without_error())
+        container.connection().fence().tries(Close().sent_as(width=elements), closed_without_error())
 
 
 def brings_an_error(turn: Turn) -> bool:
@@ -53,8 +51,7 @@ def brings_an_error(turn: Turn) -> bool:
 )
 def close_with_error_is_answered(container: Container) -> None:
     """A close with an error is answered by a close, as one without."""
-    connection = container.connection()
-    connection.ask(Close(), Close)
+    container.connection().ask(Close(), Close)
     faulty = container.connection()
     faulty.send(Close(OURS))
     faulty.expect(closed_without_error(), closed().recorded("the answer may have an error of its own"))

@@ -53,7 +53,6 @@ def may_open(connection: AmqpConnection) -> bool:
     """Log in and open the virtual host; both outcomes are legal."""
     connection.begin()
     connection.authenticate()
-    connection.send(connection.tune_ok())
-    connection.send(Connection.Open(connection.endpoint.virtual_host))
+    connection.send(connection.tune_ok(), Connection.Open(connection.endpoint.virtual_host))
     wanted = answered(Connection.OpenOk) | connection_closed() | closed_silently()
     return getattr(connection.expect(wanted.recorded()), "method", None) == Connection.OpenOk()

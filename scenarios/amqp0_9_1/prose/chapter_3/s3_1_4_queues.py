@@ -170,8 +170,7 @@ def consumer_ends_with_its_channel(broker: Broker) -> None:
         ends(channel)
         witness.consume(queue, no_ack=True)
         for _ in range(2):
-            witness.publish(b"for another", key=queue)
-            witness.expect(message(Basic.Deliver, b"for another"))
+            witness.hears(b"for another", key=queue)
 
 
 @scenario("0-9-1/prose/3.1.6.consumer-belongs-to-channel")
@@ -246,9 +245,7 @@ def message_stays_until_it_is_acknowledged(broker: Broker) -> None:
     channel, queue = broker.queue(*map(str, range(1, 7)))
     channel.consume(queue)
     tags = [each.method.delivery_tag for each in channel.deliveries(6)]
-    channel.send(Basic.Ack(tags[0]))
-    channel.send(Basic.Ack(tags[2], multiple=True))
-    channel.send(Basic.Ack(tags[4]))
+    channel.send(Basic.Ack(tags[0]), Basic.Ack(tags[2], multiple=True), Basic.Ack(tags[4]))
     channel.stays_quiet()
     channel.close()
     is_left(broker, queue, b"4", b"6")
@@ -285,8 +282,7 @@ LIKE_RESERVED = ("amq{}", "AMQ.{}", "amqp.{}", "x.amq.{}")
 @broken_by("reserves it by any case", changes(RESERVED, condition=queue_name_begins_like("AMQ.")))
 def other_names_belong_to_applications(broker: Broker) -> None:
     """Queues and exchanges can be declared under names that only look like reserved ones."""
-    channel = broker.channel()
-    channel.misses("queue")
+    channel = broker.channel().misses("queue")
     for pattern in LIKE_RESERVED:
         channel.tries(Queue.Declare(broker.name("queue", pattern)), Queue.DeclareOk)
         channel.tries(Exchange.Declare(broker.name("exchange", pattern), "direct"), Exchange.DeclareOk)

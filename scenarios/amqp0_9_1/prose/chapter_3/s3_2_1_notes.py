@@ -41,8 +41,7 @@ BINDINGS = 2 * 4
 )
 def twice_the_minimum_is_offered(broker: Broker) -> None:
     """32 exchanges are declared, a queue is bound eight times, and 32 consumers are started on it."""
-    channel = broker.channel()
-    channel.misses("exchange")
+    channel = broker.channel().misses("exchange")
     for _ in range(TWICE):
         exchange = broker.name("exchange")
         channel.tries(Exchange.Declare(exchange, "direct"), Exchange.DeclareOk)
@@ -69,10 +68,7 @@ def requests_are_served_in_the_order_they_were_sent(broker: Broker) -> None:
         method_frame(number, Basic.Get(queue, no_ack=True)),
         method_frame(number, Queue.Delete(queue)),
     )
-    channel.expect(Queue.DeclareOk)
-    channel.expect(Queue.BindOk)
-    channel.expect(message(Basic.GetOk, b"pipelined"))
-    channel.expect(Queue.DeleteOk)
+    channel.expect_each(Queue.DeclareOk, Queue.BindOk, message(Basic.GetOk, b"pipelined"), Queue.DeleteOk)
 
 
 THREE_TRANSACTIONS = (

@@ -75,8 +75,10 @@ def http_is_answered_somehow(broker: Broker) -> None:
     """A GET request of HTTP is answered with a protocol header, in HTTP, or with the end: all recorded."""
     broker.started()
     browser = broker.socket()
-    browser.send_octets(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
-    browser.expect((ANY_HEADER | SOMETHING_ELSE | closed_silently()).recorded())
+    browser.tries(
+        b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        (ANY_HEADER | SOMETHING_ELSE | closed_silently()).recorded(),
+    )
 
 
 @scenario("0-9-1/prose/4.2.2.unknown-protocol-refused", slow=True)
@@ -94,8 +96,7 @@ def unknown_protocol_gets_a_header_and_the_end(broker: Broker) -> None:
     start_ok = broker.started().start_ok(response=b"")
     for octets in (b"NONE\x00\x00\x09\x01", b"amqp\x00\x00\x09\x01", method_frame(0, start_ok).encode()):
         stranger = broker.socket()
-        stranger.send_octets(octets)
-        stranger.expect(OUR_HEADER, OF_ANOTHER_VERSION)
+        stranger.tries(octets, OUR_HEADER, OF_ANOTHER_VERSION)
         stranger.expect(closed_silently())
 
 
@@ -109,8 +110,7 @@ def unsupported_version_gets_a_header_and_the_end(broker: Broker) -> None:
     broker.started()
     for version in (b"\x00\x63\x01", b"\x63\x00\x00"):
         eager = broker.socket()
-        eager.send_octets(PROTOCOL_HEADER[:5] + version)
-        eager.expect(VALID_HEADER)
+        eager.tries(PROTOCOL_HEADER[:5] + version, VALID_HEADER)
         eager.expect(closed_silently())
 
 
@@ -120,8 +120,7 @@ def refusal_may_be_explained(broker: Broker) -> None:
     """Between the header a server refuses with and the end there may be a message: recorded."""
     broker.started()
     eager = broker.socket()
-    eager.send_octets(PROTOCOL_HEADER[:5] + b"\x63\x00\x00")
-    eager.expect(ANY_HEADER, closed_silently())
+    eager.tries(PROTOCOL_HEADER[:5] + b"\x63\x00\x00", ANY_HEADER, closed_silently())
     seen = eager.expect(closed_silently() | SOMETHING_ELSE)
     broker.judge("no message before the end", "a message before the end", isinstance(seen, Closed))
 
@@ -133,6 +132,4 @@ def every_octet_of_the_header_counts(broker: Broker) -> None:
     """Headers with 1 in place of the zero, and with revision 2, are not taken for ours: no Start comes."""
     broker.started()
     for octets in (b"AMQP\x01\x00\x09\x01", b"AMQP\x00\x00\x09\x02"):
-        stranger = broker.socket()
-        stranger.send_octets(octets)
-        stranger.expect(ANY_HEADER, closed_silently().under("4.2.2: another one is not served"))
+        broker.socket().tries(octets, ANY_HEADER, closed_silently().under("4.2.2: another one is not served"))

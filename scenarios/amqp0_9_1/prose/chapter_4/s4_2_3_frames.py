@@ -134,8 +134,7 @@ def frame_of_an_undefined_type_is_fatal(broker: Broker) -> None:
     Without a further octet, by the letter; by the handshake as well.
     """
     for frame_type, of_connection in ((5, True), (255, False)):
-        channel = broker.channel(new_connection=True)
-        channel.fence()
+        channel = broker.channel(new_connection=True).fence()
         number = 0 if of_connection else channel.number
         channel.connection.send_frames(RawFrame(frame_type, number))
         channel.expect(closed_silently(), BY_HANDSHAKE)
@@ -334,8 +333,7 @@ def connection_close_on_a_channel_is_refused(broker: Broker) -> None:
     right.send(close)
     right.control("connection.close on channel 0", Connection.CloseOk)
     broker.channel(new_connection=True).tries(close, connection_closed(COMMAND_INVALID))
-    unopened = AmqpChannel(broker.connection(), 1)
-    unopened.tries(close, connection_closed(COMMAND_INVALID, CHANNEL_ERROR))
+    AmqpChannel(broker.connection(), 1).tries(close, connection_closed(COMMAND_INVALID, CHANNEL_ERROR))
 
 
 @scenario("0-9-1/prose/4.2.3.heartbeat-on-channel-refused", slow=True)

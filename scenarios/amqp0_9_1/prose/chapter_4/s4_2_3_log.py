@@ -22,7 +22,6 @@ def bad_frame_end_is_logged(broker: Broker) -> None:
     with log.usual():
         broker.lookout().close()
         broker.lookout().drop()
-    channel = broker.channel(new_connection=True)
-    channel.fence()
+    channel = broker.channel(new_connection=True).fence()
     channel.connection.send_frames(RawFrame(METHOD, channel.number, FENCE.encode(), end=b"\xcd"))
     log.gains("a frame without its frame-end")

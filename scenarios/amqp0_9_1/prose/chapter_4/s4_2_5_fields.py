@@ -75,8 +75,7 @@ def integers_use_all_their_bits(broker: Broker) -> None:
     channel.tries(Basic.Qos(prefetch_count=65535), Basic.QosOk)
     tag = channel.consume(queue)
     for body in (b"first", b"second"):
-        channel.publish(body, key=queue)
-        channel.expect(message(Basic.Deliver, body))
+        channel.hears(body, key=queue)
     channel.ask(Basic.Cancel(tag))
     channel.publish(TEXT, key=queue, priority=9, timestamp=1 << 40)
     channel.send(Basic.Get(queue, no_ack=True))

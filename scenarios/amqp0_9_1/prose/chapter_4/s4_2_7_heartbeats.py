@@ -144,8 +144,7 @@ def any_octet_is_a_sign_of_life(broker: Broker) -> None:
     The octets are of a single frame, which is answered when it is whole.
     """
     pulse = Pulse(broker)
-    channel = pulse.connection.channel()
-    channel.misses("queue")
+    channel = pulse.connection.channel().misses("queue")
     pulse.passes(2, channel.stays_quiet)
     octets = method_frame(channel.number, FENCE).encode()
     pieces = iter([octets[at : at + 1] for at in range(len(octets) - 1)])
@@ -175,8 +174,7 @@ def silent_peer_is_dropped(broker: Broker) -> None:
 def heartbeats_go_on_while_closing(broker: Broker) -> None:
     """Its Close is not answered for three intervals: its heartbeats go on, or the socket is closed."""
     pulse = Pulse(broker)
-    channel = pulse.connection.channel()
-    channel.send(Channel.Open())
+    pulse.connection.channel().send(Channel.Open())
     pulse.connection.control("a second channel.open", Connection.Close)
     since = pulse.now
     pulse.passes(3, pulse.connection.heartbeat)

@@ -66,8 +66,7 @@ def one_channel_is_enough(broker: Broker) -> None:
 @broken_by("refuses the channel alone", changes(BEYOND, answer=refuse(CHANNEL_ERROR, Level.CHANNEL)))
 def meaning_of_channel_max_is_recorded(broker: Broker) -> None:
     """With four channels agreed upon the first one is opened as number 10."""
-    connection = few_channels(broker, FEW)
-    high = connection.unopened(BEYOND_FEW)
+    high = few_channels(broker, FEW).unopened(BEYOND_FEW)
     high.send(Channel.Open())
     high.expect(
         answered(Channel.OpenOk).recorded("Tune-Ok: channel-max is how many channels there are"),

@@ -110,8 +110,7 @@ def deliveries_follow_the_response(broker: Broker) -> None:
     channel, queue = broker.queue(*map(str, range(TEN)))
     channel.tries(Basic.Consume(queue, "tag"), Basic.ConsumeOk)
     tags = [each.method.delivery_tag for each in channel.deliveries(TEN)]
-    channel.send(Basic.Ack(tags[TEN // 2 - 1], multiple=True))
-    channel.send(Basic.Recover(requeue=True))
+    channel.send(Basic.Ack(tags[TEN // 2 - 1], multiple=True), Basic.Recover(requeue=True))
     absent = channel_closed(NOT_IMPLEMENTED) | connection_closed(NOT_IMPLEMENTED)
     channel.expect(answered(Basic.RecoverOk) | absent)
 

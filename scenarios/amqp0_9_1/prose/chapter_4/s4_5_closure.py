@@ -80,8 +80,7 @@ def exclusive_queue_goes_with_its_connection(broker: Broker) -> None:
     The server may need a moment to see that the socket is gone, and to clear up: until then the queue is
     locked, or still there.
     """
-    channel = broker.channel()
-    channel.misses("queue")
+    channel = broker.channel().misses("queue")
     owned, unused = channel.declare_queue(exclusive=True), channel.declare_queue(auto_delete=True)
     broker.drop()
     gone, locked = (

@@ -148,9 +148,7 @@ def server_takes_its_steps_in_order(steps: Steps, each: Passage) -> Enough | Non
 @broken_by("offers what it is asked for", replaces(Connection.Start, PROTOCOL_HEADER))
 def header_is_answered_with_start(broker: Broker) -> None:
     """The server says Start to our header: what a connection begins with."""
-    connection = broker.socket()
-    connection.send_octets(PROTOCOL_HEADER)
-    connection.expect(Connection.Start)
+    broker.socket().tries(PROTOCOL_HEADER, Connection.Start)
 
 
 @watch(
@@ -196,8 +194,7 @@ def virtual_host_that_is_not_there_is_refused(broker: Broker) -> None:
     """The target's own virtual host is opened; another one, that nobody has made, is refused with 402."""
     broker.connection()
     lost = broker.tuned()
-    lost.send(lost.tune_ok())
-    lost.send(Connection.Open(f"{broker.context.prefix}-nowhere"))
+    lost.send(lost.tune_ok(), Connection.Open(f"{broker.context.prefix}-nowhere"))
     lost.expect(
         connection_closed(INVALID_PATH),
         connection_closed(NOT_ALLOWED).under("connection.open: 530 for a host that may not be used"),

@@ -122,8 +122,7 @@ def end_of_a_channel_commits_nothing(broker: Broker) -> None:
     for ends in WAYS:
         channel = transacted(broker, new_connection=True)
         queue = channel.declare_queue()
-        witness = broker.channel()
-        witness.publish(b"acknowledged", key=queue)
+        broker.channel().publish(b"acknowledged", key=queue)
         channel.consume(queue)
         channel.send(Basic.Ack(channel.deliveries(1)[0].method.delivery_tag))
         channel.publish(b"published", key=queue)
@@ -151,8 +150,7 @@ def when_a_message_is_returned_is_recorded(broker: Broker) -> None:
             return
         if isinstance(seen, Basic.Return):
             channel.control("the method after it", Exchange.DeclareOk)
-        channel.send(end)
-        channel.send(FENCE)
+        channel.send(end, FENCE)
         came: list[str] = []
         while Exchange.DeclareOk.full_name not in came:
             seen = channel.expect(answered(*OF_AN_END).recorded(), REFUSED)

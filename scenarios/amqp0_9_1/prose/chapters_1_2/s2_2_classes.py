@@ -24,7 +24,7 @@ from harness.amqp0_9_1.broken.end_faults import (
 from harness.amqp0_9_1.broken.faults import cancel_all_consumers, stop_all_flow
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpChannel
-from harness.amqp0_9_1.client.outcomes import answered, message
+from harness.amqp0_9_1.client.outcomes import answered
 from harness.amqp0_9_1.peer.life import cancel_consumer, end_connection
 from harness.amqp0_9_1.peer.tables.queue import becomes_current
 from harness.amqp0_9_1.wire.frames import method_frame
@@ -97,8 +97,7 @@ def exception_on_one_channel_leaves_another_alone(broker: Broker) -> None:
 
 def is_alive(channel: AmqpChannel, queue: str) -> None:
     """Judge that a channel delivers what is published to the queue it consumes from, and answers."""
-    channel.publish(b"alive", key=queue)
-    channel.expect(message(Basic.Deliver, b"alive"))
+    channel.hears(b"alive", key=queue)
     channel.stays_quiet()
 
 
@@ -114,8 +113,7 @@ HANGING_UP = "connection: hanging up ends it"
 @broken_by("does not wait for a consumer", changes("queue.declare: creates it", becomes_current))
 def queue_goes_with_its_last_consumer(broker: Broker) -> None:
     """An auto-delete queue is there before its first consumer and with one of two left, then it goes."""
-    channel = broker.channel()
-    channel.misses("queue")
+    channel = broker.channel().misses("queue")
     queue = channel.declare_queue(auto_delete=True)
     channel.tries(Queue.Declare(queue, passive=True), Queue.DeclareOk)
     first, second = channel.consume(queue), channel.consume(queue)

@@ -84,8 +84,7 @@ def transacting(channel: AmqpChannel) -> None:
 def has_transactions(broker: Broker) -> bool:
     """Say whether Tx.Select is confirmed, on a connection of its own."""
     probe = broker.channel(new_connection=True)
-    probe.send(Tx.Select())
-    probe.send(FENCE)
+    probe.send(Tx.Select(), FENCE)
     answer = probe.control("tx.select", Tx.SelectOk, Exchange.DeclareOk, Channel.Close, Connection.Close)
     probe.connection.drop()
     return isinstance(answer, Tx.SelectOk)
