@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from dataclasses import replace
+from typing import Any
 
-from harness.amqp0_9_1.broken.deviations import Fault
+from harness.amqp0_9_1.broken.deviations import Fault, changes
 from harness.amqp0_9_1.broken.loose import Answer, Condition, Row, Turn
 from harness.amqp0_9_1.peer.deliveries import settle
 from harness.amqp0_9_1.peer.entities import Binding, Channel, Consumer, Entry, Exchange, Message, Queue
@@ -255,6 +257,16 @@ def counts_what_is_reserved(binding: Binding, message: Message) -> bool:
     """Compares every argument of the binding but x-match."""
     reserved = [name for name in binding.arguments if name.startswith("x-") and name != "x-match"]
     return headers(binding, message) and all(name in message.headers for name in reserved)
+
+
+def is_full(method: str, room: int, of: Callable[[Any], Collection[object]]) -> Fault:
+    """Refuses a method as one too many where there are as many of these as there is room for."""
+    row = f"{method}: refuses when there are too many"
+    return changes(row, condition=lambda turn: len(of(turn)) >= room)
+
+
+def declared_exchanges(turn: Turn) -> list[Exchange]:
+    return [each for each in turn.host.exchanges.values() if not each.predeclared]
 
 
 def is_missing_by_either_name(turn: Turn) -> bool:

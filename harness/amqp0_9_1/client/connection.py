@@ -9,13 +9,7 @@ from harness.amqp0_9_1.client.link import Link
 from harness.amqp0_9_1.client.outcomes import Closed, Observation, Received, signature
 from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.frames import FRAME_MIN_SIZE, HEARTBEAT, PROTOCOL_HEADER, Frame, RawFrame
-from harness.amqp0_9_1.wire.vocabulary import (
-    REPLY_SUCCESS,
-    Channel,
-    Connection,
-    Exchange,
-    Queue,
-)
+from harness.amqp0_9_1.wire.vocabulary import REPLY_SUCCESS, Channel, Connection, Exchange, Queue
 from harness.play.context import Context
 from harness.play.expect import NotRun, Outcome
 from harness.targets.target import Endpoint

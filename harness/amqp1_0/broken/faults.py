@@ -13,7 +13,14 @@ from harness.amqp1_0.broken.deviations import Fault, changes, drops
 from harness.amqp1_0.broken.loose import Condition, Effect, Row, Turn
 from harness.amqp1_0.peer import strategies
 from harness.amqp1_0.peer.entities import Said
-from harness.amqp1_0.peer.events import ConnectionState, Entered, SendingFrame, TrafficDue, Unacceptable
+from harness.amqp1_0.peer.events import (
+    ConnectionState,
+    Entered,
+    SendingClose,
+    SendingFrame,
+    TrafficDue,
+    Unacceptable,
+)
 from harness.amqp1_0.peer.policy import Policy
 from harness.amqp1_0.peer.refusals import our_open
 from harness.amqp1_0.peer.states import write
@@ -66,6 +73,18 @@ def saying(*said: Said) -> Callable[[Turn], Reply]:
 def permits(state: State, event: type[Any] = SendingFrame) -> Fault:
     """Lets it send, in this state, what the document has nobody send there."""
     return does(state, event, always, write)
+
+
+def answers_all_the_same(
+    state: State, event: type, *said: Said, of: type[Any] = SendingFrame, to: State | None = None
+) -> Fault:
+    """Answers an event in a state in which nobody sends anything: what is said counts as `of` this kind."""
+    return together(permits(state, of), does(state, event, always, says=said, to=to))
+
+
+ANSWERS_OUR_CLOSE_AGAIN = answers_all_the_same(
+    ConnectionState.DISCARDING, Close, Close(), of=SendingClose, to=ConnectionState.END
+)
 
 
 # -- words on what is written --------------------------------------------------------------------------

@@ -249,9 +249,7 @@ def order_of_what_is_got_does_not_depend_on_persistence(broker: Broker) -> None:
 @broken_by(
     "waits for acknowledgements all the same", drops("delivery: of a no-ack consumer ends with sending")
 )
-@broken_by(
-    "offers no such consumer", rejects(Basic.Consume, NOT_IMPLEMENTED, when=lambda consume: consume.no_ack)
-)
+@broken_by("offers no such consumer", rejects(Basic.Consume, NOT_IMPLEMENTED, when=lambda it: it.no_ack))
 def delivery_without_acknowledgement_is_supported(broker: Broker) -> None:
     """A consumer with no-ack receives; when it is gone, its message does not come again."""
     channel, queue = broker.queue()
@@ -268,10 +266,7 @@ def delivery_without_acknowledgement_is_supported(broker: Broker) -> None:
 @broken_by("forgets what is not acknowledged", drops("channel end: requeues what is not acknowledged"))
 @broken_by("does not hear acknowledgements", ignores(Basic.Ack))
 @broken_by("takes each acknowledgement for one of all messages", swaps(named=all_that_are_out))
-@broken_by(
-    "offers no such consumer",
-    rejects(Basic.Consume, NOT_IMPLEMENTED, when=lambda consume: not consume.no_ack),
-)
+@broken_by("offers no such consumer", rejects(Basic.Consume, NOT_IMPLEMENTED, when=lambda it: not it.no_ack))
 def what_was_not_acknowledged_comes_again(broker: Broker) -> None:
     """Of four messages two are acknowledged; after a reconnect exactly the other two come again."""
     channel, queue = broker.queue("done", "open", "done", "open")

@@ -11,6 +11,7 @@ from harness.amqp0_9_1.broken.basic_faults import (
 )
 from harness.amqp0_9_1.broken.deviations import answers, changes, drops, forwards, rejects, rewrites, swaps
 from harness.amqp0_9_1.broken.entity_faults import one_tag_for_all, tag_of_a_client, tag_of_the_queue
+from harness.amqp0_9_1.broken.faults import is_full
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpChannel
 from harness.amqp0_9_1.client.outcomes import answered, channel_closed, connection_closed, message, refused
@@ -36,10 +37,7 @@ MANY = 16
 @broken_by("has room for 15 consumers", rejects(Basic.Consume, RESOURCE_ERROR, skip=15))
 @broken_by(
     "has room for 15 consumers of a queue",
-    changes(
-        "basic.consume: refuses when there are too many",
-        condition=lambda turn: len(turn.queue.consumers) >= 15,
-    ),
+    is_full("basic.consume", 15, lambda turn: turn.queue.consumers),
 )
 @broken_by("serves 15 consumers", swaps(choose=never_the_sixteenth))
 def sixteen_consumers_share_a_queue(broker: Broker) -> None:
@@ -135,10 +133,7 @@ def tag_left_empty_is_made_by_the_server(broker: Broker) -> None:
 @broken_by("ends the other consumer", changes(ALONE, take_over, start_consumer, answer=consume_ok))
 @broken_by("refuses, and ends the other consumer", changes(ALONE, take_over))
 @broken_by("gives another code", rewrites(Channel.Close, reply_code=RESOURCE_LOCKED))
-@broken_by(
-    "confirms",
-    answers(Basic.Consume, Basic.ConsumeOk("alone"), when=lambda consume: consume.exclusive, skip=1),
-)
+@broken_by("confirms", answers(Basic.Consume, Basic.ConsumeOk("alone"), when=lambda it: it.exclusive, skip=1))
 def exclusive_access_to_a_queue_with_a_consumer_is_refused(broker: Broker) -> None:
     """A queue without consumers admits an exclusive one; with one on another connection it does not, 403."""
     first, second = broker.channel(), broker.channel(new_connection=True)

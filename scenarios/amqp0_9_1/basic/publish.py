@@ -202,9 +202,7 @@ def mandatory_message_is_returned_by_each_exchange(broker: Broker) -> None:
 
 
 @scenario("0-9-1/basic.publish.immediate.01")
-@broken_by(
-    "knows no such flag", rejects(Basic.Publish, NOT_IMPLEMENTED, when=lambda publish: publish.immediate)
-)
+@broken_by("knows no such flag", rejects(Basic.Publish, NOT_IMPLEMENTED, when=lambda it: it.immediate))
 @broken_by("overlooks the flag", forwards(Basic.Publish, immediate=False))
 @broken_by("returns the body alone", bare(Basic.Return))
 @broken_by("delivers the body alone", bare(Basic.Deliver))

@@ -63,9 +63,7 @@ def client_says_what_it_is(each: Passage) -> Found:
     "challenges for what it did not offer",
     answers(Connection.StartOk, Connection.Secure(b"?"), when=lambda it: it.mechanism in OTHERS[:2]),
 )
-@broken_by(
-    "takes names in any letters", forwards(Connection.StartOk, mechanism=lambda mechanism: mechanism.upper())
-)
+@broken_by("takes names in any letters", forwards(Connection.StartOk, mechanism=lambda it: it.upper()))
 def mechanism_that_was_not_offered_ends_in_silence(broker: Broker) -> None:
     """Mechanisms that Start did not offer, each tried by a client: the socket is closed, and nothing said."""
     offered = bytes(broker.tuned().start.mechanisms).decode(errors="replace").split(" ")

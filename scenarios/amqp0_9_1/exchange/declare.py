@@ -89,9 +89,7 @@ SYNTAX = "exchange.declare: refuses an illegal name"
 @broken_by(
     "wants a name without colon", rejects(Exchange.Declare, SYNTAX_ERROR, when=lambda it: ":" in it.exchange)
 )
-@broken_by(
-    "takes a blank name", answers(Exchange.Declare, Exchange.DeclareOk(), when=lambda it: not it.exchange)
-)
+@broken_by("takes a blank name", answers(Exchange.Declare, Exchange.DeclareOk(), lambda it: not it.exchange))
 def name_with_other_characters_is_refused(broker: Broker) -> None:
     """A name of all the characters listed is taken; one with another character, or with none, is refused.
 
@@ -122,9 +120,7 @@ OTHERWISE = "exchange.declare: refuses another durable or other arguments"
 @scenario("0-9-1/exchange.declare.type.typed")
 @broken_by("lets the type change", drops(TYPE, OTHERWISE))
 @broken_by("refuses and changes the type", changes(TYPE, create_exchange))
-@broken_by(
-    "gives another code", rejects(Exchange.Declare, NOT_IMPLEMENTED, when=lambda it: it.type == "direct")
-)
+@broken_by("gives another code", rejects(Exchange.Declare, NOT_IMPLEMENTED, lambda it: it.type == "direct"))
 def type_of_an_exchange_cannot_change(broker: Broker) -> None:
     """Declaring an exchange again is fine with its type, and refused with another one; it keeps its type.
 
@@ -254,9 +250,7 @@ def is_answered(broker: Broker, declare: Exchange.Declare) -> None:
 
 @scenario("0-9-1/exchange.declare.durable.support")
 @broken_by("has no durable ones", rejects(Exchange.Declare, NOT_IMPLEMENTED, when=lambda it: it.durable))
-@broken_by(
-    "has durable ones only", rejects(Exchange.Declare, NOT_IMPLEMENTED, when=lambda it: not it.durable)
-)
+@broken_by("has durable ones only", rejects(Exchange.Declare, NOT_IMPLEMENTED, lambda it: not it.durable))
 @broken_by("routes from durable ones only", swaps(queues_for=only_from_durable))
 @broken_by("routes from transient ones only", swaps(queues_for=only_from_transient))
 @broken_by(

@@ -344,9 +344,7 @@ TOO_MUCH = b"too much"
 
 
 @scenarios_for(of("content-body"))
-@broken_by(
-    "cuts it off", mends(is_sent(TOO_MUCH, BODY), lambda frame: Frame(BODY, frame.channel, TOO_MUCH[:-1]))
-)
+@broken_by("cuts it off", mends(is_sent(TOO_MUCH, BODY), lambda it: Frame(BODY, it.channel, TOO_MUCH[:-1])))
 @broken_by("does not notice it", swallows(is_sent(TOO_MUCH, BODY)))
 @broken_by("calls it malformed", objects(is_sent(TOO_MUCH, BODY), FRAME_ERROR))
 def body_longer_than_announced_is_refused(broker: Broker, about: Subject) -> None:

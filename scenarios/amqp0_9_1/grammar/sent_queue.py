@@ -5,13 +5,7 @@ from __future__ import annotations
 from harness.amqp0_9_1.broken.deviations import rewrites
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpChannel
-from harness.amqp0_9_1.client.outcomes import (
-    EXCEPTION,
-    answered,
-    channel_closed,
-    connection_closed,
-    fields,
-)
+from harness.amqp0_9_1.client.outcomes import EXCEPTION, answered, channel_closed, connection_closed, fields
 from harness.amqp0_9_1.wire.vocabulary import NOT_IMPLEMENTED, Basic, Channel, Queue, Tx
 from scenarios.amqp0_9_1.grammar.calls import BODY
 from scenarios.amqp0_9_1.grammar.methods import holds

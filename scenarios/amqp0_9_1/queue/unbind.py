@@ -180,9 +180,7 @@ def unbinding_from_a_missing_exchange_is_not_found(broker: Broker) -> None:
 
 
 @scenario("0-9-1/queue.unbind.exchange.default-exchange")
-@broken_by(
-    "takes the blank name for none", rejects(Queue.Unbind, NOT_FOUND, when=lambda unbind: not unbind.exchange)
-)
+@broken_by("takes the blank name for none", rejects(Queue.Unbind, NOT_FOUND, when=lambda it: not it.exchange))
 @broken_by(
     "calls the blank name one that does not exist",
     answers(Queue.Unbind, Channel.Close(NOT_FOUND), when=lambda unbind: not unbind.exchange),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from harness.amqp1_0.broken.deviations import answers, changes, drops, ends_by, follows, rejects, swaps
-from harness.amqp1_0.broken.faults import does, end_stream, open_again, permits, together
+from harness.amqp1_0.broken.faults import answers_all_the_same, does, end_stream, open_again
 from harness.amqp1_0.client.connection import AmqpConnection
 from harness.amqp1_0.client.container import Container
 from harness.amqp1_0.client.outcomes import (
@@ -24,7 +24,7 @@ from harness.amqp1_0.client.outcomes import (
 from harness.amqp1_0.client.session import the_begin
 from harness.amqp1_0.client.transcript import Passage
 from harness.amqp1_0.peer import strategies
-from harness.amqp1_0.peer.events import ConnectionState, Entered, SendingError, Undecodable
+from harness.amqp1_0.peer.events import Entered, SendingError, Undecodable
 from harness.amqp1_0.peer.tables.connection import end_stream as half_close
 from harness.amqp1_0.wire.frames import PROTOCOL_HEADER, FrameReader, Unit, empty_frame
 from harness.amqp1_0.wire.performatives import AmqpError, Begin, Close, End, Open
@@ -33,8 +33,10 @@ from harness.play.link import Closed
 from harness.play.watching import Found, Gaps, State, came, went
 from harness.wire.journal import Direction
 from scenarios.amqp1_0.connections.s2_4_3_closing_a_connection import (
+    DISCARDING,
     MAY_CARRY_ONE,
     NO_PERFORMATIVE,
+    OPENED,
     REFUSAL,
     closed_by_the_server,
 )
@@ -44,8 +46,6 @@ BEGUN = Begin(0, 0, 1, 1)
 WHO_ENDS = "the server leaves it to us to close the TCP connection"
 TWICE = "that nothing follows its close is judged by 1-0/2.4.3.close-is-last"
 IT_ENDS = "the server closes the TCP connection"
-OPENED = ConnectionState.OPENED
-DISCARDING = ConnectionState.DISCARDING
 
 
 def first_of_segment(reader: FrameReader, octets: bytes) -> Iterator[tuple[bytes, Unit]]:
@@ -172,19 +172,13 @@ def whether_the_stream_ends_before_our_close(container: Container) -> None:
 
 @scenario("1-0/2.4.6.discarding")
 @broken_by("answers a begin", answers(Begin, BEGUN, skip=1))
-@broken_by(
-    "serves a closed connection",
-    together(permits(DISCARDING), does(DISCARDING, Begin, always, says=(BEGUN,))),
-)
+@broken_by("serves a closed connection", answers_all_the_same(DISCARDING, Begin, BEGUN))
 @broken_by(
     "complains about everything",
-    together(permits(DISCARDING, SendingError), does(DISCARDING, Undecodable, always, says=(REFUSAL,))),
+    answers_all_the_same(DISCARDING, Undecodable, REFUSAL, of=SendingError),
 )
 @broken_by("refuses a begin behind its close", rejects(Begin, AmqpError.ILLEGAL_STATE, skip=1))
-@broken_by(
-    "ends the sessions of a closed connection",
-    together(permits(DISCARDING), does(DISCARDING, End, always, says=(End(),))),
-)
+@broken_by("ends the sessions of a closed connection", answers_all_the_same(DISCARDING, End, End()))
 def what_follows_the_servers_close_is_discarded(container: Container) -> None:
     """The server closes because of an error: a begin, the end of a session, an empty frame and what is no
     performative are met by nothing. Our close is not sent: up to it everything is discarded.

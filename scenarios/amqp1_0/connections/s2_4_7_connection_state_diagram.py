@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harness.amqp1_0.broken.deviations import answers, drops, swaps, takes_any_header
-from harness.amqp1_0.broken.faults import does, permits, together
+from harness.amqp1_0.broken.faults import answers_all_the_same, does
 from harness.amqp1_0.client.container import Container
 from harness.amqp1_0.client.outcomes import Refusal, begun, goes_on, header, refused
 from harness.amqp1_0.client.session import the_begin
@@ -35,10 +35,7 @@ def behind_headers_that_differ_nothing_is_written(container: Container) -> None:
 
 
 @scenario("1-0/2.4.7.only-open-is-first", slow=True)
-@broken_by(
-    "serves who has not opened",
-    together(permits(HDR_EXCH), does(HDR_EXCH, Begin, always, says=(OBEDIENT, BEGUN))),
-)
+@broken_by("serves who has not opened", answers_all_the_same(HDR_EXCH, Begin, OBEDIENT, BEGUN))
 def a_begin_is_not_obeyed_before_the_open(container: Container) -> None:
     """A begin as the first frame: a close with an error comes behind the server's open."""
     container.connection().fence()

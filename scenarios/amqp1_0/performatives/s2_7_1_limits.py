@@ -151,9 +151,7 @@ ENDED = Outcome(
 @scenario("1-0/2.7.1.highest-channel-usable")
 @broken_by("takes it for a count", rejects_frames(on_channels(255), FRAMING_ERROR))
 @broken_by("does not hear it", ignores_frames(on_channels(255)))
-@broken_by(
-    "names another channel", rewrites(Begin, when=lambda begin: begin.remote_channel, remote_channel=0)
-)
+@broken_by("names another channel", rewrites(Begin, when=lambda it: it.remote_channel, remote_channel=0))
 @broken_by("is short of resources", rejects_frames(on_channels(255), AmqpError.RESOURCE_LIMIT_EXCEEDED))
 @broken_by(
     "ends the session at once",
@@ -185,9 +183,7 @@ def nothing_comes_on_a_channel_above_ours(container: Container) -> None:
 
 
 @scenario("1-0/2.7.1.channel-max-respected")
-@broken_by(
-    "answers on the number it hears", reframes(Begin, when=lambda begin: begin.remote_channel, channel=1)
-)
+@broken_by("answers on the number it hears", reframes(Begin, when=lambda it: it.remote_channel, channel=1))
 def a_begin_on_a_higher_channel_is_answered_on_ours(container: Container) -> None:
     """We state a channel-max of 0 and begin on channel 1, which the server allows: the begin comes on 0."""
     narrow = container.negotiated()

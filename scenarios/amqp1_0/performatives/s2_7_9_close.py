@@ -58,9 +58,7 @@ def close_with_error_is_answered(container: Container) -> None:
 
 
 @watch("1-0/2.7.9.error-details", during="1-0/2.8.15.decode-error", looks_at=came(Close))
-@broken_by(
-    "says no more", rewrites(Close, when=has_error, error=lambda error: error.replace(description=None))
-)
+@broken_by("says no more", rewrites(Close, when=has_error, error=lambda it: it.replace(description=None)))
 @broken_by(
     "has an empty text",
     rewrites(Close, when=has_error, error=lambda error: error.replace(description="", info={})),

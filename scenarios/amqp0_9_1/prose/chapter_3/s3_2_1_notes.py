@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from harness.amqp0_9_1.broken.deviations import changes, ignores, withholds
+from harness.amqp0_9_1.broken.faults import declared_exchanges, is_full
 from harness.amqp0_9_1.broken.settling_faults import has_something_to_commit
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.outcomes import message
@@ -18,27 +19,12 @@ BINDINGS = 2 * 4
 
 
 @scenario("0-9-1/prose/3.2.1.minima-exceeded")
-@broken_by(
-    "has room for 16 exchanges",
-    changes(
-        "exchange.declare: refuses when there are too many",
-        condition=lambda turn: sum(not each.predeclared for each in turn.host.exchanges.values()) >= 16,
-    ),
-)
+@broken_by("has room for 16 exchanges", is_full("exchange.declare", 16, declared_exchanges))
 @broken_by(
     "has room for four bindings",
-    changes(
-        "queue.bind: refuses when there are too many",
-        condition=lambda turn: len(turn.host.bound_to(turn.event.exchange)) >= 4,
-    ),
+    is_full("queue.bind", 4, lambda turn: turn.host.bound_to(turn.event.exchange)),
 )
-@broken_by(
-    "has room for 16 consumers",
-    changes(
-        "basic.consume: refuses when there are too many",
-        condition=lambda turn: len(turn.queue.consumers) >= 16,
-    ),
-)
+@broken_by("has room for 16 consumers", is_full("basic.consume", 16, lambda turn: turn.queue.consumers))
 def twice_the_minimum_is_offered(broker: Broker) -> None:
     """32 exchanges are declared, a queue is bound eight times, and 32 consumers are started on it."""
     channel = broker.channel().misses("exchange")

@@ -16,9 +16,7 @@ UNDEFINED = (1, 30, 70, 80, 85, 100, 110)
 
 @scenario("0-9-1/prose/4.2.4.extension-classes-apart", slow=True)
 @broken_by("has a class 85", mends(unknown(85), lambda frame: method_frame(frame.channel, Tx.Select())))
-@broken_by(
-    "has a class 30", mends(unknown(30), lambda frame: method_frame(frame.channel, Channel.Flow(True)))
-)
+@broken_by("has a class 30", mends(unknown(30), lambda it: method_frame(it.channel, Channel.Flow(True))))
 @broken_by("passes it over", swallows(unknown(110)))
 def no_class_below_f000_is_an_extension(broker: Broker) -> None:
     """Method 10 of classes that this version does not have ends the connection: as unknown, with 503 or 540.

@@ -147,9 +147,7 @@ def declare(channel: AmqpChannel, queue: str, bits: int) -> None:
 @broken_by("reads bits from the high end", mends(has_one_bit, from_the_high_bit))
 @broken_by("does not see passive", forwards(Queue.Declare, lambda sent: sent.passive, passive=False))
 @broken_by("does not see exclusive", forwards(Queue.Declare, lambda sent: sent.exclusive, exclusive=False))
-@broken_by(
-    "does not see auto-delete", forwards(Queue.Declare, lambda sent: sent.auto_delete, auto_delete=False)
-)
+@broken_by("does not see auto-delete", forwards(Queue.Declare, lambda it: it.auto_delete, auto_delete=False))
 def each_bit_has_its_place(broker: Broker) -> None:
     """In Queue.Declare 1 is passive, 4 exclusive and 8 auto-delete: each does what it says."""
     channel, missing = broker.channel(), broker.name("queue")
@@ -182,9 +180,7 @@ OF_MANY_OCTETS = 28 * "ü€😀" + "€"
     rewrites(Basic.GetOk, lambda ok: ok.routing_key == KEY, routing_key=lambda key: key[:127]),
 )
 @broken_by("counts letters", delivers(correlation_id=lambda text: text[:-1]))
-@broken_by(
-    "takes no more than 127", rejects(Queue.Bind, SYNTAX_ERROR, lambda bind: len(bind.routing_key) > 127)
-)
+@broken_by("takes no more than 127", rejects(Queue.Bind, SYNTAX_ERROR, lambda it: len(it.routing_key) > 127))
 def short_string_has_255_octets(broker: Broker) -> None:
     """A routing key and a correlation-id of 255 octets, the latter of long letters, come as published."""
     channel = broker.channel()
@@ -197,9 +193,7 @@ def short_string_has_255_octets(broker: Broker) -> None:
 
 
 @scenario("0-9-1/prose/4.2.5.3.names-kept-whole")
-@broken_by(
-    "cuts names", forwards(Queue.Declare, lambda sent: len(sent.queue) > 127, queue=lambda name: name[:127])
-)
+@broken_by("cuts names", forwards(Queue.Declare, lambda it: len(it.queue) > 127, queue=lambda it: it[:127]))
 @broken_by("ends the connection", rejects(Queue.Declare, SYNTAX_ERROR, lambda sent: len(sent.queue) > 127))
 def long_name_is_kept_whole_or_refused(broker: Broker) -> None:
     """A queue's name of 128 octets, and one of 255, is answered as it was sent, or refused on the channel.
@@ -276,9 +270,7 @@ def long_string_holds_any_octets(broker: Broker) -> None:
 @broken_by("counts in 32 bits", delivers(timestamp=low_32_bits))
 @broken_by("counts in 32 bits where it delivers", delivers(behind=Basic.Deliver, timestamp=low_32_bits))
 @broken_by("counts in 32 bits where it returns", delivers(behind=Basic.Return, timestamp=low_32_bits))
-@broken_by(
-    "takes zero for none", delivers(header_with(timestamp=lambda seconds: not seconds), timestamp=None)
-)
+@broken_by("takes zero for none", delivers(header_with(timestamp=lambda it: not it), timestamp=None))
 def timestamp_has_64_bits(broker: Broker) -> None:
     """Timestamps of 0, and of 2 to the 31st, 32nd and 33rd seconds, are got, delivered and returned."""
     ways = ThreeWays(broker)

@@ -187,13 +187,8 @@ def what_a_weight_comes_to_is_recorded(broker: Broker) -> None:
     ),
     Role.CLIENT,
 )
-@broken_by(
-    "announces too little",
-    heads(len(TEXT), lambda octets: octets[:11] + bytes((len(TEXT) - 1,)) + octets[12:]),
-)
-@broken_by(
-    "sends a frame behind an empty body", adds(header_of(0), lambda frame: Frame(BODY, frame.channel, b""))
-)
+@broken_by("announces too little", heads(len(TEXT), lambda it: it[:11] + bytes((len(TEXT) - 1,)) + it[12:]))
+@broken_by("sends a frame behind an empty body", adds(header_of(0), lambda it: Frame(BODY, it.channel, b"")))
 def bodies_add_up_to_their_size(contents: Contents) -> Found:
     """The body frames of every content that comes are as long as its header says; with zero none comes.
 
@@ -257,9 +252,7 @@ def flagged(values: Sent) -> bytes:
 @broken_by("has two in one another's place", delivers(reply_to=None, message_id="text"))
 @broken_by("loses the last where it delivers", delivers(behind=Basic.Deliver, app_id=None))
 @broken_by("loses the last where it returns", delivers(behind=Basic.Return, app_id=None))
-@broken_by(
-    "begins with bit 14", objects(lambda frame: is_header(frame) and frame.payload[12] >= 0x80, FRAME_ERROR)
-)
+@broken_by("begins with bit 14", objects(lambda it: is_header(it) and it.payload[12] >= 0x80, FRAME_ERROR))
 def each_property_has_its_bit(broker: Broker) -> None:
     """Each property of Basic alone, and every second one, are got, delivered and returned.
 
@@ -300,9 +293,7 @@ def flags_may_go_on(broker: Broker) -> None:
     "sends headers on channel 0",
     spoils(header_of(OF_OCCASION), lambda frame: Frame(HEADER, 0, frame.payload)),
 )
-@broken_by(
-    "sends bodies on channel 0", spoils(body_of(OF_OCCASION), lambda frame: Frame(BODY, 0, frame.payload))
-)
+@broken_by("sends bodies on channel 0", spoils(body_of(OF_OCCASION), lambda it: Frame(BODY, 0, it.payload)))
 def contents_are_on_channels(each: Framed) -> Found:
     """No header and no body frame that comes is on channel 0."""
     return f"type {each.unit.type} on channel {each.unit.channel} at {each.at:.4f} s"

@@ -140,10 +140,7 @@ SHORTER = len(TEXT) - 2
 
 @scenario("0-9-1/prose/4.2.6.body-beyond-size")
 @broken_by("waits for more", drops(BEYOND))
-@broken_by(
-    "cuts it off",
-    mends(body_of(len(TEXT)), lambda frame: Frame(BODY, frame.channel, frame.payload[:SHORTER])),
-)
+@broken_by("cuts it off", mends(body_of(len(TEXT)), lambda it: Frame(BODY, it.channel, it.payload[:SHORTER])))
 @broken_by("passes over what follows", drops(OUT_OF_SEQUENCE))
 @broken_by("gives another code", changes(BEYOND, answer=ANOTHER))
 def body_longer_than_its_header_says_is_refused(broker: Broker) -> None:

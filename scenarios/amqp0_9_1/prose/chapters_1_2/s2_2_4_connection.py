@@ -25,13 +25,7 @@ from harness.amqp0_9_1.client.transcript import Passage
 from harness.amqp0_9_1.peer.handshake import EXPECT_OPEN, EXPECT_TUNE_OK
 from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.frames import BODY, HEADER, HEARTBEAT, METHOD, PROTOCOL_HEADER, Frame, Unit
-from harness.amqp0_9_1.wire.vocabulary import (
-    ACCESS_REFUSED,
-    INVALID_PATH,
-    NOT_ALLOWED,
-    Channel,
-    Connection,
-)
+from harness.amqp0_9_1.wire.vocabulary import ACCESS_REFUSED, INVALID_PATH, NOT_ALLOWED, Channel, Connection
 from harness.peers.rows import always
 from harness.play.expect import Outcome
 from harness.play.watching import Enough, Found, Gaps, State, came, went
@@ -232,10 +226,7 @@ def error_before_open_ends_without_a_word(broker: Broker) -> None:
 
 @scenario("0-9-1/prose/2.2.4.error-before-open-is-silent", slow=True)
 @broken_by("says Close when a step is left out", Fault(says_close_for_methods))
-@broken_by(
-    "opens channels for everybody",
-    answers(Channel.Open, Channel.OpenOk()),
-)
+@broken_by("opens channels for everybody", answers(Channel.Open, Channel.OpenOk()))
 def step_left_out_before_open_ends_without_a_word(broker: Broker) -> None:
     """In answer to Start a Tune-Ok, a Secure-Ok nobody asked for, a Channel.Open; and Start-Ok behind Tune.
 

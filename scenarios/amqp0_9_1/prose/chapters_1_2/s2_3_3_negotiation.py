@@ -119,9 +119,7 @@ def tune_comes_once(proposals: Proposals, each: Passage) -> Found:
 
 
 @scenario("0-9-1/prose/2.3.3.reduced-limits-borne")
-@broken_by(
-    "wants more channels", rejects(Connection.TuneOk, NOT_ALLOWED, when=lambda ok: ok.channel_max == 1)
-)
+@broken_by("wants more channels", rejects(Connection.TuneOk, NOT_ALLOWED, lambda ok: ok.channel_max == 1))
 @broken_by("opens no channel then", changes("channel.open: is answered", condition=is_not_the_only_one))
 @broken_by("agrees and sends larger frames", swaps(cut=uncut))
 def lowest_limits_can_be_agreed(broker: Broker) -> None:
