@@ -13,10 +13,11 @@ from conformance.tests.commands import Command
 
 pytestmark = [pytest.mark.broker("garagemq"), pytest.mark.minutes]
 
-RACE = "Frame not allowed for unopened connection"
-"""What the broker logs when it ends a connection because the thread that sent Start has noted that too late.
+RACED = 8
+"""Rules at most that its races hit in one run.
 
-It happens to a few of the thousand connections of a run, whatever they are for, mostly on a quiet machine.
+It ends a few of a run's thousand connections because the thread that sent Start has noted that too late, and
+on a busy machine a Get can overtake the message that was published before it.
 """
 
 
@@ -38,9 +39,8 @@ def test_every_verdict_is_known(amqp_conformance: Command, tmp_path: Path) -> No
     assert verify(run).state is State.OK
     assert {result.rule for result in rule_results(read(run))} == rules_of("0-9-1")
     found, again = unevidenced(run), other_than_known(run)
-    if again:  # what the race has hit is judged once more
-        races = sum(log.read_text().count(RACE) for log in run.glob("*broker.log"))
-        assert len(again) <= races, unexpected(run, "garagemq-0.1")
+    if again:  # what a race has hit is judged once more
+        assert len(again) <= RACED, unexpected(run, "garagemq-0.1")
         amqp_conformance("run", *again, "--target", "process:garagemq", "--output", tmp_path / "again")
         assert unexpected(tmp_path / "again", "garagemq-0.1") == []
         others = {rule: verdict for rule, verdict in found.items() if rule not in again}
