@@ -144,7 +144,7 @@ def watch(
     rule whose scenarios give one `of_clients`. Raises ValueError for a state that nobody tells what a gap
     means to it.
     """
-    if "start" in how and gap is Gaps.BEARS:
+    if gap is Gaps.BEARS and ("start" in how or "whole" in how):
         raise ValueError(f"the watch of {rule} remembers something: a gap means something to it")
 
     def register(step: Play) -> Play:

@@ -8,11 +8,11 @@ and None where there is nothing to say. Nothing is kept for an occasion on which
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from harness.wire.journal import Direction
 from harness.wire.transcript import Gap, Sort, Transcript
@@ -31,6 +31,7 @@ class Enough:
 Pattern = tuple[frozenset[object], ...]
 """Passages whose sort has all of one of these."""
 Step = Callable[..., Found | Enough | Iterable[Found]]
+Judge = Callable[[list[Any]], Iterable[Found]]
 
 
 def came(*what: object, on: object = None) -> Pattern:
@@ -91,13 +92,53 @@ class State:
         raise NotImplementedError(f"{type(self).__name__} does not know what a gap means")
 
 
+class Unsure(State):
+    """What is unsure once something that we sent was not captured."""
+
+    unsure = False
+
+    def missed(self, way: Direction) -> None:
+        """Note that what we have said is unknown."""
+        self.unsure |= way is Direction.SENT
+
+
+class Repeats(Unsure):
+    """Values that we have sent, and wrong ones that came: those that repeat ours, as far as known, are not.
+
+    An empty value repeats nothing.
+    """
+
+    def __init__(self) -> None:
+        self.ours: list[object] = []
+        self.wrong: list[tuple[object, str]] = []
+
+    def end(self) -> Iterator[Found]:
+        """Give what is wrong and repeats nothing."""
+        for value, told in self.wrong:
+            if not value or not (self.unsure or value in self.ours):
+                yield told
+
+
+class Whole(State):
+    """All passages that a watch looks at, in order, for one that judges them when the connection is over."""
+
+    def __init__(self, judge: Judge) -> None:
+        self.seen: list[Any] = []
+        self._judge = judge
+
+    def end(self) -> Iterable[Found]:
+        """Give what it finds in them."""
+        return self._judge(self.seen)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Fold:
     """How a watch looks at a connection.
 
-    `step` is called with every passage it `looks_at`, after its state if there is a `start`. Each passage
-    that it `counts` is an occasion on which the rule held. It looks at nothing on a connection without a
-    passage that it `needs`, and neither looks nor counts on one that `where` does not accept.
+    `step` is called with every passage it `looks_at`, after its state if there is a `start`; one that looks
+    at the `whole` is called once with all of them, when the connection is over. Each passage that it `counts`
+    is an occasion on which the rule held. It looks at nothing on a connection without a passage that it
+    `needs`, and neither looks nor counts on one that `where` does not accept.
     """
 
     step: Step
@@ -107,6 +148,11 @@ class Fold:
     counts: Pattern = ()
     needs: Pattern = ()
     where: Callable[[Any], bool] | None = None
+    whole: bool = False
+
+    def begin(self) -> State | None:
+        """Give its state on a new connection, None if it has none."""
+        return Whole(cast(Judge, self.step)) if self.whole else self.start and self.start()
 
     def cares(self, way: Direction) -> bool:
         return any(way in each for each in (*self.looks_at, *self.counts))
@@ -122,13 +168,15 @@ class _Interest:
 class _Looking:
     def __init__(self, folds: dict[int, Fold], found: dict[int, Tally]) -> None:
         self._folds, self._found = folds, found
-        self._states = {number: fold.start() for number, fold in folds.items() if fold.start is not None}
+        begun = {number: fold.begin() for number, fold in folds.items()}
+        self._states = {number: state for number, state in begun.items() if state is not None}
         self._lanes: dict[Sort, list[tuple[Step, Tally, int]]] = {}
 
     def fold(self, passages: Iterable[tuple[Sort, Any]], looks: dict[Sort, tuple[int, ...]]) -> None:
         """Look at all passages in order; `looks` says which watches look at each sort."""
         steps: dict[int, Step] = {number: fold.step for number, fold in self._folds.items()}
-        steps |= {number: partial(steps[number], state) for number, state in self._states.items()}
+        for number, state in self._states.items():
+            steps[number] = state.seen.append if isinstance(state, Whole) else partial(steps[number], state)
         self._lanes = lanes = {
             sort: [(steps[each], self._found[each], each) for each in numbers if each in steps]
             for sort, numbers in looks.items()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.play.watching import Enough, Fold, Found, Gaps, State, Watching, came, went
+from harness.play.watching import Enough, Fold, Found, Gaps, Repeats, State, Watching, came, went
 from harness.wire.journal import Direction
 from harness.wire.transcript import Gap, Passage, Sort, Transcript, sort
 
@@ -90,3 +90,20 @@ def test_every_connection_has_a_state_of_its_own() -> None:
     watching = Watching([("a rule", Fold(counts, came("a"), Gaps.TOLD, start=Count))])
     told = [watching.look(words("a"))[0][1].broken for _ in range(2)]
     assert told == [["1 words, 0 gaps"]] * 2
+
+
+def test_whole_is_judged_once_when_all_is_over() -> None:
+    fold = Fold(lambda seen: ["".join(each.unit for each in seen)], came("a", "b"), Gaps.STOPS, whole=True)
+    assert seen(fold, "a", "b", "c") == (0, ["ab"])
+    assert seen(fold, "a", Gap(1), "b") == (0, [])
+
+
+def test_what_is_ours_may_be_repeated() -> None:
+    repeats = Repeats()
+    repeats.ours.append("ours")
+    repeats.wrong += [("ours", "repeated"), ("", "empty"), ("theirs", "made up")]
+    assert [*repeats.end()] == ["empty", "made up"]
+    repeats.missed(RECEIVED)
+    assert [*repeats.end()] == ["empty", "made up"]
+    repeats.missed(SENT)
+    assert [*repeats.end()] == ["empty"]

@@ -30,7 +30,7 @@ from harness.amqp0_9_1.wire.vocabulary import (
     Channel,
     Connection,
 )
-from harness.play.watching import Found, Gaps, State, came, went
+from harness.play.watching import Found, Gaps, Repeats, came, went
 from harness.wire.journal import Direction
 from scenarios.amqp0_9_1.connection.tune_ok import one_less, refuses_more_than_proposed
 from scenarios.amqp0_9_1.grammar.calls import AT_ONCE, Call, again, answers_to, given, kind, of
@@ -268,24 +268,12 @@ def says_it_wrongly(about: Subject) -> Interposer:
     return rewrites(kind(about), **broken)
 
 
-class Kept(State):
+class Kept(Repeats):
     """What the client has said itself in a field of a name, and what is wrong if it has not."""
 
     def __init__(self, about: Subject) -> None:
+        super().__init__()
         self.field, self.broken = name(about), breaks(about)
-        self.said: list[Any] = []
-        self.wrong: list[tuple[Any, str]] = []
-        self.unsure = False
-
-    def end(self) -> Iterator[Found]:
-        """Give what is wrong: a value of ours may be repeated, but an empty one repeats nothing."""
-        for value, told in self.wrong:
-            if not value or not (self.unsure or value in self.said):
-                yield told
-
-    def missed(self, way: Direction) -> None:
-        """Note that what we said may be repeated, and nobody knows it."""
-        self.unsure |= way is Direction.SENT
 
 
 def have_the_field(about: Subject) -> Iterator[type[Method]]:
@@ -307,7 +295,7 @@ def server_keeps_the_assert(kept: Kept, each: Passage, _: Subject) -> Found:
     A name that only repeats the client's own, which may break the assert on purpose, is left out.
     """
     if each.direction is Direction.SENT:
-        kept.said.append(getattr(each.said, kept.field))
+        kept.ours.append(getattr(each.said, kept.field))
         return None
     if not kept.broken(each.said):
         return True

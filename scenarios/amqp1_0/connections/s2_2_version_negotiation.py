@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import repeat
 
 from harness.amqp1_0.broken.deviations import (
     changes,
@@ -41,7 +40,7 @@ from harness.amqp1_0.wire.frames import (
 from harness.amqp1_0.wire.performatives import Open, SaslMechanisms
 from harness.peers.events import Waited
 from harness.play.expect import Inconclusive
-from harness.play.watching import Enough, Found, Gaps, State, Tally, came, went
+from harness.play.watching import Enough, Found, Gaps, State, came, went
 from harness.wire.journal import Direction
 from harness.wire.units import Garbage, Header
 from scenarios.registry import broken_by, scenario, watch
@@ -84,36 +83,23 @@ def is_newer(sent: Header) -> bool:
 # -- what the server sends -----------------------------------------------------------------------------
 
 
-class Layers(State):
-    """What was found behind each header of the server's: it counts where we sent the same header.
+def in_its_layer(seen: list[Passage], fits: Callable[[Passage, int], Found]) -> Iterator[Found]:
+    """Give how what came fits behind its header, where we sent the same header; another begins a layer.
 
     Which of the two came first does not matter: a server may speak first.
     """
-
-    def __init__(self) -> None:
-        self.asked: set[bytes] = set()
-        self.found: list[tuple[bytes, Tally]] = []
-        self.type: int | None = None
-
-    def look(self, each: Passage, fits: Callable[[Passage, int], Found]) -> None:
-        """Keep how a passage of the server's fits behind its header; another header begins a layer."""
+    sent = [each.unit for each in seen if each.direction is Direction.SENT]
+    asked = {unit.octets for unit in sent if isinstance(unit, Header)}
+    layer, begun = None, b""
+    for each in seen:
         unit = each.unit
-        if isinstance(unit, Header) and each.direction is Direction.SENT:
-            self.asked.add(unit.octets)
-            return
-        layer = LAYERS.get(unit.protocol_id) if isinstance(unit, Header) else self.type
-        if self.type is not None and layer == self.type:  # the header of this layer has come before
-            self.found[-1][1].add(fits(each, self.type))
+        if each.direction is Direction.SENT:
+            continue
+        due = LAYERS.get(unit.protocol_id) if isinstance(unit, Header) else layer
+        if layer is not None and due == layer and begun in asked:  # the header of this layer has come before
+            yield fits(each, layer)
         if isinstance(unit, Header):
-            self.type = layer
-            self.found.append((unit.octets, Tally()))
-
-    def end(self) -> Iterator[Found]:
-        """Give what was found behind the headers that we have sent as well."""
-        for octets, tally in self.found:
-            if octets in self.asked:
-                yield from repeat(True, tally.held)
-                yield from tally.broken
+            layer, begun = due, unit.octets
 
 
 @watch(
@@ -176,16 +162,15 @@ def headers_have_their_form(headers: Headers, each: Passage) -> Found:
     "1-0/2.2.data-matches-header",
     during="1-0/2.4.2.pipelining-indistinguishable",
     looks_at=came(Header, Frame, Garbage) + went(Header),
-    start=Layers,
+    whole=True,
     gap=Gaps.STOPS,
 )
 @broken_by("sends text behind the header", replaces(Open, b"HTTP/1.1 400 Bad Request\r\n"))
 @broken_by("sends its open as a SASL frame", replaces(Open, Frame(SASL, 0, Open("peer").encode())))
 @broken_by("sends its header twice", offers_header(2 * PROTOCOL_HEADER, opens_amqp))
-def data_is_of_the_version_of_the_header(layers: Layers, each: Passage) -> Found:
+def data_is_of_the_version_of_the_header(seen: list[Passage]) -> Iterator[Found]:
     """Behind equal headers come whole frames only: AMQP frames behind id 0, SASL frames behind id 3."""
-    layers.look(each, whole_frame_of_type)
-    return None
+    return in_its_layer(seen, whole_frame_of_type)
 
 
 def whole_frame_of_type(each: Passage, due: int) -> Found:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from harness.amqp1_0.broken.deviations import (
     changes,
@@ -34,7 +34,7 @@ from harness.amqp1_0.wire.performatives import AmqpError, Begin, Close, Open, Sa
 from harness.amqp1_0.wire.types import Ulong
 from harness.play.watching import Found, Gaps, came, went
 from harness.wire.units import Garbage, Header
-from scenarios.amqp1_0.connections.s2_2_version_negotiation import Layers
+from scenarios.amqp1_0.connections.s2_2_version_negotiation import in_its_layer
 from scenarios.registry import broken_by, scenario, watch
 
 MALFORMED = "frame: refuses a header that cannot be"
@@ -152,7 +152,7 @@ def an_offset_beyond_the_frame_is_not_passed_over(container: Container) -> None:
     "1-0/2.3.1.type-names-layer",
     during="1-0/2.2.supported-version-proceeds",
     looks_at=came(Header, Frame) + went(Header),
-    start=Layers,
+    whole=True,
     gap=Gaps.STOPS,
 )
 @broken_by("sends its open as a SASL frame", reframes(Open, type=SASL))
@@ -160,10 +160,9 @@ def an_offset_beyond_the_frame_is_not_passed_over(container: Container) -> None:
 @broken_by("sends frames of a type that nobody defines", reframes(Open, type=2))
 @broken_by("begins with a frame of an unknown type", precedes(Open, Frame(7, 0, b"?")))
 @broken_by("has frames of an unknown type behind its open", follows(Open, Frame(7, 0, b"?")))
-def every_type_is_that_of_its_layer(layers: Layers, each: Passage) -> Found:
+def every_type_is_that_of_its_layer(seen: list[Passage]) -> Iterator[Found]:
     """Behind the header of AMQP the server sends frames of type 0, behind that of SASL of type 1."""
-    layers.look(each, type_that_is_due)
-    return None
+    return in_its_layer(seen, type_that_is_due)
 
 
 def type_that_is_due(each: Passage, due: int) -> Found:

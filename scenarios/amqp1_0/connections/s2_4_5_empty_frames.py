@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import takewhile
 
 from harness.amqp1_0.broken.deviations import (
     changes,
@@ -117,24 +118,12 @@ def empty_frames_come_on_channel_zero(each: Framed) -> Found:
     return not channel or f"an empty frame on channel {channel} at {each.at:.4f} s"
 
 
-class BeforeOpen(State):
-    """Whether the first open has gone, and what was found before it."""
-
-    def __init__(self) -> None:
-        self.opened = False
-        self.found: list[Found] = []
-
-    def end(self) -> list[Found]:
-        """Give what was found, where there was an open at all."""
-        return self.found if self.opened else []
-
-
 @watch(
     "1-0/2.4.5.empty-frames-before-open-on-channel-zero",
     during="1-0/2.4.3.close-answered",
     looks_at=came(EMPTY, on=OF_AMQP) + went(Open),
     needs=went(Open),
-    start=BeforeOpen,
+    whole=True,
     gap=Gaps.STOPS,
     never="the server sends no empty frame before it has our open",
 )
@@ -145,15 +134,11 @@ class BeforeOpen(State):
     ),
 )
 @broken_by("begins with one on channel 7", together(EMPTY_FRAME_BEFORE_OPEN, places(Frame, 7)))
-def no_other_channel_before_our_open(before: BeforeOpen, each: Framed) -> Found:
+def no_other_channel_before_our_open(seen: list[Framed]) -> Iterator[Found]:
     """Every empty frame that came before our open was sent is on channel 0."""
-    if each.direction is Direction.SENT:
-        before.opened = True
-    elif not before.opened:
+    for each in takewhile(lambda each: each.direction is Direction.RECEIVED, seen):
         channel = each.unit.channel
-        told = f"an empty frame on channel {channel} before our open at {each.at:.4f} s"
-        before.found.append(not channel or told)
-    return None
+        yield not channel or f"an empty frame on channel {channel} before our open at {each.at:.4f} s"
 
 
 class Early(State):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
@@ -37,7 +37,7 @@ from harness.amqp0_9_1.wire.vocabulary import (
     Basic,
     Queue,
 )
-from harness.play.watching import Found, Gaps, State, came, went
+from harness.play.watching import Found, Gaps, Repeats, came, went
 from scenarios.amqp0_9_1.grammar.content import over
 from scenarios.amqp0_9_1.prose.chapter_4.s4_2_6_content import OCCASION
 from scenarios.amqp0_9_1.prose.chapter_4.s4_2_6_content import TEXT as BODY_OF_OCCASION
@@ -114,35 +114,23 @@ def header_of_another_class_is_refused(broker: Broker) -> None:
         channel.expect(connection_closed(FRAME_ERROR, UNEXPECTED_FRAME))
 
 
-class Weights(State):
-    """The weights that we have sent, and those of the server's that are none of ours as far as is known."""
-
-    def __init__(self) -> None:
-        self.ours: set[bytes] = set()
-        self.theirs: list[tuple[bytes, str]] = []
-
-    def end(self) -> Iterator[Found]:
-        """Give the weights that are none of ours: who repeats one of ours has not given one."""
-        return (told for weight, told in self.theirs if weight not in self.ours)
-
-
 @watch(
     "0-9-1/prose/4.2.6.1.own-weight-zero",
     during=OCCASION,
     looks_at=came(Contents) + went(HEADER),
-    start=Weights,
+    start=Repeats,
     gap=Gaps.STOPS,
     of_clients=TALK,
 )
 @broken_by("gives a weight", client_heads(lambda octets: octets[:2] + b"\x00\x01" + octets[4:]), Role.CLIENT)
 @broken_by("gives a weight", heads(OF_OCCASION, lambda octets: octets[:2] + b"\x00\x01" + octets[4:]))
-def weight_is_zero(weights: Weights, each: Framed | Contents) -> Found | list[Found]:
+def weight_is_zero(weights: Repeats, each: Framed | Contents) -> Found | list[Found]:
     """The weight in every content header that comes is zero.
 
     One that only repeats a weight of ours, sent to see what becomes of it, is left out.
     """
     if not isinstance(each, Contents):
-        weights.ours.add(each.unit.payload[2:4])
+        weights.ours.append(each.unit.payload[2:4])
         return None
     if each.method is None:
         return None
@@ -150,7 +138,7 @@ def weight_is_zero(weights: Weights, each: Framed | Contents) -> Found | list[Fo
     for weight in told:
         if any(weight):
             where = f"behind {each.method.full_name} at {each.at:.4f} s"
-            weights.theirs.append((weight, f"weight {int.from_bytes(weight)} {where}"))
+            weights.wrong.append((weight, f"weight {int.from_bytes(weight)} {where}"))
     return each_of([not any(weight) or None for weight in told])
 
 

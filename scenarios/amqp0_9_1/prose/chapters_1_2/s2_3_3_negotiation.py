@@ -26,11 +26,10 @@ from harness.amqp0_9_1.client.outcomes import (
 from harness.amqp0_9_1.client.transcript import Passage
 from harness.amqp0_9_1.peer.policy import Level
 from harness.amqp0_9_1.peer.refusals import refuse
-from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.frames import FRAME_MIN_SIZE
 from harness.amqp0_9_1.wire.vocabulary import CHANNEL_ERROR, CODEC, NOT_ALLOWED, Channel, Connection
 from harness.play.expect import Outcome
-from harness.play.watching import Found, Gaps, State, came, went
+from harness.play.watching import Found, Gaps, came, went
 from harness.wire.journal import Direction
 from scenarios.amqp0_9_1.connection.start import ANY_HEADER, OF_OTHERS
 from scenarios.amqp0_9_1.connection.tune_ok import OPENED, frame_sizes
@@ -83,39 +82,23 @@ BEFORE_LOGIN = (Connection.Start, Connection.Secure, Connection.Close, Connectio
 PAST_LOGIN = [each for each in CODEC.methods.values() if each not in BEFORE_LOGIN]
 
 
-class Proposals(State):
-    """How often Tune has come, what came first past log-in, and whether we have tried to log in."""
-
-    def __init__(self) -> None:
-        self.first: Method | None = None
-        self.tunes = 0
-        self.tried = False
-
-    def end(self) -> Iterator[Found]:
-        """Say whether there was one proposal, before anything else."""
-        if self.first is not None and self.tried:
-            held = isinstance(self.first, Connection.Tune) and self.tunes == 1
-            yield held or f"{self.first.full_name} first, {self.tunes} times Tune"
-
-
 @watch(
     "0-9-1/prose/2.3.3.limits-proposed",
     during="0-9-1/channel.open.state",
     looks_at=came(*PAST_LOGIN) + went(Connection.StartOk),
-    start=Proposals,
+    whole=True,
     gap=Gaps.STOPS,
 )
 @broken_by("opens without a proposal", replaces(Connection.Tune, Connection.OpenOk()))
 @broken_by("proposes twice", repeats(Connection.Tune))
 @broken_by("serves without a proposal", replaces(Connection.Tune, Channel.OpenOk()))
-def tune_comes_once(proposals: Proposals, each: Passage) -> Found:
+def tune_comes_once(seen: list[Passage]) -> Iterator[Found]:
     """Past log-in the server's first method is Tune, and the only one."""
-    if each.direction is Direction.SENT:
-        proposals.tried = True
-        return None
-    proposals.first = proposals.first or each.said
-    proposals.tunes += isinstance(each.said, Connection.Tune)
-    return None
+    said = [each.said for each in seen if each.direction is Direction.RECEIVED]
+    tunes = sum(isinstance(each, Connection.Tune) for each in said)
+    if said and len(said) < len(seen):
+        held = isinstance(said[0], Connection.Tune) and tunes == 1
+        yield held or f"{said[0].full_name} first, {tunes} times Tune"
 
 
 @scenario("0-9-1/prose/2.3.3.reduced-limits-borne")

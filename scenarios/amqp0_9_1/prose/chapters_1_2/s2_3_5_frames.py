@@ -32,7 +32,7 @@ from harness.amqp0_9_1.wire.vocabulary import (
     Connection,
     Queue,
 )
-from harness.play.watching import Found, Gaps, State, came, went
+from harness.play.watching import Found, Gaps, Unsure, came, went
 from harness.wire.journal import Direction
 from scenarios.amqp0_9_1.prose.chapters_1_2.s1_4_terms import asked_for_ours
 from scenarios.registry import broken_by, scenario, watch
@@ -45,16 +45,11 @@ EXTENSION = Frame(METHOD, 1, b"\x00\x55\x00\x0b")
 """A method of a class that this version does not have."""
 
 
-class Asked(State):
+class Asked(Unsure):
     """The classes that we have used, with the channels; unknown where something was not captured."""
 
     def __init__(self) -> None:
         self.classes: set[tuple[int, int]] = set()
-        self.unsure = False
-
-    def missed(self, way: Direction) -> None:
-        """Note that what we have used is unknown."""
-        self.unsure |= way is Direction.SENT
 
 
 @watch(
@@ -132,8 +127,8 @@ NO_CONTENT = "no method", 0
 CARRY_CONTENT = [each for each in CODEC.methods.values() if each.spec.content]
 
 
-@dataclass(slots=True)
-class OnTheirWay(State):
+@dataclass
+class OnTheirWay(Unsure):
     """The contents of a connection that are on their way, by channel: how much is missing, None if all is.
 
     Behind a gap the contents are unknown on every channel where no method has come since: `known` ones.
@@ -142,11 +137,10 @@ class OnTheirWay(State):
     missing: dict[int, tuple[str, int | None]] = field(default_factory=dict)
     may_be_cut: set[int] = field(default_factory=set)
     known: set[int] | None = None
-    unsure: bool = False
 
     def missed(self, way: Direction) -> None:
         """Note that what we have rejected is unknown, or what the contents are."""
-        self.unsure |= way is Direction.SENT
+        super().missed(way)
         if way is Direction.RECEIVED:
             self.missing.clear()
             self.known = set()
