@@ -93,8 +93,7 @@ def message_that_comes_again_says_so(broker: Broker) -> None:
     channel.consume(queue)
     channel.expect(message(Basic.Deliver, b"twice", redelivered=False))
     channel.connection.close()
-    channel = broker.channel()
-    channel.consume(queue)
+    channel = broker.channel().consuming(queue)
     channel.expect(message(Basic.Deliver, b"twice", redelivered=True))
 
 

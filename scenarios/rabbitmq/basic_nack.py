@@ -21,15 +21,9 @@ from harness.amqp0_9_1.client.connection import AmqpChannel
 from harness.amqp0_9_1.client.outcomes import message, silence
 from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.peer.tables.basic import discard_rejected, requeue_rejected
-from harness.amqp0_9_1.wire.vocabulary import (
-    NOT_IMPLEMENTED,
-    PRECONDITION_FAILED,
-    UNEXPECTED_FRAME,
-    Basic,
-    Exchange,
-)
+from harness.amqp0_9_1.wire.vocabulary import NOT_IMPLEMENTED, PRECONDITION_FAILED, UNEXPECTED_FRAME, Basic
 from scenarios.amqp0_9_1.basic.ack import REFUSED, taken
-from scenarios.amqp0_9_1.basic.reject import CUT_SHORT, LONG, small_frames
+from scenarios.amqp0_9_1.basic.reject import refused_amid_its_content
 from scenarios.registry import broken_by, scenario
 
 UNKNOWN = "basic.nack: refuses a tag of no delivered message"
@@ -66,26 +60,14 @@ def nack_is_processed_while_content_is_sent(broker: Broker) -> None:
 
     The content may come whole or cut short. Afterwards the message is gone: another one is next.
     """
-    channel = small_frames(broker).channel()
-    queue = channel.queue_with(LONG)
-    channel.consume(queue)
-    channel.send(Basic.Nack(channel.coming(Basic.Deliver).delivery_tag), FENCE)
-    channel.expect_each(message(Basic.Deliver, LONG) | CUT_SHORT, Exchange.DeclareOk)
-    channel.connection.close()
-    left(broker, queue)
+    left(broker, refused_amid_its_content(broker, Basic.Deliver, Basic.Nack))
 
 
 @scenario("rabbitmq/basic.nack.01")
 @broken_by("does not hear it for what was got", changes(DISCARDS, discard_what_was_consumed))
 def nack_is_processed_while_content_is_got(broker: Broker) -> None:
     """As before, with Get: Nack sent when the Get-Ok of a long message has come takes effect."""
-    channel = small_frames(broker).channel()
-    queue = channel.queue_with(LONG)
-    channel.send(Basic.Get(queue))
-    channel.send(Basic.Nack(channel.coming(Basic.GetOk).delivery_tag), FENCE)
-    channel.expect_each(message(Basic.GetOk, LONG) | CUT_SHORT, Exchange.DeclareOk)
-    channel.connection.close()
-    left(broker, queue)
+    left(broker, refused_amid_its_content(broker, Basic.GetOk, Basic.Nack))
 
 
 @scenario("rabbitmq/basic.nack.02")

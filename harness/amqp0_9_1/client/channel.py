@@ -200,6 +200,11 @@ class Conversation:
     def consume(self, queue: str, **flags: Any) -> str:
         return str(self.ask(Basic.Consume(queue, **flags)).consumer_tag)
 
+    def consuming(self, queue: str, **flags: Any) -> Self:
+        """Start a consumer of the queue; give the channel."""
+        self.consume(queue, **flags)
+        return self
+
     def deliveries(self, count: int) -> list[Received]:
         """Take the next `count` deliveries. Raises ControlFailed when one is missing or other things come."""
         return [self._control(f"delivery {n + 1} of {count}", [Basic.Deliver]) for n in range(count)]

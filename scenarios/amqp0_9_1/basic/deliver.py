@@ -38,8 +38,7 @@ def message_that_nobody_acknowledges_is_given_up(broker: Broker) -> None:
 
 def comes_again(broker: Broker, queue: str) -> bool:
     """Say whether the message is delivered on a fresh channel, which is closed afterwards."""
-    channel = broker.channel()
-    channel.consume(queue)
+    channel = broker.channel().consuming(queue)
     seen = channel.expect(message(Basic.Deliver, b"unprocessable") | silence())
     channel.close()
     return not isinstance(seen, Silence)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from harness.amqp0_9_1.broken.basic_faults import (
     hold_what_is_rejected,
     recipient_may_have,
@@ -15,6 +18,7 @@ from harness.amqp0_9_1.client.connection import AmqpConnection
 from harness.amqp0_9_1.client.outcomes import Unreadable, message, silence
 from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.peer.tables.basic import discard_rejected, requeue_rejected
+from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.vocabulary import NOT_IMPLEMENTED, UNEXPECTED_FRAME, Basic, Exchange
 from harness.play.expect import Outcome
 from scenarios.registry import broken_by, scenario
@@ -39,6 +43,20 @@ def small_frames(broker: Broker) -> AmqpConnection:
     return connection
 
 
+def refused_amid_its_content(broker: Broker, came: type[Method], refusal: Callable[[int], Method]) -> str:
+    """Refuse a long message when its Deliver or Get-Ok has come, end the connection, and give the queue.
+
+    Judges that its content comes whole or cut short, and that nothing ends by it.
+    """
+    channel = small_frames(broker).channel()
+    queue = channel.queue_with(LONG)
+    channel.consume(queue) if came is Basic.Deliver else channel.send(Basic.Get(queue))
+    channel.send(refusal(channel.coming(came).delivery_tag), FENCE)
+    channel.expect_each(message(came, LONG) | CUT_SHORT, Exchange.DeclareOk)
+    channel.connection.close()
+    return queue
+
+
 @scenario("0-9-1/basic.reject.01")
 @broken_by("does not hear it", ignores(Basic.Reject))
 @broken_by("takes it and does nothing", changes(DISCARDS, hold_what_is_rejected))
@@ -49,12 +67,7 @@ def reject_is_processed_while_content_is_sent(broker: Broker) -> None:
 
     The content may come whole or cut short. Afterwards the message is gone: another one is next.
     """
-    channel = small_frames(broker).channel()
-    queue = channel.queue_with(LONG)
-    channel.consume(queue)
-    channel.send(Basic.Reject(channel.coming(Basic.Deliver).delivery_tag, requeue=False), FENCE)
-    channel.expect_each(message(Basic.Deliver, LONG) | CUT_SHORT, Exchange.DeclareOk)
-    channel.connection.close()
+    queue = refused_amid_its_content(broker, Basic.Deliver, partial(Basic.Reject, requeue=False))
     channel = broker.channel()
     channel.publish(b"sentinel", key=queue)
     channel.consumes(queue, b"sentinel")
@@ -64,12 +77,7 @@ def reject_is_processed_while_content_is_sent(broker: Broker) -> None:
 @broken_by("does not hear it for what was got", changes(DISCARDS, discard_what_was_consumed))
 def reject_is_processed_while_content_is_got(broker: Broker) -> None:
     """As before, with Get: Reject sent when the Get-Ok of a long message has come takes effect."""
-    channel = small_frames(broker).channel()
-    queue = channel.queue_with(LONG)
-    channel.send(Basic.Get(queue))
-    channel.send(Basic.Reject(channel.coming(Basic.GetOk).delivery_tag, requeue=False), FENCE)
-    channel.expect_each(message(Basic.GetOk, LONG) | CUT_SHORT, Exchange.DeclareOk)
-    channel.connection.close()
+    queue = refused_amid_its_content(broker, Basic.GetOk, partial(Basic.Reject, requeue=False))
     channel = broker.channel()
     channel.publish(b"sentinel", key=queue)
     channel.gets(queue, b"sentinel")

@@ -15,10 +15,6 @@ from scenarios.registry import broken_by, scenario
 CLOSING = "connection: closing hears only Close and Close-Ok"
 
 
-def is_for_the_discarded(declare: Queue.Declare) -> bool:
-    return not declare.durable and not declare.passive
-
-
 @scenario("0-9-1/connection.close.stability")
 @broken_by("serves methods after its Close", changes(CLOSING, serve_on_a_channel))
 @broken_by("obeys in silence", obeys(ConnectionState.CLOSING, Queue.Declare, create_queue))
@@ -26,7 +22,7 @@ def is_for_the_discarded(declare: Queue.Declare) -> bool:
 @broken_by("deletes after its Close", obeys(ConnectionState.CLOSING, Queue.Delete, delete_it))
 @broken_by(
     "answers what it discards",
-    answers(Queue.Declare, Queue.DeclareOk("discarded"), when=is_for_the_discarded),
+    answers(Queue.Declare, Queue.DeclareOk("discarded"), when=lambda it: not it.durable and not it.passive),
 )
 def what_follows_the_servers_close_is_discarded(broker: Broker) -> None:
     """After the server's Close what we ask for has no answer and no effect; a Close gets Close-Ok.

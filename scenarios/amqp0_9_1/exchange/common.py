@@ -183,8 +183,7 @@ def default_exchange_cannot_be_declared_or_deleted(broker: Broker) -> None:
     ):
         channel = broker.channel()
         channel.tries(access, *legal)
-    channel = broker.channel()
-    channel.consume(queue, no_ack=True)
+    channel = broker.channel().consuming(queue, no_ack=True)
     channel.hears(b"still there", key=queue)
 
 

@@ -55,8 +55,7 @@ def exchange_with_bindings_is_not_deleted_if_unused(broker: Broker) -> None:
     queue, exchange = channel.declare_queue(), channel.declare_exchange()
     channel.bind(queue, exchange, "key")
     channel.tries(Exchange.Delete(exchange, if_unused=True), channel_closed(PRECONDITION_FAILED), ANY_OTHER)
-    channel = broker.channel()
-    channel.consume(queue, no_ack=True)
+    channel = broker.channel().consuming(queue, no_ack=True)
     channel.hears(b"still bound", exchange=exchange, key="key")
     channel.tries(Exchange.Delete(exchange), Exchange.DeleteOk)
 

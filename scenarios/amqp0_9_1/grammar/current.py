@@ -144,10 +144,6 @@ CREATES = "queue.declare: creates it"
 NEW = (create_queue, bind_to_the_default_exchange)
 
 
-def refuses_blank_names(about: Subject) -> Interposer:
-    return rejects(kind(about), NOT_FOUND, when=has_no_name)
-
-
 def does_nothing(about: Subject) -> Interposer:
     """Confirms this method without a name, and does nothing."""
     return answers(kind(about), NOTHING_DONE[kind(about).full_name], when=has_no_name)
@@ -161,7 +157,7 @@ def keeps_it_to_itself(about: Subject) -> Fault:
 
 
 @scenarios_for(of("current"))
-@broken_by("always wants a name", refuses_blank_names)
+@broken_by("always wants a name", lambda about: rejects(kind(about), NOT_FOUND, when=has_no_name))
 @broken_by("does nothing to any queue", does_nothing)
 @broken_by("takes the one declared first", changes(CREATES, *NEW, first_stays_current))
 @broken_by("takes a queue of another channel", changes(CREATES, *NEW, current_everywhere))

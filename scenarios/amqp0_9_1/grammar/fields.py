@@ -259,10 +259,6 @@ OCCASIONS: Mapping[str, str] = {
 """A rule whose scenarios make the server send each of its methods that have an assert."""
 
 
-def occasion(about: Subject) -> str:
-    return OCCASIONS[kind(about).full_name]
-
-
 def says_it_wrongly(about: Subject) -> Interposer:
     broken: dict[str, Any] = {name(about): lambda value: breach(about, value)}
     return rewrites(kind(about), **broken)
@@ -282,7 +278,7 @@ def have_the_field(about: Subject) -> Iterator[type[Method]]:
 
 @watches_for(
     of("keeps"),
-    during=occasion,
+    during=lambda about: OCCASIONS[kind(about).full_name],
     looks_at=lambda about: came(kind(about)) + went(*have_the_field(about)),
     needs=lambda about: came(kind(about)),
     start=lambda about: partial(Kept, about),

@@ -66,10 +66,6 @@ NO_METHOD = 1000
 # -- arguments that cannot be read ---------------------------------------------------------------------
 
 
-def truncated(method: Method) -> bytes:
-    return method.encode()[:-1]
-
-
 def overlong(method: Method) -> bytes:
     """Give the payload in which the length of the first argument that has one reaches beyond the frame."""
     payload = method.encode()
@@ -128,7 +124,7 @@ def not_readable(method: GrammarMethod) -> tuple[Outcome, ...]:
 @broken_by("makes up what is missing", makes_it_up)
 def method_cut_short_is_refused(broker: Broker, about: Subject) -> None:
     """The method is carried out; in a frame that ends one octet early it ends the connection."""
-    is_refused_when(broker, about, truncated)
+    is_refused_when(broker, about, lambda method: method.encode()[:-1])
 
 
 @scenarios_for(of("overlong"), slow=is_before_open)

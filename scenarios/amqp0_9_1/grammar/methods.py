@@ -52,10 +52,6 @@ from spec.grammar.members import Subject
 FLOW_OK = "channel.flow-ok"
 
 
-def says_nothing(about: Subject) -> Interposer:
-    return withholds(answers_to(kind(about).spec)[0])
-
-
 def does_without(about: Subject, when: Condition = always) -> Interposer:
     """Do without the method altogether, or where this holds for it."""
     method = kind(about)
@@ -102,7 +98,7 @@ def refuses_a_bit(about: Subject) -> Interposer | None:
 
 
 @scenarios_for(of("answers"))
-@broken_by("does not answer", says_nothing)
+@broken_by("does not answer", lambda about: withholds(answers_to(kind(about).spec)[0]))
 @broken_by("does not implement it", does_without)
 @broken_by("implements it by halves", refuses_a_bit)
 def method_is_answered(broker: Broker, about: Subject) -> None:

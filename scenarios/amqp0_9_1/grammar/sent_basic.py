@@ -55,8 +55,7 @@ def delivery_tag_names_one_delivery(broker: Broker, about: Subject) -> None:
     channel.send(Basic.Ack(tags[1]))
     channel.stays_quiet()
     channel.close()
-    other = broker.channel()
-    other.consume(queue, no_ack=True)
+    other = broker.channel().consuming(queue, no_ack=True)
     left = {each.body for each in other.deliveries(len(BODIES) - 1)}
     broker.judge("the first and the third again", "the second again", left == {BODIES[0], BODIES[2]})
 

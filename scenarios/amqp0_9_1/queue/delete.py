@@ -36,8 +36,7 @@ def pending_messages_are_kept_when_their_queue_is_deleted(broker: Broker) -> Non
     exchange = channel.declare_exchange("fanout")
     kept, deleted = channel.declare_queue(), channel.declare_queue(arguments={argument: exchange})
     channel.bind(kept, exchange)
-    reader = broker.channel()
-    reader.consume(kept, no_ack=True)
+    reader = broker.channel().consuming(kept, no_ack=True)
     channel.publish(b"control", exchange=exchange)
     reader.deliveries(1)
     for body in (b"first", b"second"):

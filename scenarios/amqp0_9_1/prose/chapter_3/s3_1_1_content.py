@@ -148,8 +148,7 @@ def header_comes_again_with_all_it_had(broker: Broker) -> None:
     channel.publish(b"body", key=queue, **sent)
     channel.ask(Basic.Get(queue), Basic.GetOk)
     channel.close()
-    heir = broker.channel()
-    heir.consume(queue, no_ack=True)
+    heir = broker.channel().consuming(queue, no_ack=True)
     heir.expect(with_all(sent, Basic.Deliver))
 
 

@@ -207,8 +207,7 @@ def message_without_ack_is_gone_when_delivered(broker: Broker) -> None:
     """A message is got and one consumed with no-ack; the socket is dropped, and neither comes again."""
     queue = taken_without_ack(broker.channel())
     broker.drop()
-    heir = broker.channel()
-    heir.consume(queue)
+    heir = broker.channel().consuming(queue)
     heir.expect(silence())
 
 

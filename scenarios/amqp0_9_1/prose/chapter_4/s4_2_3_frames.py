@@ -315,12 +315,8 @@ def channels_have_numbers_above_zero(each: Framed) -> Found:
     return each.unit.channel > 0 or f"{each.unit.payload[:4].hex()} on channel 0 at {each.at:.4f} s"
 
 
-def on_a_channel(number: int) -> bool:
-    return number > 0
-
-
 @scenario("0-9-1/prose/4.2.3.connection-method-on-channel-refused")
-@broken_by("answers it there", serves(sent_on(Connection.Close, on_a_channel), Connection.CloseOk()))
+@broken_by("answers it there", serves(sent_on(Connection.Close, lambda it: it > 0), Connection.CloseOk()))
 @broken_by("passes it over", drops(MISPLACED))
 @broken_by("gives another code", changes(MISPLACED, answer=refuse(UNEXPECTED_FRAME)))
 def connection_close_on_a_channel_is_refused(broker: Broker) -> None:

@@ -287,12 +287,8 @@ def contents_are_on_channels(each: Framed) -> Found:
     return f"type {each.unit.type} on channel {each.unit.channel} at {each.at:.4f} s"
 
 
-def is_on_zero(frame: Frame) -> bool:
-    return frame.type in (HEADER, BODY) and not frame.channel
-
-
 @scenario("0-9-1/prose/4.2.6.1.content-on-zero-refused")
-@broken_by("does not see it", swallows(is_on_zero))
+@broken_by("does not see it", swallows(lambda frame: frame.type in (HEADER, BODY) and not frame.channel))
 @broken_by("passes it over", drops(ON_ZERO))
 @broken_by("gives another code", changes(ON_ZERO, answer=refuse(FRAME_ERROR)))
 def content_frame_on_channel_zero_is_refused(broker: Broker) -> None:

@@ -179,10 +179,6 @@ def is_broken(way: str) -> Matching:
     return lambda frame: frame.type == HEADER and frame.payload == headed(BROKEN[way])
 
 
-def is_broken_somehow(frame: Frame) -> bool:
-    return any(is_broken(way)(frame) for way in BROKEN)
-
-
 def unbroken(frame: Frame) -> Frame:
     return Frame(HEADER, frame.channel, headed(shortstr("entry") + ONE))
 
@@ -195,7 +191,7 @@ UNREADABLE = "content header: refuses one badly formatted"
 @broken_by("does not look into tables", mends(is_broken("is a table that lies"), unbroken))
 @broken_by("takes any type", mends(is_broken("is within a table and of an unknown type"), unbroken))
 @broken_by("is helpless", changes(UNREADABLE, answer=refuse(INTERNAL_ERROR)))
-@broken_by("reads what it can", mends(is_broken_somehow, unbroken))
+@broken_by("reads what it can", mends(lambda frame: any(is_broken(way)(frame) for way in BROKEN), unbroken))
 def broken_entry_of_a_headers_table_is_refused(broker: Broker) -> None:
     """A message whose headers table has an entry comes back; broken in seven ways it ends the connection.
 
