@@ -28,6 +28,7 @@ from harness.amqp0_9_1.wire.vocabulary import (
 )
 from scenarios.registry import broken_by, scenario
 
+OTHER_CHANNEL = "basic.cancel: refuses a tag of another channel"
 IN_USE = "basic.consume: refuses a tag in use"
 ALONE = "basic.consume: refuses exclusive access to a queue with consumers"
 MANY = 16
@@ -64,10 +65,7 @@ def consumer_tag_cannot_be_used_twice_on_a_channel(broker: Broker) -> None:
 
 
 @scenario("0-9-1/basic.consume.consumer-tag.02")
-@broken_by(
-    "cancels on another channel",
-    changes("basic.cancel: refuses a tag of another channel", cancel_anywhere, answer=cancel_ok),
-)
+@broken_by("cancels on another channel", changes(OTHER_CHANNEL, cancel_anywhere, answer=cancel_ok))
 @broken_by("gives another code", rewrites(Connection.Close, reply_code=COMMAND_INVALID))
 def consumer_tag_of_another_channel_cannot_be_used(broker: Broker) -> None:
     """Cancel with the tag of a consumer on another channel is refused, or does nothing to that consumer."""

@@ -12,6 +12,8 @@ from harness.play.expect import Inconclusive
 from scenarios.amqp0_9_1.basic.recover import RESENT, THREE, three_taken
 from scenarios.registry import broken_by, scenario
 
+REDELIVERS = "basic.recover-async: redelivers"
+
 
 @scenario("0-9-1/basic.recover-async.01")
 @broken_by("never sets the flag", swaps(redelivered=never_redelivered))
@@ -33,10 +35,7 @@ def what_recover_async_resends_is_marked(broker: Broker) -> None:
 
 
 @scenario("0-9-1/basic.recover-async.01")
-@broken_by(
-    "does not mark what it returns to its recipient",
-    changes("basic.recover-async: redelivers", resend_unmarked),
-)
+@broken_by("does not mark what it returns to its recipient", changes(REDELIVERS, resend_unmarked))
 def what_recover_async_returns_to_its_recipient_is_marked(broker: Broker) -> None:
     """With requeue clear, each message that is resent has redelivered=1; an exception resends nothing."""
     channel = three_taken(broker)

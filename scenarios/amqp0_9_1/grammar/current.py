@@ -21,6 +21,7 @@ from scenarios.amqp0_9_1.queue.common import has_no_name
 from scenarios.registry import broken_by, scenarios_for
 from spec.grammar.members import Subject
 
+NAMES = "queue.declare: creates one with a generated name"
 DIRECT = "amq.direct"
 KNOWN = ("queue.bind", "queue.unbind", "queue.purge", "queue.delete")
 """The methods that have a rule named queue-known, which judges them where no queue was declared."""
@@ -161,10 +162,7 @@ def keeps_it_to_itself(about: Subject) -> Fault:
 @broken_by("does nothing to any queue", does_nothing)
 @broken_by("takes the one declared first", changes(CREATES, *NEW, first_stays_current))
 @broken_by("takes a queue of another channel", changes(CREATES, *NEW, current_everywhere))
-@broken_by(
-    "knows no queue that it named",
-    changes("queue.declare: creates one with a generated name", generate_name, *NEW),
-)
+@broken_by("knows no queue that it named", changes(NAMES, generate_name, *NEW))
 @broken_by("overlooks what is declared again", changes("queue.declare: confirms the same again", effects=()))
 @broken_by("overlooks what it did not confirm", changes(CREATES, *NEW, becomes_current_if_confirmed))
 def blank_name_is_the_queue_declared_last(broker: Broker, about: Subject) -> None:

@@ -19,6 +19,7 @@ from harness.amqp0_9_1.peer.tables.queue import becomes_current, create_queue
 from harness.amqp0_9_1.wire.vocabulary import Basic, Exchange, Queue
 from scenarios.registry import broken_by, scenario
 
+NAMES = "queue.declare: creates one with a generated name"
 CREATES = "queue.declare: creates it"
 GOES = "basic.publish: goes to the exchange"
 
@@ -29,10 +30,7 @@ GOES = "basic.publish: goes to the exchange"
 @broken_by(
     "uses the name in capitals", forwards(Basic.Publish, routing_key=str.upper, when=lambda p: not p.exchange)
 )
-@broken_by(
-    "does not bind one that it names",
-    changes("queue.declare: creates one with a generated name", generate_name, create_queue, becomes_current),
-)
+@broken_by("does not bind one that it names", changes(NAMES, generate_name, create_queue, becomes_current))
 @broken_by("does not bind an exclusive one", changes(CREATES, create_queue, bind_if_shared))
 @broken_by("does not bind one with auto-delete", changes(CREATES, create_queue, bind_if_kept))
 @broken_by("takes it to an exchange of that name", changes(GOES, route_to_exchanges_first))

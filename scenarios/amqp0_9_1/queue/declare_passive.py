@@ -19,6 +19,7 @@ from harness.amqp0_9_1.peer.tables.queue import create_queue, exists_otherwise, 
 from harness.amqp0_9_1.wire.vocabulary import ACCESS_REFUSED, NOT_ALLOWED, NOT_FOUND, Channel, Queue
 from scenarios.registry import broken_by, scenario
 
+MISSING_QUEUE = "queue.declare: passive refuses one that does not exist"
 AGAIN = "queue.declare: confirms the same again"
 OTHERWISE = "queue.declare: refuses another durable or exclusive or other arguments"
 
@@ -39,10 +40,7 @@ OTHER_FIELDS: tuple[dict[str, Any], ...] = (
 )
 @broken_by("looks at the other fields", drops(PASSIVE))
 @broken_by("confirms what is not there", answers(Queue.Declare, Queue.DeclareOk("queue"), skip=2))
-@broken_by(
-    "reports it, and makes it",
-    changes("queue.declare: passive refuses one that does not exist", create_queue),
-)
+@broken_by("reports it, and makes it", changes(MISSING_QUEUE, create_queue))
 @broken_by("looks at the arguments", changes(PASSIVE, condition=asks_without_arguments))
 @broken_by("looks at exclusive", changes(PASSIVE, condition=asks_as_exclusive_as_it_is))
 @broken_by("gives another code", rewrites(Channel.Close, reply_code=ACCESS_REFUSED))

@@ -27,6 +27,7 @@ from scenarios.amqp0_9_1.prose.chapter_4.s4_2_1_tables import without
 from scenarios.amqp0_9_1.three_ways import ThreeWays, Way
 from scenarios.registry import broken_by, scenario
 
+PUTS_BACK = "requeue: puts the message back, marked redelivered"
 SIZES = (1, 4088, 4089, 1 << 20)
 """One octet, what fits into the smallest frame and what does not, and many frames."""
 
@@ -136,10 +137,7 @@ def all_ways_keep(broker: Broker, sent: Mapping[str, Any], *refused: Outcome) ->
 
 
 @scenario("0-9-1/prose/3.1.1.header-kept")
-@broken_by(
-    "puts back without properties",
-    changes("requeue: puts the message back, marked redelivered", strip_what_is_put_back),
-)
+@broken_by("puts back without properties", changes(PUTS_BACK, strip_what_is_put_back))
 def header_comes_again_with_all_it_had(broker: Broker) -> None:
     """A message that was got and not acknowledged comes again with all properties, and two headers."""
     channel, sent = broker.channel(), every_property(broker)
@@ -148,8 +146,7 @@ def header_comes_again_with_all_it_had(broker: Broker) -> None:
     channel.publish(b"body", key=queue, **sent)
     channel.ask(Basic.Get(queue), Basic.GetOk)
     channel.close()
-    heir = broker.channel().consuming(queue, no_ack=True)
-    heir.expect(with_all(sent, Basic.Deliver))
+    broker.channel().consuming(queue, no_ack=True).expect(with_all(sent, Basic.Deliver))
 
 
 ROUTED_BY = ("CC", "BCC")

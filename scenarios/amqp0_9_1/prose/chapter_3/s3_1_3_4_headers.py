@@ -28,6 +28,8 @@ from harness.amqp0_9_1.wire.vocabulary import NOT_FOUND, SYNTAX_ERROR, Basic, Ex
 from scenarios.amqp0_9_1.exchange.types import knows
 from scenarios.registry import broken_by, scenario
 
+MISSING = "exchange.declare: passive refuses one that does not exist"
+
 Table = Mapping[str, str | None]
 BINDS = "queue.bind: binds"
 AGAIN = "queue.bind: confirms the same again"
@@ -152,10 +154,7 @@ def reserved_arguments_do_not_count(broker: Broker) -> None:
 
 
 @scenario("0-9-1/prose/3.1.3.4.headers-instance")
-@broken_by(
-    "has none",
-    changes("exchange.declare: passive refuses one that does not exist", condition=is_missing_by_either_name),
-)
+@broken_by("has none", changes(MISSING, condition=is_missing_by_either_name))
 def headers_exchange_is_there_by_name(broker: Broker) -> None:
     """There is amq.match, or at least amq.headers."""
     channel, _ = of_headers(broker)

@@ -29,16 +29,14 @@ from harness.play.context import RESTART, Restart
 from scenarios.amqp0_9_1.exchange.types import WAYS, known_types, knows
 from scenarios.registry import broken_by, scenario
 
+PURGES = "queue.purge: removes what awaits no acknowledgement"
 DROPPED = "restart: drops transient exchanges"
 KEPT = "restart: keeps durable exchanges"
 
 
 @scenario("0-9-1/prose/3.1.3.message-copied-to-queues")
 @broken_by("gives it to one queue", swaps(queues_for=first_queue_only))
-@broken_by(
-    "has one message for all",
-    changes("queue.purge: removes what awaits no acknowledgement", purge_every_queue),
-)
+@broken_by("has one message for all", changes(PURGES, purge_every_queue))
 def each_queue_has_a_message_of_its_own(broker: Broker) -> None:
     """Three queues get one message. In one it is acknowledged, in one purged: in the third it is there."""
     channel = broker.channel()

@@ -30,6 +30,10 @@ from scenarios.amqp0_9_1.ends import is_left
 from scenarios.amqp0_9_1.exchange.types import WAYS, known_types
 from scenarios.registry import broken_by, scenario
 
+LAST_CONSUMER = "consumer end: the last one deletes an auto-delete queue"
+CONNECTION_END = "connection end: deletes its exclusive queues"
+GETS = "basic.get: without acknowledgement"
+IS_DONE = "delivery: of a no-ack consumer ends with sending"
 RESERVED = "queue.declare: refuses a reserved name"
 FORTY = 40
 UNBINDS = "queue end: removes its bindings"
@@ -79,14 +83,8 @@ def transient_queue_ends_with_the_server(broker: Broker) -> Iterator[Restart]:
 @scenario("0-9-1/prose/3.1.5.bindings-end-with-queue")
 @broken_by("keeps them", changes(UNBINDS, effects=()))
 @broken_by("keeps those to topic exchanges", changes(UNBINDS, remove_binding_unless("topic")))
-@broken_by(
-    "keeps them when the last consumer ends",
-    changes("consumer end: the last one deletes an auto-delete queue", delete_queue_alone),
-)
-@broken_by(
-    "keeps them when a connection ends",
-    changes("connection end: deletes its exclusive queues", delete_queue_alone),
-)
+@broken_by("keeps them when the last consumer ends", changes(LAST_CONSUMER, delete_queue_alone))
+@broken_by("keeps them when a connection ends", changes(CONNECTION_END, delete_queue_alone))
 def bindings_go_with_their_queue(broker: Broker) -> None:
     """A queue is bound, deleted and declared again: what came by the binding comes no more.
 
@@ -195,20 +193,13 @@ def consumer_lives_on_its_channel(broker: Broker) -> None:
 
 
 @scenario("0-9-1/prose/3.1.8.automatic-acknowledgement", slow=True)
-@broken_by(
-    "keeps what is got",
-    changes("basic.get: without acknowledgement", take_what_is_due, await_its_acknowledgement),
-)
-@broken_by(
-    "keeps what is delivered",
-    changes("delivery: of a no-ack consumer ends with sending", await_acknowledgement),
-)
+@broken_by("keeps what is got", changes(GETS, take_what_is_due, await_its_acknowledgement))
+@broken_by("keeps what is delivered", changes(IS_DONE, await_acknowledgement))
 def message_without_ack_is_gone_when_delivered(broker: Broker) -> None:
     """A message is got and one consumed with no-ack; the socket is dropped, and neither comes again."""
     queue = taken_without_ack(broker.channel())
     broker.drop()
-    heir = broker.channel().consuming(queue)
-    heir.expect(silence())
+    broker.channel().consuming(queue).expect(silence())
 
 
 def taken_without_ack(channel: AmqpChannel) -> str:

@@ -12,6 +12,7 @@ from harness.amqp0_9_1.wire.vocabulary import Basic, Exchange, Queue, Tx
 from scenarios.amqp0_9_1.tx.common import transacted
 from scenarios.registry import broken_by, scenario
 
+COMMIT = "tx.commit: publications and acknowledgements take effect"
 TWICE = 2 * 16
 """Exchanges, and consumers of a queue: the document's minimum is 16 of each."""
 
@@ -65,10 +66,7 @@ THREE_TRANSACTIONS = (
 
 
 @scenario("0-9-1/prose/3.2.1.pipelined-requests-borne")
-@broken_by(
-    "confirms only what there is",
-    changes("tx.commit: publications and acknowledgements take effect", condition=has_something_to_commit),
-)
+@broken_by("confirms only what there is", changes(COMMIT, condition=has_something_to_commit))
 @broken_by("confirms once", withholds(Tx.CommitOk, skip=1))
 def transactions_follow_one_another_unasked(broker: Broker) -> None:
     """Three transactions and an empty one, sent in one piece: answered in order, each for itself."""

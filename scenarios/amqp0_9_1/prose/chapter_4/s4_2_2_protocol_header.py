@@ -74,8 +74,7 @@ def client_begins_with_the_header(_: State, each: Passage) -> Enough:
 def http_is_answered_somehow(broker: Broker) -> None:
     """A GET request of HTTP is answered with a protocol header, in HTTP, or with the end: all recorded."""
     broker.started()
-    browser = broker.socket()
-    browser.tries(
+    broker.socket().tries(
         b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
         (ANY_HEADER | SOMETHING_ELSE | closed_silently()).recorded(),
     )

@@ -47,6 +47,7 @@ from scenarios.registry import broken_by, scenario, watch
 from spec.readers.amqp0_9_1 import Field
 from spec.rules import Role
 
+BAD_FORMAT = "content header: refuses one badly formatted"
 CLASS = Basic.Publish.spec.class_index
 TEXT = b"behind a header"
 ON_ZERO = "content: refuses channel zero"
@@ -144,10 +145,7 @@ def weight_is_zero(weights: Repeats, each: Framed | Contents) -> Found | list[Fo
 
 @scenario("0-9-1/prose/4.2.6.1.weight-of-others")
 @broken_by("does not look at it", mends(with_weight, as_it_should_be))
-@broken_by(
-    "gives another code",
-    changes("content header: refuses one badly formatted", answer=refuse(COMMAND_INVALID)),
-)
+@broken_by("gives another code", changes(BAD_FORMAT, answer=refuse(COMMAND_INVALID)))
 def what_a_weight_comes_to_is_recorded(broker: Broker) -> None:
     """A content header with weight 1: a connection exception, or the message without further ado."""
     channel, queue = publishing(broker)

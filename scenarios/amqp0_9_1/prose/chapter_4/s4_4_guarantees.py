@@ -23,6 +23,7 @@ from harness.amqp0_9_1.wire.vocabulary import NOT_FOUND, NOT_IMPLEMENTED, Basic,
 from scenarios.amqp0_9_1.prose.chapter_4.s4_3_channels import in_order
 from scenarios.registry import broken_by, scenario
 
+MAKES_A_TAG = "basic.consume: starts a consumer with a generated tag"
 CANCELS = "basic.cancel: ends the consumer"
 RECOVERS = "basic.recover: requeues"
 FIFTY = 50
@@ -140,10 +141,7 @@ def effect_is_there_with_the_response(broker: Broker) -> None:
 
 
 @scenario("0-9-1/prose/4.6.effects-after-response")
-@broken_by(
-    "does not start a consumer",
-    changes("basic.consume: starts a consumer with a generated tag", generate_tag),
-)
+@broken_by("does not start a consumer", changes(MAKES_A_TAG, generate_tag))
 @broken_by("does not cancel a consumer that is busy", changes(CANCELS, condition=has_nothing_out))
 def busy_consumer_ends_with_the_response(broker: Broker) -> None:
     """A consumer of fifty messages, ten in advance, is cancelled amid them: none comes behind Cancel-Ok.

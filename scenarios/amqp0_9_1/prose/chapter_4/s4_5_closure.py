@@ -23,6 +23,7 @@ from scenarios.amqp0_9_1.prose.chapter_3.s3_1_4_queues import counts_consumers
 from scenarios.amqp0_9_1.prose.chapters_1_2.s2_3_3_negotiation import opened
 from scenarios.registry import broken_by, scenario
 
+CLOSE = "connection.close: is answered"
 REQUEUES = "channel end: requeues what is not acknowledged"
 
 
@@ -98,10 +99,7 @@ def exclusive_queue_goes_with_its_connection(broker: Broker) -> None:
 
 
 @scenario("0-9-1/prose/4.5.owned-queues-deleted")
-@broken_by(
-    "keeps them when the connection is closed",
-    changes("connection.close: is answered", disown_queues, end_connection),
-)
+@broken_by("keeps them when the connection is closed", changes(CLOSE, disown_queues, end_connection))
 @broken_by(
     "keeps them behind an exception", changes("channel.open: refuses a channel already open", disown_queues)
 )

@@ -33,6 +33,8 @@ from scenarios.amqp0_9_1.exchange.types import WAYS, known_types
 from scenarios.amqp0_9_1.tx.common import transacted
 from scenarios.registry import broken_by, scenario, watch
 
+AWAITS = "delivery: awaits acknowledgement"
+COMMIT = "tx.commit: publications and acknowledgements take effect"
 STORES = "restart: keeps persistent messages"
 
 
@@ -135,10 +137,7 @@ def was_put_back(channel: AmqpChannel, queue: str) -> None:
 
 
 @scenario("0-9-1/prose/1.4.3.persistent-survives-restart", needs=["restart"], disruptive=True, alone=True)
-@broken_by(
-    "takes off the disk what it delivers",
-    changes("delivery: awaits acknowledgement", forget_on_disk, await_acknowledgement),
-)
+@broken_by("takes off the disk what it delivers", changes(AWAITS, forget_on_disk, await_acknowledgement))
 @broken_by(
     "takes off the disk what is got",
     changes(
@@ -175,10 +174,7 @@ def persistent_message_survives_whoever_has_it(broker: Broker) -> None:
 
 
 @scenario("0-9-1/prose/1.4.3.persistent-survives-restart")
-@broken_by(
-    "stores nothing of a transaction",
-    changes("tx.commit: publications and acknowledgements take effect", commit_in_memory),
-)
+@broken_by("stores nothing of a transaction", changes(COMMIT, commit_in_memory))
 def committed_message_survives(broker: Broker) -> Iterator[Restart]:
     """A persistent message that was published in a transaction and committed is there after the restart."""
     channel = transacted(broker)

@@ -33,6 +33,8 @@ from harness.wire.journal import Direction
 from harness.wire.units import Garbage, Header
 from scenarios.registry import broken_by, scenario, watch
 
+LOGS_IN = "connection.start-ok: good credentials are answered with Tune"
+
 STEPS: dict[type[Any], str] = {
     Header: "h",
     Connection.StartOk: "r",
@@ -208,10 +210,7 @@ def tries_to_log_in(guesser: AmqpConnection, *outcomes: Outcome) -> None:
 
 @scenario("0-9-1/prose/2.2.4.error-before-open-is-silent", slow=True)
 @broken_by("says Close before it closes", ends_with(Connection.Close(ACCESS_REFUSED, "who are you?")))
-@broken_by(
-    "takes any password",
-    changes("connection.start-ok: good credentials are answered with Tune", condition=always),
-)
+@broken_by("takes any password", changes(LOGS_IN, condition=always))
 @broken_by("goes on after what it cannot read", changes(NEGOTIATION, effects=()))
 def error_before_open_ends_without_a_word(broker: Broker) -> None:
     """After a wrong password, and a Start-Ok that cannot be read, the socket is closed without an octet."""

@@ -28,6 +28,8 @@ from scenarios.amqp0_9_1.three_ways import unroutable
 from scenarios.amqp0_9_1.tx.common import transacted
 from scenarios.registry import broken_by, scenario
 
+HANGING_UP = "connection: hanging up ends it"
+CLOSE = "connection.close: is answered"
 COMMIT = "tx.commit: publications and acknowledgements take effect"
 ROLLBACK = "tx.rollback: publications and acknowledgements are abandoned"
 
@@ -102,14 +104,8 @@ ABANDONS = "channel end: abandons its transaction"
 
 @scenario("0-9-1/prose/2.2.9.transaction-covers-publish-and-ack")
 @broken_by("publishes when a channel ends", changes(ABANDONS, publish_what_was_not_committed))
-@broken_by(
-    "commits when its client is gone",
-    changes("connection: hanging up ends it", commit_everywhere, end_connection),
-)
-@broken_by(
-    "commits when its connection is closed",
-    changes("connection.close: is answered", commit_everywhere, end_connection),
-)
+@broken_by("commits when its client is gone", changes(HANGING_UP, commit_everywhere, end_connection))
+@broken_by("commits when its connection is closed", changes(CLOSE, commit_everywhere, end_connection))
 @broken_by(
     "acknowledges what was delivered at once",
     changes("basic.ack: waits for the commit", condition=is_transacted_and_of_what_was_got),

@@ -37,6 +37,7 @@ from harness.wire.journal import Direction
 from scenarios.amqp0_9_1.prose.chapters_1_2.s1_4_terms import asked_for_ours
 from scenarios.registry import broken_by, scenario, watch
 
+OF_SERVERS = "method: refuses one that clients do not send"
 HARD = tuple(each.value for each in GRAMMAR.constants if each.error_class == "hard-error")
 OPEN_OK = sent_on(Channel.OpenOk, bool)
 UNKNOWN = Frame(METHOD, 0, b"\x00\x0a\x00\x63")
@@ -106,10 +107,7 @@ def is_free(of: tuple[int, int], asked: set[tuple[int, int]]) -> bool:
 @broken_by("passes over Declare-Ok", ignores(Queue.DeclareOk))
 @broken_by("passes over Consume-Ok", ignores(Basic.ConsumeOk))
 @broken_by("passes over Deliver", ignores(Basic.Deliver))
-@broken_by(
-    "closes only the channel",
-    changes("method: refuses one that clients do not send", answer=refuse(COMMAND_INVALID, Level.CHANNEL)),
-)
+@broken_by("closes only the channel", changes(OF_SERVERS, answer=refuse(COMMAND_INVALID, Level.CHANNEL)))
 def what_only_servers_send_is_refused(broker: Broker) -> None:
     """Declare-Ok, Consume-Ok and Deliver from a client end the connection; what follows has no answer."""
     broker.channel().fence()

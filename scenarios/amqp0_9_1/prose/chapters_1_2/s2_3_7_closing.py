@@ -31,14 +31,13 @@ from scenarios.amqp0_9_1.talk import talk
 from scenarios.registry import broken_by, scenario
 from spec.rules import Role
 
+OPENED_TWICE = "channel.open: refuses a channel already open"
+CROSSING = "channel.close: crossing ours is answered"
 DONE = Channel.Close(REPLY_SUCCESS, "done")
 
 
 @scenario("0-9-1/prose/2.3.7.close-by-handshake", slow=True)
-@broken_by(
-    "closes without a word",
-    changes("channel.open: refuses a channel already open", close_in_silence, answer=None),
-)
+@broken_by("closes without a word", changes(OPENED_TWICE, close_in_silence, answer=None))
 @broken_by("goes on", ignores(Channel.Open, skip=1))
 @broken_by("does not wait for the answer to its Close", repeats(Connection.Close))
 def server_closes_by_handshake(broker: Broker) -> None:
@@ -121,10 +120,7 @@ def client_answers_close(client: Client) -> None:
 
 @scenario("0-9-1/prose/2.3.7.crossing-closes")
 @broken_by("waits for ever", drops("channel.close-ok: frees the channel"))
-@broken_by(
-    "takes our Close for an error",
-    changes("channel.close: crossing ours is answered", answer=refuse(CHANNEL_ERROR)),
-)
+@broken_by("takes our Close for an error", changes(CROSSING, answer=refuse(CHANNEL_ERROR)))
 @broken_by("hears nothing else meanwhile", ignores(Channel.Open, skip=2))
 def crossing_closes_free_the_channel(broker: Broker) -> None:
     """Our Close crosses the server's: the number can be opened again, and another channel is alive."""
