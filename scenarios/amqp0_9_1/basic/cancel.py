@@ -10,16 +10,13 @@ from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.wire.vocabulary import NOT_FOUND, Basic, Channel, Queue
 from scenarios.registry import broken_by, scenario
 
+IS_IGNORED = "basic.cancel: is ignored without the queue"
+
 
 @scenario("0-9-1/basic.cancel.01")
 @broken_by(
     "misses the queue",
-    changes(
-        "basic.cancel: is ignored without the queue",
-        condition=queue_of_the_consumer_is_gone,
-        effects=(),
-        answer=refuse(NOT_FOUND),
-    ),
+    changes(IS_IGNORED, condition=queue_of_the_consumer_is_gone, effects=(), answer=refuse(NOT_FOUND)),
 )
 @broken_by("refuses with the connection", rejects(Basic.Cancel, NOT_FOUND, skip=1))
 @broken_by("ends the channel", replaces(Basic.CancelOk, Channel.Close(NOT_FOUND, "no queue"), skip=1))

@@ -9,7 +9,7 @@ from harness.amqp0_9_1.broken.deviations import answers, changes, drops, ends_wi
 from harness.amqp0_9_1.broken.entity_faults import exceeds_the_offer_by_less_than_all
 from harness.amqp0_9_1.broken.faults import uncut
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.connection import AmqpConnection
+from harness.amqp0_9_1.client.connection import AmqpChannel, AmqpConnection
 from harness.amqp0_9_1.client.outcomes import Received, answered, closed_silently, connection_closed
 from harness.amqp0_9_1.client.transcript import readable
 from harness.amqp0_9_1.wire.frames import FRAME_MIN_SIZE, OVERHEAD, Frame
@@ -54,10 +54,7 @@ def frame_max_of_frame_min_size_can_be_negotiated(broker: Broker) -> None:
     modest.opens(modest.tune_ok(frame_max=FRAME_MIN_SIZE), OPENED)
     small = broker.tuned()
     small.open(small.tune_ok(frame_max=FRAME_MIN_SIZE))
-    channel, body = small.channel(), bytes(3 * FRAME_MIN_SIZE)
-    queue = channel.queue_with(body)
-    channel.consumes(queue, body)
-    largest = max(frame_sizes(small))
+    largest = largest_frame_around(bytes(3 * FRAME_MIN_SIZE), small.channel())
     broker.judge("frames of at most 4096 octets", "a larger frame", largest <= FRAME_MIN_SIZE)
 
 
@@ -93,14 +90,15 @@ def carries_full_frames(connection: AmqpConnection) -> None:
     channel.stays_quiet()
 
 
-def frame_sizes(connection: AmqpConnection) -> list[int]:
-    """Give the sizes in octets of the frames received behind Tune, frame header and end included.
+def largest_frame_around(body: bytes, channel: AmqpChannel) -> int:
+    """Judge that a body comes back; give the octets of the largest frame received, header and end included.
 
-    Start and what a mechanism asks come before a frame-max is proposed.
+    Start and what a mechanism asks are left out: they come before a frame-max is proposed.
     """
-    received = [each.unit for each in connection.link.transcript if each.direction is Direction.RECEIVED]
-    behind_tune = dropwhile(lambda unit: not isinstance(readable(unit), Connection.Tune), received)
-    return [len(unit.payload) + OVERHEAD for unit in behind_tune if isinstance(unit, Frame)]
+    channel.consumes(channel.queue_with(body), body)
+    came = (each.unit for each in channel.connection.link.transcript if each.direction is Direction.RECEIVED)
+    behind_tune = dropwhile(lambda unit: not isinstance(readable(unit), Connection.Tune), came)
+    return max(len(unit.payload) + OVERHEAD for unit in behind_tune if isinstance(unit, Frame))
 
 
 @scenario("0-9-1/connection.tune-ok.frame-max.upper-limit", slow=True)

@@ -269,8 +269,7 @@ def _tag(channel: AmqpChannel) -> int:
 
 
 def _channel_close_ok(channel: AmqpChannel, _: str) -> Channel.CloseOk:
-    missing = Queue.Declare(channel.new_name("queue"), passive=True)
-    channel.ask(missing, Channel.Close)
+    channel.ask(Queue.Declare(channel.new_name("queue"), passive=True), Channel.Close)
     return Channel.CloseOk()
 
 

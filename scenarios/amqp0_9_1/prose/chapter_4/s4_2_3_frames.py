@@ -51,7 +51,7 @@ from harness.amqp0_9_1.wire.vocabulary import (
 )
 from harness.play.watching import Found, came
 from harness.wire.units import Garbage
-from scenarios.amqp0_9_1.connection.tune_ok import frame_sizes
+from scenarios.amqp0_9_1.connection.tune_ok import largest_frame_around
 from scenarios.amqp0_9_1.talk import TALK
 from scenarios.amqp0_9_1.three_ways import ThreeWays
 from scenarios.registry import broken_by, scenario, watch
@@ -203,10 +203,7 @@ def no_frame_is_larger_than_agreed(broker: Broker) -> None:
     By 4.2.6.2 the agreed size may be that of the payload.
     """
     small, agreed = with_small_frames(broker)
-    channel, body = small.channel(), bytes(40_000)
-    queue = channel.queue_with(body)
-    channel.consumes(queue, body)
-    largest = max(frame_sizes(small))
+    largest = largest_frame_around(bytes(40_000), small.channel())
     fits, payload_fits = largest <= agreed, largest <= agreed + OVERHEAD
     broker.judge(f"payloads of at most {agreed} octets", "a larger payload", payload_fits)
     payloads = "4.2.6.2: the size agreed upon is that of the payload"

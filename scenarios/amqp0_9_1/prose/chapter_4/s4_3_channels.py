@@ -57,8 +57,7 @@ def one_channel_is_enough(broker: Broker) -> None:
     channel = opened(single, 1)
     channel.tries(Channel.Close(REPLY_SUCCESS, "done"), Channel.CloseOk)
     channel = opened(single, 1)
-    queue = channel.queue_with(b"through")
-    channel.gets(queue, b"through")
+    channel.gets(channel.queue_with(b"through"), b"through")
 
 
 @scenario("0-9-1/prose/4.3.channel-max-meaning")

@@ -34,6 +34,7 @@ from scenarios.amqp0_9_1.tx.common import transacted
 from scenarios.registry import broken_by, scenario, watch
 
 AWAITS = "delivery: awaits acknowledgement"
+GETS = "basic.get: awaits acknowledgement"
 COMMIT = "tx.commit: publications and acknowledgements take effect"
 STORES = "restart: keeps persistent messages"
 
@@ -140,12 +141,7 @@ def was_put_back(channel: AmqpChannel, queue: str) -> None:
 @broken_by("takes off the disk what it delivers", changes(AWAITS, forget_on_disk, await_acknowledgement))
 @broken_by(
     "takes off the disk what is got",
-    changes(
-        "basic.get: awaits acknowledgement",
-        take_what_is_due,
-        forget_on_disk_what_was_got,
-        await_its_acknowledgement,
-    ),
+    changes(GETS, take_what_is_due, forget_on_disk_what_was_got, await_its_acknowledgement),
 )
 @broken_by(
     "stores what comes through direct exchanges",

@@ -32,7 +32,7 @@ from harness.play.expect import Outcome
 from harness.play.watching import Found, Gaps, came, went
 from harness.wire.journal import Direction
 from scenarios.amqp0_9_1.connection.start import ANY_HEADER, OF_OTHERS
-from scenarios.amqp0_9_1.connection.tune_ok import OPENED, frame_sizes
+from scenarios.amqp0_9_1.connection.tune_ok import OPENED, largest_frame_around
 from scenarios.registry import broken_by, scenario, watch
 
 FOREIGN = Outcome("octets of another protocol", lambda seen: isinstance(seen, Unreadable))
@@ -113,10 +113,7 @@ def lowest_limits_can_be_agreed(broker: Broker) -> None:
     modest.opens(lowest, OPENED)
     small = broker.tuned()
     small.open(lowest)
-    channel, body = opened(small, 1), bytes(10_000)
-    queue = channel.queue_with(body)
-    channel.consumes(queue, body)
-    largest = max(frame_sizes(small))
+    largest = largest_frame_around(bytes(10_000), opened(small, 1))
     broker.judge("frames of at most 4096 octets", "a larger frame", largest <= FRAME_MIN_SIZE)
 
 
