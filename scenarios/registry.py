@@ -86,10 +86,10 @@ class Checks:
     deviations: dict[str, list[Deviation]]
     of_clients: dict[str, list[Deviation]] = field(default_factory=dict)
 
-    def of(self, rule: str, role: Role | None = None) -> list[Scenario | Watch]:
-        """Give the checks of one rule, all or those for targets in a role."""
+    def of(self, rule: str, *roles: Role) -> list[Scenario | Watch]:
+        """Give the checks of one rule, all or those for targets in some roles."""
         found: list[Scenario | Watch] = [*self.scenarios.get(rule, ()), *self.watches.get(rule, ())]
-        return [each for each in found if role in (None, each.role)]
+        return [each for each in found if not roles or each.role in roles]
 
     def passive(self, rule: str, role: Role) -> list[Watch]:
         """Give the watches of one rule for targets in a role."""
@@ -98,6 +98,10 @@ class Checks:
     def deviating(self, role: Role) -> dict[str, list[Deviation]]:
         """Give the deviations of targets in a role, by rule."""
         return self.deviations if role is Role.SERVER else self.of_clients
+
+    def deviations_of(self, rule: str, *roles: Role) -> list[Deviation]:
+        """Give the deviations of one rule, all or those of targets in some roles."""
+        return [each for role in roles or Role for each in self.deviating(role).get(rule, ())]
 
 
 _CHECKS = Checks({}, {}, {})

@@ -153,7 +153,7 @@ def audit(
     products, and of versions that no claim is about, are left out; several of one build are its runs.
     """
     ordered = columns_in_order(_by_build(columns))
-    ours = [each for each in ordered if each.build.product.casefold() == claims.product.casefold()]
+    ours = [each for each in ordered if _is_of(each.build, claims)]
     measured = [each for each in ours if any(c.concerns(each.build.version) for c in claims.claims)]
     joined = {claim.number: join(claim, rules, aliases or {}) for claim in claims.claims}
     admissions = _admissions(claims.claims, joined)
@@ -192,8 +192,14 @@ def called(build: Build) -> str:
     return f"{build.name} @ {build.target}"
 
 
+def _is_of(build: Build, claims: Claims) -> bool:
+    return build.product.casefold() == claims.product.casefold() and build.role is Role.SERVER
+
+
 def _why_left_out(column: Column, claims: Claims, same: bool) -> str:
     why = "a version that no entry is about" if same else f"another product than {claims.product}"
+    if column.build.role is not Role.SERVER:
+        why = "no server"
     return f"{called(column.build)}: {why}"
 
 

@@ -168,7 +168,7 @@ def _builds(spark: SparkSession, snapshot: Snapshot, named: Sequence[str]) -> li
     from reports.warehouse import jobs
 
     runs, verdicts = snapshot.table(spark, "runs"), snapshot.table(spark, "verdicts")
-    known = [Build(*row) for row in runs.select(*jobs.BUILD).distinct().collect()]
+    known = [Build.of(row.asDict()) for row in runs.select(*jobs.BUILD).distinct().collect()]
     chosen = [_build(name, known) for name in named]
     found = {column.build: column for column in jobs.columns(runs, verdicts, builds=set(chosen))}
     return [found[build] for build in chosen]

@@ -16,6 +16,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from conformance.evidence.kinds import EvidenceError
+from conformance.evidence.printable import printable
 from conformance.evidence.verdicts import Verdict
 from reports.model.findings import Column, Finding
 
@@ -160,7 +162,13 @@ class Comparison:
 
 
 def compare(old: Column, new: Column) -> Comparison:
-    """Say what became of each rule from `old` to `new`, two builds or two runs of one."""
+    """Say what became of each rule from `old` to `new`, two builds or two runs of one.
+
+    Raises EvidenceError for a server and a client: they owe different things.
+    """
+    if old.build.role is not new.build.role:
+        sides = " and ".join(f"{each.build.name}, judged as {each.build.role}," for each in (old, new))
+        raise EvidenceError(f"{printable(sides)} cannot be compared")
     ranks = {row.kind: rank for rank, row in enumerate(KINDS)}
     rules = sorted({*old.findings, *new.findings})
     changes = [

@@ -33,10 +33,14 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """A rule with its checks and deviations; without a check `why` says what is missing."""
+    """A rule with its deviations, its checks of servers and `of_clients`.
+
+    Without a check of servers `why` says what is missing.
+    """
 
     rule: Rule
     checks: int
+    of_clients: int
     deviations: int
     why: str
 
@@ -51,7 +55,7 @@ class Counts:
     """Sums over sentences and rules.
 
     `bare` counts rules that a run could judge and no check does, `white` the sentences that nobody has
-    claimed or argued away yet.
+    claimed or argued away yet. `checked` have a check of servers, `of_clients` one of clients.
     """
 
     sentences: int
@@ -59,6 +63,7 @@ class Counts:
     white: int
     rules: int
     checked: int
+    of_clients: int
     beyond: int
     bare: int
     deviations: int
@@ -139,7 +144,8 @@ def _sentence(entry: Entry) -> Sentence:
 def _covered(rule: Rule, checks: Checks) -> Covered:
     found = len(checks.of(rule.id, Role.SERVER))
     why = "" if found else rule.reason or "no check yet"
-    return Covered(rule, found, len(checks.deviations.get(rule.id, ())), why)
+    of_clients = len(checks.of(rule.id, Role.CLIENT))
+    return Covered(rule, found, of_clients, len(checks.deviations_of(rule.id)), why)
 
 
 def _counts(sentences: Sequence[Sentence], rules: Sequence[Covered]) -> Counts:
@@ -150,6 +156,7 @@ def _counts(sentences: Sequence[Sentence], rules: Sequence[Covered]) -> Counts:
         white=sum(each.white for each in sentences),
         rules=len(rules),
         checked=checked,
+        of_clients=sum(bool(each.of_clients) for each in rules),
         beyond=beyond,
         bare=len(rules) - checked - beyond,
         deviations=sum(each.deviations for each in rules),

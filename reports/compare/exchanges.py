@@ -18,7 +18,7 @@ from harness.dialect import documents
 from harness.wire.journal import Direction, Ended, Event, Expected, Grade, Octets, Opened
 from reports.model.findings import Finding
 from reports.model.rows import TableRow
-from spec.rules import Rule
+from spec.rules import Role, Rule
 
 Wanted = tuple[str, str, str]
 """Where a connection stands in the table of frames: rule, run, connection."""
@@ -93,11 +93,13 @@ def _decision(finding: Finding) -> Iterable[Line]:
     yield Line(finding.decided_at, "", 0, finding.test, decided)
 
 
-def capture(finding: Finding, lines: Sequence[Line], path: Path, started: float = 0.0) -> Captured | None:
+def capture(
+    finding: Finding, lines: Sequence[Line], path: Path, started: float = 0.0, role: Role = Role.SERVER
+) -> Captured | None:
     """Write the exchange of `finding` to `path` as pcapng; None when its octets are too many for one.
 
     Of a long connection its beginning and what led to the decision are kept. `started` is when the run
-    began, in seconds since the epoch.
+    began, in seconds since the epoch, `role` that of its target.
     """
     units = [line for line in lines if isinstance(line.event, Octets | Ended)]
     end = len(units) if finding.frame is None else min(len(units), finding.frame + AFTER)
@@ -113,7 +115,7 @@ def capture(finding: Finding, lines: Sequence[Line], path: Path, started: float 
         first.wall, first.worker, 0, first.test, TestStarted(first.test or "", finding.exchange or "")
     )
     whole = sorted([*opening, *kept], key=lambda line: (line.wall, line.seq))
-    write_capture([told, *whole], path, started)
+    write_capture([told, *whole], path, started, role)
     return Captured(len(units), len(kept))
 
 

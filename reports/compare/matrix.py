@@ -22,10 +22,10 @@ from typing import Any
 
 from conformance.evidence.printable import printable
 from conformance.evidence.verdicts import TABLE
-from reports.model.findings import Column, Finding
+from reports.model.findings import Column, Finding, roles_of
 from scenarios.registry import Checks
 from spec.catalogue import Catalogue, Document
-from spec.rules import Role, Rule
+from spec.rules import Rule
 
 SCHEMA = 1
 """The version of matrix.json."""
@@ -51,6 +51,8 @@ Detection = Mapping[str, tuple[Proof, ...]]
 @dataclass(frozen=True, slots=True)
 class RuleRow:
     """One rule: its `finding` on each build (None: no run was about it), its checks and deviations.
+
+    Counted are those of the roles in which the builds were judged.
 
     `rule` is None for an identity that was judged but stands in no document of this suite. `proofs` is
     None when its deviations were not run here.
@@ -139,12 +141,13 @@ def matrix(
         return RuleRow(
             identity=identity,
             rule=catalogue.by_identity.get(identity),
-            checks=len(checks.of(identity, Role.SERVER)),
-            deviations=len(checks.deviations.get(identity, ())),
+            checks=len(checks.of(identity, *roles)),
+            deviations=len(checks.deviations_of(identity, *roles)),
             proofs=None if detection is None else detection.get(identity),
             findings=tuple(column.findings.get(identity) for column in columns),
         )
 
+    roles = roles_of(columns)
     judged = {identity for column in columns for identity in column.findings}
     rules = {document: _rules_of(document, catalogue) for document in catalogue.documents}
     chapters = [

@@ -13,6 +13,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 import pyarrow as pa
 
 from conformance.evidence.kinds import Judged
+from spec.rules import Role
 
 _TYPES = {str: pa.string(), bool: pa.bool_(), int: pa.int32(), float: pa.float64()}
 
@@ -43,6 +44,7 @@ RUNS = pa.schema(
         ("started", pa.string()),  # UTC, always 2026-11-20T12:00:00.000000Z, so that text sorts as time
         ("suite", pa.string()),
         ("target", pa.string()),
+        ("role", pa.string()),
         ("product", pa.string()),
         ("version", pa.string()),
         ("level", pa.string()),
@@ -101,6 +103,9 @@ QUARANTINE = pa.schema(
         ("reason", pa.string()),
     ]
 )
+
+BEFORE: dict[str, bool | float | int | str] = {"role": str(Role.SERVER)}
+"""What rows of `runs` say that were written before they had such a column."""
 
 TABLES = {"runs": RUNS, "verdicts": VERDICTS, "frames": FRAMES, "quarantine": QUARANTINE}
 ORDER = {

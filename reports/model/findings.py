@@ -6,27 +6,47 @@ site are made from it alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.evidence.kinds import Judged, readers
 from conformance.evidence.verdicts import Verdict
 from conformance.gate.gate import Score, Standing
+from spec.rules import Role
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Build:
-    """What is judged: `product` in a `version`, reached as `target`. One column of the matrix."""
+    """What is judged in a `role`: `product` in a `version`, reached as `target`. A column of the matrix."""
 
     product: str
     version: str
     target: str
+    role: Role = Role.SERVER
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Build:
+        """Make it of a row that has its fields as columns."""
+        return cls(**{name: read(row[name]) for name, read in _PARTS.items()})
 
     @property
     def name(self) -> str:
-        """Product and version as they call themselves, or the target when they say nothing."""
-        return " ".join(filter(None, (self.product, self.version))) or self.target
+        """Product and version as they call themselves, or else the target; a client is marked as one."""
+        return (" ".join(filter(None, (self.product, self.version))) or self.target) + mark(self.role)
+
+    @property
+    def lineage(self) -> tuple[str, str, Role]:
+        """What it has in common with the builds before and after it."""
+        return self.product, self.target, self.role
+
+
+_PARTS = readers(Build)
+
+
+def mark(role: Role) -> str:
+    """Give what stands behind the name of what is judged in a `role`: nothing for a server."""
+    return "" if role is Role.SERVER else f" ({role})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,14 +121,22 @@ class Column:
         return sum(finding.verdict is verdict for finding in self.findings.values())
 
 
+def roles_of(columns: Collection[Column]) -> list[Role]:
+    """List the roles in which the builds were judged; where there are none, that of servers."""
+    return [role for role in Role if any(each.build.role is role for each in columns)] or [Role.SERVER]
+
+
 def columns_in_order(columns: Iterable[Column]) -> list[Column]:
-    """Sort by target and product, then by version as versions count: a build follows its predecessor."""
+    """Sort servers before clients, by product and target, then by version as versions count.
+
+    A build follows its predecessor.
+    """
     return sorted(columns, key=lambda column: _place(column.build))
 
 
-def _place(build: Build) -> tuple[str, str, tuple[tuple[int, int, str], ...], str]:
+def _place(build: Build) -> tuple[int, str, str, tuple[tuple[int, int, str], ...], str]:
     parts = []
     for part in build.version.replace("-", ".").replace("+", ".").split("."):
         digits = part.isascii() and part.isdigit() and len(part) < 10
         parts.append((1, int(part), "") if digits else (0, 0, part))
-    return build.product.casefold(), build.target, tuple(parts), build.version
+    return list(Role).index(build.role), build.product.casefold(), build.target, tuple(parts), build.version

@@ -129,7 +129,7 @@ def _run_row(info: RunInfo, started: RunStarted, ended: RunEnded | None, why: st
     }
 
 
-_TOLD = ("run", "suite", "target", "product", "version", "level", "profile")
+_TOLD = ("run", "suite", "target", "role", "product", "version", "level", "profile")
 
 
 def _utc(text: str) -> str:

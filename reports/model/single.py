@@ -30,7 +30,7 @@ def column_of_rows(rows: Rows, folder: str) -> Column:
 def column(run: TableRow, findings: dict[str, Finding], folder: str) -> Column:
     """Make the column of a build from a row of the runs and what was found in that run."""
     return Column(
-        build=Build(run["product"], run["version"], run["target"]),
+        build=Build.of(run),
         folder=folder,
         standing=Standing(run["standing"]),
         scores=tuple(score_of(each) for each in run["scores"]),

@@ -15,6 +15,7 @@ from reports.model.findings import Column, Finding
 from reports.model.rows import TableRow
 from reports.site.names import rule_name
 from reports.site.press import Press
+from spec.rules import Role
 
 _RANK = {row.verdict: rank for rank, row in enumerate(TABLE)}
 _same = attrgetter("verdict", "signature", "detail", "reading", "expected", "actual", "cause")
@@ -58,10 +59,10 @@ class Told:
 
 
 def lines(row: RuleRow, columns: Sequence[Column]) -> Iterator[BuildLine]:
-    """Make a line per build, each beside what came before it on the same product and target."""
-    previous: dict[tuple[str, str], Verdict] = {}
+    """Make a line per build, each beside what came before it in its lineage."""
+    previous: dict[object, Verdict] = {}
     for column, finding in zip(columns, row.findings, strict=True):
-        lineage = (column.build.product, column.build.target)
+        lineage = column.build.lineage
         before = previous.get(lineage)
         if finding is None:
             yield BuildLine(column, None, None)
@@ -71,11 +72,11 @@ def lines(row: RuleRow, columns: Sequence[Column]) -> Iterator[BuildLine]:
 
 
 def alike(row: RuleRow, columns: Sequence[Column]) -> list[Alike]:
-    """Group the findings of a rule, equal ones together, worst first."""
+    """Group the findings of a rule, equal ones in one role together, worst first."""
     found: dict[object, list[tuple[Column, Finding]]] = {}
     for column, each in zip(columns, row.findings, strict=True):
         if each is not None:
-            found.setdefault(_same(each), []).append((column, each))
+            found.setdefault((column.build.role, _same(each)), []).append((column, each))
     groups = []
     for members in found.values():
         of, shown = next((each for each in members if wanted(each[1])), members[0])
@@ -101,7 +102,7 @@ def _told(row: RuleRow, group: Alike, rows: Sequence[TableRow], press: Press, nu
     name, captured = f"captures/{rule_name(row.identity)}-{number}.pcapng", None
     if exchange:
         path = press.room(name)
-        captured = capture(group.shown, exchange, path, _began(group))
+        captured = capture(group.shown, exchange, path, _began(group), group.of.build.role)
         if captured:
             press.written.append(path)
     return Told(group, explanation, facts, name if captured else "", captured)
@@ -113,11 +114,11 @@ def _began(group: Alike) -> float:
     return datetime.fromisoformat(started).timestamp() if started else 0.0
 
 
-def lineages(columns: Sequence[Column]) -> Mapping[tuple[str, str], list[Column]]:
-    """Group the builds by product and target, each group in its order."""
-    found: dict[tuple[str, str], list[Column]] = {}
+def lineages(columns: Sequence[Column]) -> Mapping[tuple[str, str, Role], list[Column]]:
+    """Group the builds by lineage, each group in its order."""
+    found: dict[tuple[str, str, Role], list[Column]] = {}
     for column in columns:
-        found.setdefault((column.build.product, column.build.target), []).append(column)
+        found.setdefault(column.build.lineage, []).append(column)
     return found
 
 

@@ -9,7 +9,7 @@ import hashlib
 import re
 import unicodedata
 
-from reports.model.findings import Build
+from reports.model.findings import Build, mark
 
 LONGEST = 120
 """Characters of a name, without its ending: file systems allow 255 octets."""
@@ -32,8 +32,9 @@ def rule_name(identity: str) -> str:
 
 def build_name(build: Build) -> str:
     """Name a build's page below `targets/`, without its ending; also its anchor on other pages."""
-    told = "-".join(filter(None, map(_plain, (build.product, build.version, build.target))))
-    return f"{told[:LONGEST].strip('.-')}-{_mark(build.product, build.version, build.target)}".lstrip("-")
+    named = [build.product, build.version, build.target, *filter(None, [mark(build.role)])]
+    told = "-".join(filter(None, map(_plain, named)))
+    return f"{told[:LONGEST].strip('.-')}-{_mark(*named)}".lstrip("-")
 
 
 def _plain(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from conformance.evidence.verdicts import TABLE, Verdict
 from reports.compare.coverage import coverage
 from reports.compare.matrix import Matrix, RuleRow, as_csv, as_json, matrix
-from reports.model.findings import Column
+from reports.model.findings import Column, mark, roles_of
 from reports.site import findings as rule_findings
 from reports.site.data import SiteData
 from reports.site.names import build_name, rule_name
@@ -39,6 +39,7 @@ def render(output: Path, site: SiteData) -> list[Path]:
             folder,
             rule_page=lambda identity: f"rules/{rule_name(identity)}.html",
             build_name=build_name,
+            mark=mark,
             rules=site.catalogue.by_identity,
             documents=site.catalogue.documents,
             columns=site.columns,
@@ -75,7 +76,7 @@ def _index(press: Press, table: Matrix) -> None:
 
 
 def _rules(press: Press, table: Matrix, site: SiteData) -> None:
-    pages = {row.identity for row in table.rows}
+    pages, roles = {row.identity for row in table.rows}, roles_of(site.columns)
     for batch in _batches(table.rows, site.columns):
         keys = {group.key for _, groups in batch for group in groups if group.key}
         rows = site.frames(sorted(keys)) if keys else {}
@@ -87,8 +88,8 @@ def _rules(press: Press, table: Matrix, site: SiteData) -> None:
                 row=row,
                 rule=row.rule,
                 document=next((each for each in site.catalogue.documents if each.prefix == document), None),
-                checks=_checks(site.checks, row.identity),
-                deviations=site.checks.deviations.get(row.identity, ()),
+                checks=_checks(site.checks, row.identity, roles),
+                deviations=site.checks.deviations_of(row.identity, *roles),
                 proofs={proof.deviation: proof for proof in row.proofs or ()},
                 lines=list(rule_findings.lines(row, site.columns)),
                 told=rule_findings.told(row, groups, rows, press),
@@ -124,9 +125,10 @@ def _batches(rows: Iterable[RuleRow], columns: Sequence[Column]) -> Iterator[Bat
         yield batch
 
 
-def _checks(checks: Checks, identity: str) -> list[tuple[str, list[str]]]:
-    """List the checks of a rule with the paragraphs that say what they do."""
-    return [(check.name, _paragraphs(check.does)) for check in checks.of(identity, Role.SERVER)]
+def _checks(checks: Checks, identity: str, roles: Iterable[Role]) -> list[tuple[str, list[str]]]:
+    """List the checks of a rule on targets in `roles`, with the paragraphs that say what they do."""
+    found = checks.of(identity, *roles)
+    return [(check.name + mark(check.role), _paragraphs(check.does)) for check in found]
 
 
 def _paragraphs(text: str) -> list[str]:

@@ -83,7 +83,7 @@ def _stretches(found: Sequence[Finding]) -> Iterator[Stretch]:
 
 
 def _history(column: Column, site: SiteData) -> Iterator[Past]:
-    """List the builds of the same product on the same target, the newest first."""
-    lineage = lineages(site.columns)[column.build.product, column.build.target]
+    """List the builds of the same product on the same target in the same role, the newest first."""
+    lineage = lineages(site.columns)[column.build.lineage]
     compared = [Past(newer, compare(older, newer) if older else None) for older, newer in neighbours(lineage)]
     yield from reversed(compared)

@@ -216,7 +216,7 @@ class Bench:
 
         runs, verdicts = self._tables("runs", "verdicts")
         ours = runs.where(runs["product"] == self.claims.product).select(*BUILD).distinct()
-        found = columns(runs, verdicts, builds=[Build(*row) for row in ours.collect()])
+        found = columns(runs, verdicts, builds=[Build.of(row.asDict()) for row in ours.collect()])
         audited = audit(self.claims, found, self.generator.rules)
         audit_text.as_json(audited)
         return {"claims": len(audited.results), "builds": len(audited.builds)}

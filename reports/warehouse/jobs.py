@@ -22,7 +22,7 @@ from reports.model.columns import FRAMES, VERDICTS
 from reports.model.findings import Build, Column, Finding, columns_in_order
 from reports.model.single import column
 
-BUILD = ("product", "version", "target")
+BUILD = tuple(each.name for each in fields(Build))
 HISTORY = 30
 """Of how many runs, the newest, `flakiness` gives the verdicts one by one."""
 
@@ -45,7 +45,7 @@ def of_builds(
     `newest` is how many builds to keep: those whose last run started last.
     """
     if builds is not None:
-        keys = [(each.product, each.version, each.target) for each in sorted(builds)]
+        keys = [tuple(str(getattr(each, name)) for name in BUILD) for each in sorted(builds)]
         runs = runs.join(F.broadcast(_rows(runs, BUILD, keys)), list(BUILD), "left_semi")
     if newest is not None:
         last = runs.groupBy(*BUILD).agg(F.max(F.struct("started", "run")).alias("last"))
@@ -55,7 +55,7 @@ def of_builds(
 
 
 def findings(runs: DataFrame, verdicts: DataFrame) -> DataFrame:
-    """Make a row for each build and rule: `product`, `version`, `target`, `started`, a Finding's fields.
+    """Make a row for each build and rule: the fields of Build, `started`, a Finding's fields.
 
     The newest run of the build that came to its end and has a verdict on the rule speaks, or else the
     newest partial one; `started` is when that run did. `seen` are the verdicts of the runs that came to
@@ -132,14 +132,14 @@ def flakiness(runs: DataFrame, verdicts: DataFrame) -> DataFrame:
 
 
 def exchanges(found: DataFrame) -> DataFrame:
-    """Pick of `findings`, for each rule and distinct finding, the newest one that shows an exchange.
+    """Pick of `findings`, for each rule, role and distinct finding, the newest one that shows an exchange.
 
     Two findings are distinct when verdict, signature or reading are. The rows are those of `findings`.
     """
     shown = found.where(F.col("connection").isNotNull() & F.col("exchange").isNotNull())
     whole = F.struct(*(name for name in shown.columns))
     newest = F.struct("started", "run", *BUILD)
-    best = shown.groupBy("rule", "verdict", "signature", "reading").agg(
+    best = shown.groupBy("rule", "role", "verdict", "signature", "reading").agg(
         F.max_by(whole, newest).alias("newest")
     )
     return best.select("newest.*")

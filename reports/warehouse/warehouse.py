@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from reports.model.columns import ORDER, TABLES
+from reports.model.columns import BEFORE, ORDER, TABLES
 from reports.warehouse import manifest as manifests
 from reports.warehouse.manifest import Batch, Manifest, Part, WarehouseError
 from reports.warehouse.store import Store, StoreError, store_at
@@ -64,7 +64,10 @@ class Snapshot:
 
         schema = from_arrow_schema(TABLES[name])
         uris = [_literal(self.store.uri(f"{part.folder}/{file}")) for part in parts for file in part.files]
-        return spark.read.schema(schema).parquet(*uris) if uris else spark.createDataFrame([], schema)
+        if not uris:
+            return spark.createDataFrame([], schema)
+        rows = spark.read.schema(schema).parquet(*uris)
+        return rows.fillna(BEFORE) if name == "runs" else rows
 
     def files(self, name: str) -> int:
         """Count the files in which the table `name` stands."""

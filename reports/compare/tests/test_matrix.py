@@ -29,8 +29,8 @@ def made(*columns: Column, **more: Any) -> Matrix:
     return matrix(catalogue(), checks(), columns, **more)
 
 
-def renamed(column: Column, **names: str) -> Column:
-    return replace(column, build=replace(column.build, **names))
+def renamed(column: Column, product: str) -> Column:
+    return replace(column, build=replace(column.build, product=product))
 
 
 def as_data(table: Matrix) -> Any:

@@ -41,6 +41,7 @@ def run(name: str, minute: int, *, version: str = "1.0", **changes: Any) -> dict
         "product": "Peer",
         "version": version,
         "target": "embedded",
+        "role": "server",
         "level": "must",
         "partial": False,
         "whole": True,

@@ -1,0 +1,92 @@
+"""A warehouse keeps clients and servers apart; what it held before there were roles are servers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
+from conformance.engine.controller import judge_here
+from conformance.engine.options import Options
+from conformance.evidence.verdicts import Verdict
+from reports.commands.commands import render_site
+from reports.ingest.ingest import ingest
+from reports.model.findings import Build, Column
+from reports.model.single import column_of
+from reports.tests.samples import EMPTY, LOCKED, make_run
+from reports.warehouse.jobs import columns, exchanges, findings, flakiness
+from reports.warehouse.warehouse import Warehouse
+from spec.rules import Role
+
+RULES = ("0-9-1/prose/4.2.2.header-begins-connection", "0-9-1/prose/2.3.7.close-answered")
+FAILED = {LOCKED: Verdict.FAIL, EMPTY: Verdict.PASS}
+
+
+def found(spark: SparkSession, warehouse: Warehouse, builds: set[Build] | None = None) -> list[Column]:
+    snapshot = warehouse.snapshot()
+    return columns(snapshot.table(spark, "runs"), snapshot.table(spark, "verdicts"), builds)
+
+
+def test_the_same_build_in_two_roles_is_two_columns(spark: SparkSession, tmp_path: Path) -> None:
+    server = make_run(tmp_path / "server", run="r1")
+    client = make_run(tmp_path / "client", run="r2", role=Role.CLIENT, verdicts=FAILED)
+    warehouse = Warehouse(str(tmp_path / "warehouse"))
+    ingest(spark, [client, server], warehouse)
+    told = found(spark, warehouse)
+    assert [each.build.role for each in told] == [Role.SERVER, Role.CLIENT]
+    assert [each.findings[LOCKED].verdict for each in told] == [Verdict.PASS, Verdict.FAIL]
+    assert [each.findings[LOCKED].seen for each in told] == [(Verdict.PASS,), (Verdict.FAIL,)]
+    assert [str(each.standing) for each in told] == ["certified", "not certified"]
+    assert found(spark, warehouse, {told[1].build}) == told[1:]
+    runs, verdicts = (warehouse.snapshot().table(spark, name) for name in ("runs", "verdicts"))
+    assert flakiness(runs, verdicts).count() == 0
+    assert exchanges(findings(runs, verdicts)).where("rule = '" + EMPTY + "'").count() == 2
+
+
+def test_a_warehouse_and_its_site_have_what_was_judged_in_each_role(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    folders = [tmp_path / "server", tmp_path / "client"]
+    for folder, target in zip(folders, ("embedded", "client:own"), strict=True):
+        judge_here(Options(target=target, selectors=RULES, output=str(folder)))
+    warehouse = Warehouse(str(tmp_path / "warehouse"))
+    ingest(spark, folders, warehouse)
+    told, alone = found(spark, warehouse), [column_of(folder) for folder in folders]
+    assert [each.build.role for each in told] == list(Role)
+    for ours, single in zip(told, alone, strict=True):
+        assert (ours.build, ours.standing, ours.scores) == (single.build, single.standing, single.scores)
+        assert {rule: each.verdict for rule, each in ours.findings.items()} == {
+            rule: each.verdict for rule, each in single.findings.items()
+        }
+    assert [[each.findings[rule].verdict for rule in RULES] for each in told] == [
+        [Verdict.UNTESTABLE, Verdict.PASS],
+        [Verdict.PASS, Verdict.PASS],
+    ]
+    render_site(spark, warehouse.snapshot(), tmp_path / "site")
+    builds = json.loads((tmp_path / "site" / "matrix.json").read_bytes())["builds"]
+    assert [(each["role"], each["target"]) for each in builds] == [
+        ("server", "embedded"),
+        ("client", "client:own"),
+    ]
+
+
+def test_rows_from_before_there_were_roles_are_of_servers(spark: SparkSession, tmp_path: Path) -> None:
+    warehouse = Warehouse(str(tmp_path / "warehouse"))
+    ingest(spark, [make_run(tmp_path / "old", run="r1")], warehouse)
+    (file,) = (tmp_path / "warehouse").glob("data/*/runs/*.parquet")
+    table = pq.read_table(file)
+    assert table.column("role").to_pylist() == ["server"]
+    pq.write_table(table.drop_columns(["role"]), file)
+    file.with_name(f".{file.name}.crc").unlink(missing_ok=True)  # Hadoop's sum of the file as it was
+    new = make_run(tmp_path / "new", run="r2", started="2026-11-21T12:00:00+00:00", verdicts=FAILED)
+    ingest(spark, [new], warehouse)
+    (column,) = found(spark, warehouse)
+    assert (column.build, column.runs) == (Build("Peer", "1.0", "embedded"), 2)
+    assert column.findings[LOCKED].seen == (Verdict.FAIL, Verdict.PASS)
+    assert found(spark, warehouse, {column.build}) == [column]
