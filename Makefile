@@ -19,7 +19,7 @@ certify: $(READY)
 	@$(BIN)/amqp-conformance certify --target '$(TARGET)' --level '$(LEVEL)'
 
 test: $(READY) $(PLAIN)/.ready lint
-	PATH="$(CURDIR)/$(PLAIN)/bin:$$PATH" JAVA_HOME= $(PLAIN)/bin/pytest -q -rs -n 2 $(WHOLE_FILES) $(JUDGING)
+	PATH="$(CURDIR)/$(PLAIN)/bin:$$PATH" JAVA_HOME= $(PLAIN)/bin/pytest -q -rs -n 3 $(WHOLE_FILES) $(JUDGING)
 	$(BIN)/pytest -q -rs -n 2 $(WHOLE_FILES) $(sort $(shell find reports -type d -name tests))
 
 # For releases: all of what the tests above try a sample of. At the end stands what was run, and for how long.

@@ -66,7 +66,10 @@ class Accepted(Read):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flaky(Read):
-    """A rule whose verdict alternates between these `verdicts`, at least one of which blocks."""
+    """A rule whose verdict alternates between these `verdicts`, at least one of which blocks.
+
+    With one alone it is the finding that alternates.
+    """
 
     rule: str
     verdicts: tuple[Verdict, ...]

@@ -131,8 +131,8 @@ def _verdicts(value: object, where: str) -> tuple[Verdict, ...]:
     if not isinstance(value, list) or any(each not in _ALTERNATING for each in value):
         raise BaselineError(f"{where} must be a list of {', '.join(_ALTERNATING)}")
     found = tuple(dict.fromkeys(map(Verdict, value)))
-    if len(found) < 2 or not any(each.blocks for each in found):
-        raise BaselineError(f"{where} must be two or more, and one of them a blocking one")
+    if not any(each.blocks for each in found):
+        raise BaselineError(f"{where} must be two or more, and one of them a blocking one, or that alone")
     return found
 
 

@@ -224,6 +224,13 @@ def test_a_flaky_rule_may_alternate_and_is_reported_apart(file: Path, verdict: V
     assert not report.excused
 
 
+@pytest.mark.parametrize("signature", ["get-empty", "connection.close 501"])
+def test_of_one_verdict_alone_it_is_the_finding_that_alternates(file: Path, signature: str) -> None:
+    alone = FLAKY.replace('["pass", "fail", "inconclusive"]', '["fail"]')
+    report = held(loaded(file, alone), judged(Verdict.FAIL, signature=signature))
+    assert (report.failures, list(report.flaky)) == ((), [RULE])
+
+
 @pytest.mark.parametrize("verdict", [Verdict.ERROR, Verdict.NOT_RUN])
 def test_a_flaky_rule_may_not_come_to_anything_else(file: Path, verdict: Verdict) -> None:
     report = held(loaded(file, FLAKY), judged(verdict, signature="why"))
