@@ -111,8 +111,7 @@ def conclude(rule: Rule, test: str, findings: Findings, stop: BaseException | No
             verdict = Verdict.INCONCLUSIVE
             detail += " (twice; a frame before the reset may have been lost)"
     elif isinstance(stop, Stop):
-        verdict = next(ended for kind, ended in ENDED.items() if isinstance(stop, kind))
-        detail = str(stop)
+        verdict, detail = _ended(stop), str(stop)
     elif stop is not None:
         verdict, detail = Verdict.ERROR, f"the scenario broke: {type(stop).__name__}: {stop}"
         cause = "".join(traceback.format_exception(stop))
@@ -139,6 +138,10 @@ def conclude(rule: Rule, test: str, findings: Findings, stop: BaseException | No
         level=rule.level,
         cause=cause,
     )
+
+
+def _ended(stop: Stop) -> Verdict:
+    return next(ended for kind, ended in ENDED.items() if isinstance(stop, kind))
 
 
 def _signature(verdict: Verdict, decisive: Expected | None, stop: BaseException | None) -> str:
@@ -176,6 +179,8 @@ class _Play:
     steps: Iterator[Any] | None = None
     stuck: str = ""
     seconds: float = 0.0
+    before: BaseException | None = None
+    """What ended the first try, where this is the second."""
 
 
 @dataclass
@@ -216,7 +221,10 @@ class Judge:
         return "; ".join(why)
 
     def judge(self, rule: Rule, scenario: Scenario) -> Judged:
-        """Play a scenario, again after a reset or if we were late. Raises TargetDied or OverBudget."""
+        """Play a scenario, once more where the first try says nothing about the target (see `_undecided`).
+
+        Raises TargetDied or OverBudget.
+        """
         if why := self.missing(scenario):
             return Judged(
                 test=scenario.test,
@@ -227,10 +235,21 @@ class Judge:
                 level=rule.level,
             )
         play = self._run(rule, scenario)
-        lost = isinstance(play.stop, Unmet | ControlFailed) and play.stop.lost
-        if lost or isinstance(play.stop, Late):
-            play = self._run(rule, scenario)
+        if self._undecided(play.stop):
+            first, play = play, self._run(rule, scenario)
+            play.before = first.stop
         return self._conclude(play)
+
+    def _undecided(self, stop: BaseException | None) -> bool:
+        """Whether a reset may have eaten a frame, we were late, or others kept the target from a control."""
+        match stop:
+            case Unmet():
+                return stop.lost
+            case Late() | ControlFailed(lost=True):
+                return True
+            case Stop():
+                return not self.alone and _ended(stop) is Verdict.ERROR
+        return False
 
     def _run(self, rule: Rule, scenario: Scenario) -> _Play:
         with self.writer.test(scenario.test, rule.id):
@@ -367,6 +386,8 @@ class Judge:
     def _conclude(self, play: _Play) -> Judged:
         judged = conclude(play.rule, play.scenario.test, play.findings, play.stop, self.profile)
         judged = replace(judged, duration=play.seconds)
+        if play.before is not None:
+            judged = replace(judged, detail=f"{judged.detail}; at first {play.before}".removeprefix("; "))
         if play.stuck:
             told = f"{judged.detail}; afterwards {play.stuck}, and it was restarted".removeprefix("; ")
             judged = replace(judged, detail=told)

@@ -115,3 +115,52 @@ def test_a_scenario_that_wants_a_second_restart_is_an_error_and_never_half_playe
         (judged,) = Judge(goal, Memory(), "test").exclusive([(MUST, scenario)])
     assert judged.verdict is Verdict.ERROR
     assert "one restart only" in judged.detail
+
+
+@pytest.mark.parametrize(
+    ("alone", "plays", "verdict", "detail"),
+    [
+        (False, 2, Verdict.PASS, "at first queue.declare was answered by silence"),
+        (True, 1, Verdict.ERROR, "queue.declare was answered by silence"),
+    ],
+)
+def test_a_control_that_failed_beside_others_is_tried_once_more_and_that_is_told(
+    alone: bool, plays: int, verdict: Verdict, detail: str
+) -> None:
+    played = []
+
+    def fails_at_first(broker: Any) -> None:
+        played.append(broker)
+        channel = broker.channel()
+        if len(played) == 1:
+            raise ControlFailed("queue.declare", "silence")
+        channel.stays_quiet()
+
+    scenario = Scenario(MUST.id, "t", fails_at_first, frozenset(), slow=False, disruptive=False, alone=False)
+    with EmbeddedTarget() as goal:
+        judged = Judge(goal, Memory(), "test", alone=alone).judge(MUST, scenario)
+    assert (len(played), judged.verdict, judged.detail) == (plays, verdict, detail)
+
+
+def test_a_control_that_always_fails_stays_an_error() -> None:
+    def fails(broker: Any) -> None:
+        raise ControlFailed("queue.declare", "silence")
+
+    scenario = Scenario(MUST.id, "t", fails, frozenset(), slow=False, disruptive=False, alone=False)
+    with EmbeddedTarget() as goal:
+        judged = Judge(goal, Memory(), "test", alone=False).judge(MUST, scenario)
+    assert judged.verdict is Verdict.ERROR
+    assert judged.detail.count("queue.declare was answered by silence") == 2
+
+
+def test_what_the_target_did_wrong_is_not_asked_twice() -> None:
+    played = []
+
+    def misses(broker: Any) -> None:
+        played.append(broker)
+        raise Unmet(("a",), "b")
+
+    scenario = Scenario(MUST.id, "t", misses, frozenset(), slow=False, disruptive=False, alone=False)
+    with EmbeddedTarget() as goal:
+        judged = Judge(goal, Memory(), "test", alone=False).judge(MUST, scenario)
+    assert (len(played), judged.verdict) == (1, Verdict.FAIL)
