@@ -110,6 +110,7 @@ def detection_json(found: Sequence[Detected]) -> str:
         {
             "rule": each.rule.id,
             "deviation": each.deviation.says,
+            "role": each.deviation.role,
             "fate": each.fate,
             "killed": each.fate is Fate.KILLED,
             "verdict": each.seen.verdict,

@@ -15,7 +15,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from conformance.evidence.verdicts import TABLE
 from reports.model.findings import Column, Finding, roles_of
 from scenarios.registry import Checks
 from spec.catalogue import Catalogue, Document
-from spec.rules import Rule
+from spec.rules import Role, Rule
 
 SCHEMA = 1
 """The version of matrix.json."""
@@ -37,11 +37,12 @@ class DetectionError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What became of one deviation of a rule: whether its own check killed it, and with what verdict."""
+    """What became of one deviation of a rule in a `role`: whether its own check killed it, and how."""
 
     deviation: str
     killed: bool
     verdict: str
+    role: Role = Role.SERVER
 
 
 Detection = Mapping[str, tuple[Proof, ...]]
@@ -121,7 +122,7 @@ def read_detection(path: Path) -> Detection:
                 isinstance(killed, bool) and all(isinstance(each, str) for each in (rule, says, verdict))
             ):
                 raise ValueError("an entry has a value of another type")
-            found.setdefault(rule, []).append(Proof(says, killed, verdict))
+            found.setdefault(rule, []).append(Proof(says, killed, verdict, Role(entry["role"])))
     except OSError as failure:
         raise DetectionError(f"{path}: cannot be read ({failure.strerror})") from None
     except (ValueError, KeyError, TypeError, RecursionError) as failure:
@@ -143,7 +144,7 @@ def matrix(
             rule=catalogue.by_identity.get(identity),
             checks=len(checks.of(identity, *roles)),
             deviations=len(checks.deviations_of(identity, *roles)),
-            proofs=None if detection is None else detection.get(identity),
+            proofs=_proofs(detection, identity, roles),
             findings=tuple(column.findings.get(identity) for column in columns),
         )
 
@@ -159,6 +160,11 @@ def matrix(
     if strangers:
         chapters.append(Chapter(None, (Group("", (Section("", tuple(map(row, strangers))),)),)))
     return Matrix(tuple(columns), tuple(chapters))
+
+
+def _proofs(detection: Detection | None, identity: str, roles: Collection[Role]) -> tuple[Proof, ...] | None:
+    proofs = (detection or {}).get(identity, ())
+    return tuple(proof for proof in proofs if proof.role in roles) or None
 
 
 def _rules_of(document: Document, catalogue: Catalogue) -> list[Rule]:

@@ -90,7 +90,7 @@ def _rules(press: Press, table: Matrix, site: SiteData) -> None:
                 document=next((each for each in site.catalogue.documents if each.prefix == document), None),
                 checks=_checks(site.checks, row.identity, roles),
                 deviations=site.checks.deviations_of(row.identity, *roles),
-                proofs={proof.deviation: proof for proof in row.proofs or ()},
+                proofs={(proof.role, proof.deviation): proof for proof in row.proofs or ()},
                 lines=list(rule_findings.lines(row, site.columns)),
                 told=rule_findings.told(row, groups, rows, press),
                 related=relatives(row.rule, site.catalogue, site.columns, pages) if row.rule else [],

@@ -18,6 +18,7 @@ from reports.model.findings import Build, Column
 from reports.site.tests.sites import EXCLUSIVE, JUDGED, NOT_FOUND, TAG, two_builds
 from scenarios.registry import checks
 from spec.catalogue import catalogue
+from spec.rules import Role
 
 
 @pytest.fixture
@@ -132,21 +133,34 @@ def test_detection_is_told_only_where_it_was_run(columns: tuple[Column, ...]) ->
     assert rules[NOT_FOUND]["deviations"] == len(checks().deviations[NOT_FOUND])
 
 
+def test_a_proof_counts_where_builds_were_judged_in_its_role(columns: tuple[Column, ...]) -> None:
+    proofs = {EXCLUSIVE: (Proof("a", True, "fail"), Proof("b", False, "pass", Role.CLIENT))}
+    rules = {each["rule"]: each for each in as_data(made(*columns, detection=proofs))["rules"]}
+    assert rules[EXCLUSIVE]["detection"] == {"killed": 1, "of": 1}
+
+
 def test_detection_is_read_from_its_file(tmp_path: Path) -> None:
     file = tmp_path / "detection.json"
     entries = [
-        {"rule": TAG, "deviation": "counts from zero", "killed": True, "verdict": "fail"},
-        {"rule": TAG, "deviation": "counts down", "killed": False, "verdict": "pass"},
+        {"rule": TAG, "deviation": "counts from zero", "role": "server", "killed": True, "verdict": "fail"},
+        {"rule": TAG, "deviation": "counts down", "role": "client", "killed": False, "verdict": "pass"},
     ]
     file.write_text(json.dumps(entries))
     assert read_detection(file) == {
-        TAG: (Proof("counts from zero", True, "fail"), Proof("counts down", False, "pass"))
+        TAG: (Proof("counts from zero", True, "fail"), Proof("counts down", False, "pass", Role.CLIENT))
     }
 
 
 @pytest.mark.parametrize(
     "content",
-    ["", "{}x", '[{"rule": "a"}]', "[1]", '[{"rule":"a","deviation":"b","killed":"yes","verdict":"fail"}]'],
+    [
+        "",
+        "{}x",
+        '[{"rule": "a"}]',
+        "[1]",
+        '[{"rule":"a","deviation":"b","role":"server","killed":"yes","verdict":"fail"}]',
+        '[{"rule":"a","deviation":"b","role":"judge","killed":true,"verdict":"fail"}]',
+    ],
 )
 def test_what_is_no_detection_is_refused_in_a_sentence(tmp_path: Path, content: str) -> None:
     file = tmp_path / "detection.json"

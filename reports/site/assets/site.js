@@ -33,7 +33,20 @@
   // The first three cells of a row are the rule, its level and its detection.
   const FIRST = 3;
 
-  function entry(row) {
+  // Builds differ within a role: a client that breaks a rule says nothing about a server that keeps it.
+  function differing(cells, roles) {
+    const seen = new Set();
+    const told = new Set();
+    cells.forEach((cell, place) => {
+      if (cell.className !== "none") {
+        seen.add(roles[place]);
+        told.add(`${roles[place]} ${cell.classList[0]}`);
+      }
+    });
+    return told.size > seen.size;
+  }
+
+  function entry(row, roles) {
     const cells = [...row.cells].slice(FIRST);
     return {
       row,
@@ -41,7 +54,7 @@
       text: row.cells[0].textContent.toLowerCase(),
       level: row.cells[1].textContent.toLowerCase(),
       verdicts: cells.map((cell) => cell.className.split(" ")),
-      differ: new Set(cells.filter((cell) => cell.className !== "none").map((cell) => cell.classList[0])).size > 1,
+      differ: differing(cells, roles),
     };
   }
 
@@ -64,11 +77,12 @@
   function filter(form, table) {
     const heads = [...table.tHead.rows[0].cells].slice(FIRST);
     const builds = heads.map((head) => head.dataset.build);
+    const roles = heads.map((head) => head.dataset.role);
     const bodies = [...table.tBodies];
     let entries = null;
 
     function apply() {
-      entries ??= [...table.querySelectorAll("tr.rule")].map(entry);
+      entries ??= [...table.querySelectorAll("tr.rule")].map((row) => entry(row, roles));
       const fits = wanted(form, builds);
       let shown = 0;
       for (const each of entries) {

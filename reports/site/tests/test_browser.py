@@ -21,6 +21,7 @@ from reports.site.names import build_name
 from reports.site.rendering import render
 from reports.site.tests.sites import EXCLUSIVE, NOT_FOUND, TAG, real_run, site_of, two_builds
 from reports.tests.samples import make_run
+from spec.rules import Role
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -195,6 +196,25 @@ def test_the_filter_shows_what_was_asked_for(browser: Browser, site: Path) -> No
         page.get_by_label("Text").fill("no such rule")
         assert page.get_by_text("No rule is like that.").is_visible()
         assert seen.wrong == []
+
+
+def test_a_client_does_not_differ_from_a_server(browser: Browser, tmp_path: Path) -> None:
+    judged = {EXCLUSIVE: Verdict.FAIL, NOT_FOUND: Verdict.PASS, TAG: Verdict.PASS}
+    other = judged | {TAG: Verdict.FAIL}
+    client: dict[str, Any] = {
+        "target": "client:x",
+        "role": Role.CLIENT,
+        "verdicts": {EXCLUSIVE: Verdict.PASS},
+    }
+    runs = [
+        make_run(tmp_path / "one", run="r1", version="1", verdicts=judged),
+        make_run(tmp_path / "two", run="r2", version="2", verdicts=other),
+        make_run(tmp_path / "three", run="r3", product="Client", **client),
+    ]
+    render(tmp_path / "site", site_of(runs))
+    with opened(browser, tmp_path / "site" / "index.html") as (page, _):
+        page.get_by_label("builds differ").check()
+        assert shown_rules(page) == [TAG]
 
 
 def test_the_filter_knows_the_builds_apart(browser: Browser, site: Path) -> None:
