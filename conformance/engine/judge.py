@@ -32,7 +32,7 @@ from harness.play.expect import (
     Unmet,
 )
 from harness.targets.target import Target, TargetError
-from harness.wire.journal import Declared, Event, Expected, Grade, Noted
+from harness.wire.journal import Declared, Event, Expected, Grade, Kept, Noted
 from harness.wire.transport import Unreachable
 from scenarios.registry import Scenario, watching
 from spec.applicability import judged_with, protocol
@@ -190,9 +190,9 @@ class Judge:
     `prefix` makes names unique to run and worker; `harmless` keeps disruptive scenarios from running;
     `alone` says that no other process is judging the target at the same time, `lively` that the target
     must still serve after every scenario. Nothing goes on beyond the `deadline`, which is the run's, and
-    no more events are kept than there is `room` for. With `only`, the identity of a rule, nobody reads
-    the evidence: no other passive rule looks at the connections, and octets are kept without a line about
-    them. `barriers` are where the probe got no further, by protocol.
+    no more events are kept than there is `room` for; `keeps` says how much of what goes over the wire.
+    With `only`, the identity of a rule, no other passive rule looks at the connections. `barriers` are where
+    the probe got no further, by protocol.
     """
 
     target: Target
@@ -207,6 +207,7 @@ class Judge:
     deadline: Deadline = field(default_factory=Deadline)
     room: Room = field(default_factory=Room)
     only: str = ""
+    keeps: Kept = Kept.EXPLAINED
     barriers: Mapping[str, Barrier] = field(default_factory=dict)
     _count: int = 0
 
@@ -300,7 +301,7 @@ class Judge:
             patience=self.patience,
             profile=self.profile,
             watching=watching(judged_with(rule.document), self.only, self.target.role),
-            described=not self.only,
+            keeps=self.keeps,
             tidy=not self.target.ephemeral,
             facilities=self.target.facilities,
             facility=lambda name: dict(self.target.use(name)),

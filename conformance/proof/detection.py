@@ -7,6 +7,7 @@ rest a sample is judged as well, and must not change.
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import random
 import secrets
@@ -27,6 +28,7 @@ from harness.peers.deviation import Deviation
 from harness.targets.embedded import EmbeddedTarget
 from harness.targets.named import stand_in
 from harness.targets.target import Target
+from harness.wire.journal import Kept
 from harness.wire.transport import Unreachable
 from scenarios.registry import Scenario, Watch, checks
 from spec.applicability import protocol
@@ -80,12 +82,18 @@ Build = Callable[[object], Target]
 
 
 def judge_rule(rule: Rule, goal: Target, evidence: Memory | None = None, bare: bool = False) -> Judged:
-    """Judge a rule; the judgement that decides. A `bare` one leaves out what readers need."""
+    """Judge a rule; the judgement that decides.
+
+    What nobody reads is not made: without `evidence` nothing is kept of what goes over the wire, and in that
+    of a `bare` judgement it is not explained; then no other watch looks at it, either.
+    """
+    keeps = Kept.NOTHING if evidence is None else Kept.OCTETS if bare else Kept.EXPLAINED
+    only = "" if keeps is Kept.EXPLAINED else rule.id
     evidence = evidence or Memory()
     with goal:
         # Names of its own each time: several judgements may share a real broker.
         prefix = f"detect-{secrets.token_hex(4)}"
-        judge = Judge(goal, evidence, prefix, lively=False, only=rule.id if bare else "")
+        judge = Judge(goal, evidence, prefix, lively=False, only=only, keeps=keeps)
         judged = [_judge(case, judge, evidence) for case in cases([rule], checks(), goal.role)]
     come_to = {rule.id: fold(each.verdict for each in judged)}
     judged += conclude_breached([rule], goal.role, sighted(evidence.lines), come_to)
@@ -136,7 +144,7 @@ class Bench:
                 continue
             goal, evidence = stand_in(self.role), Memory()
             self.rules[rule.id] = rule
-            self.clean[rule.id] = judge_rule(rule, goal, evidence)
+            self.clean[rule.id] = judge_rule(rule, goal, evidence, bare=True)
             if isinstance(goal, EmbeddedTarget):
                 spoken = dialect(rule.document)
                 self.footprints[rule.id] = spoken.proof.footprint(goal.peer(rule.document), evidence.exchange)
@@ -168,6 +176,7 @@ class Bench:
         # Forked children have clean verdicts and deviations already; only what they found comes back.
         context = multiprocessing.get_context("fork")
         _INHERITED[:] = [self, wanted, others]
+        gc.freeze()  # for the children: what is there lives as long as they do
         with context.Pool(processes) as pool:
             # One by one: the few that take long in real time stand together.
             found = pool.imap(_detect_number, range(len(wanted)))
@@ -189,7 +198,7 @@ class Bench:
 
     def _worse(self, identity: str, deviation: Deviation) -> bool:
         clean = self.clean[identity]
-        seen = judge_rule(self.rules[identity], self.build(deviation.change), bare=True)
+        seen = judge_rule(self.rules[identity], self.build(deviation.change))
         return seen.verdict is not clean.verdict and fold([seen.verdict, clean.verdict]) is seen.verdict
 
 

@@ -43,7 +43,7 @@ def mutate(document: str, bench: Bench) -> Iterator[Mutated]:
 def _first_to_notice(mutant: Mutant[object], rules: Iterable[Rule], bench: Bench) -> Mutated:
     by_error: Mutated | None = None
     for rule in rules:
-        clean, seen = bench.clean[rule.id], judge_rule(rule, in_memory(mutant.change), bare=True)
+        clean, seen = bench.clean[rule.id], judge_rule(rule, in_memory(mutant.change))
         if seen.verdict is clean.verdict or fold([seen.verdict, clean.verdict]) is not seen.verdict:
             continue
         if seen.verdict is not Verdict.ERROR:
@@ -57,5 +57,5 @@ def passes_on_fakes(document: str, rules: Iterable[Rule]) -> Iterator[tuple[str,
     chosen = list(rules)
     for name, change in dialect(document).proof.fakes.items():
         for rule in chosen:
-            if judge_rule(rule, in_memory(change), bare=True).verdict is Verdict.PASS:
+            if judge_rule(rule, in_memory(change)).verdict is Verdict.PASS:
                 yield name, rule.id

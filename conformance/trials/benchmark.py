@@ -19,6 +19,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from conformance.evidence.keeping import Memory
 from conformance.proof.detection import judge_rule
 from harness.dialect import dialect, of
 from harness.targets.embedded import EmbeddedTarget
@@ -74,8 +75,8 @@ def per_rule() -> Iterator[tuple[str, float]]:
     """Measure what judging a rule costs in memory over a bare handshake, in milliseconds."""
     rules = [rule for rule in catalogue().rules if checks().of(rule.id, Role.SERVER)]
     for rule in rules:
-        judge_rule(rule, EmbeddedTarget())
-    judging = seconds(lambda: [judge_rule(rule, EmbeddedTarget()) for rule in rules]) / len(rules)
+        judge_rule(rule, EmbeddedTarget(), Memory())
+    judging = seconds(lambda: [judge_rule(rule, EmbeddedTarget(), Memory()) for rule in rules]) / len(rules)
     protocol = dialect(rules[0].document)
     handshake = seconds(lambda: [protocol.speaker.probe(EmbeddedTarget()) for _ in rules]) / len(rules)
     yield "bare handshake in memory", handshake * 1e3

@@ -82,8 +82,11 @@ class Interposer(ABC):
         """Say whether it could act on anything that went to the server, came from it, or followed its end."""
         if self.last_words and clean.ended:
             return True
-        ways = {True: clean.received, False: clean.sent}
-        return any(rule.fits(each) for rule in self.rules for each in ways[rule.from_server])
+        return any(
+            rule.condition(each)
+            for rule in self.rules
+            for each in clean.of(rule.from_server, rule.method or object)
+        )
 
 
 class _Server(ServerAround):

@@ -12,7 +12,7 @@ from itertools import count
 from harness.play.expect import SILENCE, Barrier, Blocked, ControlFailed, OverBudget, Stop, Unmet
 from harness.play.leniency import Leniency
 from harness.play.watching import Watching
-from harness.wire.journal import Breached, Declared, Event, Journal, Noted, Seen
+from harness.wire.journal import Breached, Declared, Event, Journal, Kept, Noted, Seen
 from harness.wire.transcript import Transcript
 from harness.wire.transport import Queueing
 
@@ -98,7 +98,7 @@ class Context:
     - `facility` runs one of the target's facilities and returns what it made; `facilities` names those there
       are.
     - `deadline` ends all waiting; it may be put off up to `latest`, the deadline of the run.
-    - `described` says whether octets are kept with a line that explains them.
+    - `keeps` says how much is kept of what goes over the wire.
     - `units` and `octets` count what has been received on all connections.
     - `timed` says that time has been measured and may decide; `late` is by how many seconds this machine was
       late at worst.
@@ -122,7 +122,7 @@ class Context:
     spent: float = 0.0
     deadline: Deadline = field(default_factory=Deadline)
     latest: Deadline = field(default_factory=Deadline)
-    described: bool = True
+    keeps: Kept = Kept.EXPLAINED
     units: int = 0
     octets: int = 0
     timed: bool = False

@@ -18,7 +18,7 @@ from harness.play.sights import Closed as Closed
 from harness.play.sights import Silence as Silence
 from harness.play.sights import Unreadable as Unreadable
 from harness.wire.annotation import Annotator
-from harness.wire.journal import Direction, Ended, Expected, Grade, Octets, Opened
+from harness.wire.journal import Direction, Ended, Expected, Grade, Kept, Octets, Opened
 from harness.wire.reader import Reader
 from harness.wire.transcript import Passage, Transcript
 from harness.wire.transport import End, HalfClosing, Locatable, Queueing, Transport
@@ -129,9 +129,12 @@ class Link(ABC, Generic[Unit, Sight]):
 
     def _keep(self, direction: Direction, octets: bytes, unit: Unit | None = None) -> None:
         self._kept += 1
+        if self.context.keeps is Kept.NOTHING:
+            return
         # Both ways: a peer that echoes must not bring the password into the evidence.
         kept = self.annotator.blanked(octets)
-        says = self.annotator.says(kept, unit if kept == octets else None) if self.context.described else ""
+        explained = self.context.keeps is Kept.EXPLAINED
+        says = self.annotator.says(kept, unit if kept == octets else None) if explained else ""
         self.context.write(Octets(self.now(), self.name, direction, kept, says))
 
     def _went(self, unit: Unit) -> None:

@@ -225,6 +225,8 @@ class Watching:
 
     def look(self, transcript: Transcript) -> list[tuple[str, Tally]]:
         """Give the tally of each watch that had an occasion, with the identity of its rule."""
+        if not self._watches:
+            return []
         sorts, passages = transcript.sorted()
         there = Counter(sorts)
         of = {sort: self._interest(sort) for sort in there}

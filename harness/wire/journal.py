@@ -7,7 +7,7 @@ evidence, tests keep them in a list.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Enum, StrEnum
 from typing import Protocol
 
 
@@ -16,6 +16,14 @@ class Direction(StrEnum):
 
     SENT = "sent"
     RECEIVED = "received"
+
+
+class Kept(Enum):
+    """How much is kept of what goes over the wire; all else that is reported is kept in any case."""
+
+    NOTHING = "no octets: nobody asks for them"
+    OCTETS = "octets"
+    EXPLAINED = "octets, each piece with a line that explains it"
 
 
 class Grade(StrEnum):

@@ -185,7 +185,7 @@ def test_no_scenario_fails_on_a_legal_variant(document: str, name: str, policy: 
     # Where the peer did not look at its choice, the exchange is the same with any; a sample must show it.
     others = [rule for rule in rules if rule.id not in judged]
     for rule in random.Random(name).sample(others, round(len(others) * SAMPLE)):
-        seen = judge_rule(rule, EmbeddedTarget(None, policy), bare=True)
+        seen = judge_rule(rule, EmbeddedTarget(None, policy))
         assert seen.verdict is bench.clean[rule.id].verdict, seen
 
 

@@ -71,7 +71,7 @@ def changed(bench: Bench, rules: Iterable[Rule], *names: str) -> list[str]:
     return [
         f"{rule.id}: {told(seen)} where {told(bench.clean[rule.id])} is right"
         for rule in rules
-        if told(seen := judge_rule(rule, Stacked(names), bare=True)) != told(bench.clean[rule.id])
+        if told(seen := judge_rule(rule, Stacked(names))) != told(bench.clean[rule.id])
     ]
 
 
@@ -103,7 +103,7 @@ def test_what_we_may_say_otherwise_changes_no_verdict(document: str, bench: Benc
 @pytest.mark.parametrize("way", ["slow", "delay"])
 def test_slow_ways_change_no_verdict(way: str, bench: Bench) -> None:
     for rule in RULES:
-        seen, right = judge_rule(rule, EmbeddedThrough(way), bare=True), bench.clean[rule.id]
+        seen, right = judge_rule(rule, EmbeddedThrough(way)), bench.clean[rule.id]
         if rule.id in TOO_MUCH and way == "slow":
             assert seen.verdict is Verdict.INCONCLUSIVE, rule.id
             assert seen.signature == "StillComing"
@@ -114,13 +114,13 @@ def test_slow_ways_change_no_verdict(way: str, bench: Bench) -> None:
 def test_octets_one_by_one_change_no_verdict(bench: Bench) -> None:
     for rule in RULES[::9]:
         if rule.id not in TOO_MUCH | MUCH:
-            assert told(judge_rule(rule, EmbeddedThrough("octets"), bare=True)) == told(bench.clean[rule.id])
+            assert told(judge_rule(rule, EmbeddedThrough("octets"))) == told(bench.clean[rule.id])
 
 
 def test_a_real_slow_way_changes_no_verdict(bench: Bench) -> None:
     for identity in ("0-9-1/basic.ack.multiple.exists", "1-0/2.4.3.close-answered"):
         rule = catalogue()[identity]
-        seen = judge_rule(rule, ThroughTarget("slow", ServedTarget()), bare=True)
+        seen = judge_rule(rule, ThroughTarget("slow", ServedTarget()))
         assert told(seen) == told(bench.clean[identity])
 
 

@@ -46,10 +46,6 @@ class FrameRule:
     behind: type[Method] | None = None
     type: int | None = None
 
-    def finds(self, from_server: bool, unit: object) -> bool:
-        """Say whether the rule may be about this unit on its way from the server or to it."""
-        return self.from_server is from_server and isinstance(unit, Frame) and self.matches(unit)
-
 
 @dataclass(frozen=True, slots=True)
 class Interposer(AnyInterposer):
@@ -66,13 +62,12 @@ class Interposer(AnyInterposer):
 
     def shows(self, clean: Footprint) -> bool:
         """Say whether it could act on anything of an exchange: methods, frames, headers, or garbage."""
-        units = [(True, each) for each in clean.received] + [(False, each) for each in clean.sent]
         by_header = self.header_from_server is not None or self.header_to_server is not None
         return (
             AnyInterposer.shows(self, clean)
-            or any(rule.finds(server, each) for rule in self.frames for server, each in units)
-            or (by_header and any(isinstance(each, Header) for _, each in units))
-            or (self.mending is not None and any(isinstance(each, Garbage) for _, each in units))
+            or any(rule.matches(each) for rule in self.frames for each in clean.of(rule.from_server, Frame))
+            or (by_header and bool(clean.of(True, Header) or clean.of(False, Header)))
+            or (self.mending is not None and bool(clean.of(True, Garbage) or clean.of(False, Garbage)))
         )
 
 

@@ -23,7 +23,8 @@ def answers_to(kind: type[Method]) -> frozenset[str]:
     return frozenset(named & CODEC.methods.keys())
 
 
-ANSWERS = frozenset[str]().union(*(answers_to(kind) for kind in CODEC.methods.values()))
+ANSWERED_BY = {kind: answers_to(kind) for kind in CODEC.methods.values()}
+ANSWERS = frozenset[str]().union(*ANSWERED_BY.values())
 """What nobody says unasked."""
 
 
@@ -85,7 +86,8 @@ class Places:
             kind = CODEC.method_class(frame.payload)
         except DecodeError:
             return
-        self._asked |= {(frame.channel, name) for name in answers_to(kind)}
+        answers = ANSWERED_BY[kind]
+        self._asked |= {(frame.channel, name) for name in answers}
         if kind is Basic.Publish:
             self._published.add(frame.channel)
         elif kind is Basic.Consume:
@@ -96,8 +98,8 @@ class Places:
         elif kind is Connection.Close or kind is Connection.CloseOk:
             self.give_up()
         serves = self._opened if kind is Channel.Close else self._open  # it may cross another
-        if frame.channel in serves and _is_answered(frame):
-            self._awaited.append(_Request(frame.channel, answers_to(kind)))
+        if answers and frame.channel in serves and _is_asking(frame):
+            self._awaited.append(_Request(frame.channel, answers))
         else:
             self._unanswered.add((frame.channel, frame.payload[:4]))
         if kind is Channel.Close:
@@ -225,9 +227,9 @@ def _blames(close: Channel.Close) -> bytes:
     return close.class_id.to_bytes(2) + close.method_id.to_bytes(2)
 
 
-def _is_answered(frame: Frame) -> bool:
+def _is_asking(frame: Frame) -> bool:
     try:
         method = frame.method()
     except DecodeError:
         return False
-    return bool(answers_to(type(method))) and not getattr(method, "no_wait", False)
+    return not getattr(method, "no_wait", False)
