@@ -167,35 +167,6 @@ def _are_names(value: object) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(each, str) for each in value)
 
 
-def identity_faults(catalogue: Catalogue, folder: Path = DOCUMENTS) -> tuple[str, ...]:
-    """List what is wrong between `catalogue` and the published identities, one sentence each.
-
-    An identity, once published, stands in other people's baselines: it may go only by an alias.
-    """
-    wrong = []
-    for prefix, entry in index(folder).items():
-        path = folder / entry["identities"]
-        published = path.read_text(encoding="utf-8").split()
-        present = [rule.id for rule in catalogue.rules if rule.document == prefix]
-        for identity in published:
-            if catalogue.aliases.get(identity, identity) not in present:
-                wrong.append(f"{identity} was published in {path.name} and has vanished without an alias.")
-        for identity in present:
-            if identity not in published:
-                wrong.append(f"{identity} is not yet published in {path.name}.")
-    return tuple(wrong)
-
-
-def relation_faults(catalogue: Catalogue) -> tuple[str, ...]:
-    """List what is wrong with how rules name one another, in and across documents, one sentence each."""
-    wrong = []
-    for rule in catalogue.rules:
-        for identity in catalogue.named_by(rule):
-            if catalogue.aliases.get(identity, identity) not in catalogue.by_identity:
-                wrong.append(f"{rule.id} refers to {identity}, which is no rule.")
-    return tuple(wrong)
-
-
 def _demand(folder: Path, prefix: str, entry: Mapping[str, Any], keys: Iterable[str]) -> None:
     for key in keys:
         if key not in entry:

@@ -4,9 +4,10 @@ from pathlib import Path
 import pytest
 
 from spec.annotations import AnnotationError
-from spec.catalogue import DOCUMENTS, UnknownRule, catalogue, identity_faults
+from spec.catalogue import DOCUMENTS, UnknownRule, catalogue
 from spec.readers.amqp0_9_1 import grammar
 from spec.readers.xml import DocumentError
+from spec.tests.faults import identity_faults
 
 IDENTITY = "0-9-1/queue.declare.durable.persistence"
 PERSISTENCE = '["0-9-1/queue.declare.durable.persistence"]'

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from spec.catalogue import catalogue, relation_faults
+from spec.catalogue import catalogue
+from spec.tests.faults import relation_faults
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("spec", "harness", "scenarios", "conformance", "reports", "ci")

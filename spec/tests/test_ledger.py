@@ -7,10 +7,11 @@ import pytest
 
 from spec import ledger
 from spec.annotations import AnnotationError
-from spec.catalogue import DOCUMENTS, catalogue, identity_faults
+from spec.catalogue import DOCUMENTS, catalogue
 from spec.ledger import Ledger, build, dump, faults, key, load, rebuild
 from spec.readers.xml import DocumentError
 from spec.statements import of_definition
+from spec.tests.faults import identity_faults
 
 FILE = DOCUMENTS / "amqp0-9-1.ledger.json"
 COMMITTED = load(FILE)

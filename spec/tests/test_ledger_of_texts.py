@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from spec import ledger
-from spec.catalogue import DOCUMENTS, catalogue, identity_faults
+from spec.catalogue import DOCUMENTS, catalogue
 from spec.ledger import Entry, Ledger, dump, faults, load, rebuild, texts
 from spec.readers.keywords import fingerprint
 from spec.readers.pages import FRONT
 from spec.readers.xml import DocumentError
 from spec.rules import Level
+from spec.tests.faults import identity_faults
 
 FILE = DOCUMENTS / "amqp1-0-part2.ledger.json"
 COMMITTED = load(FILE)

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from spec.catalogue import DOCUMENTS, Catalogue, catalogue, identity_faults, relation_faults
+from spec.catalogue import DOCUMENTS, Catalogue, catalogue
 from spec.ledger import Ledger, build, dump, faults, key, load, rebuild, texts
 from spec.readers.amqp0_9_1 import grammar
 from spec.readers.keywords import fingerprint
 from spec.readers.pages import FRONT
 from spec.rules import Level, Party, Testability
 from spec.statements import Statement, of_pages
+from spec.tests.faults import identity_faults, relation_faults
 
 PREFIX = "0-9-1/prose"
 FILE = DOCUMENTS / "amqp0-9-1-prose.ledger.json"

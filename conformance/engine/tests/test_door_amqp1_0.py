@@ -20,8 +20,8 @@ from harness.amqp1_0.broken.deviations import Interposer, follows, replaces, wit
 from harness.amqp1_0.wire.performatives import SaslMechanisms, SaslOutcome
 from harness.amqp1_0.wire.types import Symbol
 from harness.dialect import dialect
-from harness.peers.proxy import ProxiedTarget
 from harness.targets.target import Target
+from harness.tests.proxied import ProxiedTarget
 from harness.wire.transport import Unreachable
 from scenarios.registry import checks
 from spec.catalogue import catalogue

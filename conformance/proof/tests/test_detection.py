@@ -27,7 +27,7 @@ from conformance.proof.detection import (
     judge_rule,
     missing_deviations,
 )
-from conformance.proof.mutation import mutate, passes_on_fakes
+from conformance.proof.tests.mutation import mutate, passes_on_fakes
 from conformance.tests.commands import command_line, environment
 from harness.amqp0_9_1.broken.deviations import Fault as Fault0_9_1
 from harness.amqp1_0.broken.deviations import Fault as Fault1_0

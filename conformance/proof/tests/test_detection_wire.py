@@ -9,9 +9,10 @@ import pytest
 from conformance.evidence.verdicts import Verdict
 from conformance.proof.detection import Bench, Fate, deviations, fate, judge_rule
 from conformance.tests.endurance import some
-from harness.peers.proxy import BeforeServer, ProxiedTarget
+from harness.targets.client.target import BeforeServer
 from harness.targets.embedded import ServedTarget
 from harness.targets.target import Target
+from harness.tests.proxied import ProxiedTarget
 from scenarios.registry import Scenario, checks
 from spec.catalogue import catalogue
 from spec.rules import Rule

@@ -80,82 +80,53 @@ class Fault(faults.Fault[Tables]):
 
 def rewrites(method: type[Method], when: Condition = always, skip: int = 0, **values: Any) -> Interposer:
     """Changes fields of a method the server sends; a value may be a function of the old one."""
-
-    def act(channel: int, sent: Any) -> Passed:
-        return [method_frame(channel, changed(values, sent))], []
-
-    return Interposer(rules=(Rule(method, True, act, when, skip, content=False),))
+    return _on(method, True, _changing(values), when, skip, content=False)
 
 
 def replaces(method: type[Method], by: Method | bytes, when: Condition = always, skip: int = 0) -> Interposer:
     """Sends another method (or octets) in place of one the server sends."""
-
-    def act(channel: int, _: Any) -> Passed:
-        return [by if isinstance(by, bytes) else method_frame(channel, by)], []
-
-    return Interposer(rules=(Rule(method, True, act, when, skip),))
+    return _on(method, True, lambda on, _: ([_said(on, by)], []), when, skip)
 
 
-def repeats(method: type[Method], when: Condition = always, skip: int = 0) -> Interposer:
+def repeats(method: type[Method], skip: int = 0) -> Interposer:
     """Sends a method without content twice."""
-
-    def act(channel: int, sent: Any) -> Passed:
-        return [method_frame(channel, sent)] * 2, []
-
-    return Interposer(rules=(Rule(method, True, act, when, skip),))
+    return _on(method, True, lambda on, sent: ([_said(on, sent)] * 2, []), always, skip)
 
 
 def withholds(method: type[Method], when: Condition = always, skip: int = 0) -> Interposer:
     """Lets a method of the server disappear, with its content."""
-    return Interposer(rules=(Rule(method, True, nothing, when, skip),))
+    return _on(method, True, nothing, when, skip)
 
 
 def ignores(method: type[Method], when: Condition = always, skip: int = 0) -> Interposer:
     """Lets a method of the client disappear, with its content."""
-    return Interposer(rules=(Rule(method, False, nothing, when, skip),))
+    return _on(method, False, nothing, when, skip)
 
 
 def answers(method: type[Method], by: Method, when: Condition = always, skip: int = 0) -> Interposer:
     """Answers a method of the client itself; the server never sees it."""
-
-    def act(channel: int, _: Any) -> Passed:
-        return [], [method_frame(channel, by)]
-
-    return Interposer(rules=(Rule(method, False, act, when, skip),))
+    return _on(method, False, lambda on, _: ([], [_said(on, by)]), when, skip)
 
 
-def confirms(method: type[Method], by: Method, when: Condition = always, skip: int = 0) -> Interposer:
+def confirms(method: type[Method], by: Method) -> Interposer:
     """Passes a method of the client on, and answers it as well."""
-
-    def act(channel: int, sent: Any) -> Passed:
-        return [method_frame(channel, sent)], [method_frame(channel, by)]
-
-    return Interposer(rules=(Rule(method, False, act, when, skip, content=False),))
+    return _on(method, False, lambda on, sent: ([_said(on, sent)], [_said(on, by)]), content=False)
 
 
 def rejects(method: type[Method], code: int, when: Condition = always, skip: int = 0) -> Interposer:
     """Refuses a method of the client by a Close of the connection; the server never sees it."""
-    close = Connection.Close(code, "refused", method.spec.class_index, method.spec.index)
-
-    def act(*_: Any) -> Passed:
-        return [], [method_frame(0, close)]
-
-    return Interposer(rules=(Rule(method, False, act, when, skip),))
+    close = method_frame(0, Connection.Close(code, "refused", method.spec.class_index, method.spec.index))
+    return _on(method, False, lambda *_: ([], [close]), when, skip)
 
 
 def forwards(method: type[Method], when: Condition = always, skip: int = 0, **values: Any) -> Interposer:
     """Changes fields of a method the client sends before the server sees it."""
-
-    def act(channel: int, sent: Any) -> Passed:
-        return [method_frame(channel, changed(values, sent))], []
-
-    return Interposer(rules=(Rule(method, False, act, when, skip, content=False),))
+    return _on(method, False, _changing(values), when, skip, content=False)
 
 
 def ends_with(*last_words: Method | bytes) -> Interposer:
     """Says something on channel 0 before the server closes the socket without a word."""
-    octets = [each if isinstance(each, bytes) else method_frame(0, each).encode() for each in last_words]
-    return Interposer(last_words=b"".join(octets))
+    return Interposer(last_words=octets_of([_said(0, each) for each in last_words]))
 
 
 def offers_header(octets: bytes) -> Interposer:
@@ -173,16 +144,14 @@ def swallows(matches: Callable[[Frame], bool]) -> Interposer:
     return Interposer(frames=(FrameRule(matches, False, nothing),))
 
 
-def mends(matches: Callable[[Frame], bool], mended: Callable[[Frame], Frame]) -> Interposer:
-    """Passes frames of the client on as they should have been."""
+def mends(matches: Callable[[Frame], bool], mended: Callable[[Frame], Frame | bytes]) -> Interposer:
+    """Changes frames of the client: passes them on as they should have been, or should not."""
     return Interposer(frames=(FrameRule(matches, False, lambda frame: ([mended(frame)], [])),))
 
 
 def serves(matches: Callable[[Frame], bool], by: Method) -> Interposer:
     """Answers frames of the client itself, on their channel; the server never sees them."""
-    return Interposer(
-        frames=(FrameRule(matches, False, lambda frame: ([], [method_frame(frame.channel, by)])),)
-    )
+    return Interposer(frames=(FrameRule(matches, False, lambda it: ([], [_said(it.channel, by)])),))
 
 
 def objects(matches: Callable[[Frame], bool], code: int) -> Interposer:
@@ -200,9 +169,11 @@ def spoils(
     return Interposer(frames=(FrameRule(matches, True, lambda frame: ([spoilt(frame)], []), behind),))
 
 
-def adds(matches: Callable[[Frame], bool], added: Callable[[Frame], Frame]) -> Interposer:
-    """Sends another frame behind frames of the server's."""
-    return Interposer(frames=(FrameRule(matches, True, lambda frame: ([frame, added(frame)], [])),))
+def adds(
+    matches: Callable[[Frame], bool], added: Callable[[Frame], Frame], from_server: bool = True
+) -> Interposer:
+    """Sends another frame behind frames of the server's, or of the client's."""
+    return Interposer(frames=(FrameRule(matches, from_server, lambda frame: ([frame, added(frame)], [])),))
 
 
 def overlooks_frame_ends() -> Interposer:
@@ -227,6 +198,25 @@ def routes(**types: Any) -> Fault:
 
 
 # -- how they act --------------------------------------------------------------------------------------
+
+
+def _on(
+    method: type[Method],
+    from_server: bool,
+    act: Callable[[int, Any], Passed],
+    when: Condition = always,
+    skip: int = 0,
+    content: bool = True,
+) -> Interposer:
+    return Interposer((Rule(method, from_server, act, when, skip, content),))
+
+
+def _said(channel: int, said: Method | bytes) -> Frame | bytes:
+    return said if isinstance(said, bytes) else method_frame(channel, said)
+
+
+def _changing(values: dict[str, Any]) -> Callable[[int, Any], Passed]:
+    return lambda channel, sent: ([method_frame(channel, changed(values, sent))], [])
 
 
 class Interposed(AnyInterposed[Unit]):

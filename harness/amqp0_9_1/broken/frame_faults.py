@@ -7,13 +7,14 @@ from collections.abc import Callable
 from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.frames import BODY, HEADER, METHOD, Frame
 from harness.amqp0_9_1.wire.vocabulary import CODEC, Connection
+from harness.peers.interposer import always
 from harness.wire.units import DecodeError
 
 Matching = Callable[[Frame], bool]
 
 
-def sent_on(method: type[Method], fits: Callable[[int], bool]) -> Matching:
-    """Match frames with the method, readable or not, on a channel whose number fits."""
+def sent_on(method: type[Method], fits: Callable[[int], bool] = always) -> Matching:
+    """Match frames with the method, readable or not, on a channel whose number fits, or on any."""
     begun = method.key.to_bytes(4)
     return lambda frame: frame.type == METHOD and frame.payload.startswith(begun) and fits(frame.channel)
 
@@ -29,7 +30,7 @@ def sent_whole(method: type[Method], fits: Callable[[int], bool]) -> Matching:
 
 def unreadable(method: type[Method]) -> Matching:
     """Match frames with the method whose arguments cannot be read."""
-    of_method = sent_on(method, lambda _: True)
+    of_method = sent_on(method)
 
     def matches(frame: Frame) -> bool:
         if not of_method(frame):
@@ -58,9 +59,7 @@ def unknown(class_index: int) -> Matching:
     return matches
 
 
-START, TUNE, OPEN_OK = (
-    sent_on(method, lambda _: True) for method in (Connection.Start, Connection.Tune, Connection.OpenOk)
-)
+START, TUNE, OPEN_OK = map(sent_on, (Connection.Start, Connection.Tune, Connection.OpenOk))
 """What the server says before a connection is open: its steps at the door."""
 
 

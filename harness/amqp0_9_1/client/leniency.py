@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.amqp0_9_1.wire.compiled import Method, attribute, read_field
+from harness.amqp0_9_1.wire.compiled import Method
+from harness.amqp0_9_1.wire.fields import attribute, read_field
 from harness.amqp0_9_1.wire.frames import FRAME_MIN_SIZE, METHOD, PROTOCOL_HEADER, Frame
 from harness.amqp0_9_1.wire.vocabulary import CODEC, GRAMMAR, Connection
 from harness.play.leniency import Leniency, Step, Steps

@@ -10,9 +10,10 @@ from harness.amqp0_9_1.peer.events import (
     Undecodable,
     UnknownMethod,
 )
-from harness.amqp0_9_1.wire.compiled import Method, attribute, field_spans, property_spans
+from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.field_names import is_legal, names
 from harness.amqp0_9_1.wire.field_tables import decode_value
+from harness.amqp0_9_1.wire.fields import attribute, field_spans, property_spans
 from harness.amqp0_9_1.wire.vocabulary import CODEC
 from harness.peers.events import Event
 from harness.wire.annotation import Span

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from harness.amqp0_9_1.wire.compiled import Method, Record, field_spans, property_spans
+from harness.amqp0_9_1.wire.compiled import Method, Record
+from harness.amqp0_9_1.wire.fields import field_spans, property_spans
 from harness.amqp0_9_1.wire.frames import (
     BODY,
     FRAME_END,

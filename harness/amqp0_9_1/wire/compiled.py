@@ -13,38 +13,11 @@ from typing import Any, ClassVar, Self
 
 from harness.amqp0_9_1.wire import generated as source
 from harness.amqp0_9_1.wire.field_tables import decode_table, encode_table, longstr, shortstr
-from harness.amqp0_9_1.wire.fields import (
-    FIXED,
-    KEYWORDS,
-    PYTHON,
-    attribute,
-    class_name,
-    field_spans,
-    property_spans,
-    read_field,
-    write_field,
-)
+from harness.amqp0_9_1.wire.fields import attribute, class_name, field_spans, property_spans, write_field
 from harness.wire.units import DecodeError, EncodeError
 from spec.readers.amqp0_9_1 import Class as GrammarClass
 from spec.readers.amqp0_9_1 import Field, Grammar
 from spec.readers.amqp0_9_1 import Method as GrammarMethod
-
-__all__ = [
-    "FIXED",
-    "KEYWORDS",
-    "PYTHON",
-    "Codec",
-    "Method",
-    "Properties",
-    "Record",
-    "attribute",
-    "class_name",
-    "compile_method",
-    "compile_properties",
-    "field_spans",
-    "property_spans",
-    "read_field",
-]
 
 
 class Record:

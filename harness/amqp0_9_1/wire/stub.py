@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from harness.amqp0_9_1.wire.compiled import PYTHON, attribute, class_name
+from harness.amqp0_9_1.wire.fields import PYTHON, attribute, class_name
 from harness.wire.stubs import initialiser
 from spec.applicability import vocabulary
 from spec.readers.amqp0_9_1 import Class, Field, Grammar

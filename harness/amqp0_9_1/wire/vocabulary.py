@@ -8,7 +8,8 @@ so that editors and the type checker know every method and field; a test keeps t
 
 from types import SimpleNamespace
 
-from harness.amqp0_9_1.wire.compiled import Codec, class_name
+from harness.amqp0_9_1.wire.compiled import Codec
+from harness.amqp0_9_1.wire.fields import class_name
 from spec.applicability import vocabulary
 
 GRAMMAR = vocabulary("0-9-1")

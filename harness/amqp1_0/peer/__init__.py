@@ -40,11 +40,6 @@ class Peer(Server):
         """Give what a client meets on the port for TLS."""
         return self.tables.strategies.secured(connection)
 
-    def add_restricted_user(self, name: str, password: str) -> None:
-        """Make a user who may attach to no node."""
-        self.users[name] = password
-        self.restricted.add(name)
-
     def connect(self, now: float) -> Connection:
         """Accept a connection at time `now`, in seconds of the peer's clock."""
         return self.accept(lambda number: Connection(self, now, number))

@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from harness.amqp1_0.client.credentials import blank_credentials
 from harness.amqp1_0.trials import odd
 from harness.amqp1_0.trials.fuzz_client import client, interposed, link
-from harness.amqp1_0.wire.annotate import annotate, blank_credentials, says
+from harness.amqp1_0.wire.annotate import annotate, says
 from harness.amqp1_0.wire.composites import decode_composite
 from harness.amqp1_0.wire.decoding import Form, decode, exact, forms, plain
 from harness.amqp1_0.wire.encoding import encode

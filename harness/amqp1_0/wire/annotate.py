@@ -18,8 +18,6 @@ from harness.wire.annotation import LONGEST, Annotator, Span, no_frame, readable
 from harness.wire.units import ANY_SIZE, Garbage
 from spec.readers.amqp1_0 import Field
 
-__all__ = ["annotate", "blank_credentials", "says"]
-
 _EMPTY: Final = {AMQP: "empty frame", SASL: "empty sasl frame"}
 
 

@@ -20,8 +20,9 @@ from harness.amqp0_9_1.client.outcomes import (
     message,
     silence,
 )
-from harness.amqp0_9_1.wire.compiled import Method, attribute
+from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.field_tables import As, Timestamp, encode_value, shortstr
+from harness.amqp0_9_1.wire.fields import attribute
 from harness.amqp0_9_1.wire.frames import HEADER, Frame
 from harness.amqp0_9_1.wire.vocabulary import FRAME_ERROR, SYNTAX_ERROR, Basic
 from harness.play.expect import Outcome

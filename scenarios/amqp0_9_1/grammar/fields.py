@@ -17,7 +17,8 @@ from harness.amqp0_9_1.client.outcomes import (
     connection_closed,
 )
 from harness.amqp0_9_1.client.transcript import Passage
-from harness.amqp0_9_1.wire.compiled import Method, attribute
+from harness.amqp0_9_1.wire.compiled import Method
+from harness.amqp0_9_1.wire.fields import attribute
 from harness.amqp0_9_1.wire.vocabulary import (
     ACCESS_REFUSED,
     CODEC,

@@ -19,7 +19,8 @@ from harness.amqp0_9_1.broken.frame_faults import sent_on, sent_whole, unknown, 
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.outcomes import answered, closed_silently, connection_closed
 from harness.amqp0_9_1.peer.events import ChannelState
-from harness.amqp0_9_1.wire.compiled import Method, field_spans
+from harness.amqp0_9_1.wire.compiled import Method
+from harness.amqp0_9_1.wire.fields import field_spans
 from harness.amqp0_9_1.wire.frames import BODY, HEADER, METHOD, ContentHeader, Frame, RawFrame, method_frame
 from harness.amqp0_9_1.wire.vocabulary import (
     CHANNEL_ERROR,

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from spec.catalogue import DOCUMENTS, catalogue, identity_faults
+from spec.catalogue import DOCUMENTS, catalogue
 from spec.grammar.families import families
 from spec.grammar.members import MEMBERS, table_types
 from spec.grammar.rules import PREFIX, Derived, derived, family
 from spec.ledger import faults, load
 from spec.readers.amqp0_9_1 import DOCUMENT, grammar
 from spec.rules import Level, Party, Rule, Testability
+from spec.tests.faults import identity_faults
 
 SPEC = grammar()
 FAMILIES = families().by_key.values()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from harness.amqp0_9_1.peer import Limits, Peer
 from harness.amqp0_9_1.peer.tests.dialogue import START_OK, Client, Message
-from harness.amqp0_9_1.wire.compiled import attribute
+from harness.amqp0_9_1.wire.fields import attribute
 from harness.amqp0_9_1.wire.frames import (
     BODY,
     HEADER,

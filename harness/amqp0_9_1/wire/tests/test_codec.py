@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.amqp0_9_1.wire import compiled
-from harness.amqp0_9_1.wire.compiled import Method, compile_method, field_spans
+from harness.amqp0_9_1.wire import fields
+from harness.amqp0_9_1.wire.compiled import Method, compile_method
+from harness.amqp0_9_1.wire.fields import field_spans
 from harness.amqp0_9_1.wire.frames import ContentHeader
 from harness.amqp0_9_1.wire.vocabulary import (
     CODEC,
@@ -209,7 +210,7 @@ def test_property_flags_may_run_on_when_nothing_more_is_announced() -> None:
 def carefully(payload: bytes) -> Method:
     kind = CODEC.method_class(payload)
     spans = field_spans(kind.fields, payload, 4)
-    return kind(**{compiled.attribute(span.name): span.value for span in spans})
+    return kind(**{fields.attribute(span.name): span.value for span in spans})
 
 
 @thorough
@@ -340,4 +341,4 @@ def test_methods_can_be_handed_to_another_process(method: Method) -> None:
 
 
 def test_numbers_cover_every_elementary_integer() -> None:
-    assert {*numbers} == {*compiled.FIXED}
+    assert {*numbers} == {*fields.FIXED}

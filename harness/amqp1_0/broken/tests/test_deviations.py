@@ -65,11 +65,11 @@ from harness.amqp1_0.wire.performatives import (
 from harness.amqp1_0.wire.types import Raw, Symbol
 from harness.dialect import dialect
 from harness.peers.footprint import used
-from harness.peers.proxy import ProxiedTarget
 from harness.play.context import Context
 from harness.play.expect import Stop
 from harness.targets.embedded import EmbeddedTarget, ServedTarget
 from harness.targets.target import Target
+from harness.tests.proxied import ProxiedTarget
 from harness.wire.journal import Expected
 
 

@@ -282,7 +282,8 @@ def test_attaching_what_cannot_be() -> None:
 
 def test_a_restricted_user_may_attach_to_nothing() -> None:
     server = peer()
-    server.add_restricted_user("poor", "word")
+    server.users["poor"] = "word"
+    server.restricted.add("poor")
     client = Client(server, opened=False)
     client.log_in(SaslInit("PLAIN", b"\0poor\0word"))
     client.send(HEADER, Open("me"))

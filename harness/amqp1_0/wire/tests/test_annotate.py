@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.amqp1_0.wire.annotate import annotate, blank_credentials, says
+from harness.amqp1_0.client.credentials import blank_credentials
+from harness.amqp1_0.wire.annotate import annotate, says
 from harness.amqp1_0.wire.frames import (
     AMQP,
     PROTOCOL_HEADER,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from harness.amqp0_9_1.broken.basic_faults import wants_room_in_the_frame
-from harness.amqp0_9_1.broken.client_faults import client_spoils, sends
 from harness.amqp0_9_1.broken.content_faults import is_heartbeat
 from harness.amqp0_9_1.broken.deviations import (
     changes,
     drops,
     ends_with,
+    mends,
     objects,
     overlooks_frame_ends,
     serves,
@@ -18,7 +18,15 @@ from harness.amqp0_9_1.broken.deviations import (
     withholds,
 )
 from harness.amqp0_9_1.broken.faults import uncut
-from harness.amqp0_9_1.broken.frame_faults import OPEN_OK, START, TUNE, before_it, on_channel, sent_on
+from harness.amqp0_9_1.broken.frame_faults import (
+    OPEN_OK,
+    START,
+    TUNE,
+    before_it,
+    on_channel,
+    sent_on,
+    without_its_last,
+)
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpChannel, AmqpConnection
 from harness.amqp0_9_1.client.outcomes import closed_silently, connection_closed, message, refused, silence
@@ -67,11 +75,11 @@ MISPLACED = "method: refuses the connection class on a channel"
 BLAMES_A_CHANNEL = ends_with(Channel.Close(FRAME_ERROR, "no such frame"))
 
 
-DECLARES = sends(Queue.Declare)
+DECLARES, OF_QOS_OK = sent_on(Queue.Declare), sent_on(Basic.QosOk)
 
 
-def of_qos_ok(frame: Frame) -> bool:
-    return sent_on(Basic.QosOk, lambda _: True)(frame)
+def one_octet_longer(frame: Frame) -> bytes:
+    return RawFrame(frame.type, frame.channel, frame.payload, size=len(frame.payload) + 1).encode()
 
 
 @watch(
@@ -81,13 +89,13 @@ def of_qos_ok(frame: Frame) -> bool:
     counts=came(Frame),
     of_clients=TALK,
 )
-@broken_by("counts the frame-end", spoils(of_qos_ok, lambda frame: long_by(frame, 1).encode()))
+@broken_by("counts the frame-end", spoils(OF_QOS_OK, one_octet_longer))
 @broken_by(
     "has a type of its own",
-    client_spoils(DECLARES, lambda it: RawFrame(7, it.channel, it.payload).encode()),
+    mends(DECLARES, lambda it: RawFrame(7, it.channel, it.payload).encode()),
     Role.CLIENT,
 )
-@broken_by("has a type of its own", spoils(of_qos_ok, lambda frame: RawFrame(7, 1, frame.payload).encode()))
+@broken_by("has a type of its own", spoils(OF_QOS_OK, lambda frame: RawFrame(7, 1, frame.payload).encode()))
 @broken_by("has a type of its own before Start", spoils(START, before_it(RawFrame(7, 0, b"hello").encode())))
 @broken_by("has a type of its own for Start", spoils(START, lambda it: RawFrame(7, 0, it.payload).encode()))
 def everything_divides_into_frames(each: Passage) -> Found:
@@ -103,10 +111,6 @@ def why_not(each: Passage) -> str:
     return each.unit.why
 
 
-def long_by(frame: Frame, octets: int) -> RawFrame:
-    return RawFrame(frame.type, frame.channel, frame.payload, size=len(frame.payload) + octets)
-
-
 @watch(
     "0-9-1/prose/4.2.3.frame-end-is-ce",
     during="0-9-1/prose/4.2.5.1.integers-unsigned",
@@ -114,10 +118,8 @@ def long_by(frame: Frame, octets: int) -> RawFrame:
     counts=came(Frame),
     of_clients=TALK,
 )
-@broken_by("ends a frame with zero", spoils(of_qos_ok, lambda frame: frame.encode()[:-1] + b"\x00"))
-@broken_by(
-    "ends a frame with zero", client_spoils(DECLARES, lambda it: it.encode()[:-1] + b"\x00"), Role.CLIENT
-)
+@broken_by("ends a frame with zero", spoils(OF_QOS_OK, lambda frame: frame.encode()[:-1] + b"\x00"))
+@broken_by("ends a frame with zero", mends(DECLARES, lambda it: it.encode()[:-1] + b"\x00"), Role.CLIENT)
 @broken_by("ends Start with zero", spoils(START, lambda frame: frame.encode()[:-1] + b"\x00"))
 @broken_by("ends Tune with zero", spoils(TUNE, lambda frame: frame.encode()[:-1] + b"\x00"))
 def every_frame_ends_with_ce(each: Passage) -> Found:
@@ -191,10 +193,6 @@ def with_small_frames(broker: Broker) -> tuple[AmqpConnection, int]:
     return connection, agreed
 
 
-def cut_by_one(frame: Frame) -> Frame:
-    return Frame(frame.type, frame.channel, frame.payload[:-1])
-
-
 @scenario("0-9-1/prose/4.2.3.own-frames-fit")
 @broken_by("sends larger frames", swaps(cut=uncut))
 def no_frame_is_larger_than_agreed(broker: Broker) -> None:
@@ -218,7 +216,7 @@ def fills_a_frame(frame: Frame) -> bool:
 @scenario("0-9-1/prose/4.2.3.own-frames-fit")
 @broken_by("refuses a header that fills a frame", objects(fills_a_frame, FRAME_ERROR))
 @broken_by("delivers no such header", swaps(may_have=wants_room_in_the_frame))
-@broken_by("cuts such a header", spoils(fills_a_frame, cut_by_one, Basic.Return))
+@broken_by("cuts such a header", spoils(fills_a_frame, without_its_last(1), Basic.Return))
 def header_that_fills_a_frame_comes_back(broker: Broker) -> None:
     """A content header of 8192 octets, all 8 around included, is taken; it is got, delivered and returned."""
     small, agreed = with_small_frames(broker)
@@ -264,10 +262,6 @@ def of_close(frame: Frame) -> bool:
     return frame.type == METHOD and frame.payload.startswith(begun)
 
 
-def of_fence(frame: Frame) -> bool:
-    return sent_on(Exchange.DeclareOk, lambda _: True)(frame)
-
-
 def is_of_the_connection(frame: Frame) -> bool:
     return frame.type == HEARTBEAT or frame.payload[:2] == OF_CONNECTIONS
 
@@ -283,8 +277,8 @@ OF_OTHERS = [each for name, each in CODEC.methods.items() if not name.startswith
     looks_at=came(HEARTBEAT, UNREAD, *OF_THE_CLASS),
     of_clients=TALK,
 )
-@broken_by("closes on channel 1", client_spoils(sends(Connection.Close), on_channel(1)), Role.CLIENT)
-@broken_by("closes on channel 1", spoils(of_close, lambda frame: Frame(METHOD, 1, frame.payload)))
+@broken_by("closes on channel 1", mends(sent_on(Connection.Close), on_channel(1)), Role.CLIENT)
+@broken_by("closes on channel 1", spoils(of_close, on_channel(1)))
 @broken_by("starts on channel 1", spoils(START, on_channel(1)))
 @broken_by("tunes on channel 7", spoils(TUNE, on_channel(7)))
 @broken_by("opens on channel 1", spoils(OPEN_OK, on_channel(1)))
@@ -303,8 +297,8 @@ def connection_speaks_on_channel_zero(each: Framed) -> Found:
     counts=came(*OF_OTHERS, on=ABOVE),
     of_clients=TALK,
 )
-@broken_by("declares on channel 0", client_spoils(DECLARES, on_channel(0)), Role.CLIENT)
-@broken_by("answers on channel 0", spoils(of_fence, lambda frame: Frame(METHOD, 0, frame.payload)))
+@broken_by("declares on channel 0", mends(DECLARES, on_channel(0)), Role.CLIENT)
+@broken_by("answers on channel 0", spoils(sent_on(Exchange.DeclareOk), on_channel(0)))
 def channels_have_numbers_above_zero(each: Framed) -> Found:
     """Methods of other classes come on channels above 0."""
     if is_of_the_connection(each.unit):

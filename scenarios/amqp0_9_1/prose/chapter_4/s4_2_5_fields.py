@@ -128,7 +128,7 @@ def with_bits(queue: str, bits: int) -> bytes:
 def has_one_bit(frame: Frame) -> bool:
     """Say whether it is a Queue.Declare with passive or no-wait alone, and no arguments."""
     octets = frame.payload
-    plain = sent_on(Queue.Declare, lambda _: True)(frame) and octets.endswith(bytes(BITS_FROM_BEHIND - 1))
+    plain = sent_on(Queue.Declare)(frame) and octets.endswith(bytes(BITS_FROM_BEHIND - 1))
     return plain and octets[-BITS_FROM_BEHIND] in (PASSIVE, NO_WAIT)
 
 

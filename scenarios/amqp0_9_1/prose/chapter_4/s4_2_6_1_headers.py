@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import product
 from typing import Any
 
-from harness.amqp0_9_1.broken.client_faults import client_adds, client_heads, client_spoils
 from harness.amqp0_9_1.broken.content_faults import body_of, delivers, header_of, heads, is_header
 from harness.amqp0_9_1.broken.deviations import (
+    Interposer,
     adds,
     changes,
     drops,
@@ -24,9 +24,8 @@ from harness.amqp0_9_1.client.connection import AmqpChannel
 from harness.amqp0_9_1.client.outcomes import connection_closed, message
 from harness.amqp0_9_1.client.transcript import ABOVE, ZERO, Contents, Framed
 from harness.amqp0_9_1.peer.refusals import refuse
-from harness.amqp0_9_1.wire.compiled import attribute
 from harness.amqp0_9_1.wire.field_tables import shortstr
-from harness.amqp0_9_1.wire.fields import write_field
+from harness.amqp0_9_1.wire.fields import attribute, write_field
 from harness.amqp0_9_1.wire.frames import BODY, HEADER, Frame
 from harness.amqp0_9_1.wire.vocabulary import (
     CHANNEL_ERROR,
@@ -85,12 +84,17 @@ def with_weight(frame: Frame) -> bool:
     return is_header(frame) and frame.payload[2:4] != b"\x00\x00"
 
 
+def of_client(change: Callable[[bytes], bytes]) -> Interposer:
+    """Sends content headers of the client with other octets in them."""
+    return mends(is_header, lambda frame: Frame(HEADER, frame.channel, change(frame.payload)))
+
+
 def as_it_should_be(frame: Frame) -> Frame:
     return Frame(HEADER, frame.channel, CLASS.to_bytes(2) + b"\x00\x00" + frame.payload[4:])
 
 
 @watch("0-9-1/prose/4.2.6.1.own-class-id-matches", during=OCCASION, looks_at=came(Contents), of_clients=TALK)
-@broken_by("says the class of queues", client_heads(lambda octets: b"\x00\x32" + octets[2:]), Role.CLIENT)
+@broken_by("says the class of queues", of_client(lambda octets: b"\x00\x32" + octets[2:]), Role.CLIENT)
 @broken_by("says the class of queues", heads(OF_OCCASION, lambda octets: b"\x00\x32" + octets[2:]))
 def class_is_that_of_the_method(contents: Contents) -> Found | list[Found]:
     """The class in every content header that comes is that of the method before it."""
@@ -123,7 +127,7 @@ def header_of_another_class_is_refused(broker: Broker) -> None:
     gap=Gaps.STOPS,
     of_clients=TALK,
 )
-@broken_by("gives a weight", client_heads(lambda octets: octets[:2] + b"\x00\x01" + octets[4:]), Role.CLIENT)
+@broken_by("gives a weight", of_client(lambda octets: octets[:2] + b"\x00\x01" + octets[4:]), Role.CLIENT)
 @broken_by("gives a weight", heads(OF_OCCASION, lambda octets: octets[:2] + b"\x00\x01" + octets[4:]))
 def weight_is_zero(weights: Repeats, each: Framed | Contents) -> Found | list[Found]:
     """The weight in every content header that comes is zero.
@@ -163,12 +167,12 @@ def what_a_weight_comes_to_is_recorded(broker: Broker) -> None:
 )
 @broken_by(
     "sends a frame behind an empty body",
-    client_adds(header_of(0), lambda frame: Frame(BODY, frame.channel, b"")),
+    adds(header_of(0), lambda frame: Frame(BODY, frame.channel, b""), from_server=False),
     Role.CLIENT,
 )
 @broken_by(
     "announces too little",
-    client_heads(
+    of_client(
         lambda octets: octets[:4] + (max(int.from_bytes(octets[4:12]), 1) - 1).to_bytes(8) + octets[12:]
     ),
     Role.CLIENT,
@@ -274,7 +278,7 @@ def flags_may_go_on(broker: Broker) -> None:
     counts=came(HEADER, BODY, on=ABOVE),
     of_clients=TALK,
 )
-@broken_by("sends headers on channel 0", client_spoils(is_header, on_channel(0)), Role.CLIENT)
+@broken_by("sends headers on channel 0", mends(is_header, on_channel(0)), Role.CLIENT)
 @broken_by(
     "sends headers on channel 0",
     spoils(header_of(OF_OCCASION), lambda frame: Frame(HEADER, 0, frame.payload)),
