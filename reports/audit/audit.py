@@ -6,7 +6,7 @@ do not, it is version-dependent, and each build says its own. A build on which n
 no say where another one has.
 
 The command that audits ends with 0: an audit is a report. Asked to be strict it ends with 1 when a claim is
-contradicted or overstated on some build (`StatusRow.against`), for use as a gate.
+contradicted or overstated on some build (`Status.against`), for use as a gate.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from textwrap import shorten
 
 from conformance.evidence.verdicts import TABLE, Verdict
 from harness.wire.journal import Grade
-from reports.audit.audit_table import BAD, BOASTS, GOOD, MEASURED, STATUS_OF, STATUSES, Measured, Status
+from reports.audit.audit_table import BAD, BOASTS, GOOD, MEASURED, STATUS_OF, Measured, Status
 from reports.audit.claims import ADMISSIONS, Claim, Claims, Meaning, Subject
 from reports.audit.claims_join import Joined, join
 from reports.model.findings import Build, Column, Finding, columns_in_order
@@ -85,7 +85,7 @@ class OnBuild:
     @property
     def against(self) -> tuple[Measurement, ...]:
         """What speaks against the claim, if anything does."""
-        if not self.status.row.against:
+        if not self.status.against:
             return ()
         return tuple(each for each in self.evidence if each.measured in BAD and not each.admitted)
 
@@ -102,7 +102,7 @@ class Audited:
 
     @property
     def against(self) -> bool:
-        return any(each.status.row.against for each in self.builds)
+        return any(each.status.against for each in self.builds)
 
     @property
     def plain(self) -> bool:
@@ -132,7 +132,7 @@ class Audit:
     @property
     def sentence(self) -> str:
         counts = Counter(each.status for each in self.results)
-        told = [f"{counts[row.status]} {row.status}" for row in STATUSES if counts[row.status]]
+        told = [f"{counts[each]} {each}" for each in Status if counts[each]]
         sentence = f"{len(self.results)} claims: {', '.join(told) or 'none'}"
         resting = {each.rule for result in self.results for build in result.builds for each in build.against}
         return (

@@ -19,50 +19,36 @@ not verified, and says why. In particular:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import Self
 
 from conformance.evidence.verdicts import Verdict
 from reports.audit.claims import Meaning
 
 
 class Status(StrEnum):
-    """What became of a claim."""
+    """What became of a claim, in the order in which it is shown.
 
-    CONTRADICTED = "contradicted"
-    OVERSTATED = "overstated"
-    VERSION_DEPENDENT = "version-dependent"
-    UNDERSTATED = "understated"
-    CONFIRMED = "confirmed"
-    NOT_VERIFIED = "not verified"
+    Each has its `meaning`, whether it speaks `against` the claim in a gate, and rich's `style`.
+    """
 
-    @property
-    def row(self) -> StatusRow:
-        return _ROWS[self]
+    CONTRADICTED = "contradicted", "claimed as kept, but a MUST is broken", True, "bold red"
+    OVERSTATED = (
+        "overstated", "claimed as kept in full, but a SHOULD is missed or part is broken", True, "yellow",
+    )  # fmt: skip
+    VERSION_DEPENDENT = "version-dependent", "differs between the builds measured", False, "magenta"
+    UNDERSTATED = "understated", "claimed as lacking, but what was measured is kept", False, "cyan"
+    CONFIRMED = "confirmed", "what was measured is as claimed", False, "green"
+    NOT_VERIFIED = "not verified", "nothing measured settles it", False, "dim"
 
-
-@dataclass(frozen=True, slots=True)
-class StatusRow:
-    """What a status means, whether it speaks `against` the claim in a gate, and how a terminal shows it."""
-
-    status: Status
     meaning: str
     against: bool
     style: str
 
-
-# In the order in which they are shown.
-STATUSES: tuple[StatusRow, ...] = (
-    StatusRow(Status.CONTRADICTED, "claimed as kept, but a MUST is broken", True, "bold red"),
-    StatusRow(
-        Status.OVERSTATED, "claimed as kept in full, but a SHOULD is missed or part is broken", True, "yellow"
-    ),
-    StatusRow(Status.VERSION_DEPENDENT, "differs between the builds measured", False, "magenta"),
-    StatusRow(Status.UNDERSTATED, "claimed as lacking, but what was measured is kept", False, "cyan"),
-    StatusRow(Status.CONFIRMED, "what was measured is as claimed", False, "green"),
-    StatusRow(Status.NOT_VERIFIED, "nothing measured settles it", False, "dim"),
-)
-_ROWS = {row.status: row for row in STATUSES}
+    def __new__(cls, value: str, meaning: str, against: bool, style: str) -> Self:
+        made = str.__new__(cls, value)
+        made._value_, made.meaning, made.against, made.style = value, meaning, against, style
+        return made
 
 
 class Measured(StrEnum):

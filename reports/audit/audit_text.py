@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from reports.audit.audit import Audit, Audited, Measurement, OnBuild, called
-from reports.audit.audit_table import STATUSES, Status
+from reports.audit.audit_table import Status
 from reports.audit.claims import Claim
 from reports.compare.markup import code, html_table, shown
 from reports.model.findings import Build
@@ -31,9 +31,9 @@ def as_terminal(audit: Audit) -> RenderableType:
     """Lay out what was measured, the claims by status, those with something against them explained."""
     parts: list[RenderableType] = [_head(audit)]
     told: set[tuple[Build, str]] = set()
-    for row in STATUSES:
-        if found := audit.of(row.status):
-            parts += [Text(""), Text(f"{row.status}: {row.meaning}", style=row.style), _claims(found, told)]
+    for status in Status:
+        if found := audit.of(status):
+            parts += [Text(""), Text(f"{status}: {status.meaning}", style=status.style), _claims(found, told)]
     return Group(*parts, Text(""), _summary(audit))
 
 
@@ -117,8 +117,8 @@ def _summary(audit: Audit) -> RenderableType:
     table.add_column("status")
     table.add_column("claims", justify="right")
     table.add_column("meaning", overflow="fold")
-    for row in STATUSES:
-        table.add_row(Text(str(row.status), style=row.style), str(len(audit.of(row.status))), row.meaning)
+    for status in Status:
+        table.add_row(Text(str(status), style=status.style), str(len(audit.of(status))), status.meaning)
     lines: list[RenderableType] = [table, Text(""), Text(audit.sentence, style="bold")]
     if audit.unclaimed:
         lines.append(Text(f"{len(audit.unclaimed)} rules are in no entry"))
@@ -136,7 +136,7 @@ def as_json(audit: Audit) -> str:
             "statement": head,
             "builds": [called(each) for each in audit.builds],
             "left_out": list(audit.left_out),
-            "counts": {row.status: len(audit.of(row.status)) for row in STATUSES},
+            "counts": {status: len(audit.of(status)) for status in Status},
             "unclaimed": list(audit.unclaimed),
             "claims": [_result(each) for each in audit.results],
         },
@@ -205,12 +205,12 @@ def as_markdown(audit: Audit) -> str:
         html_table(("", ""), [(name, code(value)) for name, value in facts]),
         html_table(
             ("status", "claims", "meaning"),
-            [(str(row.status), str(len(audit.of(row.status))), row.meaning) for row in STATUSES],
+            [(str(status), str(len(audit.of(status))), status.meaning) for status in Status],
         ),
     ]
-    for row in STATUSES:
-        if found := audit.of(row.status):
-            blocks.append(f"### {row.status} ({len(found)})")
+    for status in Status:
+        if found := audit.of(status):
+            blocks.append(f"### {status} ({len(found)})")
             blocks.append(html_table(("entry", "about", "level", "why"), [_cells(each) for each in found]))
     return "\n\n".join(blocks) + "\n"
 

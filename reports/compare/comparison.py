@@ -2,7 +2,7 @@
 
 A regression is a rule against which more is to be said than before: its severity
 (`conformance.evidence.verdicts.Verdict.severity`) rose. Which change a pair of verdicts is stands in `GRID`,
-and what a change means, and whether it is a regression, in `KINDS`; both are data.
+and what a change means, and whether it is a regression, stands with `Kind`; both are data.
 
 A rule that gave different verdicts on one side is flaky there. What alternation alone explains is no
 regression: such a change is reported apart, as long as the severities seen on both sides overlap. Where the
@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Self
 
 from conformance.evidence.kinds import EvidenceError
 from conformance.evidence.printable import printable
@@ -23,52 +24,38 @@ from reports.model.findings import Column, Finding
 
 
 class Kind(StrEnum):
-    """What became of a rule."""
+    """What became of a rule, in the order in which it is shown: first what needs somebody's attention.
 
-    NEWLY_FAILING = "newly failing"
-    NEWLY_OPEN = "newly open"
-    NEWLY_MISSED = "newly missed"
-    NEWLY_PASSING = "newly passing"
-    LESS_SEVERE = "less severe"
-    CHANGED_FINDING = "changed finding"
-    CHANGED_READING = "changed reading"
-    NEWLY_FLAKY = "newly flaky"
-    STILL_FLAKY = "still flaky"
-    NO_LONGER_FLAKY = "no longer flaky"
-    ONLY_OLD = "only in old"
-    ONLY_NEW = "only in new"
+    Each has its `meaning`, whether it is a `regression`, and rich's `style` for a terminal.
+    """
 
-    @property
-    def row(self) -> KindRow:
-        return _ROWS[self]
+    NEWLY_FAILING = "newly failing", "a MUST is broken that was not", True, "bold red"
+    NEWLY_OPEN = "newly open", "no longer judged: error, inconclusive or not-run", True, "bold magenta"
+    NEWLY_MISSED = "newly missed", "warn: a SHOULD missed, or an outcome not preferred", True, "bold yellow"
+    NEWLY_FLAKY = "newly flaky", "the verdict alternates and did not before", False, "yellow"
+    STILL_FLAKY = "still flaky", "the verdict alternates on both", False, "yellow"
+    NO_LONGER_FLAKY = "no longer flaky", "the verdict alternated and does no longer", False, "cyan"
+    CHANGED_FINDING = (
+        "changed finding",
+        "as severe as before, with another verdict or signature",
+        False,
+        "cyan",
+    )
+    CHANGED_READING = "changed reading", "as good as before, by another reading", False, "cyan"
+    LESS_SEVERE = "less severe", "less stands against it, but it does not pass", False, "green"
+    NEWLY_PASSING = "newly passing", "pass, or info, where something stood against it", False, "bold green"
+    ONLY_OLD = "only in old", "the new one says nothing of it", False, "dim"
+    ONLY_NEW = "only in new", "the old one says nothing of it", False, "dim"
 
-
-@dataclass(frozen=True, slots=True)
-class KindRow:
-    """What a kind means, whether it is a regression, and how a terminal shows it (`style` is rich's)."""
-
-    kind: Kind
     meaning: str
     regression: bool
     style: str
 
+    def __new__(cls, value: str, meaning: str, regression: bool, style: str) -> Self:
+        made = str.__new__(cls, value)
+        made._value_, made.meaning, made.regression, made.style = value, meaning, regression, style
+        return made
 
-# In the order in which they are shown: what needs somebody's attention first.
-KINDS: tuple[KindRow, ...] = (
-    KindRow(Kind.NEWLY_FAILING, "a MUST is broken that was not", True, "bold red"),
-    KindRow(Kind.NEWLY_OPEN, "no longer judged: error, inconclusive or not-run", True, "bold magenta"),
-    KindRow(Kind.NEWLY_MISSED, "warn: a SHOULD missed, or an outcome not preferred", True, "bold yellow"),
-    KindRow(Kind.NEWLY_FLAKY, "the verdict alternates and did not before", False, "yellow"),
-    KindRow(Kind.STILL_FLAKY, "the verdict alternates on both", False, "yellow"),
-    KindRow(Kind.NO_LONGER_FLAKY, "the verdict alternated and does no longer", False, "cyan"),
-    KindRow(Kind.CHANGED_FINDING, "as severe as before, with another verdict or signature", False, "cyan"),
-    KindRow(Kind.CHANGED_READING, "as good as before, by another reading", False, "cyan"),
-    KindRow(Kind.LESS_SEVERE, "less stands against it, but it does not pass", False, "green"),
-    KindRow(Kind.NEWLY_PASSING, "pass, or info, where something stood against it", False, "bold green"),
-    KindRow(Kind.ONLY_OLD, "the new one says nothing of it", False, "dim"),
-    KindRow(Kind.ONLY_NEW, "the old one says nothing of it", False, "dim"),
-)
-_ROWS = {row.kind: row for row in KINDS}
 
 _COLUMNS = (
     Verdict.ERROR, Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.NOT_RUN, Verdict.WARN,
@@ -120,7 +107,7 @@ class Change:
 
     @property
     def regression(self) -> bool:
-        return self.kind.row.regression
+        return self.kind.regression
 
     @property
     def level(self) -> str:
@@ -132,7 +119,7 @@ class Change:
 class Comparison:
     """All that differs between two columns.
 
-    `changes` come in the order of `KINDS`, then by rule; `same` counts the rules with nothing to say of;
+    `changes` come in the order of `Kind`, then by rule; `same` counts the rules with nothing to say of;
     `cautions` are sentences on what makes the two sides less comparable.
     """
 
@@ -169,7 +156,7 @@ def compare(old: Column, new: Column) -> Comparison:
     if old.build.role is not new.build.role:
         sides = " and ".join(f"{each.build.name}, judged as {each.build.role}," for each in (old, new))
         raise EvidenceError(f"{printable(sides)} cannot be compared")
-    ranks = {row.kind: rank for rank, row in enumerate(KINDS)}
+    ranks = {kind: rank for rank, kind in enumerate(Kind)}
     rules = sorted({*old.findings, *new.findings})
     changes = [
         change for rule in rules if (change := _change(rule, old.findings.get(rule), new.findings.get(rule)))

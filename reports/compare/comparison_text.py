@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from reports.compare.comparison import KINDS, Change, Comparison, Kind
+from reports.compare.comparison import Change, Comparison, Kind
 from reports.compare.markup import code, folding, html_table, shown
 from reports.model.findings import Column, Finding
 
@@ -47,7 +47,7 @@ def _scores(column: Column) -> str:
 def _changes(comparison: Comparison) -> Table:
     table = folding("change", "rule", "level", "old", "new")
     for change in comparison.changes:
-        kind = Text(str(change.kind), style=change.kind.row.style)
+        kind = Text(str(change.kind), style=change.kind.style)
         sides = [_side(change, finding) for finding in (change.old, change.new)]
         table.add_row(kind, shown(change.rule), shown(change.level), *sides)
     return table
@@ -75,10 +75,10 @@ def _counts(comparison: Comparison) -> Table:
     table.add_column("change")
     table.add_column("rules", justify="right")
     table.add_column("meaning", overflow="fold")
-    for row in KINDS:
-        if found := comparison.of(row.kind):
-            mark = "regression: " if row.regression else ""
-            table.add_row(Text(str(row.kind), style=row.style), str(len(found)), mark + row.meaning)
+    for kind in Kind:
+        if found := comparison.of(kind):
+            mark = "regression: " if kind.regression else ""
+            table.add_row(Text(str(kind), style=kind.style), str(len(found)), mark + kind.meaning)
     return table
 
 
@@ -92,7 +92,7 @@ def as_json(comparison: Comparison) -> str:
             "regressions": len(comparison.regressions),
             "same": comparison.same,
             "cautions": list(comparison.cautions),
-            "counts": {row.kind: len(comparison.of(row.kind)) for row in KINDS},
+            "counts": {kind: len(comparison.of(kind)) for kind in Kind},
             "changes": [_change(change) for change in comparison.changes],
         },
         indent=1,
@@ -130,14 +130,14 @@ def as_markdown(comparison: Comparison) -> str:
         blocks.append(
             "\n".join(["<ul>", *(f"<li>{code(each)}</li>" for each in comparison.cautions), "</ul>"])
         )
-    for row in KINDS:
-        if found := comparison.of(row.kind):
-            mark = ", a regression" if row.regression else ""
+    for kind in Kind:
+        if found := comparison.of(kind):
+            mark = ", a regression" if kind.regression else ""
             rows = [
                 (code(change.rule), code(change.level), _cell(change, change.old), _cell(change, change.new))
                 for change in found
             ]
-            blocks.append(f"### {row.kind} ({len(found)})\n\n{row.meaning}{mark}")
+            blocks.append(f"### {kind} ({len(found)})\n\n{kind.meaning}{mark}")
             blocks.append(html_table(("rule", "level", "old", "new"), rows))
     return "\n\n".join(blocks) + "\n"
 

@@ -34,39 +34,36 @@ def _type(hint: Any) -> pa.DataType:
 _SCORE = pa.struct(
     [("level", pa.string()), ("judged", pa.int32()), ("against", pa.int32()), ("standing", pa.string())]
 )
-_DOCUMENT = pa.struct([(name, pa.string()) for name in ("prefix", "title", "revision", "sha256")])
+
+
+def texts(*names: str) -> list[tuple[str, pa.DataType]]:
+    """Make columns of text."""
+    return [(name, pa.string()) for name in names]
+
+
+_DOCUMENT = pa.struct(texts("prefix", "title", "revision", "sha256"))
 
 RUNS = pa.schema(
     [
-        ("run", pa.string()),
-        ("digest", pa.string()),  # SHA-256 of the evidence: two folders with the same one are the same run
-        ("folder", pa.string()),  # its last name only
-        ("started", pa.string()),  # UTC, always 2026-11-20T12:00:00.000000Z, so that text sorts as time
-        ("suite", pa.string()),
-        ("target", pa.string()),
-        ("role", pa.string()),
-        ("product", pa.string()),
-        ("version", pa.string()),
-        ("level", pa.string()),
-        ("profile", pa.string()),
+        *texts("run", "digest", "folder", "started"),
+        # Digest is the SHA-256 of the evidence: two folders with the same one are the same run. Of the folder
+        # the last name; the start in UTC, always 2026-11-20T12:00:00.000000Z, so that text sorts as time.
+        *texts("suite", "target", "role", "product", "version", "level", "profile"),
         ("events", pa.int64()),  # how many its evidence holds: of two parts of a run the larger one counts
         ("partial", pa.bool_()),  # cut short or never finished; `why` says so in a sentence
         ("why", pa.string()),
         ("whole", pa.bool_()),  # all rules of its catalogue were selected
-        ("standing", pa.string()),
-        ("sentence", pa.string()),
+        *texts("standing", "sentence"),
         ("exit_status", pa.int32()),
         ("scores", pa.list_(_SCORE)),
         ("documents", pa.list_(_DOCUMENT)),
-        ("banner", pa.string()),  # JSON with sorted keys, as is the environment
-        ("environment", pa.string()),
+        *texts("banner", "environment"),  # JSON with sorted keys
     ]
 )
 
 VERDICTS = pa.schema(
     [
-        ("run", pa.string()),
-        ("document", pa.string()),
+        *texts("run", "document"),
         *columns_of(Judged),  # of the deciding test, but for the duration, which is that of all
         ("tests", pa.int32()),  # how many there were
         ("grade", pa.string()),  # of the deciding expectation; empty without one
@@ -78,31 +75,21 @@ VERDICTS = pa.schema(
 
 FRAMES = pa.schema(
     [
-        ("rule", pa.string()),  # during whose test the connection was opened: the table is sorted by it
-        ("run", pa.string()),
-        ("connection", pa.string()),
+        *texts("rule", "run", "connection"),  # the rule during whose test it was opened: it sorts the table
         ("number", pa.int32()),  # units and the end from 1; 0 is the opening
-        ("test", pa.string()),
-        ("worker", pa.string()),
+        *texts("test", "worker"),
         ("wall", pa.float64()),
         ("at", pa.float64()),
-        ("kind", pa.string()),  # opened, sent, received or ended
-        ("says", pa.string()),  # of an opening the endpoint, of an end "target fin"
-        ("protocol", pa.string()),  # of an opening
+        # Opened, sent, received or ended; of an opening the endpoint, of an end "target fin"; of an opening.
+        *texts("kind", "says", "protocol"),
         ("octets", pa.binary()),
         ("length", pa.int32()),  # of the whole unit
         ("sha256", pa.string()),  # of the whole unit, when only its first octets are kept
     ]
 )
 
-QUARANTINE = pa.schema(
-    [
-        ("folder", pa.string()),  # its last name only
-        ("run", pa.string()),  # as far as its description can be read, else empty
-        ("digest", pa.string()),
-        ("reason", pa.string()),
-    ]
-)
+QUARANTINE = pa.schema(texts("folder", "run", "digest", "reason"))
+"""The folder's last name, and the run as far as its description can be read, else empty."""
 
 BEFORE: dict[str, bool | float | int | str] = {"role": str(Role.SERVER)}
 """What rows of `runs` say that were written before they had such a column."""

@@ -62,34 +62,30 @@ def code(number: int) -> str:
     return f"{number} ({CODES[number]})" if number in CODES else str(number)
 
 
-def _close(name: str, codes: tuple[int, ...]) -> str:
-    return f"{name} {' or '.join(map(code, codes))}" if codes else f"{name} with any reply code"
+def _came(kind: Any, seen: Any, fields: Mapping[str, object]) -> bool:
+    return (
+        isinstance(seen, Received)
+        and isinstance(seen.method, kind)
+        and all(getattr(seen.method, name) == value for name, value in fields.items())
+    )
+
+
+def _closed(kind: type[Method], codes: tuple[int, ...]) -> Outcome:
+    told = " or ".join(map(code, codes)) if codes else "with any reply code"
+    return Outcome(
+        f"{kind.full_name} {told}",
+        lambda seen: _came(kind, seen, {}) and (not codes or seen.method.reply_code in codes),
+    )
 
 
 def channel_closed(*codes: int) -> Outcome:
     """Allow a channel exception with one of these reply codes (any, if none is given)."""
-
-    def matches(seen: Observation) -> bool:
-        return (
-            isinstance(seen, Received)
-            and isinstance(seen.method, Channel.Close)
-            and (not codes or seen.method.reply_code in codes)
-        )
-
-    return Outcome(_close("channel.close", codes), matches)
+    return _closed(Channel.Close, codes)
 
 
 def connection_closed(*codes: int) -> Outcome:
     """Allow a connection exception with one of these reply codes (any, if none is given)."""
-
-    def matches(seen: Observation) -> bool:
-        return (
-            isinstance(seen, Received)
-            and isinstance(seen.method, Connection.Close)
-            and (not codes or seen.method.reply_code in codes)
-        )
-
-    return Outcome(_close("connection.close", codes), matches)
+    return _closed(Connection.Close, codes)
 
 
 EXCEPTION = channel_closed() | connection_closed()
@@ -113,7 +109,7 @@ def closed_silently() -> Outcome:
 def answered(*methods: type[Method]) -> Outcome:
     """Allow one of these methods."""
     names = " or ".join(method.full_name for method in methods)
-    return Outcome(names, lambda seen: isinstance(seen, Received) and isinstance(seen.method, methods))
+    return Outcome(names, lambda seen: _came(methods, seen, {}))
 
 
 def on_its_channel(outcome: Outcome) -> Outcome:
@@ -155,20 +151,18 @@ def message(
 
     `carrying` are properties by their Python names with the values they must have; others may be there too.
     """
-    told = [f"{name.replace('_', '-')}={value}" for name, value in fields.items()]
+    told = _told(fields)
     carried = carrying or {}
     if carried:
         told.append(f"with {', '.join(name.replace('_', '-') for name in carried)} as published")
     if body is not None:
         told.insert(0, f"with the body {body[:40]!r}")
 
-    def matches(seen: Observation) -> bool:
+    def matches(seen: Any) -> bool:
         return (
-            isinstance(seen, Received)
-            and isinstance(seen.method, kind)
+            _came(kind, seen, fields)
             and (body is None or seen.body == body)
             and all(getattr(seen.properties, name) == value for name, value in carried.items())
-            and all(getattr(seen.method, name) == value for name, value in fields.items())
         )
 
     return Outcome(" ".join([kind.full_name, *told]), matches)
@@ -176,13 +170,8 @@ def message(
 
 def fields(kind: type[Method], **values: object) -> Outcome:
     """Allow a method without content, with these values in its fields."""
-    told = " ".join(f"{name.replace('_', '-')}={value}" for name, value in values.items())
+    return Outcome(" ".join([kind.full_name, *_told(values)]), lambda seen: _came(kind, seen, values))
 
-    def matches(seen: Observation) -> bool:
-        return (
-            isinstance(seen, Received)
-            and isinstance(seen.method, kind)
-            and all(getattr(seen.method, name) == value for name, value in values.items())
-        )
 
-    return Outcome(f"{kind.full_name} {told}".strip(), matches)
+def _told(fields: Mapping[str, object]) -> list[str]:
+    return [f"{name.replace('_', '-')}={value}" for name, value in fields.items()]

@@ -15,8 +15,9 @@ from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.vocabulary import CODEC
 from harness.play.context import Context
 from harness.play.expect import SILENCE, ControlFailed
-from harness.shims.contract import CONTRACT, Kind, Refused, body
-from harness.shims.serving import Act, Commands, serve
+from harness.shims import contract
+from harness.shims.contract import Kind, Refused
+from harness.shims.serving import Library, serve
 from harness.targets.target import Endpoint
 from harness.wire.journal import Unkept
 from harness.wire.transport import TcpTransport, Transport, Unreachable
@@ -30,23 +31,14 @@ ABOUT = {
 }
 
 
-class Own(Commands):
+class Own(Library[AmqpConnection, AmqpChannel]):
     """Our own client; `reach` opens the transport to a host and port."""
 
+    library, version = ABOUT["product"], ABOUT["version"]
+
     def __init__(self, reach: Callable[[str, int], Transport] | None = None) -> None:
+        super().__init__()
         self._reach = reach or (lambda host, port: TcpTransport(host, port, time.monotonic()))
-        self._connections: dict[str, AmqpConnection] = {}
-        self._channels: dict[str, AmqpChannel] = {}
-        self._opened = 0
-
-    def acts(self) -> Mapping[str, Act]:
-        every = (self.hello, self.connect, self.open, self.call, self.send, self.get, self.close, self.reset)
-        return {each.__name__: each for each in every}
-
-    def hello(self) -> Mapping[str, Any]:
-        """Say who we are."""
-        named = {"library": ABOUT["product"], "version": ABOUT["version"], "language": "Python"}
-        return {"contract": CONTRACT, **named, "protocol": "0-9-1"}
 
     def connect(self, host: str, port: int, user: str, password: str, vhost: str) -> Mapping[str, Any]:
         """Open a connection."""
@@ -56,11 +48,9 @@ class Own(Commands):
         except Unreachable as failure:
             raise Refused(Kind.LOST, str(failure)) from None
         connection = AmqpConnection(link, context, Endpoint(host, port, user, password, vhost))
-        name = f"c{self._opened}"
-        self._opened += 1
-        self._connections[name] = connection
+        name = self.keep(connection)
         self._try(connection, lambda: self._shake_hands(connection))
-        return {"on": name}
+        return name
 
     @staticmethod
     def _shake_hands(connection: AmqpConnection) -> None:
@@ -95,10 +85,9 @@ class Own(Commands):
         key: str,
         body: str | Mapping[str, int],
         properties: Mapping[str, Any] | None = None,
-    ) -> Mapping[str, Any]:
+    ) -> None:
         """Publish a message."""
-        self._channels[on].publish(_octets(body), exchange=exchange, key=key, **dict(properties or {}))
-        return {}
+        self._channels[on].publish(contract.body(body), exchange=exchange, key=key, **dict(properties or {}))
 
     def get(self, on: str, queue: str) -> Mapping[str, Any]:
         """Get a message, without acknowledgement."""
@@ -106,22 +95,16 @@ class Own(Commands):
         got = self._try(channel.connection, lambda: channel.get(queue))
         return {"message": None if got is None else {"size": len(got.body), "crc32": crc32(got.body)}}
 
-    def close(self, on: str) -> Mapping[str, Any]:
+    def close(self, on: str) -> None:
         """Close a channel or a connection, and wait for the answer."""
         if on in self._connections:
             self._connections.pop(on).close()
         else:
             channel = self._channels.pop(on)
             self._try(channel.connection, channel.close)
-        return {}
 
-    def reset(self) -> Mapping[str, Any]:
-        """Drop everything."""
-        for connection in self._connections.values():
-            connection.drop()
-        self._connections.clear()
-        self._channels.clear()
-        return {}
+    def drop(self, connection: AmqpConnection) -> None:
+        connection.drop()
 
     @staticmethod
     def _try(connection: AmqpConnection, act: Callable[[], Any]) -> Any:
@@ -134,8 +117,6 @@ class Own(Commands):
             kind = Kind.CLOSED if ".close" in failure.actual else Kind.LOST
             raise Refused(Kind.TIMEOUT if failure.actual == SILENCE else kind, str(failure)) from None
 
-
-_octets = body
 
 if __name__ == "__main__":
     serve(Own())

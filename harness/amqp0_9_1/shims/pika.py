@@ -10,8 +10,9 @@ from zlib import crc32
 import pika
 from pika.adapters.blocking_connection import BlockingChannel
 
-from harness.shims.contract import CONTRACT, Kind, Refused, body
-from harness.shims.serving import Act, Commands, serve
+from harness.shims import contract
+from harness.shims.contract import Kind, Refused
+from harness.shims.serving import Library, serve
 
 WITHIN = 5.0
 """Seconds that pika waits."""
@@ -28,22 +29,10 @@ KINDS = (
 """What pika's exceptions mean, by the names of their classes and of those above them."""
 
 
-class Pika(Commands):
+class Pika(Library[pika.BlockingConnection, BlockingChannel]):
     """pika's blocking connection."""
 
-    def __init__(self) -> None:
-        self._connections: dict[str, pika.BlockingConnection] = {}
-        self._channels: dict[str, BlockingChannel] = {}
-        self._opened = 0
-
-    def acts(self) -> Mapping[str, Act]:
-        every = (self.hello, self.connect, self.open, self.call, self.send, self.get, self.close, self.reset)
-        return {each.__name__: each for each in every}
-
-    def hello(self) -> Mapping[str, Any]:
-        """Say who we are."""
-        named = {"library": "pika", "version": pika.__version__, "language": "Python"}
-        return {"contract": CONTRACT, **named, "protocol": "0-9-1"}
+    library, version = "pika", pika.__version__
 
     def connect(self, host: str, port: int, user: str, password: str, vhost: str) -> Mapping[str, Any]:
         """Open a connection, once."""
@@ -57,11 +46,7 @@ class Pika(Commands):
             socket_timeout=WITHIN,
         )
         with _told():
-            connection = pika.BlockingConnection(wanted)
-        name = f"c{self._opened}"
-        self._opened += 1
-        self._connections[name] = connection
-        return {"on": name}
+            return self.keep(pika.BlockingConnection(wanted))
 
     def open(self, on: str) -> Mapping[str, Any]:
         """Open a channel."""
@@ -88,12 +73,11 @@ class Pika(Commands):
         key: str,
         body: str | Mapping[str, int],
         properties: Mapping[str, Any] | None = None,
-    ) -> Mapping[str, Any]:
+    ) -> None:
         """Publish a message."""
         with _told():
             told = pika.BasicProperties(**dict(properties or {}))
-            self._channels[on].basic_publish(exchange, key, _octets(body), told)
-        return {}
+            self._channels[on].basic_publish(exchange, key, contract.body(body), told)
 
     def get(self, on: str, queue: str) -> Mapping[str, Any]:
         """Get a message, without acknowledgement."""
@@ -101,20 +85,15 @@ class Pika(Commands):
             method, _, octets = self._channels[on].basic_get(queue, auto_ack=True)
         return {"message": {"size": len(octets), "crc32": crc32(octets)} if method else None}
 
-    def close(self, on: str) -> Mapping[str, Any]:
+    def close(self, on: str) -> None:
         """Close a channel or a connection, and wait for the answer."""
         with _told():
             (self._connections if on in self._connections else self._channels).pop(on).close()
-        return {}
 
-    def reset(self) -> Mapping[str, Any]:
-        """Drop the sockets; what pika says about it means nothing."""
-        for connection in self._connections.values():
-            if connection.is_open:
-                connection._impl._transport.abort()
-        self._connections.clear()
-        self._channels.clear()
-        return {}
+    def drop(self, connection: pika.BlockingConnection) -> None:
+        """Abort the transport; what pika says about it means nothing."""
+        if connection.is_open:
+            connection._impl._transport.abort()
 
 
 @contextmanager
@@ -130,8 +109,6 @@ def _told() -> Iterator[None]:
                 raise Refused(kind, repr(failure), native) from None
         raise
 
-
-_octets = body
 
 if __name__ == "__main__":
     serve(Pika())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Final
@@ -104,47 +104,36 @@ def header_name(header: Header) -> str:
 # -- what comes ----------------------------------------------------------------------------------------
 
 
+def _came(kind: Any, seen: Any, **fields: object) -> bool:
+    return (
+        isinstance(seen, Received)
+        and isinstance(seen.performative, kind)
+        and all(getattr(seen.performative, attribute(name)) == value for name, value in fields.items())
+    )
+
+
 def answered(*kinds: type[Composite]) -> Outcome:
     """Allow one of these performatives."""
-    names = " or ".join(kind.type_name for kind in kinds)
-    return Outcome(names, lambda seen: isinstance(seen, Received) and isinstance(seen.performative, kinds))
+    return Outcome(" or ".join(kind.type_name for kind in kinds), lambda seen: _came(kinds, seen))
 
 
 def fields(kind: type[Composite], **values: object) -> Outcome:
     """Allow a performative with these values in its fields (what they mean: defaults count)."""
-    told = " ".join(f"{name.replace('_', '-')}={value}" for name, value in values.items())
-
-    def matches(seen: Observation) -> bool:
-        return (
-            isinstance(seen, Received)
-            and isinstance(seen.performative, kind)
-            and all(getattr(seen.performative, attribute(name)) == value for name, value in values.items())
-        )
-
-    return Outcome(f"{kind.type_name} {told}".strip(), matches)
+    told = (f"{name.replace('_', '-')}={value}" for name, value in values.items())
+    return Outcome(" ".join([kind.type_name, *told]), lambda seen: _came(kind, seen, **values))
 
 
 def begun(channel: int, on: int | None = None) -> Outcome:
     """Allow the begin that answers ours on `channel`; `on` is the channel it has to come on."""
-    where = "" if on is None else f" on channel {on}"
-
-    def matches(seen: Observation) -> bool:
-        return (
-            isinstance(seen, Received)
-            and isinstance(seen.performative, Begin)
-            and seen.performative.remote_channel == channel
-            and on in (None, seen.channel)
-        )
-
-    return Outcome(f"begin in answer to ours{where}", matches)
+    return Outcome(
+        f"begin in answer to ours{'' if on is None else f' on channel {on}'}",
+        lambda seen: _came(Begin, seen, remote_channel=channel) and on in (None, seen.channel),
+    )
 
 
 def goes_on() -> Outcome:
     """Allow that the server carries on: it answers the begin that was sent behind."""
-    return Outcome(
-        "begin in answer to one sent behind",
-        lambda seen: isinstance(seen, Received) and isinstance(seen.performative, Begin),
-    )
+    return Outcome("begin in answer to one sent behind", lambda seen: _came(Begin, seen))
 
 
 def header(octets: bytes = PROTOCOL_HEADER) -> Outcome:
@@ -160,27 +149,22 @@ def header(octets: bytes = PROTOCOL_HEADER) -> Outcome:
 
 def the_very_header(octets: bytes = PROTOCOL_HEADER) -> Outcome:
     """Allow this protocol header, octet for octet."""
-    return Outcome(
-        header_name(Header(octets)),
-        lambda seen: isinstance(seen, HeaderReceived) and seen.header.octets == octets,
-        waits_for_end=True,
-    )
+    return _with_header(header_name(Header(octets)), lambda header: header.octets == octets)
 
 
 def other_header(than: bytes) -> Outcome:
     """Allow a protocol header that differs from the one sent."""
-    return Outcome(
-        "another protocol header than ours",
-        lambda seen: isinstance(seen, HeaderReceived) and seen.header.octets != than,
-        waits_for_end=True,
-    )
+    return _with_header("another protocol header than ours", lambda header: header.octets != than)
 
 
 def other_id(than: int) -> Outcome:
+    told = f"a protocol header with another id than {than}"
+    return _with_header(told, lambda header: header.protocol_id != than)
+
+
+def _with_header(told: str, fits: Callable[[Header], bool]) -> Outcome:
     return Outcome(
-        f"a protocol header with another id than {than}",
-        lambda seen: isinstance(seen, HeaderReceived) and seen.header.protocol_id != than,
-        waits_for_end=True,
+        told, lambda seen: isinstance(seen, HeaderReceived) and fits(seen.header), waits_for_end=True
     )
 
 
@@ -197,8 +181,8 @@ def silence() -> Outcome:
 # -- how it ends ---------------------------------------------------------------------------------------
 
 
-def _has_error(seen: Observation, kinds: tuple[type[Composite], ...], conditions: tuple[str, ...]) -> bool:
-    if not (isinstance(seen, Received) and isinstance(seen.performative, kinds)):
+def _has_error(seen: Any, kinds: tuple[type[Composite], ...], conditions: tuple[str, ...]) -> bool:
+    if not _came(kinds, seen):
         return False
     error = seen.performative.carried("error")
     if not isinstance(error, Error):
@@ -219,11 +203,7 @@ def closed(*conditions: str) -> Outcome:
 def closed_without_error() -> Outcome:
     return Outcome(
         "close without error",
-        lambda seen: (
-            isinstance(seen, Received)
-            and isinstance(seen.performative, Close)
-            and seen.performative.carried("error") is None
-        ),
+        lambda seen: _came(Close, seen) and seen.performative.carried("error") is None,
     )
 
 

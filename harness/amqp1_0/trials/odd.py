@@ -22,25 +22,17 @@ from harness.amqp1_0.wire.frames import (
 )
 from harness.amqp1_0.wire.generated import CONSTRUCTORS, GRAMMAR
 from harness.amqp1_0.wire.types import (
+    DECIMALS,
+    NUMBERS,
     Array,
     As,
-    Byte,
     Char,
-    Decimal32,
-    Decimal64,
-    Decimal128,
     Described,
-    Float,
-    Int,
     Map,
     Raw,
-    Short,
     Symbol,
-    Timestamp,
-    Ubyte,
     Uint,
     Ulong,
-    Ushort,
 )
 from harness.trials.fuzz import Draws
 from spec.readers.amqp1_0 import Field
@@ -53,10 +45,13 @@ SASL_PERFORMATIVES: Sequence[type[Composite]] = tuple(
 )
 CODES = tuple(CONSTRUCTORS)
 LEAVES: Sequence[Any] = (
-    None, True, False, Ubyte(255), Ushort(65535), Uint(0), Uint(1), Uint(0xFFFFFFFF), Ulong(0),
-    Ulong(1 << 63), Byte(-128), Short(-1), Int(-1), Int(1 << 30), 0, -1, 1 << 62, Float(1.5),
-    float("nan"), 1e300, Decimal32(bytes(4)), Decimal64(bytes(8)), Decimal128(bytes(16)),
-    Char("\U0010ffff"), Timestamp(-1), UUID(int=1), b"", b"\xff" * 300, "", "é" * 200, Symbol(""),
+    None, True, False, *(NUMBERS[name](number) for name, number in (
+        ("ubyte", 255), ("ushort", 65535), ("uint", 0), ("uint", 1), ("uint", 0xFFFFFFFF), ("ulong", 0),
+        ("ulong", 1 << 63), ("byte", -128), ("short", -1), ("int", -1), ("int", 1 << 30), ("long", 0),
+        ("long", -1), ("long", 1 << 62), ("float", 1.5), ("double", "nan"), ("double", 1e300),
+    )),
+    *(kind(bytes(width)) for kind, width in zip(DECIMALS.values(), (4, 8, 16), strict=True)),
+    Char("\U0010ffff"), NUMBERS["timestamp"](-1), UUID(int=1), b"", b"\xff" * 300, "", "é" * 200, Symbol(""),
     Symbol("amqp:open:list"), Symbol("x" * 300),
 )  # fmt: skip
 DEEPEST = 3
@@ -104,7 +99,7 @@ def field(draws: Draws, each: Field) -> Any:
     }
     if kind in likely:
         return draws.one_of(likely[kind])
-    return {"ubyte": Ubyte, "ushort": Ushort, "uint": Uint, "ulong": Ulong}[kind](draws.number() % 8)
+    return NUMBERS[kind](draws.number() % 8)
 
 
 def composite(draws: Draws, kind: type[Composite]) -> Composite:

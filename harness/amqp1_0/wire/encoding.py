@@ -8,36 +8,21 @@ from typing import Any, Final
 from uuid import UUID
 
 from harness.amqp1_0.wire.generated import CONSTRUCTORS, DESCRIBED, Constructor, code_of
-from harness.amqp1_0.wire.primitives import (
+from harness.amqp1_0.wire.primitives import OCTETS, Body, length, number_struct, simple_body
+from harness.amqp1_0.wire.types import (
     DECIMALS,
     NUMBERS,
-    OCTETS,
-    Body,
-    length,
-    number_struct,
-    simple_body,
-)
-from harness.amqp1_0.wire.types import (
     Array,
     As,
-    Byte,
     Char,
-    Decimal32,
-    Decimal64,
-    Decimal128,
     Described,
     Encodable,
-    Float,
     Int,
     Map,
     Raw,
-    Short,
     Symbol,
-    Timestamp,
-    Ubyte,
     Uint,
     Ulong,
-    Ushort,
 )
 from harness.wire.units import EncodeError
 
@@ -194,8 +179,9 @@ def _code(kind: str, width: int) -> bytes:
     return OCTETS[code_of(kind, width)]
 
 
-def _whole(kind: str, width: int) -> _Writer:
-    octet, body = _code(kind, width), _BODIES[code_of(kind, width)]
+def _whole(kind: str) -> _Writer:
+    code = _OF_TYPE[kind][0]
+    octet, body = OCTETS[code], _BODIES[code]
     return lambda value: octet + body(value, None, None)
 
 
@@ -283,24 +269,15 @@ _USUAL: Final[dict[type, _Writer]] = {
     type(None): lambda _: _NULL,
     bool: lambda value: _TRUE if value else _FALSE,
     Symbol: _text("symbol", "ascii"),
+    **{kind: _whole(name) for name, kind in (*NUMBERS.items(), *DECIMALS.items())},
     Uint: _unsigned("uint", 4),
     Ulong: _unsigned("ulong", 8),
-    Ubyte: _whole("ubyte", 1),
-    Ushort: _whole("ushort", 2),
-    Byte: _whole("byte", 1),
-    Short: _whole("short", 2),
     Int: _signed("int", 4),
-    Timestamp: _whole("timestamp", 8),
     int: _signed("long", 8),
-    Float: _whole("float", 4),
-    float: _whole("double", 8),
-    Char: _whole("char", 4),
+    Char: _whole("char"),
     str: _text("string", "utf-8"),
-    Decimal32: _whole("decimal32", 4),
-    Decimal64: _whole("decimal64", 8),
-    Decimal128: _whole("decimal128", 16),
     bytes: _text("binary", ""),
-    UUID: _whole("uuid", 16),
+    UUID: _whole("uuid"),
     tuple: _list,
     list: _list,
     Map: _map,

@@ -8,22 +8,7 @@ from typing import Any, Final, NoReturn
 from uuid import UUID
 
 from harness.amqp1_0.wire.generated import Constructor
-from harness.amqp1_0.wire.types import (
-    Byte,
-    Char,
-    Decimal32,
-    Decimal64,
-    Decimal128,
-    Float,
-    Int,
-    Short,
-    Symbol,
-    Timestamp,
-    Ubyte,
-    Uint,
-    Ulong,
-    Ushort,
-)
+from harness.amqp1_0.wire.types import DECIMALS, NUMBERS, Char, Symbol, Uint, Ulong
 from harness.wire.units import DecodeError, EncodeError
 
 Reader = Callable[[bytes, int, int, int], tuple[Any, int]]
@@ -32,24 +17,6 @@ Body = Callable[[Any, "int | None", "int | None"], bytes]
 """Takes the value, and size and count where they are to lie; gives what stands behind the constructor."""
 OCTETS: Final = tuple(bytes((number,)) for number in range(256))
 
-NUMBERS: Final[Mapping[str, Any]] = {
-    "ubyte": Ubyte,
-    "ushort": Ushort,
-    "uint": Uint,
-    "ulong": Ulong,
-    "byte": Byte,
-    "short": Short,
-    "int": Int,
-    "long": int,
-    "timestamp": Timestamp,
-    "float": Float,
-    "double": float,
-}
-"""The Python class of each type of number."""
-DECIMALS: Final[Mapping[str, Any]] = {
-    "decimal32": Decimal32, "decimal64": Decimal64, "decimal128": Decimal128,
-}  # fmt: skip
-"""The Python class of each decimal type."""
 WIDTHLESS: Final[Mapping[str, Any]] = {
     "null": None, "true": True, "false": False, "uint0": Uint(0), "ulong0": Ulong(0), "list0": (),
 }  # fmt: skip

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from harness.amqp1_0.wire.generated import CONSTRUCTORS
 
@@ -141,6 +141,16 @@ class Decimal128(_Octets):
     """The 16 octets of a decimal128, not interpreted."""
 
     __slots__ = ()
+
+
+NUMBERS: Final[Mapping[str, Any]] = {
+    **{kind.__name__.lower(): kind for kind in (*_Number.__subclasses__(), Float)},
+    "long": int,
+    "double": float,
+}
+"""The Python class of each type of number."""
+DECIMALS: Final[Mapping[str, Any]] = {kind.__name__.lower(): kind for kind in _Octets.__subclasses__()}
+"""The Python class of each decimal type."""
 
 
 class Map(Mapping[Any, Any]):

@@ -71,8 +71,10 @@ def test_a_command_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
 class Halving(Commands):
     """A shim that can do one thing, and falls over at zero."""
 
-    def acts(self) -> dict[str, Any]:
-        return {"halve": lambda of: {"half": 100 / of}}
+    commands = ("halve",)
+
+    def halve(self, of: int) -> dict[str, Any]:
+        return {"half": 100 / of}
 
 
 def test_lines_are_served(capsys: pytest.CaptureFixture[str]) -> None:
