@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
+from pyspark.sql import SparkSession
 
 from conformance.evidence.kinds import EvidenceError
 from conformance.evidence.verdicts import Verdict
-from reports.commands import certify
+from reports.commands import certify, commands
 from reports.commands.cli import main
 from reports.site.folders import site_of
 from reports.site.publishing import SiteError
@@ -43,6 +46,13 @@ def plain(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     line = [sys.executable, "-m", "reports.commands.cli", *map(str, arguments)]
     return subprocess.run(line, capture_output=True, text=True, timeout=300, check=False)
+
+
+@pytest.fixture
+def here(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """Run a command in this process and on its Spark: to start another one takes longer than all its work."""
+    monkeypatch.setattr(commands, "session", lambda master: nullcontext(spark))
+    return lambda *arguments: CliRunner().invoke(main, [*map(str, arguments)])
 
 
 @pytest.fixture
@@ -106,7 +116,9 @@ def test_what_needs_spark_says_so_where_there_is_none(
     assert not places["W"].exists()
 
 
-def test_a_site_from_two_runs_and_a_broken_one(two: tuple[Path, Path], tmp_path: Path) -> None:
+def test_a_site_from_two_runs_and_a_broken_one(
+    two: tuple[Path, Path], here: Callable[..., Result], tmp_path: Path
+) -> None:
     broken = make_run(tmp_path / "broken", run="r3")
     (broken / "events.jsonl").write_bytes(b"{}\n")
     ingested = command("ingest", *two, broken, "--warehouse", tmp_path / "w")
@@ -126,17 +138,19 @@ def test_a_site_from_two_runs_and_a_broken_one(two: tuple[Path, Path], tmp_path:
     compared = command("compare", *builds, "--format", "json")
     assert compared.returncode == 1
     assert [each["rule"] for each in json.loads(compared.stdout)["changes"]] == [LOCKED]
-    unknown = command("compare", "Peer 1.0", "Peer 9", "--warehouse", tmp_path / "w")
-    assert unknown.returncode == 2
+    unknown = here("compare", "Peer 1.0", "Peer 9", "--warehouse", tmp_path / "w")
+    assert unknown.exit_code == 2
     assert "'Peer 9' is no build of the warehouse; there are Peer 1.0 @ embedded" in unknown.stderr
 
 
-def test_a_folder_that_is_no_site_is_not_replaced(two: tuple[Path, Path], tmp_path: Path) -> None:
-    command("ingest", two[0], "--warehouse", tmp_path / "w")
+def test_a_folder_that_is_no_site_is_not_replaced(
+    two: tuple[Path, Path], here: Callable[..., Result], tmp_path: Path
+) -> None:
+    here("ingest", two[0], "--warehouse", tmp_path / "w")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter").write_text("dear")
-    done = command("report", "--warehouse", tmp_path / "w", "--output", tmp_path / "mine")
-    assert done.returncode == 2
+    done = here("report", "--warehouse", tmp_path / "w", "--output", tmp_path / "mine")
+    assert done.exit_code == 2
     assert "holds something else than a site of ours" in done.stderr
     assert (tmp_path / "mine" / "letter").read_text() == "dear"
 
@@ -162,12 +176,14 @@ def test_the_site_of_runs_needs_neither_spark_nor_java(tmp_path: Path) -> None:
     assert "transacted" in (tmp_path / "site" / "matrix.json").read_text()
 
 
-def test_the_site_of_runs_is_that_of_a_warehouse_with_them(two: tuple[Path, Path], tmp_path: Path) -> None:
+def test_the_site_of_runs_is_that_of_a_warehouse_with_them(
+    two: tuple[Path, Path], here: Callable[..., Result], tmp_path: Path
+) -> None:
     runs = [*two, real_run(tmp_path / "real", "0-9-1/queue.bind*", "0-9-1/connection.open*")]
     folders, warehouse = tmp_path / "folders", tmp_path / "warehouse"
     render(folders, site_of(runs))
-    command("ingest", *runs, "--warehouse", tmp_path / "w")
-    command("report", "--warehouse", tmp_path / "w", "--output", warehouse)
+    here("ingest", *runs, "--warehouse", tmp_path / "w")
+    here("report", "--warehouse", tmp_path / "w", "--output", warehouse)
     assert contents(folders) == contents(warehouse)
     assert len(contents(folders)) > 100
 
