@@ -6,6 +6,8 @@ READY  := $(VENV)/.ready
 # Judging needs neither Spark nor Java: its tests run where there is neither.
 PLAIN  := .venv-plain
 JUDGING := $(sort $(shell find spec harness scenarios conformance -type d -name tests))
+# The tests start hundreds of short processes, each of which would compile all modules anew where that is not kept.
+unexport PYTHONDONTWRITEBYTECODE
 # A file's tests share what they start. Files begin in the order of the tests, those that take minutes first.
 WHOLE_FILES := --dist=loadfile --no-loadscope-reorder
 
@@ -13,14 +15,20 @@ TARGET ?= embedded
 LEVEL  ?= should
 SECONDS ?= 60
 
-.PHONY: certify test endurance lint bench bench-judging bench-warehouse fuzz clean
+.PHONY: certify test judging reports endurance lint bench bench-judging bench-warehouse fuzz clean
 
 certify: $(READY)
 	@$(BIN)/amqp-conformance certify --target '$(TARGET)' --level '$(LEVEL)'
 
-test: $(READY) $(PLAIN)/.ready lint
+# Side by side: most of judging is waiting for brokers, and the rest is not.
+test:
+	@$(MAKE) --no-print-directory --jobs 3 judging reports lint
+
+judging: $(PLAIN)/.ready
 	PATH="$(CURDIR)/$(PLAIN)/bin:$$PATH" JAVA_HOME= $(PLAIN)/bin/pytest -q -rs -n 3 $(WHOLE_FILES) $(JUDGING)
-	$(BIN)/pytest -q -rs -n 2 $(WHOLE_FILES) $(sort $(shell find reports -type d -name tests))
+
+reports: $(READY)
+	$(BIN)/pytest -q -rs $(sort $(shell find reports -type d -name tests))
 
 # For releases: all of what the tests above try a sample of. At the end stands what was run, and for how long.
 endurance: $(READY)
@@ -36,13 +44,14 @@ $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed: set PYTHON=…") if sys.version_info < (3, 11) else None'
 	@echo "setting up $(VENV) …"
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,spark]'
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --editable '.[dev,spark]'
 	@touch $@
 
-$(PLAIN)/.ready: pyproject.toml
+# One after the other: both write what is known of this package beside it.
+$(PLAIN)/.ready: pyproject.toml | $(READY)
 	@echo "setting up $(PLAIN), without Spark and Java …"
 	@$(PYTHON) -m venv $(PLAIN)
-	@$(PLAIN)/bin/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(PLAIN)/bin/pip install --quiet --disable-pip-version-check --no-compile --editable '.[dev]'
 	@printf '#!/bin/sh\necho "Java is not to be needed here" >&2\nexit 1\n' > $(PLAIN)/bin/java
 	@chmod +x $(PLAIN)/bin/java
 	@if $(PLAIN)/bin/python -c 'import pyspark' 2>/dev/null; then echo "$(PLAIN) has PySpark" >&2; exit 1; fi

@@ -11,7 +11,7 @@ from conformance.evidence.stream import State, read, verify
 from conformance.gate.tests.baselines import admitted, path_of, rules_of, unevidenced, unexpected
 from conformance.tests.commands import Command
 
-pytestmark = pytest.mark.broker("broker-j")
+pytestmark = [pytest.mark.broker("broker-j"), pytest.mark.minutes]
 
 
 def test_every_verdict_is_known_and_the_gate_is_met(amqp_conformance: Command, tmp_path: Path) -> None:

@@ -40,6 +40,7 @@ from spec.applicability import protocol
 from spec.catalogue import catalogue
 from spec.rules import Role
 
+pytestmark = pytest.mark.minutes
 RULES = catalogue().rules
 CHECKED = [rule for rule in RULES if checks().of(rule.id, Role.SERVER)]
 
