@@ -6,6 +6,7 @@ READY  := $(VENV)/.ready
 # Judging needs neither Spark nor Java: its tests run where there is neither.
 PLAIN  := .venv-plain
 JUDGING := $(sort $(shell find spec harness scenarios conformance -type d -name tests))
+REPORTS := $(sort $(shell find reports -type d -name tests))
 # The tests start hundreds of short processes, each of which would compile all modules anew where that is not kept.
 unexport PYTHONDONTWRITEBYTECODE
 # A file's tests share what they start. Files begin in the order of the tests, those that take minutes first.
@@ -28,12 +29,12 @@ judging: $(PLAIN)/.ready
 	PATH="$(CURDIR)/$(PLAIN)/bin:$$PATH" JAVA_HOME= $(PLAIN)/bin/pytest -q -rs -n 3 $(WHOLE_FILES) $(JUDGING)
 
 reports: $(READY)
-	$(BIN)/pytest -q -rs $(sort $(shell find reports -type d -name tests))
+	$(BIN)/pytest -q -rs $(REPORTS)
 
 # For releases: all of what the tests above try a sample of. At the end stands what was run, and for how long.
 endurance: $(READY)
 	AMQP_CONFORMANCE_ENDURANCE=1 AMQP_CONFORMANCE_REQUIRE_BROKERS=1 $(BIN)/pytest -v -m endurance --durations=0 \
-		--durations-min=0.1 $(JUDGING)
+		--durations-min=0.1 $(JUDGING) $(REPORTS)
 
 lint: $(READY)
 	$(BIN)/ruff format --check .

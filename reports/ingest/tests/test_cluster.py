@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from conformance.evidence.verdicts import Verdict
+from conformance.tests.endurance import some
 from reports.commands.commands import render_site
 from reports.ingest import intake
 from reports.ingest.ingest import ingest
@@ -93,6 +94,10 @@ def test_two_at_once_put_each_run_in_once(
     assert digests(tmp_path) == digests(expected)
 
 
+STEPS = 100
+"""More steps than any of these ingests takes."""
+
+
 class Killed(BaseException):
     """Stands for the end of the process: nothing catches it, and what would clean up does not run."""
 
@@ -139,6 +144,7 @@ class CountedWarehouse(Warehouse):
         return batch
 
 
+@pytest.mark.endurance
 def test_killed_after_any_step_and_run_again_it_comes_to_the_same(
     spark: SparkSession, runs: Sequence[Path], tmp_path: Path
 ) -> None:
@@ -149,16 +155,15 @@ def test_killed_after_any_step_and_run_again_it_comes_to_the_same(
     before = tmp_path / "before"
     assert len(ingest(spark, [part, broken], Warehouse(str(before))).of(Decision.QUARANTINED)) == 1
     (broken / "events.jsonl").write_bytes(stream)
-    found = set()
-    for left in range(100):
-        shutil.copytree(before, tmp_path / f"{left}")
-        try:
-            ingest(spark, [whole, other, broken], CountedWarehouse(tmp_path / f"{left}", left))
-        except Killed:
-            ingest(spark, [whole, other, broken], Warehouse(str(tmp_path / f"{left}")))
-            found.add(str(digests(tmp_path / f"{left}")))
-        else:
-            break
-    found.add(str(digests(tmp_path / f"{left}")))
-    assert left > 5
+    uncut = CountedWarehouse(shutil.copytree(before, tmp_path / "uncut"), STEPS)
+    ingest(spark, [whole, other, broken], uncut)
+    taken = STEPS - uncut.step.left
+    assert taken > 5
+    found = {str(digests(tmp_path / "uncut"))}
+    for left in some(range(taken), 4):
+        place = shutil.copytree(before, tmp_path / f"{left}")
+        with pytest.raises(Killed):
+            ingest(spark, [whole, other, broken], CountedWarehouse(place, left))
+        ingest(spark, [whole, other, broken], Warehouse(str(place)))
+        found.add(str(digests(place)))
     assert len(found) == 1
