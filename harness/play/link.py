@@ -18,7 +18,7 @@ from harness.play.sights import Closed as Closed
 from harness.play.sights import Silence as Silence
 from harness.play.sights import Unreadable as Unreadable
 from harness.wire.annotation import Annotator
-from harness.wire.journal import Direction, Ended, Expected, Grade, Kept, Octets, Opened
+from harness.wire.journal import RECEIVED, SENT, Direction, Ended, Expected, Grade, Kept, Octets, Opened
 from harness.wire.reader import Reader
 from harness.wire.transcript import Passage, Transcript
 from harness.wire.transport import End, HalfClosing, Locatable, Queueing, Transport
@@ -77,6 +77,7 @@ class Link(ABC, Generic[Unit, Sight]):
             context.queues.append(transport)
         self._finished = False
         self._kept = 0
+        self._unkept = context.keeps is Kept.NOTHING
         self._inboxes: dict[int, deque[Sight | Unreadable]] = defaultdict(deque)
         self._reader = reader
         context.write(Opened(self.now(), name, transport.endpoint, protocol))
@@ -105,7 +106,7 @@ class Link(ABC, Generic[Unit, Sight]):
 
     def received(self) -> Iterator[Unit]:
         """Yield all that the peer has said."""
-        return (each.unit for each in self.transcript if each.direction is Direction.RECEIVED)
+        return (each.unit for each in self.transcript if each.direction is RECEIVED)
 
     def _unfinished(self, channel: int) -> bool:  # noqa: ARG002 - protocols with messages look at it
         return self._unfinished_unit
@@ -129,7 +130,7 @@ class Link(ABC, Generic[Unit, Sight]):
 
     def _keep(self, direction: Direction, octets: bytes, unit: Unit | None = None) -> None:
         self._kept += 1
-        if self.context.keeps is Kept.NOTHING:
+        if self._unkept:
             return
         # Both ways: a peer that echoes must not bring the password into the evidence.
         kept = self.annotator.blanked(octets)
@@ -138,7 +139,7 @@ class Link(ABC, Generic[Unit, Sight]):
         self.context.write(Octets(self.now(), self.name, direction, kept, says))
 
     def _went(self, unit: Unit) -> None:
-        self.transcript.append(Passage(self.now(), Direction.SENT, unit, self._kept))
+        self.transcript.append(Passage(self.now(), SENT, unit, self._kept))
 
     def _push(self, octets: bytes) -> None:
         self._heard_at = None
@@ -196,7 +197,7 @@ class Link(ABC, Generic[Unit, Sight]):
             if not self._wait(self.now() + min(SLICE, left)) and left <= SLICE:
                 break
         self.context.spend(self.now() - began)
-        return [each for each in self.transcript[mark:] if each.direction is Direction.RECEIVED]
+        return [each for each in self.transcript[mark:] if each.direction is RECEIVED]
 
     def put_back(self, channel: int, seen: Sequence[Any]) -> None:
         """Return observations that were taken out of turn, oldest first."""
@@ -262,8 +263,8 @@ class Link(ABC, Generic[Unit, Sight]):
             self.context.units += 1
             if not self._only_lives(unit):
                 self._moved_at = self.now()
-            self._keep(Direction.RECEIVED, raw, unit)
-            self.transcript.append(Passage(self.now(), Direction.RECEIVED, unit, self._kept))
+            self._keep(RECEIVED, raw, unit)
+            self.transcript.append(Passage(self.now(), RECEIVED, unit, self._kept))
             self._dispatch(unit)
         # What part of a unit was worth shows when the rest has come.
         self._partial_at = self.now() if self._unfinished_unit else -math.inf
@@ -271,7 +272,7 @@ class Link(ABC, Generic[Unit, Sight]):
 
     def _rest(self) -> None:
         if not self._reader.broken and (rest := self._reader.rest()):
-            self._keep(Direction.RECEIVED, rest)
+            self._keep(RECEIVED, rest)
             self._unreadable("the connection ended within a frame")
 
     def _unreadable(self, why: str, channel: int = EVERYWHERE) -> None:

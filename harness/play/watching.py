@@ -7,11 +7,11 @@ and None where there is nothing to say. Nothing is kept for an occasion on which
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import partial
+from itertools import chain, repeat
 from typing import Any, Literal, cast
 
 from harness.wire.journal import Direction
@@ -165,50 +165,51 @@ class _Interest:
     needs: frozenset[int]
 
 
-class _Looking:
-    def __init__(self, folds: dict[int, Fold], found: dict[int, Tally]) -> None:
-        self._folds, self._found = folds, found
-        begun = {number: fold.begin() for number, fold in folds.items()}
-        self._states = {number: state for number, state in begun.items() if state is not None}
-        self._lanes: dict[Sort, list[tuple[Step, Tally, int]]] = {}
+SPAN = 1000
+"""Passages that all watches look at before any looks at the next: what is read stays near."""
 
-    def fold(self, passages: Iterable[tuple[Sort, Any]], looks: dict[Sort, tuple[int, ...]]) -> None:
-        """Look at all passages in order; `looks` says which watches look at each sort."""
-        steps: dict[int, Step] = {number: fold.step for number, fold in self._folds.items()}
-        for number, state in self._states.items():
-            steps[number] = state.seen.append if isinstance(state, Whole) else partial(steps[number], state)
-        self._lanes = lanes = {
-            sort: [(steps[each], self._found[each], each) for each in numbers if each in steps]
-            for sort, numbers in looks.items()
-        }
-        gaps = {sort for sort in looks if Gap in sort.tags}
-        for sort, passage in passages:
-            for step, tally, number in lanes[sort]:
-                said = step(passage)
-                if said is True:
-                    tally.held += 1
-                elif isinstance(said, Enough):
-                    tally.add(said.found)
-                    self._leave(number)
-                elif said is not None:
-                    tally.add(said)
-            if sort in gaps:
-                self._miss(passage.direction)
-        for number, state in self._states.items():
-            self._found[number].add(state.end())
 
-    def _leave(self, number: int) -> None:
-        self._states.pop(number, None)
-        for sort, lane in self._lanes.items():
-            self._lanes[sort] = [each for each in lane if each[2] != number]
+class _Course:
+    """A watch on its way over a connection: the places of the passages it looks at, and how far it is."""
 
-    def _miss(self, way: Direction) -> None:
-        for number, state in list(self._states.items()):
-            fold = self._folds[number]
-            if fold.cares(way) and fold.gap is Gaps.TOLD:
-                state.missed(way)
-            elif fold.cares(way) and fold.gap is Gaps.STOPS:
-                self._leave(number)
+    __slots__ = ("_begun", "_fold", "_given", "_places", "_state", "_step", "_tally")
+
+    def __init__(self, fold: Fold, places: Sequence[int], tally: Tally) -> None:
+        self._fold, self._places, self._tally = fold, places, tally
+        self._begun = 0
+        self._state = state = fold.begin()
+        self._step = state.seen.append if isinstance(state, Whole) else fold.step
+        self._given = () if state is None or isinstance(state, Whole) else (repeat(state),)
+
+    def go(self, passages: Sequence[Any], end: int) -> bool:
+        """Look at what stands before the place `end`; False when it has enough."""
+        tally, held, until = self._tally, 0, bisect_left(self._places, end, self._begun)
+        ahead = map(passages.__getitem__, self._places[self._begun : until])
+        self._begun = until
+        for said in map(self._step, *self._given, ahead):
+            if said is True:
+                held += 1
+            elif isinstance(said, Enough):
+                tally.held += held
+                tally.add(said.found)
+                return False
+            elif said is not None:
+                tally.add(said)
+        tally.held += held
+        return True
+
+    def bears(self, way: Direction) -> bool:
+        """Take note that something that went this way is missing; False when that ends what it looks at."""
+        if self._state is None or self._fold.gap is Gaps.BEARS or not self._fold.cares(way):
+            return True
+        if self._fold.gap is Gaps.TOLD:
+            self._state.missed(way)
+        return self._fold.gap is Gaps.TOLD
+
+    def end(self) -> None:
+        """Count what is decided only when the connection is over."""
+        if self._state is not None:
+            self._tally.add(self._state.end())
 
 
 class Watching:
@@ -228,17 +229,32 @@ class Watching:
         if not self._watches:
             return []
         sorts, passages = transcript.sorted()
-        there = Counter(sorts)
-        of = {sort: self._interest(sort) for sort in there}
-        asked = {each for interest in of.values() for each in interest.looks + interest.counts}
-        found = {each: Tally() for each in asked if self._applies(each, transcript)}
-        for sort, count in there.items():
-            for number in of[sort].counts:
-                if number in found:
-                    found[number].held += count
+        places: dict[Sort, list[int]] = {sort: [] for sort in {*sorts}}
+        for place, sort in enumerate(sorts):
+            places[sort].append(place)
+        of = {sort: self._interest(sort) for sort in places}
+        looks: dict[int, list[Sort]] = {each: [] for one in of.values() for each in one.looks + one.counts}
+        for sort, interest in of.items():
+            for number in interest.looks:
+                looks[number].append(sort)
+        found = {each: Tally() for each in looks if self._applies(each, transcript)}
+        for sort, interest in of.items():
+            for number in found.keys() & interest.counts:
+                found[number].held += len(places[sort])
         idle = self._needy.difference(*(each.needs for each in of.values()))
-        looking = _Looking({each: self._watches[each][1] for each in found if each not in idle}, found)
-        looking.fold(zip(sorts, passages, strict=True), {sort: each.looks for sort, each in of.items()})
+        courses = [
+            _Course(self._watches[each][1], _in_order(places[sort] for sort in looks[each]), found[each])
+            for each in found
+            if each not in idle
+        ]
+        gaps = {place + 1 for sort, there in places.items() if Gap in sort.tags for place in there}
+        for end in sorted({*range(SPAN, len(passages), SPAN), len(passages), *gaps}):
+            courses = [each for each in courses if each.go(passages, end)]
+            if end in gaps:
+                way = passages[end - 1].direction
+                courses = [each for each in courses if each.bears(way)]
+        for course in courses:
+            course.end()
         return [(self._watches[each][0], found[each]) for each in sorted(found) if found[each].occasions]
 
     def _applies(self, number: int, transcript: Transcript) -> bool:
@@ -258,3 +274,9 @@ class Watching:
                 frozenset(number for number, fold in every if asked(fold.needs)),
             )
         return self._interests[sort]
+
+
+def _in_order(places: Iterable[list[int]]) -> list[int]:
+    """Join places of passages of several sorts."""
+    several = [*places]
+    return several[0] if len(several) == 1 else sorted(chain.from_iterable(several))

@@ -45,7 +45,7 @@ from harness.play.context import Context
 from harness.play.expect import Outcome
 from harness.play.leniency import Leniency
 from harness.play.link import EVERYWHERE
-from harness.wire.journal import Direction
+from harness.wire.journal import RECEIVED, SENT
 from harness.wire.transport import Transport
 from harness.wire.units import DecodeError, Garbage, Header
 
@@ -83,7 +83,7 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
 
     def send_octets(self, octets: bytes) -> None:
         """Send octets as they are; a peer that is gone shows at the next expectation."""
-        self._keep(Direction.SENT, octets)
+        self._keep(SENT, octets)
         reader = FrameReader(limit=len(octets))
         for _, unit in reader.feed(octets):
             self._went(unit)
@@ -95,7 +95,7 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
         pieces = [frame.encode() for frame in frames]
         for octets, frame in zip(pieces, frames, strict=True):
             unit: Unit = frame if isinstance(frame, Frame) else Garbage(octets, "a frame that lies")
-            self._keep(Direction.SENT, octets, unit if isinstance(frame, Frame) else None)
+            self._keep(SENT, octets, unit if isinstance(frame, Frame) else None)
             self._went(unit)
         self._push(b"".join(pieces))
 
@@ -333,6 +333,6 @@ class Link(link.Link[Unit, Received | HeaderReceived]):
         if rest and not begins_a_unit(rest):
             # What would have been passed over, had it come whole. At an end it has been kept.
             if self.ended is None:
-                self._keep(Direction.RECEIVED, rest)
+                self._keep(RECEIVED, rest)
             self.transcript.append(cut_short(self.now(), rest, self._kept))
         return Transcript(self.transcript)

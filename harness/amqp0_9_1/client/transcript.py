@@ -19,7 +19,7 @@ from harness.amqp0_9_1.wire.frames import (
     begins_a_unit,
 )
 from harness.wire import transcript
-from harness.wire.journal import Direction
+from harness.wire.journal import RECEIVED, SENT
 from harness.wire.transcript import Gap, Piece, Sort, sort
 from harness.wire.units import DecodeError, Garbage
 
@@ -38,26 +38,16 @@ FOREIGN = "octets that begin a connection and are no frame: they belong to anoth
 class Contents:
     """The content frames that came on a channel behind a method, up to the next method; `at` in seconds."""
 
-    __slots__ = ("at", "frames", "method")
+    __slots__ = ("at", "bodies", "headers", "kinds", "method")
 
     def __init__(self, at: float, method: Method | None) -> None:
         self.at, self.method = at, method
-        self.frames: list[Frame] = []
-
-    @property
-    def kinds(self) -> list[int]:
-        """Their types, in order."""
-        return [each.type for each in self.frames]
-
-    @property
-    def headers(self) -> list[bytes]:
+        self.kinds = b""
+        """Their types, in order, an octet each."""
+        self.headers: list[bytes] = []
         """The payloads of the headers."""
-        return [each.payload for each in self.frames if each.type == HEADER]
-
-    @property
-    def bodies(self) -> list[int]:
+        self.bodies: list[int] = []
         """The lengths of the payloads of the rest."""
-        return [len(each.payload) for each in self.frames if each.type != HEADER]
 
     @property
     def announced(self) -> int:
@@ -65,7 +55,24 @@ class Contents:
         return int.from_bytes(self.headers[0][4:12])
 
 
-CONTENTS = sort(Direction.RECEIVED, Contents)
+CONTENTS = sort(RECEIVED, Contents)
+_HEADER, _BODY = bytes((HEADER,)), bytes((BODY,))
+_WAYS = {True: RECEIVED, False: SENT}
+_OTHERS = {
+    (kind, received, zero): sort(way, Frame, kind, ZERO if zero else ABOVE)
+    for kind in (HEADER, BODY, HEARTBEAT)
+    for received, way in _WAYS.items()
+    for zero in (True, False)
+}
+"""The sorts of frames with no method, by type, way and channel."""
+_METHODS: dict[tuple[type[object], bool, bool, bool], Sort] = {}
+"""Those of methods, as they were asked for."""
+
+
+def _of_method(kind: type[object], received: bool, unread: bool, zero: bool) -> Sort:
+    found = sort(_WAYS[received], Frame, METHOD, kind, UNREAD if unread else READ, ZERO if zero else ABOVE)
+    _METHODS[kind, received, unread, zero] = found
+    return found
 
 
 class Transcript(transcript.Transcript):
@@ -81,43 +88,48 @@ class Transcript(transcript.Transcript):
         sorts: list[Sort] = []
         passages: list[Any] = []
         for each in self:
-            way, unit = each.direction, each.unit
-            received = way is Direction.RECEIVED
+            unit = each.unit
+            received = each.direction is RECEIVED
             if not isinstance(unit, Frame):
                 foreign = isinstance(unit, Garbage) and received and not begun
-                sorts.append(sort(way, FOREIGN if foreign else type(unit)))
+                sorts.append(sort(each.direction, FOREIGN if foreign else type(unit)))
                 passages.append(each)
                 if isinstance(unit, Gap) and received:
                     begun, whole = True, False
                     latest.clear()
                 continue
-            begun |= received
+            begun = begun or received
             kind, channel = unit.type, unit.channel
-            where = ABOVE if channel else ZERO
             if kind == METHOD:
                 method = unit.decoded or readable(unit)
                 each.said = said = method or _nearly(unit)
                 if received:
                     group = latest.get(channel)
-                    if group is not None and group.frames:
+                    if group is not None and group.kinds:
                         sorts.append(CONTENTS)
                         passages.append(group)
-                    if group is None or group.frames:
+                        group = None
+                    if group is None:
                         latest[channel] = Contents(each.at, method)
                     else:
                         group.at, group.method = each.at, method
-                sorts.append(sort(way, Frame, METHOD, type(said), UNREAD if method is None else READ, where))
-                passages.append(each)
-                continue
-            sorts.append(sort(way, Frame, kind, where))
+                of = type(said), received, method is None, not channel
+                sorts.append(_METHODS.get(of) or _of_method(*of))
+            else:
+                sorts.append(_OTHERS[kind, received, not channel])
+                if received and kind != HEARTBEAT:
+                    group = latest.get(channel)
+                    if group is None and whole:
+                        group = latest[channel] = Contents(each.at, None)
+                    if group is not None:
+                        if kind == HEADER:
+                            group.kinds += _HEADER
+                            group.headers.append(unit.payload)
+                        else:
+                            group.kinds += _BODY
+                            group.bodies.append(len(unit.payload))
             passages.append(each)
-            if received and kind != HEARTBEAT:
-                group = latest.get(channel)
-                if group is None and whole:
-                    group = latest[channel] = Contents(each.at, None)
-                if group is not None:
-                    group.frames.append(unit)
-        rest = [group for group in latest.values() if group.frames]
+        rest = [group for group in latest.values() if group.kinds]
         return sorts + [CONTENTS] * len(rest), passages + rest
 
 
@@ -140,7 +152,7 @@ def _is_content(begun: bytes, missing: int) -> bool:
 def cut_short(at: float, rest: bytes, number: int = 0) -> Passage:
     """Give what would have been passed over, had it come whole before the end, `at` in seconds."""
     garbage = Garbage(rest, "a frame of an undefined type, cut short")
-    return transcript.Passage(at, Direction.RECEIVED, garbage, number)
+    return transcript.Passage(at, RECEIVED, garbage, number)
 
 
 def readable(unit: object) -> Method | None:

@@ -17,7 +17,7 @@ from harness.amqp0_9_1.wire.vocabulary import (
     Tx,
 )
 from harness.play.watching import Found, Gaps, State, came, went
-from harness.wire.journal import Direction
+from harness.wire.journal import SENT
 from harness.wire.units import Garbage, Header
 from scenarios.amqp0_9_1.grammar.calls import kind
 from scenarios.amqp0_9_1.grammar.sent import carrying
@@ -118,7 +118,7 @@ def close_blames_what_can_have_caused_it(unanswered: Unanswered, each: Passage, 
     Zeros are legal where no method can be blamed: for frames without a readable one, or what is the server's.
     A Close that blames what another channel has said is not counted: it may have come on the wrong one.
     """
-    if each.direction is Direction.SENT:
+    if each.direction is SENT:
         unanswered.went(each)
         return None
     found: Found = None

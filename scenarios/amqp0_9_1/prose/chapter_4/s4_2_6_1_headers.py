@@ -101,9 +101,12 @@ def class_is_that_of_the_method(contents: Contents) -> Found | list[Found]:
     method = contents.method
     if method is None:
         return None
-    own, behind = method.spec.class_index, method.full_name
-    told = (int.from_bytes(octets[:2]) for octets in contents.headers)
-    return each_of([each == own or f"class {each} behind {behind} at {contents.at:.4f} s" for each in told])
+    own = method.spec.class_index
+    found: list[Found] = []
+    for octets in contents.headers:
+        told = int.from_bytes(octets[:2])
+        found.append(told == own or f"class {told} behind {method.full_name} at {contents.at:.4f} s")
+    return each_of(found)
 
 
 @scenario("0-9-1/prose/4.2.6.1.wrong-class-id-refused")
@@ -139,12 +142,15 @@ def weight_is_zero(weights: Repeats, each: Framed | Contents) -> Found | list[Fo
         return None
     if each.method is None:
         return None
-    told = [octets[2:4] for octets in each.headers]
-    for weight in told:
+    found: list[Found] = []
+    for octets in each.headers:
+        weight = octets[2:4]
         if any(weight):
             where = f"behind {each.method.full_name} at {each.at:.4f} s"
             weights.wrong.append((weight, f"weight {int.from_bytes(weight)} {where}"))
-    return each_of([not any(weight) or None for weight in told])
+        else:
+            found.append(True)
+    return each_of(found)
 
 
 @scenario("0-9-1/prose/4.2.6.1.weight-of-others")
@@ -184,7 +190,7 @@ def bodies_add_up_to_their_size(contents: Contents) -> Found:
 
     A content may be given up, so less is not counted.
     """
-    if contents.frames[0].type != HEADER:
+    if contents.kinds[0] != HEADER:
         return None
     bodies, announced = contents.bodies, contents.announced
     there = sum(bodies)

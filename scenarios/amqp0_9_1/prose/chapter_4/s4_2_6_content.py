@@ -80,7 +80,7 @@ def content_frames_come_in_sequence(contents: Contents) -> Found:
     carries = contents.method is not None and contents.method.spec.content
     if carries and contents.kinds[0] == HEADER and len(contents.headers) == 1:
         return True
-    return f"types {contents.kinds} behind {contents.method} at {contents.at:.4f} s"
+    return f"types {[*contents.kinds]} behind {contents.method} at {contents.at:.4f} s"
 
 
 def publication(channel: AmqpChannel, queue: str, body: bytes, room: int) -> list[Frame]:

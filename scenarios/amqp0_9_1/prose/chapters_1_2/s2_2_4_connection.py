@@ -29,7 +29,7 @@ from harness.amqp0_9_1.wire.vocabulary import ACCESS_REFUSED, INVALID_PATH, NOT_
 from harness.peers.rows import always
 from harness.play.expect import Outcome
 from harness.play.watching import Enough, Found, Gaps, State, came, went
-from harness.wire.journal import Direction
+from harness.wire.journal import SENT
 from harness.wire.units import Garbage, Header
 from scenarios.registry import broken_by, scenario, watch
 
@@ -135,7 +135,7 @@ def server_takes_its_steps_in_order(steps: Steps, each: Passage) -> Enough | Non
     """
     over = isinstance(each.said, Connection.Close | Connection.CloseOk)
     if not over:
-        steps.taken += step(each.unit, each.said, each.direction is Direction.SENT)
+        steps.taken += step(each.unit, each.said, each.direction is SENT)
     return Enough(steps.judged()) if over or steps.taken.endswith("O") else None
 
 

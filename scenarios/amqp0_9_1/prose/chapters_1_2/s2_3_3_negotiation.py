@@ -30,7 +30,7 @@ from harness.amqp0_9_1.wire.frames import FRAME_MIN_SIZE
 from harness.amqp0_9_1.wire.vocabulary import CHANNEL_ERROR, CODEC, NOT_ALLOWED, Channel, Connection
 from harness.play.expect import Outcome
 from harness.play.watching import Found, Gaps, came, went
-from harness.wire.journal import Direction
+from harness.wire.journal import RECEIVED
 from scenarios.amqp0_9_1.connection.start import ANY_HEADER, OF_OTHERS
 from scenarios.amqp0_9_1.connection.tune_ok import OPENED, largest_frame_around
 from scenarios.registry import broken_by, scenario, watch
@@ -94,7 +94,7 @@ PAST_LOGIN = [each for each in CODEC.methods.values() if each not in BEFORE_LOGI
 @broken_by("serves without a proposal", replaces(Connection.Tune, Channel.OpenOk()))
 def tune_comes_once(seen: list[Passage]) -> Iterator[Found]:
     """Past log-in the server's first method is Tune, and the only one."""
-    said = [each.said for each in seen if each.direction is Direction.RECEIVED]
+    said = [each.said for each in seen if each.direction is RECEIVED]
     tunes = sum(isinstance(each, Connection.Tune) for each in said)
     if said and len(said) < len(seen):
         held = isinstance(said[0], Connection.Tune) and tunes == 1

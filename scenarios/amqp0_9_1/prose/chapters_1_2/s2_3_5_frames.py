@@ -33,7 +33,7 @@ from harness.amqp0_9_1.wire.vocabulary import (
     Queue,
 )
 from harness.play.watching import Found, Gaps, Unsure, came, went
-from harness.wire.journal import Direction
+from harness.wire.journal import RECEIVED, SENT, Direction
 from scenarios.amqp0_9_1.prose.chapters_1_2.s1_4_terms import asked_for_ours
 from scenarios.registry import broken_by, scenario, watch
 
@@ -80,7 +80,7 @@ def method_frame_holds_one_method(asked: Asked, each: Framed) -> Found:
     """
     frame = each.unit
     of = frame.channel, int.from_bytes(frame.payload[:2])
-    if each.direction is Direction.SENT:
+    if each.direction is SENT:
         asked.classes.add(of)
         return None
     if is_extension(frame) and (asked.unsure or is_free(of, asked.classes)):
@@ -139,7 +139,7 @@ class OnTheirWay(Unsure):
     def missed(self, way: Direction) -> None:
         """Note that what we have rejected is unknown, or what the contents are."""
         super().missed(way)
-        if way is Direction.RECEIVED:
+        if way is RECEIVED:
             self.missing.clear()
             self.known = set()
 
@@ -175,12 +175,12 @@ def content_comes_whole_behind_its_method(contents: OnTheirWay, each: Framed) ->
     What the end of a channel or connection cuts off is not counted, nor what the server breaks off for a
     message that we have rejected.
     """
-    if each.direction is Direction.SENT:
-        contents.may_be_cut.add(each.unit.channel)
-        return None
     frame = each.unit
     channel, kind = frame.channel, frame.type
     if kind == METHOD:
+        if each.direction is SENT:
+            contents.may_be_cut.add(channel)
+            return None
         cut_off = contents.take(channel, each.said)
         return f"{cut_off} at {each.at:.4f} s" if cut_off else None
     name, left = contents.missing.pop(channel, NO_CONTENT)
