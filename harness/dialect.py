@@ -3,8 +3,6 @@
 Nothing above `harness/` knows a protocol; it asks the registry for the dialect of a rule's document.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module

@@ -1,7 +1,5 @@
 """Scenarios, watchers and deviations register themselves under the rule they belong to."""
 
-from __future__ import annotations
-
 import inspect
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator

@@ -1,7 +1,5 @@
 """Our judgement of each rule, kept beside the untouched document and checked when it is loaded."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterable, Mapping

@@ -3,8 +3,6 @@
 Without that their rules are not about a target, and count against nobody. All this is data of index.toml.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache

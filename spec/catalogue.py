@@ -1,7 +1,5 @@
 """All rules of all documents, by identity and in document order."""
 
-from __future__ import annotations
-
 import hashlib
 import tomllib
 from collections.abc import Callable, Iterable, Mapping

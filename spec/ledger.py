@@ -9,8 +9,6 @@ Of a document that is not among our files no sentence is copied. Its ledger can 
 at hand: in the folder that the environment variable AMQP_SPEC_DOCUMENTS names.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """Which rules one and the same fault of a peer breaks, so that it is not counted for several."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace

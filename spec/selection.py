@@ -5,8 +5,6 @@ tried on every kind (`0-9-1/queue.*`, `queue.declare`, `must`). Patterns are glo
 comma or `&` must all match; several selectors are a union.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches

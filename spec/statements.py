@@ -1,7 +1,5 @@
 """The sentences of a document with their places, by kind of document; the ledger is made of them."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """The command line: a thin layer over the catalogue, the pytest suite and the evidence of runs."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any, NoReturn

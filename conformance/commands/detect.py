@@ -1,7 +1,5 @@
 """`amqp-conformance detect`: the table of rules and the deviations that prove their checks."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator, Sequence

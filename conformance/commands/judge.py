@@ -1,7 +1,5 @@
 """`amqp-conformance judge`: the watches on what somebody else has captured."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from rich.console import Console

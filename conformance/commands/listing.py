@@ -4,8 +4,6 @@ Nothing of it is written down anywhere: the scenarios are played against the ref
 what they name there is what they would name on a target.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A finished run taken up again: one rule replayed beside what was recorded, or its leftovers removed."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from dataclasses import replace

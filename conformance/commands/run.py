@@ -1,7 +1,5 @@
 """`amqp-conformance run`: the pytest suite with our own progress and report."""
 
-from __future__ import annotations
-
 import os
 import secrets
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The catalogue and the targets, shown to a person or to a program."""
 
-from __future__ import annotations
-
 import inspect
 import json
 from collections.abc import Iterable, Iterator

@@ -4,8 +4,6 @@ A promise is not a verdict: it says that the description fits the broker, so tha
 get what they need. What a facility is for is known to the protocols (`harness.play.promises`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum

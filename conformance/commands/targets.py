@@ -1,7 +1,5 @@
 """`amqp-conformance targets`: the known ones, a description held against its broker, what was left behind."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

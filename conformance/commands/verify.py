@@ -1,7 +1,5 @@
 """`run --verify N`: the same run again and again, to show that its verdicts do not depend on chance."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A capture judged: every connection in it looked at by the watches, as those of a run are."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """From the catalogue to test cases: every rule yields at least one, whether it has a check or not."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Set
 from dataclasses import dataclass

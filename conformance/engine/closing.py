@@ -1,7 +1,5 @@
 """The end of a run: what was not reached, the gate, the reports, the seal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """A target that breaks rules when a connection is opened: what its run says about that."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 

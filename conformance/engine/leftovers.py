@@ -1,7 +1,5 @@
 """Remove from a target what a run declared there and did not come to remove."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from conformance.evidence.kinds import Line

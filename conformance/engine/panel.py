@@ -4,8 +4,6 @@ Each has its own attachment to the target, its own names there and its own strea
 have that judge beside each other; a thread costs no time to start, and most of a run is waiting.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import deque

@@ -4,8 +4,6 @@ Passive rules look at all that went over the wire. Any rule may have been broken
 all the same: such a breach counts as an occasion of a passive rule, and against any other one.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 

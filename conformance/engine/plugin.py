@@ -4,8 +4,6 @@ Where several processes judge, each takes its part of the cases, and may judge s
 Loaded by `conformance/suite/conftest.py` alone; no pytest entry point is registered.
 """
 
-from __future__ import annotations
-
 import signal
 import threading
 from collections.abc import Callable

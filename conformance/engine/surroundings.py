@@ -1,7 +1,5 @@
 """What a run depended on besides its target, and what a peer said of itself, as plain values."""
 
-from __future__ import annotations
-
 import platform
 import sys
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ of its own; the true endpoint, the rule and the harness's reading stand in each 
 is pcapng (draft-ietf-opsawg-pcapng): a section header, one Ethernet interface, enhanced packets.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field

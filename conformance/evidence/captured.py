@@ -4,8 +4,6 @@ The file is pcapng (draft-ietf-opsawg-pcapng), its packets Ethernet with IPv4 an
 and blocks that say something else are passed over. Nothing is held but what the open connections have said.
 """
 
-from __future__ import annotations
-
 import re
 import struct
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """A finding laid out for the person who has to mend the broker, as data; renderers only dress it."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ Nothing in here knows a protocol. A line is the event's fields under an envelope
 Octets are lower-case hex.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import types

@@ -1,7 +1,5 @@
 """What a peer said, made safe to show: on a terminal, in XML, in a packet's comment."""
 
-from __future__ import annotations
-
 import unicodedata
 
 _UNSAFE = {"Cc", "Cf", "Co", "Cn", "Cs", "Zl", "Zp"}

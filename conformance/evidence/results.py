@@ -1,7 +1,5 @@
 """From the tests' verdicts to one result per rule."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

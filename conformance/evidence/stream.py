@@ -6,8 +6,6 @@ number of events and the SHA-256 of all that stands before it. A stream without 
 that says so, is partial. The hash shows damage and careless edits; it is no signature.
 """
 
-from __future__ import annotations
-
 import hashlib
 import heapq
 import io

@@ -5,8 +5,6 @@ applied. Where a product is known but nobody has read this version of it, its fi
 not gate. A product that no file knows, and a version without a number, gate as if there were no file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date

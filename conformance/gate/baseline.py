@@ -5,8 +5,6 @@ whose date is past, or that fits nothing is itself a finding, so that the list c
 alternates are reported apart.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field

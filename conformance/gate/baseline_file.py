@@ -6,8 +6,6 @@ for the same version. `[[read]]` tables name products and versions that somebody
 accept of them.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields

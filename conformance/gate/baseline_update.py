@@ -5,8 +5,6 @@ has argued for each. Entries go only when the run has reached their rule and sho
 Comments, order and everything about other products stay as they are.
 """
 
-from __future__ import annotations
-
 import difflib
 import tomllib
 from collections.abc import Collection, Iterable, Sequence

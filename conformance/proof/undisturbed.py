@@ -6,8 +6,6 @@ judges only these. It prints each rule whose verdict differs, and fails if one d
 inconclusive now. Heavy: some hours for a real broker and all names.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A folder of Allure 2 results: a result per test, its expectations as steps, its exchange attached."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import uuid

@@ -4,8 +4,6 @@ allure-pytest knows passed, failed and skipped; the result of a judged test gets
 identity from the table of verdicts instead, before it is written.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import allure_commons

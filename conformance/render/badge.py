@@ -1,7 +1,5 @@
 """An SVG badge: what a run says of its target in two words and a level."""
 
-from __future__ import annotations
-
 from xml.sax.saxutils import escape
 
 from conformance.gate.gate import Standing

@@ -1,7 +1,5 @@
 """JUnit XML, for the machines that read it: a suite per section, a case per test."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 from lxml import etree

@@ -1,7 +1,5 @@
 """Progress of a run, instead of pytest's own report."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

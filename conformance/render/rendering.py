@@ -1,7 +1,5 @@
 """Writes the reports of a run from its evidence: one table of them, for a run's end and for `render`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path

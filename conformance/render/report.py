@@ -1,7 +1,5 @@
 """What every report of a run is made from: the stream of events, read once and folded the same for all."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any

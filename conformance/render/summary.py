@@ -5,8 +5,6 @@ HTML's own characters escaped, inside `code` or `pre`, where neither site looks 
 Such a block ends at an empty line, so nothing in one may be empty.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape

@@ -1,7 +1,5 @@
 """TAP version 14: a test point per rule, its finding as YAML below it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 

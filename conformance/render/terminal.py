@@ -4,8 +4,6 @@ Everything a peer said arrives here as `rich.text.Text` made of printable charac
 control sequences of a peer reach the terminal.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 

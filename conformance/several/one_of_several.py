@@ -6,8 +6,6 @@ wants the run to go on: at its end, which the system brings about when the paren
 short and still leaves a readable folder.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

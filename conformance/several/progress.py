@@ -1,7 +1,5 @@
 """How far several runs are: one line per target, redrawn on a terminal, printed by tenths elsewhere."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -3,8 +3,6 @@
 Prints a table; with an argument it also writes the figures as JSON to that file.
 """
 
-from __future__ import annotations
-
 import gc
 import json
 import platform

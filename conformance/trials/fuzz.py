@@ -3,8 +3,6 @@
 `python -m conformance.trials.fuzz [NAME] [--seconds N]` runs them under atheris, see `harness.trials.fuzz`.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import tempfile

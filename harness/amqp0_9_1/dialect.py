@@ -1,7 +1,5 @@
 """AMQP 0-9-1 as those above the harness need it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 from typing import Literal

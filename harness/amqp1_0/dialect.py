@@ -1,7 +1,5 @@
 """AMQP 1.0 as those above the harness need it."""
 
-from __future__ import annotations
-
 from weakref import WeakKeyDictionary
 
 from harness.amqp1_0.broken.deviations import Fault, Interposer

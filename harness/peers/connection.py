@@ -3,8 +3,6 @@
 Time is what the transport says. Whether octets came since it was told last is all that is known of them.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections import deque
 

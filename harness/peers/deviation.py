@@ -1,7 +1,5 @@
 """Deviations: faulty peers, each bound to the rule it breaks. They prove that checks can fail."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 

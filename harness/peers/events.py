@@ -1,7 +1,5 @@
 """What can happen to every reference peer, whatever protocol it speaks: time passes, and somebody goes."""
 
-from __future__ import annotations
-
 
 class Event:
     """Something that happened, other than that the client said something."""

@@ -3,8 +3,6 @@
 A check that passes on one of them proves little. What agreeing and refusing mean, the protocol says.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

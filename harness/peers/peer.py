@@ -4,8 +4,6 @@ Peers are sans-I/O: no socket, no thread, and no clock but the one they are told
 their octets, in memory or over TCP.
 """
 
-from __future__ import annotations
-
 from typing import Protocol, runtime_checkable
 
 

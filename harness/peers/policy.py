@@ -1,7 +1,5 @@
 """Policies: where a document allows several behaviours, the choice of a reference peer as data."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, replace
 from enum import EnumType

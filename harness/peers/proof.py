@@ -4,8 +4,6 @@ A protocol brings its tables, its policies and its words for what is on the wire
 all of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache

@@ -4,8 +4,6 @@ The broker's connection is dressed up as a peer's, the interposer stands before 
 over TCP like any reference peer.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """A reference peer, whatever protocol it speaks: tables and choices, users, connections, facilities."""
 
-from __future__ import annotations
-
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping

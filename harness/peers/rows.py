@@ -5,8 +5,6 @@ row for a state and an event whose condition holds is taken; where no row is, no
 mutants are new tables made from these: a row dropped, inserted or changed, a strategy swapped.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum

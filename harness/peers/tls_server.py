@@ -1,7 +1,5 @@
 """The server's end of TLS around a reference peer, in memory or over TCP, and the port that has it."""
 
-from __future__ import annotations
-
 import ssl
 from contextlib import suppress
 

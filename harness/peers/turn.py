@@ -1,7 +1,5 @@
 """A turn of a reference peer: one event being answered, with what conditions, effects and answers look at."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from typing import Any, Generic, TypeVar
 

@@ -1,7 +1,5 @@
 """What the fixtures of all protocols have in common: connections, names and judgements of one scenario."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """How a protocol is spoken with a target that connects: our server is the one it connects to."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Each protocol has its own, by name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ A protocol's client says how its stream is cut into units, what can be observed 
 written; nothing here knows a frame. Nothing is sent that was not asked for.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections import defaultdict, deque

@@ -1,7 +1,5 @@
 """What a target logs: whether a fault made it write a line of a kind that the same without it does not."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator

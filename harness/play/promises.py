@@ -3,8 +3,6 @@
 A look raises Stop where the promise is not kept, KeyError where the facility did not give what is needed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar

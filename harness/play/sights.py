@@ -1,7 +1,5 @@
 """What can be observed of any peer, whatever protocol it speaks."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from harness.wire.transport import End

@@ -1,7 +1,5 @@
 """How a protocol is spoken to a target: sessions of scenarios, looks at what it is and what it promises."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field

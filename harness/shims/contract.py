@@ -17,8 +17,6 @@ off.
 - `reset`: drop all sockets and forget everything.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Protocol

@@ -1,7 +1,5 @@
 """A shim as a program of its own: started, told what to do by lines, ended when it hangs."""
 
-from __future__ import annotations
-
 import json
 import os
 import select

@@ -1,7 +1,5 @@
 """The part of a shim in Python that is not its library: commands by name, and lines in and out."""
 
-from __future__ import annotations
-
 import json
 import sys
 import traceback

@@ -6,8 +6,6 @@ A conftest switches it on with `from harness.targets.brokers_required import pyt
 must not lose tests silently sets AMQP_CONFORMANCE_REQUIRE_BROKERS: then a missing broker is a failure.
 """
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -6,8 +6,6 @@ a guard, which is this file run as a program of its own that waits on a pipe unt
 kill -9); and the next `sweep`, for when the guard was killed as well. All of it reads /proc: Linux only.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

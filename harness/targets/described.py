@@ -1,7 +1,5 @@
 """What targets made from a description have in common, whichever form they run in."""
 
-from __future__ import annotations
-
 import secrets
 from abc import abstractmethod
 from collections.abc import Callable, Mapping

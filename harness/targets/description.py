@@ -34,8 +34,6 @@ Texts may hold `{directory}`, `{logs}`, `{fetched}`, `{port.NAME}`, `{user}`, `{
 and in facilities `{unique}` (fresh at every use) and their own arguments; in `version` `{fetched}` alone.
 """
 
-from __future__ import annotations
-
 import importlib.resources
 import os
 import re

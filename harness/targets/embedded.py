@@ -1,7 +1,5 @@
 """The embedded target: reference peers in this process, in memory on a virtual clock or over TCP."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from typing import Any

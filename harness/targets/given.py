@@ -4,8 +4,6 @@ The environment is the list (paths as in PATH), so that every process that a run
 them, knows the same targets. `harness.targets.description.bundled` adds these to what comes with the suite.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator

@@ -1,7 +1,5 @@
 """The targets that can be named: `embedded`, `process:NAME`, `docker:IMAGE`, `client:NAME`, any URL."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ How a broker is started and asked is in its description (`harness/targets/descri
 one.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 import signal

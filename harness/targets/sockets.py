@@ -1,7 +1,5 @@
 """What the kernel says of a broker's sockets: which clients it serves, and for whom keep-alive is on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

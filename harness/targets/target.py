@@ -1,7 +1,5 @@
 """What is judged: a target, reachable and with its facilities, whatever protocol it speaks."""
 
-from __future__ import annotations
-
 import re
 import time
 from abc import ABC, abstractmethod

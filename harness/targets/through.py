@@ -4,8 +4,6 @@
 defect of a scenario, or of a client.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """Measurements beside other libraries, in any protocol."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A target returns, or raises: then what it tried broke. The typed refusals of wha
 target itself. Atheris is the extra `[fuzz]`; it follows the branches that octets take and looks for new ones.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import os

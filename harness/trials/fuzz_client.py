@@ -1,7 +1,5 @@
 """A protocol's client in the hands of a hostile server: what holds whatever that server says."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What holds of any protocol's stream: cut alike in all pieces, passed on whole, kept without passwords."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 

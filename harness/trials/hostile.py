@@ -4,8 +4,6 @@ They are served like any reference peer, in memory or over TCP in one thread. Wh
 piece and never ahead of the client by more than `AHEAD` octets, so that an endless peer costs no memory.
 """
 
-from __future__ import annotations
-
 import random
 import ssl
 from abc import abstractmethod

@@ -3,8 +3,6 @@
 What agreeing means, and what may be said instead, the protocol says.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

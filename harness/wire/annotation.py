@@ -3,8 +3,6 @@
 What a peer wrote is shown without control characters and cut to a bounded length; credentials are blanked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar

@@ -4,8 +4,6 @@ The harness knows no files. Whoever runs a scenario passes a `Journal`; the run 
 evidence, tests keep them in a list.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import Protocol

@@ -1,7 +1,5 @@
 """What cuts a stream of octets into units, whatever protocol they are of, without I/O."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -8,8 +8,6 @@
 - RABBIT-CR-DEMO is PLAIN in two steps, made to try challenges with: the user first, the password when asked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Stub files of generated classes: what the writers of all protocols lay out alike."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 _WIDTH = 110

@@ -4,8 +4,6 @@ The layer below says when octets come, how the peer ends and when a deadline pas
 stay what they are, and the same code runs over TCP and in memory.
 """
 
-from __future__ import annotations
-
 import ssl
 from collections.abc import Mapping
 from contextlib import suppress

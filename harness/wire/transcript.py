@@ -1,7 +1,5 @@
 """All that went over a connection, the same whether a live link, a peer of ours or a file made it."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Ways to carry octets: a TCP socket, and an in-memory pair on a virtual clock."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import select

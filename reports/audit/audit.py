@@ -9,8 +9,6 @@ The command that audits ends with 0: an audit is a report. Asked to be strict it
 contradicted or overstated on some build (`Status.against`), for use as a gate.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

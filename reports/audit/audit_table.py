@@ -16,8 +16,6 @@ not verified, and says why. In particular:
   missing need not be among them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Self

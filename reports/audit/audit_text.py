@@ -4,8 +4,6 @@ Contradictions come first, with their evidence: what was asked, what came, and h
 terminal the evidence on one rule is shown once, under the first claim that it speaks against.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -30,8 +30,6 @@
 `MEANINGS`.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping

@@ -4,8 +4,6 @@ That a method or class is implemented is said by its own rules, and by those tha
 obliges to: that it is there, that it is answered, and what the fields of the answer carry.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 

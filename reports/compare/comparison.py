@@ -10,8 +10,6 @@ best that was seen now is worse than the worst that was seen before, alternation
 change is classified as for any other rule, marked as flaky.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum

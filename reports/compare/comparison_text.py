@@ -1,7 +1,5 @@
 """A comparison as a person reads it on a terminal, as a program reads it, and as Markdown."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from textwrap import shorten

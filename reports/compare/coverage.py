@@ -1,7 +1,5 @@
 """What of each document is covered: its sentences by rules, its rules by checks; what is white and why."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Nothing in here knows a protocol: fields are named by `harness.dialect`, the lay
 `conformance.evidence.explanation`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -5,8 +5,6 @@ meaning, with HTML's own characters escaped, inside `code`. Such a block ends at
 none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from html import escape
 

@@ -10,8 +10,6 @@ of the same build differed), empty where no run was about the rule. A heading th
 for a formula, as a product can call itself anything, begins with an apostrophe.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

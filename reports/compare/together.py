@@ -1,7 +1,5 @@
 """The matrix of targets that were judged at once, from their run folders, without a warehouse."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Run folders as they are handed in: their evidence, in portions that fit into memory. Knows no Spark."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The evidence of runs to rows, on the executors: what `mapInArrow` calls there. Knows no driver."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 

@@ -5,8 +5,6 @@ larger counts, and the complete run above any part of it. Two complete runs that
 run: the one that is there stays, the other is left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum

@@ -5,8 +5,6 @@ happened on a connection: it opened, a unit went by, it ended. `quarantine` name
 out. No column says where or when something was ingested: the same runs make the same rows.
 """
 
-from __future__ import annotations
-
 from dataclasses import fields
 from typing import Any, get_args, get_origin, get_type_hints
 

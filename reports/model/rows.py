@@ -5,8 +5,6 @@ start are taken, and what both say must agree. A rule's verdict, the standing an
 itself came to, by `conformance.evidence.results` and `conformance.gate.gate`; nothing is decided anew here.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence

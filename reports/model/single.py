@@ -1,7 +1,5 @@
 """A build as one run folder shows it, without a warehouse and without Spark."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from conformance.gate.gate import Score, Standing

@@ -1,7 +1,5 @@
 """What the site is made from. Nothing in it needs Spark: the warehouse, or one run folder, fills it."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 

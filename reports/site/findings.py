@@ -1,7 +1,5 @@
 """The findings of one rule for its page: equal ones together, with the one exchange that shows them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime

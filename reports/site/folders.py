@@ -1,7 +1,5 @@
 """What the site shows of run folders, read as they are: without a warehouse and without Spark."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 A name is a pure function of what it names, so that links keep their meaning when other builds come and go.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """From templates to files. All text that goes into a page passes here: made printable, then escaped."""
 
-from __future__ import annotations
-
 from importlib import resources
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 Only a directory that carries our mark, or an empty one, is ever replaced.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil

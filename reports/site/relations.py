@@ -1,7 +1,5 @@
 """What else the documents say about the thing a rule is about, and what it came to, for the rule's page."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Renders the site, page by page; the same data gives the same octets."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the page of one build shows: its standing and why, its history, its findings, the worst first."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -5,8 +5,6 @@ identity (in the octets too, where names carry it), the clock, and the verdicts.
 follows from its number, the build's and the run's, so that the same arguments make the same folders.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter

@@ -5,8 +5,6 @@ What grows with the number of runs stays in Spark: only fixed-width facts are ag
 the answer alone. The table of runs is small and goes to every executor.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import fields, replace

@@ -1,7 +1,5 @@
 """Domains: values that have a meaning wherever they occur."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.broken.deviations import changes, ignores, rewrites, swaps
 from harness.amqp0_9_1.broken.faults import (
     always_redelivered,

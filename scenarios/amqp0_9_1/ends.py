@@ -1,7 +1,5 @@
 """How a channel can end, and what is left behind, for the rules about what ends with it (4.5)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import reduce
 from operator import or_

@@ -1,7 +1,5 @@
 """What a client under test is told to do so that there is something to see of it."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.server.client import Client, JudgedConnection
 from harness.play.expect import ControlFailed
 

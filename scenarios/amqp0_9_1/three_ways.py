@@ -1,7 +1,5 @@
 """The three ways a content comes to a client: Get-Ok, Deliver and Return."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 

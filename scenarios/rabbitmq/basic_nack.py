@@ -1,7 +1,5 @@
 """basic.nack: messages are refused, one or several at once."""
 
-from __future__ import annotations
-
 from functools import partial
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Which methods a rule that the grammar of AMQP 0-9-1 obliges to says are implemented."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from spec.readers.amqp0_9_1 import Grammar, Method

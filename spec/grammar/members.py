@@ -3,8 +3,6 @@
 Only the types of field tables stand in no XML: they are those of the grammar in 4.2.1 of the text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache

@@ -5,8 +5,6 @@ A method with `<chassis name="server" implement="MUST">` and a `<response>` make
 and how it is judged is the sentence of its family, in the file beside the document (`spec.grammar.families`).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Everything here is read from the XML; nothing that stands in the document is typed again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property

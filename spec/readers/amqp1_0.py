@@ -4,8 +4,6 @@ Two files are read into one grammar: Part 2 itself, and the support file with wh
 SASL, source, target, delivery states), which is not judged. The vocabulary is the document's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property

@@ -4,8 +4,6 @@ A description is made of the label and the text of the field itself or, where it
 reserved field has neither: of that the comment before it tells what it was and has to be.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache

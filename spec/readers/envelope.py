@@ -4,8 +4,6 @@ The file is XML in the shape of `documents/envelope.rng`, which is also what che
 document that is judged: title, revision, the file name of its text and the SHA-256 of that text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """The words by which a sentence says how strongly it obliges (RFC 2119), and the sentences themselves."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterator

@@ -6,8 +6,6 @@ mark). A paragraph that goes on over the page is joined again. Headings stand on
 paragraph, several in a row where sections begin together; the table of contents tells where a title ends.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

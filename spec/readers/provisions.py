@@ -1,7 +1,5 @@
 """What a document itself says in a rule, before anybody has judged it, and where it says it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

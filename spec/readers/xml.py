@@ -1,7 +1,5 @@
 """XML read as data from a stranger: no entities, no network, no DTD."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from lxml import etree

@@ -1,7 +1,5 @@
 """Conditions, effects and strategies that are wrong about messages, for the reference peer's tables."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from harness.amqp0_9_1.broken.deviations import Fault

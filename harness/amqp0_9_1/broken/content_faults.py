@@ -1,7 +1,5 @@
 """What is wrong with contents and heartbeats: words for interposers, and effects for the tables."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 from weakref import WeakKeyDictionary

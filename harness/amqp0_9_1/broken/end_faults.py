@@ -1,7 +1,5 @@
 """Effects and strategies that are wrong about the ends of consumers, channels and connections."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.broken.deviations import Fault
 from harness.amqp0_9_1.broken.loose import Answer, Effect, Row, Turn
 from harness.amqp0_9_1.peer.deliveries import await_acknowledgement

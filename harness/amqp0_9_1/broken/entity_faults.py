@@ -1,7 +1,5 @@
 """Conditions, effects and strategies that are wrong about exchanges, queues and bindings, and their ends."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -3,8 +3,6 @@
 One agrees to everything, one refuses everything, one echoes, one is silent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Strategies that are wrong, to be swapped into the reference peer: what no table row can express."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any

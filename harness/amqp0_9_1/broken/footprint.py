@@ -1,7 +1,5 @@
 """What a deviation may look at in an exchange of AMQP 0-9-1 (see harness.peers.footprint)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from harness.amqp0_9_1.wire.frames import FRAME_MIN_SIZE, METHOD, PROTOCOL_HEADER, Frame, FrameReader

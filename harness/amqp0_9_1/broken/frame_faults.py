@@ -1,7 +1,5 @@
 """Which frames a deviation acts on, where no method can be read out of them or it is about their place."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from harness.amqp0_9_1.wire.compiled import Method

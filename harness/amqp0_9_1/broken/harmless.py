@@ -3,8 +3,6 @@
 None of them may change a verdict. Each is legal by a sentence, which its name or its comment points to.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Logs that do not say what they should, to be swapped into the reference peer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 from harness.amqp0_9_1.broken.loose import Turn

@@ -1,7 +1,5 @@
 """Conditions and effects that are wrong about names of queues: those a server makes, and the blank one."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.broken.loose import Turn
 from harness.amqp0_9_1.peer.names import first_free, generate_name
 from harness.amqp0_9_1.peer.tables.queue import becomes_current, bind_to_the_default_exchange, create_queue

@@ -1,7 +1,5 @@
 """Faults about what a server keeps over a restart, and what it brings back that was gone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from harness.amqp0_9_1.broken.deviations import Fault

@@ -1,7 +1,5 @@
 """What is wrong with transactions, with acknowledgement, and with messages that are kept or put back."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from harness.amqp0_9_1.broken.loose import Turn

@@ -1,7 +1,5 @@
 """The fixture of the 0-9-1 scenarios: the broker under test."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 

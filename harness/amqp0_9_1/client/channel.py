@@ -5,8 +5,6 @@ to be judged at all; when they fail the scenario ends as an error of its set-up.
 (`tries`, `gets`, `stays_quiet`) and `expect` judge the rule.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self

@@ -4,8 +4,6 @@ A connection's opening is read as far as the document gives its frames a meaning
 door is judged by that rule, and by all others as well.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

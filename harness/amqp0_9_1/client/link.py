@@ -5,8 +5,6 @@ expected. Everything else (the steps of the handshake, heartbeats, acknowledgeme
 altered or left out as wanted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """How a connection to a 0-9-1 server is opened for a look at it, and what one that does not open may be."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What can be observed of a 0-9-1 peer, and the legal outcomes a scenario may name."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any

@@ -5,8 +5,6 @@ and so was an answer that only another one waits for. Where we have said what ca
 concluded: a server may understand more of it than we.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -3,8 +3,6 @@
 A look raises Stop where the promise is not kept, KeyError where the facility did not give what is needed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from harness.amqp0_9_1.client.broker import Broker

@@ -1,7 +1,5 @@
 """Heartbeats over time: letting intervals pass on a connection, how long the server was silent (4.2.7)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """All that went over a connection of 0-9-1, sorted for the watches."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 

@@ -4,8 +4,6 @@ Its behaviour stands in tables of rows (`TABLES`); where the document leaves a c
 not a broker for use: nothing is stored, and its limits are small.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from harness.amqp0_9_1.peer.deliveries import serve

@@ -1,7 +1,5 @@
 """Basic.Qos, Consume and Cancel: who gets messages, and how many in advance."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.peer.deliveries import stir_queues_of
 from harness.amqp0_9_1.peer.entities import Consumer
 from harness.amqp0_9_1.peer.events import ChannelState

@@ -1,7 +1,5 @@
 """Messages between queues and channels: enqueued, delivered, awaiting acknowledgement, settled."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.peer.entities import Channel, Consumer, Delivery, Entry, Message, Queue, VirtualHost
 from harness.amqp0_9_1.peer.events import Delivering, Lengthened, Shortened
 from harness.amqp0_9_1.peer.turn import AnyTurn, LifeTurn, Reply, Server, Turn, WithContent

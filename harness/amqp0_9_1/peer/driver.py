@@ -3,8 +3,6 @@
 No behaviour is decided here beyond cutting the stream into frames and reading them.
 """
 
-from __future__ import annotations
-
 import struct
 
 from harness.amqp0_9_1.peer import entities, events

@@ -4,8 +4,6 @@ A row's event is a method class (`Queue.Declare`), one of the classes below, or 
 for a base class (`Method`, `Event`) takes everything derived from it that no earlier row took.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from harness.amqp0_9_1.wire.compiled import Method, Properties

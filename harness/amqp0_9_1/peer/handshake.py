@@ -1,7 +1,5 @@
 """The way to an open connection: protocol header, authentication, tuning, virtual host (2.2.4, 4.2.2)."""
 
-from __future__ import annotations
-
 import platform
 import socket
 from collections.abc import Callable, Mapping

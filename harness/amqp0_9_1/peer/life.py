@@ -1,7 +1,5 @@
 """What becomes of things when others end: connections, channels, consumers, queues, the server (4.5)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from harness.amqp0_9_1.peer.deliveries import (

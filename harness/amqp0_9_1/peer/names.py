@@ -1,7 +1,5 @@
 """Conditions on the names a method carries, shared by the tables of all classes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection
 from typing import TypeVar

@@ -5,8 +5,6 @@ rule says what is made of it. Other choices are plain liberties (offers in Tune,
 socket), or places where the document is silent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum

@@ -1,7 +1,5 @@
 """Payloads to events: methods and content headers, with what is wrong about them as an event too."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from harness.amqp0_9_1.peer.events import (

@@ -1,7 +1,5 @@
 """Answers that are exceptions (4.8.1): a Close for the channel or the connection, or none at all."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from harness.amqp0_9_1.peer.events import ChannelState, ConnectionState

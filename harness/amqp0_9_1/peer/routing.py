@@ -1,7 +1,5 @@
 """How exchanges of each type match a message with a binding (3.1.3)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Final
 

@@ -3,8 +3,6 @@
 Each is a named function in a field of `Strategies`, so that a fault can put another in its place.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 

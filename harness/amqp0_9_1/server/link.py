@@ -1,7 +1,5 @@
 """One connection of a client under test, heard frame by frame where our server takes it."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.client import link
 from harness.amqp0_9_1.client.outcomes import Closed, Observation, Received, Silence, Unreadable
 from harness.amqp0_9_1.client.transcript import LIMIT

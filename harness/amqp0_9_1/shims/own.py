@@ -1,7 +1,5 @@
 """Our own frame-level client as a shim: `python -m harness.amqp0_9_1.shims.own`, or in this process."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from importlib.metadata import version

@@ -1,7 +1,5 @@
 """pika as a shim: `python -m harness.amqp0_9_1.shims.pika`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any

@@ -4,8 +4,6 @@
 `harness.trials.fuzz`.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress

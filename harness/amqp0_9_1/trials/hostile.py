@@ -3,8 +3,6 @@
 The latter is mostly agreeable, so that the client gets far, and says anything then.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import repeat

@@ -1,7 +1,5 @@
 """Odd methods, tables, contents and frames, made of a fuzzer's octets: valid with strange values, or not."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """Octets of AMQP 0-9-1 explained: what a frame says in a line, field by field, and where credentials are."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

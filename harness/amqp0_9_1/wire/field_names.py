@@ -1,7 +1,5 @@
 """Names of fields in tables, as 4.2.5.5 has them: one expression for who judges and who is judged."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any

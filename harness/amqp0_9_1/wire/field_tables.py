@@ -1,7 +1,5 @@
 """Field tables and arrays: every value type of the 0-9-1 grammar, decoded strictly (4.2.1, 4.2.5.5)."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 What is compiled is fast and only says that something is wrong; what is here says what and where.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby

@@ -5,8 +5,6 @@ something is wrong they only notice; `reread` then finds the octet. In the scope
 `cls`, `new`, `pack`, `unpack_from`, `error`, `refused`, `reread` and the functions for strings and tables.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

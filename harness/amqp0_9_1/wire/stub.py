@@ -1,7 +1,5 @@
 """Write `vocabulary.pyi` from the grammar: `python -m harness.amqp0_9_1.wire.stub`, after a change to it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 The plain words (`drops`, `changes`, `inserts`, `swaps`) stand in `deviations`, beside the interposers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any

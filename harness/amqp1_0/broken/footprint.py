@@ -1,7 +1,5 @@
 """What a deviation may look at in an exchange of AMQP 1.0 (see harness.peers.footprint)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from harness.amqp1_0.client.transcript import performative_of

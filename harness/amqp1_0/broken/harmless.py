@@ -4,8 +4,6 @@ None of them may change a verdict. What is malformed passes as it is, and so doe
 smallest frame that every peer takes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Turns and rows as faults take them: they are put where no type says that they fit."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeAlias
 

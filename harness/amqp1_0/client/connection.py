@@ -4,8 +4,6 @@ Methods come in two kinds. *Controls* (`open`, `begin`, `ask`, …) do what must
 all; when they fail the scenario ends as an error of its set-up. `expect` and `stays_quiet` judge the rule.
 """
 
-from __future__ import annotations
-
 from itertools import chain
 from typing import Any, Self
 

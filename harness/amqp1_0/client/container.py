@@ -1,7 +1,5 @@
 """The fixture of the 1.0 scenarios: the container under test, in the standard's word for a peer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Credentials in SASL frames: blanked before anything is kept or shown."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

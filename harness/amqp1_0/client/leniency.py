@@ -5,8 +5,6 @@ door is judged by that rule, and by all others as well. The layer of SASL belong
 rules here: what is wrong in it is borne where that is possible, and counts against nobody.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any

@@ -4,8 +4,6 @@ It cuts what arrives into observations in the order of their arrival and tells w
 Headers, the layer of SASL, performatives, empty frames and anything malformed are sent on request.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from itertools import islice

@@ -1,7 +1,5 @@
 """What can be observed of a 1.0 peer, and the legal outcomes a scenario may name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum

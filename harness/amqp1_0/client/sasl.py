@@ -1,7 +1,5 @@
 """The layer of SASL as this client speaks it: what is said first, and in answer to a challenge."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from harness.amqp1_0.wire.performatives import SaslCode, SaslInit, SaslMechanisms, SaslOutcome, SaslResponse

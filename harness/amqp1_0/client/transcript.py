@@ -1,7 +1,5 @@
 """All that went over a connection of 1.0, sorted for the watches."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 

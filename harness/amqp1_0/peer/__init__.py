@@ -5,8 +5,6 @@ figures (`states.LEGAL`, `states.ARROWS`); where the document leaves a choice, i
 for use: nothing is stored, and its limits are small.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from harness.amqp1_0.peer.driver import Connection

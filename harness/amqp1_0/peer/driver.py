@@ -3,8 +3,6 @@
 No behaviour is decided here beyond cutting the stream into headers and frames and reading them.
 """
 
-from __future__ import annotations
-
 from harness.amqp1_0.peer import entities, events
 from harness.amqp1_0.peer.entities import Link, Said, Session
 from harness.amqp1_0.peer.events import ConnectionState, LinkState, SaslState, SessionState

@@ -5,8 +5,6 @@ peer is about to say, another of the classes below, or one of harness.peers.even
 (`Composite`, `Event`) takes everything derived from it that no earlier row took.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from harness.amqp1_0.wire.composites import Composite

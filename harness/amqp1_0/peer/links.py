@@ -1,7 +1,5 @@
 """Links: attaching to a node by its name, credit, transfers both ways, settlement (2.6), as far as needed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from harness.amqp1_0.peer.entities import Link, Message, Said

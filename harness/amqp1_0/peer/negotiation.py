@@ -1,7 +1,5 @@
 """The way to two equal protocol headers: versions, protocol ids, and the SASL layer (2.2; Part 5)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Final
 

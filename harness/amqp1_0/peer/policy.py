@@ -3,8 +3,6 @@
 Choices without a section are places where the document is silent, such as most conditions of errors.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum

@@ -1,7 +1,5 @@
 """Frames to events: what a frame is, before any row decides what to do about it."""
 
-from __future__ import annotations
-
 from harness.amqp1_0.peer.events import (
     AmqpHeader,
     EmptyFrame,

@@ -1,7 +1,5 @@
 """Answers that are errors: a close, an end or a detach that says why (2.8.14), or the end of the stream."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from harness.amqp1_0.peer.entities import Said, Session

@@ -4,8 +4,6 @@
 leads; where a header, an open or a close that arrives leads. What no row permits to send is not sent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Final, Literal, NamedTuple
 

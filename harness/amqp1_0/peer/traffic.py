@@ -1,7 +1,5 @@
 """What sessions, links and nodes do to each other: messages go out, and come back when a link lets go."""
 
-from __future__ import annotations
-
 from harness.amqp1_0.peer.entities import Connection, Link, Message, Node, Session
 from harness.amqp1_0.peer.events import ConnectionState, SessionState
 from harness.amqp1_0.peer.turn import Server

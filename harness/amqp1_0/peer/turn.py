@@ -4,8 +4,6 @@ A row's event and its state say what its turn is about: a `LinkRow` for `Transfe
 answers that take a `LinkTurn[Transfer]`, which has a session and a link.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 

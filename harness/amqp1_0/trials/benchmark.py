@@ -1,7 +1,5 @@
 """The codec beside Qpid Proton's, measured in one run: the same octets, all fields read."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from importlib import import_module

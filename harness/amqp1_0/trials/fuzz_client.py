@@ -1,7 +1,5 @@
 """The client in the hands of a hostile server: only typed observations come, and only typed exceptions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import get_args
 

@@ -1,7 +1,5 @@
 """Odd values, performatives and frames, made of a fuzzer's octets: valid with strange values, or not."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID

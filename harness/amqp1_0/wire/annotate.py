@@ -3,8 +3,6 @@
 The fields of a composite inside another have its name before their own (`source.address`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Final
 

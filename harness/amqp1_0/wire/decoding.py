@@ -4,8 +4,6 @@ One set of readers serves three views of the same octets: `decode` gives values,
 encoding spelled out (encoded again it gives the same octets), `forms` says where each value stands.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, Final, NamedTuple, NoReturn

@@ -3,8 +3,6 @@
 The keys of maps are left to section 2.8.13, the fields of an error to section 2.8.14: one fault, one rule.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

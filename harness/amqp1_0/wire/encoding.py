@@ -1,7 +1,5 @@
 """Values to octets: the shortest encoding of each, unless `As` spells out another."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Frames and protocol headers: octets in, frames out, without I/O (2.2, 2.3)."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import dataclass, field
 from typing import Final

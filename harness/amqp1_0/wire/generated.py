@@ -1,7 +1,5 @@
 """The tables of the 1.0 grammar as the codec needs them, and its names as Python writes them."""
 
-from __future__ import annotations
-
 import builtins
 from collections.abc import Mapping
 from typing import Final, NamedTuple

@@ -1,7 +1,5 @@
 """Primitive types of fixed and variable width: what stands behind the constructor, read and written."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NoReturn

@@ -1,7 +1,5 @@
 """Write `performatives.pyi` from the grammar: `python -m harness.amqp1_0.wire.stub`, after each change."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final

@@ -7,8 +7,6 @@ A description says how the shim is run: a TOML file with `product`, `about`, `pr
 - `within`: seconds that the library may take for what it is told.
 """
 
-from __future__ import annotations
-
 import shutil
 import sys
 import tempfile

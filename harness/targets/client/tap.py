@@ -3,8 +3,6 @@
 A client is judged by what it sends; the one who listens has nothing to say, for the server does that.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What all targets have in common that connect, and are not connected to."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from contextlib import AbstractContextManager
 from typing import Protocol

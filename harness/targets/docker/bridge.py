@@ -4,8 +4,6 @@ The proxy stands behind every port published on the loopback interface. It opens
 broker has, and swallows resets: rules about the end of a connection would be judged by what the proxy does.
 """
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Mapping
 from typing import Any

@@ -5,8 +5,6 @@ remove it: `ContainerCustody.close`; a guard, which is this module run as a prog
 its owner is gone (Ctrl-C, kill -9); and the next `sweep`, for when the guard was killed as well.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 import socket

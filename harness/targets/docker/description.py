@@ -24,8 +24,6 @@ Texts may hold `{port.NAME}`, the number inside, `{user}`, `{password}`, `{virtu
 their own arguments, whose defaults may hold `{unique}`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase

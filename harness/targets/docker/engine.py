@@ -1,7 +1,5 @@
 """The container engine, and its failures as sentences. DOCKER_HOST says which one, as for its own tools."""
 
-from __future__ import annotations
-
 import os
 import socket
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What is done inside a container: a command is run, and files get there."""
 
-from __future__ import annotations
-
 import io
 import tarfile
 import time

@@ -4,8 +4,6 @@ How an image is started and asked is in its description (`harness/targets/docker
 here knows one. The ports are ours, not of the engine's choice: those would be others after a restart.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from contextlib import closing

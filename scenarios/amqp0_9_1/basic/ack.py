@@ -1,7 +1,5 @@
 """basic.ack: messages are acknowledged."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from itertools import product

@@ -1,7 +1,5 @@
 """basic.cancel: a consumer is ended."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.broken.basic_faults import queue_of_the_consumer_is_gone
 from harness.amqp0_9_1.broken.deviations import changes, rejects, replaces
 from harness.amqp0_9_1.client.broker import Broker

@@ -1,7 +1,5 @@
 """The class basic: persistence, overflow, priorities, acknowledgement."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace

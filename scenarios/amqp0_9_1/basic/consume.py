@@ -1,7 +1,5 @@
 """basic.consume: a queue consumer is started."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.broken.basic_faults import (
     cancel_anywhere,
     never_the_sixteenth,

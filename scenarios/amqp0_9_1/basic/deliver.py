@@ -1,7 +1,5 @@
 """basic.deliver: a message is sent to a consumer."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.broken.deviations import changes, drops
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.outcomes import Silence, message, silence

@@ -1,7 +1,5 @@
 """basic.publish: a message goes to an exchange."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from typing import Any

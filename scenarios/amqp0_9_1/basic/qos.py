@@ -1,7 +1,5 @@
 """basic.qos: how much is sent in advance."""
 
-from __future__ import annotations
-
 from itertools import product
 
 from harness.amqp0_9_1.broken.basic_faults import (

@@ -1,7 +1,5 @@
 """basic.recover-async: unacknowledged messages are resent, without an answer."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.broken.basic_faults import resend_unmarked
 from harness.amqp0_9_1.broken.deviations import changes, rewrites, swaps
 from harness.amqp0_9_1.broken.faults import never_redelivered

@@ -1,7 +1,5 @@
 """basic.reject: a message is refused by its consumer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

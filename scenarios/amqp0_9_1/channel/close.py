@@ -1,7 +1,5 @@
 """channel.close."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.broken.deviations import answers, drops
 from harness.amqp0_9_1.broken.end_faults import obeys
 from harness.amqp0_9_1.client.broker import Broker

@@ -1,7 +1,5 @@
 """channel.close-ok."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.broken.deviations import changes, mends, swaps
 from harness.amqp0_9_1.broken.frame_faults import unreadable
 from harness.amqp0_9_1.broken.log_faults import no_lost_sockets, nothing_but_the_start

@@ -1,7 +1,5 @@
 """channel.flow: either side pauses the content the other one sends."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.broken.deviations import answers, changes, swaps, withholds
 from harness.amqp0_9_1.broken.faults import (
     BANS_THE_UNRULY,

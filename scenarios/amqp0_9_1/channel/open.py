@@ -1,7 +1,5 @@
 """channel.open."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.broken.deviations import changes, rewrites
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.outcomes import refused

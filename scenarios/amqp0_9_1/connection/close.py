@@ -1,7 +1,5 @@
 """connection.close."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.broken.deviations import answers, changes
 from harness.amqp0_9_1.broken.end_faults import obeys
 from harness.amqp0_9_1.broken.faults import serve_on_a_channel

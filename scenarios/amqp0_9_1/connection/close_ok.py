@@ -1,7 +1,5 @@
 """connection.close-ok."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.broken.deviations import changes, swaps
 from harness.amqp0_9_1.broken.log_faults import (
     no_lost_sockets,

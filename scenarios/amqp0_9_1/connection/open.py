@@ -1,7 +1,5 @@
 """connection.open: the client enters a virtual host."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.broken.deviations import changes, drops, forwards, replaces
 from harness.amqp0_9_1.broken.faults import enter_the_first_host, share_exchanges, share_queues
 from harness.amqp0_9_1.client.broker import Broker

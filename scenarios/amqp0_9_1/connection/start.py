@@ -1,7 +1,5 @@
 """connection.start: the version is negotiated, the server introduces itself."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from harness.amqp0_9_1.broken.deviations import offers_header, rewrites, takes_any_header

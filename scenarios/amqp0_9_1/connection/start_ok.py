@@ -1,7 +1,5 @@
 """connection.start-ok: the client selects mechanism and locale."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.broken.deviations import answers, changes, ends_with, forwards
 from harness.amqp0_9_1.broken.entity_faults import mechanism_is_unknown
 from harness.amqp0_9_1.client.broker import Broker

@@ -1,7 +1,5 @@
 """connection.tune: the server proposes limits."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.broken.deviations import answers, ignores, rewrites
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.wire.frames import FRAME_MIN_SIZE, OVERHEAD, method_frame

@@ -1,7 +1,5 @@
 """connection.tune-ok: limits are agreed upon."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import dropwhile
 

@@ -1,7 +1,5 @@
 """The class exchange: types, instances, the default exchange."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.broken.deviations import answers, changes, drops, ignores, rejects, routes, swaps
 from harness.amqp0_9_1.broken.entity_faults import routes_as
 from harness.amqp0_9_1.broken.faults import forget_bindings, is_a_direct_one, lacks, matches_nothing

@@ -1,7 +1,5 @@
 """exchange.declare."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

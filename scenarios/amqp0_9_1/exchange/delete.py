@@ -1,7 +1,5 @@
 """exchange.delete."""
 
-from __future__ import annotations
-
 from itertools import product
 
 from harness.amqp0_9_1.broken.deviations import answers, changes, drops, forwards, rewrites

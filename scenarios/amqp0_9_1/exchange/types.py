@@ -1,7 +1,5 @@
 """The four types of exchange: how a message goes through each, as data for the rules about all of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

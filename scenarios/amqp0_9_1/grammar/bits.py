@@ -1,7 +1,5 @@
 """Bits of a client's methods: each decides what the document says, set as well as clear."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.broken.basic_faults import (
     anybody_may_have_what_is_resent,
     forget_who_published_elsewhere,

@@ -3,8 +3,6 @@
 The rules derived from the grammar ask the same of many methods; here stands what differs between them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """Reply codes: a soft error closes the channel, a hard error the connection."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from harness.amqp0_9_1.broken.deviations import Fault, Interposer, changes

@@ -1,7 +1,5 @@
 """What a content carries: each property and each type of a table's values come as they were published."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from itertools import product

@@ -1,7 +1,5 @@
 """A blank queue name: the queue declared last on the channel, in every method that takes a queue."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What an assert demands of a field: the server refuses a method that breaks it, and keeps it itself."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial

@@ -1,7 +1,5 @@
 """Methods that cannot be read, or stand where they must not; contents and frames out of place."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from harness.amqp0_9_1.broken.deviations import (

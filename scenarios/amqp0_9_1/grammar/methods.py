@@ -1,7 +1,5 @@
 """Methods a server has to implement: answered as the grammar says, silent with no-wait, or taken."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any

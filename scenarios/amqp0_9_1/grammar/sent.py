@@ -1,7 +1,5 @@
 """What a server fills the fields of its methods with: those of the connection and of channels."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 

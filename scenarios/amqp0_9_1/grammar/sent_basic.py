@@ -1,7 +1,5 @@
 """What a server fills the fields of Deliver, Get-Ok and Return with, beside the content."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from harness.amqp0_9_1.broken.deviations import rewrites

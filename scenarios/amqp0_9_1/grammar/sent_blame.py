@@ -1,7 +1,5 @@
 """What a Close blames: on every connection of the run, something that can have caused it."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 from harness.amqp0_9_1.broken.deviations import rewrites

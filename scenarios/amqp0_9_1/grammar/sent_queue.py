@@ -1,7 +1,5 @@
 """What a server fills the fields of its methods with: names and counts of queues, tags of consumers."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.broken.deviations import rewrites
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpChannel

@@ -1,7 +1,5 @@
 """queue.bind."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from harness.amqp0_9_1.broken.deviations import (

@@ -1,7 +1,5 @@
 """The class queue: what its methods have in common."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from harness.amqp0_9_1.broken.deviations import changes

@@ -1,7 +1,5 @@
 """queue.declare."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from harness.amqp0_9_1.broken.deviations import Fault, changes, drops, forwards, rejects, rewrites

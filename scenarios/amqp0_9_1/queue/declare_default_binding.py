@@ -1,7 +1,5 @@
 """queue.declare, what binds a new queue to the default exchange."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.broken.deviations import changes, forwards, routes
 from harness.amqp0_9_1.broken.entity_faults import (
     bind_if_kept,

@@ -1,7 +1,5 @@
 """queue.declare: names that the server makes, and names that it refuses."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from harness.amqp0_9_1.broken.deviations import (

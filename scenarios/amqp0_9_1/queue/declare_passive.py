@@ -1,7 +1,5 @@
 """queue.declare, field passive: looking for a queue, and declaring one again."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from harness.amqp0_9_1.broken.deviations import answers, changes, drops, forwards, rewrites

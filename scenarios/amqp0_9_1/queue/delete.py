@@ -1,7 +1,5 @@
 """queue.delete."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.broken.deviations import answers, changes, drops, forwards, rejects, rewrites
 from harness.amqp0_9_1.broken.end_faults import forget_consumer, forget_consumers
 from harness.amqp0_9_1.broken.entity_faults import in_use_and_not_if_empty, not_empty_and_not_if_unused

@@ -1,7 +1,5 @@
 """queue.purge."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.broken.deviations import answers, changes, rejects, rewrites, withholds
 from harness.amqp0_9_1.broken.entity_faults import purge_what_was_got
 from harness.amqp0_9_1.broken.faults import forget_what_is_out

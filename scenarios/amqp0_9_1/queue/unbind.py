@@ -1,7 +1,5 @@
 """queue.unbind."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from harness.amqp0_9_1.broken.deviations import answers, changes, drops, rejects, rewrites, withholds

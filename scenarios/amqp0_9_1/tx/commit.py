@@ -1,7 +1,5 @@
 """tx.commit."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.broken.deviations import changes, drops
 from harness.amqp0_9_1.broken.settling_faults import nobody_is_transacted
 from harness.amqp0_9_1.client.broker import Broker

@@ -1,7 +1,5 @@
 """The class tx: what its rules, and those about acknowledgement, have in common."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.channel import FENCE
 from harness.amqp0_9_1.client.connection import AmqpChannel

@@ -1,7 +1,5 @@
 """2.1.2 Communication Endpoints: frames are cut out of a stream of octets."""
 
-from __future__ import annotations
-
 from harness.amqp1_0.broken.deviations import swaps
 from harness.amqp1_0.broken.faults import by_segments, whole_frames_of_segment
 from harness.amqp1_0.client.container import Container

@@ -1,7 +1,5 @@
 """2.2 Version Negotiation: protocol headers, equal ones and others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 from harness.amqp1_0.broken.deviations import (

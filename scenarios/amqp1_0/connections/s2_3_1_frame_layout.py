@@ -1,7 +1,5 @@
 """2.3.1 Frame Layout: size, data offset and type of a frame."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 from harness.amqp1_0.broken.deviations import (

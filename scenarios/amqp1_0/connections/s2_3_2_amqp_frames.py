@@ -1,7 +1,5 @@
 """2.3.2 AMQP Frames: channel, extended header, performative and payload."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from harness.amqp1_0.broken.deviations import (

@@ -1,7 +1,5 @@
 """2.4.1 Opening A Connection: opens, and the limits that hold before and after them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from harness.amqp1_0.broken.deviations import (

@@ -1,7 +1,5 @@
 """2.4.2 Pipelined Open: frames that do not wait for the partner's header and open."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import islice
 

@@ -1,7 +1,5 @@
 """2.4.3 Closing A Connection: who closes says why, says it last, and goes on reading."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from itertools import product

@@ -1,7 +1,5 @@
 """2.4.4 Simultaneous Close: two closes cross."""
 
-from __future__ import annotations
-
 from harness.amqp1_0.broken.deviations import follows
 from harness.amqp1_0.broken.faults import ANSWERS_OUR_CLOSE_AGAIN
 from harness.amqp1_0.client.container import Container

@@ -1,7 +1,5 @@
 """2.4.5 Idle Timeout Of A Connection: empty frames, where they may come and what they do not mean."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import takewhile

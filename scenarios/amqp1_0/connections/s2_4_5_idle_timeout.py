@@ -1,7 +1,5 @@
 """2.4.5 Idle Timeout Of A Connection: silence ends it, and what is no silence."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

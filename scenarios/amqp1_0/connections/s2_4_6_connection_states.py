@@ -1,7 +1,5 @@
 """2.4.6 Connection States: what is heard, ignored and said in each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import islice
 

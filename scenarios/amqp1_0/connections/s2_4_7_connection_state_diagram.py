@@ -1,7 +1,5 @@
 """2.4.7 Connection State Diagram: the arrows out of the states before OPENED."""
 
-from __future__ import annotations
-
 from harness.amqp1_0.broken.deviations import answers, drops, swaps, takes_any_header
 from harness.amqp1_0.broken.faults import answers_all_the_same, does
 from harness.amqp1_0.client.container import Container

@@ -1,7 +1,5 @@
 """2.4 Connections: channels run one way."""
 
-from __future__ import annotations
-
 from harness.amqp1_0.broken.deviations import changes, rewrites
 from harness.amqp1_0.broken.loose import Turn
 from harness.amqp1_0.client.container import Container

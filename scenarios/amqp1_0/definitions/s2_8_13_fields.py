@@ -1,7 +1,5 @@
 """2.8.13 Fields: maps whose keys are symbols and whose values are anything."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 from uuid import UUID

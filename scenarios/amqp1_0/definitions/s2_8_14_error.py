@@ -1,7 +1,5 @@
 """2.8.14 Error: its form, and the conditions there are."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """2.8.15 Amqp Error: the conditions that fit what cannot be decoded, invalid fields, illegal states."""
 
-from __future__ import annotations
-
 from harness.amqp1_0.broken.deviations import changes, drops, ends_stream, ignores_frames, is_unread, rewrites
 from harness.amqp1_0.broken.loose import Turn
 from harness.amqp1_0.client.container import Container

@@ -1,7 +1,5 @@
 """2.8.16 Connection Error: the condition that fits octets which are no frame."""
 
-from __future__ import annotations
-
 from harness.amqp1_0.broken.deviations import changes, drops, ends_stream, ignores_garbage, rewrites
 from harness.amqp1_0.client.container import Container
 from harness.amqp1_0.client.outcomes import Refusal, refused

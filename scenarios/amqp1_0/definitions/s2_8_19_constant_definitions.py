@@ -1,7 +1,5 @@
 """2.8.19 Constant Definitions: TLS on its own port, and the smallest maximum of a frame's size."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from harness.amqp1_0.broken.deviations import (

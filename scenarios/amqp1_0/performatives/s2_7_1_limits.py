@@ -1,7 +1,5 @@
 """2.7.1 Open: what it states of frame sizes, channel numbers and the idle time-out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """2.7.1 Open: form, names, locales, capabilities and properties; its limits are a module apart."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """2.7.9 Close: its form, and the error that it may carry."""
 
-from __future__ import annotations
-
 from harness.amqp1_0.broken.deviations import ends_stream, ignores, respells, rewrites
 from harness.amqp1_0.broken.faults import does, end_stream
 from harness.amqp1_0.broken.loose import Turn

@@ -1,7 +1,5 @@
 """The basic class: publishing, Get, and what becomes of delivered messages."""
 
-from __future__ import annotations
-
 from typing import TypeAlias
 
 from harness.amqp0_9_1.peer.consumers import CONSUMERS, someone_consumes_exclusively

@@ -1,7 +1,5 @@
 """The channel: opening, flow, closing, and the frames of a content in their order (4.2.6)."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.peer.deliveries import stir_queues_of
 from harness.amqp0_9_1.peer.entities import Message, Publication
 from harness.amqp0_9_1.peer.events import (

@@ -1,7 +1,5 @@
 """The connection: the handshake, closing, heartbeats, and what is wrong with frames (2.2.4, 4.2)."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.peer.events import (
     BadFrameEnd,
     ConnectionState,

@@ -1,7 +1,5 @@
 """The exchange class."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.peer.entities import Exchange as Entity
 from harness.amqp0_9_1.peer.events import ChannelState
 from harness.amqp0_9_1.peer.life import delete_exchange

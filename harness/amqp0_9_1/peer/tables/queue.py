@@ -1,7 +1,5 @@
 """The queue class."""
 
-from __future__ import annotations
-
 from collections import deque
 
 from harness.amqp0_9_1.peer.entities import Binding

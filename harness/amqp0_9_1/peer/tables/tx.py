@@ -1,7 +1,5 @@
 """The tx class: publications and acknowledgements that take effect together."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.peer.deliveries import settle
 from harness.amqp0_9_1.peer.entities import Delivery
 from harness.amqp0_9_1.peer.events import ChannelState

@@ -1,7 +1,5 @@
 """The connection: what is done in each state, what is wrong with frames, idleness, ends (2.3, 2.4, 2.7.1)."""
 
-from __future__ import annotations
-
 from harness.amqp1_0.peer.events import (
     ChannelOutOfRange,
     ConnectionState,

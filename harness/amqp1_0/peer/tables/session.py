@@ -3,8 +3,6 @@
 Made to grow: the states are those of the document that a server which begins nothing by itself comes to.
 """
 
-from __future__ import annotations
-
 from harness.amqp1_0.peer import traffic
 from harness.amqp1_0.peer.entities import Session
 from harness.amqp1_0.peer.events import EmptyFrame, Invalid, SessionState, Unacceptable

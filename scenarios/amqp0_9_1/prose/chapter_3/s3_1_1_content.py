@@ -1,7 +1,5 @@
 """3.1.1: what a server leaves as it is on a message's way."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import product
 from typing import Any

@@ -1,7 +1,5 @@
 """3.1.2: a connection belongs to one virtual host."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.broken.deviations import answers, drops
 from harness.amqp0_9_1.broken.faults import goes_over_to_another_host
 from harness.amqp0_9_1.client.broker import Broker

@@ -1,7 +1,5 @@
 """3.1.3.4: exchanges of the type headers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from harness.amqp0_9_1.broken.deviations import changes, rejects, routes

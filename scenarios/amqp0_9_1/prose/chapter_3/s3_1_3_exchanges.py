@@ -1,7 +1,5 @@
 """3.1.3: how long an exchange lasts, how fanout and topic route, which types there may be."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from harness.amqp0_9_1.broken.deviations import answers, changes, drops, ignores, routes, swaps

@@ -1,7 +1,5 @@
 """3.1.4 to 3.1.10: queues and their bindings, consumers, acknowledgement, names."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import product
 

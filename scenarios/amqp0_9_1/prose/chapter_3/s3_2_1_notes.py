@@ -1,7 +1,5 @@
 """3.2.1: minimal numbers, and requests that do not wait for their replies."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.broken.deviations import changes, ignores, withholds
 from harness.amqp0_9_1.broken.faults import declared_exchanges, is_full
 from harness.amqp0_9_1.broken.settling_faults import has_something_to_commit

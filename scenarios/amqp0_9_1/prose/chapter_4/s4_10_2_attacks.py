@@ -1,7 +1,5 @@
 """4.10.2: denial of service attacks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

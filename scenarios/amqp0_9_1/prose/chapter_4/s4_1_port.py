@@ -1,7 +1,5 @@
 """4.1: the port that was assigned."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.broken.deviations import swaps
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.wire.vocabulary import GRAMMAR

@@ -1,7 +1,5 @@
 """4.2.1: the types of a field table, as the formal grammar has them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

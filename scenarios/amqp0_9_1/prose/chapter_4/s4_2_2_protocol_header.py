@@ -1,7 +1,5 @@
 """4.2.2: the protocol header, and what a server answers to another one."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.broken.deviations import Interposer, changes, drops, offers_header, takes_any_header
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.outcomes import Closed, Unreadable, closed_silently

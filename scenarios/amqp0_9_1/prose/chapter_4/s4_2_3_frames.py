@@ -1,7 +1,5 @@
 """4.2.3: the frame, its type, its channel, its size and its end."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.broken.basic_faults import wants_room_in_the_frame
 from harness.amqp0_9_1.broken.content_faults import is_heartbeat
 from harness.amqp0_9_1.broken.deviations import (

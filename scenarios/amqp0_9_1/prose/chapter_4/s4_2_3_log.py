@@ -1,7 +1,5 @@
 """4.2.3: what is logged of frames that are none."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.broken.deviations import swaps
 from harness.amqp0_9_1.broken.log_faults import all_but, all_ends_alike, nothing_but_the_start
 from harness.amqp0_9_1.client.broker import Broker

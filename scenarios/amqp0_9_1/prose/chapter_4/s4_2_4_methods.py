@@ -1,7 +1,5 @@
 """4.2.4: the numbers of classes and methods."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.broken.deviations import mends, swallows
 from harness.amqp0_9_1.broken.frame_faults import unknown
 from harness.amqp0_9_1.client.broker import Broker

@@ -1,7 +1,5 @@
 """4.2.5.5: field tables, their names and what is special about some of their values."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from decimal import Decimal
 

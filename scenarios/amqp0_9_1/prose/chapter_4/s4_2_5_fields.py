@@ -1,7 +1,5 @@
 """4.2.5.1 to 4.2.5.4: integers, bits, strings and timestamps."""
 
-from __future__ import annotations
-
 from itertools import product
 
 from harness.amqp0_9_1.broken.content_faults import delivers, header_with, is_header

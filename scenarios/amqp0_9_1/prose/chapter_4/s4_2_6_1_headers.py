@@ -1,7 +1,5 @@
 """4.2.6.1: the content header."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from itertools import product
 from typing import Any

@@ -1,7 +1,5 @@
 """4.2.6, 4.2.6.2: contents, their frames in order, and what is wrong with them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 

@@ -1,7 +1,5 @@
 """4.2.7: heartbeats, what they look like, when they are sent and what their absence means."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.broken.content_faults import (
     BEAT,
     TAKEN,

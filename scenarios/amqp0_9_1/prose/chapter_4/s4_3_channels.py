@@ -1,7 +1,5 @@
 """4.3: how many channels there are, and how they share a connection."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from harness.amqp0_9_1.broken.basic_faults import lower_channels_first, then_look_at_the_others

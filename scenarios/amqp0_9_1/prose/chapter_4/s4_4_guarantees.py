@@ -1,7 +1,5 @@
 """4.4, 4.6, 4.7: what is told is so for everybody, effects follow answers, contents stay in order."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.broken.basic_faults import deliver_at_once, last_come_first, recipient_may_have
 from harness.amqp0_9_1.broken.deviations import answers, changes, ignores, swaps
 from harness.amqp0_9_1.broken.faults import never_redelivered

@@ -1,7 +1,5 @@
 """4.5: what becomes of a channel's number, messages and queues when channels and connections end."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.broken.deviations import Fault, changes, drops, forwards, rejects
 from harness.amqp0_9_1.broken.end_faults import delete_what_it_declared, disown_queues
 from harness.amqp0_9_1.broken.settling_faults import requeue_what_was_consumed

@@ -1,7 +1,5 @@
 """4.8 to 4.10: reply codes, limits, and what a server does against invalid data."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from harness.amqp0_9_1.broken.deviations import changes, ignores, mends, rewrites, spoils, swallows

@@ -1,7 +1,5 @@
 """1.4: when two names are equal, how the version is written, what persistent means."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any

@@ -1,7 +1,5 @@
 """2.2.4: how a connection begins, and how it ends."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """2.2.9: what takes effect by itself, and what waits for a Commit."""
 
-from __future__ import annotations
-
 from itertools import product
 
 from harness.amqp0_9_1.broken.deviations import changes, drops, ignores, withholds

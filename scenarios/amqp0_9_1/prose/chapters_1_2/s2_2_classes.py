@@ -1,7 +1,5 @@
 """2.2.1 to 2.2.7: requests and notices on one channel, silence of success, channels, queues nobody uses."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from harness.amqp0_9_1.broken.deviations import (

@@ -1,7 +1,5 @@
 """2.3.1: channels share a connection, and every frame has the number of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from harness.amqp0_9_1.broken.deviations import spoils

@@ -1,7 +1,5 @@
 """2.3.3: the protocol and the limits of a connection are agreed upon."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from harness.amqp0_9_1.broken.deviations import (

@@ -1,7 +1,5 @@
 """2.3.5: what method frames and contents consist of, and where a method is allowed."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from harness.amqp0_9_1.broken.deviations import changes, ignores, replaces, spoils

@@ -1,7 +1,5 @@
 """2.3.6: an exception ends what it has to, and says why."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.broken.deviations import changes, rewrites
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.outcomes import channel_closed, connection_closed

@@ -1,7 +1,5 @@
 """2.3.7: channels and connections are closed by a handshake."""
 
-from __future__ import annotations
-
 from harness.amqp0_9_1.broken.deviations import changes, drops, ignores, rejects, repeats, withholds
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.channel import FENCE
