@@ -14,15 +14,7 @@ from rich.text import Text
 
 from conformance.evidence.printable import printable
 from conformance.gate.gate import Exit
-from conformance.proof.detection import (
-    MANY,
-    Bench,
-    Build,
-    Detected,
-    Fate,
-    deviations,
-    missing_deviations,
-)
+from conformance.proof.detection import MANY, Bench, Build, Detected, Fate, deviations, missing_deviations
 from harness.targets.embedded import ServedTarget
 from harness.targets.named import stand_in
 from spec.catalogue import catalogue

@@ -14,14 +14,7 @@ from typing import TypeVar
 from packaging.specifiers import SpecifierSet
 
 from conformance.evidence.results import RuleResult
-from conformance.gate.baseline import (
-    Accepted,
-    Baseline,
-    BaselineReport,
-    Flaky,
-    apply,
-    number_of,
-)
+from conformance.gate.baseline import Accepted, Baseline, BaselineReport, Flaky, apply, number_of
 from conformance.gate.baseline_file import BaselineError, load, refuse_twice
 from spec.rules import Role
 

@@ -7,17 +7,9 @@ from harness.amqp0_9_1.broken.loose import Effect, Turn
 from harness.amqp0_9_1.peer.consumers import set_channel_window
 from harness.amqp0_9_1.peer.deliveries import deliver, serve, stir_queues_of
 from harness.amqp0_9_1.peer.entities import Channel, Consumer, Delivery, Entry, Queue
-from harness.amqp0_9_1.peer.life import (
-    cancel_consumer,
-    is_persistent,
-    requeue,
-)
+from harness.amqp0_9_1.peer.life import cancel_consumer, is_persistent, requeue
 from harness.amqp0_9_1.peer.strategies import cut_to_frames, hears, in_turn, may_have
-from harness.amqp0_9_1.peer.tables.basic import (
-    named,
-    requeue_rejected,
-    tag_is_not_of_a_delivered_message,
-)
+from harness.amqp0_9_1.peer.tables.basic import named, requeue_rejected, tag_is_not_of_a_delivered_message
 from harness.amqp0_9_1.peer.turn import Reply, WithContent
 from harness.amqp0_9_1.wire.frames import OVERHEAD
 from harness.amqp0_9_1.wire.vocabulary import Basic

@@ -5,11 +5,7 @@ from harness.amqp0_9_1.broken.loose import Answer, Effect, Row, Turn
 from harness.amqp0_9_1.peer.deliveries import await_acknowledgement
 from harness.amqp0_9_1.peer.entities import Channel, Consumer
 from harness.amqp0_9_1.peer.events import ChannelEnded, ChannelState
-from harness.amqp0_9_1.peer.life import (
-    delete_queue,
-    end_connection,
-    remove_binding,
-)
+from harness.amqp0_9_1.peer.life import delete_queue, end_connection, remove_binding
 from harness.amqp0_9_1.peer.strategies import hears
 from harness.amqp0_9_1.peer.turn import Tables
 from harness.amqp0_9_1.wire.compiled import Method

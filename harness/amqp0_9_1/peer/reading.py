@@ -2,12 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from harness.amqp0_9_1.peer.events import (
-    ContentHeaderReceived,
-    IllegalFieldName,
-    Undecodable,
-    UnknownMethod,
-)
+from harness.amqp0_9_1.peer.events import ContentHeaderReceived, IllegalFieldName, Undecodable, UnknownMethod
 from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.field_names import is_legal, names
 from harness.amqp0_9_1.wire.field_tables import decode_value

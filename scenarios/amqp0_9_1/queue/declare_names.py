@@ -2,30 +2,16 @@
 
 from collections.abc import Iterator
 
-from harness.amqp0_9_1.broken.deviations import (
-    Fault,
-    changes,
-    drops,
-    rejects,
-    rewrites,
-)
+from harness.amqp0_9_1.broken.deviations import Fault, changes, drops, rejects, rewrites
 from harness.amqp0_9_1.broken.naming_faults import (
     count_names_anew,
     generate_name_of_the_connection,
     gives_names_again,
 )
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.outcomes import (
-    channel_closed,
-    connection_closed,
-    refused,
-)
+from harness.amqp0_9_1.client.outcomes import channel_closed, connection_closed, refused
 from harness.amqp0_9_1.peer.names import generate_name
-from harness.amqp0_9_1.peer.tables.queue import (
-    becomes_current,
-    bind_to_the_default_exchange,
-    create_queue,
-)
+from harness.amqp0_9_1.peer.tables.queue import becomes_current, bind_to_the_default_exchange, create_queue
 from harness.amqp0_9_1.wire.vocabulary import (
     ACCESS_REFUSED,
     COMMAND_INVALID,

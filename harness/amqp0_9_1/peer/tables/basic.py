@@ -3,20 +3,9 @@
 from typing import TypeAlias
 
 from harness.amqp0_9_1.peer.consumers import CONSUMERS, someone_consumes_exclusively
-from harness.amqp0_9_1.peer.deliveries import (
-    enqueue,
-    keep,
-    settle,
-    someone_could_take,
-    take_from_queue,
-)
+from harness.amqp0_9_1.peer.deliveries import enqueue, keep, settle, someone_could_take, take_from_queue
 from harness.amqp0_9_1.peer.entities import Delivery, Publication
-from harness.amqp0_9_1.peer.events import (
-    ChannelState,
-    ContentComplete,
-    Discarded,
-    Routing,
-)
+from harness.amqp0_9_1.peer.events import ChannelState, ContentComplete, Discarded, Routing
 from harness.amqp0_9_1.peer.life import is_transacted, requeue
 from harness.amqp0_9_1.peer.names import exchange_is_missing, use_of_a_queue
 from harness.amqp0_9_1.peer.refusals import refuse

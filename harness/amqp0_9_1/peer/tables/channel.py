@@ -16,13 +16,7 @@ from harness.amqp0_9_1.peer.refusals import refuse, refuse_by
 from harness.amqp0_9_1.peer.turn import ChannelRow as Row
 from harness.amqp0_9_1.peer.turn import ChannelTurn, Reply, meet_on_channel
 from harness.amqp0_9_1.wire.compiled import Method
-from harness.amqp0_9_1.wire.vocabulary import (
-    CHANNEL_ERROR,
-    COMMAND_INVALID,
-    UNEXPECTED_FRAME,
-    Basic,
-    Channel,
-)
+from harness.amqp0_9_1.wire.vocabulary import CHANNEL_ERROR, COMMAND_INVALID, UNEXPECTED_FRAME, Basic, Channel
 from harness.peers.events import Event
 from harness.peers.rows import answering
 

@@ -20,12 +20,7 @@ from harness.amqp0_9_1.peer.refusals import close_in_silence, refuse, refuse_by
 from harness.amqp0_9_1.peer.turn import ConnectionRow as Row
 from harness.amqp0_9_1.peer.turn import ConnectionTurn
 from harness.amqp0_9_1.wire.compiled import Method
-from harness.amqp0_9_1.wire.vocabulary import (
-    COMMAND_INVALID,
-    CONNECTION_FORCED,
-    FRAME_ERROR,
-    Connection,
-)
+from harness.amqp0_9_1.wire.vocabulary import COMMAND_INVALID, CONNECTION_FORCED, FRAME_ERROR, Connection
 from harness.peers.events import Event, HungUp, Restarting, Silence, Waited
 from harness.peers.rows import answering
 

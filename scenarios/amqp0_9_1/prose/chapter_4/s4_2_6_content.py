@@ -9,15 +9,7 @@ from harness.amqp0_9_1.broken.content_faults import (
     deliver_what_there_is,
     header_of,
 )
-from harness.amqp0_9_1.broken.deviations import (
-    adds,
-    answers,
-    changes,
-    drops,
-    mends,
-    spoils,
-    swallows,
-)
+from harness.amqp0_9_1.broken.deviations import adds, answers, changes, drops, mends, spoils, swallows
 from harness.amqp0_9_1.broken.frame_faults import Matching, sent_on
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpChannel
