@@ -19,6 +19,7 @@ from conformance.evidence.verdicts import Verdict
 from harness.dialect import dialect
 from harness.play.context import Context, Deadline, Patience
 from harness.play.expect import (
+    SILENCE,
     Barrier,
     Blocked,
     ControlFailed,
@@ -237,24 +238,24 @@ class Judge:
             )
         play = self._run(rule, scenario)
         if self._undecided(play.stop):
-            first, play = play, self._run(rule, scenario)
+            first, play = play, self._run(rule, scenario, self.patience.beside_others)
             play.before = first.stop
         return self._conclude(play)
 
     def _undecided(self, stop: BaseException | None) -> bool:
-        """Whether a reset may have eaten a frame, we were late, or others kept the target from a control."""
+        """Whether a reset may have eaten a frame, we were late, or others kept the target from an answer."""
         match stop:
             case Unmet():
-                return stop.lost
+                return stop.lost or (not self.alone and stop.actual == SILENCE)
             case Late() | ControlFailed(lost=True):
                 return True
             case Stop():
                 return not self.alone and _ended(stop) is Verdict.ERROR
         return False
 
-    def _run(self, rule: Rule, scenario: Scenario) -> _Play:
+    def _run(self, rule: Rule, scenario: Scenario, patience: Patience | None = None) -> _Play:
         with self.writer.test(scenario.test, rule.id):
-            play = self._begin(rule, scenario)
+            play = self._begin(rule, scenario, patience or self.patience)
             try:
                 self._step(play, lambda: scenario.play(play.fixture))
             finally:
@@ -267,7 +268,7 @@ class Judge:
         plays: list[_Play] = []
         for rule, scenario in pairs:
             with self.writer.test(scenario.test, rule.id):
-                play = self._begin(rule, scenario)
+                play = self._begin(rule, scenario, self.patience)
                 self._step(play, lambda p=play, s=scenario: self._advance(p, s))  # type: ignore[misc]
                 self._hang_up(play)
                 plays.append(play)
@@ -291,14 +292,14 @@ class Judge:
         if next(play.steps, None) is not None:
             raise RuntimeError("a scenario is interrupted by one restart only; what follows was not played")
 
-    def _begin(self, rule: Rule, scenario: Scenario) -> _Play:
+    def _begin(self, rule: Rule, scenario: Scenario, patience: Patience) -> _Play:
         findings = Findings(self.writer)
         self._count += 1
         context = Context(
             journal=findings,
             prefix=f"{self.prefix}-{self._count}",
             label=f"{self.worker}.{self._count}",
-            patience=self.patience,
+            patience=patience,
             profile=self.profile,
             watching=watching(judged_with(rule.document), self.only, self.target.role),
             keeps=self.keeps,

@@ -29,7 +29,8 @@ class Patience:
     - `budget`: for one scenario in all, counted in waiting and in real time.
     - `leave`: for closing connections and removing entities afterwards, in real time.
     - `beside`: added for controls (see `due`) while others are served at the same time: an answer may have to
-      wait until what those declare is on the disk. Nothing is judged by when a control is answered.
+      wait until what those declare is on the disk. Nothing is judged by when a control is answered; what is
+      judged is, where silence came for an answer, tried again with as much (see `beside_others`).
     """
 
     answer: float = 3.0
@@ -43,6 +44,11 @@ class Patience:
     def due(self) -> float:
         """Seconds to wait for the answer to a control."""
         return self.answer + self.beside
+
+    @property
+    def beside_others(self) -> Patience:
+        """Patience that has for all answers what controls have."""
+        return replace(self, answer=self.due, close=self.close + self.beside, beside=0.0)
 
     @classmethod
     def calibrated(cls, round_trip: float, *, alone: bool = True) -> Patience:

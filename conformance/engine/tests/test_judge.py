@@ -11,6 +11,7 @@ import pytest
 from conformance.engine.judge import Findings, Judge, conclude
 from conformance.evidence.keeping import EventWriter, Memory
 from conformance.evidence.verdicts import Verdict
+from harness.play.context import Patience
 from harness.play.expect import (
     ControlFailed,
     Inapplicable,
@@ -151,6 +152,21 @@ def test_a_control_that_always_fails_stays_an_error() -> None:
         judged = Judge(goal, Memory(), "test", alone=False).judge(MUST, scenario)
     assert judged.verdict is Verdict.ERROR
     assert judged.detail.count("queue.declare was answered by silence") == 2
+
+
+@pytest.mark.parametrize(("alone", "patiences"), [(False, [3.0, 10.0]), (True, [3.0])])
+def test_silence_beside_others_is_waited_out_in_a_second_try(alone: bool, patiences: list[float]) -> None:
+    waited = []
+
+    def stays_silent(broker: Any) -> None:
+        waited.append(broker.context.patience.answer)
+        raise Unmet(("a",), "silence")
+
+    scenario = Scenario(MUST.id, "t", stays_silent, frozenset(), slow=False, disruptive=False, alone=False)
+    with EmbeddedTarget() as goal:
+        patience = Patience.calibrated(0.0, alone=alone)
+        judged = Judge(goal, Memory(), "test", patience=patience, alone=alone).judge(MUST, scenario)
+    assert (waited, judged.verdict) == (patiences, Verdict.FAIL)
 
 
 def test_what_the_target_did_wrong_is_not_asked_twice() -> None:
