@@ -236,10 +236,12 @@ class Judge:
                 detail=why,
                 level=rule.level,
             )
-        play = self._run(rule, scenario)
-        if self._undecided(play.stop):
-            first, play = play, self._run(rule, scenario, self.patience.beside_others)
-            play.before = first.stop
+        play = self._run(rule, scenario, self.patience)
+        first = play.stop
+        if self._undecided(first):
+            play = self._run(rule, scenario, self.patience.beside_others, first)
+        if isinstance(play.stop, Late):  # what keeps us busy may be over by now
+            play = self._run(rule, scenario, self.patience.beside_others, first)
         return self._conclude(play)
 
     def _undecided(self, stop: BaseException | None) -> bool:
@@ -253,9 +255,12 @@ class Judge:
                 return not self.alone and _ended(stop) is Verdict.ERROR
         return False
 
-    def _run(self, rule: Rule, scenario: Scenario, patience: Patience | None = None) -> _Play:
+    def _run(
+        self, rule: Rule, scenario: Scenario, patience: Patience, before: BaseException | None = None
+    ) -> _Play:
         with self.writer.test(scenario.test, rule.id):
-            play = self._begin(rule, scenario, patience or self.patience)
+            play = self._begin(rule, scenario, patience)
+            play.before = before
             try:
                 self._step(play, lambda: scenario.play(play.fixture))
             finally:

@@ -29,6 +29,8 @@ PIECE = 1 << 16
 """Octets that are sent at once; between two such pieces the scenario may be over."""
 LEAVING = 0.05
 """Seconds between two looks at what of ours is still on its way; kernels acknowledge a little later."""
+PART = 8
+"""So great a part of a silence may be our own lateness: what was due would have come in the rest."""
 SLICE = 0.25
 """Seconds of listening after which our own timer is looked at: so much late is late where time decides."""
 
@@ -320,9 +322,14 @@ class Link(ABC, Generic[Unit, Sight]):
         )
 
     def _in_time(self, holds: bool, seen: object = None) -> None:
-        """Raise Late where something does not hold and time decides, but this machine itself was late."""
-        decides = self.context.timed or isinstance(seen, Silence)
-        if not holds and decides and self.context.late > SLICE:
+        """Raise Late where something does not hold and time decides, but this machine itself was late.
+
+        Where silence decides, and no time was measured, that is by more than a part of what was waited.
+        """
+        if holds or not (self.context.timed or isinstance(seen, Silence)):
+            return
+        bears = 0.0 if self.context.timed or not isinstance(seen, Silence) else seen.waited / PART
+        if self.context.late > max(SLICE, bears):
             raise Late(f"this machine was late itself, by {self.context.late:.2f} s")
 
     def may_have_lost(self, seen: Sight | Closed | Silence | Unreadable) -> bool:

@@ -218,6 +218,14 @@ def test_silence_is_no_finding_where_this_machine_was_late(late: float, stop: ty
         client.expect(1, answered(Queue.BindOk))
 
 
+def test_a_long_silence_is_a_finding_although_this_machine_was_a_little_late() -> None:
+    for seconds, late, stop in ((3.0, 0.5, Late), (10.0, 0.5, Unmet), (10.0, 2.0, Late)):
+        client, _ = link(Link0_9_1, late=late)
+        client.context.patience = Patience(answer=seconds)
+        with pytest.raises(stop):
+            client.expect(1, answered(Queue.BindOk))
+
+
 @pytest.mark.parametrize(("late", "stop"), [(0.0, Unmet), (1.0, Late)])
 def test_what_time_decides_is_no_finding_where_this_machine_was_late(
     late: float, stop: type[Exception]
