@@ -113,6 +113,7 @@ class Connection(entities.Connection):
             late = now > self._last_said + self.interval * THRESHOLD
             self._last_said = now
             self.happens(events.TrafficLate() if late else events.TrafficDue())
+            self._spoke = False  # it was said now, whenever we are asked again
 
     # What effects call.
 

@@ -140,6 +140,16 @@ def test_who_got_no_time_for_too_long_says_so() -> None:
     assert client.hear() == EMPTY
 
 
+def test_who_got_no_time_right_behind_a_frame_of_its_own_is_late_too() -> None:
+    client = Client(idle_time_out=1000)
+    client.wait(0.0)
+    client.peer.tick(0.5)
+    client.peer.tick(5.0)
+    empty, close = client.listen()
+    assert empty == EMPTY
+    assert close.error.condition == AmqpError.RESOURCE_LIMIT_EXCEEDED
+
+
 def test_keep_alive_is_told_where_it_is_off() -> None:
     assert peer().use("keep-alive") == {}
     assert Peer(rows=swaps(keep_alive=lambda: False).change(TABLES)).use("keep-alive") == {"kept-alive": ""}
