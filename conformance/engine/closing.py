@@ -7,7 +7,6 @@ from pathlib import Path
 
 from conformance.engine.door import hampering
 from conformance.engine.ending import Ending
-from conformance.engine.judge import spared
 from conformance.engine.leftovers import remove_leftovers
 from conformance.engine.passive import conclude_breached, sighted
 from conformance.engine.plan import Plan
@@ -15,7 +14,7 @@ from conformance.engine.worker import Worker
 from conformance.evidence.capture import write_capture
 from conformance.evidence.folder import seal
 from conformance.evidence.kinds import Interrupted, Judged, Line
-from conformance.evidence.results import RuleResult, rule_results
+from conformance.evidence.results import RuleResult, rule_results, spared
 from conformance.evidence.stream import merge, order
 from conformance.gate.applying import applied, load_all
 from conformance.gate.gate import Gate, gate, scores

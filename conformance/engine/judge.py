@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,7 +13,7 @@ from typing import Any
 from conformance.engine.door import BLOCKED
 from conformance.evidence.keeping import Evidence
 from conformance.evidence.kinds import Judged, TargetRestarted
-from conformance.evidence.results import RuleResult
+from conformance.evidence.results import SPARED
 from conformance.evidence.room import Room
 from conformance.evidence.verdicts import Verdict
 from harness.dialect import dialect
@@ -41,23 +41,6 @@ from spec.rules import Level, Rule
 
 MISSED = {Level.MUST: Verdict.FAIL, Level.SHOULD: Verdict.WARN, Level.MAY: Verdict.INFO}
 """What it means that none of the legal outcomes came, by the rule's level."""
-
-SPARED = "disruptive, and the target may be shared with others (--disruptive allows it)"
-"""Why a scenario that might harm others is not played."""
-
-
-def spared(results: Iterable[RuleResult]) -> str:
-    """Give one sentence on tests that were left out because the target may be shared; empty without any."""
-    left = [
-        test.rule + (f" ({other})" if (other := test.signature.removesuffix(SPARED).rstrip("; ")) else "")
-        for result in results
-        for test in result.tests
-        if test.verdict is Verdict.NOT_RUN and test.signature.endswith(SPARED)
-    ]
-    tests = "1 disruptive test was" if len(left) == 1 else f"{len(left)} disruptive tests were"
-    why = "left out, because others may use the target (--disruptive allows it)"
-    return f"{tests} {why}: {', '.join(left)}" if left else ""
-
 
 ENDED = {
     ControlFailed: Verdict.ERROR,
@@ -181,7 +164,7 @@ class _Play:
     stuck: str = ""
     seconds: float = 0.0
     before: BaseException | None = None
-    """What ended the first try, where this is the second."""
+    """What ended the first try, where this is a later one."""
 
 
 @dataclass

@@ -49,3 +49,20 @@ def _result(judged: list[tuple[Judged, str]]) -> RuleResult:
     alike = [(test, worker) for test, worker in judged if test.verdict is verdict]
     deciding, worker = min(alike, key=lambda each: each[0].test)
     return RuleResult(tuple(test for test, _ in judged), deciding, worker)
+
+
+SPARED = "disruptive, and the target may be shared with others (--disruptive allows it)"
+"""Why a scenario that might harm others is not played."""
+
+
+def spared(results: Iterable[RuleResult]) -> str:
+    """Give one sentence on tests that were left out because the target may be shared; empty without any."""
+    left = [
+        test.rule + (f" ({other})" if (other := test.signature.removesuffix(SPARED).rstrip("; ")) else "")
+        for result in results
+        for test in result.tests
+        if test.verdict is Verdict.NOT_RUN and test.signature.endswith(SPARED)
+    ]
+    tests = "1 disruptive test was" if len(left) == 1 else f"{len(left)} disruptive tests were"
+    why = "left out, because others may use the target (--disruptive allows it)"
+    return f"{tests} {why}: {', '.join(left)}" if left else ""

@@ -13,11 +13,10 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from conformance.engine.judge import spared
 from conformance.evidence.explanation import Annotate, Explanation, Shown, explain, heading
 from conformance.evidence.kinds import Line, RunStarted
 from conformance.evidence.printable import printable
-from conformance.evidence.results import RuleResult
+from conformance.evidence.results import RuleResult, spared
 from conformance.evidence.verdicts import TABLE, Verdict
 from conformance.gate.gate import Exit, Gate
 from conformance.render.report import Report

@@ -8,7 +8,7 @@ import pytest
 
 from conformance.commands.listing import declared_by, listing
 from conformance.engine.cases import Case, cases
-from conformance.engine.judge import SPARED, spared
+from conformance.evidence.results import SPARED, spared
 from conformance.evidence.stream import read
 from conformance.evidence.verdicts import Verdict
 from conformance.render.tests.samples import judged, results_of
