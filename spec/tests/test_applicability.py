@@ -63,7 +63,7 @@ def test_it_applies_to_what_is_asked_for_or_claimed() -> None:
         (("basic.nack",), {"rabbitmq"}),
         (("rabbitmq/*",), {"rabbitmq"}),
         (("*/basic.*",), set()),
-        (("rabbitmq/*,must", "1-0/*"), {"rabbitmq", "1-0"}),
+        (("rabbitmq/*", "must", "!rabbitmq/basic.nack.*", "1-0/*"), {"rabbitmq", "1-0"}),
     ],
 )
 def test_a_document_is_asked_for_by_who_means_no_other(selectors: tuple[str, ...], asked: set[str]) -> None:

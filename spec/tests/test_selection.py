@@ -46,19 +46,37 @@ def test_no_selector_means_all() -> None:
     assert select(RULES, []) == RULES
 
 
-def test_several_selectors_are_a_union_in_document_order() -> None:
-    chosen = select(RULES, ["0-9-1/queue.bind.*", "0-9-1/domain.*", "section:queue.bind"])
+def test_selectors_of_one_kind_add_up_in_document_order() -> None:
+    chosen = select(RULES, ["0-9-1/queue.bind.*", "0-9-1/domain.*"])
     assert [rule.section for rule in chosen] == ["domain.delivery-tag"] * 2 + ["domain.redelivered"] * 2 + [
         "queue.bind"
     ] * 10
 
 
-@pytest.mark.parametrize("selector", ["class:queue,level:should", "queue & should"])
-def test_parts_must_all_match(selector: str) -> None:
-    chosen = select(RULES, [selector])
+@pytest.mark.parametrize("selectors", [("class:queue", "level:should"), ("queue", "should")])
+def test_selectors_of_different_kinds_narrow_each_other(selectors: tuple[str, ...]) -> None:
+    chosen = select(RULES, selectors)
     assert chosen == tuple(
         rule for rule in RULES if rule.named("class") == "queue" and rule.level == "should"
     )
+
+
+def test_kinds_narrow_what_adds_up_within_them() -> None:
+    chosen = select(RULES, ["class:queue", "level:must", "class:exchange", "level:may"])
+    assert chosen == tuple(
+        rule
+        for rule in RULES
+        if rule.named("class") in ("queue", "exchange") and rule.level in ("must", "may")
+    )
+
+
+def test_what_is_excluded_is_left_out() -> None:
+    whole, without = (
+        select(RULES, ["class:queue"]),
+        select(RULES, ["class:queue", "!level:must", "!queue.bind"]),
+    )
+    assert without == tuple(rule for rule in whole if rule.level != "must" and rule.section != "queue.bind")
+    assert select(RULES, ["!level:must"]) == tuple(rule for rule in RULES if rule.level != "must")
 
 
 def test_retired_identity_stands_for_its_successor() -> None:
@@ -72,11 +90,14 @@ def test_retired_identity_stands_for_its_successor() -> None:
         ("queue.declar", "No rule matches the selector 'queue.declar'; near are queue.declare"),
         ("level:shuold", "No rule matches the selector 'level:shuold'; near are should."),
         ("zzz", "No rule matches the selector 'zzz'."),
-        ("must,zzz", "No rule matches the selector 'zzz'."),
-        ("class:queue,class:tx", "No rule matches all parts of the selector 'class:queue,class:tx' at once."),
+        ("!zzz", "No rule matches the selector 'zzz'."),
         ("colour:red", "'colour' in the selector 'colour:red' is none of rule, document, section, level"),
-        ("", "The selector '' has an empty part."),
-        ("must,", "The selector 'must,' has an empty part."),
+        ("", "No rule matches the selector ''"),
+        (
+            "class:tx",
+            "No rule is meant by 0-9-1/basic.01 class:tx together: those of the kinds rule, class narrow",
+        ),
+        ("!0-9-1/basic.*", "No rule is meant by 0-9-1/basic.01 !0-9-1/basic.* together."),
     ],
 )
 def test_selector_that_means_nothing_is_refused(selector: str, complaint: str) -> None:
