@@ -25,7 +25,7 @@ EXPECTED = (
     SelectorError, DocumentError, EvidenceError, CaptureError, BaselineError, TargetError, KeyError,
 )  # fmt: skip
 """What a user can do wrong."""
-REPORTS = ("terminal", "junit", "allure", "github", "gitlab", "tap", "badge")
+REPORTS = ("terminal", "html", "junit", "allure", "github", "gitlab", "tap", "badge")
 
 
 class Sentence(click.Group):

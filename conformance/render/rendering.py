@@ -14,6 +14,7 @@ from conformance.evidence.stream import State, verified
 from conformance.render import terminal
 from conformance.render.allure import FOLDER, write_allure
 from conformance.render.badge import badge
+from conformance.render.html.single import page
 from conformance.render.junit import junit
 from conformance.render.report import Render, Report, report_of
 from conformance.render.summary import github, gitlab
@@ -22,6 +23,7 @@ from harness.dialect import dialect
 from spec.catalogue import catalogue
 
 TEXTS: dict[str, tuple[str, Render]] = {
+    "html": ("report.html", page),
     "junit": ("junit.xml", junit),
     "github": ("summary.github.md", github),
     "gitlab": ("summary.gitlab.md", gitlab),

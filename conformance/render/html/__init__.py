@@ -1,0 +1,1 @@
+"""Pages for people: the one of a run, and what those of the site are made with."""
