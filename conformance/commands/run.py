@@ -18,6 +18,7 @@ from conformance.engine.plugin import CONTROLLER
 from conformance.engine.scope import apart_of
 from conformance.gate.applying import load_all
 from conformance.gate.baseline_file import BaselineError
+from conformance.render.brief import brief
 from conformance.render.progress import Follower, Quiet
 from conformance.render.terminal import tell
 from harness.targets.named import target
@@ -46,8 +47,7 @@ def run_suite(options: Options, console: Console) -> int:
 def told_suite(options: Options, console: Console) -> Closed:
     """Judge a target and print the report. Raises as `play_suite` does."""
     run = play_suite(options, console)
-    tell(run.report, console)
-    console.print(f"\nrun: {run.plan.folder}", highlight=False)
+    (tell if options.verbose else brief)(run.report, console)
     return run
 
 

@@ -360,18 +360,18 @@ class Judge:
             play.stuck = str(failure)
             if not (self.alone and "restart" in self.target.facilities):
                 raise TargetDied(f"after {play.scenario.test} {failure}") from failure
-            self._restart()
+            self._restart(f"after {play.scenario.test} {failure}")
             try:
                 serves()
             except Unreachable as still:
                 raise TargetDied(f"after {play.scenario.test} and a restart {still}") from still
 
-    def _restart(self) -> None:
+    def _restart(self, why: str = "") -> None:
         try:
             self.target.use("restart")
         except TargetError as failure:
             raise TargetDied(f"the target did not come back after its restart: {failure}") from failure
-        self.writer.write(TargetRestarted())
+        self.writer.write(TargetRestarted(why))
 
     def _conclude(self, play: _Play) -> Judged:
         judged = conclude(play.rule, play.scenario.test, play.findings, play.stop, self.profile)

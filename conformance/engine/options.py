@@ -96,6 +96,7 @@ class Options:
     shuffle: int | None = _asked(None, Option(JUDGING, "another order, to show that none matters", "SEED"))
     disruptive: bool = _asked(False, Option(JUDGING, "allow what may harm others on a shared target"))
     budget: float = _asked(600.0, BUDGET)
+    verbose: bool = _asked(False, Option(By.RUN, "tell all: passes too, and the octets of each finding"))
     tls_ca: str = _asked("", Option(REACHING, "trust these authorities (PEM)", "FILE"))
     tls_cert: str = _asked("", Option(REACHING, "the client's certificate (PEM)", "FILE"))
     tls_key: str = _asked("", Option(REACHING, "its key, if it stands in another file", "FILE"))

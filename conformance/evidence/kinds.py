@@ -98,7 +98,9 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class TargetRestarted:
-    """The target was restarted by us and serves again."""
+    """The target was restarted by us and serves again; `why` says how it had died, if it had."""
+
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
