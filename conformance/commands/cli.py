@@ -41,6 +41,8 @@ class Sentence(click.Group):
             end(str(failure), Exit.NOTHING)
         except Unreachable as failure:
             end(str(failure), Exit.UNREACHABLE)
+        except KeyboardInterrupt:
+            end("interrupted", Exit.INTERRUPTED)
 
 
 def end(sentence: str, status: Exit) -> NoReturn:
@@ -55,7 +57,7 @@ def main() -> None:
     """Judge an AMQP broker by every rule of the documents.
 
     Exit status: 0 the gate is met; 1 not certified, or unexpected verdicts; 2 wrong usage, or nothing was
-    selected; 3 the target could not be reached or died.
+    selected; 3 the target could not be reached or died; 130 interrupted.
     """
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from conformance.engine.door import hampering
-from conformance.engine.ending import Ending
+from conformance.engine.ending import Cause, Ending
 from conformance.engine.leftovers import remove_leftovers
 from conformance.engine.passive import conclude_breached, sighted
 from conformance.engine.plan import Plan
@@ -17,7 +17,7 @@ from conformance.evidence.kinds import Interrupted, Judged, Line
 from conformance.evidence.results import RuleResult, rule_results, spared
 from conformance.evidence.stream import merge, order
 from conformance.gate.applying import applied, load_all
-from conformance.gate.gate import Gate, gate, scores
+from conformance.gate.gate import Exit, Gate, gate, scores
 from conformance.render.rendering import named, render_files
 from conformance.render.report import Report, ended_event, report_of
 from harness.play.expect import Stop
@@ -56,6 +56,8 @@ def close(main: Worker, lines: list[Line]) -> Closed:
         ending = _cleared_up(main, lines)
     results = rule_results(lines)
     decided = _gate(plan, ending, results)
+    if Cause.INTERRUPTED in ending.causes:
+        decided = replace(decided, exit_status=Exit.INTERRUPTED, met=False)
     for told in filter(None, (spared(results), *decided.notes)):
         writer.write(Noted(datetime.now(UTC).timestamp() - plan.started, "", told))
     reached = scores(

@@ -174,6 +174,8 @@ def _started(goal: Target, plan: Plan) -> tuple[Plan, Ending]:
         goal.start()
         found = scope(goal, plan.asked, min(PROBE, plan.deadline.left), plan.documents)
         return replace(plan, scope=found), Ending()
-    except (TargetError, Unreachable, KeyboardInterrupt) as failure:
-        known = unasked(goal, plan.asked, plan.documents)
-        return replace(plan, scope=known), Ending({Cause.LOST: str(failure) or STARTING})
+    except KeyboardInterrupt:
+        ending = Ending({Cause.LOST: STARTING, Cause.INTERRUPTED: STARTING})
+    except (TargetError, Unreachable) as failure:
+        ending = Ending({Cause.LOST: str(failure)})
+    return replace(plan, scope=unasked(goal, plan.asked, plan.documents)), ending

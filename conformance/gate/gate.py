@@ -23,9 +23,11 @@ class Exit(IntEnum):
     """Wrong usage, or nothing was selected."""
     UNREACHABLE = 3
     """The target could not be reached or died."""
+    INTERRUPTED = 130
+    """Somebody pressed Ctrl-C."""
 
 
-GRAVEST = (Exit.UNREACHABLE, Exit.NOT_MET, Exit.NOTHING, Exit.MET)
+GRAVEST = (Exit.INTERRUPTED, Exit.UNREACHABLE, Exit.NOT_MET, Exit.NOTHING, Exit.MET)
 
 
 def gravest(statuses: Iterable[Exit]) -> Exit:
@@ -186,6 +188,7 @@ def _gate(
     unexpected = ended if unread else [*ended, *unexpected]
     reasons = (*ended, *partial, *blocking)
     certified = bool(scope) and not reasons
+    idle = not any(rule.id in by_rule and by_rule[rule.id].verdict is not Verdict.NOT_RUN for rule in scope)
     exit_status = _exit(lost, scope, unexpected)
     return Gate(
         certified=certified,
@@ -196,7 +199,10 @@ def _gate(
         judged=len(scope),
         exit_status=exit_status,
         sentence="; ".join(
-            filter(None, (*_sentences(certified, level, role, reasons, unexpected, scope, baseline), unread))
+            filter(
+                None,
+                (*_sentences(certified, idle, level, role, reasons, unexpected, scope, baseline), unread),
+            )
         ),
         flaky=_flaky(by_rule, baseline),
         aside=frozenset(aside),
@@ -262,6 +268,7 @@ def _exit(lost: str | None, scope: Sequence[Rule], unexpected: Sequence[Reason])
 
 def _sentences(
     certified: bool,
+    idle: bool,
     level: Level,
     role: Role,
     reasons: Iterable[Reason],
@@ -275,10 +282,12 @@ def _sentences(
         yield f"certified as {role} at level {level}: all {len(scope)} rules"
     elif not scope:
         yield "nothing that this run can judge was selected"
+    elif idle:
+        yield "nothing was judged"
     elif not general:
         yield f"not certified as {role} at level {level}"
     yield from general
-    if blocked:
+    if blocked and not idle:
         yield f"{blocked} of {len(scope)} rules stand against it"
     if baseline is not None and scope:
         count = len(unexpected)

@@ -57,8 +57,8 @@ def main() -> int:
         told.say(broke=str(failure))
         return int(Exit.UNREACHABLE)
     except KeyboardInterrupt:
-        told.say(broke="interrupted before anything was judged")
-        return int(Exit.UNREACHABLE)
+        told.say(broke="interrupted before anything was judged", status=int(Exit.INTERRUPTED))
+        return int(Exit.INTERRUPTED)
     told.say(status=int(gate.exit_status), sentence=gate.sentence)
     return int(gate.exit_status)
 

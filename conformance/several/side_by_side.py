@@ -21,6 +21,7 @@ STATUS = {
     Exit.NOT_MET: ("not met", "bold red"),
     Exit.NOTHING: ("nothing judged", "bold red"),
     Exit.UNREACHABLE: ("could not be judged", "bold red"),
+    Exit.INTERRUPTED: ("interrupted", "bold red"),
 }
 """What the exit status of one run says of its gate."""
 

@@ -194,7 +194,7 @@ def test_after_ctrl_c_nothing_is_left(rabbitmq: Target, tmp_path: Path, workers:
     until_declared(process, tmp_path / "run", count)
     process.send_signal(signal.SIGINT)
     told, _ = process.communicate(timeout=60)
-    assert process.returncode == 1, told.decode()
+    assert process.returncode == 130, told.decode()
     assert verify(tmp_path / "run").state is State.PARTIAL
     assert surviving(rabbitmq, tmp_path / "run") == []
 

@@ -1,5 +1,6 @@
 """The targets that can be named: `embedded`, `process:NAME`, `docker:IMAGE`, `client:NAME`, any URL."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -83,6 +84,8 @@ def _target(named: str) -> Target:
         return UrlTarget(named)
     kind, _, rest = named.partition(":")
     if kind not in KINDS or kind == "url":
+        if re.fullmatch(r"[\w.-]+:\d+(/.*)?", named):
+            raise TargetError(f"there is no target {named!r}; did you mean amqp://{named}?")
         known = ", ".join(each.name for each in known_targets())
         # What stands behind the colon may be a password: a URL without its scheme.
         raise TargetError(f"there is no target {kind!r}; known are {known}")

@@ -203,7 +203,7 @@ def test_whatever_ends_the_parent_ends_all_and_each_leaves_a_readable_run(
     until_gone(pids - {parent.pid})
     assert [verify(run).state for run in place.iterdir()] == [State.PARTIAL] * 2
     if number is signal.SIGINT:
-        assert parent.returncode == Exit.NOT_MET, said.decode()
+        assert parent.returncode == Exit.INTERRUPTED, said.decode()
         assert b"interrupted: waiting for what the runs leave behind" in said
         assert said.count(b"run: ") >= 2
     for run in place.iterdir():
@@ -227,7 +227,7 @@ def test_ctrl_c_while_a_target_starts_leaves_a_readable_run_too(tmp_path: Path) 
         parent.send_signal(signal.SIGINT)
         said, _ = parent.communicate(timeout=60)
     until_gone(pids)
-    assert parent.returncode == Exit.UNREACHABLE
+    assert parent.returncode == Exit.INTERRUPTED
     assert "process:silent: interrupted while the target was starting" in words(said.decode())
     assert [verify(run).state for run in place.iterdir()] == [State.PARTIAL] * 2
     events = [line.event for line in read(place / "process-silent", "interrupted")]
