@@ -10,10 +10,9 @@ from collections.abc import Iterable, Iterator
 from rich.console import Console
 from rich.text import Text
 
-from conformance.engine.judge import spared
 from conformance.evidence.kinds import Interrupted, TargetRestarted
 from conformance.evidence.printable import printable
-from conformance.evidence.results import RuleResult
+from conformance.evidence.results import RuleResult, spared
 from conformance.evidence.verdicts import Verdict
 from conformance.gate.gate import Exit
 from conformance.render.report import Report

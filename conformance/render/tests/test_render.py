@@ -59,7 +59,7 @@ def finished(
         "unreachable": (["--target", "amqp://guest:guest@127.0.0.1:1", "--parallel", "0"], "partial"),
     }[request.param]
     done = subprocess.run(
-        [sys.executable, "-c", DEVIATING, "run", *arguments, "--output", str(run)],
+        [sys.executable, "-c", DEVIATING, "run", *arguments, "--verbose", "--output", str(run)],
         env=environment() | {"COLUMNS": "118"}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (run / "run.json").exists(), done.stderr
