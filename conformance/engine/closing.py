@@ -67,8 +67,13 @@ def close(main: Worker, lines: list[Line]) -> Closed:
     writer.close()
     lines.sort(key=order)
     merge(plan.folder, not ending.complete, lines)
-    main.target.stop()
-    return Closed(plan, ending, _report(plan, main.target, lines, decided))
+    report = report_of(lines, catalogue().rules, str(plan.folder), plan.started, named, decided)
+    try:
+        render_files(report, plan.folder)  # at once: to stop a target takes what it takes
+    finally:
+        main.target.stop()
+    _keep(plan, main.target, lines)
+    return Closed(plan, ending, report)
 
 
 def _judge_the_rest(main: Worker, lines: Iterable[Line]) -> None:
@@ -119,11 +124,8 @@ def _gate(plan: Plan, ending: Ending, results: Sequence[RuleResult]) -> Gate:
     return replace(decided, notes=held.notes, sentence="; ".join(filter(None, (decided.sentence, told))))
 
 
-def _report(plan: Plan, target: Target, lines: Sequence[Line], decided: Gate) -> Report:
-    report = report_of(lines, catalogue().rules, str(plan.folder), plan.started, named, decided)
-    render_files(report, plan.folder)
+def _keep(plan: Plan, target: Target, lines: Sequence[Line]) -> None:
     write_capture(lines, plan.folder / "capture.pcapng", plan.started, plan.role)
     for name, text in target.logs().items():
         (plan.folder / name).write_bytes(text)
     seal(plan.folder)
-    return report

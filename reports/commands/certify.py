@@ -1,6 +1,7 @@
 """`amqp-conformance certify`: judge a target, or several at once, then write the site of what was found.
 
-The verdicts never depend on the site: where it cannot be written, one sentence says how to get it.
+Each run has written its own page when it ends. The verdicts never depend on the site: where it cannot be
+written, one sentence says how to get it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from rich.text import Text
 from conformance.commands.run import told_suite
 from conformance.engine.options import Options
 from conformance.evidence.kinds import EvidenceError
+from conformance.render.rendering import TEXTS
 from conformance.several.parent import run_several
 from reports.site.publishing import SiteError
 
@@ -27,6 +29,7 @@ def certify_target(options: Options, console: Console) -> int:
     """
     run = told_suite(options, console)
     folder = run.plan.folder
+    _say_pages([folder], console)
     _try_site([folder], folder / SITE, console)
     return int(run.gate.exit_status)
 
@@ -38,8 +41,14 @@ def certify_targets(options: Options, targets: Sequence[str], console: Console) 
     """
     sides = run_several(options, targets, console)
     if sides.folders:
+        _say_pages(sides.folders, console)
         _try_site(sides.folders, sides.place / SITE, console)
     return int(sides.status)
+
+
+def _say_pages(folders: Sequence[Path], console: Console) -> None:
+    pages = " ".join(str(folder / TEXTS["html"][0]) for folder in folders)
+    console.print(Text(f"page: {pages}"), soft_wrap=True)
 
 
 def _try_site(folders: Sequence[Path], site: Path, console: Console) -> None:
@@ -47,11 +56,11 @@ def _try_site(folders: Sequence[Path], site: Path, console: Console) -> None:
     try:
         with console.status("writing the site …"):
             _write(folders, site)
-        console.print(Text(f"site: {site / 'index.html'}"))
+        console.print(Text(f"site: {site / 'index.html'}"), soft_wrap=True)
     except (EvidenceError, ModuleNotFoundError, SiteError) as failure:
         runs = " ".join(map(str, folders))
         again = f"amqp-conformance ingest {runs} --warehouse warehouse, then report --warehouse warehouse"
-        console.print(Text(f"no site: {failure}; then {again} --output site", style="yellow"))
+        console.print(Text(f"no site: {failure}; then {again} --output site", style="yellow"), soft_wrap=True)
 
 
 def _write(folders: Sequence[Path], site: Path) -> None:

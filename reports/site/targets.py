@@ -1,10 +1,11 @@
 """What the page of one build shows: its standing and why, its history, its findings, the worst first."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.evidence.verdicts import TABLE, Verdict
+from conformance.evidence.verdicts import TABLE
+from conformance.render.html.bars import stretches
 from reports.compare.comparison import Comparison, compare
 from reports.compare.matrix import Matrix, RuleRow
 from reports.model.findings import Column, Finding
@@ -22,16 +23,6 @@ class Past:
     comparison: Comparison | None
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """A verdict's stretch of the bar that shows how the rules divide, in hundredths of its length."""
-
-    verdict: Verdict
-    count: int
-    start: float
-    length: float
-
-
 def target(column: Column, table: Matrix, site: SiteData) -> Mapping[str, Any]:
     """Give the values for the page of `column`."""
     place = next(number for number, each in enumerate(table.columns) if each is column)
@@ -46,7 +37,7 @@ def target(column: Column, table: Matrix, site: SiteData) -> Mapping[str, Any]:
         "flaky": [each for each in judged if each[1].flaky],
         "everything": _grouped(table, place),
         "absent": len(found) - len(judged),
-        "stretches": list(_stretches([finding for _, finding in judged])),
+        "stretches": list(stretches(finding.verdict for _, finding in judged)),
         "history": history,
         "since": next(past.comparison for past in history if past.column is column),
     }
@@ -68,16 +59,6 @@ def _grouped(table: Matrix, place: int) -> list[tuple[str, list[tuple[RuleRow, F
             if told:
                 headed.append((group.heading or "in no document of this suite", told))
     return headed
-
-
-def _stretches(found: Sequence[Finding]) -> Iterator[Stretch]:
-    start = 0.0
-    for row in TABLE:
-        count = sum(finding.verdict is row.verdict for finding in found)
-        if count:
-            length = round(100 * count / len(found), 3)
-            yield Stretch(row.verdict, count, round(start, 3), length)
-            start += length
 
 
 def _history(column: Column, site: SiteData) -> Iterator[Past]:

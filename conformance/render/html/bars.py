@@ -22,11 +22,26 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """The rules of one document at one level that were judged, and what they came to, the worst first."""
+    """The rules of one level that were judged, and what they came to, the worst first."""
 
-    document: str
     level: Level
     stretches: tuple[Stretch, ...]
+
+    @property
+    def judged(self) -> int:
+        return sum(each.count for each in self.stretches)
+
+    @property
+    def against(self) -> int:
+        return sum(each.count for each in self.stretches if each.verdict.blocks)
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """The bars of one document, MUST first."""
+
+    document: str
+    levels: tuple[Bar, ...]
 
 
 def stretches(verdicts: Iterable[Verdict]) -> Iterator[Stretch]:
@@ -40,13 +55,14 @@ def stretches(verdicts: Iterable[Verdict]) -> Iterator[Stretch]:
             start += length
 
 
-def bars(rules: Iterable[Rule], verdicts: Mapping[str, Verdict]) -> list[Bar]:
+def bars(rules: Iterable[Rule], verdicts: Mapping[str, Verdict]) -> list[Bars]:
     """Make a bar for each document and level of `rules` that has a verdict, in the order of the catalogue."""
-    found: dict[tuple[str, Level], list[Verdict]] = {}
+    found: dict[str, dict[Level, list[Verdict]]] = {}
     for rule in rules:
         if rule.id in verdicts:
-            found.setdefault((rule.document, rule.level), []).append(verdicts[rule.id])
-    order = list(Level)
-    documents = list(dict.fromkeys(document for document, _ in found))
-    placed = sorted(found.items(), key=lambda each: (documents.index(each[0][0]), order.index(each[0][1])))
-    return [Bar(document, level, tuple(stretches(of))) for (document, level), of in placed]
+            levels = found.setdefault(rule.document, {level: [] for level in Level})
+            levels[rule.level].append(verdicts[rule.id])
+    return [
+        Bars(document, tuple(Bar(level, tuple(stretches(of))) for level, of in levels.items() if of))
+        for document, levels in found.items()
+    ]

@@ -19,6 +19,8 @@ from spec.rules import Rule
 
 SHOWN = 400
 """Findings at most whose exchange is drawn: those of the worst verdicts come first."""
+OPEN = 3
+"""Findings against certification that are open at first: the first ones with an exchange."""
 DRAWN = (Verdict.FAIL, Verdict.ERROR, Verdict.INCONCLUSIVE, Verdict.WARN)
 ABOVE = frozenset({"rule", "verdict", "level", "sentence", "asks", "legal", "came"})
 """Facts of an explanation that the page shows in places of their own."""
@@ -42,7 +44,7 @@ def page(report: Report) -> str:
     css = style()
     digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
     ranked = report.ranked()
-    verdicts = {result.rule: result.verdict for result in report.counted}
+    against = _findings(report, [each for each in ranked if each.verdict.blocks])
     return (
         environment()
         .get_template("run.html.j2")
@@ -51,9 +53,11 @@ def page(report: Report) -> str:
             css=Markup(css),
             digest=digest,
             bars=bars(report.rules.values(), {result.rule: result.verdict for result in report.results}),
-            against=_findings(report, [each for each in ranked if each.verdict.blocks]),
+            against=against,
+            opened=[each.result.rule for each in against if each.explanation and each.explanation.frames][
+                :OPEN
+            ],
             missed=_findings(report, [each for each in ranked if each.verdict is Verdict.WARN]),
-            counts=[(verdict, report.count(verdict)) for verdict in dict.fromkeys(verdicts.values())],
         )
     )
 

@@ -92,6 +92,18 @@ def told_by_markdown(path: Path) -> Told:
     return verdicts, shown.find(".//strong").text_content()
 
 
+def told_by_html(path: Path) -> Told:
+    shown: Any = html.fromstring(path.read_text("utf-8").split("\n", 1)[1])
+    rows = shown.xpath("//section[@aria-labelledby='everything']//tbody/tr")
+    verdicts = {row[0].text_content(): Verdict(row[2].text_content()) for row in rows}
+    drawn = shown.xpath("//section[@aria-labelledby='divided']//*[@class='divided']/li")
+    counts: dict[str, int] = {}
+    for word, count in (each.text_content().split() for each in drawn):
+        counts[word] = counts.get(word, 0) + int(count)
+    assert counts == {str(each): list(verdicts.values()).count(each) for each in {*verdicts.values()}}
+    return verdicts, shown.xpath("//div[starts-with(@class, 'result')]/p")[0].text_content()
+
+
 POINT = re.compile(r"(ok|not ok) (\d+) - ((?:[^#\\]|\\.)*?)( # SKIP (?:[^#\\]|\\.)*)?")
 
 
@@ -133,5 +145,6 @@ def told_by_all(report: Report, folder: Path) -> Iterable[tuple[str, Told]]:
     yield "allure", told_by_allure(folder / "allure-results")
     yield "github", told_by_markdown(folder / "summary.github.md")
     yield "gitlab", told_by_markdown(folder / "summary.gitlab.md")
+    yield "html", told_by_html(folder / "report.html")
     yield "tap", told_by_tap(folder / "report.tap")
     yield "badge", (verdicts, told_by_badge(folder / "badge.svg"))
