@@ -11,7 +11,7 @@ from conformance.engine.leftovers import remove_leftovers
 from conformance.engine.passive import conclude_breached, sighted
 from conformance.engine.plan import Plan
 from conformance.engine.worker import Worker
-from conformance.evidence.capture import write_capture
+from conformance.evidence.capture import CAPTURE, Captures, write_capture
 from conformance.evidence.folder import seal
 from conformance.evidence.kinds import Interrupted, Judged, Line
 from conformance.evidence.results import RuleResult, rule_results, spared
@@ -125,7 +125,9 @@ def _gate(plan: Plan, ending: Ending, results: Sequence[RuleResult]) -> Gate:
 
 
 def _keep(plan: Plan, target: Target, lines: Sequence[Line]) -> None:
-    write_capture(lines, plan.folder / "capture.pcapng", plan.started, plan.role)
+    held = Captures(plan.options.capture)
+    if held is not Captures.NONE:
+        write_capture(held.of(lines), plan.folder / CAPTURE, plan.started, plan.role)
     for name, text in target.logs().items():
         (plan.folder / name).write_bytes(text)
     seal(plan.folder)

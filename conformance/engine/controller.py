@@ -88,7 +88,7 @@ class Controller(Worker):
             "environment": environment()
             | {"target": plain(goal.describe()), "security": plain(goal.security.describe(goal.tls))},
         } | plan.options.kept(goal.name)
-        write_run(plan.folder, RunInfo(**told, started=now.isoformat()))
+        write_run(plan.folder, RunInfo(**told, capture=plan.options.capture, started=now.isoformat()))
         ids = tuple(rule.id for rule in plan.selected)
         told["level"] = Level(plan.options.level)
         self.writer.write(RunStarted(**told, selected=ids, catalogue=len(plan.rules)))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from enum import Flag, auto
 from typing import Any, TypeVar, get_args, get_type_hints
 
+from conformance.evidence.capture import Captures
 from harness.wire.sasl import MECHANISMS, PLAIN
 from harness.wire.tls import Security
 from spec.rules import Level
@@ -38,7 +39,8 @@ REACHING = By.REACH | By.PYTEST
 class Option:
     """How a field of `Options` is asked for.
 
-    With the `metavar` PATH it is a file or a directory. A number is not below `least`, and greater than
+    pytest has an option named like ours where `pytest_flag` says what ours is called there. With the
+    `metavar` PATH it is a file or a directory. A number is not below `least`, and greater than
     `above`; with `shown` a help names the default. `kind` is the type of one value.
     """
 
@@ -50,6 +52,7 @@ class Option:
     above: float | None = None
     shown: bool = False
     flag: str = ""
+    pytest_flag: str = ""
     name: str = ""
     kind: type = str
     default: Any = None
@@ -70,6 +73,8 @@ LEVEL = Option(
 )
 PROFILE = Option(JUDGING | By.KEPT, choices=("document", "vendor"), shown=True)
 BUDGET = Option(JUDGING, "judge no longer than this; the rest is not-run", "SECONDS", above=0, shown=True)
+CAPTURED = "connections in capture.pcapng: all, or those that findings were made on"
+CAPTURE = Option(JUDGING, CAPTURED, choices=tuple(map(str, Captures)), shown=True, pytest_flag="--pcap")
 RULES = Option(By.PYTEST, "judge only these rules", "SELECTOR", flag="--rules")
 TARGET = "embedded, amqp://…, process:NAME, docker:IMAGE; several are judged at once"
 BASELINE = "accepted verdicts (TOML); of several those about this product and version count"
@@ -92,6 +97,7 @@ class Options:
     baseline: tuple[str, ...] = _asked((), Option(JUDGING, BASELINE, "PATH"))
     parallel: int | None = _asked(None, Option(By.RUN, PARALLEL, least=0))
     output: str | None = _asked(None, Option(JUDGING, OUTPUT, "PATH"))
+    capture: str = _asked(str(Captures.FINDINGS), CAPTURE)
     at_once: int = _asked(1, Option(By.PYTEST, "judge so many in each process", "N"))
     shuffle: int | None = _asked(None, Option(JUDGING, "another order, to show that none matters", "SEED"))
     disruptive: bool = _asked(False, Option(JUDGING, "allow what may harm others on a shared target"))
@@ -143,7 +149,7 @@ def asked(by: By) -> list[Option]:
     return [
         replace(
             told,
-            flag=told.flag or f"--{each.name.replace('_', '-')}",
+            flag=(by & By.PYTEST and told.pytest_flag) or told.flag or f"--{each.name.replace('_', '-')}",
             name=each.name,
             kind=next(iter(get_args(types[each.name])), types[each.name]),
             default=each.default,

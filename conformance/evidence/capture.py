@@ -6,17 +6,20 @@ is pcapng (draft-ietf-opsawg-pcapng): a section header, one Ethernet interface, 
 """
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import BinaryIO
 
-from conformance.evidence.kinds import CappedOctets, Line, TestStarted
+from conformance.evidence.kinds import CappedOctets, Judged, Line, TestStarted
 from conformance.evidence.printable import printable
 from harness.wire.journal import Direction, Ended, Octets, Opened
 from spec.rules import Role
 
+CAPTURE = "capture.pcapng"
+"""Its name in a run's folder."""
 PORT = 5672
 SEGMENT = 60000
 """Octets of payload in one packet; IPv4 has room for 65495."""
@@ -28,6 +31,33 @@ _FIN, _SYN, _RST, _PSH, _ACK = 0x01, 0x02, 0x04, 0x08, 0x10
 # must hold all that is under way.
 _SYN_OPTIONS = struct.pack("!BBHBBBB", 2, 4, 65495, 1, 3, 3, 14)
 _COMMENT_LIMIT = 2000
+
+
+class Captures(StrEnum):
+    """Which connections of a run its capture holds."""
+
+    ALL = "all"
+    FINDINGS = "findings"
+    NONE = "none"
+
+    def of(self, lines: Sequence[Line]) -> Sequence[Line]:
+        """Give the lines of those connections, whole."""
+        if self is not Captures.FINDINGS:
+            return lines if self is Captures.ALL else ()
+        found = [
+            line.event for line in lines if isinstance(line.event, Judged) and line.event.verdict.finding
+        ]
+        tests = {each.test for each in found}
+        # What everybody's connections show is found on a connection of another test.
+        used = {_connection(line) for line in lines if line.test in tests} | {
+            each.connection for each in found
+        }
+        used.discard(None)
+        return [line for line in lines if isinstance(line.event, TestStarted) or _connection(line) in used]
+
+
+def _connection(line: Line) -> str | None:
+    return getattr(line.event, "connection", None)
 
 
 @dataclass(slots=True)

@@ -59,7 +59,7 @@ class RunInfo:
 
     `started` is UTC in ISO 8601, `target` without its password and judged in its `role`, `documents`
     mappings with title, revision and sha256. `files` are name and SHA-256 of the folder's other files once it
-    is sealed.
+    is sealed; `capture` says which connections its capture holds: all, those of findings, none.
     `unspoken` are protocols and documents that were left out, each with the sentence why.
     """
 
@@ -76,6 +76,7 @@ class RunInfo:
     level: str = "must"
     profile: str = "document"
     unspoken: Mapping[str, str] = field(default_factory=dict)
+    capture: str = "all"
     arguments: tuple[str, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     schema: int = SCHEMA

@@ -34,6 +34,11 @@ class Verdict(StrEnum):
         return self.row.blocks
 
     @property
+    def finding(self) -> bool:
+        """Whether something was seen that somebody should look at."""
+        return self in (Verdict.ERROR, Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.WARN)
+
+    @property
     def severity(self) -> int:
         """What it says against the target: 2 blocks certification, 1 is a missed SHOULD, 0 is nothing."""
         return 2 if self.blocks else int(self is Verdict.WARN)

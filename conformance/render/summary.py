@@ -16,7 +16,6 @@ from conformance.evidence.verdicts import TABLE, Verdict
 from conformance.gate.gate import Standing
 from conformance.render.report import Report
 
-_FINDINGS = (Verdict.ERROR, Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.WARN)
 """What is explained, worst first; what was not run is only listed."""
 
 
@@ -63,7 +62,7 @@ def summary(report: Report, site: Site) -> str:
     blocks = [head, _about(report), _totals(report)]
     tail = _every_rule(report)
     left = site.limit - sum(_size(block) for block in (*blocks, tail)) - _ROOM
-    findings = [result for result in report.ranked() if result.verdict in _FINDINGS]
+    findings = [result for result in report.ranked() if result.verdict.finding]
     if findings:
         blocks.append("### Findings")
     for shown, result in enumerate(findings):

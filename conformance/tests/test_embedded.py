@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
+from conformance.evidence.captured import read_capture
 from conformance.evidence.folder import read_run
 from conformance.evidence.results import rule_results
 from conformance.evidence.stream import State, read, verify
 from conformance.evidence.verdicts import Verdict
-from conformance.tests.commands import Command, environment
+from conformance.tests.commands import Command, command_line, environment
 from conformance.tests.endurance import some
 from spec.applicability import optional
 from spec.catalogue import catalogue
@@ -32,7 +33,7 @@ def verdicts(run: Path) -> dict[str, tuple[Verdict, str]]:
 def serial(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = tmp_path_factory.mktemp("serial") / "run"
     subprocess.run(
-        [sys.executable, "-m", "conformance.commands.cli", "run", "--level", "should", "--output", str(run)],
+        command_line("run", "--level", "should", "--capture", "all", "--output", run),
         env=environment(),
         capture_output=True,
         check=False,
@@ -52,9 +53,22 @@ def test_the_run_folder_is_whole(serial: Path) -> None:
     described = read_run(serial)
     assert described.product
     assert described.documents[0]["sha256"]
+    assert described.capture == "all"
     cases = etree.parse(serial / "junit.xml").findall(".//testcase")
     assert {case.get("name") for case in cases} == RULES
     assert (serial / "capture.pcapng").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(("asked", "holds"), [(None, ("findings", 0)), ("none", ("none", None))])
+def test_a_capture_of_no_finding_holds_no_connection(
+    amqp_conformance: Command, tmp_path: Path, asked: str | None, holds: tuple[str, int | None]
+) -> None:
+    more = ("--capture", asked) if asked else ()
+    amqp_conformance("run", "0-9-1/channel.open.state", "--output", tmp_path / "run", *more)
+    kept = tmp_path / "run" / "capture.pcapng"
+    found = len(list(read_capture(kept))) if kept.exists() else None
+    assert (read_run(tmp_path / "run").capture, found) == holds
+    assert verify(tmp_path / "run").state is State.OK
 
 
 @pytest.mark.endurance

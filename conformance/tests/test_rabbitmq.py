@@ -64,12 +64,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("rabbitmq") / "run"
     subprocess.run(
         command_line(
-            "run", "--target", "process:rabbitmq", "--baseline", path_of("rabbitmq-3.10"), "--output", folder
+            "run", "--target", "process:rabbitmq", "--baseline", path_of("rabbitmq-3.10"),
+            "--capture", "all", "--output", folder,
         ),
         env=environment(),
         stdout=subprocess.DEVNULL,
         check=True,  # the gate is met, with what is known
-    )
+    )  # fmt: skip
     return folder
 
 

@@ -35,7 +35,7 @@ START = b"\x00\x0a\x00\x0a\x00\x09"
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of all passive rules of both protocols, with what gives them an occasion."""
     folder = tmp_path_factory.mktemp("captured") / "run"
-    line = command_line("run", *WATCHED, "--target", "embedded", "--output", folder)
+    line = command_line("run", *WATCHED, "--target", "embedded", "--capture", "all", "--output", folder)
     subprocess.run(line, env=environment(), capture_output=True, check=True)
     return folder
 

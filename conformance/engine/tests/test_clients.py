@@ -51,7 +51,7 @@ def verdicts(run: Path) -> Mapping[str, Verdict]:
 
 
 def judged_as(named: str, run: Path) -> Mapping[str, Verdict]:
-    judge_here(Options(target=named, selectors=RULES, output=str(run)))
+    judge_here(Options(target=named, selectors=RULES, capture="all", output=str(run)))
     return verdicts(run)
 
 
@@ -147,7 +147,9 @@ def test_a_client_that_is_not_there_cannot_be_judged(tmp_path: Path, amqp_confor
 
 
 def test_the_command_line_judges_a_client(tmp_path: Path, amqp_conformance: Command) -> None:
-    done = amqp_conformance("run", CLOSE_ANSWERED, "--client", "own", "--output", tmp_path / "run")
+    done = amqp_conformance(
+        "run", CLOSE_ANSWERED, "--client", "own", "--capture", "all", "--output", tmp_path / "run"
+    )
     assert done.returncode == Exit.MET, done.stdout + done.stderr
     listed = amqp_conformance("run", CLOSE_ANSWERED, "--client", "own", "--list")
     assert "1 of 1 tests would be judged on client:own" in listed.stdout

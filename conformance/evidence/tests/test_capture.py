@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from conformance.evidence.capture import SEGMENT, write_capture
-from conformance.evidence.kinds import AnyEvent, CappedOctets, TestStarted
+from conformance.evidence.capture import SEGMENT, Captures, write_capture
+from conformance.evidence.kinds import AnyEvent, CappedOctets, Judged, Line, TestStarted
+from conformance.evidence.verdicts import Verdict
 from conformance.render.tests.samples import RULE, lines_of
 from harness.wire.journal import Direction, Ended, Octets, Opened
 
@@ -191,3 +192,34 @@ def test_tshark_shows_the_ends_and_the_times(capture: Path) -> None:
     times = [float(row[0]) for row in tshark(capture, "-e", "frame.time_epoch")]
     assert times == sorted(times)
     assert times[0] == pytest.approx(1_700_000_000.02)
+
+
+def said_on(connection: str, test: str, *more: AnyEvent) -> list[Line]:
+    opened = Opened(0.0, connection, "peer", "0-9-1")
+    return lines_of([TestStarted(test, test), opened, *octets(connection, UNITS[:2]), *more], test)
+
+
+def connections(held: Sequence[Line]) -> dict[str, int]:
+    """Count what is told of each connection."""
+    names = [getattr(line.event, "connection", None) for line in held if not isinstance(line.event, Judged)]
+    return {name: names.count(name) for name in names if name}
+
+
+def test_a_capture_holds_the_connections_of_findings_unless_all_or_none_are_asked_for() -> None:
+    verdicts = {name: Judged(test=name, rule=name, verdict=Verdict(name)) for name in Verdict}
+    lines = [line for name, judged in verdicts.items() for line in said_on(f"of-{name}", name, judged)]
+    seen = {f"of-{each}": 3 for each in ("error", "fail", "inconclusive", "warn")}
+    assert connections(Captures.FINDINGS.of(lines)) == seen
+    assert connections(Captures.ALL.of(lines)) == {f"of-{each}": 3 for each in Verdict}
+    assert not Captures.NONE.of(lines)
+
+
+def test_what_is_found_on_the_connection_of_another_test_keeps_that_connection() -> None:
+    passes = Judged(test="lives", rule="lives", verdict=Verdict.PASS)
+    watched = Judged(test="watches", rule="watches", verdict=Verdict.FAIL, connection="c1", frame=2)
+    lines = [
+        *said_on("c1", "lives", passes),
+        *said_on("c2", "lives", passes),
+        *lines_of([watched], "watches"),
+    ]
+    assert connections(Captures.FINDINGS.of(lines)) == {"c1": 3}
