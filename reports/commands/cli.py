@@ -29,7 +29,7 @@ from reports.warehouse.spark import NoSpark
 from reports.warehouse.store import StoreError
 
 FOLDER = click.Path(path_type=Path)
-FORMS = click.Choice(["table", "json", "markdown"])
+FORMS = click.Choice(["table", "json", "markdown", "html"])
 Command = Callable[..., None]
 assert isinstance(main, Sentence)
 main.expected = (*main.expected, NoSpark, StoreError, WarehouseError, ClaimsError, DetectionError, SiteError)
@@ -68,6 +68,9 @@ def ingest(runs: tuple[Path, ...], warehouse: str, master: str | None) -> None:
 @click.option("--output", required=True, type=FOLDER, metavar="DIR", help="where the site goes")
 @click.option("--detection", type=FOLDER, metavar="FILE", help="what `detect --output FILE` wrote")
 @click.option(
+    "--claims", type=FOLDER, metavar="FILE", help="what a vendor says (TOML), for a page of its audit"
+)
+@click.option(
     "--builds",
     type=click.IntRange(min=1),
     default=30,
@@ -76,14 +79,21 @@ def ingest(runs: tuple[Path, ...], warehouse: str, master: str | None) -> None:
     help="the newest N builds, for all that is shown side by side",
 )
 @master_option
-def report(warehouse: str, output: Path, detection: Path | None, builds: int, master: str | None) -> None:
-    """Write the static site: compliance matrix, a page per rule and per target, coverage, JSON and CSV.
+def report(
+    warehouse: str,
+    output: Path,
+    detection: Path | None,
+    claims: Path | None,
+    builds: int,
+    master: str | None,
+) -> None:
+    """Write the static site: overview, matrix, a page per rule and per build, coverage, JSON and CSV.
 
     Example: amqp-conformance report --warehouse warehouse --output site
     """
     from reports.commands.commands import write_site
 
-    sys.exit(write_site(warehouse, output, detection, builds, master, Console()))
+    sys.exit(write_site(warehouse, output, detection, claims, builds, master, Console()))
 
 
 @main.command()

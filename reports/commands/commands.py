@@ -19,10 +19,10 @@ from conformance.evidence.kinds import EvidenceError
 from conformance.evidence.printable import printable
 from conformance.gate.gate import Exit
 from reports.audit import audit_text
-from reports.audit.audit import audit
-from reports.audit.claims import load
+from reports.audit.audit import Audit, audit
+from reports.audit.claims import Claims, load
 from reports.compare import comparison_text
-from reports.compare.comparison import compare
+from reports.compare.comparison import Comparison, compare
 from reports.compare.matrix import Detection, read_detection
 from reports.model.findings import Build, Column
 from reports.model.single import column_of
@@ -34,6 +34,31 @@ if TYPE_CHECKING:
 
     from reports.ingest.ingest import Ingested
     from reports.warehouse.warehouse import Snapshot
+
+
+def _comparison_page(found: Comparison) -> str:
+    from reports.site.alone import comparison_page
+
+    return comparison_page(found)
+
+
+def _audit_page(found: Audit) -> str:
+    from reports.site.alone import audit_page
+
+    return audit_page(found)
+
+
+COMPARISONS: Mapping[str, Callable[[Comparison], str]] = {
+    "json": comparison_text.as_json,
+    "markdown": comparison_text.as_markdown,
+    "html": _comparison_page,
+}
+AUDITS: Mapping[str, Callable[[Audit], str]] = {
+    "json": audit_text.as_json,
+    "markdown": audit_text.as_markdown,
+    "html": _audit_page,
+}
+"""The forms of both that are one text."""
 
 
 def ingest_runs(runs: Sequence[Path], warehouse: str, master: str | None, console: Console) -> int:
@@ -53,13 +78,20 @@ def ingest_runs(runs: Sequence[Path], warehouse: str, master: str | None, consol
 
 
 def write_site(
-    warehouse: str, output: Path, detection: Path | None, builds: int, master: str | None, console: Console
+    warehouse: str,
+    output: Path,
+    detection: Path | None,
+    claims: Path | None,
+    builds: int,
+    master: str | None,
+    console: Console,
 ) -> int:
     """Render the site of a warehouse."""
     proofs = None if detection is None else read_detection(detection)
+    told = None if claims is None else load(claims)
     with starting(master, console) as spark:
         snapshot = _snapshot(warehouse)
-        pages = render_site(spark, snapshot, output, proofs, builds)
+        pages = render_site(spark, snapshot, output, proofs, builds, told)
     console.print(Text(f"{pages} files; begin with {output / 'index.html'}"))
     return int(Exit.MET)
 
@@ -77,8 +109,7 @@ def compare_builds(
     if form == "table":
         console.print(comparison_text.as_terminal(found))
     else:
-        text = comparison_text.as_json(found) if form == "json" else comparison_text.as_markdown(found)
-        click.echo(text, nl=False)
+        click.echo(COMPARISONS[form](found), nl=False)
     return int(Exit.NOT_MET if found.regressions else Exit.MET)
 
 
@@ -101,12 +132,16 @@ def audit_claims(
         with starting(master, console) as spark:
             snapshot = _snapshot(warehouse)
             measured = jobs.columns(snapshot.table(spark, "runs"), snapshot.table(spark, "verdicts"))
-    found = audit(told, measured, catalogue().rules, catalogue().aliases)
+    found = _audited(told, measured)
     if form == "table":
         console.print(audit_text.as_terminal(found))
     else:
-        click.echo(audit_text.as_json(found) if form == "json" else audit_text.as_markdown(found), nl=False)
+        click.echo(AUDITS[form](found), nl=False)
     return found.exit_status(strict)
+
+
+def _audited(claims: Claims, columns: Sequence[Column]) -> Audit:
+    return audit(claims, columns, catalogue().rules, catalogue().aliases)
 
 
 def render_site(
@@ -115,6 +150,7 @@ def render_site(
     output: Path,
     detection: Detection | None = None,
     builds: int | None = None,
+    claims: Claims | None = None,
 ) -> int:
     """Render the site of a warehouse's newest `builds` into `output`; gives the number of its files.
 
@@ -134,13 +170,15 @@ def render_site(
             found[row["rule"], row["run"], row["connection"]].append(row)
         return found
 
+    columns = jobs.columns(runs, verdicts, newest=builds)
     site = SiteData(
         catalogue=catalogue(),
         checks=checks(),
-        columns=jobs.columns(runs, verdicts, newest=builds),
+        columns=columns,
         ledgers=ledgers(),
         frames=look_up,
         detection=detection,
+        audit=None if claims is None else _audited(claims, columns),
     )
     return len(render(output, site))
 

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from reports.audit.audit import Audit
 from reports.compare.exchanges import Frames, Wanted
 from reports.compare.matrix import Detection
 from reports.model.findings import Column
@@ -23,7 +24,8 @@ class SiteData:
     """All that the site shows.
 
     `columns` stand in the order of `reports.model.findings.columns_in_order`, `frames` is asked for a bounded
-    number of connections at a time, `detection` is None when the deviations were not run here.
+    number of connections at a time, `detection` is None when the deviations were not run here,
+    `audit` when no vendor's claims were held against the builds.
     """
 
     catalogue: Catalogue
@@ -32,3 +34,4 @@ class SiteData:
     ledgers: Sequence[Ledger]
     frames: Frames = no_frames
     detection: Detection | None = None
+    audit: Audit | None = None

@@ -6,7 +6,9 @@ from datetime import datetime
 from operator import attrgetter
 
 from conformance.evidence.explanation import Explanation
+from conformance.evidence.printable import printable
 from conformance.evidence.verdicts import TABLE, Verdict
+from conformance.render.html.single import ABOVE
 from reports.compare.exchanges import Captured, Wanted, capture, explained, lines_of, wanted
 from reports.compare.matrix import RuleRow
 from reports.model.findings import Column, Finding
@@ -18,7 +20,7 @@ from spec.rules import Role
 _RANK = {row.verdict: rank for rank, row in enumerate(TABLE)}
 _same = attrgetter("verdict", "signature", "detail", "reading", "expected", "actual", "cause")
 """What findings share to be alike: the rest names what was made for one run only."""
-_ABOVE = {"rule", "level", "sentence", "place", "on failure", "one fault"}
+_ABOVE = ABOVE | {"place", "on failure", "one fault"}
 """Facts that the page tells once for all findings."""
 
 
@@ -96,7 +98,8 @@ def _told(row: RuleRow, group: Alike, rows: Sequence[TableRow], press: Press, nu
         return Told(group, None, (), "", None)
     exchange = lines_of(rows)
     explanation = explained(group.shown, row.rule, exchange)
-    facts = tuple(fact for fact in explanation.facts if fact[0] not in _ABOVE)
+    same = ("reading", printable(row.rule.reading))  # the page tells it once for all findings
+    facts = tuple(fact for fact in explanation.facts if fact[0] not in _ABOVE and fact != same)
     name, captured = f"captures/{rule_name(row.identity)}-{number}.pcapng", None
     if exchange:
         path = press.room(name)

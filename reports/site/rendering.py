@@ -10,8 +10,10 @@ from reports.compare.coverage import coverage
 from reports.compare.matrix import Matrix, RuleRow, as_csv, as_json, matrix
 from reports.model.findings import Column, mark, roles_of
 from reports.site import findings as rule_findings
+from reports.site.alone import audited, compared
 from reports.site.data import SiteData
 from reports.site.names import build_name, rule_name
+from reports.site.overview import cards
 from reports.site.press import Press
 from reports.site.publishing import fresh
 from reports.site.relations import pieces, relatives
@@ -43,13 +45,22 @@ def render(output: Path, site: SiteData) -> list[Path]:
             columns=site.columns,
             dense=len(site.columns) > DENSE,
             detected=site.detection is not None,
+            base="page.html.j2",
+            audited=site.audit is not None,
         )
         press.assets()
-        _index(press, table)
+        press.page("index.html", "index.html.j2", cards=list(cards(table, site)), total=len(list(table.rows)))
+        _matrix(press, table)
         _rules(press, table, site)
         for column in site.columns:
             page = f"targets/{build_name(column.build)}.html"
-            press.page(page, "target.html.j2", **target(column, table, site))
+            shown = target(column, table, site)
+            press.page(page, "target.html.j2", **shown)
+            if shown["since"]:
+                page = f"compare/{build_name(column.build)}.html"
+                press.page(page, "compare.html.j2", **compared(shown["since"]))
+        if site.audit:
+            press.page("audit.html", "audit.html.j2", **audited(site.audit))
         judged = {chapter.document.prefix for chapter in table.chapters if chapter.document}
         books = [book for book in site.ledgers if book.document.prefix in judged]
         covered = coverage(books, site.catalogue, site.checks)
@@ -59,11 +70,11 @@ def render(output: Path, site: SiteData) -> list[Path]:
         return [output / path.relative_to(folder) for path in press.written]
 
 
-def _index(press: Press, table: Matrix) -> None:
+def _matrix(press: Press, table: Matrix) -> None:
     seen = {finding.verdict for row in table.rows for finding in row.findings if finding}
     press.page(
-        "index.html",
-        "index.html.j2",
+        "matrix.html",
+        "matrix.html.j2",
         matrix=table,
         total=sum(1 for _ in table.rows),
         levels=tuple(Level),

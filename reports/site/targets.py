@@ -1,6 +1,6 @@
 """What the page of one build shows: its standing and why, its history, its findings, the worst first."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +29,7 @@ def target(column: Column, table: Matrix, site: SiteData) -> Mapping[str, Any]:
     found = [(row, row.findings[place]) for row in table.rows]
     judged = [(row, finding) for row, finding in found if finding is not None]
     history = list(_history(column, site))
-    ranked = sorted(judged, key=lambda each: (_RANK[each[1].verdict], _weight(each[0])))
+    ranked = worst_first(judged)
     return {
         "column": column,
         "against": [each for each in ranked if each[1].verdict.severity == 2],
@@ -41,6 +41,11 @@ def target(column: Column, table: Matrix, site: SiteData) -> Mapping[str, Any]:
         "history": history,
         "since": next(past.comparison for past in history if past.column is column),
     }
+
+
+def worst_first(judged: Iterable[tuple[RuleRow, Finding]]) -> list[tuple[RuleRow, Finding]]:
+    """Sort findings by verdict, and of those alike the stronger rules first."""
+    return sorted(judged, key=lambda each: (_RANK[each[1].verdict], _weight(each[0])))
 
 
 def _weight(row: RuleRow) -> int:

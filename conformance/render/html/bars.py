@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from conformance.evidence.verdicts import TABLE, Verdict
 from spec.rules import Level, Rule
 
+UNDECIDED = (Verdict.INAPPLICABLE, Verdict.UNTESTABLE)
+
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
@@ -29,7 +31,8 @@ class Bar:
 
     @property
     def judged(self) -> int:
-        return sum(each.count for each in self.stretches)
+        """How many were decided; those without an occasion, and those that no run can judge, are not."""
+        return sum(each.count for each in self.stretches if each.verdict not in UNDECIDED)
 
     @property
     def against(self) -> int:

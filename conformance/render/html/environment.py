@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from functools import partial
 from importlib import resources
 from typing import Any
@@ -30,6 +32,14 @@ def environment(*packages: str, **everywhere: Any) -> Environment:
     made.filters |= {"clip": clip, "breakable": breakable}
     made.globals |= {"table": TABLE, **everywhere}
     return made
+
+
+def alone(made: Environment, template: str, **values: Any) -> str:
+    """Render a page that is one file: its style stands in it, and its policy allows nothing else."""
+    css = style()
+    digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
+    told = {"base": "alone.html.j2", "css": Markup(css), "digest": digest, "root": "", **values}
+    return made.get_template(template).render(told)
 
 
 def style() -> str:

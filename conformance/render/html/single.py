@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-from markupsafe import Markup
 
 from conformance.evidence.explanation import Explanation
 from conformance.evidence.results import RuleResult
 from conformance.evidence.verdicts import Verdict
 from conformance.render.html.bars import bars
-from conformance.render.html.environment import environment, style
+from conformance.render.html.environment import alone, environment
 from conformance.render.report import Report
 from spec.rules import Rule
 
@@ -41,24 +37,17 @@ class Finding:
 
 def page(report: Report) -> str:
     """Give the page of a run, whole: its standing, what stands against it with each exchange, every rule."""
-    css = style()
-    digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
     ranked = report.ranked()
     against = _findings(report, [each for each in ranked if each.verdict.blocks])
-    return (
-        environment()
-        .get_template("run.html.j2")
-        .render(
-            report=report,
-            css=Markup(css),
-            digest=digest,
-            bars=bars(report.rules.values(), {result.rule: result.verdict for result in report.results}),
-            against=against,
-            opened=[each.result.rule for each in against if each.explanation and each.explanation.frames][
-                :OPEN
-            ],
-            missed=_findings(report, [each for each in ranked if each.verdict is Verdict.WARN]),
-        )
+    drawn = [each.result.rule for each in against if each.explanation and each.explanation.frames]
+    return alone(
+        environment(),
+        "run.html.j2",
+        report=report,
+        bars=bars(report.rules.values(), {result.rule: result.verdict for result in report.results}),
+        against=against,
+        missed=_findings(report, [each for each in ranked if each.verdict is Verdict.WARN]),
+        opened=drawn[:OPEN],
     )
 
 

@@ -69,6 +69,17 @@ def test_folders_are_compared_without_spark(two: tuple[Path, Path]) -> None:
     assert plain("compare", two[0], two[0]).returncode == 0
 
 
+def test_a_comparison_and_an_audit_are_pages_of_one_file(two: tuple[Path, Path]) -> None:
+    claims = Path(__file__).parents[3] / "ci" / "claims" / "rabbitmq.toml"
+    compared = CliRunner().invoke(main, ["compare", *map(str, two), "--format", "html"])
+    assert compared.exit_code == 1
+    audited = CliRunner().invoke(main, ["audit", "--claims", str(claims), *map(str, two), "--format", "html"])
+    assert audited.exit_code == 0
+    for done, told in ((compared, "1 regression; rules changed: 1"), (audited, "217 claims")):
+        assert done.stdout.startswith("<!doctype html>")
+        assert told in done.stdout
+
+
 def test_folders_are_audited_without_spark(two: tuple[Path, Path]) -> None:
     claims = Path(__file__).parents[3] / "ci" / "claims" / "rabbitmq.toml"
     done = plain("audit", "--claims", claims, *two)
@@ -129,8 +140,11 @@ def test_a_site_from_two_runs_and_a_broken_one(
     assert "quarantined: broken: broken/events.jsonl:1: unknown kind of event None" in told
     assert len(ingested.stdout.splitlines()) < 10  # nothing of Spark's own
 
-    reported = command("report", "--warehouse", tmp_path / "w", "--output", tmp_path / "site")
+    claims = Path(__file__).parents[3] / "ci" / "claims" / "rabbitmq.toml"
+    site = ("--output", tmp_path / "site", "--claims", claims)
+    reported = command("report", "--warehouse", tmp_path / "w", *site)
     assert (reported.returncode, reported.stderr) == (0, "")
+    assert "217 claims" in (tmp_path / "site" / "audit.html").read_text("utf-8")
     matrix = json.loads((tmp_path / "site" / "matrix.json").read_text())
     assert [each["version"] for each in matrix["builds"]] == ["1.0", "2.0"]
 
@@ -173,6 +187,7 @@ def test_the_site_of_runs_needs_neither_spark_nor_java(tmp_path: Path) -> None:
     line = [sys.executable, "-c", program, "certify", "0-9-1/tx.commit.transacted", "--output", str(tmp_path)]
     done = subprocess.run(line, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
+    assert f"page: {tmp_path / 'report.html'}\nsite: {tmp_path / 'site' / 'index.html'}\n" in done.stdout
     assert "transacted" in (tmp_path / "site" / "matrix.json").read_text()
 
 

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from conformance.evidence.verdicts import Verdict
+from reports.audit.audit import Audit, audit
+from reports.audit.claims import Claim, Claims, Meaning, Subject
 from reports.compare.coverage import ledgers
 from reports.compare.exchanges import Wanted
 from reports.compare.matrix import Detection
-from reports.model.findings import Finding, columns_in_order
+from reports.model.findings import Column, Finding, columns_in_order
 from reports.model.rows import TableRow
 from reports.model.single import column, rows_in
 from reports.site.data import SiteData
@@ -62,6 +64,16 @@ def two_builds(parent: Path, **changes: Any) -> SiteData:
             make_run(parent / "newer", **{"run": "r2", "version": "1.10", "verdicts": newer} | changes),
         ]
     )
+
+
+def audited(columns: Sequence[Column], says: str) -> Audit:
+    """Audit what a vendor that says `says` of all it can claims of the rules that the samples judge."""
+    claims = tuple(
+        Claim(number, Subject.RULE, rule, "0-9-1", (says,), Meaning.KEPT, level=says, note=says)
+        for number, rule in enumerate((EXCLUSIVE, NOT_FOUND, TAG), 1)
+    )
+    told = Claims(says, columns[0].build.product, says, says, None, {}, claims)
+    return audit(told, columns, catalogue().rules)
 
 
 def real_run(folder: Path, *selectors: str) -> Path:

@@ -5,28 +5,24 @@ Skipped without Chromium and playwright; where brokers are required, their absen
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from conformance.evidence.verdicts import Verdict
-from harness.targets.brokers_required import REQUIRED
 from reports.compare.matrix import Proof
 from reports.site.names import build_name
 from reports.site.rendering import render
-from reports.site.tests.sites import EXCLUSIVE, NOT_FOUND, TAG, real_run, site_of, two_builds
+from reports.site.tests.browsing import opened
+from reports.site.tests.sites import EXCLUSIVE, NOT_FOUND, TAG, audited, real_run, site_of, two_builds
 from reports.tests.samples import make_run
 from spec.rules import Role
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-CHROMIUM = Path("/usr/bin/chromium")
 EVERY_ATTRIBUTE = "[...document.querySelectorAll('*')].flatMap(each => [...each.attributes])"
 HOSTILE = (
     "</script><script>alert(1)</script><img src=//example.test/x onerror=alert(1)>"
@@ -35,56 +31,6 @@ HOSTILE = (
     "<iframe src=//example.test></iframe><base href=//example.test><style>*{display:none}</style>"
     "<meta http-equiv=refresh content=0;url=//example.test> <a href=javascript:alert(1)>x</a>"
 )
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    missing = "" if CHROMIUM.exists() else f"{CHROMIUM} is not installed"
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        missing = "playwright is not installed"
-    if missing and os.environ.get(REQUIRED):
-        pytest.fail(f"{missing} ({REQUIRED} is set)", pytrace=False)
-    if missing:
-        pytest.skip(missing)
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield started
-        started.close()
-
-
-@dataclass
-class Seen:
-    """What a page did that it should not, and what it asked for."""
-
-    asked: list[str] = field(default_factory=list)
-    wrong: list[str] = field(default_factory=list)
-
-
-@contextmanager
-def opened(browser: Browser, path: Path, before: str = "", **context: Any) -> Iterator[tuple[Page, Seen]]:
-    """Open the page at `path`, noting all it does; `before` runs in it before its own script."""
-    seen = Seen()
-    surroundings = browser.new_context(**context)
-    page = surroundings.new_page()
-    page.on("request", lambda request: seen.asked.append(request.url))
-    page.on("console", lambda message: seen.wrong.append(f"console: {message.text}"))
-    page.on("pageerror", lambda failure: seen.wrong.append(f"error: {failure}"))
-    page.on("requestfailed", lambda request: seen.wrong.append(f"failed: {request.url}"))
-
-    def refuse(dialog: Any) -> None:
-        seen.wrong.append(f"dialog: {dialog.message}")
-        dialog.dismiss()
-
-    page.on("dialog", refuse)
-    if before:
-        page.add_init_script(before)
-    page.goto(path.as_uri())
-    try:
-        yield page, seen
-    finally:
-        surroundings.close()
 
 
 @pytest.fixture(scope="module")
@@ -110,8 +56,13 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
         folder / "run", verdicts=verdicts, said=HOSTILE, readings=dict.fromkeys(verdicts, HOSTILE),
         banner={"product": HOSTILE}, documents=(document,), **names,
     )  # fmt: skip
+    before = make_run(
+        folder / "before", run=f"0{HOSTILE}", verdicts=dict.fromkeys(verdicts, Verdict.PASS), said=HOSTILE,
+        **names | {"version": f"0{HOSTILE}"},
+    )  # fmt: skip
     proofs = {EXCLUSIVE: (Proof(HOSTILE, False, HOSTILE),)}
-    render(folder / "site", site_of([run], proofs))
+    data = site_of([before, run], proofs)
+    render(folder / "site", replace(data, audit=audited(data.columns, HOSTILE)))
     return folder / "site"
 
 
@@ -120,10 +71,13 @@ def pages(site: Path) -> list[Path]:
     strangers = [path for path in sorted(site.rglob("rules/**/*.html")) if "0-9-1" not in path.parts]
     return [
         site / "index.html",
+        site / "matrix.html",
         site / "coverage.html",
         *rules,
         *strangers,
         *sorted((site / "targets").iterdir()),
+        *sorted(site.glob("compare/*")),
+        *sorted(site.glob("audit.html")),
     ]
 
 
@@ -137,7 +91,7 @@ def shown_rules(page: Page) -> list[str]:
 
 
 def test_nothing_a_peer_said_does_anything(browser: Browser, hostile: Path) -> None:
-    assert len(pages(hostile)) == 6
+    assert len(pages(hostile)) == 10
     for path in pages(hostile):
         with opened(browser, path) as (page, seen):
             for details in page.locator("details:not([open]) > summary").all():
@@ -178,7 +132,7 @@ def test_a_hostile_name_does_not_widen_a_phone(browser: Browser, hostile: Path) 
 
 
 def test_the_filter_shows_what_was_asked_for(browser: Browser, site: Path) -> None:
-    with opened(browser, site / "index.html") as (page, seen):
+    with opened(browser, site / "matrix.html") as (page, seen):
         every = shown_rules(page)
         page.get_by_label("Verdict").select_option("fail")
         assert shown_rules(page) == [EXCLUSIVE, NOT_FOUND]
@@ -212,13 +166,13 @@ def test_a_client_does_not_differ_from_a_server(browser: Browser, tmp_path: Path
         make_run(tmp_path / "three", run="r3", product="Client", **client),
     ]
     render(tmp_path / "site", site_of(runs))
-    with opened(browser, tmp_path / "site" / "index.html") as (page, _):
+    with opened(browser, tmp_path / "site" / "matrix.html") as (page, _):
         page.get_by_label("builds differ").check()
         assert shown_rules(page) == [TAG]
 
 
 def test_the_filter_knows_the_builds_apart(browser: Browser, site: Path) -> None:
-    with opened(browser, site / "index.html") as (page, _):
+    with opened(browser, site / "matrix.html") as (page, _):
         page.get_by_label("Verdict").select_option("against certification")
         page.locator("select[name=build]").select_option(index=1)
         assert shown_rules(page) == [NOT_FOUND]
@@ -227,13 +181,13 @@ def test_the_filter_knows_the_builds_apart(browser: Browser, site: Path) -> None
 
 
 def test_a_level_can_be_filtered_and_the_address_remembers_it(browser: Browser, site: Path) -> None:
-    with opened(browser, site / "index.html") as (page, seen):
+    with opened(browser, site / "matrix.html") as (page, seen):
         page.get_by_label("Level").select_option("may")
         found = shown_rules(page)
         assert 0 < len(found) < 30
         page.reload()
         assert shown_rules(page) == found
-        page.goto(f"{(site / 'index.html').as_uri()}#text=<img src=x onerror=alert(1)>&shown=x&nothing=1")
+        page.goto(f"{(site / 'matrix.html').as_uri()}#text=<img src=x onerror=alert(1)>&shown=x&nothing=1")
         page.reload()
         assert page.get_by_label("Text").input_value() == "<img src=x onerror=alert(1)>"
         assert seen.wrong == []
@@ -241,14 +195,14 @@ def test_a_level_can_be_filtered_and_the_address_remembers_it(browser: Browser, 
 
 def test_a_cell_leads_to_the_verdict_of_its_build(browser: Browser, site: Path, tmp_path: Path) -> None:
     newer = two_builds(tmp_path).columns[1]
-    with opened(browser, site / "index.html") as (page, _):
+    with opened(browser, site / "matrix.html") as (page, _):
         page.locator("tr.rule", has_text=EXCLUSIVE).locator("td").last.click()
         page.wait_for_url(f"**/rules/{EXCLUSIVE}.html#{build_name(newer.build)}")
         assert "1.10" in page.locator("tr:target").inner_text()
 
 
 def test_the_theme_is_remembered(browser: Browser, site: Path) -> None:
-    with opened(browser, site / "index.html", color_scheme="light") as (page, _):
+    with opened(browser, site / "matrix.html", color_scheme="light") as (page, _):
         ground = "getComputedStyle(document.body).backgroundColor"
         light = page.evaluate(ground)
         page.get_by_role("button", name="Dark theme").click()
@@ -263,21 +217,21 @@ def test_the_theme_is_remembered(browser: Browser, site: Path) -> None:
 def test_the_theme_follows_the_system(browser: Browser, site: Path) -> None:
     grounds = []
     for theme in ("light", "dark"):
-        with opened(browser, site / "index.html", color_scheme=theme) as (page, _):
+        with opened(browser, site / "matrix.html", color_scheme=theme) as (page, _):
             grounds.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
     assert grounds[0] != grounds[1]
 
 
 def test_without_storage_the_theme_still_changes(browser: Browser, site: Path) -> None:
     denied = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('denied'); } })"
-    with opened(browser, site / "index.html", before=denied, color_scheme="light") as (page, seen):
+    with opened(browser, site / "matrix.html", before=denied, color_scheme="light") as (page, seen):
         page.get_by_role("button", name="Dark theme").click()
         assert page.evaluate("document.documentElement.dataset.theme") == "dark"
         assert seen.wrong == []
 
 
 def test_everything_can_be_read_without_the_script(browser: Browser, site: Path) -> None:
-    with opened(browser, site / "index.html", java_script_enabled=False) as (page, seen):
+    with opened(browser, site / "matrix.html", java_script_enabled=False) as (page, seen):
         assert not page.locator("#filter").is_visible()
         assert not page.locator("#theme").is_visible()
         assert page.locator("tr.rule").count() > 100
@@ -289,7 +243,7 @@ def test_everything_can_be_read_without_the_script(browser: Browser, site: Path)
 
 def test_the_keyboard_comes_everywhere_and_its_place_is_seen(browser: Browser, site: Path) -> None:
     focused = "document.activeElement"
-    with opened(browser, site / "index.html") as (page, _):
+    with opened(browser, site / "matrix.html") as (page, _):
         page.keyboard.press("Tab")
         assert page.evaluate(f"{focused}.className") == "skip"
         assert page.evaluate(f"{focused}.getBoundingClientRect().left") >= 0
@@ -303,22 +257,8 @@ def test_the_keyboard_comes_everywhere_and_its_place_is_seen(browser: Browser, s
         assert {"text", "level", "verdict", "build", "differ", "scroll matrix"} <= reached
 
 
-def test_the_matrix_scrolls_in_its_own_region_and_its_head_stays(browser: Browser, site: Path) -> None:
-    with opened(browser, site / "index.html", viewport={"width": 390, "height": 800}) as (page, _):
-        region = page.locator(".matrix")
-        region.evaluate("region => region.scrollTo(150, 2000)")
-        page.wait_for_function("document.querySelector('.matrix').scrollTop > 0")
-        box, head = region.bounding_box(), page.locator("#matrix thead").bounding_box()
-        first = page.locator("tr.rule th").nth(60).bounding_box()
-        assert box is not None
-        assert head is not None
-        assert first is not None
-        assert abs(head["y"] - box["y"]) <= 2
-        assert abs(first["x"] - box["x"]) <= 2
-
-
 def test_the_matrix_is_a_table_to_those_who_hear_it(browser: Browser, site: Path) -> None:
-    with opened(browser, site / "index.html") as (page, _):
+    with opened(browser, site / "matrix.html") as (page, _):
         row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name=EXCLUSIVE))
         cells = row.get_by_role("cell").all_text_contents()
         assert cells[2:] == ["pass", "fail"]
@@ -328,7 +268,7 @@ def test_the_matrix_is_a_table_to_those_who_hear_it(browser: Browser, site: Path
 def test_an_exchange_of_a_real_run_is_shown_with_its_fields(browser: Browser, tmp_path: Path) -> None:
     render(tmp_path / "site", site_of([real_run(tmp_path / "run", NOT_FOUND)]))
     with opened(browser, tmp_path / "site" / "rules" / f"{NOT_FOUND}.html") as (page, seen):
-        deciding = page.locator("tbody.deciding")
+        deciding = page.locator(".exchange .deciding")
         assert deciding.get_by_text("decides").is_visible()
         assert "frame-end = 206" in deciding.locator("pre").inner_text()
         with page.expect_download() as download:

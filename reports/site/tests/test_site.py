@@ -164,7 +164,7 @@ def test_the_same_data_gives_the_same_octets(tmp_path: Path, data: SiteData, sit
 
 def test_the_cells_of_the_matrix_are_those_of_its_json(site: Path) -> None:
     told = json.loads((site / "matrix.json").read_bytes())
-    rows = page(site, "index.html").xpath("//table[@id='matrix']//tr[@class='rule']")
+    rows = page(site, "matrix.html").xpath("//table[@id='matrix']//tr[@class='rule']")
     shown = {"".join(row.xpath("./th/a")[0].itertext()): row.xpath("./td")[2:] for row in rows}
     assert len(shown) == len(told["rules"])
     for rule in told["rules"]:
@@ -233,7 +233,7 @@ def test_findings_alike_share_one_exchange(site: Path) -> None:
 
 def test_an_exchange_marks_what_decided_and_can_be_taken_along(real: Path) -> None:
     (details,) = rule_page(real, NOT_FOUND).xpath("//details[contains(@class, 'finding')]")
-    (deciding,) = details.xpath(".//tbody[contains(@class, 'deciding')]")
+    (deciding,) = details.xpath(".//ol[@class='exchange']/li[contains(@class, 'deciding')]")
     assert "decides" in words(deciding)
     assert "frame-end = 206" in words(deciding)
     assert (
@@ -261,7 +261,7 @@ def test_the_detection_column_says_whether_the_deviations_were_run(data: SiteDat
     proofs = {EXCLUSIVE: (Proof("locks nothing", True, "fail"), Proof("locks all", False, "pass"))}
     for name, detection, told in (("with", proofs, "1 of 2"), ("without", None, "not run here")):
         render(tmp_path / name, replace(data, detection=detection))
-        assert told in words(page(tmp_path / name, "index.html").xpath("//table[@id='matrix']")[0])
+        assert told in words(page(tmp_path / name, "matrix.html").xpath("//table[@id='matrix']")[0])
 
 
 def test_what_became_of_each_deviation_stands_on_the_page_of_its_rule(data: SiteData, tmp_path: Path) -> None:
@@ -277,7 +277,7 @@ def test_a_flaky_rule_is_marked_wherever_it_is_shown(data: SiteData, tmp_path: P
     changed = replace(column, findings={**column.findings, TAG: flaky})
     render(tmp_path / "site", replace(data, columns=[changed]))
     assert (
-        words(page(tmp_path / "site", "index.html").xpath("//td[contains(@class, 'flaky')]")[0])
+        words(page(tmp_path / "site", "matrix.html").xpath("//td[contains(@class, 'flaky')]")[0])
         == "pass, flaky"
     )
     assert "2: fail, pass" in words(rule_page(tmp_path / "site", TAG))
@@ -289,12 +289,12 @@ def test_a_rule_of_no_document_has_a_page(data: SiteData, tmp_path: Path) -> Non
     stranger = replace(column.findings[TAG], rule="x-9/gone")
     render(tmp_path / "site", replace(data, columns=[replace(column, findings={"x-9/gone": stranger})]))
     assert "stands in no document" in words(page(tmp_path / "site", "rules/x-9/gone.html"))
-    assert "In no document" in words(page(tmp_path / "site", "index.html"))
+    assert "In no document" in words(page(tmp_path / "site", "matrix.html"))
 
 
 def test_a_site_without_runs_says_so(data: SiteData, tmp_path: Path) -> None:
     render(tmp_path / "site", replace(data, columns=[]))
-    assert "judged on 0 builds" in words(page(tmp_path / "site", "index.html"))
+    assert "judged on 0 builds" in words(page(tmp_path / "site", "matrix.html"))
     assert "No run yet." in words(rule_page(tmp_path / "site", TAG))
 
 
