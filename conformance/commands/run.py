@@ -99,7 +99,7 @@ def _arguments(options: Options, parallel: int) -> list[str]:
     # The suite is run as an application: no settings of the directory the user stands in, no cache.
     arguments = ["-q", "-s", "-c", "/dev/null", f"--rootdir={SUITE}", "-p", "no:cacheprovider"]
     # Without the cut pytest lists every directory above the suite, in each process.
-    arguments += [f"--confcutdir={SUITE}", "--import-mode=importlib"]
+    arguments += [f"--confcutdir={SUITE}", "--import-mode=importlib", "--assert=plain"]
     # The last collects garbage several times over, just to warn of what Python itself prints.
     for plugin in ("hypothesispytest", "allure_pytest", "unraisableexception"):
         arguments += ["-p", f"no:{plugin}"]

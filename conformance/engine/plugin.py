@@ -1,12 +1,13 @@
 """The pytest side of a run: options, generated items, the late phase, the gate's exit status.
 
 Where several processes judge, each takes its part of the cases, and may judge several of them at once.
-Loaded by `conformance/suite/conftest.py` alone; no pytest entry point is registered.
+Loaded by `conformance/suite/conftest.py` alone: sessions of pytest about something else know nothing of it.
 """
 
 import signal
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,10 +19,12 @@ from conformance.engine.options import By, Options, asked
 from conformance.engine.panel import Panel
 from conformance.engine.worker import Worker
 from conformance.evidence.kinds import Judged
+from conformance.evidence.printable import printable
 from conformance.evidence.room import Room
 from conformance.evidence.stream import read
 from conformance.evidence.verdicts import PytestOutcome
 from conformance.render.alluredir import follow_verdicts, told_to_allure
+from conformance.render.longrepr import longrepr
 from harness.targets.target import TargetError
 from scenarios.registry import checks
 from spec.selection import SelectorError
@@ -29,6 +32,8 @@ from spec.selection import SelectorError
 CONTROLLER = pytest.StashKey[Controller]()
 VERDICT = pytest.StashKey[Callable[[Case], Judged]]()
 """Says what a case comes to."""
+FOLDER = pytest.StashKey[Path]()
+"""The folder of the run."""
 SHOW = "amqp-conformance-report"
 INTERRUPTED = (Cause.INTERRUPTED, "interrupted")
 
@@ -128,6 +133,13 @@ class ControllerHooks:
             self.controller.end(Cause.WORKER_DIED, self.died)
         session.exitstatus = int(self.controller.finish().gate.exit_status)
 
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say behind pytest's own summary what the run came to, and where it is."""
+        if closed := self.controller.closed:
+            terminalreporter.write_line(
+                printable(f"{closed.gate.sentence}; the run is in {closed.plan.folder}")
+            )
+
 
 class WorkerHooks:
     """Hooks of one process, which judges its part of the cases and leaves the late ones to the controller."""
@@ -195,7 +207,7 @@ def configure(config: pytest.Config) -> None:
     checks()
     if given is not None:
         hooks = WorkerHooks(given, given["workerid"], given["workercount"])
-        _settle(config, hooks.verdict, hooks)
+        _settle(config, hooks.verdict, hooks.workers[0].plan.folder, hooks)
         return
     distributed = bool(config.getoption("tx", None) or config.getoption("numprocesses", None))
     if distributed:
@@ -206,27 +218,25 @@ def configure(config: pytest.Config) -> None:
         raise pytest.UsageError(str(failure)) from None
     config.add_cleanup(heed_interrupts(controller.end))
     config.stash[CONTROLLER] = controller
-    _settle(config, controller.verdict, ControllerHooks(controller, distributed))
+    _settle(config, controller.verdict, controller.plan.folder, ControllerHooks(controller, distributed))
     if controller.ending.lost == STARTING:  # who wants it to end does not wait for workers
         controller.finish()
         pytest.exit(STARTING)
 
 
-def _settle(config: pytest.Config, verdict: Callable[[Case], Judged], hooks: object) -> None:
+def _settle(config: pytest.Config, verdict: Callable[[Case], Judged], folder: Path, hooks: object) -> None:
     config.stash[VERDICT] = verdict
+    config.stash[FOLDER] = folder
     follow_verdicts(config)
     config.pluginmanager.register(hooks, SHOW)
 
 
-def show(judged: Judged, record: Any) -> None:
+def show(judged: Judged, folder: Path, properties: list[tuple[str, object]]) -> None:
     """Let pytest show a verdict as the table of verdicts says."""
     told_to_allure(judged)
-    record("verdict", str(judged.verdict))
-    record("rule", judged.rule)
-    record("level", str(judged.level))
-    told = f"{judged.verdict}: {judged.detail or judged.signature}"
+    properties += [("verdict", str(judged.verdict)), ("rule", judged.rule), ("level", str(judged.level))]
     match judged.verdict.row.pytest:
         case PytestOutcome.FAILED:
-            pytest.fail(told, pytrace=False)
+            pytest.fail(longrepr(judged, folder), pytrace=False)
         case PytestOutcome.SKIPPED:
-            pytest.skip(told)
+            pytest.skip(f"{judged.verdict}: {judged.detail or judged.signature}")

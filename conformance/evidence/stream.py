@@ -45,8 +45,8 @@ def merge(run_dir: Path, partial: bool = False, lines: Sequence[Line] | None = N
     return stream
 
 
-def read(run: Path | Source, kind: str = "", but: str = "") -> tuple[Line, ...]:
-    """Give all events of `run` in order of time, footer apart; with `kind` only those.
+def read(run: Path | Source, kind: str = "", but: str = "", on: str = "") -> tuple[Line, ...]:
+    """Give all events of `run` in order of time, footer apart; with `kind` or `on` a connection only those.
 
     A run that crashed before it was merged is read from its workers' files (those of the worker `but` left
     out); a torn last line is left out. Whether the run is complete, `verify` says. Raises EvidenceError for
@@ -54,20 +54,21 @@ def read(run: Path | Source, kind: str = "", but: str = "") -> tuple[Line, ...]:
     """
     source = Source.of(run)
     if STREAM in source.files:
-        return tuple(_read(source, STREAM, kind))
+        return tuple(_read(source, STREAM, kind, on))
     if not source.workers:
         raise EvidenceError(f"{source.name}: no events here, neither {STREAM} nor a worker's file")
     others = [name for name in source.workers if name != stream_of(but)]
-    return tuple(heapq.merge(*(_read(source, name, kind) for name in others), key=order))
+    return tuple(heapq.merge(*(_read(source, name, kind, on) for name in others), key=order))
 
 
-def decoded(texts: Iterable[bytes], name: str, kind: str = "") -> Iterator[Line]:
-    """Give the events (of one `kind`) up to footer or torn line. Raises EvidenceError."""
+def decoded(texts: Iterable[bytes], name: str, kind: str = "", on: str = "") -> Iterator[Line]:
+    """Give the events (of a `kind`, `on` a connection) up to footer or torn line. Raises EvidenceError."""
     begins = f'{{"event":"{kind}"'.encode() if kind else b""
+    has = f'"connection":{json.dumps(on)}'.encode() if on else b""
     for number, text in enumerate(texts, 1):
         if not text.endswith(b"\n") or _footer(text) is not None:
             return
-        if text.startswith(begins):
+        if text.startswith(begins) and has in text:
             try:
                 yield decode(text)
             except EvidenceError as failure:
@@ -151,9 +152,9 @@ def _load_stream(source: Source) -> tuple[Verification, tuple[Line, ...]]:
     return Verification(State.OK, f"{len(lines)} events, as the run wrote them."), lines
 
 
-def _read(source: Source, name: str, kind: str) -> Iterator[Line]:
+def _read(source: Source, name: str, kind: str, on: str) -> Iterator[Line]:
     with source.open(name) as file:
-        yield from decoded(file, f"{source.name}/{name}", kind)
+        yield from decoded(file, f"{source.name}/{name}", kind, on)
 
 
 def _texts(source: Source, lines: Iterable[Line]) -> Iterator[bytes]:

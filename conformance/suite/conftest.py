@@ -26,6 +26,8 @@ def verdict(request: pytest.FixtureRequest) -> Callable[[Case], Judged]:
 
 
 @pytest.fixture
-def show(record_property: Callable[[str, object], None]) -> Callable[[Judged], None]:
+def show(request: pytest.FixtureRequest) -> Callable[[Judged], None]:
     """Shows a verdict the way pytest can."""
-    return lambda judged: plugin.show(judged, record_property)
+    return lambda judged: plugin.show(
+        judged, request.config.stash[plugin.FOLDER], request.node.user_properties
+    )
