@@ -60,7 +60,10 @@ def explain(
     run: str = "RUN",
     several: bool = False,
 ) -> Explanation:
-    """Explain a test's verdict; `annotate` names octets, `run` is the folder as typed."""
+    """Explain a test's verdict; `annotate` names octets, `run` is the folder as typed.
+
+    Of many verdicts each is best given the `lines` of its own connection.
+    """
     connection = _connection(lines, judged)
     named = [(label, printable(text)) for label, text in _facts(judged, rule, connection, several) if text]
     return Explanation(
@@ -85,14 +88,20 @@ def heading(frame: Shown) -> str:
     return f"{'>' if frame.deciding else ' '} {frame.number:3} {frame.at:9.4f} s  {frame.way}"
 
 
+def connections(lines: Iterable[Line]) -> dict[str, list[Line]]:
+    """Give what was seen of each connection, by its name; verdicts are nothing of it."""
+    found: dict[str, list[Line]] = {}
+    for each in lines:
+        name = getattr(each.event, "connection", None)
+        if name is not None and not isinstance(each.event, Judged):
+            found.setdefault(name, []).append(each)
+    return found
+
+
 def _connection(lines: Iterable[Line], judged: Judged) -> list[Line]:
     if judged.connection is None:
         return []
-    all_of_it = [
-        each
-        for each in lines
-        if getattr(each.event, "connection", None) == judged.connection and not isinstance(each.event, Judged)
-    ]
+    all_of_it = connections(lines).get(judged.connection, [])
     return [each for each in all_of_it if each.test == judged.test] or all_of_it
 
 

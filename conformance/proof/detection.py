@@ -36,7 +36,7 @@ from spec.rules import Level, Role, Rule
 
 SAMPLE = 0.05
 """Share of the rules a deviation cannot touch that are judged all the same."""
-MANY = 40
+MANY = 10
 """Of more rules than that which a deviation may touch (nearly all, if it breaks the log-in) so many are
 judged once its own check has noticed it: they decide nothing then, and only tell what else it shows in."""
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from lxml import etree
 
-from conformance.evidence.explanation import as_text, explain
+from conformance.evidence.explanation import as_text, connections, explain
 from conformance.evidence.kinds import Judged, Line
 from conformance.evidence.printable import printable
 from conformance.evidence.verdicts import Element
@@ -27,12 +27,13 @@ def junit_xml(
     suites: dict[str, list[Judged]] = {}
     for each in judged:
         suites.setdefault(_section(catalogue.get(each.rule)), []).append(each)
+    seen = connections(lines)
     root = etree.Element("testsuites", {"name": "amqp-conformance"} | _totals(judged))
     for section, tests in suites.items():
         suite = etree.SubElement(root, "testsuite", {"name": section} | _totals(tests))
         _add_properties(suite, (about or {}).items())
         for each in tests:
-            _add_case(suite, each, catalogue.get(each.rule), lines, run)
+            _add_case(suite, each, catalogue.get(each.rule), seen.get(each.connection or "", []), run)
     return etree.tostring(root, encoding="utf-8", xml_declaration=True, pretty_print=True).decode()
 
 

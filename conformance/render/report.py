@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from conformance.engine.cases import cases
-from conformance.evidence.explanation import Annotate, Explanation, explain
+from conformance.evidence.explanation import Annotate, Explanation, connections, explain
 from conformance.evidence.kinds import EvidenceError, Interrupted, Judged, Line, RunEnded, RunStarted
 from conformance.evidence.printable import printable
 from conformance.evidence.results import RuleResult, rule_results
@@ -109,13 +109,9 @@ def report_of(
     whole = (*lines, *([] if ended else _unreached(started, catalogue, lines)))
     place = {rule: number for number, rule in enumerate(catalogue)}
     results = tuple(sorted(rule_results(whole), key=lambda result: place.get(result.rule, len(place))))
-    connections: dict[str, list[Line]] = {}
-    for line in lines:
-        connection = getattr(line.event, "connection", None)
-        if connection is not None and not isinstance(line.event, Judged):
-            connections.setdefault(connection, []).append(line)
     decided = decided or _gate(results, catalogue, started, ended, lines)
-    return Report(printable(run), began, started, catalogue, whole, results, decided, annotate, connections)
+    seen = connections(lines)
+    return Report(printable(run), began, started, catalogue, whole, results, decided, annotate, seen)
 
 
 def _unreached(started: RunStarted, catalogue: dict[str, Rule], lines: Sequence[Line]) -> Iterable[Line]:
