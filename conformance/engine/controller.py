@@ -16,7 +16,7 @@ from conformance.engine.ending import Cause, Ending
 from conformance.engine.options import Options
 from conformance.engine.passive import Sighted, conclude_passive, give_occasion, occasions, sighted
 from conformance.engine.plan import Plan
-from conformance.engine.scope import scope, unasked
+from conformance.engine.scope import met, scope, unasked
 from conformance.engine.surroundings import environment, plain
 from conformance.engine.worker import MAIN, Worker
 from conformance.evidence.folder import RunInfo, write_run
@@ -172,6 +172,8 @@ def _started(goal: Target, plan: Plan) -> tuple[Plan, Ending]:
     """Start the target and probe it: the plan with what was found, or why nothing can be judged on it."""
     try:
         goal.start()
+        if goal.unmet:
+            met(goal, plan.asked, min(plan.options.first_answer, plan.deadline.left))
         found = scope(goal, plan.asked, min(PROBE, plan.deadline.left), plan.documents)
         return replace(plan, scope=found), Ending()
     except KeyboardInterrupt:

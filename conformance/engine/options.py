@@ -8,6 +8,7 @@ from enum import Flag, auto
 from typing import Any, TypeVar, get_args, get_type_hints
 
 from conformance.evidence.capture import Captures
+from harness.targets.port import PATIENCE
 from harness.wire.sasl import MECHANISMS, PLAIN
 from harness.wire.tls import Security
 from spec.rules import Level
@@ -79,6 +80,7 @@ RULES = Option(By.PYTEST, "judge only these rules", "SELECTOR", flag="--rules")
 TARGET = "embedded, amqp://…, process:NAME, docker:IMAGE; several are judged at once"
 BASELINE = "accepted verdicts (TOML); of several those about this product and version count"
 PARALLEL = "judge so many cases at once (default: the target's own number, 4 for a URL)"
+FIRST_ANSWER = "how long what listens at a URL may take for its first octets"
 OUTPUT = "the run's folder (default: new, under runs/); of several targets each has one in it"
 
 
@@ -108,6 +110,7 @@ class Options:
     tls_key: str = _asked("", Option(REACHING, "its key, if it stands in another file", "FILE"))
     tls_insecure: bool = _asked(False, Option(REACHING, "trust any certificate; the run says so"))
     mechanism: str = _asked(PLAIN, Option(REACHING, f"SASL: {', '.join(MECHANISMS)}", "NAME", shown=True))
+    first_answer: float = _asked(PATIENCE, Option(JUDGING, FIRST_ANSWER, "SECONDS", above=0, shown=True))
     arguments: tuple[str, ...] = ()
 
     @classmethod

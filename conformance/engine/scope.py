@@ -13,6 +13,7 @@ from typing import Any
 from harness.dialect import dialect
 from harness.play.expect import Barrier
 from harness.play.speaker import Banner
+from harness.targets.port import foreign
 from harness.targets.target import Target, TargetError
 from harness.wire.journal import Breached
 from harness.wire.transport import NotSpoken, Unreachable
@@ -110,6 +111,17 @@ def _unpromised(
         told = banners[protocol(each)].properties if protocol(each) in banners else {}
         found[each] = unpromised(target.name, each, {*asked, *target.documents}, told)
     return {document: why for document, why in found.items() if why}
+
+
+def met(target: Target, rules: Iterable[Rule], within: float) -> None:
+    """Make sure that a port may speak a protocol of `rules`: it has `within` seconds for its first octets.
+
+    Raises Unreachable with one sentence where nothing, silence or something else is there.
+    """
+    speakers = [dialect(each).speaker for each in dict.fromkeys(protocol(rule.document) for rule in rules)]
+    told = foreign(target, {each.name: each.header for each in speakers if each.header}, within)
+    if told:
+        raise Unreachable(told)
 
 
 def scope(

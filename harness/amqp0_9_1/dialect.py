@@ -17,6 +17,7 @@ from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.server.client import Client
 from harness.amqp0_9_1.wire.annotate import annotate
 from harness.amqp0_9_1.wire.compiled import Method
+from harness.amqp0_9_1.wire.frames import PROTOCOL_HEADER
 from harness.amqp0_9_1.wire.vocabulary import INTERNAL_ERROR, Channel, Queue
 from harness.dialect import Dialect
 from harness.peers.proof import Proof
@@ -57,6 +58,7 @@ def _dialect(document: str, **serves: Literal["serve"]) -> Dialect:
             asks=_asks,
             looks=LOOKS,
             removes=remove,
+            header=PROTOCOL_HEADER,
         ),
         Proof(
             make=lambda policy, tables, taken: Peer(policy, tables, taken=taken),

@@ -14,6 +14,7 @@ from harness.amqp1_0.peer.policy import DEFAULT, VARIANTS
 from harness.amqp1_0.peer.refusals import refuse
 from harness.amqp1_0.wire.annotate import annotate
 from harness.amqp1_0.wire.composites import Composite
+from harness.amqp1_0.wire.frames import SASL_HEADER
 from harness.amqp1_0.wire.performatives import AmqpError
 from harness.dialect import Dialect
 from harness.peers.proof import Proof
@@ -43,7 +44,15 @@ def _asks(container: Container) -> None:
 
 
 DIALECT = Dialect(
-    Speaker(document=DOCUMENT, name="AMQP 1.0", fixture=_container, opening=OPENING, asks=_asks, looks=LOOKS),
+    Speaker(
+        document=DOCUMENT,
+        name="AMQP 1.0",
+        fixture=_container,
+        opening=OPENING,
+        asks=_asks,
+        looks=LOOKS,
+        header=SASL_HEADER,
+    ),
     Proof(
         make=lambda policy, tables, taken: Peer(policy, tables, taken=taken),
         tables=TABLES,

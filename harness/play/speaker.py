@@ -80,6 +80,7 @@ class Speaker(Generic[AnyFixture]):
     - `opening` is how a connection is opened; `asks` checks that a new client is served.
     - `looks` check, by facility, that it does what it is for; facilities without one are not checked.
     - `removes` deletes entities by kind and name, and yields a sentence for each that is left.
+    - `header` is what a client says first, and any server answers.
     """
 
     document: str
@@ -89,6 +90,7 @@ class Speaker(Generic[AnyFixture]):
     asks: Callable[[AnyFixture], object]
     looks: Mapping[str, Look[AnyFixture]] = field(default_factory=dict)
     removes: Callable[[AnyFixture, Iterable[tuple[str, str]]], Iterator[str]] = keeps_all
+    header: bytes = b""
 
     def session(self, target: Target, context: Context) -> AbstractContextManager[AnyFixture]:
         """Hand out the fixture of one scenario; on exit nothing of it is left on the target."""

@@ -15,6 +15,8 @@ from harness.wire.transport import TcpTransport, Transport, Unreachable
 from spec.rules import Role
 
 PORTS = {"amqp": 5672, "amqps": 5671}
+CONNECTED = 5.0
+"""Seconds that opening a TCP connection may take."""
 
 
 class TargetError(Exception):
@@ -52,7 +54,7 @@ class Target(ABC):
       the time nobody computes. A `single` one bears one judge at a time: each starts one of its own.
     - `apart` selects rules that are judged after all others, one by one, when a target that ends can be
       started again.
-    - `tls` is true where it is reached by TLS.
+    - `tls` is true where it is reached by TLS, `unmet` where nobody has said what listens there.
     - `protocols` are those it is said to speak, None where nobody says; `documents` are those it is said to
       keep among the documents about what only some products promise.
     """
@@ -68,6 +70,7 @@ class Target(ABC):
     single = False
     apart: tuple[str, ...] = ()
     tls = False
+    unmet = False
 
     def __init__(self) -> None:
         self._zero = time.monotonic()
@@ -102,9 +105,13 @@ class Target(ABC):
 
     def connect(self, document: str) -> Transport:  # noqa: ARG002 - over TCP every protocol has one port
         """Open a connection for the protocol of a document, whoever opens it. Raises Unreachable."""
+        transport = self.bare()
+        return TlsTransport(transport, self._trust(), self.endpoint().host) if self.tls else transport
+
+    def bare(self, within: float = CONNECTED) -> Transport:
+        """Open a connection in `within` seconds on which nothing is said yet. Raises Unreachable."""
         endpoint = self.endpoint()
-        transport = TcpTransport(endpoint.host, endpoint.port, self._zero)
-        return TlsTransport(transport, self._trust(), endpoint.host) if self.tls else transport
+        return TcpTransport(endpoint.host, endpoint.port, self._zero, within)
 
     def secure_port(self, document: str) -> Transport:  # noqa: ARG002 - as above
         """Open a connection to its port for TLS, on which nothing is said yet, not even TLS's own.
@@ -116,11 +123,10 @@ class Target(ABC):
 
     def answers_tls(self) -> bool:
         """Say whether a port thought to be plain answers in TLS; False where we speak TLS already."""
-        endpoint = self.endpoint()
-        if self.tls or not endpoint.port:
+        if self.tls or not self.endpoint().port:
             return False
         try:
-            return speaks_tls(TcpTransport(endpoint.host, endpoint.port, self._zero), within=2.0)
+            return speaks_tls(self.bare(), within=2.0)
         except Unreachable:
             return False
 
@@ -162,6 +168,7 @@ class UrlTarget(Target):
     """Anything that listens at a URL; others may use it, and nothing can be done to it beside talking."""
 
     shared = True
+    unmet = True
 
     def __init__(self, url: str) -> None:
         super().__init__()

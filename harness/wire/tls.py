@@ -300,14 +300,19 @@ def anyone() -> ssl.SSLContext:
     return context
 
 
-def answer_to_hello(below: Transport, within: float) -> bytes | End | None:
-    """Send a ClientHello first of all, and return what comes within so many seconds; closes `below`."""
+def client_hello() -> bytes:
+    """Make what a client of TLS says first of all."""
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     hello = anyone().wrap_bio(incoming, outgoing, server_hostname="localhost")
     with suppress(ssl.SSLWantReadError):
         hello.do_handshake()
+    return outgoing.read()
+
+
+def answer_to_hello(below: Transport, within: float) -> bytes | End | None:
+    """Send a ClientHello first of all, and return what comes within so many seconds; closes `below`."""
     try:
-        below.send(outgoing.read())
+        below.send(client_hello())
         deadline, first = below.now() + within, b""
         while len(first) < _TELLING:
             seen = below.receive(deadline)

@@ -1,0 +1,137 @@
+"""What answers at a port: AMQP is left to the probes, all else gets its sentence; over real sockets."""
+
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Thread
+
+import pytest
+
+from harness.peers.serve import TcpPeer
+from harness.targets.embedded import EmbeddedTarget
+from harness.targets.port import foreign
+from harness.targets.target import UrlTarget
+from harness.wire.transport import Unreachable
+
+HEADERS = {"AMQP 0-9-1": b"AMQP\x00\x00\x09\x01", "AMQP 1.0": b"AMQP\x03\x01\x00\x00"}
+LONG = 30.0
+"""Seconds that no test waits: whoever answers is believed at once."""
+SHORT = 0.4
+ALERT = b"\x15\x03\x01\x00\x02\x02\x0a"
+
+
+@contextmanager
+def server(answer: Callable[[bytes], bytes | None]) -> Iterator[str]:
+    """Serve a port that gives each connection's first octets an answer; None closes, empty says nothing."""
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def serve(connection: socket.socket) -> None:
+        with connection:
+            try:
+                said = answer(connection.recv(4096))
+                if said is not None:
+                    connection.sendall(said)
+                    connection.recv(4096)
+            except OSError:
+                return
+
+    def accept() -> None:
+        while True:
+            try:
+                connection, _ = listening.accept()
+            except OSError:
+                return
+            Thread(target=serve, args=(connection,), daemon=True).start()
+
+    Thread(target=accept, daemon=True).start()
+    try:
+        yield f"127.0.0.1:{listening.getsockname()[1]}"
+    finally:
+        listening.shutdown(socket.SHUT_RDWR)
+        listening.close()
+
+
+def told(answer: Callable[[bytes], bytes | None], within: float, scheme: str = "amqp") -> str:
+    """Give the sentence about a server, with PORT for its host and port."""
+    with server(answer) as place:
+        return foreign(UrlTarget(f"{scheme}://{place}"), HEADERS, within).replace(place, "PORT")
+
+
+def only(opening: bytes, answer: bytes) -> Callable[[bytes], bytes]:
+    """Answer what begins so; say nothing to all else."""
+    return lambda said: answer if said.startswith(opening) else b""
+
+
+BAD_REQUEST = b"HTTP/1.0 400 Bad Request\r\n\r\n"
+WEB = (
+    "PORT answers HTTP, not AMQP: 'HTTP/1.0 400 Bad Request';"
+    " brokers listen at 5672 as a rule, with TLS at 5671"
+)
+SECURE = "PORT does not speak AMQP; it speaks TLS (amqps://): did you mean amqps://PORT?"
+PLAIN = "PORT does not speak TLS but AMQP (a plain port is reached by amqp://): did you mean amqp://PORT?"
+REDIS = "PORT answers the protocol of Redis, not AMQP: '-ERR unknown command'"
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (lambda _: BAD_REQUEST, WEB),
+        (only(b"HEAD ", BAD_REQUEST), WEB),
+        (lambda _: b"-ERR unknown command\r\n", REDIS),
+        (lambda _: b"who are you?\nhm", "PORT answers text, not AMQP: 'who are you?'"),
+        (lambda _: ALERT, SECURE),
+        (only(b"\x16\x03", ALERT), SECURE),
+    ],
+)
+def test_what_is_not_amqp_is_named(answer: Callable[[bytes], bytes | None], sentence: str) -> None:
+    assert told(answer, LONG) == sentence
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (lambda _: HEADERS["AMQP 0-9-1"], PLAIN),
+        (lambda _: BAD_REQUEST, WEB),
+        (lambda _: ALERT, ""),
+    ],
+)
+def test_what_is_not_tls_is_named(answer: Callable[[bytes], bytes | None], sentence: str) -> None:
+    assert told(answer, LONG, "amqps") == sentence
+
+
+@pytest.mark.parametrize("scheme", ["amqp", "amqps"])
+def test_silence_is_named_and_how_long_it_was(scheme: str) -> None:
+    sentence = told(lambda _: b"", SHORT, scheme)
+    tried = {"amqp": "the header of AMQP 0-9-1 and of AMQP 1.0", "amqps": "a TLS handshake"}[scheme]
+    assert sentence == (
+        f"PORT accepts connections and says nothing, in 0.4 s, to {tried}"
+        " (--first-answer SECONDS waits longer)"
+    )
+
+
+def test_so_is_a_port_that_hangs_up() -> None:
+    assert told(lambda _: None, LONG) == (
+        "PORT accepts connections and closes them without a word,"
+        " whether to the header of AMQP 0-9-1 and of AMQP 1.0 or to HTTP"
+    )
+
+
+@pytest.mark.parametrize("header", HEADERS.values())
+def test_one_protocol_of_ours_is_enough(header: bytes) -> None:
+    assert told(only(header, header), LONG) == ""
+
+
+def test_octets_that_may_be_a_broken_frame_are_left_to_the_rules() -> None:
+    assert told(lambda _: b"\x01\x00\x00\x00\x00", LONG) == ""
+
+
+def test_a_broker_is_recognised() -> None:
+    with TcpPeer(EmbeddedTarget().make("0-9-1")) as peer:
+        assert foreign(UrlTarget(f"amqp://127.0.0.1:{peer.port}"), HEADERS, LONG) == ""
+
+
+def test_nobody_listens() -> None:
+    with server(lambda _: b"") as place:
+        pass
+    with pytest.raises(Unreachable, match="cannot be reached: Connection refused"):
+        foreign(UrlTarget(f"amqp://{place}"), HEADERS, LONG)
