@@ -191,7 +191,7 @@ def judge(capture: Path, level: str, role: str) -> None:
     """Judge those who talk in CAPTURE, a pcapng file, by the rules that every connection shows.
 
     Exit status: 0 none of these rules is broken at the level; 1 one is; 2 the file cannot be read, or holds
-    no connection whose protocol is known.
+    no connection whose protocol is known. A run keeps all of its connections with `--capture all`.
 
     Example: amqp-conformance judge runs/20261120-101500-1a2b3c4d/capture.pcapng
     """

@@ -24,7 +24,8 @@ def judge_file(path: Path, level: Level, role: Role, console: Console) -> int:
     """
     judged = judge_capture(path, role)
     if not judged:
-        raise CaptureError(f"{path}: no connection in it speaks a protocol that is known")
+        none = "no connection in it speaks a protocol that is known"
+        raise CaptureError(f"{path}: {none} (a run keeps all of its own with --capture all)")
     rules = {rule.id: rule for rule in catalogue().rules}
     watched = tuple(rules[each] for each in dict.fromkeys(each.rule for each in judged))
     lines = (Line(0.0, "capture", number, None, each) for number, each in enumerate(judged, 1))

@@ -78,7 +78,9 @@ CAPTURED = "connections in capture.pcapng: all, or those that findings were made
 CAPTURE = Option(JUDGING, CAPTURED, choices=tuple(map(str, Captures)), shown=True, pytest_flag="--pcap")
 RULES = Option(By.PYTEST, "judge only these rules", "SELECTOR", flag="--rules")
 TARGET = "embedded, amqp://…, process:NAME, docker:IMAGE; several are judged at once"
-BASELINE = "accepted verdicts (TOML); of several those about this product and version count"
+BASELINE = (
+    "accepted verdicts (TOML), or @NAME of some that come with the suite; those about this version count"
+)
 PARALLEL = "judge so many cases at once (default: the target's own number, 4 for a URL)"
 FIRST_ANSWER = "how long what listens at a URL may take for its first octets"
 OUTPUT = "the run's folder (default: new, under runs/); of several targets each has one in it"

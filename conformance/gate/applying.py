@@ -16,6 +16,7 @@ from packaging.specifiers import SpecifierSet
 from conformance.evidence.results import RuleResult
 from conformance.gate.baseline import Accepted, Baseline, BaselineReport, Flaky, apply, number_of
 from conformance.gate.baseline_file import BaselineError, load, refuse_twice
+from conformance.gate.shipped import NotShippedError, shipped
 from spec.rules import Role
 
 
@@ -29,10 +30,21 @@ class Applied:
 
 
 def load_all(files: Iterable[Path]) -> tuple[Baseline, ...]:
-    """Read the baselines. Raises BaselineError, also for a finding that two of them accept."""
-    found = tuple(map(load, files))
+    """Read the baselines, also by the `@NAME` of one that comes with the suite.
+
+    Raises BaselineError, also for a finding that two of them accept.
+    """
+    found = tuple(map(_load, files))
     _together(found)
     return found
+
+
+def _load(file: Path) -> Baseline:
+    try:
+        ours = shipped("baselines", file)
+    except NotShippedError as failure:
+        raise BaselineError(str(failure)) from None
+    return replace(load(ours), path=file) if ours else load(file)
 
 
 def applied(

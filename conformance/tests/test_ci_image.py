@@ -101,9 +101,7 @@ def test_the_image_runs_the_suite_as_somebody_without_rights() -> None:
 
 def test_the_image_is_made_of_all_packages_of_the_wheel() -> None:
     described = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    wanted = {
-        pattern.rstrip("*") for pattern in described["tool"]["setuptools"]["packages"]["find"]["include"]
-    }
+    wanted = set(described["tool"]["hatch"]["build"]["targets"]["wheel"]["only-include"])
     kept = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
     assert wanted | {"pyproject.toml", described["project"]["readme"]} <= kept
     assert all((ROOT / name).exists() for name in kept)

@@ -43,6 +43,8 @@ from typing import Any
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+from conformance.gate.shipped import NotShippedError, shipped
+
 
 class ClaimsError(Exception):
     """A claims file cannot be used; the message names the file, the entry, the key and what is wrong."""
@@ -135,9 +137,14 @@ class Claims:
 
 
 def load(path: Path) -> Claims:
-    """Read the claims file at `path`. Raises ClaimsError with one sentence for whatever is wrong."""
+    """Read the claims at `path`, or of the `@NAME` of those that come with the suite.
+
+    Raises ClaimsError with one sentence for whatever is wrong.
+    """
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = tomllib.loads((shipped("claims", path) or path).read_text(encoding="utf-8"))
+    except NotShippedError as failure:
+        raise ClaimsError(str(failure)) from None
     except OSError as failure:
         raise ClaimsError(f"{path}: cannot be read ({failure.strerror})") from None
     except RecursionError:

@@ -117,7 +117,13 @@ def compare(old: str, new: str, form: str, warehouse: str | None, master: str | 
 
 @main.command()
 @click.argument("runs", nargs=-1, type=FOLDER)
-@click.option("--claims", required=True, type=FOLDER, metavar="FILE", help="what the vendor says (TOML)")
+@click.option(
+    "--claims",
+    required=True,
+    type=FOLDER,
+    metavar="FILE",
+    help="what the vendor says (TOML), or @NAME of claims that come with the suite",
+)
 @click.option("--format", "form", type=FORMS, default="table", show_default=True)
 @click.option("--strict", is_flag=True, help="exit 1 when a claim is contradicted or overstated")
 @warehouse_option(required=False)
@@ -129,7 +135,7 @@ def audit(
 
     Measured are the builds of RUNS, or those of a warehouse.
 
-    Example: amqp-conformance audit --claims ci/claims/rabbitmq.toml runs/20261120-101500-1a2b3c4d
+    Example: amqp-conformance audit --claims @rabbitmq runs/20261120-101500-1a2b3c4d
     """
     if bool(runs) == bool(warehouse):
         end("audit needs run folders, or --warehouse, and not both", Exit.NOTHING)

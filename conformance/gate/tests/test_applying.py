@@ -1,5 +1,6 @@
 """Several baselines: those about a build count, the others are said, and an unread version does not gate."""
 
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -138,3 +139,21 @@ def test_a_wrong_table_of_what_was_read_is_one_sentence(tmp_path: Path, text: st
     path.write_text(text)
     with pytest.raises(BaselineError, match=r"read\.toml"):
         load_all([path])
+
+
+OURS = sorted((Path(__file__).parents[3] / "ci" / "baselines").glob("*.toml"))
+
+
+@pytest.mark.parametrize("path", OURS, ids=lambda path: str(path.stem))
+def test_what_comes_with_the_suite_is_read_by_name_and_called_so(path: Path) -> None:
+    name = Path(f"@{path.stem}")
+    [by_name], [by_path] = load_all([name]), load_all([path])
+    assert by_name == replace(by_path, path=name)
+
+
+@pytest.mark.parametrize("name", ["@", "@nothing", "@../claims/rabbitmq", "@rabbitmq-4.3.toml"])
+def test_a_name_that_nothing_has_says_which_there_are(name: str) -> None:
+    with pytest.raises(BaselineError) as told:
+        load_all([Path(name)])
+    there = ", ".join(f"@{path.stem}" for path in OURS)
+    assert str(told.value) == f"nothing called {name} comes with the suite; baselines are {there}"

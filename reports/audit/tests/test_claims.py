@@ -316,3 +316,11 @@ def test_no_row_about_the_prose_rests_on_a_rule_for_the_other_side() -> None:
     assert [name for name, rules in joined.items() if others & set(rules)] == []
     assert joined["2.3.5.2 body may be split"] == ("0-9-1/prose/4.2.3.own-frames-fit",)
     assert "0-9-1/queue.declare.default-binding" in joined["3.1.3.1 direct + default exchange"]
+
+
+def test_claims_that_come_with_the_suite_are_read_by_name() -> None:
+    assert load(Path("@rabbitmq")) == load(RABBITMQ)
+    with pytest.raises(
+        ClaimsError, match=r"^nothing called @other comes with the suite; claims are @rabbitmq$"
+    ):
+        load(Path("@other"))
