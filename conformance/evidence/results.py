@@ -30,6 +30,13 @@ class RuleResult:
         return self.deciding.signature
 
     @property
+    def finding(self) -> str:
+        """What was found, for people: a signature of one word says less than the sentence beside it."""
+        deciding = self.deciding
+        bare = " " not in deciding.signature
+        return (deciding.detail or deciding.signature or deciding.actual) if bare else deciding.signature
+
+    @property
     def signatures(self) -> frozenset[str]:
         """The signatures of all tests that came to the rule's verdict: excusing one excuses no other."""
         return frozenset(test.signature for test in self.tests if test.verdict is self.verdict)

@@ -1,6 +1,7 @@
-"""What a run comes to, on one screen: what stands against the target, the summary, where more is told.
+"""What a run comes to, on one screen: what stands against the target, how it stands, where more is told.
 
-On a terminal the findings are cut to its width; elsewhere each is one line, which nothing wraps or pads.
+On a terminal equal findings are one line, and no more are listed than there is room for; elsewhere each is a
+line of its own, which nothing wraps, pads or cuts.
 """
 
 from __future__ import annotations
@@ -8,106 +9,130 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
-from conformance.evidence.kinds import Interrupted, TargetRestarted
 from conformance.evidence.printable import printable
 from conformance.evidence.results import RuleResult, spared
-from conformance.evidence.verdicts import Verdict
-from conformance.gate.gate import Exit
+from conformance.evidence.verdicts import TABLE
+from conformance.gate.gate import Exit, Reason
 from conformance.render.report import Report
+from conformance.render.standing import DEATHS, Row, cuts, deaths, idle, more, standing
 from spec.rules import Level
 
-MOST = 20
-"""Findings that are listed; the rest is counted."""
-NEW = 5
-"""Reasons of the gate, and deaths, that are listed; the rest is counted."""
-UNSEEN = (Verdict.UNTESTABLE, Verdict.INAPPLICABLE)
+LEAST = 5
+"""Lines of findings that are shown on any terminal, however low."""
+AROUND = 3
+"""Lines of a terminal that are not ours: an empty one, what was typed, and what is typed next."""
 
 
 def brief(told: Report, console: Console) -> None:
     """Print what matters of a run."""
-    listed = _listed(told)
-    for result in listed[:MOST]:
-        console.print(_finding(told, result, console), soft_wrap=True)
-    if len(listed) > MOST:
-        console.print(Text(f"and {len(listed) - MOST} more", style="dim"), soft_wrap=True)
-    console.print()
-    for label, says, style in _summary(told):
-        console.print(Text.assemble((f"{label:<11}", "bold"), (printable(says), style)), soft_wrap=True)
+    rows = [*standing(told.started.target, told, told.gate.exit_status), *_told(told)]
+    findings = _findings(told)
+    if console.is_terminal:
+        below = _table(rows)
+        room = max(console.height - len(console.render_lines(below)) - AROUND, LEAST)
+        _show(_grouped(findings), room, console)
+        console.print()
+        console.print(below)
+        return
+    for each in findings:
+        console.print(each.line(console, [each.rule]), soft_wrap=True)
+    for row in rows:
+        console.print(Text(f"{row.label}: {printable(row.says)}"), soft_wrap=True)
 
 
-def _listed(told: Report) -> list[RuleResult]:
-    """Give what stands against the target, what the gate did not expect first."""
-    unexpected = {reason.rule for reason in told.gate.unexpected}
-    against = [each for each in told.ranked() if each.verdict.blocks or each.rule in unexpected]
-    silent = _silent(told)
-    return sorted((each for each in against if not silent), key=lambda each: each.rule not in unexpected)
+class _Finding:
+    """One rule that stands against the target, or about which a baseline is wrong."""
+
+    def __init__(self, told: Report, result: RuleResult | None, new: Reason | None) -> None:
+        self.rule = result.rule if result else (new.rule or "" if new else "")
+        self.verdict = result.verdict if result else None
+        self.new = new is not None
+        rule = told.rules.get(self.rule)
+        self.level = str(rule.level) if rule else ""
+        blocks = result is not None and result.verdict.blocks
+        self.says = result.finding if result and blocks else (new.sentence if new else "")
+
+    @property
+    def rank(self) -> tuple[bool, int, int]:
+        """What is new comes first, then what is worst."""
+        levels, verdicts = [str(level) for level in Level], [row.verdict for row in TABLE]
+        level = levels.index(self.level) if self.level else len(levels)
+        return not self.new, verdicts.index(self.verdict) if self.verdict else -1, level
+
+    def line(self, console: Console, rules: list[str]) -> Text:
+        """Say it of all `rules` that came to the same."""
+        row = self.verdict.row if self.verdict else None
+        symbol = f"{row.symbol} " if row and console.encoding.lower().startswith("utf") else ""
+        others = f" and {len(rules) - 1} more" if len(rules) > 1 else ""
+        cells = [
+            Text("new", style="bold red") if self.new else Text(),
+            Text(f"{symbol}{row.verdict}", style=row.style) if row else Text(),
+            Text(f"{printable(rules[0])}{others}"),
+            Text(self.level),
+            Text(printable(self.says), style="dim"),
+        ]
+        line = Text("  ").join(cell for cell in cells if cell)
+        if console.is_terminal:
+            line.truncate(max(console.width, line.cell_len - cells[-1].cell_len), overflow="ellipsis")
+        return line
 
 
-def _silent(told: Report) -> bool:
-    """Say whether nothing was judged: then the reason is one for all."""
-    return all(each.verdict in (*UNSEEN, Verdict.NOT_RUN) for each in told.results)
+def _findings(told: Report) -> list[_Finding]:
+    """Give what stands against the target, the new and the worst first; nothing where nothing was judged."""
+    if idle(told):
+        return []
+    new = {reason.rule: reason for reason in told.gate.unexpected if reason.rule}
+    known = {result.rule for result in told.results}
+    found = [
+        _Finding(told, each, new.get(each.rule))
+        for each in told.results
+        if each.verdict.blocks or each.rule in new
+    ]
+    found += [_Finding(told, None, reason) for rule, reason in new.items() if rule not in known]
+    return sorted(found, key=lambda each: each.rank)
 
 
-def _finding(told: Report, result: RuleResult, console: Console) -> Text:
-    row, rule = result.verdict.row, told.rules.get(result.rule)
-    symbol = f"{row.symbol} " if console.encoding.lower().startswith("utf") else ""
-    says = printable(result.signature or result.deciding.detail)
-    line = Text.assemble(
-        (f"{symbol}{result.verdict}", row.style),
-        f"  {printable(result.rule)}  ",
-        (f"{rule.level}  " if rule else ""),
-        (says, "dim"),
-    )
-    if console.is_terminal and says:
-        line.truncate(max(console.width, len(line) - len(says)), overflow="ellipsis")
-    return line
+def _grouped(findings: Iterable[_Finding]) -> list[tuple[_Finding, list[str]]]:
+    groups: dict[tuple[object, ...], tuple[_Finding, list[str]]] = {}
+    for each in findings:
+        groups.setdefault((each.new, each.verdict, each.level, each.says), (each, []))[1].append(each.rule)
+    return list(groups.values())
 
 
-Row = tuple[str, str, str]
-"""A label, what is said under it, its style."""
+def _show(groups: list[tuple[_Finding, list[str]]], room: int, console: Console) -> None:
+    shown = groups if len(groups) <= room else groups[: room - 1]
+    for finding, rules in shown:
+        console.print(finding.line(console, rules), soft_wrap=True)
+    if left := sum(len(rules) for _, rules in groups[len(shown) :]):
+        console.print(Text(f"and {left} more", style="dim"), soft_wrap=True)
 
 
-def _summary(told: Report) -> Iterator[Row]:
-    started, gate = told.started, told.gate
-    met = "bold green" if gate.exit_status is Exit.MET else "bold red"
-    yield "target", f"{started.target}, judged as {started.role}", ""
-    yield "product", f"{started.product} {started.version}".strip() or "it does not say", ""
-    yield "standing", gate.sentence, met
-    if not _silent(told):
-        yield from ((str(level), says, "") for level in Level if (says := _level(told, level)))
-    yield from (("document", says, "") for says in gate.asides())
-    yield from _counted("unexpected", [str(each) for each in gate.unexpected], "bold red")
-    yield from _counted("flaky", [str(each) for each in gate.flaky], "")
-    yield from _deaths(told)
-    yield from (("left out", f"{what}: {why}", "dim") for what, why in started.unspoken.items())
-    yield from (("note", each, "dim") for each in (*gate.notes, spared(told.results)) if each)
-    yield "run", told.name, ""
-    yield "more", f"amqp-conformance render {told.name} --format terminal, {told.name}/report.html", "dim"
+def _told(told: Report) -> Iterator[Row]:
+    """Give what is to be said of one run beyond the rows that compare several."""
+    yield from (Row(DEATHS, each) for each in deaths(told))
+    yield from (Row("cut short", each, "bold red") for each in cuts(told))
+    gate = told.gate
+    yield Row("in words", gate.sentence, "green" if gate.exit_status is Exit.MET else "red")
+    yield from (Row("document", says) for says in gate.asides())
+    yield from (Row("left out", f"{what}: {why}", "dim") for what, why in told.started.unspoken.items())
+    yield from (Row("note", each, "dim") for each in (*gate.notes, spared(told.results)) if each)
+    yield Row("run", f"{told.name} (begin with report.html)")
+    yield Row("more", more(told))
 
 
-def _level(told: Report, level: Level) -> str:
-    rules = {rule.id for rule in told.rules.values() if rule.level is level}
-    found = [each.verdict for each in told.counted if each.rule in rules and each.verdict not in UNSEEN]
-    if not found:
-        return ""
-    against, missed = sum(each.blocks for each in found), found.count(Verdict.WARN)
-    how = "missed" if level is Level.SHOULD else "not as preferred"
-    parts = [f"{len(found) - against} of {len(found)} do not stand against it"]
-    parts += [f"{missed} {how}"] if missed else []
-    return ", ".join(parts)
-
-
-def _deaths(told: Report) -> Iterator[Row]:
-    events = [line.event for line in told.lines]
-    died = [each.why for each in events if isinstance(each, TargetRestarted) and each.why]
-    yield from _counted("died", [f"{why}; it was restarted" for why in died], "bold red")
-    ends = [each.reason for each in events if isinstance(each, Interrupted)]
-    yield from _counted("cut short", list(dict.fromkeys(ends)), "bold red")
-
-
-def _counted(label: str, sentences: list[str], style: str) -> Iterable[Row]:
-    yield from ((label, each, style) for each in sentences[:NEW])
-    if len(sentences) > NEW:
-        yield label, f"and {len(sentences) - NEW} more, {len(sentences)} in all", style
+def _table(rows: Iterable[Row]) -> Table:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    before = ""
+    for row in rows:
+        # What explains the run, and not the target, is one line.
+        label = row.label if row.label != before else ""
+        says = Text(printable(row.says), row.style)
+        says.no_wrap, says.overflow = row.style == "dim", "ellipsis" if row.style == "dim" else "fold"
+        table.add_row(Text(label), says)
+        before = row.label
+    return table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -11,42 +11,44 @@ from rich.text import Text
 from conformance.evidence.printable import printable
 from conformance.evidence.results import RuleResult
 from conformance.evidence.verdicts import TABLE
-from conformance.gate.gate import Exit
 from conformance.render.report import Report
+from conformance.render.rows import Cell, show_rows
+from conformance.render.standing import LABELS, Row, deaths, idle, more, standing
 from conformance.several.sides import Side
 from harness.wire.journal import Noted
-
-STATUS = {
-    Exit.MET: ("met", "bold green"),
-    Exit.NOT_MET: ("not met", "bold red"),
-    Exit.NOTHING: ("nothing judged", "bold red"),
-    Exit.UNREACHABLE: ("could not be judged", "bold red"),
-    Exit.INTERRUPTED: ("interrupted", "bold red"),
-}
-"""What the exit status of one run says of its gate."""
 
 
 def side_by_side(sides: Sequence[Side], console: Console) -> None:
     """Print the table of targets, and of the rules whose verdicts differ or of which one blocks a target."""
     console.print()
-    console.print(_targets(sides))
+    _targets(sides, console)
     console.print()
     for number, side in enumerate(sides, 1):
         says = "; ".join(filter(None, (side.why, side.report.gate.sentence if side.report else "")))
         console.print(Text(f"{number}  {printable(side.name)}: {printable(says)}"), soft_wrap=True)
-        below = [f"run: {side.folder}", *(_notes(side.report) if side.report else [])]
-        for line in below:
+        for line in _below(side):
             console.print(Text(f"   {printable(line)}", style="dim"), soft_wrap=True)
     reports = [side.report for side in sides]
     chosen = notable([each for each in reports if each is not None])
-    if chosen:
-        console.print(Text("\nrules whose verdicts differ, or of which one blocks a target", style="bold"))
-        console.print(_rules(chosen, reports, console))
     console.print(Text(f"\n{len(chosen)} of {len(_about(reports))} rules differ or block a target"))
+    if chosen:
+        console.print(Text("rules whose verdicts differ, or of which one blocks a target", style="bold"))
+        _rules(chosen, reports, console)
+
+
+def _below(side: Side) -> list[str]:
+    """Give what is told of one target alone: why it died, what was noted, where its run is told."""
+    if side.report is None:
+        return [f"run: {side.folder}"]
+    return [*deaths(side.report), *_notes(side.report), f"more: {more(side.report)}"]
 
 
 def notable(reports: Sequence[Report]) -> list[str]:
-    """Give the rules, in order, that one run is against or on which those that are about them differ."""
+    """Give the rules, in order, that one run is against or on which those that are about them differ.
+
+    A run that judged nothing says so in one sentence: it differs in no rule.
+    """
+    reports = [report for report in reports if not idle(report)]
     verdicts: dict[str, set[str]] = {}
     for report in reports:
         for result in report.results:
@@ -69,25 +71,33 @@ def _about(reports: Sequence[Report | None]) -> set[str]:
     return found
 
 
-def _targets(sides: Sequence[Side]) -> Table:
+def _targets(sides: Sequence[Side], console: Console) -> None:
+    """Print the rows in which a run ends, and its verdicts counted, with a column for each target."""
+    columns = [{row.label: row for row in _column(side)} for side in sides]
+    labels = [label for label in LABELS if any(label in column for column in columns)]
+    if not console.is_terminal:
+        for column in columns:
+            for label in labels:
+                if label in column:
+                    console.print(Text(f"{label}: {printable(column[label].says)}"), soft_wrap=True)
+            console.print()
+        return
     table = Table(box=None, pad_edge=False)
     table.add_column("")
     for number in range(1, len(sides) + 1):
         table.add_column(str(number), overflow="fold")
-    table.add_row("target", *(Text(printable(side.name)) for side in sides))
-    table.add_row("product", *(Text(printable(_product(side.report))) for side in sides))
-    table.add_row("standing", *(str(side.report.standing) if side.report else "" for side in sides))
-    words = [STATUS[side.status] for side in sides]
-    table.add_row("gate", *(Text(word, style=style) for word, style in words))
-    for row in TABLE:
-        counts = [side.report.count(row.verdict) if side.report else 0 for side in sides]
-        if any(counts):
-            table.add_row(Text(str(row.verdict), style=row.style), *map(str, counts))
-    return table
+    for label in labels:
+        found = [column.get(label, Row(label, "")) for column in columns]
+        table.add_row(Text(label), *(Text(printable(row.says), style=row.style) for row in found))
+    console.print(table)
 
 
-def _product(report: Report | None) -> str:
-    return f"{report.started.product} {report.started.version}".strip() if report else ""
+def _column(side: Side) -> list[Row]:
+    rows = standing(side.name, side.report, side.status)
+    if side.report is None:
+        return rows
+    counts = ((row.verdict, side.report.count(row.verdict)) for row in TABLE)
+    return [*rows, *(Row(str(verdict), str(count)) for verdict, count in counts if count)]
 
 
 def _notes(report: Report) -> list[str]:
@@ -95,20 +105,16 @@ def _notes(report: Report) -> list[str]:
     return [line.event.text for line in report.lines if isinstance(line.event, Noted) and line.test is None]
 
 
-def _rules(chosen: Sequence[str], reports: Sequence[Report | None], console: Console) -> Table:
-    table = Table(box=None, pad_edge=False)
-    table.add_column("rule", overflow="fold")
-    table.add_column("level")
-    found: list[Mapping[str, RuleResult]] = []
-    for number, report in enumerate(reports, 1):
-        table.add_column(str(number), no_wrap=True)
-        found.append({result.rule: result for result in report.results} if report else {})
+def _rules(chosen: Sequence[str], reports: Sequence[Report | None], console: Console) -> None:
+    found = [{result.rule: result for result in report.results} if report else {} for report in reports]
     levels = {rule: each.level for report in reports if report for rule, each in report.rules.items()}
     symbols = console.encoding.lower().startswith("utf")
-    for rule in chosen:
-        cells = [_cell(each.get(rule), symbols) for each in found]
-        table.add_row(Text(printable(rule)), str(levels.get(rule, "")), *cells)
-    return table
+    head = ["rule", "level", *map(str, range(1, len(reports) + 1))]
+    table: list[list[Cell]] = [
+        [printable(rule), str(levels.get(rule, "")), *(_cell(each.get(rule), symbols) for each in found)]
+        for rule in chosen
+    ]
+    show_rows(table, console, head)
 
 
 def _cell(result: RuleResult | None, symbols: bool) -> Text:
