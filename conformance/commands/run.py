@@ -18,8 +18,9 @@ from conformance.engine.plugin import CONTROLLER
 from conformance.engine.scope import apart_of
 from conformance.gate.applying import load_all
 from conformance.gate.baseline_file import BaselineError
+from conformance.render.board import board
 from conformance.render.brief import brief
-from conformance.render.progress import Follower, Quiet
+from conformance.render.progress import Follower, OnBoard
 from conformance.render.terminal import tell
 from harness.targets.named import target
 from harness.targets.target import Target, TargetError
@@ -46,22 +47,26 @@ def run_suite(options: Options, console: Console) -> int:
 
 def told_suite(options: Options, console: Console) -> Closed:
     """Judge a target and print the report. Raises as `play_suite` does."""
-    run = play_suite(options, console)
+    run = play_suite(options)
     (tell if options.verbose else brief)(run.report, console)
     return run
 
 
-def play_suite(options: Options, console: Console, follower: Follower | None = None) -> Closed:
+def play_suite(options: Options, follower: Follower | None = None) -> Closed:
     """Judge a target without a report.
 
-    `follower` is told how far it is; a bar on the console without one. Raises SelectorError or TargetError
-    before anything is started.
+    `follower` is told how far it is; without one that is shown on standard error. Raises SelectorError or
+    TargetError before anything is started.
     """
     goal = checked(options)
     parallel = goal.workers if options.parallel is None else options.parallel
+    words = [str(SUITE), *_arguments(options, parallel)]
     kept = _Kept()
-    plugins = [follower or Quiet(console), kept]
-    pytest.main([str(SUITE), *_arguments(options, parallel)], plugins=plugins)
+    if follower:
+        pytest.main(words, plugins=[follower, kept])
+    else:
+        with board([goal.name]) as shown:
+            pytest.main(words, plugins=[OnBoard(shown, goal.name), kept])
     if kept.controller is None:
         raise TargetError("the run broke before it could be judged")
     if kept.controller.closed is None:  # pytest was interrupted between the target's start and its own

@@ -41,7 +41,7 @@ def verify_suite(options: Options, times: int, console: Console) -> int:
     runs: list[Closed] = []
     for number in range(times):
         name, order = f"run-{number + 1}", first + number
-        run = play_suite(replace(options, output=str(place / name), shuffle=order), console)
+        run = play_suite(replace(options, output=str(place / name), shuffle=order))
         runs.append(run)
         console.print(Text(f"{name} in order {order}: {printable(run.gate.sentence)}"))
         if not run.ending.complete:

@@ -3,11 +3,9 @@
 from typing import Any
 
 import pytest
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from conformance.engine.plugin import CONTROLLER
-from conformance.evidence.printable import printable
+from conformance.render.board import Board
 
 
 class Follower:
@@ -42,28 +40,14 @@ class Follower:
         """Be told that the run is over."""
 
 
-class Quiet(Follower):
-    """A bar that shows what was judged last; on a console that is no terminal it prints nothing."""
+class OnBoard(Follower):
+    """Shows how far the one target is that this process judges."""
 
-    def __init__(self, console: Console) -> None:
-        self._bar = Progress(
-            TextColumn("judging"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[last]}"),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-        )
-        self._task = self._bar.add_task("", last="")
+    def __init__(self, shown: Board, name: str) -> None:
+        self._board, self._name = shown, name
 
     def begin(self, total: int) -> None:
-        self._bar.update(self._task, total=total)
-        self._bar.start()
+        self._board.begin(self._name, total)
 
     def move(self, verdict: str, rule: str) -> None:
-        self._bar.update(self._task, advance=1, last=printable(f"{verdict:12} {rule}"))
-
-    def end(self) -> None:
-        self._bar.stop()
+        self._board.move(self._name, verdict, rule)

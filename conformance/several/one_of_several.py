@@ -14,8 +14,6 @@ import sys
 import threading
 from pathlib import Path
 
-from rich.console import Console
-
 from conformance.commands.run import play_suite
 from conformance.engine.options import Options
 from conformance.gate.baseline_file import BaselineError
@@ -52,7 +50,7 @@ def main() -> int:
     options = Options.of(json.loads(sys.stdin.buffer.readline()))
     threading.Thread(target=_watch, args=(threading.main_thread().ident,), daemon=True).start()
     try:
-        gate = play_suite(options, Console(file=sys.stderr), told).gate
+        gate = play_suite(options, told).gate
     except (SelectorError, TargetError, BaselineError) as failure:
         told.say(broke=str(failure))
         return int(Exit.UNREACHABLE)

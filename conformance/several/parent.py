@@ -28,9 +28,9 @@ from conformance.engine.options import Options
 from conformance.evidence.kinds import EvidenceError
 from conformance.evidence.printable import printable
 from conformance.gate.gate import Exit
+from conformance.render.board import Board, board
 from conformance.render.rendering import load
 from conformance.several.one_of_several import ROOT, start_words
-from conformance.several.progress import Board, board
 from conformance.several.side_by_side import side_by_side
 from conformance.several.sides import ENDINGS, Side, Sides
 from harness.targets.named import target
@@ -45,7 +45,7 @@ def run_several(options: Options, targets: Sequence[str], console: Console) -> S
     """
     jobs = _jobs(options, targets)
     place = place_for_runs(options.output)
-    with board(console, [job.name for job in jobs]) as shown:
+    with board([job.name for job in jobs]) as shown:
         sides = _played(jobs, place, shown)
     found = Sides(place, tuple(sides))
     side_by_side(found.sides, console)
@@ -151,7 +151,7 @@ def _listen(job: _Job, child: subprocess.Popen[bytes], shown: Board) -> None:
             shown.move(job.name, told["verdict"], told["rule"])
         else:
             job.ended = told
-    shown.end(job.name, printable(job.ended.get("sentence") or job.ended.get("broke") or "it broke"))
+    shown.end(job.name, job.ended.get("sentence") or job.ended.get("broke") or "it broke")
 
 
 def _side(job: _Job, place: Path, log: IO[bytes]) -> Side:

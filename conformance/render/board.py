@@ -1,7 +1,8 @@
-"""How far several runs are: one line per target, redrawn on a terminal, printed by tenths elsewhere."""
+"""How far runs are, on standard error: a bar for each target on a terminal, elsewhere a line each 10 s."""
 
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -10,8 +11,8 @@ from rich.text import Text
 
 from conformance.evidence.printable import printable
 
-PARTS = 10
-"""Lines that a run prints at most while it judges, where there is no terminal."""
+EVERY = 10.0
+"""Seconds from one line about a target to the next, where there is no terminal."""
 
 
 class Bars:
@@ -30,7 +31,7 @@ class Bars:
         self._progress.update(self._tasks[name], advance=1, last=printable(f"{verdict:12} {rule}"))
 
     def end(self, name: str, sentence: str) -> None:
-        self._progress.update(self._tasks[name], last=sentence)
+        self._progress.update(self._tasks[name], last=printable(sentence))
         self._progress.stop_task(self._tasks[name])
 
     def say(self, sentence: str) -> None:
@@ -38,34 +39,33 @@ class Bars:
 
 
 class Lines:
-    """A line where a target is there, at every tenth, and at the end."""
+    """A line about a target each ten seconds while cases are judged, and at its end."""
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
+    def __init__(self, console: Console, names: Sequence[str], clock: Callable[[], float]) -> None:
+        self._console, self._clock, self._began = console, clock, clock()
         self._lock = threading.Lock()
-        self._totals: dict[str, int] = {}
-        self._done: dict[str, int] = {}
+        self._totals = dict.fromkeys(names, 0)
+        self._done = dict.fromkeys(names, 0)
+        self._told = dict.fromkeys(names, self._began)
 
     def begin(self, name: str, total: int) -> None:
-        self._totals[name], self._done[name] = total, 0
-        self._print(name, f"judging {total} cases")
+        self._totals[name] = total
 
     def move(self, name: str, verdict: str, rule: str) -> None:  # noqa: ARG002 - a line is not about one rule
-        """Count, and say so at every tenth."""
-        total, before = self._totals[name], self._done[name]
-        self._done[name] = done = before + 1
-        if done * PARTS // total > before * PARTS // total:
-            self._print(name, f"{done} of {total} cases judged")
+        """Count, and say so when it is time."""
+        self._done[name] += 1
+        now = self._clock()
+        if now - self._told[name] >= EVERY:
+            self._told[name] = now
+            after = f"after {now - self._began:.0f} s"
+            self.say(f"{name}: {self._done[name]} of {self._totals[name]} cases judged {after}")
 
     def end(self, name: str, sentence: str) -> None:
-        self._print(name, sentence)
+        self.say(f"{name}: {sentence}")
 
     def say(self, sentence: str) -> None:
         with self._lock:
-            self._console.print(Text(sentence), soft_wrap=True)
-
-    def _print(self, name: str, sentence: str) -> None:
-        self.say(f"{printable(name)}: {sentence}")
+            self._console.print(Text(printable(sentence)), soft_wrap=True)
 
 
 Board = Bars | Lines
@@ -73,10 +73,16 @@ Board = Bars | Lines
 
 
 @contextmanager
-def board(console: Console, names: Sequence[str]) -> Iterator[Board]:
-    """Show the progress of the targets of these `names` while the block runs."""
+def board(
+    names: Sequence[str], console: Console | None = None, clock: Callable[[], float] = time.monotonic
+) -> Iterator[Board]:
+    """Show the progress of the targets of these `names` while the block runs; nothing is left of bars.
+
+    `console` is standard error without one; `clock` gives seconds.
+    """
+    console = console or Console(stderr=True)
     if not console.is_terminal:
-        yield Lines(console)
+        yield Lines(console, names, clock)
         return
     columns = (
         TextColumn("{task.description}", markup=False),
@@ -85,5 +91,5 @@ def board(console: Console, names: Sequence[str]) -> Iterator[Board]:
         TimeElapsedColumn(),
         TextColumn("{task.fields[last]}", markup=False),
     )
-    with Progress(*columns, console=console, expand=True) as progress:
+    with Progress(*columns, console=console, expand=True, transient=True) as progress:
         yield Bars(progress, names)
