@@ -108,6 +108,7 @@ def _gate(plan: Plan, ending: Ending, results: Sequence[RuleResult]) -> Gate:
         plan.role,
         datetime.now(UTC).date(),
         [rule.id for rule in plan.rules],
+        options.fail_on,
     )
     decided = gate(
         results,
@@ -119,6 +120,7 @@ def _gate(plan: Plan, ending: Ending, results: Sequence[RuleResult]) -> Gate:
         lost=ending.lost,
         cut=ending.cut,
         unread=held.unread,
+        fail_on=options.fail_on,
     )
     told = hampering(plan.scope.hampered, results)
     return replace(decided, notes=held.notes, sentence="; ".join(filter(None, (decided.sentence, told))))

@@ -70,9 +70,24 @@ def _asked(default: Value, option: Option) -> Value:
 
 
 LEVEL = Option(
-    JUDGING | By.CAPTURE | By.KEPT, "the level of the gate", choices=tuple(map(str, Level)), shown=True
+    JUDGING | By.CAPTURE | By.KEPT,
+    "certify at this level: the rules at or above it have to hold",
+    choices=tuple(map(str, Level)),
+    shown=True,
 )
-PROFILE = Option(JUDGING | By.KEPT, choices=("document", "vendor"), shown=True)
+FAIL_ON = Option(
+    JUDGING | By.KEPT,
+    "with warn the exit status is 1 for a warning, too, such as a missed SHOULD, at whatever level",
+    choices=("fail", "warn"),
+    shown=True,
+)
+PROFILE = Option(
+    JUDGING | By.KEPT,
+    "who has the last word where sentences of a document contradict each other: 'document' warns of a reading"
+    " that is only tolerated, 'vendor' takes it for as good (--profile vendor)",
+    choices=("document", "vendor"),
+    shown=True,
+)
 BUDGET = Option(JUDGING, "judge no longer than this; the rest is not-run", "SECONDS", above=0, shown=True)
 CAPTURED = "connections in capture.pcapng: all, or those that findings were made on"
 CAPTURE = Option(JUDGING, CAPTURED, choices=tuple(map(str, Captures)), shown=True, pytest_flag="--pcap")
@@ -97,6 +112,7 @@ class Options:
     target: str = _asked("embedded", Option(By.TARGETS | By.PYTEST, TARGET))
     selectors: tuple[str, ...] = _asked((), RULES)
     level: str = _asked("must", LEVEL)
+    fail_on: str = _asked("fail", FAIL_ON)
     profile: str = _asked("document", PROFILE)
     baseline: tuple[str, ...] = _asked((), Option(JUDGING, BASELINE, "PATH"))
     parallel: int | None = _asked(None, Option(By.RUN, PARALLEL, least=0))

@@ -74,6 +74,7 @@ class RunInfo:
     documents: tuple[Mapping[str, Any], ...] = ()
     environment: Mapping[str, Any] = field(default_factory=dict)
     level: str = "must"
+    fail_on: str = "fail"
     profile: str = "document"
     unspoken: Mapping[str, str] = field(default_factory=dict)
     capture: str = "all"

@@ -53,6 +53,7 @@ class RunStarted:
     documents: tuple[Mapping[str, Any], ...] = ()
     environment: Mapping[str, Any] = field(default_factory=dict)
     level: Level = Level.MUST
+    fail_on: str = "fail"
     profile: str = "document"
     unspoken: Mapping[str, str] = field(default_factory=dict)
     selected: tuple[str, ...] = ()

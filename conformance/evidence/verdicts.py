@@ -33,6 +33,10 @@ class Verdict(StrEnum):
         """Whether a rule with this verdict stands against certification."""
         return self.row.blocks
 
+    def fails(self, fail_on: str) -> bool:
+        """Say whether a gate fails by it that fails on "fail", as what blocks does, or on "warn" as well."""
+        return self.blocks or (fail_on == Verdict.WARN and self is Verdict.WARN)
+
     @property
     def finding(self) -> bool:
         """Whether something was seen that somebody should look at."""

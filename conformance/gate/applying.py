@@ -14,6 +14,7 @@ from typing import TypeVar
 from packaging.specifiers import SpecifierSet
 
 from conformance.evidence.results import RuleResult
+from conformance.evidence.verdicts import Verdict
 from conformance.gate.baseline import Accepted, Baseline, BaselineReport, Flaky, apply, number_of
 from conformance.gate.baseline_file import BaselineError, load, refuse_twice
 from conformance.gate.shipped import NotShippedError, shipped
@@ -55,6 +56,7 @@ def applied(
     role: Role,
     today: date,
     catalogue: Collection[str],
+    fail_on: str = Verdict.FAIL,
 ) -> Applied:
     """Hold `results` against the `baselines` about this build or all; `catalogue` is all rules."""
     if not baselines:
@@ -63,7 +65,8 @@ def applied(
     build = f"{product} {version}".strip() or "a target that does not name itself"
     notes = tuple(_not_applied(each, build) for each in baselines if each not in chosen)
     if chosen:
-        return Applied(apply(results, _together(chosen), product, version, role, today, catalogue), notes)
+        whole = _together(chosen)
+        return Applied(apply(results, whole, product, version, role, today, catalogue, fail_on), notes)
     if number_of(version) and any(_knows(each, product, role) for each in baselines):
         unread = f"nobody has read {build} yet: no baseline is about it, so its findings do not gate"
         return Applied(None, notes, unread)

@@ -139,14 +139,18 @@ def apply(
     role: Role,
     today: date,
     catalogue: Collection[str],
+    fail_on: str = Verdict.FAIL,
 ) -> BaselineReport:
-    """Hold `results` against `baseline` for a build on the day `today`; `catalogue` is all rules."""
+    """Hold `results` against `baseline` for a build on the day `today`; `catalogue` is all rules.
+
+    What a gate does not fail on, as `fail_on` says, needs no excuse.
+    """
     results = list(results)
     concerned = [each for each in baseline.accepted if each.concerns(product, version, role)]
     stale = tuple(each for each in concerned if each.expires is not None and each.expires < today)
     valid = [each for each in concerned if each not in stale]
     judged = {result.rule: result for result in results}
-    excused = {result.rule: cover for result in results if (cover := _cover(result, valid))}
+    excused = {result.rule: cover for result in results if (cover := _cover(result, valid, fail_on))}
     reached = [(each, judged[each.rule]) for each in valid if each.rule in judged]
     unused = [(each, result) for each, result in reached if not any(map(each.fits, result.tests))]
     alternating = [each for each in baseline.flaky if each.concerns(product, version, role)]
@@ -159,9 +163,9 @@ def apply(
     return BaselineReport(
         excused=excused,
         failures=tuple(
-            Unexpected(each.rule, each.verdict, _uncovered(each, valid))
+            Unexpected(each.rule, each.verdict, _uncovered(each, valid, fail_on))
             for each in results
-            if each.verdict.blocks and each.rule not in excused and each.rule not in flaky
+            if each.verdict.fails(fail_on) and each.rule not in excused and each.rule not in flaky
         ),
         passes=tuple(
             Unexpected(each.rule, result.verdict, f"accepted as {each.verdict}, but is {result.verdict} now")
@@ -181,13 +185,13 @@ def apply(
     )
 
 
-def _cover(result: RuleResult, entries: Iterable[Accepted]) -> tuple[Accepted, ...]:
-    """Give the entries that excuse every blocking test of `result`; no entry can name an error."""
-    open_tests = [test for test in result.tests if test.verdict.blocks]
+def _cover(result: RuleResult, entries: Iterable[Accepted], fail_on: str) -> tuple[Accepted, ...]:
+    """Give the entries that excuse all by which `result` fails a gate; no entry can name an error."""
+    open_tests = [test for test in result.tests if test.verdict.fails(fail_on)]
     fitting = tuple(each for each in entries if any(map(each.fits, open_tests)))
     return fitting if all(any(each.fits(test) for each in fitting) for test in open_tests) else ()
 
 
-def _uncovered(result: RuleResult, entries: Collection[Accepted]) -> str:
-    left = [t for t in result.tests if t.verdict.blocks and not any(each.fits(t) for each in entries)]
+def _uncovered(result: RuleResult, entries: Collection[Accepted], fail_on: str) -> str:
+    left = [t for t in result.tests if t.verdict.fails(fail_on) and not any(each.fits(t) for each in entries)]
     return "; ".join(dict.fromkeys(test.signature or test.detail or str(test.verdict) for test in left))

@@ -35,7 +35,7 @@ PLAIN = "as the sentence stands"
 NO_FRAME = "none: no frame decided"
 EXCERPT = 200
 """Characters of the deciding frame that an entry keeps."""
-ACCEPTABLE = (Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.NOT_RUN)
+ACCEPTABLE = (Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.NOT_RUN, Verdict.WARN)
 UNDECIDED = (Verdict.ERROR, Verdict.NOT_RUN, Verdict.INCONCLUSIVE, Verdict.UNTESTABLE)
 """A test that came to one of these has not reached what an entry is about."""
 
@@ -81,14 +81,21 @@ def update(run_dir: Path, path: Path, rules: Sequence[Rule]) -> Update:
     old = load(path, unfinished=True) if path.exists() else Baseline(path, ())
     results = rule_results(lines)
     about = (started.product, started.version, started.role)
-    report = apply(results, old, *about, date.today(), {rule.id for rule in rules})
+    report = apply(results, old, *about, date.today(), {rule.id for rule in rules}, started.fail_on)
     decided = gate(
-        results, rules, started.level, started.role, selected=set(started.selected) or None, baseline=report
+        results,
+        rules,
+        started.level,
+        started.role,
+        selected=set(started.selected) or None,
+        baseline=report,
+        fail_on=started.fail_on,
     )
     by_id = {rule.id: rule for rule in rules}
-    asked = {reason.rule for reason in decided.reasons} & by_id.keys() - report.flaky.keys()
+    against = (*decided.reasons, *decided.unexpected)
+    asked = {reason.rule for reason in against} & by_id.keys() - report.flaky.keys()
     valid = [each for each in old.accepted if each.concerns(*about)]
-    fresh, refused = _new((each for each in results if each.rule in asked), valid)
+    fresh, refused = _new((each for each in results if each.rule in asked), valid, started.fail_on)
     gone = [each for each in valid if _no_longer_applies(each, results)]
     tables = [_table(by_id[test.rule], test, lines, started) for test in fresh]
     after = _changed(path, before, gone, tables)
@@ -121,11 +128,13 @@ def _started(run_dir: Path, lines: Iterable[Line]) -> RunStarted:
     return started
 
 
-def _new(results: Iterable[RuleResult], entries: Sequence[Accepted]) -> tuple[list[Judged], tuple[str, ...]]:
-    """Give the blocking tests that no entry fits, one for each finding, and those that cannot be accepted."""
+def _new(
+    results: Iterable[RuleResult], entries: Sequence[Accepted], fail_on: str
+) -> tuple[list[Judged], tuple[str, ...]]:
+    """Give the failing tests that no entry fits, one for each finding, and those that cannot be accepted."""
     found: dict[tuple[str, Verdict, str], Judged] = {}
     refused = []
-    for test in (test for result in results for test in result.tests if test.verdict.blocks):
+    for test in (test for result in results for test in result.tests if test.verdict.fails(fail_on)):
         if any(entry.fits(test) for entry in entries):
             continue
         if test.verdict in ACCEPTABLE and test.signature:

@@ -134,6 +134,7 @@ def gate(
     lost: str | None = None,
     cut: str | None = None,
     unread: str = "",
+    fail_on: str = Verdict.FAIL,
 ) -> Gate:
     """Judge `results` at `level` for a target in the `role`, those of optional documents each by itself.
 
@@ -141,9 +142,12 @@ def gate(
     for (None: all), `baseline` what the accepted verdicts cover, `lost` why the target could not be
     reached or when it died, `cut` why the run ended before its end (an interrupt, the total budget). With
     `unread`, the sentence that nobody has read this version yet, findings are reported and do not gate.
+
+    With `fail_on` "warn" the gate is not met either where a rule that was asked for, of any level, came to
+    warn: a missed SHOULD among them. That changes no certificate, which means the same for everybody.
     """
     told = tuple(results)
-    decided = _gate(told, rules, _general(rules), level, role, selected, baseline, lost, cut, unread)
+    decided = _gate(told, rules, _general(rules), level, role, selected, baseline, lost, cut, unread, fail_on)
     documents = {}
     for document in dict.fromkeys(rule.document for rule in rules if rule.document in optional()):
         own = [rule for rule in rules if rule.document == document]
@@ -151,7 +155,7 @@ def gate(
         asked = ids if selected is None else ids.intersection(selected)
         if asked:
             of_it = [result for result in told if result.rule in ids]
-            documents[document] = _gate(of_it, own, own, level, role, asked, None, lost, cut, "")
+            documents[document] = _gate(of_it, own, own, level, role, asked, None, lost, cut, "", fail_on)
     return replace(decided, documents=documents)
 
 
@@ -170,6 +174,7 @@ def _gate(
     lost: str | None,
     cut: str | None,
     unread: str,
+    fail_on: str,
 ) -> Gate:
     """Give the gate of the rules that are `counted`; where only some were selected, of all selected."""
     by_rule = {result.rule: result for result in results}
@@ -180,7 +185,9 @@ def _gate(
     aside = {rule.id for rule in rules} - {rule.id for rule in (*counted, *concerned)}
     scope = _scope(concerned, by_rule, role)
     blocking = [*_blocking(scope, by_rule), *_strangers(rules, by_rule)]
-    unexpected = blocking if baseline is None else _unexpected(blocking, baseline, aside)
+    missed = _missed(rules if narrowed else counted, by_rule, role) if fail_on == Verdict.WARN else []
+    against = [*blocking, *missed]
+    unexpected = against if baseline is None else _unexpected(against, baseline, aside)
     asked, whole = len(selected or ()), len(rules) - len(aside)
     narrow = f"not a certification: {asked} of {whole} rules were selected"
     partial = [Reason(None, narrow)] if narrowed else []
@@ -201,7 +208,11 @@ def _gate(
         sentence="; ".join(
             filter(
                 None,
-                (*_sentences(certified, idle, level, role, reasons, unexpected, scope, baseline), unread),
+                (
+                    *_sentences(certified, idle, level, role, reasons, unexpected, scope, baseline),
+                    _on_warn(missed) if fail_on == Verdict.WARN and not idle else "",
+                    unread,
+                ),
             )
         ),
         flaky=_flaky(by_rule, baseline),
@@ -233,6 +244,22 @@ def _blocking(scope: Iterable[Rule], results: Mapping[str, RuleResult]) -> list[
                 Reason(rule.id, f"{result.verdict}: {finding}" if finding else str(result.verdict))
             )
     return reasons
+
+
+def _missed(rules: Iterable[Rule], results: Mapping[str, RuleResult], role: Role) -> list[Reason]:
+    """Give the rules, of any level, that came to warn."""
+    found = [results[rule.id] for rule in rules if rule.id in results and rule.concerns(role)]
+    return [
+        Reason(each.rule, f"{each.verdict}: {each.signature or each.deciding.detail}")
+        for each in found
+        if each.verdict is Verdict.WARN
+    ]
+
+
+def _on_warn(missed: Sequence[Reason]) -> str:
+    count = len(missed)
+    found = f"{count} {'rule' if count == 1 else 'rules'} came to one" if count else "there is none"
+    return f"the gate fails on warnings, too: {found}"
 
 
 def _strangers(rules: Iterable[Rule], results: Mapping[str, RuleResult]) -> list[Reason]:

@@ -145,6 +145,7 @@ def _gate(
         selected=set(started.selected),
         lost=why if lost else None,
         cut=None if lost else why,
+        fail_on=started.fail_on,
     )
     if ended is None or not ended.sentence:
         return decided

@@ -258,3 +258,40 @@ def test_it_says_nothing_where_nothing_of_it_was_selected() -> None:
     it = gate(results_of(*ALL_PASS), [*RULES, *NACK], Level.MUST, Role.SERVER, selected={"must"})
     assert it.documents == {}
     assert it.sentence == "not a certification: 1 of 6 rules were selected"
+
+
+WARNED = with_(judged(Verdict.WARN, "should", signature="why"))
+ON_WARN = {"fail_on": "warn"}
+
+
+def test_a_gate_that_fails_on_warnings_does_so_at_any_level_and_certifies_the_same() -> None:
+    assert at(Level.MUST, WARNED).met
+    it = at(Level.MUST, WARNED, **ON_WARN)
+    assert (it.certified, it.met, it.exit_status) == (True, False, Exit.NOT_MET)
+    assert it.sentence == (
+        "certified as server at level must: all 2 rules; the gate fails on warnings, too: 1 rule came to one"
+    )
+    assert at(Level.MUST, ALL_PASS, **ON_WARN).met
+    assert at(Level.MUST, ALL_PASS, **ON_WARN).sentence.endswith("too: there is none")
+
+
+def test_only_warnings_of_what_was_selected_count() -> None:
+    assert not at(Level.MUST, WARNED, selected=["should"], **ON_WARN).met
+    assert at(Level.MUST, [judged(Verdict.PASS, "must")], selected=["must"], **ON_WARN).met
+
+
+def test_a_baseline_accepts_warnings(tmp_path: Path) -> None:
+    file = tmp_path / "baseline.toml"
+    told = ENTRY.replace('"must"', '"should"').replace('"fail"', '"warn"').replace('"s"', '"why"')
+    file.write_text(told)
+    for tests, unexpected in ((WARNED, []), (ALL_PASS, ["should"])):
+        known = {each.id for each in RULES}
+        day = date(2026, 1, 1)
+        report = apply(results_of(*tests), load(file), "p", "1", Role.SERVER, day, known, fail_on="warn")
+        it = at(Level.MUST, tests, baseline=report, **ON_WARN)
+        assert [each.rule for each in it.unexpected] == unexpected
+        assert it.met == (not unexpected)
+    empty = BaselineReport({}, (), (), (), (), 0, 0)
+    assert [str(each) for each in at(Level.MUST, WARNED, baseline=empty, **ON_WARN).unexpected] == [
+        "should: warn: why"
+    ]
