@@ -69,7 +69,7 @@ def rules(selectors: tuple[str, ...], form: str) -> None:
 
     Example: amqp-conformance rules class:queue level:must
     """
-    from conformance.commands.show import rules_json, rules_table
+    from conformance.commands.show import rules_json, show_rules
     from spec.catalogue import catalogue
     from spec.selection import select
 
@@ -77,7 +77,7 @@ def rules(selectors: tuple[str, ...], form: str) -> None:
     if form == "json":
         click.echo(rules_json(chosen))
     else:
-        Console().print(rules_table(chosen))
+        show_rules(chosen, Console())
 
 
 @main.command()

@@ -2,13 +2,14 @@
 
 import inspect
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from conformance.render.rows import show_rows
 from harness.targets.named import known_targets
 from scenarios.registry import Scenario, Watch, checks
 from spec.catalogue import catalogue
@@ -45,15 +46,20 @@ def _entry(rule: Rule) -> dict[str, object]:
     }
 
 
-def rules_table(rules: Iterable[Rule]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    table.add_column("rule", no_wrap=True)
-    for column in ("level", "binds → judged", "testability", "checks"):
-        table.add_column(column, overflow="fold")
-    for rule in rules:
-        names = ", ".join(check.name for check in checks().of(rule.id)) or "–"
-        table.add_row(rule.id, rule.level, f"{rule.binds} → {rule.judged}", rule.testability, Text(names))
-    return table
+def show_rules(rules: Sequence[Rule], console: Console) -> None:
+    """Print how many rules these are, then each as one line."""
+    console.print(Text(f"{len(rules)} of {len(catalogue().rules)} rules"), soft_wrap=True)
+    rows = [
+        (
+            rule.id,
+            str(rule.level),
+            f"{rule.binds} → {rule.judged}",
+            str(rule.testability),
+            ", ".join(check.name for check in checks().of(rule.id)) or "–",
+        )
+        for rule in rules
+    ]
+    show_rows(rows, console, ("rule", "level", "binds → judged", "testability", "checks"))
 
 
 def rule_page(rule: Rule) -> RenderableType:
@@ -112,11 +118,13 @@ def _source(check: Scenario | Watch) -> str:
     return f"{'/'.join(path.parts[-3:])}:{inspect.getsourcelines(function)[1]}"
 
 
-def targets_table() -> Table:
-    """Give the known targets, and whether each can start here."""
-    table = Table(box=None, pad_edge=False)
-    for column, width in (("target", 28), ("starts here", 26), ("about", None)):
-        table.add_column(column, overflow="fold", max_width=width)
-    for known in known_targets():
-        table.add_row(known.name, "yes" if known.starts_here else Text(f"no: {known.why}"), Text(known.about))
-    return table
+def show_targets(console: Console) -> None:
+    """Print how many targets are known and can start here, then each as one line."""
+    known = known_targets()
+    here = sum(each.starts_here for each in known)
+    console.print(Text(f"{here} of {len(known)} known targets start here"), soft_wrap=True)
+    rows = [
+        (each.name, "yes" if each.starts_here else "no", " – ".join(filter(None, (each.why, each.about))))
+        for each in known
+    ]
+    show_rows(rows, console, ("target", "starts here", "why not – about"))

@@ -21,9 +21,9 @@ def targets(context: click.Context) -> None:
     Example: amqp-conformance targets
     """
     if context.invoked_subcommand is None:
-        from conformance.commands.show import targets_table
+        from conformance.commands.show import show_targets
 
-        Console().print(targets_table())
+        show_targets(Console())
 
 
 @targets.command()

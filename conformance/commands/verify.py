@@ -59,14 +59,13 @@ def _tell(runs: Sequence[Closed], flaky: Sequence[Flaky], console: Console) -> b
     results = [run.report.results for run in runs]
     found = differences(results)
     known = {each.rule for each in found if _is_known(each.rule, runs, flaky)}
-    for each in found:
-        apart = " (flaky, as the baseline says)" if each.rule in known else ""
-        console.print(Text(f"\n{each.rule} differs{apart}:"))
-        for run, finding in zip(runs, each.findings, strict=True):
-            console.print(Text(f"  {run.plan.folder.name}: {printable(finding)}"))
     rules = {result.rule for each in results for result in each}
     agree = f"{len(rules) - len(found)} of {len(rules)} rules came to the same in {len(runs)} runs"
-    console.print(Text(f"\n{agree}", style="bold red" if len(found) > len(known) else "bold green"))
+    console.print(Text(agree, style="bold red" if len(found) > len(known) else "bold green"), soft_wrap=True)
+    for each in found:
+        apart = " (flaky, as the baseline says)" if each.rule in known else ""
+        told = [f"{run.plan.folder.name} {says}" for run, says in zip(runs, each.findings, strict=True)]
+        console.print(Text(printable(f"{each.rule} differs{apart}: {'; '.join(told)}")), soft_wrap=True)
     return len(found) > len(known)
 
 

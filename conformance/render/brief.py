@@ -113,8 +113,8 @@ def _show(groups: list[tuple[_Finding, list[str]]], room: int, console: Console)
 def _told(told: Report) -> Iterator[Row]:
     """Give what is to be said of one run beyond the rows that compare several."""
     yield from (Row(DEATHS, each) for each in deaths(told))
-    yield from (Row("cut short", each, "bold red") for each in cuts(told))
     gate = told.gate
+    yield from (Row("cut short", each, "bold red") for each in cuts(told) if each not in gate.sentence)
     yield Row("in words", gate.sentence, "green" if gate.exit_status is Exit.MET else "red")
     yield from (Row("document", says) for says in gate.asides())
     yield from (Row("left out", f"{what}: {why}", "dim") for what, why in told.started.unspoken.items())

@@ -107,7 +107,7 @@ def compare_builds(
             before, after = _builds(spark, _snapshot(warehouse), (old, new))
     found = compare(before, after)
     if form == "table":
-        console.print(comparison_text.as_terminal(found))
+        comparison_text.show(found, console)
     else:
         click.echo(COMPARISONS[form](found), nl=False)
     return int(Exit.NOT_MET if found.regressions else Exit.MET)

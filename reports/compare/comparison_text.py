@@ -1,54 +1,58 @@
 """A comparison as a person reads it on a terminal, as a program reads it, and as Markdown."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict
 from textwrap import shorten
 from typing import Any
 
-from rich.console import Group, RenderableType
-from rich.table import Table
+from rich.console import Console
 from rich.text import Text
 
+from conformance.render.rows import Cell, show_rows
 from reports.compare.comparison import Change, Comparison, Kind
-from reports.compare.markup import code, folding, html_table, shown
+from reports.compare.markup import code, html_table, shown
 from reports.model.findings import Column, Finding
 
 SCHEMA = 1
 """Version of the JSON; raised when a key changes its meaning or goes."""
 _SHORT = 160
 """Characters of a reading in a table; the JSON has it whole."""
+ONE_SIDED = (Kind.ONLY_OLD, Kind.ONLY_NEW)
 
 
-def as_terminal(comparison: Comparison) -> RenderableType:
-    """Lay out both builds, every change, the counts, and the answer last, where the eye is."""
+def show(comparison: Comparison, console: Console) -> None:
+    """Print the answer and the counts, both builds, then each change as one line.
+
+    Rules that only one side is about are counted: which they are stands in the JSON.
+    """
     style = "bold red" if comparison.regressions else "bold green"
-    cautions = [shown(f"  note: {each}", "yellow") for each in comparison.cautions]
-    parts: list[RenderableType] = [_head(comparison)]
-    if comparison.changes:
-        parts += [Text(""), _changes(comparison), Text(""), _counts(comparison)]
-    return Group(*parts, Text(""), Text(comparison.sentence, style=style), *cautions)
+    console.print(Text(comparison.sentence, style=style), soft_wrap=True)
+    show_rows(_counts(comparison), console)
+    for caution in comparison.cautions:
+        console.print(shown(f"note: {caution}", "yellow"), soft_wrap=True)
+    console.print()
+    show_rows(
+        _head(comparison), console, ("", "build", "target", "run", "standing", "against, at each level")
+    )
+    if changes := [change for change in comparison.changes if change.kind not in ONE_SIDED]:
+        console.print()
+        show_rows(map(_change_row, changes), console, ("rule", "change", "level", "old", "new"))
 
 
-def _head(comparison: Comparison) -> Table:
-    table = folding("", "build", "target", "run", "standing", "against, at each level")
+def _head(comparison: Comparison) -> Iterator[list[Cell]]:
     for side, column in (("old", comparison.old), ("new", comparison.new)):
         build = column.build
-        facts = (build.name, build.target, column.run, str(column.standing), _scores(column))
-        table.add_row(Text(side, style="bold"), *map(shown, facts))
-    return table
+        yield [side, build.name, build.target, column.run, str(column.standing), _scores(column)]
 
 
 def _scores(column: Column) -> str:
     return ", ".join(f"{each.level} {each.against} of {each.judged}" for each in column.scores)
 
 
-def _changes(comparison: Comparison) -> Table:
-    table = folding("change", "rule", "level", "old", "new")
-    for change in comparison.changes:
-        kind = Text(str(change.kind), style=change.kind.style)
-        sides = [_side(change, finding) for finding in (change.old, change.new)]
-        table.add_row(kind, shown(change.rule), shown(change.level), *sides)
-    return table
+def _change_row(change: Change) -> list[Cell]:
+    kind = Text(str(change.kind), style=change.kind.style)
+    return [change.rule, kind, change.level, *(_side(change, each) for each in (change.old, change.new))]
 
 
 def _side(change: Change, finding: Finding | None) -> Text:
@@ -68,16 +72,11 @@ def _told(change: Change, finding: Finding) -> str:
     return told
 
 
-def _counts(comparison: Comparison) -> Table:
-    table = Table(box=None, pad_edge=False)
-    table.add_column("change")
-    table.add_column("rules", justify="right")
-    table.add_column("meaning", overflow="fold")
+def _counts(comparison: Comparison) -> Iterator[list[Cell]]:
     for kind in Kind:
         if found := comparison.of(kind):
             mark = "regression: " if kind.regression else ""
-            table.add_row(Text(str(kind), style=kind.style), str(len(found)), mark + kind.meaning)
-    return table
+            yield [Text(str(kind), style=kind.style), str(len(found)), mark + kind.meaning]
 
 
 def as_json(comparison: Comparison) -> str:

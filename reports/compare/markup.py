@@ -8,7 +8,6 @@ none.
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from rich.table import Table
 from rich.text import Text
 
 from conformance.evidence.printable import printable
@@ -24,14 +23,6 @@ def html_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = ["<table>", f"<tr>{''.join(f'<th>{each}</th>' for each in head)}</tr>"]
     lines += [f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows]
     return "\n".join([*lines, "</table>"])
-
-
-def folding(*names: str) -> Table:
-    """Make a table for a terminal whose columns are called so, and fold what is too long."""
-    table = Table(box=None, pad_edge=False)
-    for name in names:
-        table.add_column(name, overflow="fold")
-    return table
 
 
 def shown(text: str, style: str = "") -> Text:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import pytest
 from rich.console import Console
 
-from conformance.commands.show import SHOWN, rule_page, rules_json
+from conformance.commands.show import SHOWN, rule_page, rules_json, show_rules, show_targets
+from harness.targets.named import known_targets
+from harness.targets.target import Known
 from spec.catalogue import catalogue
-from spec.rules import GIST
+from spec.rules import GIST, Rule
 
 PROSE, GRAMMAR = "0-9-1/prose/4.2.6.body-beyond-size", "0-9-1/grammar/basic.publish.content-body-overlong"
 
@@ -90,3 +95,19 @@ def test_first_words_are_one_line_of_a_list() -> None:
         assert rule.gist
         assert len(rule.gist) <= GIST
         assert "\n" not in rule.gist
+
+
+def test_rules_and_targets_are_counted_and_then_a_line_each() -> None:
+    rules, known = catalogue().rules[:3], known_targets()
+    shows: list[tuple[Callable[[Console], None], Sequence[Rule | Known], int]] = [
+        (partial(show_rules, rules), rules, len(catalogue().rules)),
+        (show_targets, known, len(known)),
+    ]
+    for show, listed, all_there_are in shows:
+        written = io.StringIO()
+        show(Console(file=written, width=20))
+        count, *lines = written.getvalue().splitlines()
+        assert count.split()[1:3] == ["of", str(all_there_are)]
+        names = [each.id if isinstance(each, Rule) else each.name for each in listed]
+        assert [line.split("  ")[0] for line in lines] == names
+        assert not [line for line in lines if line != line.strip()]

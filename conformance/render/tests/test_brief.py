@@ -136,7 +136,7 @@ def test_what_was_asked_for_is_no_death_and_the_rest_of_the_reasons_is_counted()
 
 def test_why_it_was_cut_short_is_said_once() -> None:
     cut = Interrupted("the budget is used up")
-    assert told(reported([cut, cut])).count("cut short: the budget is used up") == 1
+    assert told(reported([cut, cut])).count("the budget is used up") == 1
 
 
 @pytest.mark.parametrize("terminal", [True, False])

@@ -10,11 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from rich.console import Console
+from rich.text import Text
 
+from conformance.evidence.printable import printable
 from conformance.evidence.verdicts import Verdict
 from conformance.gate.gate import Score, Standing
 from reports.compare.comparison import GRID, Change, Comparison, Kind, compare
-from reports.compare.comparison_text import as_json, as_markdown, as_terminal
+from reports.compare.comparison_text import as_json, as_markdown, show
 from reports.model.findings import Build, Column, Finding
 from spec.rules import Level
 
@@ -189,9 +191,9 @@ def whole() -> Comparison:
     return compare(old, new)
 
 
-def on_terminal(comparison: Comparison, width: int = 120) -> str:
-    console = Console(file=StringIO(), width=width, force_terminal=False)
-    console.print(as_terminal(comparison))
+def on_terminal(comparison: Comparison, width: int = 120, terminal: bool = False) -> str:
+    console = Console(file=StringIO(), width=width, force_terminal=terminal, no_color=True)
+    show(comparison, console)
     stream = console.file
     assert isinstance(stream, StringIO)
     return stream.getvalue()
@@ -202,10 +204,29 @@ def test_terminal_says_it_all_in_printable_characters(width: int) -> None:
     told = on_terminal(whole(), width)
     assert "1 regression; rules changed: 5, unchanged: 0" in told
     assert all(each.isprintable() for each in told.replace("\n", ""))
-    if width == 300:
-        assert "must 2 of 10" in told
-        assert "not certified" in told
-        assert r"\x1b[31m<script>" in told
+    assert "must 2 of 10" in told
+    assert "not certified" in told
+    assert r"\x1b[31m<script>" in told
+    assert [line for line in told.splitlines() if line.startswith(RULE)] == [
+        f"{RULE}  newly failing  {printable(HOSTILE)}  ✓ pass  ✗ fail: {printable(HOSTILE)}"
+    ]
+
+
+def test_counts_come_first_and_what_one_side_did_not_select_is_one_line() -> None:
+    old = column([finding(rule=f"x-1/rule-{number}") for number in range(300)])
+    told = on_terminal(compare(old, column([finding(rule="x-1/rule-0"), finding(rule="x-1/more")])))
+    lines = told.splitlines()
+    assert lines[0] == "no regression; rules changed: 300, unchanged: 1"
+    assert lines[1] == "only in old  299  the new one says nothing of it"
+    assert lines[2] == "only in new  1  the old one says nothing of it"
+    assert "x-1/" not in told
+
+
+def test_on_a_terminal_a_change_is_one_line_of_its_width() -> None:
+    told = Text.from_ansi(on_terminal(whole(), 100, terminal=True)).plain.splitlines()
+    rows = [line for line in told if line.startswith(("rule", RULE, "x-1/"))]
+    assert len(rows) == 4
+    assert max(map(len, rows)) <= 100
 
 
 def test_terminal_of_equal_sides_is_short() -> None:
