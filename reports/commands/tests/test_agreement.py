@@ -81,7 +81,7 @@ def from_csv(folder: Path) -> dict[str, int]:
 
 
 def from_page(folder: Path) -> dict[str, int]:
-    page = html.parse(folder / "site" / "index.html")
+    page = html.parse(folder / "site" / "matrix.html")
     told = [cell.text for cell in page.xpath("//tr[@class='rule']/td[last()]")]
     return {str(each): told.count(each) for each in Verdict if each in told}
 
@@ -127,7 +127,7 @@ def test_standing_and_scores_are_told_alike(certified: tuple[Path, Ran]) -> None
     assert [(each["judged"], each["against"]) for each in build["scores"]] == [
         (each.judged, each.against) for each in column.scores
     ]
-    page = html.parse(folder / "site" / "index.html").getroot().text_content()
+    page = html.parse(folder / "site" / "matrix.html").getroot().text_content()
     for score in column.scores:
         assert f"{score.judged - score.against} of {score.judged}" in page
 

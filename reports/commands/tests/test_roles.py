@@ -84,7 +84,7 @@ def test_a_site_has_a_column_and_a_page_of_each_role(runs: list[Path], site: Pat
     heading = (site / "matrix.csv").read_text("utf-8").splitlines()[0]
     assert heading.endswith(" (client) [client:own]")
     assert heading.count("(client)") == 1
-    headings = page(site / "index.html").xpath("//th[@data-build]//a")
+    headings = page(site / "matrix.html").xpath("//th[@data-build]//a")
     assert ["(client)" in each.text_content() for each in headings] == [False, True]
     pages = [f"targets/{build_name(each.build)}.html" for each in site_of(runs).columns]
     titles = [page(site / each).findtext(".//h1") or "" for each in pages]
