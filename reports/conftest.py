@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     """Suit the virtual machines of commands that a test starts to a life of a few seconds."""
-    from reports.ingest.tests.cluster import BRIEF
+    from reports.warehouse.spark import BRIEF
 
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", BRIEF)
 
@@ -22,8 +22,7 @@ def brief(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """Start this machine's Spark, in which each test makes the tables it needs."""
-    from reports.ingest.tests.cluster import BRIEF
-    from reports.warehouse.spark import session
+    from reports.warehouse.spark import BRIEF, session
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("JAVA_TOOL_OPTIONS", BRIEF)

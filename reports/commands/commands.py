@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ from reports.compare.comparison import Comparison, compare
 from reports.compare.matrix import Detection, read_detection
 from reports.model.findings import Build, Column
 from reports.model.single import column_of
-from reports.warehouse.spark import session
+from reports.warehouse.spark import require, session
 from spec.catalogue import catalogue
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
     from reports.ingest.ingest import Ingested
     from reports.warehouse.warehouse import Snapshot
+
+FEW = 100
+"""Runs up to which a warehouse is read faster by a virtual machine that does not compile it well."""
 
 
 def _comparison_page(found: Comparison) -> str:
@@ -65,7 +69,7 @@ def ingest_runs(runs: Sequence[Path], warehouse: str, master: str | None, consol
     """Put run folders into a warehouse and say what became of them."""
     from reports.ingest.reconciling import Decision
 
-    with starting(master, console) as spark:
+    with starting(master, console, warehouse, len(runs)) as spark:
         done = ingested(spark, runs, warehouse, console)
     for outcome in Decision:
         if outcome is not Decision.QUARANTINED and (taken := done.of(outcome)):
@@ -89,7 +93,7 @@ def write_site(
     """Render the site of a warehouse."""
     proofs = None if detection is None else read_detection(detection)
     told = None if claims is None else load(claims)
-    with starting(master, console) as spark:
+    with starting(master, console, warehouse) as spark:
         snapshot = _snapshot(warehouse)
         pages = render_site(spark, snapshot, output, proofs, builds, told)
     console.print(Text(f"{pages} files; begin with {output / 'index.html'}"))
@@ -103,7 +107,7 @@ def compare_builds(
     if warehouse is None:
         before, after = column_of(Path(old)), column_of(Path(new))
     else:
-        with starting(master, console) as spark:
+        with starting(master, console, warehouse) as spark:
             before, after = _builds(spark, _snapshot(warehouse), (old, new))
     found = compare(before, after)
     if form == "table":
@@ -129,7 +133,7 @@ def audit_claims(
     else:
         from reports.warehouse import jobs
 
-        with starting(master, console) as spark:
+        with starting(master, console, warehouse) as spark:
             snapshot = _snapshot(warehouse)
             measured = jobs.columns(snapshot.table(spark, "runs"), snapshot.table(spark, "verdicts"))
     found = _audited(told, measured)
@@ -227,12 +231,28 @@ def _some(names: Sequence[str], most: int = 5) -> str:
 
 
 @contextmanager
-def starting(master: str | None, console: Console) -> Iterator[SparkSession]:
-    """Start Spark for the block, with a word on the console: it takes seconds."""
+def starting(master: str | None, console: Console, warehouse: str, coming: int = 0) -> Iterator[SparkSession]:
+    """Start Spark for the block, with a word on the console: it takes seconds.
+
+    `coming` is how many runs are to go into the `warehouse`.
+    """
+    require()
     with ExitStack() as stack:
         with console.status("starting Spark …"):
-            spark = stack.enter_context(session(master))
+            brief = master is None and _runs_in(warehouse) + coming <= FEW
+            spark = stack.enter_context(session(master, brief=brief))
         yield spark
+
+
+def _runs_in(warehouse: str) -> float:
+    """Count the runs in a warehouse of this machine; any other has as many as there may be."""
+    from reports.warehouse.store import LocalStore, store_at
+    from reports.warehouse.warehouse import Warehouse
+
+    store = store_at(warehouse)
+    if not isinstance(store, LocalStore):
+        return inf
+    return sum(part.rows for part in Warehouse(warehouse, store).latest().manifest.parts("runs"))
 
 
 @contextmanager

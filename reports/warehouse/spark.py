@@ -54,15 +54,18 @@ def _new_enough(home: Path) -> bool:
 
 
 @contextmanager
-def session(master: str | None = None, *, memory: str | None = None) -> Iterator[SparkSession]:
+def session(
+    master: str | None = None, *, memory: str | None = None, brief: bool = False
+) -> Iterator[SparkSession]:
     """Start a Spark session on `master`; it ends with the block, and its virtual machine with it.
 
     None is this machine with all its cores. `memory` ("4g") is for the driver, and on a cluster for each
-    executor as well; None is 2g, and for an executor what Spark takes. On a cluster our packages are sent
+    executor as well; None is 2g, and for an executor what Spark takes. `brief` suits its virtual machine
+    to a life of seconds. On a cluster our packages are sent
     along; what they need (packaging, pyarrow) its Python must have. Raises NoSpark when PySpark or Java
     is missing, Spark does not start, or it ends before its work is done.
     """
-    _require()
+    require()
     from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
     from pyspark import SparkContext
     from pyspark.errors import PySparkException
@@ -71,7 +74,7 @@ def session(master: str | None = None, *, memory: str | None = None) -> Iterator
 
     launch: Any = launch_gateway  # PySpark does not say its types
     with tempfile.TemporaryDirectory(prefix="amqp-conformance-") as scratch:
-        conf = _conf(master or "local[*]", memory, Path(scratch))
+        conf = _conf(master or "local[*]", memory, Path(scratch), brief)
         said = Path(scratch) / "spark.log"
         with said.open("wb") as log:
             gateway = _started(lambda: launch(conf, {"stdout": log, "stderr": log}), said)
@@ -91,7 +94,8 @@ def session(master: str | None = None, *, memory: str | None = None) -> Iterator
                 _stop(gateway)
 
 
-def _require() -> None:
+def require() -> None:
+    """Raise NoSpark when PySpark or Java is missing."""
     try:
         import pyspark  # noqa: F401
     except ModuleNotFoundError:
@@ -140,13 +144,15 @@ def _ended(gateway: Any) -> bool:
     return True
 
 
-def _conf(master: str, memory: str | None, scratch: Path) -> SparkConf:
+def _conf(master: str, memory: str | None, scratch: Path, brief: bool) -> SparkConf:
     from pyspark import SparkConf
 
     settings = SETTINGS | {
         "spark.sql.warehouse.dir": (scratch / "catalogue").as_uri(),
         "spark.executorEnv.PYTHONHASHSEED": "0",
     }
+    if brief:
+        settings["spark.driver.extraJavaOptions"] += f" {BRIEF}"
     if _local(master):
         settings |= LOOPBACK | {"spark.executorEnv.PYTHONPATH": str(_ROOT)}
         os.environ.setdefault(
@@ -159,6 +165,8 @@ def _conf(master: str, memory: str | None, scratch: Path) -> SparkConf:
     return conf.setAll(list(settings.items()))
 
 
+BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For a virtual machine that lives for seconds: compiling well takes longer than what it would save."""
 SETTINGS: dict[str, str] = {
     # Out of memory, a virtual machine that lives on only hangs.
     "spark.driver.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError",

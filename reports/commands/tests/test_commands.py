@@ -51,7 +51,7 @@ def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 @pytest.fixture
 def here(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     """Run a command in this process and on its Spark: to start another one takes longer than all its work."""
-    monkeypatch.setattr(commands, "session", lambda master: nullcontext(spark))
+    monkeypatch.setattr(commands, "session", lambda master, brief: nullcontext(spark))
     return lambda *arguments: CliRunner().invoke(main, [*map(str, arguments)])
 
 

@@ -11,11 +11,9 @@ from pathlib import Path
 
 import pyspark
 
-from reports.warehouse.spark import java_home
+from reports.warehouse.spark import BRIEF, java_home
 
 _PACKAGE = "org.apache.spark.deploy"
-BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""For a virtual machine that lives for seconds: compiling well takes longer than what it would save."""
 ENVIRONMENT = {"SPARK_LOCAL_IP": "127.0.0.1", "JAVA_TOOL_OPTIONS": BRIEF}
 """What a driver on this cluster needs as well."""
 

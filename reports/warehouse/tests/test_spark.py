@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from reports.ingest.tests.cluster import BRIEF
-from reports.warehouse.spark import NoSpark, session
+from reports.warehouse.spark import BRIEF, NoSpark, session
 
 
 def without_java(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
