@@ -8,7 +8,7 @@ import click
 from click.core import ParameterSource
 from rich.console import Console
 
-from conformance.commands.clicked import options_of, targets_option
+from conformance.commands.clicked import RUN, also_called, options_of, targets_option
 from conformance.commands.targets import targets as targets_group
 from conformance.engine.options import By, Options
 from conformance.evidence.captured import CaptureError
@@ -58,6 +58,8 @@ def main() -> None:
 
     Exit status: 0 the gate is met; 1 not certified, or unexpected verdicts; 2 wrong usage, or nothing was
     selected; 3 the target could not be reached or died; 130 interrupted.
+
+    Where a RUN is named, `latest` is the one in runs/ that began last.
     """
 
 
@@ -109,12 +111,13 @@ def with_clients(targets: tuple[str, ...], clients: tuple[str, ...]) -> tuple[st
 @targets_option
 @options_of(By.RUN)
 @click.option(
-    "--verify",
+    "--repeat",
     "times",
     type=click.IntRange(min=2),
     metavar="N",
     help="judge N times in other orders; exit 1 if runs differ",
 )
+@click.option("--verify", "times_before", type=click.IntRange(min=2), hidden=True)
 @click.option("--list", "dry", is_flag=True, help="say what would be judged and declared, and touch nothing")
 @options_of(By.REACH)
 def run(
@@ -122,6 +125,7 @@ def run(
     targets: tuple[str, ...],
     clients: tuple[str, ...],
     times: int | None,
+    times_before: int | None,
     dry: bool,
     **chosen: Any,
 ) -> None:
@@ -140,9 +144,10 @@ def run(
     """
     targets = with_clients(targets, clients)
     options = Options(selectors=selectors, target=targets[0], **chosen)
+    times = times or times_before
     if len(targets) > 1:
         if times or dry:
-            end("--verify and --list are for one target", Exit.NOTHING)
+            end("--repeat and --list are for one target", Exit.NOTHING)
         from conformance.several.parent import run_several
 
         sys.exit(int(run_several(options, targets, Console()).status))
@@ -160,7 +165,7 @@ def run(
 
 
 @main.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=RUN)
 @click.argument("rule")
 @click.option("--target", help="judge here instead (the run's own target by default)")
 @targets_option
@@ -201,7 +206,7 @@ def judge(capture: Path, level: str, role: str) -> None:
 
 
 @main.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=RUN)
 @click.option("--format", "form", type=click.Choice(REPORTS), help="only this report, on standard output")
 @click.option("--output", type=click.Path(path_type=Path), help="where the files go (default: into RUN)")
 def render(run: Path, form: str | None, output: Path | None) -> None:
@@ -217,22 +222,21 @@ def render(run: Path, form: str | None, output: Path | None) -> None:
 
 
 @main.command()
-@click.argument("run", type=click.Path(path_type=Path))
-def verify(run: Path) -> None:
-    """Check a run's footer and hashes.
+@click.argument("run", type=RUN)
+def check(run: Path) -> None:
+    """Check that RUN is as it was written: its footer and the hashes of its files.
 
-    Example: amqp-conformance verify runs/20261120-101500-1a2b3c4d
+    Example: amqp-conformance check runs/20261120-101500-1a2b3c4d
     """
-    from conformance.evidence.stream import State
-    from conformance.evidence.stream import verify as check
+    from conformance.evidence.stream import State, verify
 
-    found = check(run)
+    found = verify(run)
     click.echo(f"{found.state}: {found.sentence}")
     sys.exit(int(Exit.MET if found.state is State.OK else Exit.NOT_MET))
 
 
 @main.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=RUN)
 @click.option("--target", help="clean here (the run's own target by default)")
 @targets_option
 @options_of(By.REACH)
@@ -257,7 +261,7 @@ def baseline() -> None:
 
 
 @baseline.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=RUN)
 @click.option("--baseline", "file", type=click.Path(path_type=Path), required=True, metavar="FILE")
 @click.option("--dry-run", is_flag=True, help="print what would change, and change nothing")
 def update(run: Path, file: Path, dry_run: bool) -> None:
@@ -276,7 +280,7 @@ def update(run: Path, file: Path, dry_run: bool) -> None:
 @click.argument("selectors", nargs=-1)
 @click.option("--latency", type=float, metavar="SECONDS", help="over TCP with this latency each way")
 @click.option(
-    "--output", type=click.Path(path_type=Path), metavar="FILE", help="also as JSON, for `report --detection`"
+    "--output", type=click.Path(path_type=Path), metavar="FILE", help="also as JSON, for `site --detection`"
 )
 @click.option("--clients", is_flag=True, help="the checks of clients, on our own client in memory")
 def detect(selectors: tuple[str, ...], latency: float | None, output: Path | None, clients: bool) -> None:
@@ -293,6 +297,7 @@ def detect(selectors: tuple[str, ...], latency: float | None, output: Path | Non
 
 
 main.add_command(targets_group)
+main.add_command(also_called(check, "verify"))
 
 
 if __name__ == "__main__":

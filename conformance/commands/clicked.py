@@ -1,11 +1,14 @@
 """Options that several commands share."""
 
 from collections.abc import Callable
+from copy import copy
 from pathlib import Path
+from typing import Any
 
 import click
 
 from conformance.engine.options import By, Option, asked
+from conformance.evidence.folder import newest
 from harness.targets.given import also
 
 Command = Callable[..., None]
@@ -50,6 +53,28 @@ def _type(option: Option) -> object:
     if option.above is not None:
         return click.FloatRange(min=option.above, min_open=True)
     return option.kind
+
+
+class RunFolder(click.Path):
+    """The folder of a run; `latest` is the one that began last where runs are put by default."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Give the folder. Raises EvidenceError where there is no latest run."""
+        return newest() if value == LATEST else super().convert(value, param, ctx)
+
+
+LATEST = "latest"
+RUN = RunFolder()
+
+
+def also_called(command: click.Command, old: str) -> click.Command:
+    """Give a command under an `old` name, which works and which no help shows."""
+    alias = copy(command)
+    alias.name, alias.hidden = old, True
+    return alias
 
 
 def targets_option(command: Command) -> Command:

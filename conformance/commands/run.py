@@ -16,6 +16,7 @@ from conformance.engine.ending import Cause
 from conformance.engine.options import Options
 from conformance.engine.plugin import CONTROLLER
 from conformance.engine.scope import apart_of
+from conformance.evidence.folder import RUNS
 from conformance.gate.applying import load_all
 from conformance.gate.baseline_file import BaselineError
 from conformance.render.board import board
@@ -94,7 +95,7 @@ def place_for_runs(output: str | None) -> Path:
 
     Raises TargetError when that is not empty.
     """
-    place = Path(output or f"runs/{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(4)}")
+    place = Path(output or RUNS / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(4)}")
     if place.exists() and any(place.iterdir()):
         raise TargetError(f"{place} is not empty; runs need a folder of their own")
     return place

@@ -1,4 +1,4 @@
-"""`run --verify N`: the same run again and again, to show that its verdicts do not depend on chance."""
+"""`run --repeat N`: the same run again and again, to show that its verdicts do not depend on chance."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -19,7 +19,7 @@ from conformance.engine.plan import Plan
 from conformance.engine.scope import met, scope, unasked
 from conformance.engine.surroundings import environment, plain
 from conformance.engine.worker import MAIN, Worker
-from conformance.evidence.folder import RunInfo, write_run
+from conformance.evidence.folder import RUNS, RunInfo, write_run
 from conformance.evidence.kinds import Interrupted, Judged, Line, RunStarted
 from conformance.evidence.stream import order, read
 from harness.play.speaker import Banner
@@ -58,7 +58,7 @@ class Controller(Worker):
         goal = target(options.target, options.security)
         now = datetime.now(UTC)
         run = secrets.token_hex(6)
-        folder = Path(options.output or f"runs/{now:%Y%m%d-%H%M%S}-{run}")
+        folder = Path(options.output or RUNS / f"{now:%Y%m%d-%H%M%S}-{run}")
         if folder.exists() and any(folder.iterdir()):
             raise TargetError(f"{folder} is not empty; a run needs a folder of its own")
         folder.mkdir(parents=True, exist_ok=True)

@@ -8,13 +8,17 @@ import io
 import json
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from conformance.evidence.kinds import SCHEMA, EvidenceError, readers
 from spec.rules import Role
 
+RUNS = Path("runs")
+"""Where runs are put by default."""
 RUN_FILE = "run.json"
 STREAM = "events.jsonl"
 
@@ -111,6 +115,17 @@ def read_run(run: Path | Source) -> RunInfo:
         raise EvidenceError(f"{path}: it names no schema, and this suite reads {SCHEMA}") from None
     except (ValueError, TypeError, AttributeError, RecursionError) as failure:
         raise EvidenceError(f"{path}: not the description of a run ({failure})") from None
+
+
+def newest(place: Path = RUNS) -> Path:
+    """Give the run in `place` that began last, one of several targets too. Raises EvidenceError for none."""
+    found: list[tuple[datetime, Path]] = []
+    for file in (*place.glob(f"*/{RUN_FILE}"), *place.glob(f"*/*/{RUN_FILE}")):
+        with suppress(EvidenceError, ValueError):  # what is no run is not the newest one
+            found.append((datetime.fromisoformat(read_run(file.parent).started), file.parent))
+    if not found:
+        raise EvidenceError(f"there is no run in {place}/ here, so none is the latest: name its folder")
+    return max(found)[1]
 
 
 def seal(run_dir: Path) -> None:

@@ -74,7 +74,7 @@ def _jobs(options: Options, targets: Sequence[str]) -> list[_Job]:
             own = own.without_tls()
         goal = checked(own)
         if any(job.name == goal.name for job in jobs):
-            raise TargetError(f"{goal.name} is named twice; --verify N judges one target several times")
+            raise TargetError(f"{goal.name} is named twice; --repeat N judges one target several times")
         jobs.append(_Job(goal.name, _folder_name(goal, [job.folder for job in jobs]), own))
     return jobs
 

@@ -59,7 +59,7 @@ def _try_site(folders: Sequence[Path], site: Path, console: Console) -> None:
         console.print(Text(f"site: {site / 'index.html'}"), soft_wrap=True)
     except (EvidenceError, ModuleNotFoundError, SiteError) as failure:
         runs = " ".join(map(str, folders))
-        again = f"amqp-conformance ingest {runs} --warehouse warehouse, then report --warehouse warehouse"
+        again = f"amqp-conformance ingest {runs} --warehouse warehouse, then site --warehouse warehouse"
         console.print(Text(f"no site: {failure}; then {again} --output site", style="yellow"), soft_wrap=True)
 
 

@@ -1,4 +1,4 @@
-"""The commands that need more than one run: `ingest`, `report`, `compare`, `audit`, and `certify`.
+"""The commands that need more than one run: `ingest`, `site`, `compare`, `audit`, and `certify`.
 
 They hang on the same command line as those of `conformance.commands.cli`. Spark is started by those that read
 or write a warehouse, once, and only there.
@@ -18,6 +18,7 @@ from rich.text import Text
 from conformance.commands.cli import Sentence, end, with_clients
 from conformance.commands.cli import main as main
 from conformance.commands.cli import run as run_command
+from conformance.commands.clicked import RUN, also_called
 from conformance.engine.options import Options
 from conformance.gate.gate import Exit
 from conformance.several.sides import ENDINGS, Sides
@@ -47,7 +48,7 @@ master_option: Callable[[Command], Command] = click.option(
 
 
 @main.command()
-@click.argument("runs", nargs=-1, required=True, type=FOLDER)
+@click.argument("runs", nargs=-1, required=True, type=RUN)
 @warehouse_option(required=True)
 @master_option
 def ingest(runs: tuple[Path, ...], warehouse: str, master: str | None) -> None:
@@ -79,7 +80,7 @@ def ingest(runs: tuple[Path, ...], warehouse: str, master: str | None) -> None:
     help="the newest N builds, for all that is shown side by side",
 )
 @master_option
-def report(
+def site(
     warehouse: str,
     output: Path,
     detection: Path | None,
@@ -89,7 +90,7 @@ def report(
 ) -> None:
     """Write the static site: overview, matrix, a page per rule and per build, coverage, JSON and CSV.
 
-    Example: amqp-conformance report --warehouse warehouse --output site
+    Example: amqp-conformance site --warehouse warehouse --output site
     """
     from reports.commands.commands import write_site
 
@@ -105,18 +106,21 @@ def report(
 def compare(old: str, new: str, form: str, warehouse: str | None, master: str | None) -> None:
     """Compare two builds: what fails or passes anew, what is read differently. Exit 1 on a regression.
 
-    OLD and NEW are run folders; with --warehouse they are builds ("RabbitMQ 3.10.8", or with the target
-    behind it: "RabbitMQ 3.10.8 @ process:rabbitmq"), and a rule whose runs disagree is told as flaky.
+    OLD and NEW are run folders, or `latest`; with --warehouse they are builds ("RabbitMQ 3.10.8", or with
+    the target behind it: "RabbitMQ 3.10.8 @ process:rabbitmq"), and a rule whose runs disagree is told as
+    flaky.
 
     Example: amqp-conformance compare runs/before runs/after --format markdown
     """
     from reports.commands.commands import compare_builds
 
+    if not warehouse:
+        old, new = (str(RUN.convert(each, None, None)) for each in (old, new))
     sys.exit(compare_builds(old, new, form, warehouse, master, Console()))
 
 
 @main.command()
-@click.argument("runs", nargs=-1, type=FOLDER)
+@click.argument("runs", nargs=-1, type=RUN)
 @click.option(
     "--claims",
     required=True,
@@ -149,6 +153,7 @@ def certify(
     targets: tuple[str, ...],
     clients: tuple[str, ...],
     times: int | None,
+    times_before: int | None,
     dry: bool,
     **chosen: Any,
 ) -> None:
@@ -158,8 +163,8 @@ def certify(
 
     Example: amqp-conformance certify --target amqp://guest:guest@localhost:5672 --level must
     """
-    if times or dry:
-        end("certify judges once; --verify and --list are options of run", Exit.NOTHING)
+    if times or times_before or dry:
+        end("certify judges once; --repeat and --list are options of run", Exit.NOTHING)
     from reports.commands.certify import certify_target, certify_targets
 
     targets = with_clients(targets, clients)
@@ -179,6 +184,7 @@ def _matrix(sides: Sides, console: Console) -> None:
 
 
 ENDINGS.append(_matrix)
+main.add_command(also_called(site, "report"))
 main.add_command(click.Command("certify", params=run_command.params, callback=certify, help=certify.__doc__))
 
 

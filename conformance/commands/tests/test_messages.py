@@ -21,6 +21,8 @@ README = Path(__file__).parents[3] / "README.md"
 
 def commands(group: click.Group = main, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     for name, command in group.commands.items():
+        if command.hidden:
+            continue
         yield (*path, name)
         if isinstance(command, click.Group):
             yield from commands(command, (*path, name))

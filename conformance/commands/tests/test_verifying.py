@@ -1,4 +1,4 @@
-"""`run --verify N`: runs in other orders agree, and when they do not, it is said rule by rule."""
+"""`run --repeat N`: runs in other orders agree, and when they do not, it is said rule by rule."""
 
 from collections.abc import Iterator
 from pathlib import Path
