@@ -8,7 +8,9 @@ import click
 from click.core import ParameterSource
 from rich.console import Console
 
-from conformance.commands.clicked import RUN, also_called, options_of, targets_option
+from conformance.commands.clicked import RUN as RUN
+from conformance.commands.clicked import also_called as also_called
+from conformance.commands.clicked import options_of, targets_option
 from conformance.commands.targets import targets as targets_group
 from conformance.engine.options import By, Options
 from conformance.evidence.captured import CaptureError

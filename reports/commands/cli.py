@@ -15,10 +15,9 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from conformance.commands.cli import Sentence, end, with_clients
+from conformance.commands.cli import RUN, Sentence, also_called, end, with_clients
 from conformance.commands.cli import main as main
 from conformance.commands.cli import run as run_command
-from conformance.commands.clicked import RUN, also_called
 from conformance.engine.options import Options
 from conformance.gate.gate import Exit
 from conformance.several.sides import ENDINGS, Sides

@@ -63,7 +63,7 @@ def test_help_documents_every_exit_status() -> None:
     readme = " ".join(README.read_text().split())
     for text in (shown, readme):
         statuses = text[text.index("Exit status: ") :]
-        assert [str(int(each)) for each in Exit] == ["0", "1", "2", "3"]
+        assert [str(int(each)) for each in Exit] == ["0", "1", "2", "3", "130"]
         assert all(re.search(rf"\b{int(each)} \w", statuses) for each in Exit)
 
 
