@@ -47,7 +47,7 @@ $(READY): pyproject.toml
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --editable '.[dev,spark]'
 	@touch $@
 
-# One after the other: both write what is known of this package beside it.
+# One after the other: the second finds in pip's cache what the first has fetched.
 $(PLAIN)/.ready: pyproject.toml | $(READY)
 	@echo "setting up $(PLAIN), without Spark and Java …"
 	@$(PYTHON) -m venv $(PLAIN)
