@@ -85,7 +85,7 @@ def test_a_capture_of_no_finding_holds_no_connection(
 def test_serial_parallel_shuffled_and_repeated_runs_agree(
     serial: Path, amqp_conformance: Command, tmp_path: Path, way: list[str]
 ) -> None:
-    rules = some(sorted(RULES), 250, way)
+    rules = some(sorted(RULES), 120, way)
     amqp_conformance("run", *rules, "--level", "should", "--output", tmp_path / "run", *way)
     before = verdicts(serial)
     assert verdicts(tmp_path / "run") == {rule: before[rule] for rule in rules}
