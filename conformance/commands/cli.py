@@ -168,19 +168,23 @@ def run(
 
 @main.command()
 @click.argument("run", type=RUN)
-@click.argument("rule")
+@click.argument("rule", required=False)
 @click.option("--target", help="judge here instead (the run's own target by default)")
 @targets_option
 @options_of(By.REACH)
-def replay(run: Path, rule: str, target: str | None, **reached: Any) -> None:
-    """Judge RULE of RUN again and print both exchanges side by side.
+def replay(run: Path, rule: str | None, target: str | None, **reached: Any) -> None:
+    """Judge RULE of RUN again and print both exchanges side by side; without RULE all findings, in short.
+
+    Exit status: 0 if what is judged again comes to the same, else 1.
 
     The password comes from --target or from AMQP_PASSWORD, never from the run.
 
     Example: amqp-conformance replay runs/20261120-101500-1a2b3c4d 0-9-1/channel.open.state
     """
-    from conformance.commands.replay import replay_rule
+    from conformance.commands.replay import replay_findings, replay_rule
 
+    if rule is None:
+        sys.exit(replay_findings(run, target, Console(), Options(**reached)))
     sys.exit(replay_rule(run, rule, target, Console(), Options(**reached)))
 
 

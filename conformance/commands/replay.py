@@ -1,7 +1,8 @@
-"""A finished run taken up again: one rule replayed beside what was recorded, or its leftovers removed."""
+"""A finished run taken up again: one rule or all findings replayed, or its leftovers removed."""
 
 import os
 import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
@@ -11,13 +12,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from conformance.engine.closing import Closed
 from conformance.engine.controller import judge_here
 from conformance.engine.leftovers import remove_leftovers
 from conformance.engine.options import Options
 from conformance.evidence.folder import read_run
 from conformance.evidence.kinds import Line
 from conformance.evidence.printable import printable
-from conformance.evidence.results import rule_results
+from conformance.evidence.results import RuleResult, rule_results
 from conformance.evidence.stream import read
 from conformance.gate.gate import Exit
 from harness.targets.named import target
@@ -55,10 +57,7 @@ def replay_rule(
     recorded = read(run_dir)
     if not any(result.rule == rule.id for result in rule_results(recorded)):
         raise TargetError(f"{run_dir} has no verdict on {rule.id}")
-    with tempfile.TemporaryDirectory() as scratch:
-        goal = target_of(run_dir, override)
-        chosen = replace(reached, target=goal, selectors=(rule.id,), output=f"{scratch}/run")
-        again = judge_here(chosen).report.lines
+    again = _again(run_dir, [rule.id], override, reached).report.lines
     before, now = (_verdict(lines, rule.id) for lines in (recorded, again))
     table = Table(title=rule.id, title_justify="left", show_lines=False)
     table.add_column(Text(f"recorded: {before}"), ratio=1, overflow="fold")
@@ -69,9 +68,68 @@ def replay_rule(
     return int(Exit.MET if before == now else Exit.NOT_MET)
 
 
-def _verdict(lines: tuple[Line, ...], rule: str) -> str:
-    result = next(each for each in rule_results(lines) if each.rule == rule)
+def replay_findings(run_dir: Path, override: str | None, console: Console, reached: Options) -> int:
+    """Judge again all that stands against the target of a run, each told in short; 0 when all came again.
+
+    The target is `reached` as these options say, and started once for all of them.
+    """
+    fail_on = read_run(run_dir).fail_on
+    stands = [
+        each
+        for each in rule_results(read(run_dir))
+        if each.verdict.finding and each.verdict.fails(fail_on) and each.rule in catalogue()
+    ]
+    if not stands:
+        console.print(
+            Text(f"{run_dir} has no finding that stands against its target: nothing to replay"),
+            soft_wrap=True,
+        )
+        return int(Exit.MET)
+    closed = _again(run_dir, [each.rule for each in stands], override, reached)
+    now = {each.rule: each for each in closed.report.results}
+    gone = []
+    for each in stands:
+        before, after = _came(each), _came(now[each.rule])
+        if before == after:
+            told = f"came again  {each.rule}: {before}"
+        else:
+            gone.append(each.rule)
+            told = f"differs     {each.rule}: {before}; now {after}"
+        console.print(Text(told), soft_wrap=True)
+    console.print(Text(f"\n{closing(len(stands), gone)}"), soft_wrap=True)
+    if (status := closed.gate.exit_status) in (Exit.UNREACHABLE, Exit.INTERRUPTED):
+        console.print(Text(printable(closed.gate.sentence)), soft_wrap=True)
+        return int(status)
+    return int(Exit.NOT_MET if gone else Exit.MET)
+
+
+def closing(count: int, gone: Sequence[str]) -> str:
+    """Say how many of so many findings came again, and which are `gone`."""
+    findings = f"{count} finding" if count == 1 else f"{count} findings"
+    if not gone:
+        return "the one finding came again" if count == 1 else f"all {findings} came again"
+    return f"{count - len(gone)} of {findings} came again, {len(gone)} did not: {', '.join(gone)}"
+
+
+def _again(run_dir: Path, rules: Sequence[str], override: str | None, reached: Options) -> Closed:
+    """Judge rules of a run again, in its profile, with nothing kept."""
+    with tempfile.TemporaryDirectory() as scratch:
+        chosen = replace(
+            reached,
+            target=target_of(run_dir, override),
+            selectors=tuple(rules),
+            profile=read_run(run_dir).profile,
+            output=f"{scratch}/run",
+        )
+        return judge_here(chosen)
+
+
+def _came(result: RuleResult) -> str:
     return printable(f"{result.verdict} {result.signature}".strip())
+
+
+def _verdict(lines: tuple[Line, ...], rule: str) -> str:
+    return _came(next(each for each in rule_results(lines) if each.rule == rule))
 
 
 def _exchange(lines: tuple[Line, ...], rule: str) -> list[str]:
