@@ -74,10 +74,11 @@ def replay_findings(run_dir: Path, override: str | None, console: Console, reach
     The target is `reached` as these options say, and started once for all of them.
     """
     fail_on = read_run(run_dir).fail_on
+    known = {rule.id for rule in catalogue().rules}
     stands = [
         each
         for each in rule_results(read(run_dir))
-        if each.verdict.finding and each.verdict.fails(fail_on) and each.rule in catalogue()
+        if each.verdict.finding and each.verdict.fails(fail_on) and each.rule in known
     ]
     if not stands:
         console.print(
