@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from harness.amqp0_9_1.wire.annotate import annotate, blank_credentials, says
@@ -197,6 +197,8 @@ def blanked(octets: bytes) -> bytes:
 @thorough
 @given(st.lists(units, max_size=2).map(b"".join), st.sampled_from([START_OK, SECURE_OK]), units)
 def test_several_units_in_one_piece_are_all_looked_at(before: bytes, secret: bytes, after: bytes) -> None:
+    # Hypothesis tries words that it finds in the modules loaded: by chance those of the password.
+    assume(not any(word in before + after for word in (b"secret", b"word")))
     once = blank_credentials(secret)
     assert blanked(before + secret + after + secret) == (
         blank_credentials(before) + once + blank_credentials(after) + once
