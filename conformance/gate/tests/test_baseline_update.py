@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from conformance.evidence.kinds import AnyEvent, EvidenceError, Judged, RunStarted
 from conformance.evidence.stream import merge
 from conformance.evidence.verdicts import Verdict
 from conformance.gate.baseline_file import BaselineError, load
-from conformance.gate.baseline_update import NO_FRAME, Update, update
+from conformance.gate.baseline_update import NO_FRAME, Update, update, update_baseline
 from conformance.render.tests.samples import exchange, judged, rule, write
 from conformance.tests.commands import Command
 from harness.dialect import dialect
@@ -381,3 +382,8 @@ def test_an_entry_of_several_rules_loses_those_that_pass(
     assert len(change.removed) == 3 - len(left)
     if below:
         assert change.after.endswith(below)
+
+
+def test_what_comes_with_the_suite_is_not_changed(tmp_path: Path) -> None:
+    with pytest.raises(BaselineError, match=r"^@rabbitmq-4\.3 comes with the suite and stays as it is"):
+        update_baseline(tmp_path, Path("@rabbitmq-4.3"), False, Console())
