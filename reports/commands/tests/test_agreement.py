@@ -58,7 +58,7 @@ def judged(
 
     def judge(verb: str, name: str, *rules: str) -> tuple[Path, Ran]:
         folder = tmp_path_factory.mktemp(name) / "run"
-        options = ("--disruptive", "--parallel", "8", "--level", "should")
+        options = ("--disruptive", "--parallel", "8", "--level", "should", "--verbose")
         return folder, command(verb, *rules, "--target", url, *options, "--output", folder)
 
     return judge
