@@ -98,15 +98,16 @@ def test_one_by_one_in_another_order_the_verdicts_are_the_same_and_nothing_is_le
 ) -> None:
     alone, at = tmp_path / "run", url(rabbitmq)
     before = verdicts(run)
+    asked = some(sorted(before), 100)
     amqp_conformance(
-        "run", *some(sorted(before), 200), "--target", at, "--disruptive", "--output", alone,
+        "run", *asked, "--target", at, "--disruptive", "--output", alone,
         "--parallel", "0", "--shuffle", "3", "--budget", "1800",
     )  # fmt: skip
     # A URL has no facilities: what needs one is not-run, everything else is as before.
     found = verdicts(alone)
     other = {rule: each for rule, each in found.items() if each[0] is not Verdict.NOT_RUN}
     assert other == {rule: before[rule] for rule in other}
-    assert len(other) > 150
+    assert len(other) > 0.75 * len(asked)
     left_out = [each.deciding for each in rule_results(read(alone)) if each.rule not in other]
     assert [each.test for each in left_out if "the target has no facility" not in each.detail] == []
     assert surviving(rabbitmq, alone) == []
