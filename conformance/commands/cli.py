@@ -273,7 +273,8 @@ def baseline() -> None:
 def update(run: Path, file: Path, dry_run: bool) -> None:
     """Bring FILE up to date with RUN: add what is new, remove what RUN has shown to be gone.
 
-    New entries have an empty sentence and reason: no gate takes the file before somebody fills them in.
+    Findings that are alike share an entry, with the rule's own sentence and an empty reason: no gate takes
+    the file before somebody fills that in. What is still blank is listed with its line.
 
     Example: amqp-conformance baseline update runs/20261120-101500-1a2b3c4d --baseline accepted.toml
     """

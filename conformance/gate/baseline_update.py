@@ -1,12 +1,15 @@
 """`baseline update`: bring a baseline up to date with a run, leaving to a person what only a person can say.
 
-New findings are added with an empty sentence and reason, so that a gate refuses the file until somebody
-has argued for each. Entries go only when the run has reached their rule and shown that they no longer fit.
+New findings are added, those alike in one entry, with the rule's own sentence to be checked and an empty
+reason, so that a gate refuses the file until somebody has argued for each. Entries go only when the run has
+reached their rule and shown that they no longer fit.
 Comments, order and everything about other products stay as they are.
 """
 
 import difflib
+import re
 import tomllib
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -25,7 +28,7 @@ from conformance.evidence.results import RuleResult, rule_results
 from conformance.evidence.stream import State, verified
 from conformance.evidence.verdicts import Verdict
 from conformance.gate.baseline import Accepted, Baseline, apply, number_of
-from conformance.gate.baseline_file import BaselineError, load
+from conformance.gate.baseline_file import PERSONAL, BaselineError, load
 from conformance.gate.gate import Exit, gate
 from conformance.gate.shipped import MARK
 from spec.catalogue import catalogue
@@ -33,6 +36,10 @@ from spec.rules import Role, Rule
 
 PLAIN = "as the sentence stands"
 """The reading of a finding for which the catalogue names none."""
+TO_CHECK = "the rule's own: is it what decides?"
+"""What stands behind a sentence that nobody has written."""
+BLANK = re.compile(rf"\s*({'|'.join(PERSONAL)})\s*=\s*(\"\"|'')\s*(#.*)?")
+HEAD = re.compile(r"\s*\[\[\s*(\w+)\s*\]\]")
 NO_FRAME = "none: no frame decided"
 EXCERPT = 200
 """Characters of the deciding frame that an entry keeps."""
@@ -62,6 +69,18 @@ class Update:
         """The change as a unified diff; empty when there is none."""
         sides = (self.before.splitlines(keepends=True), self.after.splitlines(keepends=True))
         return "".join(difflib.unified_diff(*sides, str(self.path), f"{self.path} (updated)"))
+
+    def blank(self) -> list[str]:
+        """Give the places in the new text that only a person can fill in, each as file, line and entry."""
+        tables, seen, kind = tomllib.loads(self.after), Counter[str](), ""
+        found = []
+        for number, line in enumerate(self.after.splitlines(), 1):
+            if head := HEAD.match(line):
+                kind = head[1]
+                seen[kind] += 1
+            elif kind and (empty := BLANK.fullmatch(line)):
+                found.append(f"{self.path}:{number}: {empty[1]} of {_called(tables[kind][seen[kind] - 1])}")
+        return found
 
     def write(self) -> None:
         """Put the new text in place of the old one at once. Raises OSError."""
@@ -98,7 +117,9 @@ def update(run_dir: Path, path: Path, rules: Sequence[Rule]) -> Update:
     valid = [each for each in old.accepted if each.concerns(*about)]
     fresh, refused = _new((each for each in results if each.rule in asked), valid, started.fail_on)
     gone = [each for each in valid if _no_longer_applies(each, results)]
-    tables = [_table(by_id[test.rule], test, lines, started) for test in fresh]
+    tables = [
+        _table([by_id[test.rule] for test in alike], alike[0], lines, started) for alike in _alike(fresh)
+    ]
     after = _changed(path, before, gone, tables)
     return Update(
         path=path,
@@ -109,6 +130,11 @@ def update(run_dir: Path, path: Path, rules: Sequence[Rule]) -> Update:
         refused=refused,
         expired=tuple(f"{each.rule}: expired on {each.expires}" for each in report.stale if each not in gone),
     )
+
+
+def _called(table: dict[str, Any]) -> str:
+    rules = list(table.get("rules", [table.get("rule", "an entry without a rule")]))
+    return f"{rules[0]} and {len(rules) - 1} more" if len(rules) > 1 else str(rules[0])
 
 
 def _evidence(run_dir: Path) -> tuple[Line, ...]:
@@ -153,16 +179,27 @@ def _no_longer_applies(entry: Accepted, results: Iterable[RuleResult]) -> bool:
     return all(test.verdict not in UNDECIDED for test in result.tests)
 
 
-def _table(rule: Rule, test: Judged, lines: Sequence[Line], started: RunStarted) -> Table:
+def _alike(tests: Iterable[Judged]) -> list[list[Judged]]:
+    """Put together, each at its first place, what one entry can argue for: one finding, read in one way."""
+    found: dict[tuple[Verdict, str, str], list[Judged]] = {}
+    for test in tests:
+        found.setdefault((test.verdict, test.signature, test.reading), []).append(test)
+    return list(found.values())
+
+
+def _table(rules: Sequence[Rule], test: Judged, lines: Sequence[Line], started: RunStarted) -> Table:
+    """Make the entry for `rules` that share a finding; `test` is that of the first."""
     table = tomlkit.table()
-    table.add(tomlkit.comment(f"The rule: {rule.text}"))
+    for rule in rules if len(rules) > 1 else ():
+        table.add(tomlkit.comment(f"{rule.id}: {rule.text}"))
+    sentence = tomlkit.string(" … ".join(dict.fromkeys(rule.text for rule in rules)))
     for name, value in {
-        "rule": rule.id,
+        **_about(rules),
         "verdict": str(test.verdict),
         "signature": test.signature,
-        "sentence": "",
+        "sentence": sentence.comment(TO_CHECK) if sentence else sentence,
         "reading": test.reading or PLAIN,
-        "frame": _frame(rule, test, lines),
+        "frame": _frame(rules[0], test, lines),
         "reason": "",
         "product": started.product,
         "versions": _series(started.version),
@@ -170,6 +207,14 @@ def _table(rule: Rule, test: Judged, lines: Sequence[Line], started: RunStarted)
     }.items():
         table.add(name, value)
     return table
+
+
+def _about(rules: Sequence[Rule]) -> dict[str, Any]:
+    if len(rules) == 1:
+        return {"rule": rules[0].id}
+    listed = tomlkit.array()
+    listed.extend(rule.id for rule in rules)
+    return {"rules": listed.multiline(True)}
 
 
 def _frame(rule: Rule, test: Judged, lines: Sequence[Line]) -> str:
@@ -313,6 +358,11 @@ def update_baseline(run_dir: Path, path: Path, dry_run: bool, console: Console) 
         for entry in entries:
             console.print(Text(f"{what}: {printable(entry)}"), soft_wrap=True)
     console.print(Text(_sum(change, dry_run)), soft_wrap=True)
+    blank = [] if dry_run else change.blank()
+    if blank:
+        console.print(Text(f"{len(blank)} still blank, until they are filled in a gate refuses the file:"))
+    for each in blank:
+        console.print(Text(printable(each)), soft_wrap=True)
     return int(Exit.MET)
 
 
@@ -320,7 +370,4 @@ def _sum(change: Update, dry_run: bool) -> str:
     if not change.diff:
         return f"{change.path} is up to date"
     would = "would be " if dry_run else ""
-    told = f"{change.path}: {len(change.added)} {would}added, {len(change.removed)} {would}removed"
-    if change.added and not dry_run:
-        told += "; fill in their sentence and reason, until then a gate refuses the file"
-    return told
+    return f"{change.path}: {len(change.added)} {would}added, {len(change.removed)} {would}removed"
