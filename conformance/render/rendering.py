@@ -38,13 +38,11 @@ def named(protocol: str, octets: bytes) -> Iterable[tuple[int, int, str, Any]]:
 
 
 def render_files(report: Report, folder: Path) -> list[Path]:
-    """Write every report that is a file into `folder`; gives the files."""
+    """Write every report that is a file into `folder`, people's page first; gives the files."""
     folder.mkdir(parents=True, exist_ok=True)
-    written = write_allure(report, folder / FOLDER)
     for name, render in TEXTS.values():
         (folder / name).write_text(render(report), encoding="utf-8")
-        written.append(folder / name)
-    return written
+    return [*(folder / name for name, _ in TEXTS.values()), *write_allure(report, folder / FOLDER)]
 
 
 def render_run(run: Path, form: str | None, output: Path | None, console: Console) -> None:
