@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.evidence.kinds import CappedOctets, Judged, Line
+from conformance.evidence.octets import hexadecimal, readable, written
 from conformance.evidence.printable import printable
+from conformance.evidence.tried import tried
 from conformance.evidence.verdicts import Verdict
 from harness.wire.journal import Direction, Ended, Expected, Octets, Opened
 from spec.rules import Rule
@@ -65,7 +67,11 @@ def explain(
     Of many verdicts each is best given the `lines` of its own connection.
     """
     connection = _connection(lines, judged)
-    named = [(label, printable(text)) for label, text in _facts(judged, rule, connection, several) if text]
+    named = [
+        (label, printable(readable(text)))
+        for label, text in _facts(judged, rule, connection, several)
+        if text
+    ]
     return Explanation(
         judged=judged,
         facts=tuple(named),
@@ -118,6 +124,7 @@ def _facts(
     yield "on failure", rule.on_failure or ""
     yield "legal", " | ".join(judged.expected)
     yield "came", judged.actual
+    yield "while", tried(judged, connection)
     yield "when", _when(judged, connection)
     yield "detail", judged.detail
     yield "cause", judged.cause
@@ -154,21 +161,18 @@ def _frames(connection: Sequence[Line], frame: int | None, annotate: Annotate | 
             named = annotate if deciding or number in sent[-1:] else None
             way = "sent" if unit.direction is Direction.SENT else "came"
             parts = tuple(_parts(unit, protocol, named))
-            yield Shown(number, unit.at, way, printable(unit.says), deciding, parts)
+            yield Shown(number, unit.at, way, printable(readable(unit.says)), deciding, parts)
 
 
 def _parts(unit: Octets, protocol: str, annotate: Annotate | None) -> Iterable[Part]:
     whole = unit.length if isinstance(unit, CappedOctets) else len(unit.octets)
     if annotate is not None and whole == len(unit.octets):
         for offset, length, name, value in annotate(protocol, unit.octets):
-            octets = _hex(unit.octets[offset : offset + length], 16)
-            yield Part(offset, octets, printable(f"{name} = {value}"))
+            octets = hexadecimal(unit.octets[offset : offset + length])
+            told = written(value) if isinstance(value, bytes) else readable(str(value))
+            yield Part(offset, octets, printable(f"{name} = {told}"))
         return
     for offset in range(0, min(len(unit.octets), OCTETS), 16):
-        yield Part(offset, unit.octets[offset : offset + 16].hex(" "), "")
+        yield Part(offset, hexadecimal(unit.octets[offset : offset + 16]), "")
     if whole > OCTETS:
         yield Part(OCTETS, "...", f"{whole} octets in all")
-
-
-def _hex(octets: bytes, limit: int) -> str:
-    return octets.hex(" ") if len(octets) <= limit else f"{octets[:limit].hex(' ')} ..."

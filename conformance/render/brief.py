@@ -53,7 +53,7 @@ class _Finding:
         rule = told.rules.get(self.rule)
         self.level = str(rule.level) if rule else ""
         blocks = result is not None and result.verdict.blocks
-        self.says = result.finding if result and blocks else (new.sentence if new else "")
+        self.says = told.finding(result) if result and blocks else (new.sentence if new else "")
 
     @property
     def rank(self) -> tuple[bool, int, int]:

@@ -7,8 +7,10 @@ from typing import Any
 from conformance.engine.cases import cases
 from conformance.evidence.explanation import Annotate, Explanation, connections, explain
 from conformance.evidence.kinds import EvidenceError, Interrupted, Judged, Line, RunEnded, RunStarted
+from conformance.evidence.octets import readable
 from conformance.evidence.printable import printable
 from conformance.evidence.results import RuleResult, rule_results
+from conformance.evidence.tried import clause
 from conformance.evidence.verdicts import TABLE, Verdict
 from conformance.gate.gate import Exit, Gate, Reason, Score, Standing, gate
 from scenarios.registry import checks
@@ -74,6 +76,11 @@ class Report:
     def counted(self) -> list[RuleResult]:
         """The results that count; those of a document with a gate of its own do so there."""
         return [result for result in self.results if result.rule not in self.gate.aside]
+
+    def finding(self, result: RuleResult) -> str:
+        """Say in one line what was found, and what was being tried."""
+        lines = self.connections.get(result.deciding.connection or "", [])
+        return printable(clause(result.deciding, lines) or readable(result.finding))
 
     def explained(self, judged: Judged) -> Explanation | None:
         """Give the finding of one test laid out; None for a rule that no document has."""

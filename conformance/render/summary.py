@@ -109,7 +109,7 @@ def _finding(result: RuleResult, report: Report) -> str:
     deciding, row = result.deciding, result.verdict.row
     rule = report.rules.get(result.rule)
     lines = ["<div>", f"{row.symbol} <b>{row.verdict}</b> {code(result.rule)} ({deciding.level})<br>"]
-    lines.append(code(result.signature or deciding.detail or row.meaning))
+    lines.append(code(report.finding(result) or row.meaning))
     if rule is not None:
         lines.append(f"<blockquote>{escape(printable(rule.text))}</blockquote>")
     explained = report.explained(deciding)

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from conformance.evidence.explanation import Annotate, Explanation, Shown, explain, heading
 from conformance.evidence.kinds import Line, RunStarted
+from conformance.evidence.octets import readable
 from conformance.evidence.printable import printable
 from conformance.evidence.results import RuleResult, spared
 from conformance.evidence.verdicts import TABLE, Verdict
@@ -157,9 +158,7 @@ def _ascii(console: Console) -> bool:
 
 
 def _finding(result: RuleResult) -> str:
-    deciding = result.deciding
-    said = deciding.detail if result.verdict is Verdict.PASS else deciding.signature or deciding.detail
-    text = printable(said or ("" if result.verdict is Verdict.PASS else deciding.actual))
+    text = printable(result.deciding.detail if result.verdict is Verdict.PASS else readable(result.finding))
     return text if len(text) <= _SHORT else f"{text[: _SHORT - 3]}..."
 
 
