@@ -1,6 +1,6 @@
 """Options that several commands share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,8 @@ import click
 from conformance.engine.options import By, Option, asked
 from conformance.evidence.folder import newest
 from harness.targets.given import also
+from spec.catalogue import catalogue
+from spec.selection import select
 
 Command = Callable[..., None]
 
@@ -75,6 +77,14 @@ def also_called(command: click.Command, old: str) -> click.Command:
     alias = copy(command)
     alias.name, alias.hidden = old, True
     return alias
+
+
+def tell_selected(selectors: Sequence[str]) -> None:
+    """Say on standard error how many rules were selected, where selectors are given. Raises SelectorError."""
+    if selectors:
+        whole = catalogue().rules
+        count = len(select(whole, selectors, catalogue().aliases))
+        click.echo(f"{count} of {len(whole)} rules selected", err=True)
 
 
 def targets_option(command: Command) -> Command:

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from conformance.commands.clicked import tell_selected
 from conformance.evidence.printable import printable
 from conformance.gate.gate import Exit
 from conformance.proof.detection import MANY, Bench, Build, Detected, Fate, deviations, missing_deviations
@@ -46,6 +47,7 @@ def detect_rules(
     client that deviates.
     """
     chosen = select(catalogue().rules, selectors, catalogue().aliases)
+    tell_selected(selectors)
     in_memory = partial(stand_in, role)
     build: Build = in_memory if latency is None else lambda change: ServedTarget(change, latency=latency)
     found = list(_with_progress(chosen, Bench(build, role), latency is None, console))

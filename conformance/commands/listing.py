@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from conformance.commands.clicked import tell_selected
 from conformance.engine.cases import Case, cases
 from conformance.engine.judge import Judge
 from conformance.engine.options import Options
@@ -115,6 +116,7 @@ def list_suite(options: Options, console: Console) -> int:
     goal = target(options.target, options.security)
     rules = select(catalogue().rules, options.selectors, catalogue().aliases)
     found = cases(rules, checks(), goal.role, options.shuffle, apart_of(goal), goal.single)
+    tell_selected(options.selectors)
     entries = listing(found, goal, options.disruptive)
     for entry in entries:
         _show(entry, console)

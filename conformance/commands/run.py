@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from conformance.commands.clicked import tell_selected
 from conformance.engine.closing import Closed
 from conformance.engine.controller import Controller
 from conformance.engine.ending import Cause
@@ -48,6 +49,8 @@ def run_suite(options: Options, console: Console) -> int:
 
 def told_suite(options: Options, console: Console) -> Closed:
     """Judge a target and print the report. Raises as `play_suite` does."""
+    checked(options)
+    tell_selected(options.selectors)
     run = play_suite(options)
     (tell if options.verbose else brief)(run.report, console)
     return run

@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from conformance.commands.clicked import tell_selected
 from conformance.commands.run import checked, place_for_runs, play_suite
 from conformance.engine.closing import Closed
 from conformance.engine.options import Options
@@ -38,6 +39,7 @@ def verify_suite(options: Options, times: int, console: Console) -> int:
     place = place_for_runs(options.output)
     first = FIRST_ORDER if options.shuffle is None else options.shuffle
     shared = checked(options).shared
+    tell_selected(options.selectors)
     runs: list[Closed] = []
     for number in range(times):
         name, order = f"run-{number + 1}", first + number

@@ -23,6 +23,7 @@ from urllib.parse import unquote
 from rich.console import Console
 from rich.text import Text
 
+from conformance.commands.clicked import tell_selected
 from conformance.commands.run import checked, place_for_runs
 from conformance.engine.options import Options
 from conformance.evidence.kinds import EvidenceError
@@ -45,6 +46,7 @@ def run_several(options: Options, targets: Sequence[str], console: Console) -> S
     """
     jobs = _jobs(options, targets)
     place = place_for_runs(options.output)
+    tell_selected(options.selectors)
     with board([job.name for job in jobs]) as shown:
         sides = _played(jobs, place, shown)
     found = Sides(place, tuple(sides))
