@@ -1,4 +1,4 @@
-"""The nine verdicts, and everything that follows from each: one table, quoted by the README.
+"""The nine verdicts, and everything that follows from each: one table, quoted by the page on judging.
 
 `python -m conformance.evidence.verdicts` prints the table as Markdown.
 """

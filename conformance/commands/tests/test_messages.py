@@ -17,6 +17,7 @@ from harness.amqp0_9_1.peer import Peer
 from harness.peers.serve import TcpPeer
 
 README = Path(__file__).parents[3] / "README.md"
+JUDGING = README.parent / "conformance" / "README.md"
 
 
 def commands(group: click.Group = main, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -60,8 +61,8 @@ def test_the_examples_are_of_their_own_commands() -> None:
 
 def test_help_documents_every_exit_status() -> None:
     shown = " ".join(help_of().split())
-    readme = " ".join(README.read_text().split())
-    for text in (shown, readme):
+    readmes = [" ".join(page.read_text().split()) for page in (README, JUDGING)]
+    for text in (shown, *readmes):
         statuses = text[text.index("Exit status: ") :]
         assert [str(int(each)) for each in Exit] == ["0", "1", "2", "3", "130"]
         assert all(re.search(rf"\b{int(each)} \w", statuses) for each in Exit)
@@ -83,7 +84,7 @@ def test_completion_works(shell: str) -> None:
         assert "_AMQP_CONFORMANCE_COMPLETE" in completed(f"{shell}_source")
     words = {"COMP_WORDS": "amqp-conformance base", "COMP_CWORD": "base" if shell == "fish" else "1"}
     assert "baseline" in completed(f"{shell}_complete", **words)
-    assert f"{shell}_source" in README.read_text()
+    assert f"{shell}_source" in JUDGING.read_text()
 
 
 BINDS = "0-9-1/queue.bind.exchange.exchange-existence"
