@@ -117,7 +117,8 @@ def _told(told: Report) -> Iterator[Row]:
     yield from (Row("cut short", each, "bold red") for each in cuts(told) if each not in gate.sentence)
     yield Row("in words", gate.sentence, "green" if gate.exit_status is Exit.MET else "red")
     yield from (Row("document", says) for says in gate.asides())
-    yield from (Row("left out", f"{what}: {why}", "dim") for what, why in told.started.unspoken.items())
+    if not idle(told):  # who got no answer at all has left out everything
+        yield from (Row("left out", f"{what}: {why}", "dim") for what, why in told.started.unspoken.items())
     yield from (Row("note", each, "dim") for each in (*gate.notes, spared(told.results)) if each)
     yield Row("run", f"{told.name} (begin with report.html)")
     yield Row("more", more(told))

@@ -137,3 +137,13 @@ def test_what_is_wrong_is_one_sentence_without_quotes_around_it(amqp_conformance
         told = amqp_conformance(*arguments).stderr.strip()
         assert told.count("\n") == 0, told
         assert re.match(r"amqp-conformance: \w", told), told
+
+
+def test_who_cannot_be_reached_is_told_at_once_and_nothing_else_is_told_of_it(
+    amqp_conformance: Command,
+) -> None:
+    done = amqp_conformance("run", "--target", NOT_THERE, "--parallel", "4")
+    assert done.returncode == Exit.UNREACHABLE
+    assert done.stderr == "127.0.0.1:1 cannot be reached: Connection refused\n"
+    assert "nothing was judged; 127.0.0.1:1 cannot be reached" in done.stdout
+    assert "left out" not in done.stdout
