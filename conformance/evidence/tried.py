@@ -37,13 +37,13 @@ def tried(judged: Judged, lines: Sequence[Line]) -> str:
 
 
 def clause(judged: Judged, lines: Sequence[Line]) -> str:
-    """Give the finding with what was being tried: what came while what, instead of what."""
+    """Give the finding with what was being tried: what came instead of what, while what."""
     what = tried(judged, lines)
     if not what:
         return ""
     legal = judged.expected[0] if judged.expected else ""
-    instead = f", instead of {legal}" if legal and legal != judged.actual else ""
-    return readable(f"{judged.actual} while {what}{instead}")
+    instead = f" instead of {legal}" if legal and legal != judged.actual else ""
+    return readable(f"{judged.actual}{instead}, while {what}")
 
 
 def _decided(judged: Judged) -> bool:

@@ -62,7 +62,7 @@ def exchange(*sent: str, name: str = "queue-1") -> list[Line]:
 def test_it_is_what_was_sent_last_in_words_of_the_document(sent: tuple[str, ...], what: str) -> None:
     lines = exchange(*sent)
     assert tried(deciding(len(sent) + 1), lines) == what
-    assert clause(deciding(len(sent) + 1), lines) == f"{CAME} while {what}, instead of {LEGAL}"
+    assert clause(deciding(len(sent) + 1), lines) == f"{CAME} instead of {LEGAL}, while {what}"
 
 
 def test_one_step_and_what_no_expectation_decided_say_nothing_of_it() -> None:
@@ -80,7 +80,7 @@ def test_one_step_and_what_no_expectation_decided_say_nothing_of_it() -> None:
 def test_a_name_in_a_finding_does_not_hide_what_was_tried() -> None:
     judged = deciding(3, signature="came NAME instead of queue.declare-ok", actual="came queue-1")
     lines = exchange("channel.open channel=1", "queue.declare channel=1 queue=queue-1")
-    assert clause(judged, lines) == "came queue-1 while queue.declare was tried, instead of queue.declare-ok"
+    assert clause(judged, lines) == "came queue-1 instead of queue.declare-ok, while queue.declare was tried"
 
 
 def test_octets_are_written_with_their_count() -> None:
