@@ -17,9 +17,9 @@ from conformance.engine.controller import judge_here
 from conformance.engine.leftovers import remove_leftovers
 from conformance.engine.options import Options
 from conformance.evidence.folder import read_run
-from conformance.evidence.kinds import Line
+from conformance.evidence.kinds import EvidenceError, Line
 from conformance.evidence.printable import printable
-from conformance.evidence.results import RuleResult, rule_results
+from conformance.evidence.results import RuleResult, idle, rule_results
 from conformance.evidence.stream import read
 from conformance.gate.gate import Exit
 from harness.targets.named import target
@@ -75,9 +75,12 @@ def replay_findings(run_dir: Path, override: str | None, console: Console, reach
     """
     fail_on = read_run(run_dir).fail_on
     known = {rule.id for rule in catalogue().rules}
+    results = rule_results(read(run_dir))
+    if idle(results):
+        raise EvidenceError(f"nothing was judged in {run_dir}: nothing to replay")
     stands = [
         each
-        for each in rule_results(read(run_dir))
+        for each in results
         if each.verdict.finding and each.verdict.fails(fail_on) and each.rule in known
     ]
     if not stands:

@@ -73,3 +73,11 @@ def spared(results: Iterable[RuleResult]) -> str:
     tests = "1 disruptive test was" if len(left) == 1 else f"{len(left)} disruptive tests were"
     why = "left out, because others may use the target (--disruptive allows it)"
     return f"{tests} {why}: {', '.join(left)}" if left else ""
+
+
+UNJUDGED = frozenset({Verdict.NOT_RUN, Verdict.UNTESTABLE, Verdict.INAPPLICABLE})
+
+
+def idle(results: Iterable[RuleResult]) -> bool:
+    """Say whether nothing was judged: then the reason is one for all."""
+    return all(each.verdict in UNJUDGED for each in results)

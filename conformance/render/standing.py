@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from conformance.evidence.kinds import Interrupted, Line, TargetRestarted
+from conformance.evidence.results import idle
 from conformance.evidence.verdicts import TABLE, Verdict
 from conformance.gate.gate import Exit
 from conformance.render.report import Report
@@ -57,14 +58,9 @@ def standing(target: str, told: Report | None, status: Exit) -> list[Row]:
         Row("standing", f"{told.standing} as {started.role} at level {started.level}"),
         gate,
     ]
-    if not idle(told):
+    if not idle(told.results):
         rows += [Row(str(level), says) for level in Level if (says := _score(told, level))]
     return [*rows, *_new(told), *_restarts(told.lines)]
-
-
-def idle(told: Report) -> bool:
-    """Say whether nothing was judged: then the reason is one for all."""
-    return all(each.verdict in (*_UNSEEN, Verdict.INAPPLICABLE) for each in told.results)
 
 
 def _score(told: Report, level: Level) -> str:

@@ -9,11 +9,11 @@ from rich.table import Table
 from rich.text import Text
 
 from conformance.evidence.printable import printable
-from conformance.evidence.results import RuleResult
+from conformance.evidence.results import RuleResult, idle
 from conformance.evidence.verdicts import TABLE
 from conformance.render.report import Report
 from conformance.render.rows import Cell, show_rows
-from conformance.render.standing import LABELS, Row, deaths, idle, more, standing
+from conformance.render.standing import LABELS, Row, deaths, more, standing
 from conformance.several.sides import Side
 from harness.wire.journal import Noted
 
@@ -48,7 +48,7 @@ def notable(reports: Sequence[Report]) -> list[str]:
 
     A run that judged nothing says so in one sentence: it differs in no rule.
     """
-    reports = [report for report in reports if not idle(report)]
+    reports = [report for report in reports if not idle(report.results)]
     verdicts: dict[str, set[str]] = {}
     for report in reports:
         for result in report.results:

@@ -182,7 +182,7 @@ def test_every_input_reaches_the_command_line_as_it_is(tmp_path: Path) -> None:
             "--", "0-9-1/*", "class:queue",
         ],
         ["ingest", "out/run", "--warehouse", "kept"],
-        ["report", "--warehouse", "kept", "--output", "out/site"],
+        ["site", "--warehouse", "kept", "--output", "out/site"],
         ["render", "out/run"],
     ]  # fmt: skip
     assert not (tmp_path / "workspace" / "owned").exists()

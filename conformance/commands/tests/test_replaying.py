@@ -9,6 +9,7 @@ from rich.console import Console
 from conformance.commands.replay import closing, replay_findings
 from conformance.engine import controller
 from conformance.engine.options import Options
+from conformance.evidence.kinds import EvidenceError
 from conformance.gate.gate import Exit
 from harness.amqp0_9_1.broken.deviations import withholds
 from harness.amqp0_9_1.wire.vocabulary import Tx
@@ -55,6 +56,12 @@ def test_a_run_without_a_finding_says_so(tmp_path: Path, monkeypatch: pytest.Mon
     status, lines = replayed(run)
     assert status == Exit.MET
     assert "has no finding that stands against its target: nothing to replay" in " ".join(lines)
+
+
+def test_of_a_run_that_judged_nothing_nothing_is_replayed(tmp_path: Path) -> None:
+    controller.judge_here(Options(target="amqp://127.0.0.1:1", selectors=RULES, output=str(tmp_path / "run")))
+    with pytest.raises(EvidenceError, match=r"nothing was judged in .*: nothing to replay"):
+        replayed(tmp_path / "run")
 
 
 def test_the_closing_sentence_counts() -> None:
