@@ -211,12 +211,14 @@ def configure(config: pytest.Config) -> None:
         _settle(config, hooks.verdict, hooks.workers[0].plan.folder, hooks)
         return
     distributed = bool(config.getoption("tx", None) or config.getoption("numprocesses", None))
-    if distributed:
-        config.option.dist = "each"  # a process that knows its part from the start can judge ahead in it
     try:
         controller = Controller.begin(options(config))
     except (SelectorError, TargetError) as failure:
         raise pytest.UsageError(str(failure)) from None
+    if controller.ending.lost:  # workers would find nothing to judge
+        distributed, config.option.tx = False, []
+    if distributed:
+        config.option.dist = "each"  # a process that knows its part from the start can judge ahead in it
     config.add_cleanup(heed_interrupts(controller.end))
     config.stash[CONTROLLER] = controller
     _settle(config, controller.verdict, controller.plan.folder, ControllerHooks(controller, distributed))

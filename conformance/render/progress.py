@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from conformance.engine.plugin import CONTROLLER
+from conformance.evidence.printable import printable
 from conformance.render.board import Board
 
 
@@ -19,6 +20,8 @@ class Follower:
             config.pluginmanager.unregister(reporter)
         controller = config.stash.get(CONTROLLER, None)
         self.begin(len(controller.cases()) if controller else 0)
+        if controller and controller.ending.lost:
+            self.warn(controller.ending.lost)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Move on by one case."""
@@ -32,6 +35,9 @@ class Follower:
 
     def begin(self, total: int) -> None:
         """Be told that the target is there, and that `total` cases are to be judged."""
+
+    def warn(self, sentence: str) -> None:
+        """Be told at once why nothing can be judged."""
 
     def move(self, verdict: str, rule: str) -> None:
         """Be told that one more case was judged."""
@@ -48,6 +54,9 @@ class OnBoard(Follower):
 
     def begin(self, total: int) -> None:
         self._board.begin(self._name, total)
+
+    def warn(self, sentence: str) -> None:
+        self._board.say(printable(sentence))
 
     def move(self, verdict: str, rule: str) -> None:
         self._board.move(self._name, verdict, rule)

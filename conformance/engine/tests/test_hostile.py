@@ -243,10 +243,12 @@ def over_tls(url: str) -> str:
     return url.replace("amqp://", "amqps://")
 
 
+LOOKS = 2
+"""Connections before the first case: whether AMQP is spoken there, and the probe."""
 PEERS: Mapping[str, tuple[Tamper, Callable[[str], str]]] = {
     **{name: (hostile(name), str) for name in HOSTILE},
     **{
-        f"{name} when opened": (hostile(name, 1, OPENED), str)
+        f"{name} when opened": (hostile(name, LOOKS, OPENED), str)
         for name in HOSTILE
         if name not in ("http", "amqp-1-0", "drip", "closes", "heartbeats", "nested")
     },

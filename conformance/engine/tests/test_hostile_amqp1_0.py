@@ -11,6 +11,7 @@ import pytest
 
 from conformance.engine.tests.test_hostile import (
     HURRIED,
+    LOOKS,
     Done,
     Tamper,
     Tampered,
@@ -94,7 +95,7 @@ def test_empty_frames_without_end_change_no_verdict(family: str, tmp_path: Path)
 PEERS: Mapping[str, tuple[Tamper, Callable[[str], str]]] = {
     **{name: (hostile(name), str) for name in ("http", "amqp-0-9-1", "silent", "drip", "4-gib")},
     **{
-        f"{name} when opened": (hostile(name, 1, OPENED), str)
+        f"{name} when opened": (hostile(name, LOOKS, OPENED), str)
         for name in ("garbage", "resets", "empty-frames", "transfers", "endless-delivery", "huge-map")
     },
     "speaks TLS on a plain port": (Tls, str),
