@@ -199,8 +199,7 @@ def configure(config: pytest.Config) -> None:
     """Begin the run, or attach to it in a worker.
 
     Raises pytest.UsageError for a selector that means nothing and a target that cannot exist here. A run that
-    is interrupted before it can judge is closed here, and ends pytest; so is one that would start workers
-    for a target that is not there.
+    is interrupted before it can judge is closed here, and ends pytest.
     """
     if config.option.collectonly or config.option.help:
         return
@@ -222,9 +221,9 @@ def configure(config: pytest.Config) -> None:
     config.add_cleanup(heed_interrupts(controller.end))
     config.stash[CONTROLLER] = controller
     _settle(config, controller.verdict, controller.plan.folder, ControllerHooks(controller, distributed))
-    if (lost := controller.ending.lost) and (distributed or lost == STARTING):
-        # Nothing can be judged: nobody waits for workers to say so.
-        pytest.exit(lost, int(controller.finish().gate.exit_status))
+    if controller.ending.lost == STARTING:  # who wants it to end does not wait for workers
+        controller.finish()
+        pytest.exit(STARTING)
 
 
 def _settle(config: pytest.Config, verdict: Callable[[Case], Judged], folder: Path, hooks: object) -> None:
