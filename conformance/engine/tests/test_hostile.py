@@ -329,7 +329,8 @@ def test_an_endless_peer_that_serves_meanwhile_costs_no_more_than_200_mib(
     name: str, pace: float, tmp_path: Path
 ) -> None:
     chatty = replace(HOSTILE[name], pace=pace)
-    with served(lambda honest: Harming(chatty, honest, spared=1, behind=OPENED, beside=True)) as url:
+    looks = LOOKS + 1  # rules of two protocols: both are asked for at first
+    with served(lambda honest: Harming(chatty, honest, spared=looks, behind=OPENED, beside=True)) as url:
         done = run(url, tmp_path, "--budget", "4", rules=())
     assert "Traceback" not in done.stdout
     assert verify(done.folder).state is State.PARTIAL
