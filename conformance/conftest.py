@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from conformance.tests.commands import Command, command_line, environment
+from conformance.tests.commands import Command, command, environment
 from harness.targets.brokers_required import pytest_runtest_setup
 from harness.targets.docker.tests.required import engine
 from harness.targets.process import process_target
@@ -29,18 +29,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def amqp_conformance(tmp_path: Path) -> Command:
     """Run a command of ours in an empty directory; gives status, stdout and stderr."""
 
-    def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            command_line(*arguments),
-            cwd=tmp_path,
-            env=environment(),
-            capture_output=True,
-            text=True,
-            timeout=600,  # as long as a run may take
-            check=False,
-        )
-
-    return run
+    return partial(command, cwd=tmp_path, env=environment())
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ from conformance.evidence.folder import read_run
 from conformance.evidence.results import rule_results
 from conformance.evidence.stream import State, read, verify
 from conformance.evidence.verdicts import Verdict
-from conformance.tests.commands import Command, command_line, environment
+from conformance.tests.commands import Command, command, environment
 from conformance.tests.endurance import some
 from spec.applicability import optional
 from spec.catalogue import catalogue
@@ -32,12 +32,7 @@ def verdicts(run: Path) -> dict[str, tuple[Verdict, str]]:
 @pytest.fixture(scope="module")
 def serial(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = tmp_path_factory.mktemp("serial") / "run"
-    subprocess.run(
-        command_line("run", "--level", "should", "--capture", "all", "--output", run),
-        env=environment(),
-        capture_output=True,
-        check=False,
-    )
+    command("run", "--level", "should", "--capture", "all", "--output", run, env=environment())
     return run
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +17,7 @@ from conformance.evidence.stream import read
 from conformance.evidence.verdicts import Verdict
 from conformance.gate.gate import Exit
 from conformance.proof.detection import judge_rule
-from conformance.tests.commands import Command, command_line, environment
+from conformance.tests.commands import Command, command, environment
 from harness.targets.embedded import EmbeddedTarget
 from harness.wire.journal import Seen
 from harness.wire.transcript import Gap, Piece
@@ -35,8 +34,7 @@ START = b"\x00\x0a\x00\x0a\x00\x09"
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of all passive rules of both protocols, with what gives them an occasion."""
     folder = tmp_path_factory.mktemp("captured") / "run"
-    line = command_line("run", *WATCHED, "--target", "embedded", "--capture", "all", "--output", folder)
-    subprocess.run(line, env=environment(), capture_output=True, check=True)
+    command("run", *WATCHED, "--capture", "all", "--output", folder, env=environment()).check_returncode()
     return folder
 
 

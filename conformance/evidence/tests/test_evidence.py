@@ -2,7 +2,6 @@
 
 import base64
 import contextlib
-import multiprocessing
 import os
 import random
 import signal
@@ -28,7 +27,7 @@ from conformance.evidence.kinds import Judged
 from conformance.evidence.stream import State, merge, read, verify
 from conformance.evidence.verdicts import Verdict
 from conformance.render.tests.samples import ticking
-from conformance.tests.commands import Command, command_line, environment
+from conformance.tests.commands import FORKED, Command, command_line, environment
 from conformance.tests.endurance import some
 from conformance.tests.test_rabbitmq import surviving, url
 from harness.amqp0_9_1.peer import Peer
@@ -301,8 +300,6 @@ def test_a_worker_that_is_killed_is_replaced_and_the_run_says_so(
 MOMENTS = random.Random(20).sample(range(1, 300), 20)
 """How many events have been written when the controller is killed."""
 MANY = ("class:exchange", "class:queue")
-SPAWN = multiprocessing.get_context("forkserver")  # imports once what twenty runs need
-SPAWN.set_forkserver_preload([__name__, "conformance.commands.run", "scenarios.registry"])
 
 
 def play(*arguments: str) -> None:
@@ -314,7 +311,7 @@ def play(*arguments: str) -> None:
 
 def kill_when(happened: Callable[[], bool], folder: Path, *way: str) -> None:
     """Start a run, kill -9 its controller when something has happened, wait for its workers to go."""
-    process = SPAWN.Process(target=play, args=("--output", str(folder), *way))
+    process = FORKED.Process(target=play, args=("--output", str(folder), *way))
     process.start()
     assert process.pid is not None
     assert until(lambda: happened() or not process.is_alive())
@@ -364,7 +361,7 @@ def play_until(step: str, *arguments: str) -> None:
 def test_killed_at_each_step_of_its_end_a_run_is_readable(tmp_path: Path, step: str, state: State) -> None:
     """From the last verdict to the sealing of the folder: the events stand, or the run is called partial."""
     folder = tmp_path / "run"
-    process = SPAWN.Process(target=play_until, args=(step, "class:tx", "--output", str(folder)))
+    process = FORKED.Process(target=play_until, args=(step, "class:tx", "--output", str(folder)))
     process.start()
     process.join()
     assert process.exitcode == -signal.SIGKILL

@@ -19,7 +19,7 @@ from conformance.evidence.verdicts import Verdict
 from conformance.gate.gate import Exit
 from conformance.render.rendering import TEXTS, load
 from conformance.render.tests.reports import allure_results, from_terminal, told_by_all, told_by_terminal
-from conformance.tests.commands import Command, command_line, environment
+from conformance.tests.commands import Command, command, environment
 from harness.dialect import dialect
 from harness.peers.serve import TcpPeer
 from scenarios.registry import checks
@@ -84,18 +84,14 @@ def test_all_reports_of_a_real_run_agree(finished: tuple[Path, str, str]) -> Non
 
 def test_rendered_again_a_run_says_the_same(finished: tuple[Path, str, str], tmp_path: Path) -> None:
     run, _, printed = finished
-    done = subprocess.run(
-        command_line("render", run, "--output", tmp_path), env=environment(), check=True, capture_output=True
-    )
-    assert done.stderr == b""
+    done = command("render", run, "--output", tmp_path, env=environment())
+    assert (done.returncode, done.stderr) == (0, "")
     for path in (each for each in tmp_path.rglob("*") if each.is_file()):
         assert path.read_bytes() == (run / path.relative_to(tmp_path)).read_bytes(), path.name
     names = {name for name, _ in TEXTS.values()} | {"allure-results"}
     assert {each.name for each in tmp_path.iterdir()} == names
-    shown = subprocess.run(
-        command_line("render", run, "--format", "terminal"),
-        env=environment() | {"COLUMNS": "118"}, check=True, capture_output=True, text=True,
-    ).stdout  # fmt: skip
+    wide = environment() | {"COLUMNS": "118"}
+    shown = command("render", run, "--format", "terminal", env=wide).stdout
     assert printed.startswith(shown.rstrip("\n"))
 
 
@@ -156,9 +152,7 @@ def told_whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of some sections that came to its end."""
     run = tmp_path_factory.mktemp("whole") / "run"
     sections = ["section:queue.bind", "section:connection.*", "section:tx.*"]
-    subprocess.run(
-        command_line("run", *sections, "--output", run), env=environment(), capture_output=True, check=False
-    )
+    command("run", *sections, "--output", run, env=environment())
     return run
 
 

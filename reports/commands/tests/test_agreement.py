@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ from lxml import html
 
 from conformance.evidence.folder import read_run
 from conformance.evidence.verdicts import Verdict, fold
+from conformance.tests.commands import command as any_command
 from conformance.tests.endurance import some
 from harness.targets.process import ProcessTarget, process_target
 from reports.compare.comparison import Kind, compare
@@ -37,9 +36,7 @@ class Ran:
 
 
 def command(*arguments: str | Path) -> Ran:
-    line = [sys.executable, "-m", "reports.commands.cli", *map(str, arguments)]
-    wide = os.environ | {"COLUMNS": "200"}
-    done = subprocess.run(line, capture_output=True, text=True, timeout=300, check=False, env=wide)
+    done = any_command(*arguments, env=os.environ | {"COLUMNS": "200"}, module="reports.commands.cli")
     return Ran(done.returncode, done.stdout + done.stderr)
 
 

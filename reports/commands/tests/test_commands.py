@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from pyspark.sql import SparkSession
 
 from conformance.evidence.kinds import EvidenceError
 from conformance.evidence.verdicts import Verdict
+from conformance.tests.commands import command as any_command
 from reports.commands import certify, commands
 from reports.commands.cli import main
 from reports.site.folders import site_of
@@ -43,9 +45,7 @@ def plain(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(line, capture_output=True, text=True, timeout=120, check=False)
 
 
-def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    line = [sys.executable, "-m", "reports.commands.cli", *map(str, arguments)]
-    return subprocess.run(line, capture_output=True, text=True, timeout=300, check=False)
+command = partial(any_command, module="reports.commands.cli")
 
 
 @pytest.fixture

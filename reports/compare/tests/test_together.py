@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from conformance.evidence.kinds import EvidenceError
+from conformance.tests.commands import command
 from reports.commands import certify
 from reports.commands.cli import main
 from reports.compare.together import write_matrix
@@ -48,17 +47,7 @@ def test_a_run_of_several_writes_one_matrix_in_the_order_of_the_targets(tmp_path
 
 def test_certify_of_several_ends_in_one_site(tmp_path: Path) -> None:
     # In a process of its own: one process holds one Spark, and here other tests may.
-    line = [
-        sys.executable,
-        "-m",
-        "reports.commands.cli",
-        "certify",
-        RULE,
-        *TARGETS,
-        "--output",
-        str(tmp_path / "all"),
-    ]
-    done = subprocess.run(line, capture_output=True, text=True, timeout=300, check=False)
+    done = command("certify", RULE, *TARGETS, "--output", tmp_path / "all", module="reports.commands.cli")
     assert done.returncode == 0, done.stdout + done.stderr
     site = tmp_path / "all" / "site"
     assert {each["target"] for each in matrix_in(site)["builds"]} == {"embedded", "embedded:tcp"}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from conformance.evidence.verdicts import Verdict
+from conformance.tests.commands import command
 from reports.audit.audit import Audit, audit
 from reports.audit.claims import Claim, Claims, Meaning, Subject
 from reports.compare.coverage import ledgers
@@ -78,17 +77,7 @@ def audited(columns: Sequence[Column], says: str) -> Audit:
 
 def real_run(folder: Path, *selectors: str) -> Path:
     """Run the suite against the embedded peer; gives `folder`."""
-    command = [
-        sys.executable,
-        "-m",
-        "conformance.commands.cli",
-        "run",
-        "--target",
-        "embedded",
-        "--level",
-        "may",
-    ]
-    told = subprocess.run([*command, "--output", str(folder), *selectors], capture_output=True, text=True)
+    told = command("run", *selectors, "--level", "may", "--output", folder)
     assert (folder / "events.jsonl").is_file(), told.stderr
     return folder
 
