@@ -13,6 +13,7 @@ from harness.wire.journal import Declared, Direction, Ended, Octets
 MOST = 3
 """Arguments that are told."""
 _METHOD = re.compile(r"[a-z]+\.[a-z-]+")
+_PERFORMATIVE = re.compile(r"[a-z]+ [a-z-]+=[^ ,]*( |$)")
 _FLAG = re.compile(r"[a-z][a-z0-9-]*")
 _ARGUMENT = re.compile(r"[a-z][a-z0-9-]*=[A-Za-z0-9._#*/-]{1,32}")
 _CHANNEL = re.compile(r" channel=\d+")
@@ -55,13 +56,15 @@ def _decided(judged: Judged) -> bool:
 
 def _clause(last: str, before: Sequence[str], names: set[str]) -> str:
     name, _, rest = _CHANNEL.sub("", last, count=1).partition(" ")
-    if not _METHOD.fullmatch(name):
+    if not (_METHOD.fullmatch(name) or _PERFORMATIVE.match(f"{name} {rest}")):
         said = _CHANNEL.sub("", last, count=1).partition(":")[0]
         return f"{said} {'were' if said[:1].isdigit() else 'was'} sent"
     about = _about(last)
     again = " again" if any(_about(each) == about for each in before) else ""
     told = list(_telling(rest, names))[:MOST]
-    return f"{name} was tried{again}" + (f" ({', '.join(told)})" if told else "")
+    return f"{name} was {'tried' if '.' in name else 'sent'}{again}" + (
+        f" ({', '.join(told)})" if told else ""
+    )
 
 
 def _about(says: str) -> tuple[str, ...]:

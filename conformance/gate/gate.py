@@ -188,8 +188,8 @@ def _gate(
     missed = _missed(rules if narrowed else counted, by_rule, role) if fail_on == Verdict.WARN else []
     against = [*blocking, *missed]
     unexpected = against if baseline is None else _unexpected(against, baseline, aside)
-    asked, whole = len(selected or ()), len(rules) - len(aside)
-    narrow = f"not a certification: {asked} of {whole} rules were selected"
+    asked = len(selected or ())
+    narrow = f"not a certification: {asked} of the {len(rules)} rules that apply to it were selected"
     partial = [Reason(None, narrow)] if narrowed else []
     ended = [Reason(None, why) for why in (lost, cut) if why is not None]
     unexpected = ended if unread else [*ended, *unexpected]

@@ -8,8 +8,9 @@ and `documents` about what only some products promise where it is to be judged b
 `harness/targets/client/described.py` does, or `[process]`:
 
 - `package`: the Debian package that brings it; `requires`: executables that must be there;
-- `fetched`: where no package brings all of it: the `name` of a directory, and the script of this checkout
-  that makes it, `by`. It lies in the directory AMQP_CONFORMANCE_CACHE, ~/.cache/amqp-conformance if not set;
+- `fetched`: where no package brings all of it: the `name` of a directory, and the command that makes it,
+  `by`, which may begin with a script of the suite. The directory lies in AMQP_CONFORMANCE_CACHE,
+  ~/.cache/amqp-conformance if not set;
 - `version`: a command that prints the version; `within`: seconds a start or a command may take; `patience`:
   seconds that a process has to end by itself when a facility stops it (SIGTERM, then SIGKILL);
 - `workers`: how many cases are judged at once, 4 unless given; `apart`: selects rules whose cases may end the
@@ -37,6 +38,7 @@ and in facilities `{unique}` (fresh at every use) and their own arguments; in `v
 import importlib.resources
 import os
 import re
+import shlex
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -70,7 +72,7 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """`[process.fetched]`: a directory in the cache, and the script that makes it; both empty for none."""
+    """`[process.fetched]`: a directory in the cache, and the command that makes it; both empty for none."""
 
     name: str
     by: str
@@ -79,6 +81,15 @@ class Fetched:
         """Give its place on this machine, there or not; nothing that is there may be changed."""
         cache = os.environ.get(CACHE) or "~/.cache/amqp-conformance"
         return Path(cache).expanduser().absolute() / self.name
+
+    def command(self) -> str:
+        """Give the command that makes it, as it can be typed here: scripts of the suite lie where it lies."""
+        program, *rest = shlex.split(self.by)
+        script = Path(str(importlib.resources.files("ci"))).parent / program
+        if script.is_file():
+            here = script.is_relative_to(Path.cwd())
+            program = str(script.relative_to(Path.cwd()) if here else script)
+        return shlex.join([program, *rest])
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +158,7 @@ class Description(Described):
         if absent:
             return f"{', '.join(absent)} not found; the Debian package {self.package} brings it."
         if self.fetched.name and not self.fetched.directory().is_dir():
-            return f"{self.fetched.directory()} is not there; run {self.fetched.by} to fetch it."
+            return f"{self.fetched.directory()} is not there; run {self.fetched.command()} to fetch it."
         return ""
 
 

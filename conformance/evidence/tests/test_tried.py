@@ -57,6 +57,22 @@ def exchange(*sent: str, name: str = "queue-1") -> list[Line]:
             ("channel.open channel=1", "8 octets that are no frame: frame type 5 is not defined"),
             "8 octets that are no frame were sent",
         ),
+        (
+            ("open channel=0 container-id=x", "close channel=0"),
+            "close was sent",
+        ),
+        (
+            ("open channel=0 container-id=x", "begin channel=1 next-outgoing-id=0 incoming-window=2048"),
+            "begin was sent (incoming-window=2048)",
+        ),
+        (
+            ("begin channel=1 handle-max=0", "begin channel=1 handle-max=7 properties={conformance: 'x'}"),
+            "begin was sent (handle-max=7)",
+        ),
+        (
+            ("begin channel=1", "frame type=0 channel=1, not decodable: octet 5 of the body"),
+            "frame type=0, not decodable was sent",
+        ),
     ],
 )
 def test_it_is_what_was_sent_last_in_words_of_the_document(sent: tuple[str, ...], what: str) -> None:

@@ -14,7 +14,8 @@ from requests.exceptions import RequestException, Timeout
 
 from harness.targets.target import TargetError
 
-SOCKET = "unix:///var/run/docker.sock"
+LOCAL = "unix://"
+SOCKET = f"{LOCAL}/var/run/docker.sock"
 
 
 class NoEngine(TargetError):
@@ -23,13 +24,27 @@ class NoEngine(TargetError):
 
 def connect(within: float) -> docker.DockerClient:
     """Make a client of the engine that waits `within` seconds for each answer. Raises NoEngine."""
-    with speaking(f"a container engine is needed, and none answers at {place()}"):
+    failure = f"a container engine is needed, and none answers at {place()}"
+    _look(failure, within)
+    with speaking(failure):
         return docker.from_env(timeout=max(1, round(within)))
+
+
+def _look(failure: str, within: float) -> None:
+    """Raise NoEngine where nobody listens at a socket of this machine: its client would leave one open."""
+    if not place().startswith(LOCAL):
+        return
+    with socket.socket(socket.AF_UNIX) as looking:
+        looking.settimeout(within)
+        try:
+            looking.connect(place().removeprefix(LOCAL))
+        except OSError as error:
+            raise NoEngine(f"{failure}: {_root(error)}") from None
 
 
 def engine_is_meant() -> bool:
     """Say whether there is an engine to ask: one is named, or has its socket in the usual place."""
-    return place() != SOCKET or Path(SOCKET.removeprefix("unix://")).exists()
+    return place() != SOCKET or Path(SOCKET.removeprefix(LOCAL)).exists()
 
 
 def must_be_here() -> None:

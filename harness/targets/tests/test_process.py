@@ -13,7 +13,7 @@ import pytest
 
 from harness.targets import custody
 from harness.targets.custody import bearers, born, marks, sweep
-from harness.targets.description import parse
+from harness.targets.description import Fetched, parse
 from harness.targets.named import attach, target
 from harness.targets.process import ProcessTarget, accepts, free_ports
 from harness.targets.target import TargetError
@@ -52,6 +52,17 @@ def test_what_must_be_fetched_is_found_in_the_cache(monkeypatch: pytest.MonkeyPa
     assert one.describe()["version"] == "7.1"
     with pytest.raises(TargetError, match=r"broker ended with status 1 before it was ready: 7\.1"):
         one.start()
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_a_script_of_the_suite_is_named_by_its_place(
+    monkeypatch: pytest.MonkeyPatch, temporary: Path, installed: bool
+) -> None:
+    suite = Path(__file__).parents[3]
+    monkeypatch.chdir(temporary if installed else suite)
+    told = Fetched("broker-j-10.1.0", "ci/brokers/fetch broker-j").command()
+    assert told == (f"{suite}/ci/brokers/fetch broker-j" if installed else "ci/brokers/fetch broker-j")
+    assert os.access(told.split()[0], os.X_OK)
 
 
 def test_ports_are_free_and_different() -> None:

@@ -1,11 +1,13 @@
 """Brokers in containers: started, asked, and gone afterwards, however the suite ends."""
 
+import gc
 import os
 import signal
 import socket
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -42,6 +44,17 @@ def test_a_missing_engine_gets_a_sentence(host: str, monkeypatch: pytest.MonkeyP
     known = {each.name: each for each in known_targets()}
     assert "none answers at" in known["docker:rabbitmq-4"].why
     assert not known["docker:IMAGE"].starts_here
+
+
+def test_a_missing_engine_leaves_nothing_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+    gc.collect()
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        with pytest.raises(NoEngine):
+            target("docker:rabbitmq").start()
+        gc.collect()
+    assert [str(each.message) for each in warned] == []
 
 
 def test_an_engine_of_another_machine_gets_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
