@@ -255,7 +255,7 @@ def clean(run: Path, target: str | None, **reached: Any) -> None:
     """
     from conformance.commands.replay import clean_up
 
-    sys.exit(clean_up(run, target, Options(**reached).security))
+    sys.exit(clean_up(run, target, Options(**reached)))
 
 
 @main.group()

@@ -16,6 +16,7 @@ from conformance.engine.closing import Closed
 from conformance.engine.controller import judge_here
 from conformance.engine.leftovers import remove_leftovers
 from conformance.engine.options import Options
+from conformance.engine.scope import met
 from conformance.evidence.folder import read_run
 from conformance.evidence.kinds import EvidenceError, Line
 from conformance.evidence.printable import printable
@@ -25,7 +26,6 @@ from conformance.gate.gate import Exit
 from harness.targets.named import target
 from harness.targets.target import Target, TargetError
 from harness.wire.journal import Direction, Ended, Event, Octets, Opened, Unkept
-from harness.wire.tls import Security
 from spec.catalogue import catalogue
 
 
@@ -155,12 +155,14 @@ def _words(event: Event | object) -> list[str]:
     return []
 
 
-def clean_up(run_dir: Path, override: str | None, security: Security | None = None) -> int:
-    """Remove what a run may have left on its target; 1 when something could not be removed."""
-    goal: Target = target(target_of(run_dir, override), security)
+def clean_up(run_dir: Path, override: str | None, reached: Options) -> int:
+    """Remove what a run may have left on its target, `reached` as these options say; 1 where not all goes."""
+    goal: Target = target(target_of(run_dir, override), reached.security)
     if goal.ephemeral:
         Console().print(f"{goal.name} keeps nothing after a run; there is nothing to clean", highlight=False)
         return int(Exit.MET)
+    if goal.unmet:
+        met(goal, catalogue().rules, reached.first_answer)
     left = remove_leftovers(goal, read(run_dir), Unkept())
     for sentence in left:
         Console().print(f"not removed: {printable(sentence)}", highlight=False)

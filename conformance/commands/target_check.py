@@ -13,7 +13,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from conformance.engine.scope import apart_of
+from conformance.engine.options import Options
+from conformance.engine.scope import apart_of, met
 from conformance.evidence.printable import printable
 from conformance.gate.gate import Exit
 from harness.dialect import dialect, documents
@@ -61,13 +62,13 @@ class Promise:
     sentence: str
 
 
-def check_target(name: str, security: Security, console: Console) -> int:
-    """Try everything, print a line for each promise, leave nothing running.
+def check_target(name: str, reached: Options, console: Console) -> int:
+    """Try everything on a target `reached` so, print a line for each promise, leave nothing running.
 
     Raises TargetError for a name that no target has and for rules that do not exist, Unreachable when it does
     not start or nothing can be tried on it.
     """
-    goal = _named(name, security)
+    goal = _named(name, reached.security)
     apart_of(goal)
     with console.status(f"starting {printable(goal.name)} …"):
         try:
@@ -76,6 +77,8 @@ def check_target(name: str, security: Security, console: Console) -> int:
             raise Unreachable(str(failure)) from None
     found: list[Promise] = []
     try:
+        if goal.unmet:
+            met(goal, catalogue().rules, reached.first_answer)
         for promise in promises(goal):
             found.append(promise)
             console.print(_line(promise))

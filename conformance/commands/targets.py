@@ -40,7 +40,7 @@ def check(name: str, **reached: Any) -> None:
     """
     from conformance.commands.target_check import check_target
 
-    sys.exit(check_target(name, Options(**reached).security, Console()))
+    sys.exit(check_target(name, Options(**reached), Console()))
 
 
 @targets.command()

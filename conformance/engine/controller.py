@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -26,7 +27,7 @@ from harness.play.speaker import Banner
 from harness.targets.named import target
 from harness.targets.target import Target, TargetError
 from harness.wire.transport import Unreachable
-from scenarios.registry import Scenario, Watch
+from scenarios.registry import Scenario, Watch, checks
 from spec.catalogue import catalogue
 from spec.rules import Level
 
@@ -56,6 +57,8 @@ class Controller(Worker):
         ending says why, every case is not-run, and the folder shows it.
         """
         goal = target(options.target, options.security)
+        if not goal.unmet:
+            checks()  # before the time of the run begins
         now = datetime.now(UTC)
         run = secrets.token_hex(6)
         folder = Path(options.output or RUNS / f"{now:%Y%m%d-%H%M%S}-{run}")
@@ -168,12 +171,20 @@ def judge_here(options: Options) -> Closed:
     return controller.finish()
 
 
+def _met(goal: Target, plan: Plan) -> None:
+    """Make sure that a port may speak AMQP; while it has time for its first octets the checks are loaded."""
+    with ThreadPoolExecutor(max_workers=1) as aside:  # an interrupt does not reach it, and breaks no import
+        loading = aside.submit(checks)
+        met(goal, plan.asked, min(plan.options.first_answer, plan.deadline.left))
+    loading.result()
+
+
 def _started(goal: Target, plan: Plan) -> tuple[Plan, Ending]:
     """Start the target and probe it: the plan with what was found, or why nothing can be judged on it."""
     try:
         goal.start()
         if goal.unmet:
-            met(goal, plan.asked, min(plan.options.first_answer, plan.deadline.left))
+            _met(goal, plan)
         found = scope(goal, plan.asked, min(PROBE, plan.deadline.left), plan.documents)
         return replace(plan, scope=found), Ending()
     except KeyboardInterrupt:

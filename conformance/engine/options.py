@@ -128,7 +128,7 @@ class Options:
     tls_key: str = _asked("", Option(REACHING, "its key, if it stands in another file", "FILE"))
     tls_insecure: bool = _asked(False, Option(REACHING, "trust any certificate; the run says so"))
     mechanism: str = _asked(PLAIN, Option(REACHING, f"SASL: {', '.join(MECHANISMS)}", "NAME", shown=True))
-    first_answer: float = _asked(PATIENCE, Option(JUDGING, FIRST_ANSWER, "SECONDS", above=0, shown=True))
+    first_answer: float = _asked(PATIENCE, Option(REACHING, FIRST_ANSWER, "SECONDS", above=0, shown=True))
     arguments: tuple[str, ...] = ()
 
     @classmethod
@@ -144,8 +144,9 @@ class Options:
 
     def without_tls(self) -> Options:
         """Give the same options without what means something only to a target that is reached by TLS."""
-        defaults: dict[str, Any] = {each.name: each.default for each in asked(By.REACH)}
-        return replace(self, **defaults | {"mechanism": self.mechanism})
+        of_tls = [each for each in asked(By.REACH) if each.name.startswith("tls_")]
+        defaults: dict[str, Any] = {each.name: each.default for each in of_tls}
+        return replace(self, **defaults)
 
     def kept(self, target: str) -> dict[str, Any]:
         """Give what a run's description keeps; `target` is the target's name, without a password."""

@@ -204,8 +204,8 @@ def configure(config: pytest.Config) -> None:
     if config.option.collectonly or config.option.help:
         return
     given = getattr(config, "workerinput", None)
-    checks()
     if given is not None:
+        checks()
         hooks = WorkerHooks(given, given["workerid"], given["workercount"])
         _settle(config, hooks.verdict, hooks.workers[0].plan.folder, hooks)
         return

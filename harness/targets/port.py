@@ -15,7 +15,7 @@ from harness.wire.transport import End, Unreachable
 
 Answer = bytes | End | Unreachable | None
 """The first octets; how the connection ended before any came; why there is none; None for silence."""
-PATIENCE = 3.0
+PATIENCE = 2.0
 """Seconds for the first octets."""
 ASIDE = 1.0
 """Seconds of silence after which it is asked what other protocols are asked."""

@@ -12,10 +12,12 @@ from conformance.commands.target_check import Promise, State, promises
 from conformance.evidence.folder import read_run
 from conformance.tests.commands import Command
 from conformance.tests.peers import RESTART, SCRIPT, description
+from harness.peers.serve import TcpPeer
 from harness.targets.embedded import EmbeddedTarget
 from harness.targets.given import FILES, also, given
 from harness.targets.named import known_targets, target
 from harness.targets.target import Target, TargetError
+from harness.targets.tests.answering import server
 
 OPENS = "0-9-1/channel.open.state"
 
@@ -156,6 +158,31 @@ def test_a_name_that_no_target_has_is_wrong_usage(amqp_conformance: Command) -> 
 def test_nobody_there_is_status_3(amqp_conformance: Command) -> None:
     done = amqp_conformance("targets", "check", "amqp://guest:guest@127.0.0.1:1")
     assert done.returncode == 3
+
+
+HTTP = (
+    " answers HTTP, not AMQP: 'HTTP/1.0 400 Bad Request'; brokers listen at 5672 as a rule, with TLS at 5671"
+)
+
+
+def test_what_is_no_amqp_gets_the_sentence_that_a_run_would_give(
+    amqp_conformance: Command, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    with TcpPeer(EmbeddedTarget().make("0-9-1")) as peer:
+        url = ("--target", f"amqp://127.0.0.1:{peer.port}")
+        assert amqp_conformance("run", OPENS, *url, "--parallel", "0", "--output", folder).returncode == 0
+    with server(lambda _: b"HTTP/1.0 400 Bad Request\r\n\r\n") as place:
+        for command in (("targets", "check"), ("clean", folder, "--target")):
+            done = amqp_conformance(*command, f"amqp://{place}")
+            assert (done.returncode, done.stderr) == (3, f"amqp-conformance: {place}{HTTP}\n")
+
+
+def test_how_long_a_port_may_take_is_said_to_all_commands_that_reach_it(amqp_conformance: Command) -> None:
+    with server(lambda _: b"") as place:
+        done = amqp_conformance("targets", "check", f"amqp://{place}", "--first-answer", "0.2")
+    assert done.returncode == 3
+    assert f"{place} accepts connections and says nothing, in 0.2 s, to " in done.stderr
 
 
 def test_a_run_and_its_workers_know_a_users_own_target(

@@ -20,6 +20,7 @@ import pytest
 import conformance.engine.closing
 from conformance.commands.cli import main
 from conformance.commands.replay import clean_up
+from conformance.engine.options import Options
 from conformance.engine.plugin import heed_interrupts
 from conformance.engine.worker import Worker
 from conformance.evidence.keeping import CONNECTION_CAP, FRAME_CAP, EventWriter
@@ -334,7 +335,7 @@ def test_killed_at_any_moment_a_run_is_readable_and_cleaned_up(rabbitmq: Target,
         assert verify(folder).state is State.PARTIAL, moment
         assert read(folder)
         left_behind += len(surviving(rabbitmq, folder))
-        assert clean_up(folder, goal) == 0
+        assert clean_up(folder, goal, Options()) == 0
         assert surviving(rabbitmq, folder) == []
     assert left_behind > 0  # there was something to clean
 

@@ -1,9 +1,6 @@
 """What answers at a port: AMQP is left to the probes, all else gets its sentence; over real sockets."""
 
-import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from threading import Thread
+from collections.abc import Callable
 
 import pytest
 
@@ -11,6 +8,7 @@ from harness.peers.serve import TcpPeer
 from harness.targets.embedded import EmbeddedTarget
 from harness.targets.port import foreign
 from harness.targets.target import UrlTarget
+from harness.targets.tests.answering import server
 from harness.wire.transport import Unreachable
 
 HEADERS = {"AMQP 0-9-1": b"AMQP\x00\x00\x09\x01", "AMQP 1.0": b"AMQP\x03\x01\x00\x00"}
@@ -18,37 +16,6 @@ LONG = 30.0
 """Seconds that no test waits: whoever answers is believed at once."""
 SHORT = 0.4
 ALERT = b"\x15\x03\x01\x00\x02\x02\x0a"
-
-
-@contextmanager
-def server(answer: Callable[[bytes], bytes | None]) -> Iterator[str]:
-    """Serve a port that gives each connection's first octets an answer; None closes, empty says nothing."""
-    listening = socket.create_server(("127.0.0.1", 0))
-
-    def serve(connection: socket.socket) -> None:
-        with connection:
-            try:
-                said = answer(connection.recv(4096))
-                if said is not None:
-                    connection.sendall(said)
-                    connection.recv(4096)
-            except OSError:
-                return
-
-    def accept() -> None:
-        while True:
-            try:
-                connection, _ = listening.accept()
-            except OSError:
-                return
-            Thread(target=serve, args=(connection,), daemon=True).start()
-
-    Thread(target=accept, daemon=True).start()
-    try:
-        yield f"127.0.0.1:{listening.getsockname()[1]}"
-    finally:
-        listening.shutdown(socket.SHUT_RDWR)
-        listening.close()
 
 
 def told(answer: Callable[[bytes], bytes | None], within: float, scheme: str = "amqp") -> str:
