@@ -8,7 +8,7 @@ from typing import Any
 from conformance.evidence.kinds import CappedOctets, Judged, Line
 from conformance.evidence.octets import hexadecimal, readable, written
 from conformance.evidence.printable import printable
-from conformance.evidence.tried import tried
+from conformance.evidence.tried import aside, tried
 from conformance.evidence.verdicts import Verdict
 from harness.wire.journal import Direction, Ended, Expected, Octets, Opened
 from spec.rules import Rule
@@ -75,7 +75,7 @@ def explain(
     return Explanation(
         judged=judged,
         facts=tuple(named),
-        frames=tuple(_frames(connection, judged.frame, annotate)),
+        frames=tuple(_frames(connection, None if aside(judged) else judged.frame, annotate)),
         replay=shlex.join(["amqp-conformance", "replay", run, rule.id]),
     )
 
@@ -122,10 +122,11 @@ def _facts(
     yield "rests upon", rule.source
     yield "place", f"{rule.document}, {rule.place}"
     yield "on failure", rule.on_failure or ""
-    yield "legal", " | ".join(judged.expected)
-    yield "came", judged.actual
+    if not aside(judged):
+        yield "legal", " | ".join(judged.expected)
+        yield "came", judged.actual
     yield "while", tried(judged, connection)
-    yield "when", _when(judged, connection)
+    yield "when", "" if aside(judged) else _when(judged, connection)
     yield "detail", judged.detail
     yield "cause", judged.cause
     yield "one fault", " ".join(rule.one_fault) if judged.verdict in _MISSED else ""

@@ -8,10 +8,12 @@ from collections.abc import Sequence
 
 from conformance.evidence.kinds import Judged, Line
 from conformance.evidence.octets import readable
+from conformance.evidence.verdicts import Verdict
 from harness.wire.journal import Declared, Direction, Ended, Octets
 
 MOST = 3
 """Arguments that are told."""
+_SEEN = (Verdict.FAIL, Verdict.WARN)
 _METHOD = re.compile(r"[a-z]+\.[a-z-]+")
 _PERFORMATIVE = re.compile(r"[a-z]+ [a-z-]+=[^ ,]*( |$)")
 _FLAG = re.compile(r"[a-z][a-z0-9-]*")
@@ -45,6 +47,17 @@ def clause(judged: Judged, lines: Sequence[Line]) -> str:
     legal = judged.expected[0] if judged.expected else ""
     instead = f" instead of {legal}" if legal and legal != judged.actual else ""
     return readable(f"{judged.actual}{instead}, while {what}")
+
+
+def aside(judged: Judged) -> str:
+    """Give the sentence that decided where no expectation did: a control failed, or there was no occasion.
+
+    What came last was then as expected, and neither it nor its frame says anything of the verdict. Empty
+    where an expectation or a watch decided.
+    """
+    if judged.verdict in _SEEN or not judged.signature or _decided(judged):
+        return ""
+    return judged.detail if judged.detail != judged.actual else ""
 
 
 def _decided(judged: Judged) -> bool:

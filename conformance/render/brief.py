@@ -13,11 +13,11 @@ from rich.table import Table
 from rich.text import Text
 
 from conformance.evidence.printable import printable
-from conformance.evidence.results import RuleResult, idle, spared
+from conformance.evidence.results import RuleResult, idle
 from conformance.evidence.verdicts import TABLE
 from conformance.gate.gate import Exit, Reason
 from conformance.render.report import Report
-from conformance.render.standing import DEATHS, Row, cuts, deaths, more, standing
+from conformance.render.standing import DEATHS, Row, cuts, deaths, more, standing, unsaid
 from spec.rules import Level
 
 LEAST = 5
@@ -117,9 +117,7 @@ def _told(told: Report) -> Iterator[Row]:
     yield from (Row("cut short", each, "bold red") for each in cuts(told) if each not in gate.sentence)
     yield Row("in words", gate.sentence, "green" if gate.exit_status is Exit.MET else "red")
     yield from (Row("document", says) for says in gate.asides())
-    if not idle(told.results):  # who got no answer at all has left out everything
-        yield from (Row("left out", f"{what}: {why}", "dim") for what, why in told.started.unspoken.items())
-    yield from (Row("note", each, "dim") for each in (*gate.notes, spared(told.results)) if each)
+    yield from unsaid(told)
     yield Row("run", f"{told.name} (begin with report.html)")
     yield Row("more", more(told))
 

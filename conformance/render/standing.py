@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from conformance.evidence.kinds import Interrupted, Line, TargetRestarted
-from conformance.evidence.results import idle
+from conformance.evidence.results import idle, spared
 from conformance.evidence.verdicts import TABLE, Verdict
 from conformance.gate.gate import Exit
 from conformance.render.report import Report
@@ -139,6 +139,22 @@ def cuts(told: Report) -> list[str]:
     """Say why the run ended before its end."""
     ends = [line.event.reason for line in told.lines if isinstance(line.event, Interrupted)]
     return list(dict.fromkeys(ends))
+
+
+def unsaid(told: Report) -> Iterator[Row]:
+    """Say what the run left out, and what is to be known of it."""
+    if not idle(told.results):  # who got no answer at all has left out everything
+        yield from (Row("left out", f"{what}: {why}", "dim") for what, why in told.started.unspoken.items())
+    yield from (Row("note", each, "dim") for each in (*told.gate.notes, spared(told.results)) if each)
+
+
+def below(told: Report) -> Iterator[Row]:
+    """Give what a page says below its head: scores, what is new, deaths, what is missing."""
+    head = ("target", "product", "standing", "gate")
+    yield from (row for row in standing("", told, told.gate.exit_status) if row.label not in head)
+    yield from (Row(DEATHS, each) for each in deaths(told))
+    yield from (Row("cut short", each) for each in cuts(told) if each not in told.gate.sentence)
+    yield from unsaid(told)
 
 
 def more(told: Report) -> str:

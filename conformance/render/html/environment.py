@@ -11,7 +11,9 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from conformance.evidence.octets import readable
 from conformance.evidence.printable import printable
+from conformance.evidence.tried import aside
 from conformance.evidence.verdicts import TABLE
 
 TEXT = 2000
@@ -29,8 +31,8 @@ def environment(*packages: str, **everywhere: Any) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"clip": clip, "breakable": breakable}
-    made.globals |= {"table": TABLE, **everywhere}
+    made.filters |= {"clip": clip, "breakable": breakable, "readable": readable}
+    made.globals |= {"table": TABLE, "aside": aside, **everywhere}
     return made
 
 

@@ -6,21 +6,24 @@ import base64
 import hashlib
 import subprocess
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from lxml import html
 
+from conformance.evidence.kinds import Judged, Line, TargetRestarted
 from conformance.evidence.verdicts import Verdict
 from conformance.render.html import single
 from conformance.render.html.bars import bars
 from conformance.render.html.single import page
 from conformance.render.report import report_of
-from conformance.render.tests.samples import rule
-from conformance.render.tests.test_reports import HOSTILE, RULES, stream
+from conformance.render.tests.samples import exchange, judged, lines_of, rule
+from conformance.render.tests.test_reports import HOSTILE, RULES, started, stream
 from conformance.tests.commands import Command, environment
-from spec.rules import Level
+from spec.rules import Level, Rule
 
 WITHOUT = """
 import sys
@@ -36,7 +39,11 @@ main()
 
 
 def shown(says: str = "told") -> Any:
-    text = page(report_of(stream(says), RULES, "runs/1", 1_000_000.0))
+    return page_of(stream(says))
+
+
+def page_of(lines: Sequence[Line], rules: Sequence[Rule] = RULES) -> Any:
+    text = page(report_of(lines, rules, "runs/1", 1_000_000.0))
     return html.fromstring(text.split("\n", 1)[1])
 
 
@@ -47,7 +54,8 @@ def shape(tree: Any) -> list[tuple[str, ...]]:
 
 def test_the_file_asks_nothing_of_any_other() -> None:
     tree = shown()
-    assert not tree.xpath("//@src | //@href | //link | //script | //*[@style]")
+    assert not tree.xpath("//@src | //link | //script | //*[@style] | //@href[not(starts-with(., '#'))]")
+    assert set(tree.xpath("//@href")) <= {f"#{each}" for each in tree.xpath("//@id")}
     (policy,) = tree.xpath("//meta[@http-equiv='Content-Security-Policy']/@content")
     (css,) = tree.xpath("//style/text()")
     digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
@@ -69,6 +77,67 @@ def test_a_finding_shows_legal_and_came_beside_each_other_and_what_decided() -> 
     frames = finding.xpath(".//ol[@class='exchange']/li[not(@class='ends')]")
     assert [each.get("class") for each in frames] == ["sent", "came deciding"]
     assert "decides" in frames[1].text_content()
+
+
+def test_the_head_of_a_finding_says_what_was_tried_as_the_terminal_does() -> None:
+    (finding,) = shown("b'kept'").xpath("//details[@id='x-1/fail']")
+    report = report_of(stream("b'kept'"), RULES, "runs/1", 1_000_000.0)
+    (result,) = (each for each in report.results if each.rule == "x-1/fail")
+    assert finding.xpath("string(./summary/small)") == report.finding(result)
+    assert '"kept" (4 octets)' in finding.text_content()
+
+
+def test_findings_alike_stand_together_and_the_first_shows_its_exchange() -> None:
+    rules = [rule(f"x-1/{name}") for name in "abc"]
+    seen = exchange("told")
+    found = [
+        replace(each, rule=rule.id, test=rule.id)
+        for rule in rules
+        for each in seen
+        if isinstance(each, Judged)
+    ]
+    events = [started(rules), *(each for each in seen if not isinstance(each, Judged)), *found]
+    tree = page_of(lines_of(events, None), rules)
+    (group,) = tree.xpath("//section[@aria-labelledby='against']/details")
+    assert group.get("class") == "alike"
+    assert group.xpath("string(./summary)").split() == ["fail", "told", "for", "405", "3", "rules"]
+    inside = group.xpath("./details[@class='finding']")
+    assert [(each.get("id"), each.get("open") is not None) for each in inside] == [
+        ("x-1/a", True),
+        ("x-1/b", False),
+        ("x-1/c", False),
+    ]
+
+
+def test_the_page_names_the_deaths_and_leads_to_its_parts() -> None:
+    died = lines_of([TargetRestarted("after x-1/fail nobody answers")], "x-1/fail")
+    tree = page_of([*stream(), *died])
+    said = tree.xpath("string(//div[starts-with(@class, 'result')])")
+    assert "died once and was restarted" in said
+    assert "1 × nobody answers, during x-1/fail" in said
+    assert tree.xpath("//nav/a/@href") == ["#against", "#missed", "#everything", "#run"]
+
+
+def test_where_a_control_failed_no_expectation_is_shown_as_what_decided() -> None:
+    """The last expectation was met: shown as legal and came, it would say that all was well."""
+    why = "x.y was answered by silence"
+    event = judged(
+        Verdict.ERROR,
+        "x-1/error",
+        signature="silence to the control x.y",
+        detail=why,
+        expected=("told",),
+        actual="told",
+        connection="c1",
+        frame=2,
+    )
+    seen = [each for each in exchange("told") if not isinstance(each, Judged)]
+    tree = page_of(lines_of([started(), *seen, event], None))
+    (finding,) = tree.xpath("//details[@id='x-1/error']")
+    (box,) = finding.xpath(".//div[@class='versus']/div")
+    assert [each.text_content() for each in box] == ["Decided by", why]
+    assert len(finding.xpath(".//ol/li[not(@class='ends')]")) == 3
+    assert not finding.xpath(".//*[contains(@class, 'deciding')]")
 
 
 def test_documents_stand_in_the_order_of_the_catalogue() -> None:
