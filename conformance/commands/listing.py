@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.text import Text
 
 from conformance.commands.clicked import tell_selected
@@ -122,9 +121,12 @@ def list_suite(options: Options, console: Console) -> int:
         _show(entry, console)
     played = [each for each in entries if each.runs]
     kinds = sum((Counter(each.declares) for each in played), Counter[str]())
-    console.print(Text(f"\n{len(played)} of {len(entries)} tests would be judged on {goal.name}"))
-    console.print(Text(f"they would declare {_counted(kinds) or 'nothing'} and remove them again"))
-    console.print(Text("nothing was connected to: seen on the reference peer in memory", style="dim"))
+    for told in (
+        f"\n{len(played)} of {len(entries)} tests would be judged on {goal.name}",
+        f"they would declare {_counted(kinds) or 'nothing'} and remove them again",
+        "nothing was connected to: seen on the reference peer in memory",
+    ):
+        console.print(Text(told), soft_wrap=True)
     return int(Exit.MET)
 
 
@@ -134,10 +136,10 @@ def _show(entry: Listed, console: Console) -> None:
         "needs": ", ".join(entry.needs),
         "not judged": entry.why,
     }
-    console.print(Text(entry.test, style="" if entry.runs else "dim"))
+    console.print(Text(entry.test, style="" if entry.runs else "dim"), soft_wrap=True)
     for what, told in facts.items():
         if told:
-            console.print(Padding(Text(f"{what}: {told}", style="dim"), (0, 0, 0, 4)))
+            console.print(Text(f"    {what}: {told}", style="dim"), soft_wrap=True)
 
 
 def _counted(kinds: Mapping[str, int]) -> str:

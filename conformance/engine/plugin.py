@@ -85,6 +85,8 @@ class ControllerHooks:
         self.distributed = distributed
         self.died: str | None = None
         self._parts: dict[str, int] = {}
+        self._session: pytest.Session | None = None
+        self._count = 0
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Make one item per case."""
@@ -107,6 +109,7 @@ class ControllerHooks:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Any:
         """Play the late cases in the controller, after the workers have ended."""
+        self._session, self._count = session, len(self.controller.cases())
         done = yield
         if self.distributed:
             self.controller.hear()
@@ -116,6 +119,12 @@ class ControllerHooks:
                 following = late[place + 1] if place + 1 < len(late) else None
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         return done
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self) -> None:
+        """Let pytest count all cases: what one worker has collected is only its part of them."""
+        if self._session is not None:
+            self._session.testscollected = self._count
 
     def pytest_internalerror(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Remember that the suite itself broke: such a run is partial and certifies nothing."""

@@ -189,7 +189,7 @@ def _gate(
     against = [*blocking, *missed]
     unexpected = against if baseline is None else _unexpected(against, baseline, aside)
     asked = len(selected or ())
-    narrow = f"not a certification: {asked} of the {len(rules)} rules that apply to it were selected"
+    narrow = f"not a certification: {asked} of the {len(rules)} rules that may apply to it were selected"
     partial = [Reason(None, narrow)] if narrowed else []
     ended = [Reason(None, why) for why in (lost, cut) if why is not None]
     unexpected = ended if unread else [*ended, *unexpected]

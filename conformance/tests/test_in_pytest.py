@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from argparse import Namespace
@@ -43,6 +44,13 @@ def by_pytest(folder: Path, *arguments: str | Path) -> subprocess.CompletedProce
         [*command, "-W", "error", f"--rootdir={folder}", "-c", "/dev/null", f"--output={folder / 'run'}"],
         cwd=folder, env=environment(), capture_output=True, text=True, check=False,
     )  # fmt: skip
+
+
+def test_the_parts_of_all_workers_are_counted_as_one(tmp_path: Path) -> None:
+    done = by_pytest(tmp_path, "--rules", "class:tx", "--target", "embedded", "-n", "2")
+    told = [int(each) for each in re.findall(r"\[ *(\d+)%\]", done.stdout)]
+    assert told[-1] == 100, done.stdout
+    assert told == sorted(told)
 
 
 @pytest.mark.parametrize("processes", [(), ("-n", "2")])

@@ -161,6 +161,13 @@ def test_only_what_was_left_out_for_others_is_told() -> None:
     assert spared(results_of(lacking)) == ""
 
 
+def test_off_a_terminal_nothing_is_wrapped_or_padded(amqp_conformance: Command) -> None:
+    long = "0-9-1/connection.tune-ok.channel-max.upper-limit"
+    lines = amqp_conformance("run", "--list", long, ALARM).stdout.splitlines()
+    assert f"{long}[channel_max_above_the_proposal_ends_without_negotiation]" in lines
+    assert [line for line in lines if line != line.rstrip()] == []
+
+
 def test_a_process_target_is_not_started(amqp_conformance: Command) -> None:
     done = amqp_conformance("run", "--list", "--target", "process:rabbitmq", DURABLE)
     assert "needs: restart" in done.stdout

@@ -91,7 +91,7 @@ def test_a_verdict_about_no_rule_blocks() -> None:
 def test_a_selection_is_judged_but_certifies_nothing() -> None:
     it = at(Level.MUST, [judged(Verdict.PASS, "must")], selected=["must"])
     assert (it.certified, it.met, it.exit_status) == (False, True, Exit.MET)
-    assert it.sentence == "not a certification: 1 of the 6 rules that apply to it were selected"
+    assert it.sentence == "not a certification: 1 of the 6 rules that may apply to it were selected"
 
 
 def test_a_selected_rule_counts_at_any_level() -> None:
@@ -250,14 +250,16 @@ def test_a_run_that_was_narrowed_to_it_is_met_by_it() -> None:
             selected={each.id for each in NACK},
         )
         assert (it.exit_status, it.certified, it.aside) == (status, False, frozenset())
-        assert it.sentence.startswith("not a certification: 2 of the 8 rules that apply to it were selected")
+        assert it.sentence.startswith(
+            "not a certification: 2 of the 8 rules that may apply to it were selected"
+        )
         assert it.documents["rabbitmq"].certified is (verdict is Verdict.PASS)
 
 
 def test_it_says_nothing_where_nothing_of_it_was_selected() -> None:
     it = gate(results_of(*ALL_PASS), [*RULES, *NACK], Level.MUST, Role.SERVER, selected={"must"})
     assert it.documents == {}
-    assert it.sentence == "not a certification: 1 of the 8 rules that apply to it were selected"
+    assert it.sentence == "not a certification: 1 of the 8 rules that may apply to it were selected"
 
 
 WARNED = with_(judged(Verdict.WARN, "should", signature="why"))

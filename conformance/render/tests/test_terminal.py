@@ -217,7 +217,7 @@ def test_the_gate_is_told_in_plain_words() -> None:
     results = results_of(judged(Verdict.PASS))
     on = console()
     on.print(gate_text(gate(results, RULES, Level.MUST, Role.SERVER, selected=[RULE])))
-    assert shown(on).strip() == "not a certification: 1 of the 4 rules that apply to it were selected"
+    assert shown(on).strip() == "not a certification: 1 of the 4 rules that may apply to it were selected"
 
 
 def test_printable_leaves_text_alone() -> None:

@@ -47,9 +47,12 @@ class ClientDescription:
 
     def missing(self) -> str:
         """Say in one sentence what keeps it from starting on this machine; empty if nothing does."""
-        absent = [name for name in self.requires if shutil.which(name) is None]
-        absent += [f"Python's {name}" for name in self.modules if find_spec(name) is None]
-        return f"{', '.join(absent)} not found" if absent else ""
+        if absent := [name for name in self.requires if shutil.which(name) is None]:
+            return f"{', '.join(absent)} not found"
+        if absent := [name for name in self.modules if find_spec(name) is None]:
+            lacking = ", ".join(absent)
+            return f"{lacking} is not installed beside the suite (pipx inject amqp-conformance {lacking})"
+        return ""
 
 
 def parse(text: str, source: str) -> ClientDescription:

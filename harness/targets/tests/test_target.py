@@ -1,12 +1,14 @@
 """Targets by name: URLs read strictly, the known ones listed, errors of one sentence without a password."""
 
 import pickle
+from dataclasses import replace
 from typing import cast
 
 import pytest
 
 from harness.targets import brokers_required
 from harness.targets.brokers_required import REQUIRED, absence, pytest_runtest_setup
+from harness.targets.client.described import clients
 from harness.targets.named import known_targets, target
 from harness.targets.target import Endpoint, Known, TargetError, endpoint_of
 
@@ -135,3 +137,10 @@ def test_a_missing_broker_fails_where_brokers_are_required(
 def test_a_marker_with_an_unknown_name_never_skips(absent_broker: MarkedItem) -> None:
     with pytest.raises(LookupError, match="broker\\('nonsense'\\)"):
         absence("nonsense")
+
+
+def test_a_library_that_is_not_there_is_to_be_installed_beside_the_suite() -> None:
+    told = replace(clients()["pika"], modules=("no_such_library",))
+    assert told.missing() == (
+        "no_such_library is not installed beside the suite (pipx inject amqp-conformance no_such_library)"
+    )
