@@ -172,10 +172,11 @@ def judge_here(options: Options) -> Closed:
 
 
 def _met(goal: Target, plan: Plan) -> None:
-    """Make sure that a port may speak AMQP; while it has time for its first octets the checks are loaded."""
+    """Make sure that a port may speak AMQP; the checks are loaded in the time it has for its first octets."""
     with ThreadPoolExecutor(max_workers=1) as aside:  # an interrupt does not reach it, and breaks no import
         loading = aside.submit(checks)
-        met(goal, plan.asked, min(plan.options.first_answer, plan.deadline.left))
+        patience = min(plan.options.first_answer, plan.deadline.left)
+        met(goal, plan.asked, patience, busy=lambda: not loading.done())
     loading.result()
 
 

@@ -6,7 +6,7 @@ with the header of another protocol. A probe that fails in any other way leaves 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -113,13 +113,16 @@ def _unpromised(
     return {document: why for document, why in found.items() if why}
 
 
-def met(target: Target, rules: Iterable[Rule], within: float) -> None:
+def met(
+    target: Target, rules: Iterable[Rule], within: float, busy: Callable[[], bool] = lambda: False
+) -> None:
     """Make sure that a port may speak a protocol of `rules`: it has `within` seconds for its first octets.
 
+    It has longer as long as this side is `busy` with something else: on a slow machine both are slow.
     Raises Unreachable with one sentence where nothing, silence or something else is there.
     """
     speakers = [dialect(each).speaker for each in dict.fromkeys(protocol(rule.document) for rule in rules)]
-    told = foreign(target, {each.name: each.header for each in speakers if each.header}, within)
+    told = foreign(target, {each.name: each.header for each in speakers if each.header}, within, busy)
     if told:
         raise Unreachable(told)
 

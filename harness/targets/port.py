@@ -5,7 +5,7 @@ while of silence it is asked, too, what other protocols are asked.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from queue import Empty, Queue
 from threading import Event, Thread
 
@@ -39,15 +39,18 @@ OPENINGS: Mapping[bytes, str] = {
 """How what is no AMQP begins."""
 
 
-def foreign(target: Target, headers: Mapping[str, bytes], within: float) -> str:
+def foreign(
+    target: Target, headers: Mapping[str, bytes], within: float, busy: Callable[[], bool] = lambda: False
+) -> str:
     """Say in one sentence why no AMQP is spoken at a target's port; empty where it may be.
 
     `headers` is what opens a connection, by the name of the protocol; what says nothing within so many
-    seconds says nothing. Raises Unreachable where nobody listens.
+    seconds, nor while this side is `busy` with something else, says nothing. Raises Unreachable where nobody
+    listens.
     """
     own = {TLS: client_hello()} if target.tls else dict(headers)
     others = {HTTP: b"HEAD / HTTP/1.0\r\n\r\n"} | (dict(headers) if target.tls else {TLS: client_hello()})
-    answers = _answers(target, own, others, within)
+    answers = _answers(target, own, others, within, busy)
     endpoint = target.endpoint()
     host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
     place = f"{host}:{endpoint.port}"
@@ -89,7 +92,11 @@ def _other(place: str, said: bytes, tls: bool) -> str:
 
 
 def _answers(
-    target: Target, own: Mapping[str, bytes], others: Mapping[str, bytes], within: float
+    target: Target,
+    own: Mapping[str, bytes],
+    others: Mapping[str, bytes],
+    within: float,
+    busy: Callable[[], bool],
 ) -> dict[str, Answer]:
     """Ask what is `own` to the target, and after silence what `others` ask; stop at the first words."""
     told: Queue[tuple[str, Answer]] = Queue()
@@ -103,7 +110,7 @@ def _answers(
             left = deadline - time.monotonic()
             Thread(
                 target=lambda name=name, octets=octets, left=left: told.put(
-                    (name, _answer(target, octets, left, enough))
+                    (name, _answer(target, octets, left, enough, busy))
                 ),
                 daemon=True,
             ).start()
@@ -132,7 +139,7 @@ def _answers(
     return answers
 
 
-def _answer(target: Target, octets: bytes, within: float, enough: Event) -> Answer:
+def _answer(target: Target, octets: bytes, within: float, enough: Event, busy: Callable[[], bool]) -> Answer:
     """Say `octets` on a connection of their own; give what comes first, as far as it tells a protocol."""
     try:
         transport = target.bare(max(within, STEP))
@@ -141,8 +148,8 @@ def _answer(target: Target, octets: bytes, within: float, enough: Event) -> Answ
     try:
         transport.send(octets)
         deadline, first = transport.now() + within, b""
-        while len(first) < TELLING and not enough.is_set() and transport.now() < deadline:
-            seen = transport.receive(min(deadline, transport.now() + STEP))
+        while len(first) < TELLING and not enough.is_set() and (transport.now() < deadline or busy()):
+            seen = transport.receive(transport.now() + STEP)
             if isinstance(seen, End):
                 return first or seen
             first += seen or b""

@@ -1,6 +1,7 @@
 """What answers at a port: AMQP is left to the probes, all else gets its sentence; over real sockets."""
 
 from collections.abc import Callable
+from threading import Event
 
 import pytest
 
@@ -74,6 +75,21 @@ def test_silence_is_named_and_how_long_it_was(scheme: str) -> None:
         f"PORT accepts connections and says nothing, in 0.4 s, to {tried}"
         " (--first-answer SECONDS waits longer)"
     )
+
+
+def test_silence_is_not_told_while_this_side_is_busy() -> None:
+    asked = Event()
+
+    def busy() -> bool:
+        asked.set()
+        return True
+
+    def late(header: bytes) -> bytes:
+        assert asked.wait(LONG)
+        return header
+
+    with server(late) as place:
+        assert foreign(UrlTarget(f"amqp://{place}"), HEADERS, SHORT, busy) == ""
 
 
 def test_so_is_a_port_that_hangs_up() -> None:
