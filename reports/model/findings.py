@@ -36,9 +36,18 @@ class Build:
         return (" ".join(filter(None, (self.product, self.version))) or self.target) + mark(self.role)
 
     @property
-    def lineage(self) -> tuple[str, str, Role]:
-        """What it has in common with the builds before and after it."""
-        return self.product, self.target, self.role
+    def kin(self) -> tuple[str, Role]:
+        """What it has in common with the builds before and after it, wherever each was reached."""
+        return self.product or self.target, self.role
+
+    @property
+    def age(self) -> tuple[tuple[int, int, str], ...]:
+        """The version as versions count: a later one is greater."""
+        parts = []
+        for part in self.version.replace("-", ".").replace("+", ".").split("."):
+            digits = part.isascii() and part.isdigit() and len(part) < 10
+            parts.append((1, int(part), "") if digits else (0, 0, part))
+        return tuple(parts)
 
 
 _PARTS = readers(Build)
@@ -127,16 +136,29 @@ def roles_of(columns: Collection[Column]) -> list[Role]:
 
 
 def columns_in_order(columns: Iterable[Column]) -> list[Column]:
-    """Sort servers before clients, by product and target, then by version as versions count.
+    """Sort servers before clients, by product, then by version as versions count, then by target.
 
-    A build follows its predecessor.
+    A build stands behind its predecessor.
     """
     return sorted(columns, key=lambda column: _place(column.build))
 
 
-def _place(build: Build) -> tuple[int, str, str, tuple[tuple[int, int, str], ...], str]:
-    parts = []
-    for part in build.version.replace("-", ".").replace("+", ".").split("."):
-        digits = part.isascii() and part.isdigit() and len(part) < 10
-        parts.append((1, int(part), "") if digits else (0, 0, part))
-    return list(Role).index(build.role), build.product.casefold(), build.target, tuple(parts), build.version
+def _place(build: Build) -> tuple[int, str, tuple[tuple[int, int, str], ...], str, str]:
+    role = list(Role).index(build.role)
+    return role, build.product.casefold(), build.age, build.version, build.target
+
+
+def before(column: Column, columns: Iterable[Column]) -> Column | None:
+    """Give the build that came before `column`: the newest older one of the product in its role.
+
+    One on the same target goes before all others; a product is judged as a process today and as an image
+    tomorrow. Builds of one version have no order among them, but for those on one target.
+    """
+    build = column.build
+    kin = [each for each in columns if each.build.kin == build.kin and each is not column]
+    here = [each for each in kin if each.build.target == build.target]
+    older = [each for each in here if (each.build.age, each.build.version) < (build.age, build.version)]
+    older = older or [
+        each for each in kin if build.version and each.build.version and each.build.age < build.age
+    ]
+    return max(older, key=lambda each: (each.build.age, each.build.version, each.build.target), default=None)

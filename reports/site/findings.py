@@ -11,11 +11,10 @@ from conformance.evidence.verdicts import TABLE, Verdict
 from conformance.render.html.single import ABOVE
 from reports.compare.exchanges import Captured, Wanted, capture, explained, lines_of, wanted
 from reports.compare.matrix import RuleRow
-from reports.model.findings import Column, Finding
+from reports.model.findings import Column, Finding, before
 from reports.model.rows import TableRow
 from reports.site.names import rule_name
 from reports.site.press import Press
-from spec.rules import Role
 
 _RANK = {row.verdict: rank for rank, row in enumerate(TABLE)}
 _same = attrgetter("verdict", "signature", "detail", "reading", "expected", "actual", "cause")
@@ -58,17 +57,39 @@ class Told:
     captured: Captured | None
 
 
-def lines(row: RuleRow, columns: Sequence[Column]) -> Iterator[BuildLine]:
+class Lineage:
+    """Which build came before which, for all that is told of builds one after another."""
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self._before = {each.build: before(each, columns) for each in columns}
+        self._columns = columns
+
+    def of(self, column: Column) -> list[Column]:
+        """Give `column` and the builds before it, the newest first."""
+        chain = [column]
+        while older := self._before[chain[-1].build]:
+            chain.append(older)
+        return chain
+
+    @property
+    def newest(self) -> list[Column]:
+        """The builds that come before none, in the order of the columns."""
+        older = {each.build for each in self._before.values() if each}
+        return [each for each in self._columns if each.build not in older]
+
+    def around(self, column: Column) -> list[Column]:
+        """Give the lineage in which `column` stands, from the newest build of it on."""
+        return next(chain for each in self.newest if column in (chain := self.of(each)))
+
+
+def lines(row: RuleRow, columns: Sequence[Column], lineage: Lineage) -> Iterator[BuildLine]:
     """Make a line per build, each beside what came before it in its lineage."""
-    previous: dict[object, Verdict] = {}
+    found = {column.build: finding for column, finding in zip(columns, row.findings, strict=True)}
     for column, finding in zip(columns, row.findings, strict=True):
-        lineage = column.build.lineage
-        before = previous.get(lineage)
-        if finding is None:
-            yield BuildLine(column, None, None)
-            continue
-        previous[lineage] = finding.verdict
-        yield BuildLine(column, finding, before if before is not finding.verdict else None)
+        known = (found[each.build] for each in lineage.of(column)[1:])
+        before = next((each.verdict for each in known if each is not None), None) if finding else None
+        same = finding is not None and before is finding.verdict
+        yield BuildLine(column, finding, None if same else before)
 
 
 def alike(row: RuleRow, columns: Sequence[Column]) -> list[Alike]:
@@ -113,16 +134,3 @@ def _began(group: Alike) -> float:
     """Say when the run of the shown finding began, in seconds since the epoch; 0 when nobody knows."""
     started = group.shown.started
     return datetime.fromisoformat(started).timestamp() if started else 0.0
-
-
-def lineages(columns: Sequence[Column]) -> Mapping[tuple[str, str, Role], list[Column]]:
-    """Group the builds by lineage, each group in its order."""
-    found: dict[tuple[str, str, Role], list[Column]] = {}
-    for column in columns:
-        found.setdefault(column.build.lineage, []).append(column)
-    return found
-
-
-def neighbours(columns: Sequence[Column]) -> Iterator[tuple[Column | None, Column]]:
-    """Pair each build of a lineage with the one before it, None for the first."""
-    yield from zip((None, *columns), columns, strict=False)

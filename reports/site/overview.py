@@ -9,7 +9,7 @@ from reports.compare.comparison import Change, Comparison, Kind, compare
 from reports.compare.matrix import Matrix, RuleRow
 from reports.model.findings import Column, Finding
 from reports.site.data import SiteData
-from reports.site.findings import lineages, neighbours
+from reports.site.findings import Lineage
 from reports.site.targets import worst_first
 
 FEW = 6
@@ -55,8 +55,10 @@ class Card:
 
 def cards(table: Matrix, site: SiteData) -> Iterator[Card]:
     """Make a card of each lineage of builds, in the order of the columns."""
-    for builds in lineages(site.columns).values():
-        *_, (before, newest) = neighbours(builds)
+    lineage = Lineage(site.columns)
+    for newest in lineage.newest:
+        builds = lineage.of(newest)
+        before = builds[1] if len(builds) > 1 else None
         place = next(number for number, each in enumerate(table.columns) if each is newest)
         judged = [(row, finding) for row in table.rows if (finding := row.findings[place]) is not None]
         yield Card(
@@ -65,7 +67,7 @@ def cards(table: Matrix, site: SiteData) -> Iterator[Card]:
             tuple(each for each in worst_first(judged) if each[1].verdict.blocks),
             sum(finding.flaky for _, finding in judged),
             compare(before, newest) if before else None,
-            tuple(map(_past, reversed(builds[-MANY:]))) if before else (),
+            tuple(map(_past, builds[:MANY])) if before else (),
         )
 
 

@@ -86,6 +86,7 @@ def _matrix(press: Press, table: Matrix) -> None:
 
 def _rules(press: Press, table: Matrix, site: SiteData) -> None:
     pages, roles = {row.identity for row in table.rows}, roles_of(site.columns)
+    lineage = rule_findings.Lineage(site.columns)
     for batch in _batches(table.rows, site.columns):
         keys = {group.key for _, groups in batch for group in groups if group.key}
         rows = site.frames(sorted(keys)) if keys else {}
@@ -100,7 +101,7 @@ def _rules(press: Press, table: Matrix, site: SiteData) -> None:
                 checks=_checks(site.checks, row.identity, roles),
                 deviations=site.checks.deviations_of(row.identity, *roles),
                 proofs={(proof.role, proof.deviation): proof for proof in row.proofs or ()},
-                lines=list(rule_findings.lines(row, site.columns)),
+                lines=list(rule_findings.lines(row, site.columns, lineage)),
                 told=rule_findings.told(row, groups, rows, press),
                 related=relatives(row.rule, site.catalogue, site.columns, pages) if row.rule else [],
                 **_arguments(row.rule, site.catalogue, pages),

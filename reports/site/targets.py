@@ -10,7 +10,7 @@ from reports.compare.comparison import Comparison, compare
 from reports.compare.matrix import Matrix, RuleRow
 from reports.model.findings import Column, Finding
 from reports.site.data import SiteData
-from reports.site.findings import lineages, neighbours
+from reports.site.findings import Lineage
 
 _RANK = {row.verdict: rank for rank, row in enumerate(TABLE)}
 
@@ -67,7 +67,7 @@ def _grouped(table: Matrix, place: int) -> list[tuple[str, list[tuple[RuleRow, F
 
 
 def _history(column: Column, site: SiteData) -> Iterator[Past]:
-    """List the builds of the same product on the same target in the same role, the newest first."""
-    lineage = lineages(site.columns)[column.build.lineage]
-    compared = [Past(newer, compare(older, newer) if older else None) for older, newer in neighbours(lineage)]
-    yield from reversed(compared)
+    """List the builds of the same product in the same role one before the other, the newest first."""
+    builds = Lineage(site.columns).around(column)
+    for newer, older in zip(builds, [*builds[1:], None], strict=True):
+        yield Past(newer, compare(older, newer) if older else None)

@@ -16,11 +16,15 @@ from reports.model.findings import Column
 from reports.site import overview
 from reports.site.alone import audit_page, comparison_page
 from reports.site.data import SiteData
+from reports.site.findings import Lineage
 from reports.site.names import build_name
 from reports.site.rendering import render
 from reports.site.tests.sites import EXCLUSIVE, NOT_FOUND, TAG, audited, site_of, two_builds
 from reports.site.tests.test_site import HOSTILE, page, words
 from reports.tests.samples import make_run
+from spec.rules import Role
+
+GOOD = {TAG: Verdict.PASS}
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +82,50 @@ def test_a_card_tells_what_changed_and_how_it_went_over_builds(site: Path) -> No
     assert "newly failing 1" in text
     trend = [words(each) for each in card.xpath(".//table[@class='trend']/tbody/tr")]
     assert trend == ["1.10 2 not certified", "1.9 1 not certified"]
+
+
+def test_versions_of_one_product_are_builds_one_after_another_wherever_they_were_reached(
+    tmp_path: Path,
+) -> None:
+    """A build that nothing newer came after has a card; one on the same target is before any other."""
+    reached = [("1.0", "x"), ("1.1", "y"), ("1.2", "x"), ("1.2", "z"), ("2.0", "x")]
+    runs = [
+        make_run(tmp_path / f"{number}", run=f"r{number}", version=version, target=target, verdicts=GOOD)
+        for number, (version, target) in enumerate(reached)
+    ]
+    columns = {(each.build.version, each.build.target): each for each in site_of(runs).columns}
+    lineage = Lineage(list(columns.values()))
+    found = {
+        name: [(each.build.version, each.build.target) for each in lineage.of(column)]
+        for name, column in columns.items()
+    }
+    assert found[("2.0", "x")] == [("2.0", "x"), ("1.2", "x"), ("1.0", "x")]
+    assert found[("1.2", "z")] == [("1.2", "z"), ("1.1", "y"), ("1.0", "x")]
+    assert [each.build.version for each in lineage.newest] == ["1.2", "2.0"]
+    assert lineage.around(columns["1.1", "y"])[0] is columns["1.2", "z"]
+
+
+def test_a_build_without_a_version_follows_none_and_clients_no_server(tmp_path: Path) -> None:
+    runs = [
+        make_run(tmp_path / "a", run="r1", version="", target="x", verdicts=GOOD),
+        make_run(tmp_path / "b", run="r2", version="2.0", target="y", verdicts=GOOD),
+    ]
+    found = site_of(runs).columns
+    assert len(Lineage(found).newest) == 2
+    client = replace(found[0], build=replace(found[1].build, version="3.0", role=Role.CLIENT))
+    assert len(Lineage([*found, client]).newest) == 3
+
+
+def test_what_changed_since_a_build_on_another_target_says_which(tmp_path: Path) -> None:
+    old = make_run(tmp_path / "a", run="r1", version="1", target="image:1", verdicts=GOOD)
+    new = make_run(tmp_path / "b", run="r2", version="2", target="image:2", verdicts={TAG: Verdict.FAIL})
+    render(tmp_path / "site", site_of([old, new]))
+    (card,) = cards(tmp_path / "site")
+    assert "Changed since Peer 1 on image:1" in words(card)
+    assert [words(each) for each in card.xpath(".//table[@class='trend']/tbody/tr")] == [
+        "2 1 not certified",
+        "1 image:1 0 certified",
+    ]
 
 
 def test_a_first_build_has_no_trend_and_a_good_one_nothing_against_it(tmp_path: Path) -> None:
