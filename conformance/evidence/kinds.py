@@ -182,8 +182,8 @@ def encode(line: Line) -> bytes:
     data: dict[str, Any] = dict(
         zip(ENVELOPE, (line.kind, line.wall, line.worker, line.seq, test), strict=True)
     )
-    data |= {each.name: getattr(event, each.name) for each in fields(event) if each.name not in ENVELOPE}
-    return json.dumps(data, default=_plain, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n"
+    data |= {name: getattr(event, name) for name in _WRITTEN[type(event)]}
+    return _WRITER.encode(data).encode("ascii") + b"\n"
 
 
 def decode(text: bytes) -> Line:
@@ -226,6 +226,7 @@ def _plain(value: object) -> object:
     raise TypeError(f"{type(value).__name__} has no place in an event")
 
 
+_WRITER = json.JSONEncoder(default=_plain, separators=(",", ":"), allow_nan=False)
 Reader = Callable[[Any], Any]
 
 
@@ -276,3 +277,4 @@ _maybe = _optional(_text)
 _READERS = {cls: readers(cls) for cls in (*KINDS.values(), CappedOctets)}
 _PAIRS = {cls: tuple(found.items()) for cls, found in _READERS.items()}
 _NAMES = {cls: frozenset((*found, *ENVELOPE)) for cls, found in _READERS.items()}
+_WRITTEN = {cls: tuple(name for name in found if name not in ENVELOPE) for cls, found in _READERS.items()}

@@ -8,6 +8,7 @@ rest a sample is judged as well, and must not change.
 from __future__ import annotations
 
 import gc
+import math
 import multiprocessing
 import random
 import secrets
@@ -34,8 +35,8 @@ from scenarios.registry import Scenario, Watch, checks
 from spec.applicability import protocol
 from spec.rules import Level, Role, Rule
 
-SAMPLE = 0.05
-"""Share of the rules a deviation cannot touch that are judged all the same."""
+CONTROL = 0.01
+"""Share of the rules a deviation cannot touch that are judged all the same, one at least."""
 MANY = 10
 """Of more rules than that which a deviation may touch (nearly all, if it breaks the log-in) so many are
 judged once its own check has noticed it: they decide nothing then, and only tell what else it shows in."""
@@ -130,10 +131,14 @@ def in_memory(change: object) -> EmbeddedTarget:
 
 @dataclass
 class Bench:
-    """Clean verdicts and footprints (servers' alone) of rules with a check; `build` makes peers to judge."""
+    """Clean verdicts and footprints (servers' alone) of rules with a check; `build` makes peers to judge.
+
+    Of the rules that a deviation cannot touch the share `control` is judged.
+    """
 
     build: Build = in_memory
     role: Role = Role.SERVER
+    control: float = CONTROL
     clean: dict[str, Judged] = field(default_factory=dict)
     footprints: dict[str, Any] = field(default_factory=dict)
     rules: dict[str, Rule] = field(default_factory=dict)
@@ -162,7 +167,7 @@ class Bench:
         may, rest = self._split(deviation)
         some = may if found is Fate.SURVIVED else chance.sample(may, min(len(may), MANY))
         touched = tuple(each for each in sorted(some) if self._worse(each, deviation))
-        control = chance.sample(rest, round(len(rest) * SAMPLE))
+        control = chance.sample(rest, math.ceil(len(rest) * self.control))
         too_wide = tuple(each for each in sorted(control) if self._worse(each, deviation))
         if found is Fate.SURVIVED and touched:
             found = Fate.ELSEWHERE

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import resource
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from multiprocessing.connection import wait
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Lock
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -25,6 +28,14 @@ FORKED.set_forkserver_preload(
         "conformance.tests.loaded",
     ]
 )
+_ALONE = Lock()
+"""Held to start a process and to note its end: both look at all that were started, and know of no threads."""
+
+
+class Ended(subprocess.CompletedProcess[str]):
+    """A command that has ended; it used `most` KiB of memory, its modules included."""
+
+    most = 0
 
 
 def command_line(*arguments: str | Path) -> list[str]:
@@ -44,33 +55,50 @@ def command(
     env: Mapping[str, str] | None = None,
     timeout: float = 600,
     module: str = "conformance.commands.cli",
-) -> subprocess.CompletedProcess[str]:
-    """Run the `main` of `module` in a process of its own; gives status, stdout and stderr.
+) -> Ended:
+    """Run the `main` of `module` in a process of its own; gives status, stdout, stderr, and what it used.
 
-    It may take `timeout` seconds, as long as a run may; then it is killed, and TimeoutExpired raised.
+    It may take `timeout` seconds, as long as a run may; then it is killed, and TimeoutExpired raised. Several
+    threads may do so at once.
     """
     words = ["amqp-conformance", *map(str, arguments)]
     with TemporaryDirectory() as folder:
-        told = Path(folder, "stdout"), Path(folder, "stderr")
+        told = Path(folder, "stdout"), Path(folder, "stderr"), Path(folder, "most")
+        for path in told:
+            path.touch()
         place = str(cwd or Path.cwd())
         process = FORKED.Process(target=play, args=(module, words, place, dict(env or os.environ), told))
-        process.start()
-        process.join(timeout)
-        if process.exitcode is None:
+        with _ALONE:
+            process.start()
+        hangs = not wait([process.sentinel], timeout)
+        if hangs:
             process.kill()
+            wait([process.sentinel])
+        with _ALONE:
             process.join()
+        if hangs:
             raise subprocess.TimeoutExpired(words, timeout)
-        stdout, stderr = (each.read_text(encoding="utf-8") for each in told)
-    return subprocess.CompletedProcess(words, process.exitcode, stdout, stderr)
+        assert process.exitcode is not None
+        stdout, stderr, most = (each.read_text(encoding="utf-8") for each in told)
+    ended = Ended(words, process.exitcode, stdout, stderr)
+    ended.most = int(most or 0)  # who is killed does not say it
+    return ended
 
 
-def play(module: str, words: list[str], cwd: str, env: dict[str, str], told: tuple[Path, Path]) -> None:
-    """Become the command: its words, its directory, its environment, its standard output and error."""
-    for number, path in enumerate(told, 1):
+def play(module: str, words: list[str], cwd: str, env: dict[str, str], told: tuple[Path, Path, Path]) -> None:
+    """Become the command: its words, its directory, its environment, its standard output and error.
+
+    At its end it says how much memory it has used.
+    """
+    *outputs, most = told
+    for number, path in enumerate(outputs, 1):
         with path.open("wb") as file:
             os.dup2(file.fileno(), number)
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(env)
     sys.argv = words
-    import_module(module).main()
+    try:
+        import_module(module).main()
+    finally:
+        most.write_text(f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +22,7 @@ from conformance.gate.tests.baselines import (
     unevidenced,
     unexpected,
 )
-from conformance.tests.commands import command_line, environment
+from conformance.tests.commands import command, environment
 from harness.targets.docker.tests.containers import image_of
 
 pytestmark = pytest.mark.minutes
@@ -47,17 +46,12 @@ def together(engine: docker.DockerClient, tmp_path_factory: pytest.TempPathFacto
     place = tmp_path_factory.mktemp("containers") / "runs"
     chosen = [word for target in targets.values() for word in ("--target", target)]
     known = [word for path in sorted(BASELINES.glob("rabbitmq-*.toml")) for word in ("--baseline", str(path))]
-    done = subprocess.run(
-        command_line("run", *chosen, *known, "--parallel", "12", "--output", place),
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
+    way = ("--parallel", "12", "--output", place)
+    done = command("run", *chosen, *known, *way, env=environment(), timeout=1800)
     runs = {read_run(told.parent).target: told.parent for told in place.glob("*/run.json")}
     assert runs.keys() == set(targets.values()), done.stdout
-    return Together(done.returncode, done.stdout, {suite: runs[name] for suite, name in targets.items()})
+    said = done.stdout + done.stderr
+    return Together(done.returncode, said, {suite: runs[name] for suite, name in targets.items()})
 
 
 @pytest.fixture(params=SUITES)

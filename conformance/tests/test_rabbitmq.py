@@ -18,7 +18,7 @@ from conformance.evidence.results import rule_results
 from conformance.evidence.stream import State, read, verify
 from conformance.evidence.verdicts import Verdict
 from conformance.gate.tests.baselines import admitted, path_of, rules_of, unevidenced, unexpected
-from conformance.tests.commands import Command, command_line, environment
+from conformance.tests.commands import Command, command, command_line, environment
 from conformance.tests.endurance import some
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.outcomes import Received
@@ -62,15 +62,12 @@ def surviving(target: Target, run: Path) -> list[str]:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("rabbitmq") / "run"
-    subprocess.run(
-        command_line(
-            "run", "--target", "process:rabbitmq", "--baseline", path_of("rabbitmq-3.10"),
-            "--capture", "all", "--output", folder,
-        ),
-        env=environment(),
-        stdout=subprocess.DEVNULL,
-        check=True,  # the gate is met, with what is known
+    done = command(
+        "run", "--target", "process:rabbitmq", "--baseline", path_of("rabbitmq-3.10"),
+        "--capture", "all", "--output", folder,
+        env=environment(), timeout=1800,
     )  # fmt: skip
+    assert done.returncode == 0, done.stdout  # the gate is met, with what is known
     return folder
 
 

@@ -121,7 +121,8 @@ def failed(failure: DecodeError, body: str) -> str:
 
 def short(text: str, longest: int = LONGEST) -> str:
     """Escape control characters, and cut the text to `longest` characters."""
-    shown = "".join(map(_visible, text[: longest + 1]))
+    begun = text[: longest + 1]
+    shown = begun if begun.isprintable() else "".join(map(_visible, begun))
     return shown if len(shown) <= longest else f"{shown[: longest - 3]}..."
 
 

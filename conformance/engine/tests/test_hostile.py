@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import socket
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +19,7 @@ from conformance.evidence.results import rule_results
 from conformance.evidence.room import Room
 from conformance.evidence.stream import State, read, verify
 from conformance.evidence.verdicts import Verdict
-from conformance.tests.commands import Command, command_line, environment
+from conformance.tests.commands import Command, command, environment
 from harness.amqp0_9_1.trials.hostile import HOSTILE, OPENED
 from harness.dialect import dialect
 from harness.peers.peer import PeerServer
@@ -191,14 +189,6 @@ def test_heartbeats_without_end_change_no_verdict(rule: str, tmp_path: Path) -> 
 # -- the command itself ------------------------------------------------------------------------------------
 
 
-LAUNCH = """
-import resource, subprocess, sys
-done = subprocess.run(sys.argv[2:], timeout=float(sys.argv[1]))
-print(f"{done.returncode}\\n{resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss}", end="")
-"""
-"""Runs a command from a small process: what a child has used begins with the size of its parent."""
-
-
 @dataclass(frozen=True)
 class Done:
     """A run of the command: its status, what it said, its folder and the most memory it used, in MiB."""
@@ -214,17 +204,15 @@ class Done:
 
 
 def run(url: str, scratch: Path, *options: str, rules: tuple[str, ...] = tuple(FAMILIES.values())) -> Done:
-    """Run the command as a user would; one that hangs is killed and has no status."""
+    """Run the command as a user would; one that hangs is killed, and raises TimeoutExpired."""
     folder = Path(tempfile.mkdtemp(dir=scratch)) / "run"
     given = {"--budget": str(BUDGET), "--parallel": "0"} | dict(zip(options[::2], options[1::2], strict=True))
     words = [word for pair in given.items() for word in pair]
-    command = command_line("run", *rules, "--target", url, "--output", folder, *words)
-    ended = subprocess.run(
-        [sys.executable, "-c", LAUNCH, str(WITHIN), *command],
-        cwd=scratch, env=environment(), capture_output=True, text=True, check=False,
+    ended = command(
+        "run", *rules, "--target", url, "--output", folder, *words,
+        cwd=scratch, env=environment(), timeout=WITHIN,
     )  # fmt: skip
-    *_, status, most = ended.stdout.rsplit("\n", 2)
-    return Done(int(status), ended.stdout + ended.stderr, folder, int(most) / 1024)
+    return Done(ended.returncode, ended.stdout + ended.stderr, folder, ended.most / 1024)
 
 
 def sound(done: Done, rules: Iterable[str] = FAMILIES.values()) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import random
-import subprocess
 import tomllib
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,6 @@ from conformance.evidence.kinds import Judged
 from conformance.evidence.verdicts import Verdict
 from conformance.proof.detection import (
     MANY,
-    SAMPLE,
     Bench,
     Fate,
     deviations,
@@ -28,7 +27,8 @@ from conformance.proof.detection import (
     missing_deviations,
 )
 from conformance.proof.tests.mutation import mutate, passes_on_fakes
-from conformance.tests.commands import command_line, environment
+from conformance.tests.commands import command, environment
+from conformance.tests.endurance import WHOLE, some
 from harness.amqp0_9_1.broken.deviations import Fault as Fault0_9_1
 from harness.amqp1_0.broken.deviations import Fault as Fault1_0
 from harness.dialect import dialect
@@ -41,6 +41,8 @@ from spec.catalogue import catalogue
 from spec.rules import Role
 
 pytestmark = pytest.mark.minutes
+THOROUGH = 0.05
+"""Share of the rules that a change cannot touch, by what they use, that are tried all the same."""
 RULES = catalogue().rules
 CHECKED = [rule for rule in RULES if checks().of(rule.id, Role.SERVER)]
 
@@ -131,11 +133,9 @@ class Detection:
 @pytest.fixture(scope="module")
 def detection(tmp_path_factory: pytest.TempPathFactory) -> Detection:
     folder = tmp_path_factory.mktemp("detect")
-    done = subprocess.run(
-        command_line("detect", "--output", folder / "found.json"),
-        cwd=folder, env=environment(), capture_output=True, text=True, timeout=2400, check=False,
-    )  # fmt: skip
-    return Detection(done.returncode, done.stdout, json.loads((folder / "found.json").read_text()))
+    written = folder / "found.json"
+    done = command("detect", "--output", written, cwd=folder, env=environment(), timeout=2400)
+    return Detection(done.returncode, done.stdout, json.loads(written.read_text()))
 
 
 # -- checks and reasons --------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ def test_no_scenario_fails_on_a_legal_variant(document: str, name: str, policy: 
     assert [each for rule, each in judged.items() if rule not in without and each.verdict not in legal] == []
     # Where the peer did not look at its choice, the exchange is the same with any; a sample must show it.
     others = [rule for rule in rules if rule.id not in judged]
-    for rule in random.Random(name).sample(others, round(len(others) * SAMPLE)):
+    for rule in random.Random(name).sample(others, round(len(others) * THOROUGH)):
         seen = judge_rule(rule, EmbeddedTarget(None, policy))
         assert seen.verdict is bench.clean[rule.id].verdict, seen
 
@@ -226,6 +226,13 @@ def test_every_deviation_is_killed_by_its_own_check(detection: Detection) -> Non
 def test_the_command_is_green_and_finds_no_check_too_wide(detection: Detection) -> None:
     assert detection.status == 0, detection.said[-2000:]
     assert "too wide" not in detection.said
+
+
+@pytest.mark.endurance
+def test_what_a_deviation_cannot_touch_does_not_change(bench: Bench) -> None:
+    thorough, processes = replace(bench, control=THOROUGH), (os.cpu_count() or 1) if WHOLE else 1
+    found = thorough.detect_all(some(deviations(RULES), 60), others=True, processes=processes)
+    assert [(each.deviation.says, each.too_wide) for each in found if each.too_wide] == []
 
 
 def test_what_its_own_check_misses_is_looked_for_everywhere(bench: Bench) -> None:

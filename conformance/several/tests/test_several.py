@@ -15,7 +15,7 @@ from conformance.evidence.folder import read_run
 from conformance.evidence.kinds import Interrupted, RunEnded
 from conformance.evidence.stream import State, read, verify
 from conformance.gate.gate import Exit, gravest
-from conformance.tests.commands import Command, command_line, environment
+from conformance.tests.commands import Command, command, command_line, environment
 from conformance.tests.peers import description
 from harness.dialect import dialect
 from harness.peers.serve import TcpPeer
@@ -209,13 +209,8 @@ def test_whatever_ends_the_parent_ends_all_and_each_leaves_a_readable_run(
         assert b"interrupted: waiting for what the runs leave behind" in said
         assert said.count(b"run: ") >= 2
     for run in place.iterdir():
-        done = subprocess.run(
-            command_line("render", run, "--format", "tap"),
-            env=environment(),
-            capture_output=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr.decode()
+        done = command("render", run, "--format", "tap", env=environment())
+        assert done.returncode == 0, done.stderr
 
 
 def test_ctrl_c_while_a_target_starts_leaves_a_readable_run_too(tmp_path: Path) -> None:
