@@ -11,6 +11,7 @@ from typing import Any
 from conformance.evidence.explanation import as_text
 from conformance.evidence.kinds import Judged, TestStarted
 from conformance.evidence.printable import printable
+from conformance.evidence.verdicts import TABLE, Verdict
 from conformance.render.report import Report
 from harness.wire.journal import Expected, Grade
 from spec.rules import Level, Rule
@@ -23,7 +24,11 @@ _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "amqp-conformance")
 def write_allure(report: Report, folder: Path) -> list[Path]:
     """Write the results into `folder`; gives the files, of the same names and contents for the same run."""
     folder.mkdir(parents=True, exist_ok=True)
-    files = {"environment.properties": _environment(report), "executor.json": _json(_executor(report))}
+    files = {
+        "categories.json": _json(list(_categories())),
+        "environment.properties": _environment(report),
+        "executor.json": _json(_executor(report)),
+    }
     began = {
         line.event.test: line.wall for line in reversed(report.lines) if isinstance(line.event, TestStarted)
     }
@@ -117,6 +122,14 @@ def _executor(report: Report) -> dict[str, str]:
 
 def _json(value: object) -> str:
     return json.dumps(value, indent=1, ensure_ascii=True) + "\n"
+
+
+def _categories() -> Iterable[dict[str, Any]]:
+    """Give every verdict but a pass a category: by status alone a warning would be passed, and no more."""
+    for row in TABLE:
+        if row.verdict is not Verdict.PASS:
+            name, regex = f"{row.symbol} {row.verdict}", f"{row.verdict}(: .*)?"
+            yield {"name": name, "matchedStatuses": [row.allure], "messageRegex": regex}
 
 
 def _environment(report: Report) -> str:
