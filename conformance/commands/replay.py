@@ -161,9 +161,10 @@ def clean_up(run_dir: Path, override: str | None, reached: Options) -> int:
     if goal.ephemeral:
         Console().print(f"{goal.name} keeps nothing after a run; there is nothing to clean", highlight=False)
         return int(Exit.MET)
+    kept = read(run_dir)  # what is no run is told before anybody is asked
     if goal.unmet:
         met(goal, catalogue().rules, reached.first_answer)
-    left = remove_leftovers(goal, read(run_dir), Unkept())
+    left = remove_leftovers(goal, kept, Unkept())
     for sentence in left:
         Console().print(f"not removed: {printable(sentence)}", highlight=False)
     return int(Exit.NOT_MET if left else Exit.MET)
