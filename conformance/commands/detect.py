@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from conformance.commands.clicked import tell_selected
+from conformance.evidence.octets import readable
 from conformance.evidence.printable import printable
 from conformance.gate.gate import Exit
 from conformance.proof.detection import MANY, Bench, Build, Detected, Fate, deviations, missing_deviations
@@ -53,18 +54,21 @@ def detect_rules(
     found = list(_with_progress(chosen, Bench(build, role), latency is None, console))
     if output is not None:
         output.write_text(detection_json(found), encoding="ascii")
-    console.print(detection_table(found))
+    _show(found, console)
     _explain_touched(found, console)
     bare = missing_deviations(chosen, role)
     for identity in bare:
-        console.print(f"{identity} has a check and no deviation that proves it", style="bold red")
+        console.print(
+            f"{identity} has a check and no deviation that proves it", style="bold red", soft_wrap=True
+        )
     for each in found:
         for wide in each.too_wide:
             sentence = f"{wide} is too wide: it changed on a peer that {each.deviation.says}"
-            console.print(sentence, style="bold red")
+            console.print(sentence, style="bold red", soft_wrap=True)
     bad = [each for each in found if each.fate is not Fate.KILLED]
     counts = ", ".join(f"{sum(each.fate is fate for each in found)} {fate}" for fate in Fate)
-    console.print(f"\n{len(found)} deviations of {len({each.rule.id for each in found})} rules: {counts}")
+    rules = len({each.rule.id for each in found})
+    console.print(f"\n{_counted(len(found), 'deviation')} of {_counted(rules, 'rule')}: {counts}")
     if not found:
         return int(Exit.NOTHING)
     return int(Exit.NOT_MET if bad or bare or any(each.too_wide for each in found) else Exit.MET)
@@ -77,7 +81,7 @@ def _explain_touched(found: Sequence[Detected], console: Console) -> None:
         console.print("\nalso turned, by rules whose checks use what is broken:", style="bold")
     for each in touched:
         others = ", ".join(identity.partition("/")[2] for identity in each.touched)
-        console.print(Text(f"{each.rule.id}, {each.deviation.says}: {others}", style="dim"))
+        console.print(Text(f"{each.rule.id}, {each.deviation.says}: {others}", style="dim"), soft_wrap=True)
 
 
 def _with_progress(rules: Sequence[Rule], bench: Bench, others: bool, console: Console) -> Iterator[Detected]:
@@ -112,20 +116,43 @@ def detection_json(found: Sequence[Detected]) -> str:
     return json.dumps(told, indent=1) + "\n"
 
 
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _show(found: Sequence[Detected], console: Console) -> None:
+    """Print what became of each deviation: a table on a terminal, elsewhere lines that nothing wraps."""
+    if console.is_terminal:
+        console.print(detection_table(found))
+        return
+    for rule, members in _by_rule(found):
+        console.print(Text(f"\n{rule}"), soft_wrap=True)
+        for each in members:
+            console.print(Text("  ".join((str(each.fate), each.deviation.says, _came(each)))), soft_wrap=True)
+
+
+def _by_rule(found: Sequence[Detected]) -> Iterator[tuple[str, Iterator[Detected]]]:
+    yield from groupby(found, key=lambda each: each.rule.id)
+
+
+def _came(each: Detected) -> str:
+    """Say which verdict a deviating peer got, and how many other rules noticed it."""
+    tried = f" of {MANY} tried, of {each.touchable} that use it" if each.sampled else ""
+    also = f" (and {len(each.touched)} other rules{tried})" if each.touched else ""
+    return printable(readable(f"{each.seen.verdict} {each.seen.signature}"))[:120] + also
+
+
 def detection_table(found: Sequence[Detected]) -> Group:
     """Rule by rule: what the peer does wrong, what became of it, the verdict it got, and who else noticed."""
     parts: list[RenderableType] = []
-    for rule, members in groupby(found, key=lambda each: each.rule.id):
+    for rule, members in _by_rule(found):
         table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 1), expand=True)
         table.add_column("fate", width=15, no_wrap=True)
         table.add_column("a peer that", ratio=2, overflow="fold")
         table.add_column("verdict", ratio=3, overflow="fold")
         for each in members:
-            tried = f" of {MANY} tried, of {each.touchable} that use it" if each.sampled else ""
-            also = f" (and {len(each.touched)} other rules{tried})" if each.touched else ""
-            came = printable(f"{each.seen.verdict} {each.seen.signature}")[:120]
             table.add_row(
-                Text(str(each.fate), style=STYLES[each.fate]), Text(each.deviation.says), Text(came + also)
+                Text(str(each.fate), style=STYLES[each.fate]), Text(each.deviation.says), Text(_came(each))
             )
         parts += [Text(f"\n{rule}", style="bold"), table]
     return Group(*parts)

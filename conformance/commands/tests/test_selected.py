@@ -14,6 +14,15 @@ def test_the_count_of_a_selection_is_told(command: tuple[str, ...]) -> None:
     listed = CliRunner().invoke(main, ["rules", *SELECTORS]).stdout.splitlines()[0]
     assert done.stderr.splitlines()[0] == f"{listed} selected"
     assert "rules selected" not in done.stdout
+    assert [line for line in done.stdout.splitlines() if line != line.rstrip()] == []
+
+
+def test_what_became_of_a_deviation_is_one_line_where_nobody_has_a_terminal() -> None:
+    done = CliRunner().invoke(main, ["detect", "0-9-1/queue.bind.exchange.exchange-existence"])
+    assert done.exit_code == 0
+    came = "fail queue.bind-ok instead of channel.close 404 (not-found)"
+    assert any(line.startswith(f"killed  binds to nothing  {came}") for line in done.stdout.splitlines())
+    assert done.stdout.splitlines()[-1].startswith("3 deviations of 1 rule: 3 killed, ")
 
 
 def test_without_selectors_nothing_is_told() -> None:
