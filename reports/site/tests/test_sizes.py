@@ -90,6 +90,27 @@ def test_on_paper_pages_are_light_and_nothing_is_cut_off(browser: Browser, site:
             assert page.locator(".scroll").evaluate_all(cut) is False
 
 
+def test_on_narrow_paper_the_scores_above_the_matrix_are_whole(browser: Browser, site: Path) -> None:
+    with opened(browser, site / "matrix.html", viewport={"width": 480, "height": 700}) as (page, _):
+        page.emulate_media(media="print")
+        page.locator("#matrix thead .score").evaluate_all(
+            "all => all.forEach(each => each.append(' of 1000000'))"
+        )
+        cut = "all => all.filter(each => each.scrollWidth > each.clientWidth).map(each => each.textContent)"
+        assert page.locator("#matrix thead th:has(.score)").evaluate_all(cut) == []
+
+
+def test_paper_has_the_layout_of_a_desk(browser: Browser, tmp_path: Path) -> None:
+    """A sheet is narrower than the width below which a page is that of a phone."""
+    file = tmp_path / "run.html"
+    file.write_text(run_page(load(real_run(tmp_path / "run", NOT_FOUND))), encoding="utf-8")
+    with opened(browser, file, viewport={"width": 560, "height": 700}) as (page, _):
+        page.emulate_media(media="print")
+        place = "each => getComputedStyle(each).position"
+        assert page.locator(".list.stack thead").evaluate(place) == "static"
+        assert not page.locator("nav.jump").is_visible()
+
+
 def test_ten_thousand_findings_stay_usable(browser: Browser, crowded: tuple[Path, Column]) -> None:
     site, column = crowded
     with opened(browser, site / "index.html") as (page, seen):
