@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from conformance.evidence.folder import RUN_FILE
 from conformance.evidence.kinds import EvidenceError
 from conformance.evidence.printable import printable
 from conformance.gate.gate import Exit
@@ -69,16 +70,25 @@ def ingest_runs(runs: Sequence[Path], warehouse: str, master: str | None, consol
     """Put run folders into a warehouse and say what became of them."""
     from reports.ingest.reconciling import Decision
 
+    runs = list(all_of(runs))
     with starting(master, console, warehouse, len(runs)) as spark:
         done = ingested(spark, runs, warehouse, console)
     for outcome in Decision:
         if outcome is not Decision.QUARANTINED and (taken := done.of(outcome)):
             names = [f"{each.folder} (partial)" if each.partial else str(each.folder) for each in taken]
-            console.print(Text(f"{len(names)} {outcome}: {_some(names)}"))
+            console.print(Text(f"{len(names)} {outcome}: {_some(names)}"), soft_wrap=True)
     left = done.of(Decision.QUARANTINED)
     for each in left:
-        console.print(Text(f"{Decision.QUARANTINED}: {printable(each.reason)}", style="bold red"))
+        told = Text(f"{Decision.QUARANTINED}: {printable(each.reason)}", style="bold red")
+        console.print(told, soft_wrap=True)
     return int(Exit.NOT_MET if left else Exit.MET)
+
+
+def all_of(folders: Sequence[Path]) -> Iterator[Path]:
+    """Give the run folders; one of several targets, which holds a run of each, stands for these."""
+    for each in folders:
+        inside = [] if (each / RUN_FILE).exists() else sorted(each.glob(f"*/{RUN_FILE}"))
+        yield from (found.parent for found in inside) if inside else [each]
 
 
 def write_site(

@@ -175,6 +175,17 @@ def test_audit_wants_runs_or_a_warehouse(two: tuple[Path, Path], tmp_path: Path)
     assert "audit needs run folders, or --warehouse" in done.stderr
 
 
+def test_the_folder_of_several_targets_stands_for_their_runs(tmp_path: Path) -> None:
+    one, first, second, broken = (tmp_path / name for name in ("one", "three/a", "three/b", "broken"))
+    for folder in (one, first, second, broken):
+        folder.mkdir(parents=True)
+    for folder in (one, first, second):
+        (folder / "run.json").touch()
+    (one / "site").mkdir()
+    given = [one, tmp_path / "three", broken]
+    assert list(commands.all_of(given)) == [one, first, second, broken]
+
+
 def test_a_folder_that_is_no_run_is_one_sentence(two: tuple[Path, Path], tmp_path: Path) -> None:
     done = command("compare", two[0], tmp_path / "nowhere")
     assert (done.returncode, done.stdout) == (2, "")
