@@ -1,8 +1,7 @@
 """A process that ingests, for the tests of several at once and of one that is killed.
 
-MASTER WAREHOUSE KILLED RUN…: KILLED is the commit (from 1) in the middle of which it kills itself, or 0.
-Says that Spark has started, waits for a line, prints the outcomes as JSON, and writes the site beside the
-warehouse.
+MASTER: says that its Spark has started, then takes orders, a line of JSON each, and answers each with the
+outcomes as JSON.
 """
 
 from __future__ import annotations
@@ -12,52 +11,70 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from reports.commands.commands import render_site
 from reports.ingest import intake
 from reports.ingest.ingest import ingest
-from reports.ingest.tests.cluster import ENVIRONMENT
-from reports.warehouse.spark import session
+from reports.warehouse.spark import BRIEF, session
 from reports.warehouse.warehouse import Warehouse
 
 PORTION = 3
 """So many runs of these small ones at a time, so that there is more than one commit."""
 STARTED = "started\n"
-TIMEOUT = 400
 
 
-def start(master: str, warehouse: Path, runs: Iterable[Path], killed: int = 0) -> subprocess.Popen[str]:
-    """This module as a process of its own."""
-    arguments = [master, str(warehouse), str(killed), *map(str, runs)]
-    return subprocess.Popen(
-        [sys.executable, "-m", "reports.tests.writer", *arguments],
-        env=os.environ | ENVIRONMENT,
-        cwd=Path(__file__).parents[2],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+class Writer:
+    """This module as a process of its own, with its own Spark."""
 
+    def __init__(self, master: str, **environment: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "reports.tests.writer", master],
+            env=os.environ | {"JAVA_TOOL_OPTIONS": BRIEF} | environment,
+            cwd=Path(__file__).parents[2],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self._started = False
 
-def go(process: subprocess.Popen[str]) -> None:
-    """Let it begin, once its Spark has started."""
-    assert process.stdin is not None
-    assert process.stdout is not None
-    assert process.stdout.readline() == STARTED
-    process.stdin.write("\n")
-    process.stdin.flush()
+    @property
+    def killed(self) -> bool:
+        return self._process.poll() == -signal.SIGKILL
 
+    def begin(self, warehouse: Path, runs: Iterable[Path], *, site: bool = False, killed: int = 0) -> None:
+        """Let it ingest, once its Spark has started, and write the `site` beside the warehouse.
 
-def finished(process: subprocess.Popen[str]) -> list[str]:
-    """Read the outcomes it printed, and demand that it printed nothing else."""
-    out, err = process.communicate(timeout=TIMEOUT)
-    assert (process.returncode, err) == (0, ""), err
-    told: list[str] = json.loads(out)
-    return told
+        `killed` is the commit (from 1) in the middle of which it kills itself.
+        """
+        if not self._started:
+            assert self._line() == STARTED
+            self._started = True
+        order = {"path": str(warehouse), "runs": [*map(str, runs)], "site": site, "killed": killed}
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(order) + "\n")
+        self._process.stdin.flush()
+
+    def finished(self) -> list[str]:
+        """Read the outcomes; none when it was killed."""
+        line = self._line()
+        if not line:
+            self._process.wait()
+            return []
+        told: list[str] = json.loads(line)
+        return told
+
+    def end(self) -> None:
+        """Let it end, and demand that it said nothing else."""
+        out, err = self._process.communicate()
+        assert (self._process.returncode if not self.killed else 0, out, err) == (0, "", ""), err
+
+    def _line(self) -> str:
+        assert self._process.stdout is not None
+        return self._process.stdout.readline()
 
 
 def site_of(warehouse: Path) -> Path:
@@ -79,17 +96,24 @@ def _kill_at(commit: int) -> None:
     os.link = killing  # type: ignore[assignment]
 
 
-def _main(master: str, path: str, killed: str, *runs: str) -> None:
+def _say(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def _main(master: str) -> None:
     intake.PORTION_RUNS = PORTION
-    if int(killed):
-        _kill_at(int(killed))
     with session(master) as spark:
-        sys.stdout.write(STARTED)
-        sys.stdout.flush()
-        sys.stdin.readline()
-        done = ingest(spark, [Path(run) for run in runs], Warehouse(path))
-        json.dump([each.outcome for each in done.taken], sys.stdout)
-        render_site(spark, Warehouse(path).snapshot(), site_of(Path(path)))
+        _say(STARTED)
+        for line in sys.stdin:
+            order: Mapping[str, Any] = json.loads(line)
+            if order["killed"]:
+                _kill_at(order["killed"])
+            warehouse = Warehouse(order["path"])
+            done = ingest(spark, [Path(run) for run in order["runs"]], warehouse)
+            if order["site"]:
+                render_site(spark, warehouse.snapshot(), site_of(Path(order["path"])))
+            _say(json.dumps([each.outcome for each in done.taken]) + "\n")
 
 
 if __name__ == "__main__":

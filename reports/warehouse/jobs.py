@@ -159,9 +159,10 @@ def frames_of(frames: DataFrame, wanted: Iterable[Exchange]) -> DataFrame:
 
 
 def _rows(beside: DataFrame, names: Sequence[str], rows: Sequence[tuple[str, ...]]) -> DataFrame:
-    """Make a small DataFrame of text in the session of another one."""
-    schema = ", ".join(f"{name} string" for name in names)
-    return beside.sparkSession.createDataFrame(list(rows), schema)
+    """Make a small DataFrame of text in the session of another one; to read an Arrow table takes no job."""
+    schema = pa.schema([(name, pa.string()) for name in names])
+    table = pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in rows], schema=schema)
+    return beside.sparkSession.createDataFrame(table)
 
 
 def _placed(runs: DataFrame) -> DataFrame:

@@ -132,8 +132,8 @@ def test_a_site_from_two_runs_and_a_broken_one(
 ) -> None:
     broken = make_run(tmp_path / "broken", run="r3")
     (broken / "events.jsonl").write_bytes(b"{}\n")
-    ingested = command("ingest", *two, broken, "--warehouse", tmp_path / "w")
-    assert ingested.returncode == 1
+    ingested = here("ingest", *two, broken, "--warehouse", tmp_path / "w")
+    assert ingested.exit_code == 1
     assert ingested.stderr == ""
     told = " ".join(ingested.stdout.split())
     assert "2 added" in told
@@ -149,8 +149,8 @@ def test_a_site_from_two_runs_and_a_broken_one(
     assert [each["version"] for each in matrix["builds"]] == ["1.0", "2.0"]
 
     builds = ("Peer 1.0", "Peer 2.0", "--warehouse", tmp_path / "w")
-    compared = command("compare", *builds, "--format", "json")
-    assert compared.returncode == 1
+    compared = here("compare", *builds, "--format", "json")
+    assert (compared.exit_code, compared.stderr) == (1, "")
     assert [each["rule"] for each in json.loads(compared.stdout)["changes"]] == [LOCKED]
     unknown = here("compare", "Peer 1.0", "Peer 9", "--warehouse", tmp_path / "w")
     assert unknown.exit_code == 2

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shutil
-import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -16,9 +15,9 @@ from reports.commands.commands import render_site
 from reports.ingest import intake
 from reports.ingest.ingest import ingest
 from reports.ingest.reconciling import Decision
-from reports.ingest.tests.cluster import standalone
+from reports.ingest.tests.cluster import CLUSTER, home
 from reports.tests.samples import EMPTY, LOCKED, make_run, make_runs
-from reports.tests.writer import PORTION, TIMEOUT, finished, go, site_of, start
+from reports.tests.writer import PORTION, Writer, site_of
 from reports.warehouse.manifest import Batch
 from reports.warehouse.store import LocalStore
 from reports.warehouse.tests.contents import digests
@@ -52,45 +51,69 @@ def octets_of(site: Path) -> dict[str, bytes]:
     return found
 
 
+@pytest.fixture(scope="module")
+def one_core() -> Iterator[Callable[[], Writer]]:
+    """Give a writer on `local[1]`, the same one until it is killed: its start is dear."""
+    started: list[Writer] = []
+
+    def running() -> Writer:
+        if not started or started[-1].killed:
+            started.append(Writer("local[1]"))
+        return started[-1]
+
+    yield running
+    for each in started:
+        each.end()
+
+
 def test_one_core_and_a_cluster_make_the_same_tables_and_site_in_any_order(
-    runs: Sequence[Path], expected: Path, tmp_path: Path
+    one_core: Callable[[], Writer], runs: Sequence[Path], expected: Path, tmp_path: Path
 ) -> None:
     alone, together = tmp_path / "alone", tmp_path / "together"
-    one = start("local[1]", alone, runs[::-1])
-    with standalone(tmp_path) as master:
-        two = start(master, together, [*runs[3:], *runs[:3]])
-        for process in (one, two):
-            go(process)
-            finished(process)
-        executors = [path.name for path in tmp_path.glob("worker-*/app-*/*") if path.is_dir()]
+    one, two = one_core(), Writer(CLUSTER, **home(tmp_path / "spark"))
+    one.begin(alone, runs[::-1], site=True)
+    two.begin(together, [*runs[3:], *runs[:3]], site=True)
+    for each in (one, two):
+        assert each.finished().count(Decision.ADDED) == 5
+    two.end()
+    executors = [path.name for path in tmp_path.glob("spark/work/app-*/*") if path.is_dir()]
     assert sorted(executors) == ["0", "1"]  # both workers had one
-    assert list(tmp_path.glob("worker-*/app-*/*/amqp_conformance.zip"))  # which had our packages from us
+    assert list(tmp_path.glob("spark/work/app-*/*/amqp_conformance.zip"))  # which had our packages from us
     assert digests(alone) == digests(together) == digests(expected)
     site = octets_of(site_of(expected))
     assert octets_of(site_of(alone)) == site
     assert octets_of(site_of(together)) == site
 
 
-def test_killed_in_a_commit_and_run_again_it_comes_to_the_same(
-    spark: SparkSession, runs: Sequence[Path], expected: Path, tmp_path: Path
+def test_two_at_once_put_each_run_in_once(
+    one_core: Callable[[], Writer],
+    spark: SparkSession,
+    runs: Sequence[Path],
+    expected: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    process = start("local[1]", tmp_path, runs[::-1], killed=2)
-    go(process)
-    process.communicate(timeout=TIMEOUT)
-    assert process.returncode == -signal.SIGKILL
-    assert Warehouse(str(tmp_path)).snapshot().version == 1
-    ingest(spark, runs[::-1], Warehouse(str(tmp_path)))
+    monkeypatch.setattr(intake, "PORTION_RUNS", PORTION)
+    other = one_core()
+    other.begin(tmp_path, runs[::-1])
+    mine = [each.outcome for each in ingest(spark, runs, Warehouse(str(tmp_path))).taken]
+    assert (mine + [Decision(each) for each in other.finished()]).count(Decision.ADDED) == 5
     assert digests(tmp_path) == digests(expected)
 
 
-def test_two_at_once_put_each_run_in_once(
-    spark: SparkSession, runs: Sequence[Path], expected: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_killed_in_a_commit_and_run_again_it_comes_to_the_same(
+    one_core: Callable[[], Writer],
+    spark: SparkSession,
+    runs: Sequence[Path],
+    expected: Path,
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(intake, "PORTION_RUNS", PORTION)
-    other = start("local[1]", tmp_path, runs[::-1])
-    go(other)
-    mine = [each.outcome for each in ingest(spark, runs, Warehouse(str(tmp_path))).taken]
-    assert (mine + [Decision(each) for each in finished(other)]).count(Decision.ADDED) == 5
+    process = one_core()
+    process.begin(tmp_path, runs[::-1], killed=2)
+    assert process.finished() == []
+    assert process.killed
+    assert Warehouse(str(tmp_path)).snapshot().version == 1
+    ingest(spark, runs[::-1], Warehouse(str(tmp_path)))
     assert digests(tmp_path) == digests(expected)
 
 
@@ -160,7 +183,7 @@ def test_killed_after_any_step_and_run_again_it_comes_to_the_same(
     taken = STEPS - uncut.step.left
     assert taken > 5
     found = {str(digests(tmp_path / "uncut"))}
-    for left in some(range(taken), 4):
+    for left in some(range(taken), 2):
         place = shutil.copytree(before, tmp_path / f"{left}")
         with pytest.raises(Killed):
             ingest(spark, [whole, other, broken], CountedWarehouse(place, left))
