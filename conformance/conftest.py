@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 import pytest
 
-from conformance.tests.commands import Command, command, environment
+from conformance.tests.commands import Command, Ended, command, environment
 from harness.targets.brokers_required import pytest_runtest_setup
 from harness.targets.docker.tests.required import engine
 from harness.targets.process import process_target
@@ -29,7 +28,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def amqp_conformance(tmp_path: Path) -> Command:
     """Run a command of ours in an empty directory; gives status, stdout and stderr."""
 
-    return partial(command, cwd=tmp_path, env=environment())
+    def run(*arguments: str | Path) -> Ended:
+        return command(*arguments, cwd=tmp_path, env=environment())  # that of the call: a test may change it
+
+    return run
 
 
 @pytest.fixture(scope="session")
