@@ -169,8 +169,9 @@ def _totals(
     found = {result.rule: result.verdict for result in results}
     general = [rule for rule in rules if rule.id not in aside]
     lines: list[str | Text] = ["\n", _counted("rules", general, found, console)]
-    for document in dict.fromkeys(rule.document for rule in rules if rule.id in aside):
-        own = [rule for rule in rules if rule.document == document]
+    apart = [rule for rule in rules if rule.id in aside]
+    for document in dict.fromkeys(rule.document for rule in apart):
+        own = [rule for rule in apart if rule.document == document]
         if any(rule.id in found for rule in own):
             lines += ["\n", _counted(f"rules of {document}", own, found, console)]
     return Text.assemble(*lines)

@@ -87,6 +87,15 @@ def test_matrix_has_sections_rules_and_totals() -> None:
     assert totals == "3 of 4 rules: 1 ✗ fail, 1 ○ not-run, 1 ✓ pass, 1 not selected"
 
 
+def test_a_rule_is_counted_once_whether_or_not_its_document_counts_by_itself() -> None:
+    on = console()
+    added = [rule(f"rabbitmq/{name}", document="rabbitmq") for name in ("asked", "not-asked")]
+    results = results_of(*(judged(Verdict.PASS, rule=each.id) for each in (RULES[0], *added)))
+    matrix(results, [RULES[0], *added], on, frozenset({added[1].id}))
+    *_, general, own = shown(on).splitlines()
+    assert (general, own) == ("2 of 2 rules: 2 ✓ pass", "1 of 1 rules of rabbitmq: 1 ✓ pass")
+
+
 def test_a_target_that_was_never_reached_is_told_once() -> None:
     lines = lines_of([judged(Verdict.NOT_RUN)])
     results, on = rule_results(lines), console()

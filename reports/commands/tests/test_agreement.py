@@ -17,14 +17,17 @@ from lxml import html
 
 from conformance.evidence.folder import read_run
 from conformance.evidence.verdicts import Verdict, fold
+from conformance.gate.baseline_file import load
 from conformance.tests.commands import command as any_command
-from conformance.tests.endurance import some
+from conformance.tests.endurance import WHOLE, some
 from harness.targets.process import ProcessTarget, process_target
 from reports.compare.comparison import Kind, compare
 from reports.model.single import column_of
+from spec.catalogue import catalogue
 
-pytestmark = pytest.mark.broker("rabbitmq")
+pytestmark = [pytest.mark.broker("rabbitmq"), pytest.mark.endurance]
 PROPERTIES = "0-9-1/connection.start.server-properties.required-fields"
+BASELINE = Path(__file__).parents[3] / "ci" / "baselines" / "rabbitmq-3.10.toml"
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,10 @@ def judged(
 
 @pytest.fixture(scope="module")
 def certified(judged: Callable[..., tuple[Path, Ran]]) -> tuple[Path, Ran]:
-    return judged("certify", "certified")
+    """Certify by some rules, among them all that RabbitMQ is known to miss; by all in `make endurance`."""
+    every = [rule.id for rule in catalogue().rules]
+    chosen = {PROPERTIES, *(each.rule for each in load(BASELINE).accepted), *some(every, 150)}
+    return judged("certify", "certified", *([] if WHOLE else sorted(chosen)))
 
 
 def from_matrix(folder: Path) -> dict[str, int]:
@@ -73,7 +79,9 @@ def from_matrix(folder: Path) -> dict[str, int]:
 
 def from_csv(folder: Path) -> dict[str, int]:
     lines = (folder / "site" / "matrix.csv").read_text().splitlines()[1:]
-    verdicts = [line.rpartition(",")[2] for line in lines]
+    verdicts = list(
+        filter(None, (line.rpartition(",")[2] for line in lines))
+    )  # none where it was not selected
     return {verdict: verdicts.count(verdict) for verdict in set(verdicts)}
 
 
@@ -101,7 +109,8 @@ def from_terminal(output: str) -> dict[str, int]:
     """Add up the lines of counts: one of the rules about every target, one of each optional document."""
     counts: Counter[str] = Counter()
     for line in re.findall(r"^\d+ of \d+ rules(?: of \S+)?: (.*)$", output, re.MULTILINE):
-        for count, _, verdict in (each.split() for each in line.split(", ")):
+        told = [each for each in line.split(", ") if not each.endswith(" not selected")]
+        for count, _, verdict in map(str.split, told):
             counts[verdict] += int(count)
     return dict(counts)
 
@@ -136,7 +145,6 @@ def test_the_exit_status_is_that_of_the_gate(certified: tuple[Path, Ran]) -> Non
     assert read_run(folder).product == "RabbitMQ"
 
 
-@pytest.mark.endurance
 def test_a_setting_that_differs_shows_as_exactly_that(
     rabbitmq: ProcessTarget, judged: Callable[..., tuple[Path, Ran]], certified: tuple[Path, Ran]
 ) -> None:
@@ -144,7 +152,7 @@ def test_a_setting_that_differs_shows_as_exactly_that(
     setting = f"ok = application:set_env(rabbit, server_properties, {told})."
     rabbitmq._command((str(rabbitmq._directory() / "home" / "sbin" / "rabbitmqctl"), "eval", setting))
     before = column_of(certified[0])
-    rules = {PROPERTIES, *some(sorted(before.findings), 200)}
+    rules = {PROPERTIES, *some(sorted(before.findings), 60)}
     other, _ = judged("run", "other", *sorted(rules))
 
     found = compare(before, column_of(other))
