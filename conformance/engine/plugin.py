@@ -164,8 +164,8 @@ class WorkerHooks:
         self._panel: Panel | None = None
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """Make one item per case; slow ones are begun first and asked for last, others told as they end."""
-        _generate(metafunc, sorted(self.cases, key=lambda case: case.order, reverse=True))
+        """Make one item per case; slow ones are begun first, and asked for last."""
+        _generate(metafunc, self.cases[::-1])
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Leave no item where there is no case: pytest makes one that is skipped."""
