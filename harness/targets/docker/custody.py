@@ -29,6 +29,8 @@ LATE = 5.0
 """Seconds in which an engine may still carry out the request of an owner that is gone."""
 RETURN = 30.0
 """Seconds that a guard waits for an engine that is gone to come back."""
+FINDING = ("DOCKER_HOST", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH", "DOCKER_CONFIG")
+"""Settings by which a client finds the engine."""
 
 
 class ContainerCustody:
@@ -72,8 +74,8 @@ class ContainerCustody:
 
 def _environment() -> dict[str, str]:
     """Keep what is needed to find the engine, and the modules where this process has found them."""
-    kept = {name: text for name, text in os.environ.items() if name.startswith("DOCKER_")}
-    kept |= {name: os.environ[name] for name in ("HOME", "PATH") if name in os.environ}
+    # By name: who goes through all of it meets what another thread takes out of it meanwhile.
+    kept = {name: os.environ[name] for name in (*FINDING, "HOME", "PATH") if name in os.environ}
     return kept | {"PYTHONPATH": os.pathsep.join(str(Path(path).absolute()) for path in sys.path)}
 
 

@@ -5,6 +5,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import docker
@@ -22,12 +23,28 @@ class NoEngine(TargetError):
     """No engine answers, or it has stopped answering."""
 
 
+class _Api(docker.APIClient):
+    """The engine's interface, reached without a proxy.
+
+    To look for proxies, all of the environment is read; pytest changes it while other threads judge.
+    """
+
+    def merge_environment_settings(self, *args: Any, **kwargs: Any) -> Any:
+        self.trust_env = False
+        return super().merge_environment_settings(*args, **kwargs)
+
+
+class _Client(docker.DockerClient):
+    def __init__(self, **kwargs: Any) -> None:
+        self.api = _Api(**kwargs)
+
+
 def connect(within: float) -> docker.DockerClient:
     """Make a client of the engine that waits `within` seconds for each answer. Raises NoEngine."""
     failure = f"a container engine is needed, and none answers at {place()}"
     _look(failure, within)
     with speaking(failure):
-        return docker.from_env(timeout=max(1, round(within)))
+        return _Client.from_env(timeout=max(1, round(within)))
 
 
 def _look(failure: str, within: float) -> None:

@@ -21,7 +21,7 @@ from harness.targets.docker import custody as container_custody
 from harness.targets.docker import target as container
 from harness.targets.docker.bridge import bridged
 from harness.targets.docker.custody import OWNER, RUN, gone, owner
-from harness.targets.docker.engine import NoEngine
+from harness.targets.docker.engine import NoEngine, connect
 from harness.targets.docker.target import ContainerTarget
 from harness.targets.docker.tests.containers import make_busybox, stub
 from harness.targets.docker.tests.required import an_engine
@@ -104,6 +104,18 @@ def engine() -> Iterator[docker.DockerClient]:
     client = an_engine()
     make_busybox(client)
     yield client
+    client.close()
+
+
+def test_the_engine_is_asked_without_reading_all_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    an_engine().close()
+
+    def read(*_: object, **__: object) -> None:
+        raise KeyError("PYTEST_CURRENT_TEST")  # what a thread met while pytest went on to the next test
+
+    monkeypatch.setattr("requests.sessions.get_environ_proxies", read)
+    client = connect(20)
+    assert client.version()
     client.close()
 
 
