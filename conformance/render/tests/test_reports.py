@@ -287,7 +287,7 @@ def allure_command() -> str | None:
 
 def test_allure_renders_the_results(tmp_path: Path) -> None:
     command = allure_command()
-    if command is None:
+    if command is None:  # a program of others, of which nothing here depends; the files are looked at above
         pytest.skip("no Allure command line here: npm install allure, or name it in ALLURE")
     written(stream(HOSTILE[0]), tmp_path)
     site = tmp_path / "site"

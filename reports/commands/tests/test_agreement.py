@@ -79,9 +79,8 @@ def from_matrix(folder: Path) -> dict[str, int]:
 
 def from_csv(folder: Path) -> dict[str, int]:
     lines = (folder / "site" / "matrix.csv").read_text().splitlines()[1:]
-    verdicts = list(
-        filter(None, (line.rpartition(",")[2] for line in lines))
-    )  # none where it was not selected
+    told = (line.rpartition(",")[2] for line in lines)
+    verdicts = [verdict for verdict in told if verdict]  # a rule that was not selected has none
     return {verdict: verdicts.count(verdict) for verdict in set(verdicts)}
 
 
