@@ -45,3 +45,4 @@ class Peer(Server):
     def lose(self) -> None:
         """Lose all messages."""
         self.nodes.clear()
+        self.termini.clear()

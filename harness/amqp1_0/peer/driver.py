@@ -7,7 +7,7 @@ from harness.amqp1_0.peer import entities, events
 from harness.amqp1_0.peer.entities import Link, Said, Session
 from harness.amqp1_0.peer.events import ConnectionState, LinkState, SaslState, SessionState
 from harness.amqp1_0.peer.reading import announced, read_body, read_garbage, read_header
-from harness.amqp1_0.peer.traffic import release
+from harness.amqp1_0.peer.traffic import release, suspend
 from harness.amqp1_0.peer.turn import WHOLE_CONNECTION, AnyTurn, Server, Turn
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.frames import (
@@ -233,6 +233,8 @@ class Connection(entities.Connection):
         self._meet_at(link, Turn(self.peer, self, event, channel, payload, session, link))
         if link.state is LinkState.DETACHED:
             release(self.peer, link)
+        elif link.state is LinkState.SUSPENDED:
+            suspend(self.peer, link)
 
     # Events to rows.
 

@@ -13,12 +13,20 @@ from typing import TypeAlias
 from harness.amqp1_0.peer.events import ConnectionState, LinkState, SaslState, SessionState
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.frames import Frame
-from harness.amqp1_0.wire.performatives import MIN_MAX_FRAME_SIZE, Open
+from harness.amqp1_0.wire.performatives import (
+    MIN_MAX_FRAME_SIZE,
+    Open,
+    ReceiverSettleMode,
+    SenderSettleMode,
+    Transfer,
+)
+from harness.amqp1_0.wire.serial import Serial
 from harness.peers import connection
 from harness.wire.units import Header
 
 Said: TypeAlias = Composite | Frame | Header
 
+ZERO = Serial(0)
 OVERHEAD = 256
 """Octets that a message costs beside its own."""
 
@@ -41,41 +49,84 @@ class Node:
 
 
 @dataclass(slots=True, eq=False)
+class Delivery:
+    """A delivery that is not settled, or still arriving, with what both sides have said of it (2.6.12)."""
+
+    link: Link
+    id: Serial
+    tag: bytes
+    format: int
+    settled: bool = False
+    """Whether the sender has settled it."""
+    octets: bytearray = field(default_factory=bytearray)
+    message: Message | None = None
+    """What was sent, where the peer is the sender."""
+
+
+Key: TypeAlias = tuple[str, bool, str]
+"""What a link is known by: container and role of the client, and its name (2.6.1)."""
+
+
+@dataclass(slots=True, eq=False)
 class Link:
-    """One attached link; `handle` is the client's for it and `number` ours."""
+    """One link; `handle` is the client's for it and `number` ours."""
 
     session: Session
     handle: int
     number: int
+    key: Key | None = None
+    """Set while the peer keeps the link under its name."""
     sends: bool = False
     """Whether the peer is the sender."""
     node: Node | None = None
-    settles: bool = False
-    """Whether what the peer sends is settled."""
+    sender_mode: int = SenderSettleMode.MIXED
+    receiver_mode: int = ReceiverSettleMode.FIRST
     state: LinkState = LinkState.DETACHED
     credit: int = 0
-    delivery_count: int = 0
-    partial: bytearray = field(default_factory=bytearray)
-    first: tuple[int | None, int, bool] | None = None
-    """Delivery id, message format and settlement of the delivery that is arriving."""
+    initial_delivery_count: Serial = ZERO
+    delivery_count: Serial = ZERO
+    drain: bool = False
+    arriving: Delivery | None = None
+    """The delivery of which more is to come."""
+    ignoring: bool = False
+    """Whether what arrives belongs to a resumed delivery that the peer knows nothing of."""
+
+
+@dataclass(slots=True)
+class Piece:
+    """A transfer that waits for the client's window, and its payload."""
+
+    link: Link
+    transfer: Transfer
+    payload: bytes
 
 
 @dataclass(slots=True, eq=False)
 class Session:
-    """One session; `number` is the client's channel for it and `channel` ours."""
+    """One session; `number` is the client's channel for it and `channel` ours; with the state of 2.5.6."""
 
     connection: Connection
     number: int
     channel: int = 0
     state: SessionState = SessionState.UNMAPPED
-    next_incoming_id: int = 0
-    next_outgoing_id: int = 0
-    remote_window: int = 0
+    next_incoming_id: Serial = ZERO
+    incoming_window: int = 0
+    initial_outgoing_id: Serial = ZERO
+    next_outgoing_id: Serial = ZERO
+    next_delivery_id: Serial = ZERO
+    remote_incoming_window: int = 0
     """Transfers the client is ready to take."""
+    handle_max: int = 0
+    """The highest handle the client accepts."""
     links: dict[int, Link] = field(default_factory=dict)
     """By the client's handle."""
-    unsettled: dict[int, tuple[Link, Message]] = field(default_factory=dict)
-    """What the peer has sent, by delivery id."""
+    outbox: deque[Piece] = field(default_factory=deque)
+    unsettled: dict[int, Delivery] = field(default_factory=dict)
+    """What the peer has sent, by delivery-id, also on links that are detached but not closed."""
+    received: dict[int, Delivery] = field(default_factory=dict)
+    """What the client has sent and not settled, by delivery-id."""
+    suspended: list[Link] = field(default_factory=list)
+    """Links that are detached and not closed."""
 
     def free_handle(self) -> int:
         """Give the lowest handle of ours that no link has."""

@@ -53,7 +53,8 @@ class LinkState(State):
 
     DETACHED = "not attached"
     ATTACHED = "attached"
-    DETACH_SENT = "detach sent, not received"
+    ERRED = "detach sent because of an error, not received"
+    SUSPENDED = "detached, and not closed"
 
 
 @dataclass(slots=True)

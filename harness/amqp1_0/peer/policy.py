@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Literal
 
-from harness.amqp1_0.wire.performatives import AmqpError, ConnectionError_
+from harness.amqp1_0.wire.performatives import AmqpError, ConnectionError_, LinkError, SessionError
 from harness.amqp1_0.wire.types import Symbol
 from harness.peers.policy import variants
 
@@ -144,9 +144,55 @@ class Policy:
     channel_in_use: Symbol = AmqpError.NOT_ALLOWED
     """2.5.1: a begin on a channel that has a session."""
 
-    # Links.
+    # Sessions (2.5.6, 2.7.2).
+    initial_outgoing_id: int = 0
+    """2.5.6: the transfer-id to begin with, which is arbitrary."""
+    incoming_window: int = 1 << 20
+    """Transfers a session is ready to take; restated when half of them have come."""
+    outgoing_window: Literal["constant", "what is left"] = "constant"
+    """2.5.6: whether sending a transfer decrements the outgoing-window; settling lets it grow again."""
+    handle_max: int | None = None
+    """The highest handle we accept; None does not state it."""
+    handle_in_use: Refusal = Refusal(SessionError.HANDLE_IN_USE, Level.SESSION)
+    """2.7.3: "immediate close" with what 2.8.17 defines as a session error: of the one or the other."""
+    stray_link_state: Refusal | Ignored = Refusal(AmqpError.INVALID_FIELD, Level.SESSION)
+    """2.7.4: the state of a link in a flow without a handle: refused, or not looked at."""
+
+    # Links (2.6, 2.7.3).
     link_credit: int = 100
     """Messages a sender may have on its way."""
+    credit_given: Literal["at half", "each"] = "at half"
+    """2.6.9: when credit is restored: when half of it is used, or with each message."""
+    initial_delivery_count: int = 0
+    """2.6.7: where the delivery-count of our sending links begins, which is arbitrary."""
+    available: Literal["told", "not told"] = "told"
+    """2.7.4: whether flows of our sending links say how many messages wait."""
+    max_message_size: int | None = None
+    """2.7.3: octets of a message we accept; None and zero impose no limit."""
+    second_attach: Literal["steals", "is refused"] = "steals"
+    """2.6.1: what becomes of an attach of a link that is active elsewhere: it can be stolen."""
+    receiver_mode: Literal["as asked", "first"] = "as asked"
+    """2.7.3: whether we support to settle second."""
+
+    # Deliveries (2.6.12, 2.6.14, 2.7.5, 2.7.6).
+    first_delivery_id: int = 0
+    """The delivery-id to begin with on a session."""
+    delivery_tag_size: int = 4
+    """2.8.7: octets of our delivery-tags, at most 32."""
+    fragment: int | None = None
+    """2.6.14: octets of a message in one transfer; None fills the frames."""
+    parts_repeat: bool = False
+    """2.7.5: whether transfers behind the first say the delivery-id, tag and format again."""
+    settled_on: Literal["the first", "the last"] = "the first"
+    """2.7.5: which transfer of a delivery that is sent settled says so."""
+    beyond_credit: Refusal | Ignored = Refusal(LinkError.TRANSFER_LIMIT_EXCEEDED, Level.LINK)
+    """2.6.7: a transfer beyond the credit: the link is detached, or it is handled as any other."""
+    interleaved: Refusal = Refusal(AmqpError.INVALID_FIELD, Level.LINK)
+    """2.6.14: another delivery amid one on a link; 2.7.5 calls it an error without a name."""
+    batchable: bool = False
+    """2.7.5, 2.7.6: whether transfers and dispositions carry the hint."""
+    last: Literal["given", "left out"] = "given"
+    """2.7.6: whether a disposition of one delivery names it twice."""
 
 
 def _says(value: object) -> str:
@@ -200,7 +246,22 @@ _OTHERS: Final[Mapping[str, Sequence[object]]] = {
     "late": ["ignore", AmqpError.INTERNAL_ERROR],
     "unmapped_channel": [AmqpError.NOT_ALLOWED],
     "channel_in_use": [AmqpError.ILLEGAL_STATE],
-    "link_credit": [1],
+    "initial_outgoing_id": [1, 1 << 31, (1 << 32) - 2],
+    "incoming_window": [1, 4],
+    "handle_max": [7, 255],
+    "handle_in_use": [Refusal(SessionError.HANDLE_IN_USE)],
+    "stray_link_state": ["ignore"],
+    "link_credit": [1, 2],
+    "initial_delivery_count": [7, (1 << 32) - 2],
+    "max_message_size": [0, 1 << 20],
+    "first_delivery_id": [7, (1 << 32) - 2],
+    "delivery_tag_size": [2, 32],
+    "fragment": [64],
+    "beyond_credit": ["ignore"],
+    "interleaved": [
+        Refusal(AmqpError.NOT_ALLOWED, Level.LINK),
+        Refusal(AmqpError.INVALID_FIELD, Level.SESSION),
+    ],
 }
 
 DEFAULT = Policy()

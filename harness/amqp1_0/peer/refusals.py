@@ -7,6 +7,7 @@ from harness.amqp1_0.peer.events import ConnectionState, LinkState, SaslState, S
 from harness.amqp1_0.peer.policy import Level, Policy, Refusal
 from harness.amqp1_0.peer.traffic import leave, map_session
 from harness.amqp1_0.peer.turn import AnyTurn, Reply
+from harness.amqp1_0.peer.windows import session_flow
 from harness.amqp1_0.wire.performatives import Begin, Close, Detach, End, Error, Open
 from harness.amqp1_0.wire.types import Symbol
 
@@ -40,7 +41,7 @@ def refuse_with(turn: AnyTurn, refusal: Refusal) -> Reply:
     """Say what ends the link, the session or the connection, as far as the event is about one."""
     why = error(turn, refusal.condition)
     if refusal.level is Level.LINK and turn.link is not None:
-        turn.link.state, turn.link.credit = LinkState.DETACH_SENT, 0
+        turn.link.state, turn.link.credit = LinkState.ERRED, 0
         return (Detach(turn.link.number, True, why),)
     if refusal.level is not Level.CONNECTION and turn.session is not None:
         return _end(turn, turn.session, why)
@@ -62,7 +63,7 @@ def _end(turn: AnyTurn, session: Session, why: Error) -> Reply:
         # What is not mapped cannot be ended: the begin is answered first.
         if not map_session(turn.peer, session):
             return (Close(why),)
-        said.append(our_begin(session))
+        said.append(our_begin(session, turn.policy))
     leave(turn.peer, session)
     session.state = SessionState.DISCARDING
     session.connection.sessions[session.number] = session
@@ -95,10 +96,9 @@ def our_open(turn: AnyTurn) -> tuple[Open]:
     )
 
 
-WINDOW = 1 << 20
-"""Transfers a session is ready to take; stated anew with every flow."""
-
-
-def our_begin(session: Session) -> Begin:
+def our_begin(session: Session, policy: Policy) -> Begin:
     """Make the begin that answers the client's: its channel, our windows (2.5.1)."""
-    return Begin(session.number, session.next_outgoing_id, WINDOW, WINDOW)
+    told = session_flow(session, policy)
+    return Begin(
+        session.number, told.next_outgoing_id, told.incoming_window, told.outgoing_window, policy.handle_max
+    )

@@ -1,9 +1,10 @@
 """What sessions, links and nodes do to each other: messages go out, and come back when a link lets go."""
 
-from harness.amqp1_0.peer.entities import Connection, Link, Message, Node, Session
-from harness.amqp1_0.peer.events import ConnectionState, SessionState
+from harness.amqp1_0.peer.entities import Connection, Delivery, Link, Message, Node, Piece, Session
+from harness.amqp1_0.peer.events import ConnectionState, LinkState, SessionState
 from harness.amqp1_0.peer.turn import Server
-from harness.amqp1_0.wire.performatives import Transfer
+from harness.amqp1_0.wire.performatives import SenderSettleMode, Transfer
+from harness.amqp1_0.wire.serial import Serial
 
 CHOKED = 1 << 20
 """Octets a client may leave unread before it gets no more messages."""
@@ -18,22 +19,17 @@ def map_session(peer: Server, session: Session) -> bool:
     if peer.policy.outgoing_channel == "highest":
         numbers = range(highest, max(highest - len(taken), 0) - 1, -1)
     session.channel = next((number for number in numbers if number not in taken), -1)
-    if session.channel >= 0:
-        connection.sessions[session.number] = session
-    return session.channel >= 0
+    if session.channel < 0:
+        return False
+    connection.sessions[session.number] = session
+    policy = peer.policy
+    session.initial_outgoing_id = session.next_outgoing_id = Serial(policy.initial_outgoing_id)
+    session.next_delivery_id = Serial(policy.first_delivery_id)
+    session.incoming_window = policy.incoming_window
+    return True
 
 
-def leave(peer: Server, session: Session) -> None:
-    """End a session: its links let go, and what they have not settled goes back."""
-    session.connection.sessions.pop(session.number, None)
-    session.state = SessionState.UNMAPPED
-    for link in list(session.links.values()):
-        release(peer, link)
-
-
-def leave_all(peer: Server, connection: Connection) -> None:
-    for session in list(connection.sessions.values()):
-        leave(peer, session)
+# -- messages that go out ------------------------------------------------------------------------------
 
 
 def serve(peer: Server, node: Node) -> None:
@@ -42,58 +38,135 @@ def serve(peer: Server, node: Node) -> None:
     while node.messages and idle < len(node.receivers):
         link = node.receivers[0]
         node.receivers.rotate(-1)
-        session = link.session
-        if link.credit > 0 and session.remote_window > 0 and _is_open(session):
+        if link.credit > 0 and _takes_more(link.session):
             idle = 0
             _deliver(peer, link, node.messages.popleft())
         else:
             idle += 1
 
 
-def _is_open(session: Session) -> bool:
+def serve_all(peer: Server, session: Session) -> None:
+    """Send what a session's window has held up, then what its links can take."""
+    flush(session)
+    for link in list(session.links.values()):
+        if link.sends and link.node is not None:
+            serve(peer, link.node)
+
+
+def _takes_more(session: Session) -> bool:
+    """Say whether a delivery may begin: window is left, and nothing waits for it."""
     connection = session.connection
     opened = session.state is SessionState.MAPPED and connection.state is ConnectionState.OPENED
-    return opened and connection.unread < CHOKED
+    waits = bool(session.outbox) or connection.unread >= CHOKED
+    return opened and not waits and session.remote_incoming_window > 0
 
 
 def _deliver(peer: Server, link: Link, message: Message) -> None:
-    session = link.session
-    connection = session.connection
-    delivery = session.next_outgoing_id
-    tag = delivery.to_bytes(4)
-    told = Transfer(link.number, delivery, tag, message.format, link.settles, more=True)
-    # What descriptor, nulls and extended header take at most stands beside the performative.
-    room = connection.frame_max - 128
-    parts = peer.tables.strategies.pieces(message.octets, room)
-    for place, part in enumerate(parts):
-        more = True if place < len(parts) - 1 else None
-        connection.say(told.replace(more=more), session.channel, part)
-        session.next_outgoing_id = (session.next_outgoing_id + 1) % (1 << 32)
-        session.remote_window -= 1
+    session, policy = link.session, peer.policy
+    delivery = Delivery(link, session.next_delivery_id, b"", message.format, message=message)
+    delivery.tag = delivery.id.to_bytes(4)[-policy.delivery_tag_size :].rjust(policy.delivery_tag_size, b"\0")
+    delivery.settled = link.sender_mode == SenderSettleMode.SETTLED
+    session.next_delivery_id += 1
     link.credit -= 1
-    link.delivery_count = (link.delivery_count + 1) % (1 << 32)
-    if link.settles:
+    link.delivery_count += 1
+    session.outbox.extend(_pieces(peer, delivery, message))
+    if delivery.settled:
         peer.nodes.drop(message)
     else:
-        session.unsettled[delivery] = (link, message)
+        session.unsettled[delivery.id] = delivery
+    flush(session)
+
+
+def _pieces(peer: Server, delivery: Delivery, message: Message) -> list[Piece]:
+    """Cut a message into transfers, as the policy has them (2.6.14)."""
+    link, policy = delivery.link, peer.policy
+    # What descriptor, nulls and extended header take at most stands beside the performative.
+    room = min(link.session.connection.frame_max - 160, policy.fragment or 1 << 32)
+    parts = peer.tables.strategies.pieces(message.octets, room)
+    hint = policy.batchable or None
+    first = Transfer(link.number, delivery.id, delivery.tag, delivery.format, batchable=hint)
+    others = first if policy.parts_repeat else Transfer(link.number, batchable=hint)
+    told = [first, *[others] * (len(parts) - 1)]
+    told[:-1] = [each.replace(more=True) for each in told[:-1]]
+    place = 0 if policy.settled_on == "the first" else -1
+    if delivery.settled:
+        told[place] = told[place].replace(settled=True)
+    return [Piece(link, *each) for each in zip(told, parts, strict=True)]
+
+
+def flush(session: Session) -> None:
+    """Send transfers as far as the client's window goes; each takes a transfer-id (2.5.6)."""
+    while session.outbox and session.remote_incoming_window > 0:
+        piece = session.outbox.popleft()
+        session.next_outgoing_id += 1
+        session.remote_incoming_window -= 1
+        session.connection.say(piece.transfer, session.channel, piece.payload)
+
+
+# -- letting go ----------------------------------------------------------------------------------------
+
+
+def leave(peer: Server, session: Session) -> None:
+    """End a session: its links let go, and what they have not settled goes back."""
+    session.connection.sessions.pop(session.number, None)
+    session.state = SessionState.UNMAPPED
+    session.outbox.clear()
+    for link in (*session.links.values(), *session.suspended):
+        release(peer, link)
+
+
+def leave_all(peer: Server, connection: Connection) -> None:
+    for session in list(connection.sessions.values()):
+        leave(peer, session)
+
+
+def suspend(peer: Server, link: Link) -> None:
+    """Let a link go of its handle, while its deliveries live on (2.6.4)."""
+    _unmap(peer, link)
+    link.session.suspended.append(link)
+
+
+def hand_over(old: Link, new: Link) -> None:
+    """Let a link that is attached again have the deliveries of the one it was (2.6.4)."""
+    session = old.session
+    session.suspended.remove(old)
+    for delivery in (*session.unsettled.values(), *session.received.values()):
+        if delivery.link is old:
+            delivery.link = new
 
 
 def release(peer: Server, link: Link) -> None:
-    """Let a link go of its handle, its node, and what it has not settled."""
+    """Let a link go of its handle, its name, its node, and what it has not settled."""
     session = link.session
-    session.links.pop(link.handle, None)
-    if link.node is not None and link in link.node.receivers:
-        link.node.receivers.remove(link)
-    back = [delivery for delivery, (holder, _) in session.unsettled.items() if holder is link]
+    _unmap(peer, link)
+    if link in session.suspended:
+        session.suspended.remove(link)
+    if link.key is not None and peer.termini.get(link.key) is link:
+        del peer.termini[link.key]
+    link.state = LinkState.DETACHED
+    back = [each for each in session.unsettled.values() if each.link is link]
     for delivery in reversed(back):
-        take_back(link, session.unsettled.pop(delivery)[1])
-    peer.nodes.octets -= len(link.partial)
-    link.partial = bytearray()
+        del session.unsettled[delivery.id]
+        take_back(delivery)
+    for delivery in [each for each in session.received.values() if each.link is link]:
+        del session.received[delivery.id]
     if back and link.node is not None:
         serve(peer, link.node)
 
 
-def take_back(link: Link, message: Message) -> None:
+def _unmap(peer: Server, link: Link) -> None:
+    session = link.session
+    if session.links.get(link.handle) is link:
+        del session.links[link.handle]
+    if link.node is not None and link in link.node.receivers:
+        link.node.receivers.remove(link)
+    session.outbox = type(session.outbox)(each for each in session.outbox if each.link is not link)
+    if link.arriving is not None:
+        peer.nodes.octets -= len(link.arriving.octets)
+        link.arriving = None
+
+
+def take_back(delivery: Delivery) -> None:
     """Put a message that was sent and not accepted first on its node again."""
-    if link.node is not None:
-        link.node.messages.appendleft(message)
+    if delivery.link.node is not None and delivery.message is not None:
+        delivery.link.node.messages.appendleft(delivery.message)

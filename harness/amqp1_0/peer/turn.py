@@ -7,7 +7,7 @@ answers that take a `LinkTurn[Transfer]`, which has a session and a link.
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
-from harness.amqp1_0.peer.entities import Connection, Link, Nodes, Said, Session
+from harness.amqp1_0.peer.entities import Connection, Key, Link, Nodes, Said, Session
 from harness.amqp1_0.peer.events import ConnectionState, LinkState, SaslState, SessionState
 from harness.amqp1_0.peer.policy import DEFAULT, Policy
 from harness.amqp1_0.peer.strategies import Strategies
@@ -55,6 +55,8 @@ class Server(ReferencePeer[Policy, Strategies, Limits]):
         self.restricted: set[str] = set()
         """Users who may open connections and sessions, but attach to no node."""
         self.nodes = Nodes(self.limits.nodes, self.limits.stored)
+        self.termini: dict[Key, Link] = {}
+        """Links by their names, attached or suspended (2.6.1)."""
 
 
 E = TypeVar("E", covariant=True)

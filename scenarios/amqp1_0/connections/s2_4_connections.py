@@ -16,7 +16,7 @@ CHANNELS = (7, 3)
 
 def begin_by_own_number(turn: Turn) -> Reply:
     """Takes it that a session has one number, its own."""
-    return (our_begin(turn.session).replace(remote_channel=turn.session.channel),)
+    return (our_begin(turn.session, turn.policy).replace(remote_channel=turn.session.channel),)
 
 
 @scenario("1-0/2.4.channels-per-direction")

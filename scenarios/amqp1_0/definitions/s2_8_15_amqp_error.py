@@ -50,7 +50,7 @@ INVALID = "session: refuses an invalid field"
 def begins_all_the_same(turn: Turn) -> Reply:
     """Send the begin that would answer a valid one."""
     map_session(turn.peer, turn.session)
-    return (our_begin(turn.session),)
+    return (our_begin(turn.session, turn.policy),)
 
 
 @scenario("1-0/2.8.15.invalid-field", slow=True)

@@ -39,10 +39,10 @@ from harness.amqp1_0.peer.states import (
     RECEIVED,
     SENT,
 )
-from harness.amqp1_0.peer.tables.session import session_flow
 from harness.amqp1_0.peer.traffic import leave_all
 from harness.amqp1_0.peer.turn import ConnectionRow as Row
 from harness.amqp1_0.peer.turn import ConnectionTurn
+from harness.amqp1_0.peer.windows import session_flow
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.frames import MIN_MAX_FRAME_SIZE, empty_frame
 from harness.amqp1_0.wire.performatives import AmqpError, Close, ConnectionError_, Open
@@ -250,7 +250,7 @@ def a_flow_may_do(turn: ConnectionTurn[TrafficDue]) -> bool:
 def send_flow(turn: ConnectionTurn[TrafficDue]) -> None:
     """Send a flow of the first session, without asking for anything."""
     session = next(iter(turn.connection.sessions.values()))
-    turn.connection.say(session_flow(session), session.channel)
+    turn.connection.say(session_flow(session, turn.policy), session.channel)
 
 
 empty = answering((empty_frame(),))

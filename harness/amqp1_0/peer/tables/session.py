@@ -1,22 +1,24 @@
-"""Sessions and links, as much of them as fences and traffic need: begin and end, links, messages (2.5, 2.6).
+"""Sessions: begin and end, windows, what is refused on them (2.5, 2.7.2, 2.7.8); the rows of links follow.
 
-Made to grow: the states are those of the document that a server which begins nothing by itself comes to.
+The states are those of the document that a server which begins nothing by itself comes to.
 """
 
-from harness.amqp1_0.peer import traffic
-from harness.amqp1_0.peer.entities import Session
+from harness.amqp1_0.peer import traffic, windows
 from harness.amqp1_0.peer.events import EmptyFrame, Invalid, SessionState, Unacceptable
-from harness.amqp1_0.peer.links import LINKS, accept_disposition, has_delivered, settle_in_turn
 from harness.amqp1_0.peer.policy import Level
-from harness.amqp1_0.peer.refusals import WINDOW, our_begin, refuse, refuse_by
+from harness.amqp1_0.peer.refusals import our_begin, refuse, refuse_by
+from harness.amqp1_0.peer.tables.attach import ATTACHING, DETACHING, is_above_ours
+from harness.amqp1_0.peer.tables.credit import CREDIT
+from harness.amqp1_0.peer.tables.settlement import SETTLEMENT
+from harness.amqp1_0.peer.tables.transfer import TRANSFERS
 from harness.amqp1_0.peer.turn import Reply, SessionTurn
 from harness.amqp1_0.peer.turn import SessionRow as Row
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.performatives import (
     AmqpError,
     Begin,
+    ConnectionError_,
     Detach,
-    Disposition,
     End,
     Flow,
     SessionError,
@@ -43,14 +45,12 @@ def no_channel_is_left(turn: SessionTurn[Begin]) -> bool:
 
 def map_it(turn: SessionTurn[Begin]) -> None:
     """Give the session a channel in either direction."""
-    session, begin = turn.session, turn.event
-    session.next_incoming_id = begin.next_outgoing_id
-    session.remote_window = begin.incoming_window
-    traffic.map_session(turn.peer, session)
+    traffic.map_session(turn.peer, turn.session)
+    windows.learn_begin(turn.session, turn.event)
 
 
 def begin(turn: SessionTurn[Begin]) -> Reply:
-    return (our_begin(turn.session),)
+    return (our_begin(turn.session, turn.policy),)
 
 
 def lacks_a_field(turn: SessionTurn[Invalid]) -> bool:
@@ -64,11 +64,6 @@ def leave(turn: SessionTurn[End]) -> None:
     traffic.leave(turn.peer, turn.session)
 
 
-def session_flow(session: Session) -> Flow:
-    """Give the state of a session, without that of a link."""
-    return Flow(session.next_incoming_id, WINDOW, session.next_outgoing_id, WINDOW)
-
-
 def names_a_handle(turn: SessionTurn[Transfer | Detach | Flow]) -> bool:
     return turn.event.handle is not None
 
@@ -77,19 +72,25 @@ def wants_an_answer(turn: SessionTurn[Flow]) -> bool:
     return turn.event.echo
 
 
-def take_window(turn: SessionTurn[Flow]) -> None:
-    """Keep how many transfers the client is ready to take."""
-    session, given = turn.session, turn.event
-    first = given.next_incoming_id if given.next_incoming_id is not None else 0
-    session.remote_window = first + given.incoming_window - session.next_outgoing_id
-    for link in list(session.links.values()):
-        if link.sends and link.node is not None:
-            traffic.serve(turn.peer, link.node)
+def learn_windows(turn: SessionTurn[Flow]) -> None:
+    """Take over the state of the client's end (2.5.6)."""
+    windows.learn_windows(turn.session, turn.event)
+
+
+def serve(turn: SessionTurn[Flow]) -> None:
+    """Send what the client's window has held up."""
+    traffic.serve_all(turn.peer, turn.session)
 
 
 def flow(turn: SessionTurn[Flow]) -> Reply:
     """Answer with the state of the session."""
-    return (session_flow(turn.session),)
+    return (windows.session_flow(turn.session, turn.policy),)
+
+
+def carries_link_state(turn: SessionTurn[Flow]) -> bool:
+    """Say whether a field about a link is set without a handle, and the policy looks at it (2.7.4)."""
+    refuses = turn.policy.stray_link_state != "ignore"
+    return refuses and any(turn.event.carried(each) is not None for each in _OF_A_LINK)
 
 
 def is_no_begin(turn: SessionTurn[Invalid]) -> bool:
@@ -97,9 +98,10 @@ def is_no_begin(turn: SessionTurn[Invalid]) -> bool:
     return not isinstance(turn.event.performative, Begin)
 
 
+_OF_A_LINK = ("delivery_count", "link_credit", "available", "drain", "properties")
+"""Fields of a flow that MUST NOT be set without a handle (2.7.4)."""
 _session = Row("session", (UNMAPPED, MAPPED), Invalid)
 _begin = Row("begin", UNMAPPED, Begin)
-_disposition = Row("disposition", MAPPED, Disposition)
 SESSION = (
     Row(
         "session: refuses an invalid performative on a channel without one",
@@ -137,15 +139,31 @@ SESSION = (
         answer=refuse_by(lambda policy: policy.unmapped_channel),
     ),
     Row[Transfer | Detach | Flow](
+        "link: refuses a handle above ours",
+        MAPPED,
+        (Transfer, Detach, Flow),
+        is_above_ours,
+        answer=refuse(ConnectionError_.FRAMING_ERROR),
+    ),
+    Row[Transfer | Detach | Flow](
         "link: refuses a handle that is not attached",
         MAPPED,
         (Transfer, Detach, Flow),
         names_a_handle,
         answer=refuse(SessionError.UNATTACHED_HANDLE, Level.SESSION),
     ),
-    Row("flow: of a session is answered", MAPPED, Flow, wants_an_answer, (take_window,), flow),
-    Row("flow: of a session is taken", MAPPED, Flow, effects=(take_window,)),
-    _disposition("settles what we sent", has_delivered, (accept_disposition,), settle_in_turn),
-    _disposition("of nothing we sent is taken"),
-    *LINKS,
+    Row(
+        "flow: refuses the state of a link without a handle",
+        MAPPED,
+        Flow,
+        carries_link_state,
+        answer=refuse_by(lambda policy: policy.stray_link_state),
+    ),
+    Row("flow: of a session is answered", MAPPED, Flow, wants_an_answer, (learn_windows, serve), flow),
+    Row("flow: of a session is taken", MAPPED, Flow, effects=(learn_windows, serve)),
+    *SETTLEMENT,
+    *ATTACHING,
+    *TRANSFERS,
+    *CREDIT,
+    *DETACHING,
 )

@@ -52,13 +52,16 @@ def peer(limits: Limits = LIMITS, **choices: Any) -> Peer:
 class Client:
     """One connection to a peer; if `opened`, with headers and opens exchanged."""
 
-    def __init__(self, server: Peer | None = None, opened: bool = True, **fields: Any) -> None:
+    def __init__(
+        self, server: Peer | None = None, opened: bool = True, container: str = "", **fields: Any
+    ) -> None:
         self.server = server or peer()
         self.peer: Connection = self.server.connect(0.0)
         self.now = 0.0
+        self.first_id = 0
         self._reader = FrameReader(limit=1 << 30)
         if opened:
-            self.send(HEADER, Open("me", **fields))
+            self.send(HEADER, Open(container or f"client {self.peer.number}", **fields))
             assert HEADER in (heard := self.listen())
             assert isinstance(heard[-1], Open), heard
 
@@ -131,14 +134,15 @@ class Client:
 
     def begin(self, channel: int = 0, **fields: Any) -> Any:
         """Begin a session; the begin that answers."""
-        return self.ask(Begin(None, 0, 100, 100).replace(**fields), channel=channel)
+        answer = self.ask(Begin(None, 0, 100, 100).replace(**fields), channel=channel)
+        self.first_id = getattr(answer, "next_outgoing_id", 0)
+        return answer
 
-    def sender(self, handle: int = 0, address: str = "q", channel: int = 0) -> list[Any]:
+    def sender(self, handle: int = 0, address: str = "q", channel: int = 0, **fields: Any) -> list[Any]:
         """Attach a link to send on; what is answered."""
         target = Target(address) if address else None
-        self.send(
-            Attach(f"s{handle}", handle, Role.SENDER, None, None, Source("me"), target), channel=channel
-        )
+        attach = Attach(f"s{handle}", handle, Role.SENDER, None, None, Source("me"), target)
+        self.send(attach.replace(**{"initial_delivery_count": 0} | fields), channel=channel)
         return self.listen()
 
     def receiver(
@@ -150,7 +154,7 @@ class Client:
             channel=channel,
         )
         if credit:
-            self.send(Flow(0, 1000, 0, 1000, handle, 0, credit), channel=channel)
+            self.send(Flow(self.first_id, 1000, 0, 1000, handle, None, credit), channel=channel)
         return self.listen()
 
     def transfer(self, body: bytes, number: int = 0, handle: int = 0, **fields: Any) -> None:

@@ -1,0 +1,260 @@
+"""Links come and go: names, handles, attaching to a node, refusing, stealing, detaching (2.6.1-2.6.6)."""
+
+from collections.abc import Callable
+
+from harness.amqp1_0.peer import traffic
+from harness.amqp1_0.peer.entities import Key, Link
+from harness.amqp1_0.peer.events import LinkState
+from harness.amqp1_0.peer.policy import Level
+from harness.amqp1_0.peer.refusals import refuse, refuse_by
+from harness.amqp1_0.peer.turn import LinkRow as Row
+from harness.amqp1_0.peer.turn import LinkTurn, Reply, SessionTurn
+from harness.amqp1_0.peer.windows import link_flow
+from harness.amqp1_0.wire.performatives import (
+    AmqpError,
+    Attach,
+    ConnectionError_,
+    Detach,
+    Error,
+    Flow,
+    LinkError,
+    ReceiverSettleMode,
+    Role,
+    SessionError,
+    Source,
+    Target,
+    Transfer,
+)
+from harness.amqp1_0.wire.serial import Serial
+from harness.amqp1_0.wire.types import Map, Symbol
+
+DETACHED = LinkState.DETACHED
+ATTACHED = LinkState.ATTACHED
+ERRED = LinkState.ERRED
+SUSPENDED = LinkState.SUSPENDED
+
+
+# -- what an attach asks for ---------------------------------------------------------------------------
+
+
+def _terminus(turn: LinkTurn[Attach]) -> Source | Target | None:
+    """Give what names a node of ours: the target of a client that sends, the source of another."""
+    attach = turn.event
+    found = attach.target if attach.role == Role.SENDER else attach.source
+    return found if isinstance(found, (Source, Target)) else None
+
+
+def _address(turn: LinkTurn[Attach]) -> str:
+    terminus = _terminus(turn)
+    address = terminus.address if terminus is not None else None
+    return address if isinstance(address, str) else ""
+
+
+def _key(turn: LinkTurn[Attach]) -> Key:
+    partner = turn.connection.partner
+    return (partner.container_id if partner is not None else "", turn.event.role, turn.event.name)
+
+
+def _known(turn: LinkTurn[Attach]) -> Link | None:
+    """Give the link that has this name between these containers in this direction (2.6.1)."""
+    return turn.peer.termini.get(_key(turn))
+
+
+def is_above_ours(turn: LinkTurn[Attach] | SessionTurn[Transfer | Detach | Flow]) -> bool:
+    """Say whether the handle is outside the range that our begin states (2.7.2)."""
+    highest, handle = turn.policy.handle_max, turn.event.handle
+    return highest is not None and handle is not None and handle > highest
+
+
+def lacks_a_count(turn: LinkTurn[Attach]) -> bool:
+    """Say whether a sender says no initial-delivery-count (2.7.3)."""
+    return turn.event.role == Role.SENDER and turn.event.initial_delivery_count is None
+
+
+def has_a_null_key(turn: LinkTurn[Attach]) -> bool:
+    """Say whether a key of the unsettled map is null (2.7.3)."""
+    unsettled = turn.event.carried("unsettled")
+    return isinstance(unsettled, Map) and any(tag is None for tag, _ in unsettled.pairs)
+
+
+def is_pipelined(turn: LinkTurn[Attach]) -> bool:
+    """Say whether it reattaches an endpoint that is in error, instead of resuming the link (2.6.5)."""
+    known = _known(turn)
+    return known is not None and known.state is ERRED and turn.event.unsettled is None
+
+
+def may_not_steal(turn: LinkTurn[Attach]) -> bool:
+    """Say whether the link is active and the policy leaves it where it is."""
+    known = _known(turn)
+    return known is not None and known.state is ATTACHED and turn.policy.second_attach == "is refused"
+
+
+def names_nothing(turn: LinkTurn[Attach]) -> bool:
+    """Say whether there is no address of a node, and none is to be made up."""
+    terminus = _terminus(turn)
+    return not _address(turn) and not (terminus is not None and terminus.dynamic)
+
+
+def may_not(turn: LinkTurn[Attach]) -> bool:
+    """Say whether the user may open connections and sessions but use no node."""
+    return turn.connection.user in turn.peer.restricted
+
+
+def no_room(turn: LinkTurn[Attach]) -> bool:
+    """Say whether there are as many nodes, or links of the session, as we keep or the client takes."""
+    nodes, session = turn.peer.nodes, turn.session
+    full = _address(turn) not in nodes.by_name and len(nodes.by_name) >= nodes.most
+    limits = turn.peer.limits
+    many = (
+        len(session.links) + len(session.suspended) >= limits.links or turn.link.number > session.handle_max
+    )
+    return full or many or len(_address(turn)) > limits.address
+
+
+# -- attaching -----------------------------------------------------------------------------------------
+
+
+def hold(turn: LinkTurn[Attach]) -> None:
+    """Take the handle from here on."""
+    turn.link.sends = turn.event.role == Role.RECEIVER
+    turn.session.links[turn.link.handle] = turn.link
+
+
+def steal(turn: LinkTurn[Attach]) -> None:
+    """Close the link where it is attached now, or take its place where it is suspended (2.6.1)."""
+    known = _known(turn)
+    if known is None:
+        return
+    if known.state is ATTACHED:
+        known.state, known.credit = ERRED, 0
+        why = Error(LinkError.STOLEN, "attached elsewhere")
+        known.session.connection.say(Detach(known.number, True, why), known.session.channel)
+    elif known.state is SUSPENDED and known.session is turn.session and turn.event.unsettled is None:
+        traffic.hand_over(known, turn.link)
+    elif known.state is SUSPENDED:
+        # A new endpoint knows nothing of the old one's deliveries: what was sent before goes back.
+        traffic.release(turn.peer, known)
+    known.key = None
+
+
+def attach_to_node(turn: LinkTurn[Attach]) -> None:
+    link, attach = turn.link, turn.event
+    hold(turn)
+    link.key = _key(turn)
+    turn.peer.termini[link.key] = link
+    node = turn.peer.nodes.named(_address(turn) or turn.peer.unique("node-"))
+    assert node is not None
+    link.node = node
+    link.sender_mode = attach.snd_settle_mode
+    second = attach.rcv_settle_mode == ReceiverSettleMode.SECOND
+    if link.sends or (second and turn.policy.receiver_mode == "as asked"):
+        link.receiver_mode = attach.rcv_settle_mode
+    count = turn.policy.initial_delivery_count if link.sends else attach.initial_delivery_count or 0
+    link.initial_delivery_count = link.delivery_count = Serial(count)
+    if link.sends:
+        node.receivers.append(link)
+    else:
+        link.credit = turn.policy.link_credit
+
+
+def attached(turn: LinkTurn[Attach]) -> Reply:
+    """Answer with an attach, and credit for a client that sends."""
+    link, attach = turn.link, turn.event
+    source, target = attach.source, attach.target
+    terminus = _terminus(turn)
+    if terminus is not None and terminus.dynamic:
+        assert link.node is not None
+        terminus = terminus.replace(address=link.node.name, dynamic=None)
+        source, target = (terminus, target) if link.sends else (source, terminus)
+    said = _attach(turn, source, target)
+    if attach.unsettled is not None:
+        # Resumed: nothing that our terminus considers unsettled is left (2.6.3, 2.6.13).
+        said = said.replace(unsettled={})
+    return (said, link_flow(link, turn.policy)) if link.credit else (said,)
+
+
+def refused(turn: LinkTurn[Attach]) -> Reply:
+    """Answer with the attach of a link that is not to be: no terminus of ours."""
+    link, attach = turn.link, turn.event
+    hold(turn)
+    gone = (None, attach.target) if link.sends else (attach.source, None)
+    return (_attach(turn, *gone),)
+
+
+def _attach(turn: LinkTurn[Attach], source: object, target: object) -> Attach:
+    link, attach, policy = turn.link, turn.event, turn.policy
+    given: dict[str, object] = {"max_message_size": policy.max_message_size}
+    if link.sends:
+        given = {"initial_delivery_count": policy.initial_delivery_count}
+    mode = attach.carried("rcv_settle_mode") if link.sends else link.receiver_mode
+    return Attach(
+        attach.name, link.number, not attach.role, attach.carried("snd_settle_mode"), mode, source, target
+    ).replace(**given)
+
+
+def refuse_link(condition: Symbol) -> Callable[[LinkTurn[Attach]], Reply]:
+    """Attach, and detach at once with this condition (2.6.3, figure 2.33)."""
+    return lambda turn: (*refused(turn), *refuse(condition, Level.LINK)(turn))
+
+
+# -- detaching -----------------------------------------------------------------------------------------
+
+
+def closes(turn: LinkTurn[Detach]) -> bool:
+    return bool(turn.event.closed or turn.event.error is not None)
+
+
+def detach(turn: LinkTurn[Detach]) -> Reply:
+    """Answer with a detach without error, that closes the link if the client's does."""
+    return (Detach(turn.link.number, turn.event.carried("closed")),)
+
+
+_attach_detached = Row("attach", DETACHED, Attach)
+ATTACHING = (
+    _attach_detached(
+        "refuses a handle above ours", is_above_ours, answer=refuse(ConnectionError_.FRAMING_ERROR)
+    ),
+    _attach_detached(
+        "refuses a sender without a delivery-count",
+        lacks_a_count,
+        answer=refuse(AmqpError.INVALID_FIELD, Level.SESSION),
+    ),
+    _attach_detached(
+        "refuses a null for a delivery-tag",
+        has_a_null_key,
+        answer=refuse(AmqpError.INVALID_FIELD, Level.SESSION),
+    ),
+    _attach_detached(
+        "refuses to reattach what is in error",
+        is_pipelined,
+        answer=refuse(SessionError.ERRANT_LINK, Level.SESSION),
+    ),
+    _attach_detached("refuses a name in use", may_not_steal, answer=refuse_link(AmqpError.RESOURCE_LOCKED)),
+    _attach_detached(
+        "refuses an address that names nothing", names_nothing, answer=refuse_link(AmqpError.NOT_FOUND)
+    ),
+    _attach_detached(
+        "refuses a user without rights", may_not, answer=refuse_link(AmqpError.UNAUTHORIZED_ACCESS)
+    ),
+    _attach_detached(
+        "refuses more than we keep", no_room, answer=refuse(AmqpError.RESOURCE_LIMIT_EXCEEDED, Level.SESSION)
+    ),
+    _attach_detached("is answered", effects=(steal, attach_to_node), answer=attached, next=ATTACHED),
+    Row(
+        "attach: refuses a handle in use",
+        ATTACHED,
+        Attach,
+        answer=refuse_by(lambda policy: policy.handle_in_use),
+    ),
+)
+DETACHING = (
+    Row("detach: that closes is answered", ATTACHED, Detach, closes, answer=detach, next=DETACHED),
+    Row("detach: that does not close is answered", ATTACHED, Detach, answer=detach, next=SUSPENDED),
+    Row("detach: ends a link that we detached", ERRED, Detach, next=DETACHED),
+    Row(
+        "link: refuses what comes for an endpoint in error",
+        ERRED,
+        (Attach, Flow, Transfer),
+        answer=refuse(SessionError.ERRANT_LINK, Level.SESSION),
+    ),
+)
