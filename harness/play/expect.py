@@ -25,6 +25,8 @@ class Outcome:
     grade: Grade = Grade.PREFERRED
     reading: str = ""
     waits_for_end: bool = False
+    about: tuple[type, ...] = ()
+    """Classes of what it looks at, where a protocol passes over others that may come at any time."""
 
     def __or__(self, other: Outcome) -> Outcome:
         """Make an outcome that is met by either of the two, each as good as the other."""
@@ -34,6 +36,7 @@ class Outcome:
             self.grade,
             self.reading or other.reading,
             self.waits_for_end or other.waits_for_end,
+            (*self.about, *other.about),
         )
 
     def under(self, reading: str) -> Outcome:

@@ -242,9 +242,10 @@ class AmqpConnection:
     def begin(self, channel: int | None = None, **fields: Any) -> Session:
         """Begin a session on the lowest free channel, or on a given one. Raises ControlFailed."""
         number = self._free() if channel is None else channel
-        self.send(the_begin(**fields), channel=number)
+        ours = the_begin(**fields)
+        self.send(ours, channel=number)
         answer = self.control("begin", Begin, place=number)
-        return Session(self, number, answer)
+        return Session(self, number, ours, answer)
 
     def fence(self) -> Self:
         """Wait until everything sent so far has been taken in; give the connection. Raises ControlFailed."""

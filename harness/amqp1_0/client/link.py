@@ -4,7 +4,7 @@ It cuts what arrives into observations in the order of their arrival and tells w
 Headers, the layer of SASL, performatives, empty frames and anything malformed are sent on request.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import islice
 from typing import Any, TypeAlias
@@ -56,8 +56,9 @@ class Link(link.Link[Unit, Sight]):
 
     A place is `CONNECTION`, `WHOLE` or our channel number of a session. `partner` is the server's open once
     it has come. `said_open` and `said_close` are ours as they went out, in whatever form. `channels` are ours
-    on which a session has begun and not ended, `spoiled` says that octets went out that may be no frame. With
-    `beat`, in seconds, an empty frame is sent whenever nothing else was for so long, while somebody waits.
+    on which a session has begun and not ended, `spoiled` says that octets went out that may be no frame.
+    `told` is what came on each session, by our channel. With `beat`, in seconds, an empty frame is sent
+    whenever nothing else was for so long, while somebody waits.
     """
 
     annotator = ANNOTATOR
@@ -75,6 +76,7 @@ class Link(link.Link[Unit, Sight]):
         self.hears_empty_frames = False
         self._spoken = FrameReader(limit=ANY_SIZE)
         self._sent_at = self.now()
+        self.told: defaultdict[int, list[Received]] = defaultdict(list)
         self._sessions: dict[int, int] = {}
         self._passed: Counter[int] = Counter()
 
@@ -190,7 +192,10 @@ class Link(link.Link[Unit, Sight]):
             again = self.door.is_said_twice(performative)
             if not again and not self._broke(self.door.comes_again(performative)):
                 session = self._session_of(frame.channel, performative)
-                inbox.append(Received(frame.channel, performative, payload, session, self._kept))
+                came = Received(frame.channel, performative, payload, session, self._kept)
+                inbox.append(came)
+                if session is not None:
+                    self.told[session].append(came)
         elif frame.type not in (AMQP, SASL):
             self._broke((leniency.UNDEFINED_TYPE, f"a frame of type {frame.type}"))
         elif frame.type == SASL:

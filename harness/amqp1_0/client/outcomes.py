@@ -112,13 +112,15 @@ def _came(kind: Any, seen: Any, **fields: object) -> bool:
 
 def answered(*kinds: type[Composite]) -> Outcome:
     """Allow one of these performatives."""
-    return Outcome(" or ".join(kind.type_name for kind in kinds), lambda seen: _came(kinds, seen))
+    told = " or ".join(kind.type_name for kind in kinds)
+    return Outcome(told, lambda seen: _came(kinds, seen), about=kinds)
 
 
 def fields(kind: type[Composite], **values: object) -> Outcome:
     """Allow a performative with these values in its fields (what they mean: defaults count)."""
     told = (f"{name.replace('_', '-')}={value}" for name, value in values.items())
-    return Outcome(" ".join([kind.type_name, *told]), lambda seen: _came(kind, seen, **values))
+    says = " ".join([kind.type_name, *told])
+    return Outcome(says, lambda seen: _came(kind, seen, **values), about=(kind,))
 
 
 def begun(channel: int, on: int | None = None) -> Outcome:
@@ -208,6 +210,18 @@ def closed_without_error() -> Outcome:
 def session_ended(*conditions: str) -> Outcome:
     """Allow an end whose error has one of these conditions (any, if none is given)."""
     return _with_error("end", (End,), conditions)
+
+
+def ended_well() -> Outcome:
+    """Allow an end without error: in answer to ours it says that the session has gone on until then."""
+    return Outcome(
+        "end without error", lambda seen: _came(End, seen) and seen.performative.carried("error") is None
+    )
+
+
+def detached(*conditions: str) -> Outcome:
+    """Allow a detach whose error has one of these conditions (any, if none is given)."""
+    return _with_error("detach", (Detach,), conditions)
 
 
 def ended_or_closed(*conditions: str) -> Outcome:

@@ -1,22 +1,36 @@
-"""Sessions and links, as far as scenarios need them for fences and controls."""
+"""Sessions: begin and end, windows, what comes on them; links are attached to them (2.5)."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
 
+from harness.amqp1_0.client.endpoints import AttachedLink, Receiver, Sender
 from harness.amqp1_0.client.link import Link, Said
-from harness.amqp1_0.client.outcomes import Observation, Received, describe
-from harness.amqp1_0.wire.composites import CLASSES, Composite
-from harness.amqp1_0.wire.performatives import Attach, Begin, Detach, End, Role, Source, Target
-from harness.play.expect import ControlFailed, Outcome
+from harness.amqp1_0.client.outcomes import Observation, Received, describe, ended_well, signature
+from harness.amqp1_0.wire.composites import Composite
+from harness.amqp1_0.wire.performatives import (
+    Attach,
+    Begin,
+    Detach,
+    Disposition,
+    End,
+    Flow,
+    Role,
+    Source,
+    Target,
+    Transfer,
+)
+from harness.amqp1_0.wire.serial import Serial
+from harness.play.context import Context
+from harness.play.expect import ControlFailed, Outcome, Stop
+from harness.play.link import Closed, Silence
 
 WINDOW = 2048
 """Frames of transfers that our sessions take in and send out."""
-_ON_SESSIONS = tuple(
-    kind for name, kind in CLASSES.items()
-    if "frame" in kind.spec.provides and name not in ("open", "begin", "close")
-)  # fmt: skip
-"""What may come on a session before the answer that is waited for."""
+AT_ANY_TIME = (Flow, Disposition)
+"""What may come on a session whenever the server likes, several in one."""
+AnyLink = TypeVar("AnyLink", bound=AttachedLink)
 
 
 def the_begin(**fields: Any) -> Begin:
@@ -28,23 +42,63 @@ class Carrier(Protocol):
     """The connection that a session is on, as far as the session needs it."""
 
     link: Link
+    context: Context
     container_id: str
 
     def send(self, *what: Said, channel: int = 0) -> None:
         """Send on a channel, in a single write."""
 
-    def control(self, what: str, *kinds: type[Composite], place: int) -> Any:
-        """Take the next performative of a place, which must be one of these. Raises ControlFailed."""
+    def failed(self, what: str, seen: Observation) -> Stop:
+        """Give the Stop that says `what` was answered otherwise, or not."""
+
+    def judge(self, expected: str, otherwise: str, holds: bool) -> None:
+        """Judge a fact read out of an answer. Raises Unmet."""
 
 
 class Session:
-    """A session, begun: `channel` is ours, `partner` the server's begin."""
+    """A session, begun: `channel` is ours, `begun` our begin and `partner` the server's.
 
-    def __init__(self, connection: Carrier, channel: int, partner: Begin) -> None:
+    `next_outgoing_id` is the transfer-id of our next transfer, `next_delivery_id` the delivery-id of our next
+    delivery, `seen` what has come and been looked at. What may come at any time `expect` and `control` pass
+    over where they are not asked for it.
+    """
+
+    def __init__(self, connection: Carrier, channel: int, begun: Begin, partner: Begin) -> None:
         self.connection = connection
         self.channel = channel
+        self.begun = begun
         self.partner = partner
+        self.next_outgoing_id = Serial(begun.next_outgoing_id)
+        self.next_delivery_id = Serial(0)
         self.attached: list[AttachedLink] = []
+        self.seen: list[Received] = []
+
+    # -- what is known ---------------------------------------------------------------------------------
+
+    def told(self, *kinds: type[Composite]) -> list[Any]:
+        """Give all performatives of these kinds that have come on the session, looked at or not."""
+        came = (each.performative for each in self.connection.link.told[self.channel])
+        return [each for each in came if isinstance(each, kinds)]
+
+    @property
+    def next_incoming_id(self) -> Serial:
+        """The transfer-id of the server's next transfer, by what has come (2.5.6)."""
+        return Serial(self.partner.next_outgoing_id) + len(self.told(Transfer))
+
+    @property
+    def window(self) -> int:
+        """How many transfers the server is ready to take now, by what it has said last (2.5.6)."""
+        expected, window = self.begun.next_outgoing_id, self.partner.incoming_window
+        for flow in self.told(Flow):
+            if flow.next_incoming_id is not None:
+                expected, window = flow.next_incoming_id, flow.incoming_window
+        return (Serial(expected) - self.next_outgoing_id) + int(window)
+
+    def flow(self, **fields: Any) -> Flow:
+        """Give a flow that states our end of the session, altered as given."""
+        return Flow(self.next_incoming_id, WINDOW, self.next_outgoing_id, WINDOW).replace(**fields)
+
+    # -- sending and judging ---------------------------------------------------------------------------
 
     def send(self, *what: Said) -> None:
         """Send performatives on this session, in a single write."""
@@ -52,7 +106,52 @@ class Session:
 
     def expect(self, *outcomes: Outcome | type[Composite]) -> Any:
         """Judge what comes next on this session or for the whole connection. Raises Unmet."""
-        return _performative(self.connection.link.expect(self.channel, *outcomes))
+        link, patience = self.connection.link, self.connection.context.patience
+        legal = link.legal(*outcomes)
+        slow = any(each.waits_for_end for each in legal)
+        asked = tuple(kind for each in legal for kind in each.about)
+        began = link.now()
+        seen = self._next(asked, patience.close if slow else patience.answer)
+        return _performative(link.hold(seen, legal, began))
+
+    def tries(self, what: Said, *outcomes: Outcome | type[Composite]) -> Any:
+        """Send something and judge what comes next, as `expect` does. Raises Unmet."""
+        self.send(what)
+        return self.expect(*outcomes)
+
+    def ends_well(self, *others: Outcome) -> Any:
+        """Judge that the session has gone on: our end is answered by one without error. Raises Unmet."""
+        return self.tries(End(), ended_well(), *others)
+
+    def goes_on(self, address: str, *others: Outcome) -> Any:
+        """Judge that the session goes on: the next that comes answers an attach. Raises Unmet."""
+        self.send(self.the_attach(Role.RECEIVER, source=Source(address), target=Target()))
+        return self.expect(Attach, *others)
+
+    def judge(self, expected: str, otherwise: str, holds: bool) -> None:
+        """Judge a fact read out of an answer: `otherwise` is what it is if it does not hold. Raises Unmet."""
+        self.connection.judge(expected, otherwise, holds)
+
+    def stays(self, expected: str, *kinds: type[Composite]) -> None:
+        """Judge that nothing of these kinds comes in the time an answer may take. Raises Unmet."""
+        seen = self._next(kinds, self.connection.context.patience.quiet)
+        self.judge(expected, signature(seen), isinstance(seen, Silence))
+
+    def _next(self, asked: tuple[type, ...], patience: float) -> Observation:
+        """Take the next observation but those that may come at any time and are not asked for."""
+        passed = tuple(kind for kind in AT_ANY_TIME if kind not in asked)
+        while True:
+            seen = self._taken(patience)
+            if not (isinstance(seen, Received) and isinstance(seen.performative, passed)):
+                return seen
+
+    def _taken(self, patience: float) -> Observation:
+        seen = self.connection.link.next(self.channel, patience)
+        if isinstance(seen, Received) and seen.session == self.channel:
+            self.seen.append(seen)
+        return seen
+
+    # -- controls --------------------------------------------------------------------------------------
 
     def ask(self, performative: Composite, *answers: type[Composite]) -> Any:
         """Send a performative; the next of this session must be one of these. Raises ControlFailed."""
@@ -61,48 +160,65 @@ class Session:
 
     def control(self, what: str, *kinds: type[Composite]) -> Any:
         """Take the next performative of this session, which must be one of these. Raises ControlFailed."""
-        return self.connection.control(what, *kinds, place=self.channel)
+        seen = self._next(kinds, self.connection.context.due(what, self.connection.context.patience.close))
+        if isinstance(seen, Received) and isinstance(seen.performative, kinds):
+            return seen.performative
+        raise self.connection.failed(what, seen)
 
-    def receiver(self, address: str, **fields: Any) -> AttachedLink:
-        """Attach a link on which we receive from an address. Raises ControlFailed."""
-        return self._attach(Role.RECEIVER, source=Source(address), target=Target(), **fields)
+    def until(self, what: str, holds: Callable[[], Any]) -> Any:
+        """Wait until something holds of what has come; take in flows behind it. Raises ControlFailed."""
+        context = self.connection.context
+        while not (found := holds()):
+            seen = self._taken(context.due(what, context.patience.close))
+            final = isinstance(seen, Received) and isinstance(seen.performative, (End, Detach))
+            if final or isinstance(seen, Closed | Silence) or not isinstance(seen, Received):
+                raise self.connection.failed(what, seen)
+        while self._more_at_any_time() and isinstance(self._taken(0.0), Received):
+            pass
+        return found
 
-    def sender(self, address: str, **fields: Any) -> AttachedLink:
-        """Attach a link on which we send to an address. Raises ControlFailed."""
-        given = {"initial_delivery_count": 0} | fields
-        return self._attach(Role.SENDER, source=Source(), target=Target(address), **given)
+    def _more_at_any_time(self) -> bool:
+        """Say whether the first that has come and was not looked at may come at any time."""
+        last = self.seen[-1].frame if self.seen else 0
+        unseen = (each for each in self.connection.link.told[self.channel] if each.frame > last)
+        # The begin was taken before there was a session to look at it.
+        first = next((each for each in unseen if not isinstance(each.performative, Begin)), None)
+        return first is not None and isinstance(first.performative, AT_ANY_TIME)
 
-    def _attach(self, role: bool, **fields: Any) -> AttachedLink:
+    def the_attach(self, role: bool, **fields: Any) -> Attach:
+        """Give an attach with a name of its own on the lowest free handle, altered as given."""
         handle = len(self.attached)
         name = f"{self.connection.container_id}-{self.channel}-{handle}"
-        answer = self.ask(Attach(name, handle, role).replace(**fields), Attach)
+        count = 0 if role is Role.SENDER else None
+        return Attach(name, handle, role, initial_delivery_count=count).replace(**fields)
+
+    def receiver(self, address: str, **fields: Any) -> Receiver:
+        """Attach a link on which we receive from an address. Raises ControlFailed."""
+        return self._attach(Receiver, Role.RECEIVER, source=Source(address), target=Target(), **fields)
+
+    def sender(self, address: str, **fields: Any) -> Sender:
+        """Attach a link on which we send to an address. Raises ControlFailed."""
+        return self._attach(Sender, Role.SENDER, source=Source(), target=Target(address), **fields)
+
+    def _attach(self, kind: type[AnyLink], role: bool, **fields: Any) -> AnyLink:
+        ours = self.the_attach(role, **fields)
+        answer = self.ask(ours, Attach)
         far_end = answer.source if role is Role.RECEIVER else answer.target
         if far_end is None:
             # It says by this that it has no such terminus, and why in the detach that follows.
             raise ControlFailed("attach", describe(self.control("attach", Detach)))
-        self.attached.append(AttachedLink(self, name, handle, answer))
-        return self.attached[-1]
+        link = kind(self, ours, answer)
+        self.attached.append(link)
+        return link
+
+    def fence(self, address: str) -> None:
+        """Wait until everything sent on this session has been taken in. Raises ControlFailed."""
+        self.receiver(address).detach()
 
     def end(self) -> None:
-        """End the session by ends. Raises ControlFailed."""
+        """End the session by ends; what comes before is passed over. Raises ControlFailed."""
         self.send(End())
-        while not isinstance(self.control("end", *_ON_SESSIONS), End):
-            pass
-
-
-class AttachedLink:
-    """A link, attached: `handle` is ours, `partner` the server's attach."""
-
-    def __init__(self, session: Session, name: str, handle: int, partner: Attach) -> None:
-        self.session = session
-        self.name = name
-        self.handle = handle
-        self.partner = partner
-
-    def detach(self, closed: bool = True) -> None:
-        """Detach the link, for good unless told otherwise. Raises ControlFailed."""
-        self.session.send(Detach(self.handle, closed))
-        while not isinstance(self.session.control("detach", *_ON_SESSIONS), Detach):
+        while not isinstance(self.control("end", Attach, Detach, Disposition, End, Flow, Transfer), End):
             pass
 
 
