@@ -9,7 +9,6 @@ from harness.amqp1_0.client.outcomes import detached, ended_well, fields, sessio
 from harness.amqp1_0.client.tests.test_container import container
 from harness.amqp1_0.peer.policy import VARIANTS
 from harness.amqp1_0.wire.performatives import (
-    Attach,
     Disposition,
     Flow,
     Released,
