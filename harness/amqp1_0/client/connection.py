@@ -4,6 +4,8 @@ Methods come in two kinds. *Controls* (`open`, `begin`, `ask`, …) do what must
 all; when they fail the scenario ends as an error of its set-up. `expect` and `stays_quiet` judge the rule.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import chain
 from typing import Any, Self
 
@@ -170,6 +172,16 @@ class AmqpConnection:
         """Judge a fact read out of an answer: `otherwise` is what it is if it does not hold. Raises Unmet."""
         self.link.judged(expected, otherwise, holds)
 
+    @contextmanager
+    def works(self, expected: str) -> Iterator[None]:
+        """Judge that what is done inside works: a control that fails there decides. Raises Unmet."""
+        otherwise = ""
+        try:
+            yield
+        except ControlFailed as failure:
+            otherwise = str(failure)
+        self.judge(expected, otherwise, not otherwise)
+
     # -- controls --------------------------------------------------------------------------------------
 
     def control(self, what: str, *kinds: type[Composite], place: int = CONNECTION) -> Any:
@@ -241,7 +253,7 @@ class AmqpConnection:
 
     def begin(self, channel: int | None = None, **fields: Any) -> Session:
         """Begin a session on the lowest free channel, or on a given one. Raises ControlFailed."""
-        number = self._free() if channel is None else channel
+        number = self.free_channel() if channel is None else channel
         ours = the_begin(**fields)
         self.send(ours, channel=number)
         answer = self.control("begin", Begin, place=number)
@@ -300,7 +312,11 @@ class AmqpConnection:
             raise ControlFailed("open", f"an open whose {limit.replace('_', '-')} is no number")
         return value or 0
 
-    def _free(self) -> int:
+    def channels(self, most: int) -> range:
+        """Give the lowest channels that the server accepts, at most so many."""
+        return range(min(self._stated("channel_max") + 1, most))
+
+    def free_channel(self) -> int:
         """Choose the channel without a session whose last is longest ago: a server may need a moment."""
         highest = self._stated("channel_max")
         numbers = chain(range(self._behind, highest + 1), range(min(self._behind, highest + 1)))
@@ -311,7 +327,7 @@ class AmqpConnection:
         return number
 
     def _fence(self) -> int:
-        number = self._free()
+        number = self.free_channel()
         self.send(the_begin(), channel=number)
         return number
 

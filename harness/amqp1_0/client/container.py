@@ -144,6 +144,12 @@ class Container(Fixture[AmqpConnection]):
 
     # -- surroundings ----------------------------------------------------------------------------------
 
+    def stocked(self, *bodies: bytes) -> str:
+        """Give an address where these messages stand ready. Raises NotRun, ControlFailed."""
+        where = self.address()
+        self.connection().begin().sender(where).delivers(*bodies)
+        return where
+
     def address(self) -> str:
         """Give an address that links can be attached to. Raises NotRun when the target has none for us."""
         return self.facility("address")["address"]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from harness.amqp1_0.client.outcomes import describe
+from harness.amqp1_0.client.link import Link, Said
+from harness.amqp1_0.client.outcomes import Received, covers, describe
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.encoding import encode
-from harness.amqp1_0.wire.frames import AMQP, Frame
+from harness.amqp1_0.wire.frames import AMQP, MIN_MAX_FRAME_SIZE, Frame
 from harness.amqp1_0.wire.performatives import (
     Accepted,
     Attach,
@@ -23,9 +25,8 @@ from harness.amqp1_0.wire.serial import Serial
 from harness.amqp1_0.wire.types import Described, Ulong
 from harness.play.expect import ControlFailed
 
-if TYPE_CHECKING:
-    from harness.amqp1_0.client.session import Session
-
+OVERHEAD = 64
+"""Octets that frame header and performative of a transfer of ours take at most."""
 DATA = 0x75
 """Part 3: the descriptor of a data section, all that our messages consist of."""
 
@@ -51,10 +52,43 @@ class Delivery:
         return Serial(self.first.delivery_id)
 
 
+class Carrier(Protocol):
+    """The connection of the session, as far as links need it."""
+
+    link: Link
+
+
+class Conversation(Protocol):
+    """The session that a link is attached to, as far as the link needs it (2.5)."""
+
+    channel: int
+    next_outgoing_id: Serial
+    next_delivery_id: Serial
+    seen: list[Received]
+
+    @property
+    def connection(self) -> Carrier: ...
+
+    def told(self, *kinds: type[Composite]) -> list[Any]:
+        """Give all performatives of these kinds that have come on the session."""
+
+    def flow(self, **fields: Any) -> Flow:
+        """Give a flow that states our end of the session, altered as given."""
+
+    def send(self, *what: Said) -> None:
+        """Send on the session, in a single write."""
+
+    def control(self, what: str, *kinds: type[Composite]) -> Any:
+        """Take the next performative, which must be one of these. Raises ControlFailed."""
+
+    def until(self, what: str, holds: Callable[[], Any]) -> Any:
+        """Wait until something holds of what has come, and give it. Raises ControlFailed."""
+
+
 class AttachedLink:
     """A link, attached: `attach` is ours, `partner` the server's, `handle` ours."""
 
-    def __init__(self, session: Session, attach: Attach, partner: Attach) -> None:
+    def __init__(self, session: Conversation, attach: Attach, partner: Attach) -> None:
         self.session = session
         self.attach = attach
         self.partner = partner
@@ -138,7 +172,7 @@ class Receiver(AttachedLink):
 class Sender(AttachedLink):
     """A link on which we send: `delivery_count` is ours."""
 
-    def __init__(self, session: Session, attach: Attach, partner: Attach) -> None:
+    def __init__(self, session: Conversation, attach: Attach, partner: Attach) -> None:
         super().__init__(session, attach, partner)
         self.delivery_count = Serial(attach.initial_delivery_count or 0)
 
@@ -173,13 +207,22 @@ class Sender(AttachedLink):
             self.delivery_count += 1
         return Frame(AMQP, session.channel, said.encode() + payload)
 
-    def send(self, body: bytes = b"x", **fields: Any) -> Serial:
-        """Send a message of one data section in one transfer, when there is credit; give its delivery-id."""
+    def send(self, body: bytes = b"x", parts: int = 1, **fields: Any) -> Serial:
+        """Send a message of one data section, with credit, in so many transfers; give its delivery-id."""
         self.granted()
-        said = self.transfer(**fields)
-        number = Serial(self.session.next_delivery_id)
-        self.session.send(self.carries(said, message(body)))
+        number, payload = self.session.next_delivery_id, message(body)
+        pieces = list(self._pieces(payload, parts))
+        said = [self.transfer(**fields), *[Transfer(self.handle)] * (len(pieces) - 1)]
+        said[:-1] = [each.replace(more=True) for each in said[:-1]]
+        self.session.send(*(self.carries(*each) for each in zip(said, pieces, strict=True)))
         return number
+
+    def _pieces(self, payload: bytes, parts: int) -> Iterator[bytes]:
+        """Cut a payload into so many pieces, or more where the server's frames are too small for them."""
+        partner = self.session.connection.link.partner
+        room = int(partner.max_frame_size if partner is not None else MIN_MAX_FRAME_SIZE) - OVERHEAD
+        size = min(-(-len(payload) // parts), room)
+        return (payload[start : start + size] for start in range(0, len(payload), size))
 
     def outcome(self, delivery: int) -> Disposition:
         """Wait for a disposition about a delivery that settles it, and give it. Raises ControlFailed."""
@@ -202,9 +245,3 @@ class Sender(AttachedLink):
             said = self.outcome(number)
             if not isinstance(said.state, Accepted):
                 raise ControlFailed("a transfer", describe(said))
-
-
-def covers(said: Disposition, delivery: int) -> bool:
-    """Say whether a disposition is about a delivery (2.7.6)."""
-    last = said.first if said.last is None else said.last
-    return Serial(said.first) <= delivery <= Serial(last)

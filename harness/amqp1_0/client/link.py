@@ -57,8 +57,8 @@ class Link(link.Link[Unit, Sight]):
     A place is `CONNECTION`, `WHOLE` or our channel number of a session. `partner` is the server's open once
     it has come. `said_open` and `said_close` are ours as they went out, in whatever form. `channels` are ours
     on which a session has begun and not ended, `spoiled` says that octets went out that may be no frame.
-    `told` is what came on each session, by our channel. With `beat`, in seconds, an empty frame is sent
-    whenever nothing else was for so long, while somebody waits.
+    `told` is what came on the last session on each of our channels, from its begin on. With `beat`, in
+    seconds, an empty frame is sent whenever nothing else was for so long, while somebody waits.
     """
 
     annotator = ANNOTATOR
@@ -195,6 +195,8 @@ class Link(link.Link[Unit, Sight]):
                 came = Received(frame.channel, performative, payload, session, self._kept)
                 inbox.append(came)
                 if session is not None:
+                    if isinstance(performative, Begin):
+                        self.told[session].clear()
                     self.told[session].append(came)
         elif frame.type not in (AMQP, SASL):
             self._broke((leniency.UNDEFINED_TYPE, f"a frame of type {frame.type}"))

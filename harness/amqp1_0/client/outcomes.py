@@ -9,7 +9,8 @@ from harness.amqp1_0.client.leniency import is_nearly
 from harness.amqp1_0.wire.composites import Composite, choices
 from harness.amqp1_0.wire.frames import PROTOCOL_HEADER
 from harness.amqp1_0.wire.generated import attribute
-from harness.amqp1_0.wire.performatives import Begin, Close, Detach, End, Error, SaslOutcome
+from harness.amqp1_0.wire.performatives import Begin, Close, Detach, Disposition, End, Error, SaslOutcome
+from harness.amqp1_0.wire.serial import Serial
 from harness.play.expect import SILENCE, Outcome
 from harness.play.link import Closed, Silence, Unreadable
 from harness.wire.units import Header
@@ -173,6 +174,12 @@ def empty_frame_came() -> Outcome:
     return Outcome("empty frame", lambda seen: isinstance(seen, EmptyFrame))
 
 
+def covers(said: Disposition, delivery: int) -> bool:
+    """Say whether a disposition is about a delivery (2.7.6)."""
+    last = said.first if said.last is None else said.last
+    return Serial(said.first) <= delivery <= Serial(last)
+
+
 def silence() -> Outcome:
     """Allow that nothing comes."""
     return Outcome(SILENCE, lambda seen: isinstance(seen, Silence))
@@ -248,6 +255,7 @@ class Refusal(Enum):
     CONDITION_OPENING = "before the server has sent its open, where the condition itself is judged"
     DEMANDED = "with the condition that the sentence demands"
     SESSION = "on a session, where the condition itself is judged"
+    ON_SESSION = "on a session, with whatever condition"
 
 
 _OTHER: Final = "the condition that fits is the server's choice: another may fit as well"
@@ -264,6 +272,7 @@ _WAYS: Final[Mapping[Refusal, tuple[tuple[Any, bool, str], ...]]] = {
         (closed, True, ""), (closed, False, _OTHER), (stream_ended, False, _NO_OPEN),
     ),
     Refusal.DEMANDED: ((closed, True, ""),),
+    Refusal.ON_SESSION: ((ended_or_closed, True, ""), (stream_ended, False, _NO_CLOSE)),
     Refusal.SESSION: ((ended_or_closed, True, ""), (ended_or_closed, False, _OTHER)),
 }  # fmt: skip
 """The legal ways, the preferred first: the outcome, whether it names the condition, and the reading."""

@@ -23,7 +23,7 @@ from harness.amqp1_0.wire.performatives import (
 )
 from harness.amqp1_0.wire.serial import Serial
 from harness.play.context import Context
-from harness.play.expect import ControlFailed, Outcome, Stop
+from harness.play.expect import ControlFailed, Inconclusive, Outcome, Stop
 from harness.play.link import Closed, Silence
 
 WINDOW = 2048
@@ -70,7 +70,7 @@ class Session:
         self.partner = partner
         self.next_outgoing_id = Serial(begun.next_outgoing_id)
         self.next_delivery_id = Serial(0)
-        self.attached: list[AttachedLink] = []
+        self._handles = 0
         self.seen: list[Received] = []
 
     # -- what is known ---------------------------------------------------------------------------------
@@ -93,6 +93,11 @@ class Session:
             if flow.next_incoming_id is not None:
                 expected, window = flow.next_incoming_id, flow.incoming_window
         return (Serial(expected) - self.next_outgoing_id) + int(window)
+
+    @property
+    def incoming_channel(self) -> int:
+        """The channel on which the server's end of the session is (2.5.1)."""
+        return self.connection.link.told[self.channel][0].channel
 
     def flow(self, **fields: Any) -> Flow:
         """Give a flow that states our end of the session, altered as given."""
@@ -186,8 +191,9 @@ class Session:
         return first is not None and isinstance(first.performative, AT_ANY_TIME)
 
     def the_attach(self, role: bool, **fields: Any) -> Attach:
-        """Give an attach with a name of its own on the lowest free handle, altered as given."""
-        handle = len(self.attached)
+        """Give an attach with a name of its own on a handle that had no link, altered as given."""
+        handle = self._handles
+        self._handles += 1
         name = f"{self.connection.container_id}-{self.channel}-{handle}"
         count = 0 if role is Role.SENDER else None
         return Attach(name, handle, role, initial_delivery_count=count).replace(**fields)
@@ -207,9 +213,19 @@ class Session:
         if far_end is None:
             # It says by this that it has no such terminus, and why in the detach that follows.
             raise ControlFailed("attach", describe(self.control("attach", Detach)))
-        link = kind(self, ours, answer)
-        self.attached.append(link)
-        return link
+        return kind(self, ours, answer)
+
+    def stated(self, address: str) -> Flow:
+        """Attach another sender; give the flow with its credit, which states all. Raises ControlFailed."""
+        flow: Flow = self.sender(address).granted().told(Flow)[-1]
+        return flow
+
+    def probe(self, performative: Composite, kind: type[Composite], reading: str) -> None:
+        """Send what this kind is to answer; `reading` says what it means if not. Raises Inconclusive."""
+        self.send(performative)
+        seen = self._next((kind,), self.connection.context.patience.close)
+        if not (isinstance(seen, Received) and isinstance(seen.performative, kind)):
+            raise Inconclusive(f"{reading}: {signature(seen)}")
 
     def fence(self, address: str) -> None:
         """Wait until everything sent on this session has been taken in. Raises ControlFailed."""

@@ -151,7 +151,7 @@ class Policy:
     """Transfers a session is ready to take; restated when half of them have come."""
     outgoing_window: Literal["constant", "what is left"] = "constant"
     """2.5.6: whether sending a transfer decrements the outgoing-window; settling lets it grow again."""
-    handle_max: int | None = None
+    handle_max: int | None = 255
     """The highest handle we accept; None does not state it."""
     handle_in_use: Refusal = Refusal(SessionError.HANDLE_IN_USE, Level.SESSION)
     """2.7.3: "immediate close" with what 2.8.17 defines as a session error: of the one or the other."""
@@ -248,7 +248,7 @@ _OTHERS: Final[Mapping[str, Sequence[object]]] = {
     "channel_in_use": [AmqpError.ILLEGAL_STATE],
     "initial_outgoing_id": [1, 1 << 31, (1 << 32) - 2],
     "incoming_window": [1, 4],
-    "handle_max": [7, 255],
+    "handle_max": [7, None],
     "handle_in_use": [Refusal(SessionError.HANDLE_IN_USE)],
     "stray_link_state": ["ignore"],
     "link_credit": [1, 2],
