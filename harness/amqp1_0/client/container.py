@@ -8,6 +8,7 @@ from typing import Any
 from harness.amqp1_0.client.connection import AmqpConnection
 from harness.amqp1_0.client.link import CONNECTION, Link
 from harness.amqp1_0.client.outcomes import HeaderReceived
+from harness.amqp1_0.client.session import Session
 from harness.amqp1_0.wire.frames import PROTOCOL_HEADER, SASL_HEADER
 from harness.amqp1_0.wire.performatives import SaslMechanisms
 from harness.play.context import Context
@@ -129,6 +130,12 @@ class Container(Fixture[AmqpConnection]):
         connection.drop()
         return None
 
+    def session(self, **begin_fields: Any) -> Session:
+        """Give a session, begun with these fields, on a connection of its own that is kept alive."""
+        connection = self.connection()
+        connection.beats()
+        return connection.begin(**begin_fields)
+
     def lookout(self) -> AmqpConnection:
         """Give a connection in use that has nothing else to do than to wait."""
         return self.connection()
@@ -147,7 +154,7 @@ class Container(Fixture[AmqpConnection]):
     def stocked(self, *bodies: bytes) -> str:
         """Give an address where these messages stand ready. Raises NotRun, ControlFailed."""
         where = self.address()
-        self.connection().begin().sender(where).delivers(*bodies)
+        self.session().sender(where).delivers(*bodies)
         return where
 
     def address(self) -> str:

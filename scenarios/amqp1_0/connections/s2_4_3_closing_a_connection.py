@@ -204,7 +204,7 @@ def a_close_is_answered_while_sessions_are_open(container: Container) -> None:
 )
 def a_close_is_answered_while_links_are_attached(container: Container) -> None:
     """A link to and one from a node are attached: our close is answered by a close all the same."""
-    connection, address = container.connection(), container.address()
+    address, connection = container.address(), container.connection()
     session = connection.begin()
     session.receiver(address)
     session.sender(address)  # it comes last: the server may give it credit at once

@@ -93,7 +93,7 @@ def higher(said: Attach) -> bool:
 def no_handle_above_our_handle_max_is_used(container: Container) -> None:
     """With a handle-max of 0 a link is answered on handle 0, and a second one is not answered."""
     address = container.address()
-    session = container.connection().begin(handle_max=0)
+    session = container.session(handle_max=0)
     handle = session.sender(address).partner.handle
     session.judge("handle 0", "a handle above 0", handle == 0)
     session.tries(
@@ -110,7 +110,7 @@ def no_handle_above_our_handle_max_is_used(container: Container) -> None:
 def a_handle_above_the_servers_handle_max_closes(container: Container) -> None:
     """An attach on the handle one above the handle-max of the server's begin is a framing-error."""
     address = container.address()
-    session = container.connection().begin()
+    session = container.session()
     session.fence(address)
     highest = session.partner.handle_max
     if highest >= HIGHEST:
@@ -125,7 +125,7 @@ def a_handle_above_the_servers_handle_max_closes(container: Container) -> None:
 def the_highest_handle_can_be_used(container: Container) -> None:
     """An attach on the handle that is the handle-max of the server's begin is answered."""
     address = container.address()
-    session = container.connection().begin()
+    session = container.session()
     session.fence(address)
     highest = session.partner.handle_max
     attach = session.the_attach(Role.RECEIVER, handle=highest, source=Source(address), target=Target())

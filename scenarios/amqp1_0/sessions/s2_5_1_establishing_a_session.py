@@ -38,7 +38,7 @@ NO_MORE = Error(AmqpError.RESOURCE_LIMIT_EXCEEDED, "one is enough")
 def links_of_both_directions_share_a_session(container: Container) -> None:
     """Two receivers and two senders attach to one address on one session, in turn."""
     address = container.address()
-    session = container.connection().begin()
+    session = container.session()
     session.receiver(address)
     for role in (Role.SENDER, Role.RECEIVER, Role.SENDER):
         far = {"target": Target(address)} if role is Role.SENDER else {"source": Source(address)}
@@ -53,6 +53,7 @@ def a_link_is_attached_to_one_session(container: Container) -> None:
     address, connection = container.address(), container.connection()
     if len(connection.channels(2)) < 2:
         container.inapplicable("the target has one session at a time")
+    connection.beats()
     first = connection.begin().receiver(address)
     again = Attach(first.attach.name, 0, Role.RECEIVER, source=Source(address), target=Target())
     connection.begin().send(again)
@@ -67,7 +68,7 @@ def a_link_is_attached_to_one_session(container: Container) -> None:
 def deliveries_on_two_links_are_numbered_in_one_row(container: Container) -> None:
     """Two messages taken on each of two receivers in turn have four delivery-ids in a row."""
     address = container.stocked(b"1", b"2", b"3", b"4")
-    session = container.connection().begin()
+    session = container.session()
     one, other = session.receiver(address), session.receiver(address)
     first, *rest = (link.takes(1)[0] for link in (one, other, one, other))
     steps = [each.id - first.id for each in rest]
@@ -136,7 +137,7 @@ CHANNEL_IN_USE = "begin: refuses a channel in use"
 @broken_by("begins again", replies(CHANNEL_IN_USE, Begin(0, 0, 1, 1)))
 def a_begin_on_a_channel_in_use_is_refused(container: Container) -> None:
     """A second begin on a channel that has a session is refused."""
-    session = container.connection().begin()
+    session = container.session()
     session.tries(the_begin(), *refused(Refusal.ON_SESSION))
 
 

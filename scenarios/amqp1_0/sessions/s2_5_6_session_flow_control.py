@@ -60,7 +60,7 @@ def flows_say_the_id_of_the_next_transfer(sent: Sent, each: Framed) -> Found:
 def transfers_are_counted_by_frames(container: Container) -> None:
     """Behind three messages in four transfers the server expects the transfer-id that is four further."""
     address = container.address()
-    session = container.connection().begin(next_outgoing_id=5)
+    session = container.session(next_outgoing_id=5)
     sender = session.sender(address)
     for number in [sender.send(), sender.send(parts=2), sender.send()]:
         sender.outcome(number)
@@ -90,7 +90,7 @@ def a_session_begins_with_any_transfer_id(container: Container) -> None:
 def behind_the_last_transfer_id_comes_zero(container: Container) -> None:
     """Behind three messages from transfer-id 2^32-2 on the server expects 1."""
     address = container.address()
-    session = container.connection().begin(next_outgoing_id=LAST - 1)
+    session = container.session(next_outgoing_id=LAST - 1)
     session.sender(address).delivers(b"one", b"two", b"three")
     expected = session.stated(address).next_incoming_id
     session.judge("1 as next-incoming-id", f"{expected} as next-incoming-id", expected == 1)
@@ -102,7 +102,7 @@ def behind_the_last_transfer_id_comes_zero(container: Container) -> None:
 def what_a_flow_says_is_expected_next(container: Container) -> None:
     """A flow whose next-outgoing-id is seven further moves what the server expects to it."""
     address = container.address()
-    session = container.connection().begin()
+    session = container.session()
     session.stated(address)
     session.next_outgoing_id += 7
     session.send(session.flow())
@@ -119,7 +119,7 @@ def what_a_flow_says_is_expected_next(container: Container) -> None:
 def no_more_transfers_come_than_the_window_has_room_for(container: Container) -> None:
     """Of five messages two come with a window of two, and two more when it opens for two more."""
     address = container.stocked(b"1", b"2", b"3", b"4", b"5")
-    session = container.connection().begin(incoming_window=2)
+    session = container.session(incoming_window=2)
     session.receiver(address).grants(10, incoming_window=2)
     comes(session, 2)
     session.send(session.flow(incoming_window=2))
@@ -133,6 +133,7 @@ def a_message_takes_as_much_window_as_it_has_frames(container: Container) -> Non
     """Of a message of 3,000 octets in frames of 512 two transfers come with a window of two."""
     address = container.stocked(b"x" * 3000)
     connection = container.connection(max_frame_size=512)
+    connection.beats()
     session = connection.begin(incoming_window=2)
     receiver = session.receiver(address)
     receiver.grants(1, incoming_window=2)
@@ -149,7 +150,7 @@ def a_message_takes_as_much_window_as_it_has_frames(container: Container) -> Non
 def the_window_is_counted_from_what_is_expected(container: Container) -> None:
     """Behind four transfers a flow that expects the third, with a window of three, has room for one."""
     address = container.stocked(*(b"%d" % number for number in range(6)))
-    session = container.connection().begin(incoming_window=4)
+    session = container.session(incoming_window=4)
     session.receiver(address).grants(10, incoming_window=4)
     comes(session, 4)
     session.send(session.flow(next_incoming_id=session.next_incoming_id + -2, incoming_window=3))
@@ -162,7 +163,7 @@ def the_window_is_counted_from_what_is_expected(container: Container) -> None:
 def without_an_id_the_window_is_counted_from_the_first(container: Container) -> None:
     """A flow without next-incoming-id and a window of two lets two of three messages through."""
     address = container.stocked(b"1", b"2", b"3")
-    session = container.connection().begin(incoming_window=0)
+    session = container.session(incoming_window=0)
     session.receiver(address).grants(10, next_incoming_id=None, incoming_window=2)
     seen = session.expect(
         Transfer, session_ended().under("the id must be set by who has seen the begin (2.7.4)")
@@ -178,7 +179,7 @@ def without_an_id_the_window_is_counted_from_the_first(container: Container) -> 
 def a_window_of_zero_holds_up_transfers_alone(container: Container) -> None:
     """With a window of zero an attach is answered and no transfer comes; it comes once the window opens."""
     address = container.stocked(b"x")
-    session = container.connection().begin(incoming_window=0)
+    session = container.session(incoming_window=0)
     session.receiver(address).grants(1, incoming_window=0)
     session.goes_on(address)
     session.stays("no transfer", Transfer)
