@@ -2,11 +2,16 @@
 
 import secrets
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from threading import Lock
 
 from harness.targets.description import SEEN, Described, Facility, fill
 from harness.targets.sockets import as_text, served
 from harness.targets.target import Target, TargetError
+
+_STOCK: dict[tuple[object, ...], deque[Mapping[str, str]]] = {}
+_MAKING = Lock()
 
 
 class DescribedTarget(Target):
@@ -53,14 +58,34 @@ class DescribedTarget(Target):
         described = self._facilities.get(facility)
         if described is None:
             return super().use(facility)
+        if described.makes > 1 and not arguments:
+            return self._from_stock(facility, described)
+        return next(iter(self._made(facility, described, arguments)))
+
+    def _from_stock(self, facility: str, described: Facility) -> Mapping[str, str]:
+        """Hand out one of many that were made at once, for all attachments of this process to the target."""
+        place = (self.name, facility, *sorted(self._values().items()))
+        with _MAKING:
+            stock = _STOCK.setdefault(place, deque())
+            if not stock:
+                stock.extend(self._made(facility, described))
+            return stock.popleft()
+
+    def _made(
+        self, facility: str, described: Facility, arguments: tuple[str, ...] = ()
+    ) -> Iterator[Mapping[str, str]]:
+        """Do the steps once; yield what they made, one or many. Raises TargetError."""
         values = self._values() | self._arguments(facility, described, arguments)
+        values |= {"makes": str(described.makes)}
         for action, operands in described.steps:
             try:
                 self._step(action, tuple(fill(operand, values) for operand in operands))
             except TargetError as error:
                 raise TargetError(f"{self.name}: the facility {facility!r} failed: {error}") from None
         values |= self._seen(described.returns)
-        return {key: fill(text, values) for key, text in described.returns.items()}
+        for number in range(described.makes):
+            each = values | {"number": str(number)}
+            yield {key: fill(text, each) for key, text in described.returns.items()}
 
     def _arguments(self, facility: str, described: Facility, given: tuple[str, ...]) -> dict[str, str]:
         if len(given) > len(described.arguments):

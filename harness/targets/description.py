@@ -117,6 +117,8 @@ class Facility:
     steps: tuple[tuple[str, tuple[str, ...]], ...]
     arguments: Mapping[str, str]
     returns: Mapping[str, str]
+    makes: int = 1
+    """How many of what it returns its steps make at once; each has a {number}, from 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,7 +283,9 @@ def _facility(table: Table, actions: tuple[str, ...]) -> Facility:
     for step in table.tables("steps"):
         action = step.only(actions)
         steps.append((action, step.texts(action) if action == "run" else (step.text(action),)))
-    facility = Facility(tuple(steps), table.mapping("arguments"), table.mapping("returns"))
+    facility = Facility(
+        tuple(steps), table.mapping("arguments"), table.mapping("returns"), table.number("makes", 1)
+    )
     if not steps and not facility.returns:
         raise table.wrong("steps are missing, and nothing is returned")
     return facility

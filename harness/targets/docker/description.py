@@ -145,8 +145,9 @@ def _check_facility(container: Table, port: str, facility: Facility, known: set[
                 f"port {operands[0]} cannot be awaited; {port}, where the protocol is spoken, can"
             )
     used = [text for _, operands in facility.steps for text in operands]
-    _check_texts(container, used, known | set(facility.arguments))
-    _check_texts(container, facility.returns.values(), known | set(facility.arguments) | set(SEEN))
+    known = known | set(facility.arguments) | {"makes"}
+    _check_texts(container, used, known)
+    _check_texts(container, facility.returns.values(), known | set(SEEN) | {"number"})
     _check_texts(container, facility.arguments.values(), {"unique"})
 
 

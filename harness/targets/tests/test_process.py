@@ -142,6 +142,11 @@ FACILITIES = """
 arguments = { name = "thing-{unique}" }
 steps = [{ run = ["sh", "-c", "test {name} != bad || { echo it is bad; exit 4; }"] }]
 returns = { made = "{name}", by = "{user}" }
+[facilities.stock]
+makes = 3
+arguments = { name = "{unique}" }
+steps = [{ run = ["sh", "-c", "test {makes} = 3 -a {name} != bad || exit 5"] }]
+returns = { made = "{name}-{number}" }
 [facilities.restart]
 steps = [{ stop = "broker" }, { start = "broker" }]
 [facilities.pause]
@@ -169,6 +174,10 @@ def test_facilities_take_arguments_and_return_what_they_made() -> None:
             one.use("make", "a", "b")
         with pytest.raises(TargetError, match="no facility 'fly'"):
             one.use("fly")
+        batches = [one.use("stock")["made"].split("-") for _ in range(4)]
+        assert [number for _, number in batches] == ["0", "1", "2", "0"]
+        assert len({name for name, _ in batches}) == 2
+        assert one.use("stock", "mine") == {"made": "mine-0"}
     finally:
         one.stop()
 
