@@ -157,6 +157,13 @@ class Container(Fixture[AmqpConnection]):
         self.session().sender(where).delivers(*bodies)
         return where
 
+    def left(self, address: str) -> list[bytes]:
+        """Take all messages that are at an address; give their payloads. Raises ControlFailed."""
+        receiver = self.session().receiver(address)
+        deliveries = receiver.rest()
+        receiver.settles(*deliveries)
+        return [each.payload for each in deliveries]
+
     def address(self) -> str:
         """Give an address that links can be attached to. Raises NotRun when the target has none for us."""
         return self.facility("address")["address"]

@@ -84,6 +84,9 @@ class Conversation(Protocol):
     def until(self, what: str, holds: Callable[[], Any]) -> Any:
         """Wait until something holds of what has come, and give it. Raises ControlFailed."""
 
+    def take_in(self) -> None:
+        """Take all that comes until nothing more does for a moment."""
+
 
 class AttachedLink:
     """A link, attached: `attach` is ours, `partner` the server's, `handle` ours."""
@@ -160,6 +163,13 @@ class Receiver(AttachedLink):
             return found if len(found) >= count else []
 
         return list(self.session.until("credit for a message", come))
+
+    def rest(self, credit: int = 10) -> list[Delivery]:
+        """Give credit and take all that comes until nothing more does for a moment."""
+        before = len(self.deliveries())
+        self.grants(credit)
+        self.session.take_in()
+        return self.deliveries()[before:]
 
     def settles(self, *deliveries: Delivery, state: Composite | None = None) -> None:
         """Settle deliveries one by one, as accepted unless told otherwise."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
 
 from harness.amqp1_0.client.endpoints import AttachedLink, Receiver, Sender
@@ -53,6 +54,9 @@ class Carrier(Protocol):
 
     def judge(self, expected: str, otherwise: str, holds: bool) -> None:
         """Judge a fact read out of an answer. Raises Unmet."""
+
+    def works(self, expected: str) -> AbstractContextManager[None]:
+        """Judge that what is done inside works. Raises Unmet."""
 
 
 class Session:
@@ -137,6 +141,10 @@ class Session:
         """Judge a fact read out of an answer: `otherwise` is what it is if it does not hold. Raises Unmet."""
         self.connection.judge(expected, otherwise, holds)
 
+    def works(self, expected: str) -> AbstractContextManager[None]:
+        """Judge that what is done inside works, as that of the connection does. Raises Unmet."""
+        return self.connection.works(expected)
+
     def stays(self, expected: str, *kinds: type[Composite]) -> None:
         """Judge that nothing of these kinds comes in the time an answer may take. Raises Unmet."""
         seen = self._next(kinds, self.connection.context.patience.quiet)
@@ -181,6 +189,11 @@ class Session:
         while self._more_at_any_time() and isinstance(self._taken(0.0), Received):
             pass
         return found
+
+    def take_in(self) -> None:
+        """Take all that comes until nothing more does for a moment."""
+        while isinstance(self._taken(self.connection.context.patience.quiet), Received):
+            pass
 
     def _more_at_any_time(self) -> bool:
         """Say whether the first that has come and was not looked at may come at any time."""

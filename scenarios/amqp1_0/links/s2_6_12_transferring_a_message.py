@@ -1,0 +1,128 @@
+"""2.6.11 to 2.6.14: deliveries, their states and settlement, and messages in several transfers."""
+
+from harness.amqp1_0.broken.deviations import forwards, ignores, rejects, replaces, rewrites, withholds
+from harness.amqp1_0.client.container import Container
+from harness.amqp1_0.client.endpoints import message
+from harness.amqp1_0.client.outcomes import fields
+from harness.amqp1_0.wire.performatives import (
+    Accepted,
+    AmqpError,
+    Detach,
+    Disposition,
+    End,
+    Error,
+    Received,
+    Role,
+    Transfer,
+)
+from scenarios.registry import broken_by, scenario
+
+REFUSED = Error(AmqpError.NOT_IMPLEMENTED, "the faulty peer does not do so")
+
+
+@scenario("1-0/2.6.12.tags-differ", needs={"address"})
+@broken_by("has one tag for all", rewrites(Transfer, delivery_tag=b"t"))
+def tags_of_unsettled_deliveries_differ(container: Container) -> None:
+    """Three deliveries on one link, none of them settled, have three delivery-tags."""
+    address = container.stocked(b"1", b"2", b"3")
+    session = container.session()
+    tags = [each.first.delivery_tag for each in session.receiver(address).takes(3)]
+    session.judge("three delivery-tags", "one delivery-tag for two deliveries", len(set(tags)) == 3)
+
+
+def is_received(said: Disposition) -> bool:
+    return isinstance(said.state, Received)
+
+
+@scenario("1-0/2.6.12.non-terminal-state", needs={"address"})
+@broken_by("ends the session", rejects(Disposition, AmqpError.INVALID_FIELD, when=is_received))
+@broken_by(
+    "takes it for the last word", forwards(Disposition, when=is_received, settled=True, state=Accepted())
+)
+def a_state_that_is_not_the_last_is_taken(container: Container) -> None:
+    """A delivery is said to be received, and can be accepted and settled then."""
+    address = container.stocked(b"x")
+    session = container.session()
+    (delivery,) = session.receiver(address).takes(1)
+    session.send(Disposition(Role.RECEIVER, delivery.id, delivery.id, None, Received(0, 0)))
+    session.goes_on(address)
+    session.tries(
+        Disposition(Role.RECEIVER, delivery.id, delivery.id, None, Accepted()),
+        fields(Disposition, role=Role.SENDER, settled=True),
+    )
+
+
+@scenario("1-0/2.6.12.settles-behind-an-outcome", needs={"address"})
+@broken_by("never settles", withholds(Disposition, when=lambda said: said.role is Role.SENDER))
+@broken_by(
+    "says that it does not", rewrites(Disposition, when=lambda said: said.role is Role.SENDER, settled=False)
+)
+def a_sender_settles_what_has_an_outcome(container: Container) -> None:
+    """A delivery is accepted and not settled: the sender settles it, and says so."""
+    address = container.stocked(b"x")
+    session = container.session()
+    (delivery,) = session.receiver(address).takes(1)
+    session.tries(
+        Disposition(Role.RECEIVER, delivery.id, delivery.id, None, Accepted()),
+        fields(Disposition, role=Role.SENDER, settled=True),
+    )
+
+
+BODIES = (b"first half and second half", b"one half and the other")
+
+
+@scenario("1-0/2.6.14.whole-message", needs={"address"})
+@broken_by("keeps the first part", ignores(Transfer, when=lambda said: said.delivery_id is None))
+@broken_by("refuses it", rejects(Transfer, AmqpError.NOT_IMPLEMENTED, when=lambda said: said.more))
+def a_message_in_several_transfers_arrives_whole(container: Container) -> None:
+    """A message in three transfers is settled, and arrives as it was sent."""
+    address, session = container.address(), container.session()
+    session.sender(address).delivers(b"control")
+    with session.works("a message in three transfers is settled"):
+        sender = session.sender(address)
+        sender.outcome(sender.send(BODIES[0], parts=3))
+    came = container.left(address)
+    container.judge("the whole message", "another message", BODIES[0] in came[-1] if came else False)
+
+
+@scenario("1-0/2.6.14.interleaved-links", needs={"address"})
+@broken_by("refuses it", replaces(Disposition, End(REFUSED), skip=1))
+@broken_by("mixes them", forwards(Transfer, when=lambda said: said.delivery_id is None, handle=0))
+def messages_of_two_links_are_interleaved(container: Container) -> None:
+    """The halves of two messages, in turn on two links: both are settled, and arrive whole."""
+    address = container.stocked()
+    session = container.session()
+    links = [session.sender(address).granted() for _ in range(2)]
+    numbers, ends = [], []
+    for sender, body in zip(links, BODIES, strict=True):
+        numbers.append(session.next_delivery_id)
+        half, octets = len(body) // 2, message(body)
+        session.send(sender.carries(sender.transfer(more=True), octets[:half]))
+        ends.append((sender, octets[half:]))
+    with session.works("both messages are settled"):
+        session.send(*(sender.carries(Transfer(sender.handle), octets) for sender, octets in ends))
+        for sender, number in zip(links, numbers, strict=True):
+            sender.outcome(number)
+    came = b"".join(container.left(address))
+    container.judge("both messages whole", "other messages", all(each in came for each in BODIES))
+
+
+@scenario("1-0/2.6.14.aborted-discarded", needs={"address"})
+@broken_by("keeps what was aborted", forwards(Transfer, when=lambda said: said.aborted, aborted=False))
+@broken_by("detaches", replaces(Disposition, Detach(0, True, REFUSED), skip=1))
+def what_is_aborted_is_thrown_away(container: Container) -> None:
+    """Of an aborted delivery and a whole one the whole one arrives alone, and is settled."""
+    address, session = container.address(), container.session()
+    sender = session.sender(address)
+    sender.outcome(sender.send(b"control", parts=2))
+    with session.works("the message behind an aborted one is settled"):
+        sender.granted(2)
+        session.send(
+            sender.carries(sender.transfer(more=True), message(b"aborted")[:5]),
+            sender.carries(Transfer(sender.handle, aborted=True)),
+        )
+        sender.delivers(b"whole")
+    came = [body for body in container.left(address) if b"control" not in body]
+    container.judge(
+        "the whole message alone", f"{len(came)} messages", len(came) == 1 and b"whole" in came[0]
+    )

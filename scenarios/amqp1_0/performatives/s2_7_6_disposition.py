@@ -1,0 +1,92 @@
+"""2.7.6 Disposition: its form, and which deliveries it is about."""
+
+from harness.amqp1_0.broken.deviations import forwards, ignores, rejects, respells, rewrites
+from harness.amqp1_0.client.container import Container
+from harness.amqp1_0.client.transcript import UNREAD, Framed
+from harness.amqp1_0.wire.performatives import Accepted, AmqpError, Disposition, Role
+from harness.amqp1_0.wire.types import As, Described, Map, Ulong
+from harness.play.expect import Inconclusive
+from harness.play.watching import Found, came
+from scenarios.amqp1_0.performatives.s2_7_1_open import STR8, held_against
+from scenarios.registry import broken_by, scenario, watch
+
+
+@watch(
+    "1-0/2.7.6.disposition-well-formed",
+    during="1-0/2.7.5.first-settles",
+    looks_at=came(Disposition, UNREAD),
+)
+@broken_by("names no delivery", rewrites(Disposition, first=None))
+@broken_by("has a text for settled", rewrites(Disposition, settled=As(STR8, "yes")))
+@broken_by("says more than one holds", respells(Disposition, lambda said: said.sent_as(unknown=("more",))))
+@broken_by("is a map", respells(Disposition, lambda _: Described(Ulong(Disposition.spec.code), Map())))
+def every_disposition_is_as_defined(each: Framed) -> Found:
+    """Every disposition of the run is a list of at most six fields of their types."""
+    return held_against(Disposition, each)
+
+
+def accepted(first: int, last: int | None) -> Disposition:
+    return Disposition(Role.RECEIVER, first, last, True, Accepted())
+
+
+@scenario("1-0/2.7.6.range-settled", needs={"address"})
+@broken_by("settles the first alone", forwards(Disposition, last=None))
+@broken_by("settles none", ignores(Disposition))
+def one_disposition_settles_deliveries_of_two_links(container: Container) -> None:
+    """Of four deliveries, two on each of two links, accepted by one disposition, none comes again."""
+    address = container.stocked(b"1", b"2", b"3", b"4")
+    session = container.session()
+    links = [session.receiver(address) for _ in range(2)]
+    came = [link.takes(1)[0] for link in (*links, *links)]
+    session.send(accepted(came[0].id, came[-1].id))
+    session.end()
+    again = len(container.left(address))
+    container.judge("no message comes again", f"{again} messages come again", not again)
+
+
+@scenario("1-0/2.7.6.last-unset-is-first", needs={"address"})
+@broken_by("takes it for all behind", forwards(Disposition, last=9))
+@broken_by("takes it for none", ignores(Disposition))
+def a_disposition_without_last_is_about_one(container: Container) -> None:
+    """Of two deliveries one is accepted by a disposition without last: the other alone comes again."""
+    control, address = container.stocked(b"control"), container.stocked(b"one", b"other")
+    session = container.session()
+    session.receiver(control).takes(1)
+    first, _ = session.receiver(address).takes(2)
+    session.send(accepted(first.id, None))
+    session.end()
+    if not container.left(control):
+        raise Inconclusive("what nobody has settled does not come again on this target")
+    again = container.left(address)
+    right = len(again) == 1 and b"other" in again[0]
+    container.judge("the other message alone", f"{len(again)} messages", right)
+
+
+@scenario("1-0/2.7.6.live-behind-a-detach", needs={"address"})
+@broken_by("has forgotten it", ignores(Disposition))
+def a_delivery_outlives_the_attachment_of_its_link(container: Container) -> None:
+    """A delivery that is accepted behind a detach that does not close does not come again."""
+    address = container.stocked(b"x")
+    session = container.session()
+    receiver = session.receiver(address)
+    (delivery,) = receiver.takes(1)
+    receiver.detach(closed=False)
+    session.send(accepted(delivery.id, delivery.id))
+    session.end()
+    again = len(container.left(address))
+    container.judge("the message does not come again", "the message comes again", not again)
+
+
+@scenario("1-0/2.7.6.sender-may-say", needs={"address"})
+@broken_by(
+    "ends the session", rejects(Disposition, AmqpError.NOT_IMPLEMENTED, when=lambda s: s.role is False)
+)
+def a_sender_settles_by_a_disposition(container: Container) -> None:
+    """A message, and behind it a disposition of the sender that settles it: the session goes on."""
+    address, session = container.address(), container.session()
+    sender = session.sender(address)
+    sender.delivers(b"control")
+    number = session.next_delivery_id
+    sender.send(b"told")
+    session.send(Disposition(Role.SENDER, number, number, True, Accepted()))
+    session.goes_on(address)
