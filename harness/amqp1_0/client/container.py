@@ -132,9 +132,13 @@ class Container(Fixture[AmqpConnection]):
 
     def session(self, **begin_fields: Any) -> Session:
         """Give a session, begun with these fields, on a connection of its own that is kept alive."""
-        connection = self.connection()
+        return self.alive().begin(**begin_fields)
+
+    def alive(self, **open_fields: Any) -> AmqpConnection:
+        """Give a connection ready for use that is kept alive, however long an answer takes."""
+        connection = self.connection(**open_fields)
         connection.beats()
-        return connection.begin(**begin_fields)
+        return connection
 
     def lookout(self) -> AmqpConnection:
         """Give a connection in use that has nothing else to do than to wait."""

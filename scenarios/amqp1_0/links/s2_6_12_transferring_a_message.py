@@ -44,10 +44,10 @@ def a_state_that_is_not_the_last_is_taken(container: Container) -> None:
     address = container.stocked(b"x")
     session = container.session()
     (delivery,) = session.receiver(address).takes(1)
-    session.send(Disposition(Role.RECEIVER, delivery.id, delivery.id, None, Received(0, 0)))
+    session.send(Disposition(Role.RECEIVER, delivery.id, delivery.id, False, Received(0, 0)))
     session.goes_on(address)
     session.tries(
-        Disposition(Role.RECEIVER, delivery.id, delivery.id, None, Accepted()),
+        Disposition(Role.RECEIVER, delivery.id, delivery.id, False, Accepted()),
         fields(Disposition, role=Role.SENDER, settled=True),
     )
 
@@ -63,7 +63,7 @@ def a_sender_settles_what_has_an_outcome(container: Container) -> None:
     session = container.session()
     (delivery,) = session.receiver(address).takes(1)
     session.tries(
-        Disposition(Role.RECEIVER, delivery.id, delivery.id, None, Accepted()),
+        Disposition(Role.RECEIVER, delivery.id, delivery.id, False, Accepted()),
         fields(Disposition, role=Role.SENDER, settled=True),
     )
 
@@ -116,7 +116,7 @@ def what_is_aborted_is_thrown_away(container: Container) -> None:
     sender = session.sender(address)
     sender.outcome(sender.send(b"control", parts=2))
     with session.works("the message behind an aborted one is settled"):
-        sender.granted(2)
+        sender.granted()
         session.send(
             sender.carries(sender.transfer(more=True), message(b"aborted")[:5]),
             sender.carries(Transfer(sender.handle, aborted=True)),

@@ -59,7 +59,7 @@ def every_begin_is_as_defined(each: Framed) -> Found:
 @broken_by("knows no properties", rejects(Begin, AmqpError.NOT_IMPLEMENTED, when=carries("properties")))
 def what_nobody_has_heard_of_does_no_harm(container: Container) -> None:
     """Begins with capabilities, and with properties, that nobody knows are answered like one without."""
-    connection = container.connection().fence()
+    connection = container.alive().fence()
     unknown = [Symbol(UNHEARD_OF)]
     for fields in (
         {"offered_capabilities": unknown, "desired_capabilities": unknown},
@@ -75,7 +75,7 @@ def what_nobody_has_heard_of_does_no_harm(container: Container) -> None:
 def a_begin_that_answers_none_is_refused(container: Container) -> None:
     """A begin with a remote-channel, though the server has begun no session, is refused."""
     for remote in (0, 5):
-        connection = container.connection().fence()
+        connection = container.alive().fence()
         seen = connection.tries(
             the_begin(remote_channel=remote), *refused(Refusal.ON_SESSION), answered(Begin)
         )

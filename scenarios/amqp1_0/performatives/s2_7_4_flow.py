@@ -20,7 +20,7 @@ from harness.amqp1_0.wire.types import As, Described, Map, Ulong
 from harness.play.watching import Found, Gaps, State, came, went
 from harness.wire.journal import Direction
 from scenarios.amqp1_0.performatives.s2_7_1_open import STR8, held_against
-from scenarios.amqp1_0.sessions.s2_5_2_ending_a_session import HANDLE_UNKNOWN, LOST
+from scenarios.amqp1_0.sessions.s2_5_2_ending_a_session import HANDLE_UNKNOWN, NOWHERE
 from scenarios.registry import broken_by, scenario, watch
 
 OF_LINKS = ("delivery_count", "link_credit", "available", "drain", "properties")
@@ -51,7 +51,12 @@ def every_flow_says_what_is_expected(each: Passage) -> Found:
     return each.said.next_incoming_id is not None or f"a flow without it at {each.at:.4f} s"
 
 
-@watch("1-0/2.7.4.link-state-needs-a-handle", during="1-0/2.7.4.session-echo-answered", looks_at=came(Flow))
+@watch(
+    "1-0/2.7.4.link-state-needs-a-handle",
+    during="1-0/2.7.4.session-echo-answered",
+    looks_at=came(Flow),
+    never="the target sends no flow of a session alone",
+)
 @broken_by("gives credit to nobody", rewrites(Flow, link_credit=5))
 @broken_by("drains nothing", rewrites(Flow, drain=True))
 def without_a_handle_nothing_is_said_of_a_link(each: Passage) -> Found:
@@ -145,7 +150,7 @@ def a_flow_for_no_link_ends_the_session(container: Container) -> None:
     """A flow for a handle that no link has ends the session with unattached-handle."""
     session = container.session()
     session.send(session.flow())
-    session.tries(LOST, session_ended(SessionError.UNATTACHED_HANDLE))
+    session.tries(session.flow(handle=NOWHERE), session_ended(SessionError.UNATTACHED_HANDLE))
 
 
 @scenario("1-0/2.7.4.drain-mode-told", needs={"address"})

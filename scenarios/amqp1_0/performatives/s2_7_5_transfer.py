@@ -196,7 +196,7 @@ def a_resumed_delivery_that_nobody_knows_is_ignored(container: Container) -> Non
     """Of a resumed delivery and a new one the new one alone arrives."""
     address, session = container.address(), container.session()
     session.sender(address).delivers(b"control")
-    sender = session.sender(address).granted(2)
+    sender = session.sender(address)
     with session.works("the delivery behind a resumed one is settled"):
         sender.send(b"resumed", resume=True)
         sender.delivers(b"new")

@@ -2,6 +2,7 @@
 
 from harness.amqp1_0.broken.deviations import forwards, ignores, rejects, respells, rewrites
 from harness.amqp1_0.client.container import Container
+from harness.amqp1_0.client.outcomes import fields, silence
 from harness.amqp1_0.client.transcript import UNREAD, Framed
 from harness.amqp1_0.wire.performatives import Accepted, AmqpError, Disposition, Role
 from harness.amqp1_0.wire.types import As, Described, Map, Ulong
@@ -89,4 +90,22 @@ def a_sender_settles_by_a_disposition(container: Container) -> None:
     number = session.next_delivery_id
     sender.send(b"told")
     session.send(Disposition(Role.SENDER, number, number, True, Accepted()))
+    session.goes_on(address)
+
+
+@scenario("1-0/2.7.6.settled-unset-is-false", needs={"address"})
+@broken_by(
+    "wants to be told",
+    rejects(Disposition, AmqpError.INVALID_FIELD, when=lambda said: said.carried("settled") is None),
+)
+def a_disposition_that_does_not_say_settled_settles_nothing(container: Container) -> None:
+    """A delivery is accepted by a disposition that leaves settled out, and the session goes on."""
+    address = container.stocked(b"x")
+    session = container.session()
+    (delivery,) = session.receiver(address).takes(1)
+    session.tries(
+        Disposition(Role.RECEIVER, delivery.id, delivery.id, None, Accepted()),
+        fields(Disposition, role=Role.SENDER, settled=True),
+        silence().under("that a sender settles behind an outcome another rule asks for"),
+    )
     session.goes_on(address)

@@ -50,10 +50,9 @@ def links_of_both_directions_share_a_session(container: Container) -> None:
 @broken_by("says nothing of it", withholds(Detach))
 def a_link_is_attached_to_one_session(container: Container) -> None:
     """Of two receivers of one name on two sessions of a connection one is detached with an error."""
-    address, connection = container.address(), container.connection()
+    address, connection = container.address(), container.alive()
     if len(connection.channels(2)) < 2:
         container.inapplicable("the target has one session at a time")
-    connection.beats()
     first = connection.begin().receiver(address)
     again = Attach(first.attach.name, 0, Role.RECEIVER, source=Source(address), target=Target())
     connection.begin().send(again)
@@ -83,7 +82,7 @@ def deliveries_on_two_links_are_numbered_in_one_row(container: Container) -> Non
 @broken_by("begins twice in answer", follows(Begin, Begin(0, 0, 1, 1)))
 def a_begin_is_answered_by_a_begin(container: Container) -> None:
     """Each of three begins is answered by one begin, and by nothing else."""
-    connection = container.connection()
+    connection = container.alive()
     for channel in connection.channels(3):
         connection.tries(the_begin(), begun(channel), channel=channel)
     connection.got_nothing()
@@ -93,7 +92,7 @@ def a_begin_is_answered_by_a_begin(container: Container) -> None:
 @broken_by("has all sessions on channel 0", reframes(Begin, channel=0))
 def sessions_are_answered_on_channels_of_their_own(container: Container) -> None:
     """The begins that answer four of ours come on four different channels."""
-    connection = container.connection()
+    connection = container.alive()
     channels = [connection.begin(each).incoming_channel for each in connection.channels(4)]
     distinct = len(set(channels)) == len(channels)
     connection.judge("a channel of its own for each session", "one channel for two sessions", distinct)
@@ -104,7 +103,7 @@ def sessions_are_answered_on_channels_of_their_own(container: Container) -> None
 @broken_by("never takes a channel again", reframes(Begin, skip=3, channel=3))
 def the_lowest_free_channel_is_taken(container: Container) -> None:
     """Three sessions are answered on channels 0, 1 and 2; behind the end of the second, another on 1."""
-    connection = container.connection()
+    connection = container.alive()
     if len(connection.channels(3)) < 3:
         container.inapplicable("the target accepts fewer than three channels")
     first, second, third = (connection.begin(each) for each in range(3))
@@ -124,7 +123,7 @@ def the_lowest_free_channel_is_taken(container: Container) -> None:
 @broken_by("names channel 0 always", rewrites(Begin, remote_channel=0))
 def the_begin_that_answers_names_our_channel(container: Container) -> None:
     """Begins on three channels, the highest first, are answered by begins that name them."""
-    connection = container.connection()
+    connection = container.alive()
     for channel in reversed(connection.channels(3)):
         connection.tries(the_begin(), begun(channel), channel=channel)
 
@@ -149,7 +148,7 @@ PIPELINED = (the_begin(), Attach("piped", 0, Role.RECEIVER))
 @broken_by("answers no such attach", withholds(Attach, skip=1))
 def an_attach_may_follow_its_begin_at_once(container: Container) -> None:
     """A begin and an attach in a single write are answered by a begin and an attach."""
-    address, connection = container.address(), container.connection()
+    address, connection = container.address(), container.alive()
     control = connection.begin()
     control.fence(address)
     control.end()

@@ -48,8 +48,6 @@ from scenarios.registry import broken_by, scenario, watch
 UNMAPPED, MAPPED, DISCARDING = SessionState.UNMAPPED, SessionState.MAPPED, SessionState.DISCARDING
 NOWHERE = 5
 """A handle that no link of ours has."""
-LOST = Flow(0, 1, 0, 1, NOWHERE)
-"""A flow that no session can make sense of."""
 OURS = Error(AmqpError.INTERNAL_ERROR, "the suite ends the session because of an error")
 NO_SESSION = "session: refuses a channel without one"
 HANDLE_UNKNOWN = "link: refuses a handle that is not attached"
@@ -66,7 +64,7 @@ FAULTY = Flow(0, 1, 0, 1)
 @broken_by("forgets to answer", replies("end: is answered"))
 def an_end_is_answered_by_an_end(container: Container) -> None:
     """Of two sessions one is ended: an end without error comes on its channel, and the other goes on."""
-    connection = container.connection()
+    connection = container.alive()
     *others, last = (connection.begin(each) for each in connection.channels(2))
     last.tries(End(), ended_well())
     for other in others:
@@ -81,7 +79,7 @@ def an_end_is_answered_by_an_end(container: Container) -> None:
 )
 def an_end_with_an_error_is_answered(container: Container) -> None:
     """An end with an error is answered by an end, and the connection goes on."""
-    connection = container.connection().fence()
+    connection = container.alive().fence()
     session = connection.begin()
     session.tries(
         End(OURS), ended_well(), session_ended().recorded("the answer may have an error of its own")
@@ -96,7 +94,7 @@ def an_end_with_an_error_is_answered(container: Container) -> None:
 )
 def a_channel_can_be_used_again(container: Container) -> None:
     """Three sessions are begun and ended on one channel, one after the other."""
-    connection = container.connection()
+    connection = container.alive()
     for _ in range(3):
         connection.tries(the_begin(), begun(0), channel=0)
         connection.tries(End(), ended_well(), channel=0)
@@ -107,9 +105,9 @@ def a_channel_can_be_used_again(container: Container) -> None:
 @broken_by("ends once more", does(DISCARDING, End, always, says=(End(),)))
 def ends_that_cross_are_answers_to_each_other(container: Container) -> None:
     """A flow for a handle that no link has and an end in a single write: one end comes, and no other."""
-    connection = container.connection()
+    connection = container.alive()
     session = connection.begin()
-    session.send(LOST, End())
+    session.send(session.flow(handle=NOWHERE), End())
     seen = session.expect(
         session_ended() | ended_well(), closed().under("what has to become of the handle another rule says")
     )
@@ -156,10 +154,11 @@ def behind_its_end_the_server_is_silent(ended: Ended, each: Framed) -> Found:
 @broken_by("notices flows only", ignores(Transfer))
 def what_a_session_cannot_process_ends_it(container: Container) -> None:
     """A flow, and a transfer, for a handle that no link has: the session is ended with an error."""
-    connection = container.connection()
-    for said in (LOST, Transfer(NOWHERE, 0, b"t", 0)):
+    connection = container.alive()
+    for kind in (Flow, Transfer):
         session = connection.begin()
-        session.tries(said, session_ended())
+        lost = session.flow(handle=NOWHERE) if kind is Flow else Transfer(NOWHERE, 0, b"t", 0)
+        session.tries(lost, session_ended())
         session.send(End())
     connection.goes_on()
 
@@ -171,11 +170,12 @@ def what_a_session_cannot_process_ends_it(container: Container) -> None:
 @broken_by("takes the channel for free", does(DISCARDING, Flow, always, says=(Close(OURS),)))
 def behind_an_end_with_an_error_all_is_discarded(container: Container) -> None:
     """An attach, flows and our end, behind the server's end with an error: nothing comes for them."""
-    address, connection = container.address(), container.connection()
+    address, connection = container.address(), container.alive()
     session = connection.begin()
-    session.probe(LOST, End, "no end came for what a session cannot process")
+    lost = session.flow(handle=NOWHERE)
+    session.probe(lost, End, "no end came for what a session cannot process")
     attach = session.the_attach(Role.RECEIVER, source=Source(address), target=Target())
-    session.send(attach, session.flow(echo=True), LOST, End())
+    session.send(attach, session.flow(echo=True), lost, End())
     connection.goes_on()
 
 
@@ -196,7 +196,7 @@ def refuses_without_a_session(connection: AmqpConnection, said: Flow | Attach | 
 def a_frame_on_a_channel_without_a_session_is_refused(container: Container) -> None:
     """A flow, an attach and an end on a channel whose session has ended are refused."""
     for said in (Flow(0, 1, 0, 1, echo=True), Attach("x", 0, Role.RECEIVER, source=Source("x")), End()):
-        refuses_without_a_session(container.connection(), said)
+        refuses_without_a_session(container.alive(), said)
 
 
 class Begun(State):
@@ -236,7 +236,7 @@ def before_its_begin_the_server_is_silent(begun: Begun, each: Framed) -> Found:
 )
 def behind_our_end_nothing_is_taken(container: Container) -> None:
     """An end and an attach in a single write: no attach comes back."""
-    address, connection = container.address(), container.connection()
+    address, connection = container.address(), container.alive()
     control = connection.begin()
     control.fence(address)
     control.end()
@@ -253,7 +253,7 @@ def behind_our_end_nothing_is_taken(container: Container) -> None:
 @broken_by("goes on counting", rewrites(Flow, next_incoming_id=lambda number: number % 1000))
 def a_session_on_an_old_channel_is_a_new_one(container: Container) -> None:
     """Behind the end of a session its handle is free, and ids begin where the new begin says."""
-    address, connection = container.address(), container.connection()
+    address, connection = container.address(), container.alive()
     old = connection.begin(0)
     old.sender(address).delivers(b"one", b"two")
     old.end()

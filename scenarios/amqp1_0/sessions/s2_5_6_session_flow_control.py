@@ -75,7 +75,7 @@ def transfers_are_counted_by_frames(container: Container) -> None:
 @broken_by("loses messages behind 2^31", ignores(Transfer, skip=1))
 def a_session_begins_with_any_transfer_id(container: Container) -> None:
     """On sessions that begin with 1, 2^31 and 2^32-1 a message is settled as on one that begins with 0."""
-    address, connection = container.address(), container.connection()
+    address, connection = container.address(), container.alive()
     container.stocked(b"control")
     for first in (1, 1 << 31, LAST):
         with connection.works("a message is settled whatever the first transfer-id"):
@@ -132,8 +132,7 @@ def no_more_transfers_come_than_the_window_has_room_for(container: Container) ->
 def a_message_takes_as_much_window_as_it_has_frames(container: Container) -> None:
     """Of a message of 3,000 octets in frames of 512 two transfers come with a window of two."""
     address = container.stocked(b"x" * 3000)
-    connection = container.connection(max_frame_size=512)
-    connection.beats()
+    connection = container.alive(max_frame_size=512)
     session = connection.begin(incoming_window=2)
     receiver = session.receiver(address)
     receiver.grants(1, incoming_window=2)
