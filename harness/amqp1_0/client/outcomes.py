@@ -119,9 +119,15 @@ def answered(*kinds: type[Composite]) -> Outcome:
 
 def fields(kind: type[Composite], **values: object) -> Outcome:
     """Allow a performative with these values in its fields (what they mean: defaults count)."""
-    told = (f"{name.replace('_', '-')}={value}" for name, value in values.items())
+    told = (f"{name.replace('_', '-')}={_shown(name, value)}" for name, value in values.items())
     says = " ".join([kind.type_name, *told])
     return Outcome(says, lambda seen: _came(kind, seen, **values), about=(kind,))
+
+
+def _shown(name: str, value: object) -> object:
+    """Write a role by its name, which is a boolean on the wire (2.8.1)."""
+    roles = {number: each for each, number in choices("role").items()}
+    return roles.get(value, value) if name == "role" else value
 
 
 def begun(channel: int, on: int | None = None) -> Outcome:
