@@ -71,6 +71,12 @@ def learn_credit(link: Link, flow: Flow) -> None:
     link.drain = bool(flow.drain)
 
 
+def count_message(link: Link) -> None:
+    """Count a message that has come: the limit that our credit sets stays where it is (2.6.7)."""
+    link.credit = max(link.credit - 1, 0)
+    link.delivery_count += 1
+
+
 def learn_count(link: Link, flow: Flow) -> None:
     """Take over the delivery-count of a client that sends; the delivery-limit remains ours (2.6.7)."""
     if flow.delivery_count is not None:

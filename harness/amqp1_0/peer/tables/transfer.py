@@ -7,7 +7,7 @@ from harness.amqp1_0.peer.policy import Level
 from harness.amqp1_0.peer.refusals import refuse, refuse_by
 from harness.amqp1_0.peer.turn import LinkRow as Row
 from harness.amqp1_0.peer.turn import LinkTurn, Reply
-from harness.amqp1_0.peer.windows import count_transfer, link_flow, needs_window, session_flow
+from harness.amqp1_0.peer.windows import count_message, count_transfer, link_flow, needs_window, session_flow
 from harness.amqp1_0.wire.performatives import (
     Accepted,
     AmqpError,
@@ -107,8 +107,10 @@ def is_too_large(turn: LinkTurn[Transfer]) -> bool:
 
 
 def ignore(turn: LinkTurn[Transfer]) -> None:
-    """Count a transfer and let its delivery be."""
+    """Count a transfer, and a message, and let the delivery be."""
     count_transfer(turn.session)
+    if not turn.link.ignoring:
+        count_message(turn.link)
     turn.link.ignoring = turn.event.more and not turn.event.aborted
 
 
@@ -119,8 +121,7 @@ def take_part(turn: LinkTurn[Transfer]) -> None:
     if link.arriving is None:
         first = Serial(said.delivery_id or 0)
         link.arriving = Delivery(link, first, said.delivery_tag or b"", said.message_format or 0)
-        link.credit = max(link.credit - 1, 0)
-        link.delivery_count += 1
+        count_message(link)
     link.arriving.settled |= bool(said.settled)
     link.arriving.octets += turn.payload
     turn.peer.nodes.octets += len(turn.payload)

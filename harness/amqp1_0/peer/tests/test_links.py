@@ -362,6 +362,8 @@ def test_a_resumed_delivery_that_nobody_knows_is_ignored() -> None:
     assert client.listen() == []
     client.transfer(b"new", 1)
     assert kinds(client.listen()) == [Disposition]
+    flow = client.ask(Flow(0, 100, 0, 100, 0, echo=True))
+    assert (flow.delivery_count, flow.link_credit) == (2, 98)
     assert [bytes(each.octets) for each in client.server.nodes.by_name["q"].messages] == [b"new"]
 
 
