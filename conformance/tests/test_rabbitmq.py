@@ -142,8 +142,10 @@ def test_wireshark_reads_every_packet(run: Path) -> None:
     packets = [line.split("\t") for line in shown.stdout.splitlines()]
     assert len(packets) > 500
     odd = [comment for protocol, malformed, comment in packets if protocol != "AMQP" or malformed]
-    # Only what we malform on purpose is no AMQP, and what is too large to be kept whole.
-    whole = [comment for comment in odd if "the evidence holds the first" not in comment]
+    # Only what we malform on purpose is no AMQP, and what is too large to be kept whole. Of a message in
+    # several transfers Wireshark reads each for itself, and misses the rest.
+    parts = ("the evidence holds the first", " more=true")
+    whole = [comment for comment in odd if not any(each in comment for each in parts)]
     assert all("; sent: " in comment for comment in whole), whole
     wrong = ("no frame", "not decodable")
     assert all(any(each in comment for each in wrong) for comment in whole if "rule 0-9-1/" in comment), whole

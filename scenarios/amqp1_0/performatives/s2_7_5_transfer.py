@@ -8,20 +8,26 @@ from harness.amqp1_0.broken.deviations import (
     withholds,
 )
 from harness.amqp1_0.client.container import Container
-from harness.amqp1_0.client.endpoints import message
+from harness.amqp1_0.client.endpoints import Sender, message
 from harness.amqp1_0.client.outcomes import covers, fields
 from harness.amqp1_0.client.session import Session
 from harness.amqp1_0.client.transcript import UNREAD, Framed, Passage
 from harness.amqp1_0.wire.performatives import (
     Accepted,
+    Attach,
+    Close,
+    Detach,
     Disposition,
+    End,
     ReceiverSettleMode,
     Role,
     SenderSettleMode,
+    Source,
+    Target,
     Transfer,
 )
 from harness.amqp1_0.wire.types import As, Described, Map, Ulong
-from harness.play.expect import ControlFailed, Outcome
+from harness.play.expect import Outcome
 from harness.play.watching import Found, Gaps, State, came
 from scenarios.amqp1_0.performatives.s2_7_1_open import STR8, held_against
 from scenarios.registry import broken_by, scenario, watch
@@ -176,12 +182,13 @@ def a_receiver_of_first_settles(container: Container) -> None:
 def a_receiver_of_second_waits_for_the_sender(container: Container) -> None:
     """The disposition for a message on a link of second has an outcome, and does not settle it."""
     address, session = container.address(), container.session()
-    try:
-        sender = session.sender(address, rcv_settle_mode=SECOND).granted()
-    except ControlFailed as refused:
-        container.inapplicable(f"the target refuses to settle second: {refused.actual}")
-    if sender.partner.rcv_settle_mode != SECOND:
+    ours = session.the_attach(Role.SENDER, source=Source(), target=Target(address), rcv_settle_mode=SECOND)
+    answer = session.ask(ours, Attach, Detach, End, Close)
+    if not isinstance(answer, Attach) or answer.target is None:
+        container.inapplicable("the target refuses to settle second")
+    if answer.rcv_settle_mode != SECOND:
         container.inapplicable("the target settles first where second was asked for")
+    sender = Sender(session, ours, answer).granted()
     number = sender.send()
     said = session.expect(about(number, settled=False))
     session.judge("an outcome", "no outcome", said.state is not None)
