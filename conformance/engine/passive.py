@@ -18,13 +18,21 @@ from spec.rules import Level, Role, Rule
 
 
 def give_occasion(watch: Watch, judge: Judge) -> Judged | None:
-    """Play what gives a passive rule its occasion; returns the judgement on one that met a barrier."""
-    met = None
-    for scenario in checks().scenarios.get(watch.during, ()):
-        if scenario.role is watch.role and not scenario.exclusive:
-            judged = judge.judge(catalogue()[watch.during], scenario)
-            met = judged if judged.signature.startswith(BLOCKED) else met
-    return met
+    """Play what gives a passive rule its occasion; give the judgement that says why none could come.
+
+    That is one that met a barrier; or the first where nothing could be played, for want of a facility, unless
+    the server decides whether there is an occasion.
+    """
+    played = [
+        judge.judge(catalogue()[watch.during], scenario)
+        for scenario in checks().scenarios.get(watch.during, ())
+        if scenario.role is watch.role and not scenario.exclusive
+    ]
+    barriers = [each for each in played if each.signature.startswith(BLOCKED)]
+    if barriers:
+        return barriers[-1]
+    nothing = all(each.verdict is Verdict.NOT_RUN for each in played) and not watch.never
+    return played[0] if played and nothing else None
 
 
 Sighted = tuple[Line, Seen]

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from conformance.engine.passive import conclude_passive
+from conformance.engine.judge import Judge
+from conformance.engine.passive import conclude_passive, give_occasion
+from conformance.evidence.keeping import Memory
 from conformance.evidence.verdicts import Verdict
 from conformance.proof.detection import judge_rule
 from harness.amqp0_9_1.broken.deviations import changes
@@ -32,6 +34,18 @@ def test_without_an_occasion_nothing_passes() -> None:
     every_server = Watch(rule.id, "looks", NOTHING, "0-9-1/channel.open.state")
     judged = conclude_passive(rule, every_server, ())
     assert (judged.verdict, judged.signature) == (Verdict.INCONCLUSIVE, "no occasion")
+
+
+@pytest.mark.parametrize(
+    ("facilities", "why"), [(set[str](), "the target has no facility address"), ({"address"}, None)]
+)
+def test_where_nothing_could_give_an_occasion_that_is_why(facilities: set[str], why: str | None) -> None:
+    (watch,) = checks().watches["1-0/2.8.7.tag-length"]
+    target = EmbeddedTarget()
+    target.facilities = frozenset(facilities)
+    with target:
+        said = give_occasion(watch, Judge(target, Memory(), "occasion"))
+    assert (said.detail if said else None) == why
 
 
 def test_where_the_server_decides_on_the_occasion_the_rule_is_inapplicable_and_says_why() -> None:
