@@ -20,7 +20,7 @@ from harness.amqp1_0.client.outcomes import (
     header_name,
     signature,
 )
-from harness.amqp1_0.client.session import Session, the_begin
+from harness.amqp1_0.client.session import Session, sound, the_begin
 from harness.amqp1_0.client.transcript import Passage
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.frames import PROTOCOL_HEADER, SASL_HEADER, Frame
@@ -179,7 +179,7 @@ class AmqpConnection:
         try:
             yield
         except ControlFailed as failure:
-            otherwise = str(failure)
+            otherwise = failure.actual
         self.judge(expected, otherwise, not otherwise)
 
     # -- controls --------------------------------------------------------------------------------------
@@ -256,7 +256,7 @@ class AmqpConnection:
         number = self.free_channel() if channel is None else channel
         ours = the_begin(**fields)
         self.send(ours, channel=number)
-        answer = self.control("begin", Begin, place=number)
+        answer = sound("begin", self.control("begin", Begin, place=number))
         return Session(self, number, ours, answer)
 
     def fence(self) -> Self:

@@ -161,10 +161,13 @@ class Container(Fixture[AmqpConnection]):
         self.session().sender(where).delivers(*bodies)
         return where
 
-    def left(self, address: str) -> list[bytes]:
-        """Take all messages that are at an address; give their payloads. Raises ControlFailed."""
+    def left(self, address: str, least: int = 0) -> list[bytes]:
+        """Take all messages that are at an address, `least` so many are waited for; give their payloads.
+
+        Raises ControlFailed where no link can be attached.
+        """
         receiver = self.session().receiver(address)
-        deliveries = receiver.rest()
+        deliveries = receiver.rest(least)
         receiver.settles(*deliveries)
         return [each.payload for each in deliveries]
 

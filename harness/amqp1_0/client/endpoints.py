@@ -84,8 +84,8 @@ class Conversation(Protocol):
     def until(self, what: str, holds: Callable[[], Any]) -> Any:
         """Wait until something holds of what has come, and give it. Raises ControlFailed."""
 
-    def take_in(self) -> None:
-        """Take all that comes until nothing more does for a moment."""
+    def take_in(self, holds: Callable[[], Any]) -> None:
+        """Take all that comes until nothing more does."""
 
 
 class AttachedLink:
@@ -164,11 +164,11 @@ class Receiver(AttachedLink):
 
         return list(self.session.until("credit for a message", come))
 
-    def rest(self, credit: int = 10) -> list[Delivery]:
-        """Give credit and take all that comes until nothing more does for a moment."""
+    def rest(self, least: int, credit: int = 10) -> list[Delivery]:
+        """Give credit and take all that comes; for `least` so many wait as long as for an answer."""
         before = len(self.deliveries())
         self.grants(credit)
-        self.session.take_in()
+        self.session.take_in(lambda: len(self.deliveries()) >= before + least)
         return self.deliveries()[before:]
 
     def settles(self, *deliveries: Delivery, state: Composite | None = None) -> None:

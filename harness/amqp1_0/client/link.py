@@ -57,8 +57,9 @@ class Link(link.Link[Unit, Sight]):
     A place is `CONNECTION`, `WHOLE` or our channel number of a session. `partner` is the server's open once
     it has come. `said_open` and `said_close` are ours as they went out, in whatever form. `channels` are ours
     on which a session has begun and not ended, `spoiled` says that octets went out that may be no frame.
-    `told` is what came on the last session on each of our channels, from its begin on. With `beat`, in
-    seconds, an empty frame is sent whenever nothing else was for so long, while somebody waits.
+    `told` is what came on the last session on each of our channels, from its begin on, as far as it is as
+    defined. With `beat`, in seconds, an empty frame is sent whenever nothing else was for so long, while
+    somebody waits.
     """
 
     annotator = ANNOTATOR
@@ -194,7 +195,7 @@ class Link(link.Link[Unit, Sight]):
                 session = self._session_of(frame.channel, performative)
                 came = Received(frame.channel, performative, payload, session, self._kept)
                 inbox.append(came)
-                if session is not None:
+                if session is not None and performative.is_as_defined():
                     if isinstance(performative, Begin):
                         self.told[session].clear()
                     self.told[session].append(came)

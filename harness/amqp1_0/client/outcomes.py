@@ -181,7 +181,9 @@ def empty_frame_came() -> Outcome:
 
 
 def covers(said: Disposition, delivery: int) -> bool:
-    """Say whether a disposition is about a delivery (2.7.6)."""
+    """Say whether a disposition, one as defined, is about a delivery (2.7.6)."""
+    if not said.is_as_defined():
+        return False
     last = said.first if said.last is None else said.last
     return Serial(said.first) <= delivery <= Serial(last)
 

@@ -39,6 +39,13 @@ def the_begin(**fields: Any) -> Begin:
     return Begin(None, 0, WINDOW, WINDOW).replace(**fields)
 
 
+def sound(what: str, answer: Any) -> Any:
+    """Give the answer to a control, whose fields are used then. Raises ControlFailed if they cannot be."""
+    if not answer.is_as_defined():
+        raise ControlFailed(what, f"{describe(answer)} that is not as defined")
+    return answer
+
+
 class Carrier(Protocol):
     """The connection that a session is on, as far as the session needs it."""
 
@@ -63,8 +70,8 @@ class Session:
     """A session, begun: `channel` is ours, `begun` our begin and `partner` the server's.
 
     `next_outgoing_id` is the transfer-id of our next transfer, `next_delivery_id` the delivery-id of our next
-    delivery, `seen` what has come and been looked at. What may come at any time `expect` and `control` pass
-    over where they are not asked for it.
+    delivery, `seen` what has come as defined and been looked at. What may come at any time `expect` and
+    `control` pass over where they are not asked for it.
     """
 
     def __init__(self, connection: Carrier, channel: int, begun: Begin, partner: Begin) -> None:
@@ -160,7 +167,8 @@ class Session:
 
     def _taken(self, patience: float) -> Observation:
         seen = self.connection.link.next(self.channel, patience)
-        if isinstance(seen, Received) and seen.session == self.channel:
+        ours = isinstance(seen, Received) and seen.session == self.channel
+        if ours and isinstance(seen, Received) and seen.performative.is_as_defined():
             self.seen.append(seen)
         return seen
 
@@ -175,7 +183,7 @@ class Session:
         """Take the next performative of this session, which must be one of these. Raises ControlFailed."""
         seen = self._next(kinds, self.connection.context.due(what, self.connection.context.patience.close))
         if isinstance(seen, Received) and isinstance(seen.performative, kinds):
-            return seen.performative
+            return sound(what, seen.performative)
         raise self.connection.failed(what, seen)
 
     def until(self, what: str, holds: Callable[[], Any]) -> Any:
@@ -190,9 +198,10 @@ class Session:
             pass
         return found
 
-    def take_in(self) -> None:
-        """Take all that comes until nothing more does for a moment."""
-        while isinstance(self._taken(self.connection.context.patience.quiet), Received):
+    def take_in(self, holds: Callable[[], Any]) -> None:
+        """Take all that comes; wait for more as for an answer until something holds, then a moment."""
+        patience = self.connection.context.patience
+        while isinstance(self._taken(patience.quiet if holds() else patience.close), Received):
             pass
 
     def _more_at_any_time(self) -> bool:

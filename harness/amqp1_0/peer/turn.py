@@ -38,6 +38,8 @@ class Limits:
     """Sessions of one connection."""
     links: int = 256
     """Links of one session."""
+    unsettled: int = 1024
+    """Deliveries of a client on one session that wait for it to settle, beyond which it gets no credit."""
     address: int = 1024
     """Characters of an address."""
     unread: int = 1 << 24

@@ -138,6 +138,10 @@ class Composite(Encodable):
             else:
                 yield from _breaches(field, value)
 
+    def is_as_defined(self) -> bool:
+        """Say whether the grammar has it so: no field too many, and none that `breaches` names."""
+        return not self.unknown and next(self.breaches(), None) is None
+
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"{self.type_name} cannot be changed, replace() gives a changed copy")
 

@@ -36,9 +36,10 @@ NOBODY = "attach: refuses an address that names nothing"
 def a_link_attached_elsewhere_is_stolen(container: Container) -> None:
     """A receiver of the same container and name on another connection: the first is detached with stolen."""
     address = container.address()
-    first, second = (container.alive(container_id=container.name("container", "thief")) for _ in range(2))
+    first = container.alive()
+    second = container.alive(container_id=first.container_id)
     session = first.begin()
-    held = session.receiver(address, name="a link of one name")
+    held = session.receiver(address)
     other = second.begin()
     other.send(held.attach.replace(handle=0))
     seen = other.expect(answered(Attach), ended_or_closed().under("it can be stolen, and need not be"))
@@ -97,7 +98,7 @@ class Termini(State):
 def a_link_without_terminus_is_detached_at_once(termini: Termini, each: Framed) -> Found:
     """Behind an attach of the server without its own terminus comes its detach, before all else."""
     channel, said = each.unit.channel, each.said
-    if said is None:
+    if said is None or not said.is_as_defined():
         return None
     due = termini.due.pop(channel, None)
     if isinstance(said, Attach):

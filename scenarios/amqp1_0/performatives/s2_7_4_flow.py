@@ -80,13 +80,14 @@ class Links(State):
     def learn(self, each: Framed) -> None:
         """Take over an attach of either side, or a transfer of ours."""
         said, channel = each.said, each.unit.channel
+        if said is None or not said.is_as_defined():
+            return
         sent = each.direction is Direction.SENT
         if isinstance(said, Attach) and not sent:
             self.theirs[channel, said.handle] = said
-        elif isinstance(said, Attach) and isinstance(said.handle, int):
+        elif isinstance(said, Attach):
             self.ours[channel, said.handle] = said.name
-            first = said.initial_delivery_count
-            self.begins[said.name] = self.counts[said.name] = Serial(first if isinstance(first, int) else 0)
+            self.begins[said.name] = self.counts[said.name] = Serial(said.initial_delivery_count or 0)
         elif isinstance(said, Transfer) and sent and (channel, said.handle) in self.ours:
             place = (channel, said.handle)
             self.counts[self.ours[place]] += 0 if place in self.amid else 1
@@ -95,9 +96,10 @@ class Links(State):
 
     def of(self, each: Framed) -> Attach | None:
         """Give the server's attach of the link that a flow of it is about."""
-        if not isinstance(each.said, Flow) or each.direction is Direction.SENT or each.said.handle is None:
+        flow = each.said
+        if not isinstance(flow, Flow) or each.direction is Direction.SENT or not flow.is_as_defined():
             return None
-        return self.theirs.get((each.unit.channel, each.said.handle))
+        return None if flow.handle is None else self.theirs.get((each.unit.channel, flow.handle))
 
 
 @watch(

@@ -140,9 +140,6 @@ def a_begin_on_a_channel_in_use_is_refused(container: Container) -> None:
     session.tries(the_begin(), *refused(Refusal.ON_SESSION))
 
 
-PIPELINED = (the_begin(), Attach("piped", 0, Role.RECEIVER))
-
-
 @scenario("1-0/2.5.5.sends-behind-its-begin", needs={"address"})
 @broken_by("loses what comes behind a begin", rejects(Attach, AmqpError.ILLEGAL_STATE, skip=1))
 @broken_by("answers no such attach", withholds(Attach, skip=1))
@@ -153,6 +150,6 @@ def an_attach_may_follow_its_begin_at_once(container: Container) -> None:
     control.fence(address)
     control.end()
     channel = connection.free_channel()
-    begin, attach = PIPELINED
-    connection.send(begin, attach.replace(source=Source(address), target=Target()), channel=channel)
+    attach = Attach("piped", 0, Role.RECEIVER, source=Source(address), target=Target())
+    connection.send(the_begin(), attach, channel=channel)
     connection.expect_each(begun(channel), Attach)

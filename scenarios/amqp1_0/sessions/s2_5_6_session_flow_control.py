@@ -44,7 +44,9 @@ class Sent(State):
 def flows_say_the_id_of_the_next_transfer(sent: Sent, each: Framed) -> Found:
     """Each flow of the server says the transfer-id of its begin and one more for each transfer behind it."""
     channel, said = each.unit.channel, each.said
-    if isinstance(said, Begin) and said.next_outgoing_id is not None:
+    if said is None or not said.is_as_defined():
+        return None
+    if isinstance(said, Begin):
         sent.next[channel] = Serial(said.next_outgoing_id)
     elif isinstance(said, Transfer) and channel in sent.next:
         sent.next[channel] += 1

@@ -5,10 +5,13 @@ from __future__ import annotations
 import pytest
 
 from harness.amqp1_0.broken.deviations import ignores, rewrites
+from harness.amqp1_0.client.container import Container
 from harness.amqp1_0.client.outcomes import detached, ended_well, fields, session_ended
 from harness.amqp1_0.client.tests.test_container import container
 from harness.amqp1_0.peer.policy import VARIANTS
 from harness.amqp1_0.wire.performatives import (
+    Attach,
+    Begin,
     Disposition,
     Flow,
     Released,
@@ -16,8 +19,10 @@ from harness.amqp1_0.wire.performatives import (
     SessionError,
     Transfer,
 )
+from harness.amqp1_0.wire.types import As
 from harness.play.expect import ControlFailed, Unmet
 
+TEXT = As(0xA1, "text")
 VARIED = [
     name
     for name in VARIANTS
@@ -82,6 +87,36 @@ def test_links_in_error() -> None:
         other.expect(detached())
         with pytest.raises(Unmet, match="end amqp:session:errant-link"):
             other.tries(sender.flow(), ended_well())
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (rewrites(Begin, next_outgoing_id=None), "begin was answered by begin that is not as defined"),
+        (
+            rewrites(Attach, initial_delivery_count=TEXT),
+            "attach was answered by attach that is not as defined",
+        ),
+        (rewrites(Flow, link_credit=TEXT), "an attach by credit was answered by silence"),
+        (rewrites(Transfer, delivery_id=TEXT), "credit for a message was answered by silence"),
+        (rewrites(Disposition, first=None), "a transfer was answered by silence"),
+    ],
+)
+def test_nothing_is_reckoned_with_fields_that_are_not_as_defined(change: object, why: str) -> None:
+    def exchange(box: Container) -> None:
+        session = box.connection().begin()
+        session.sender("q").delivers(b"one")
+        session.receiver("q").takes(1)
+
+    with container(change) as (box, _), pytest.raises(ControlFailed, match=why):
+        exchange(box)
+
+
+def test_what_is_left_is_waited_for() -> None:
+    with container() as (box, _):
+        box.session().sender("q").delivers(b"one", b"two")
+        assert box.left("q", 2)[1].endswith(b"two")
+        assert box.left("nothing is here") == box.left("nor here", 1) == []
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,8 @@
 """Flows that are about a link: credit, drain, echo (2.6.7 to 2.6.10, 2.7.4)."""
 
 from harness.amqp1_0.peer import windows
-from harness.amqp1_0.peer.entities import Said
 from harness.amqp1_0.peer.events import LinkState
-from harness.amqp1_0.peer.traffic import flush, serve_all
+from harness.amqp1_0.peer.traffic import serve_all
 from harness.amqp1_0.peer.turn import LinkRow as Row
 from harness.amqp1_0.peer.turn import LinkTurn, Reply
 from harness.amqp1_0.wire.performatives import Flow
@@ -18,7 +17,6 @@ def client_receives(turn: LinkTurn[Flow]) -> bool:
 def learn_windows(turn: LinkTurn[Flow]) -> None:
     """Take over the state of the client's session, which every flow carries (2.5.6)."""
     windows.learn_windows(turn.session, turn.event)
-    flush(turn.session)
 
 
 def learn_credit(turn: LinkTurn[Flow]) -> None:
@@ -53,8 +51,7 @@ def asks_back(turn: LinkTurn[Flow]) -> bool:
 
 def echo(turn: LinkTurn[Flow]) -> Reply:
     """Answer with the state of the link."""
-    said: tuple[Said, ...] = (windows.link_flow(turn.link, turn.policy),)
-    return said
+    return (windows.link_flow(turn.link, turn.policy),)
 
 
 _flow = Row("flow", ATTACHED, Flow)

@@ -148,7 +148,8 @@ def replenish(turn: LinkTurn[Transfer]) -> Reply:
     link, session, policy = turn.link, turn.session, turn.policy
     window = needs_window(session, policy)
     left = policy.link_credit // 2 if policy.credit_given == "at half" else policy.link_credit - 1
-    credit = link.arriving is None and link.credit <= left
+    kept = len(session.received) < turn.peer.limits.unsettled
+    credit = link.arriving is None and link.credit <= left and kept
     if window:
         session.incoming_window = policy.incoming_window
     if credit:
