@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from spec.annotations import annotate, cited
-from spec.grammar.rules import derived
+from spec.grammar.amqp0_9_1 import rules as grammar0_9_1
+from spec.grammar.amqp1_0 import rules as grammar1_0
+from spec.grammar.derived import Derived
 from spec.one_fault import faults, with_faults
 from spec.readers.envelope import envelope
 from spec.readers.provisions import provisions
@@ -92,6 +94,10 @@ class Catalogue:
         return self.aliases.get(identity, identity)
 
 
+Reader = Callable[[Path, str, Mapping[str, Any]], tuple[Document, tuple[Rule, ...]]]
+"""Reads a document, given the folder, its prefix and its entry in index.toml."""
+
+
 def _annotated(folder: Path, prefix: str, entry: Mapping[str, Any]) -> tuple[Document, tuple[Rule, ...]]:
     _demand(folder, prefix, entry, ("title", "revision", "annotations"))
     path = folder / entry["file"]
@@ -105,21 +111,25 @@ def _enveloped(folder: Path, prefix: str, entry: Mapping[str, Any]) -> tuple[Doc
     return Document(prefix, read.title, read.revision, read.text, read.sha256), read.rules
 
 
-def _derived(folder: Path, prefix: str, entry: Mapping[str, Any]) -> tuple[Document, tuple[Rule, ...]]:
-    _demand(folder, prefix, entry, ("title", "revision"))
-    path = folder / entry["file"]
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    document = Document(prefix, entry["title"], entry["revision"], entry["file"], digest)
-    return document, tuple(each.rule for each in derived(path, prefix))
+def _derived_by(derive: Callable[[Path, str], Iterable[Derived[Any]]]) -> Reader:
+    def read(folder: Path, prefix: str, entry: Mapping[str, Any]) -> tuple[Document, tuple[Rule, ...]]:
+        _demand(folder, prefix, entry, ("title", "revision"))
+        path = folder / entry["file"]
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        document = Document(prefix, entry["title"], entry["revision"], entry["file"], digest)
+        return document, tuple(each.rule for each in derive(path, prefix))
+
+    return read
 
 
 # A document whose envelope differs enters with a reader here and its name in index.toml; how its sentences
 # are read for the ledger stands in spec/statements.py under the same name.
-READERS: Mapping[str, Callable[[Path, str, Mapping[str, Any]], tuple[Document, tuple[Rule, ...]]]] = {
+READERS: Mapping[str, Reader] = {
     "amqp xml with annotations": _annotated,
     "envelope": _enveloped,
     "envelope of pages": _enveloped,
-    "amqp grammar": _derived,
+    "amqp grammar": _derived_by(grammar0_9_1.derived),
+    "definitions": _derived_by(grammar1_0.derived),
 }
 
 

@@ -9,6 +9,7 @@ from typing import cast
 
 from lxml import etree
 
+from spec.readers.definitions import definitions
 from spec.readers.descriptions import descriptions
 from spec.readers.keywords import fingerprint, keywords, sentences
 from spec.readers.pages import FRONT, cuts
@@ -143,6 +144,17 @@ def of_descriptions(path: Path, rules: Iterable[Rule]) -> Iterator[Statement]:
     return _claimed(path, rules, lambda _: told)
 
 
+def of_definitions(path: Path, rules: Iterable[Rule]) -> Iterator[Statement]:
+    """Read what is defined of each composite type, and of each of its fields, in our file at `path`.
+
+    Raises as `_claimed`.
+    """
+    told = (
+        Statement(each.section, each.line, each.offset, each.sentence, "", True) for each in definitions(path)
+    )
+    return _claimed(path, rules, lambda _: told)
+
+
 def _cut(text: str) -> Iterator[Statement]:
     return (Statement(each.section, each.line, each.offset, each.text, "") for each in cuts(text))
 
@@ -184,5 +196,6 @@ STATEMENTS: Mapping[str, Callable[[Path, Iterable[Rule]], Iterator[Statement]]] 
     "envelope of pages": of_pages,
     # Those with a keyword are read for the file's own rules, with which the grammar has nothing to do.
     "amqp grammar": of_descriptions,
+    "definitions": of_definitions,
 }
 """How the sentences of a document are read, by the reader that index.toml names for its rules."""

@@ -4,6 +4,7 @@ import inspect
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
@@ -13,7 +14,9 @@ from conformance.render.rows import show_rows
 from harness.targets.named import known_targets
 from scenarios.registry import Scenario, Watch, checks
 from spec.catalogue import catalogue
-from spec.grammar.rules import derived
+from spec.grammar.amqp0_9_1 import rules as grammar0_9_1
+from spec.grammar.amqp1_0 import rules as grammar1_0
+from spec.grammar.derived import Derived
 from spec.rules import Role, Rule
 
 SHOWN = 8
@@ -74,7 +77,7 @@ def rule_page(rule: Rule) -> RenderableType:
         ("stands in", f"{document.file}: {rule.place}"),
         ("asks" if rule.is_in_our_words else "sentence", rule.text),
         ("rests upon", rule.source),
-        ("family", next((each.family for each in derived() if each.rule.id == rule.id), "")),
+        ("family", _family(rule)),
         (whose, rule.scenario),
         ("on failure", rule.on_failure or ""),
         ("level", rule.level),
@@ -97,6 +100,12 @@ def rule_page(rule: Rule) -> RenderableType:
     if not checks().of(rule.id):
         facts.add_row("check", Text("none"))
     return Group(Text(rule.id, style="bold underline"), facts)
+
+
+def _family(rule: Rule) -> str:
+    """Name the family that a rule of a grammar belongs to; empty for any other."""
+    derived: list[Derived[Any]] = [*grammar0_9_1.derived(), *grammar1_0.derived()]
+    return next((each.family for each in derived if each.rule.id == rule.id), "")
 
 
 def _related(rule: Rule) -> Iterator[tuple[str, str]]:

@@ -138,7 +138,8 @@ class Fold:
     `step` is called with every passage it `looks_at`, after its state if there is a `start`; one that looks
     at the `whole` is called once with all of them, when the connection is over. Each passage that it `counts`
     is an occasion on which the rule held. It looks at nothing on a connection without a passage that it
-    `needs`, and neither looks nor counts on one that `where` does not accept.
+    `needs`, and neither looks nor counts on one that `where` does not accept, nor behind the first passage
+    that matches `until`, or what is missing and may have been one.
     """
 
     step: Step
@@ -147,6 +148,7 @@ class Fold:
     start: Callable[[], State] | None = None
     counts: Pattern = ()
     needs: Pattern = ()
+    until: Pattern = ()
     where: Callable[[Any], bool] | None = None
     whole: bool = False
 
@@ -163,6 +165,7 @@ class _Interest:
     looks: tuple[int, ...]
     counts: tuple[int, ...]
     needs: frozenset[int]
+    ends: tuple[int, ...]
 
 
 SPAN = 1000
@@ -238,13 +241,17 @@ class Watching:
             for number in interest.looks:
                 looks[number].append(sort)
         found = {each: Tally() for each in looks if self._applies(each, transcript)}
+        ends = dict.fromkeys(found, len(passages))
+        for sort, interest in of.items():
+            ends |= {each: min(ends[each], places[sort][0]) for each in interest.ends if each in ends}
         for sort, interest in of.items():
             for number in found.keys() & interest.counts:
-                found[number].held += len(places[sort])
+                found[number].held += bisect_left(places[sort], ends[number])
         idle = self._needy.difference(*(each.needs for each in of.values()))
         courses = [
-            _Course(self._watches[each][1], _in_order(places[sort] for sort in looks[each]), found[each])
+            _Course(self._watches[each][1], seen[: bisect_left(seen, ends[each])], found[each])
             for each in found
+            for seen in (_in_order(places[sort] for sort in looks[each]),)
             if each not in idle
         ]
         gaps = {place + 1 for sort, there in places.items() if Gap in sort.tags for place in there}
@@ -272,8 +279,14 @@ class Watching:
                 tuple(number for number, fold in every if asked(fold.looks_at)),
                 tuple(number for number, fold in every if asked(fold.counts)),
                 frozenset(number for number, fold in every if asked(fold.needs)),
+                tuple(number for number, fold in every if asked(fold.until) or _may_be(fold.until, sort)),
             )
         return self._interests[sort]
+
+
+def _may_be(pattern: Pattern, sort: Sort) -> bool:
+    """Say whether what is missing could match a pattern."""
+    return Gap in sort.tags and any(each & sort.tags & set(Direction) for each in pattern)
 
 
 def _in_order(places: Iterable[list[int]]) -> list[int]:

@@ -1,15 +1,14 @@
 """The families of rules that a grammar obliges to, read from the file beside their document.
 
-A family is data: what its rules are called and say, whom they bind, and how they are judged. Which methods,
-fields, constants and types belong to it is read from the XML in `spec.grammar.members`.
+A family is data: what its rules are called and say, whom they bind, and how they are judged. What belongs to
+it is read from the grammar, in `members` of its protocol.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from string import Formatter
 from typing import Any
@@ -17,18 +16,12 @@ from typing import Any
 from spec.readers.xml import DocumentError
 from spec.rules import Level, Party, Testability
 
-FILE = Path(__file__).parents[1] / "documents" / "amqp0-9-1.grammar.toml"
-
 SENTENCES = ("name", "text", "scenario", "trial")
-OPEN = {
-    "check", "class", "closes", "code", "constant", "constraint", "decides", "described", "duty", "field",
-    "method", "responses", "tag", "trial", "type", "types",
-}  # fmt: skip
-"""The names that a sentence may leave open."""
 ARGUMENTS = ("reason", "reading")
 """What may refer to the texts that are shared."""
 CHOICES: Mapping[str, Any] = {"level": Level, "binds": Party, "judged": Party, "testability": Testability}
 PLAIN = ("error", "decides")
+TABLES = ("shared", "constraints", "types")
 REQUIRED = ("key", "name", "text", "scenario", "level")
 
 
@@ -36,7 +29,8 @@ REQUIRED = ("key", "name", "text", "scenario", "level")
 class Family:
     """Rules of one kind; what the fields mean is said in the file.
 
-    `members` has what is true of single members, each by class, method and field.
+    `members` has what is true of single members, each by its full name; those that are `without` do not
+    belong to it.
     """
 
     key: str
@@ -54,12 +48,17 @@ class Family:
     trial: str = ""
     see: tuple[str, ...] = ()
     listed: bool = False
+    without: tuple[str, ...] = ()
     members: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def of(self, member: str) -> Family:
-        """Return the family as it is for the member of this name ("basic.qos.global")."""
+        """Return the family as it is for the member of this full name ("basic.qos.global")."""
         said = self.members.get(member, {})
         return replace(self, **{**said, "see": (*self.see, *said.get("see", ()))})
+
+    def has(self, member: str) -> bool:
+        """Say whether what the grammar makes a member of it is one."""
+        return member not in self.without and (not self.listed or member in self.members)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +74,8 @@ class Families:
     types: Mapping[str, str]
 
 
-@cache
-def families(path: Path = FILE) -> Families:
-    """Read the families in the TOML file at `path`.
+def read_families(path: Path, blanks: Set[str]) -> Families:
+    """Read the families in the TOML file at `path`, whose sentences may leave the `blanks` open.
 
     Raises DocumentError, one sentence with file and family, for what is missing, superfluous or unknown.
     """
@@ -85,14 +83,12 @@ def families(path: Path = FILE) -> Families:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, tomllib.TOMLDecodeError) as failure:
         raise DocumentError(f"{path}: cannot be read: {failure}.") from failure
-    if set(content) != {"shared", "constraints", "types", "family"}:
+    if not {"family"} <= set(content) <= {*TABLES, "family"}:
         raise DocumentError(f"{path}: has [shared], [constraints], [types] and [[family]], nothing else.")
-    shared, constraints, types = (
-        dict(_texts(path, name, content[name])) for name in ("shared", "constraints", "types")
-    )
+    shared, constraints, types = (dict(_texts(path, name, content.get(name, {}))) for name in TABLES)
     found: dict[str, Family] = {}
     for table in content["family"]:
-        made = _family(path, table, shared)
+        made = _family(path, table, shared, blanks)
         if made.key in found:
             raise DocumentError(f"{path}: two families are called {made.key!r}.")
         found[made.key] = made
@@ -110,7 +106,7 @@ def _text(path: Path, where: str, key: str, value: object) -> str:
     return " ".join(value.split())
 
 
-def _family(path: Path, table: Mapping[str, Any], shared: Mapping[str, str]) -> Family:
+def _family(path: Path, table: Mapping[str, Any], shared: Mapping[str, str], blanks: Set[str]) -> Family:
     where = f"family {table.get('key', '?')}"
     for key in REQUIRED:
         if key not in table:
@@ -121,16 +117,20 @@ def _family(path: Path, table: Mapping[str, Any], shared: Mapping[str, str]) -> 
         for name in _names(path, where, "of", member.get("of", ())):
             if name in members:
                 raise DocumentError(f"{path}: [{where}] has the member {name!r} twice.")
-            members[name] = _read(path, f"{where}, {name}", said, shared)
-    told = {key: value for key, value in table.items() if key not in ("key", "listed", "member")}
+            members[name] = _read(path, f"{where}, {name}", said, shared, blanks)
+    told = {key: value for key, value in table.items() if key not in ("key", "listed", "without", "member")}
     listed = table.get("listed", False)
     if not isinstance(listed, bool):
         raise DocumentError(f"{path}: [{where}] says neither true nor false under 'listed'.")
     key = _text(path, where, "key", table["key"])
-    return Family(key, **_read(path, where, told, shared), listed=listed, members=members)
+    without = _names(path, where, "without", table["without"]) if "without" in table else ()
+    said = _read(path, where, told, shared, blanks)
+    return Family(key, **said, listed=listed, without=without, members=members)
 
 
-def _read(path: Path, where: str, table: Mapping[str, Any], shared: Mapping[str, str]) -> dict[str, Any]:
+def _read(
+    path: Path, where: str, table: Mapping[str, Any], shared: Mapping[str, str], blanks: Set[str]
+) -> dict[str, Any]:
     """Check a table of a family or of its members, and give it as fields of a Family.
 
     Raises DocumentError when a value or a key is wrong.
@@ -147,15 +147,15 @@ def _read(path: Path, where: str, table: Mapping[str, Any], shared: Mapping[str,
                 )
             found[key] = CHOICES[key](value)
         elif key in (*SENTENCES, *ARGUMENTS, *PLAIN):
-            found[key] = _said(path, where, key, _text(path, where, key, value), shared)
+            found[key] = _said(path, where, key, _text(path, where, key, value), shared, blanks)
         else:
             raise DocumentError(f"{path}: [{where}] has the superfluous key {key!r}.")
     return found
 
 
-def _said(path: Path, where: str, key: str, text: str, shared: Mapping[str, str]) -> str:
+def _said(path: Path, where: str, key: str, text: str, shared: Mapping[str, str], blanks: Set[str]) -> str:
     """Check the names that a sentence leaves open; fill the shared texts into an argument."""
-    known = OPEN if key in SENTENCES else shared if key in ARGUMENTS else ()
+    known = blanks if key in SENTENCES else shared if key in ARGUMENTS else ()
     for _, name, _, _ in Formatter().parse(text):
         if name is not None and name not in known:
             raise DocumentError(f"{path}: [{where}] has {{{name}}} under {key!r}, which stands for nothing.")

@@ -11,7 +11,7 @@ from harness.amqp0_9_1.wire.vocabulary import CODEC
 from harness.peers.events import Event
 from harness.wire.annotation import Span
 from harness.wire.units import DecodeError
-from spec.grammar.members import contested
+from spec.grammar.amqp0_9_1.members import contested
 
 _TABLES = {
     method: [attribute(field.name) for field in method.fields if field.type == "table"]

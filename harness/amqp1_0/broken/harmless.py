@@ -16,7 +16,7 @@ from harness.amqp1_0.wire.encoding import encode
 from harness.amqp1_0.wire.frames import AMQP, MIN_MAX_FRAME_SIZE, Frame, empty_frame
 from harness.amqp1_0.wire.generated import CONSTRUCTORS
 from harness.amqp1_0.wire.performatives import Close, Error, Open
-from harness.amqp1_0.wire.types import Array, As, Described, Map, Symbol
+from harness.amqp1_0.wire.types import Array, As, Described, Map, Symbol, Ulong
 from harness.peers.interposer import Passed, Rule
 
 WIDEST: Mapping[str, int] = {
@@ -59,6 +59,11 @@ def padded(value: Any) -> Any:
 def cut_short(value: Any) -> Any:
     """Take the nulls off the end of a composite, and of each in it."""
     return _each(value, lambda it: it.sent_as(width=0))
+
+
+def shortest(value: Any) -> Any:
+    """Give a composite, and each in it, in its shortest form: with the number, without nulls at its end."""
+    return _each(value, lambda it: it.sent_as(width=0, descriptor=Ulong(it.spec.code)))
 
 
 OTHER_WORDS = "Nein, so geht das nicht. "

@@ -19,6 +19,7 @@ LIMIT = 16 << 20
 """Octets that a unit may announce: more is no size, but something else."""
 ZERO, ABOVE = "channel 0", "a channel above 0"
 EMPTY, UNREAD = "a frame without a body", "a body that is no performative"
+ILL_FORMED = "a performative that is not as defined"
 OF_AMQP = "an AMQP frame"
 
 
@@ -37,7 +38,8 @@ def sort_of(passage: Passage) -> Sort:
     passage.said = said = performative_of(unit)
     what = EMPTY if not unit.body else UNREAD if said is None else type(said)
     layer = OF_AMQP if unit.type == AMQP else unit.type
-    return sort(passage.direction, Frame, layer, what, ABOVE if unit.channel else ZERO)
+    form = {ILL_FORMED} if said is not None and not said.is_as_defined() else set()
+    return sort(passage.direction, Frame, layer, what, ABOVE if unit.channel else ZERO, *form)
 
 
 def transcript_of(pieces: Iterable[Piece]) -> Transcript:

@@ -66,6 +66,15 @@ def test_what_holds_by_being_there_is_counted_without_a_call() -> None:
     assert seen(nowhere, "a") == (0, [])
 
 
+def test_behind_what_ends_it_nothing_is_looked_at_or_counted() -> None:
+    fold = Fold(lambda _: "b", came("b"), Gaps.BEARS, counts=came("a"), until=went("Z"))
+    assert seen(fold, "a", "b", "a") == (2, ["b"])
+    assert seen(fold, "a", "Z", "b", "a", "Z") == (1, [])
+    assert seen(fold, "a", Gap(), "b") == (1, ["b"])
+    may_have_come = Fold(lambda _: "b", came("b"), Gaps.BEARS, counts=came("a"), until=came("z"))
+    assert seen(may_have_come, "a", Gap(), "b") == (1, [])
+
+
 def test_several_findings_of_one_passage_count_each() -> None:
     assert seen(Fold(lambda _: (True, "x", None, True), came("a"), Gaps.BEARS), "a") == (2, ["x"])
 

@@ -14,7 +14,7 @@ from harness.amqp0_9_1.wire.vocabulary import NOT_IMPLEMENTED, Basic
 from scenarios.amqp0_9_1.basic.recover import recovers
 from scenarios.amqp0_9_1.grammar.calls import kind, of
 from scenarios.registry import broken_by, scenario, scenarios_for
-from spec.grammar.members import Subject
+from spec.grammar.amqp0_9_1.members import Subject
 
 THREE = 3
 REFUSED = EXCEPTION.recorded("judged by the rule that it is implemented")

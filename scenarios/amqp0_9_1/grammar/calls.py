@@ -28,8 +28,8 @@ from harness.amqp0_9_1.wire.vocabulary import (
 from harness.play.expect import ControlFailed, Inapplicable, Outcome
 from harness.wire.sasl import CHALLENGED, mechanism
 from scenarios.amqp0_9_1.tx.common import transacted
-from spec.grammar.members import Subject
-from spec.grammar.rules import family
+from spec.grammar.amqp0_9_1.members import Subject
+from spec.grammar.amqp0_9_1.rules import family
 from spec.readers.amqp0_9_1 import Method as GrammarMethod
 
 AT_ONCE = replace(closed_silently(), waits_for_end=False)

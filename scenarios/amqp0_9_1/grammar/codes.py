@@ -24,7 +24,7 @@ from harness.play.expect import Outcome
 from harness.play.watching import Found, came
 from scenarios.amqp0_9_1.grammar.calls import AT_ONCE, UNUSED, Call, given, of
 from scenarios.registry import broken_by, scenario, scenarios_for, watches_for
-from spec.grammar.members import Subject
+from spec.grammar.amqp0_9_1.members import Subject
 from spec.readers.amqp0_9_1 import Constant
 
 CLOSE = (Channel.Close, Connection.Close)

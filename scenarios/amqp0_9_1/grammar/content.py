@@ -28,7 +28,7 @@ from harness.wire.journal import Direction
 from scenarios.amqp0_9_1.grammar.calls import BODY, given, of
 from scenarios.amqp0_9_1.three_ways import ThreeWays, Way
 from scenarios.registry import broken_by, scenarios_for
-from spec.grammar.members import Subject, contested
+from spec.grammar.amqp0_9_1.members import Subject, contested
 from spec.readers.amqp0_9_1 import Field
 
 USUAL: Mapping[str, Sequence[Any]] = {

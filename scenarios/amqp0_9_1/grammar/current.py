@@ -17,7 +17,7 @@ from harness.play.expect import Outcome
 from scenarios.amqp0_9_1.grammar.calls import kind, of
 from scenarios.amqp0_9_1.queue.common import has_no_name
 from scenarios.registry import broken_by, scenarios_for
-from spec.grammar.members import Subject
+from spec.grammar.amqp0_9_1.members import Subject
 
 NAMES = "queue.declare: creates one with a generated name"
 DIRECT = "amq.direct"

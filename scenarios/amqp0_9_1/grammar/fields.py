@@ -36,7 +36,7 @@ from scenarios.amqp0_9_1.connection.tune_ok import one_less, refuses_more_than_p
 from scenarios.amqp0_9_1.grammar.calls import AT_ONCE, Call, again, answers_to, given, kind, of
 from scenarios.amqp0_9_1.talk import TALK
 from scenarios.registry import broken_by, scenarios_for, watches_for
-from spec.grammar.members import Subject
+from spec.grammar.amqp0_9_1.members import Subject
 from spec.rules import Role
 
 LONGEST = 127

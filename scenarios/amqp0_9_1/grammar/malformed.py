@@ -47,7 +47,7 @@ from scenarios.amqp0_9_1.grammar.calls import (
     works,
 )
 from scenarios.registry import broken_by, scenarios_for
-from spec.grammar.members import Subject
+from spec.grammar.amqp0_9_1.members import Subject
 from spec.readers.amqp0_9_1 import Method as GrammarMethod
 
 ANOTHER_WAY = (connection_closed() | AT_ONCE).under(

@@ -45,7 +45,7 @@ from scenarios.amqp0_9_1.grammar.calls import (
     works,
 )
 from scenarios.registry import broken_by, scenario, scenarios_for
-from spec.grammar.members import Subject
+from spec.grammar.amqp0_9_1.members import Subject
 
 FLOW_OK = "channel.flow-ok"
 

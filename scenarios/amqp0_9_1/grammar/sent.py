@@ -31,7 +31,7 @@ from scenarios.amqp0_9_1.connection.tune_ok import OPENED
 from scenarios.amqp0_9_1.grammar.calls import answers_to, given, kind, of
 from scenarios.amqp0_9_1.grammar.fields import name
 from scenarios.registry import broken_by, scenario, scenarios_for
-from spec.grammar.members import Subject
+from spec.grammar.amqp0_9_1.members import Subject
 
 
 def carrying(*sought: str) -> Iterator[tuple[str, Subject]]:

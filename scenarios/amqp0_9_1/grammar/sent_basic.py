@@ -21,7 +21,7 @@ from scenarios.amqp0_9_1.grammar.fields import name
 from scenarios.amqp0_9_1.grammar.sent import carrying, fills, one_more
 from scenarios.amqp0_9_1.grammar.sent_queue import filled
 from scenarios.registry import broken_by, scenario, scenarios_for
-from spec.grammar.members import Subject
+from spec.grammar.amqp0_9_1.members import Subject
 
 BODIES = (b"first", b"second", b"third")
 

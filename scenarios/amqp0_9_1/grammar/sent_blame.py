@@ -20,7 +20,7 @@ from harness.wire.units import Garbage, Header
 from scenarios.amqp0_9_1.grammar.calls import kind
 from scenarios.amqp0_9_1.grammar.sent import carrying
 from scenarios.registry import broken_by, watches_for
-from spec.grammar.members import Subject
+from spec.grammar.amqp0_9_1.members import Subject
 
 Key = bytes | None
 """Class and method of a method frame; None for what carries no method that can be read."""

@@ -13,8 +13,8 @@ from scenarios.amqp0_9_1.grammar.content import VALUES
 from scenarios.amqp0_9_1.grammar.fields import OCCASIONS
 from scenarios.amqp0_9_1.grammar.methods import DONE, SHOWN
 from scenarios.registry import Checks, Scenario, Watch, broken_by, checks, scenarios_for, watches_for
-from spec.grammar.members import MEMBERS, table_types
-from spec.grammar.rules import derived, family
+from spec.grammar.amqp0_9_1.members import MEMBERS, table_types
+from spec.grammar.amqp0_9_1.rules import derived, family
 from spec.readers.amqp0_9_1 import grammar
 from spec.rules import Role
 

@@ -8,7 +8,7 @@ from harness.amqp1_0.broken.faults import does, end_stream, take_open
 from harness.amqp1_0.client.connection import AmqpConnection
 from harness.amqp1_0.client.container import Container
 from harness.amqp1_0.client.outcomes import Refusal, refused
-from harness.amqp1_0.client.transcript import UNREAD, Framed
+from harness.amqp1_0.client.transcript import ILL_FORMED, UNREAD, Framed
 from harness.amqp1_0.peer.events import InvalidOpen
 from harness.amqp1_0.peer.tables.connection import BEFORE_OPEN
 from harness.amqp1_0.wire.composites import Composite
@@ -16,11 +16,13 @@ from harness.amqp1_0.wire.definitions import departures, named_by
 from harness.amqp1_0.wire.performatives import AmqpError, Close, Error, Open
 from harness.amqp1_0.wire.types import Array, As, Described, Map, Symbol, Ulong
 from harness.peers.rows import always
-from harness.play.watching import Found, came
+from harness.play.watching import Found, came, went
 from scenarios.registry import broken_by, scenario, watch
 
 UNHEARD_OF = "conformance:unheard-of"
 """A capability, and a property, that nobody knows."""
+OURS_IS_WRONG = went(ILL_FORMED, UNREAD)
+"""What we send that is not as defined: what a server repeats of it was ours, and its reaction no must."""
 STR8 = 0xA1
 """The code of a short string."""
 REFUSAL = Error(AmqpError.NOT_IMPLEMENTED, "no such opens")
@@ -73,6 +75,7 @@ def held_against(kind: type[Composite], each: Framed) -> Found:
     "1-0/2.7.1.open-well-formed",
     during="1-0/2.7.1.optional-fields-optional",
     looks_at=came(Open, UNREAD),
+    until=OURS_IS_WRONG,
 )
 @broken_by("does not say who it is", rewrites(Open, container_id=None))
 @broken_by("has a symbol for its name", rewrites(Open, container_id=Symbol("faulty")))

@@ -31,7 +31,7 @@ from harness.amqp1_0.wire.performatives import (
 from harness.amqp1_0.wire.serial import SIZE
 from harness.amqp1_0.wire.types import As, Described, Map, Symbol, Ulong
 from harness.play.watching import Found, came
-from scenarios.amqp1_0.performatives.s2_7_1_open import STR8, UNHEARD_OF, carries, held_against
+from scenarios.amqp1_0.performatives.s2_7_1_open import OURS_IS_WRONG, STR8, UNHEARD_OF, carries, held_against
 from scenarios.registry import broken_by, scenario, watch
 
 HIGHEST = SIZE - 1
@@ -40,7 +40,12 @@ ANSWERS_NONE = "begin: refuses an answer to none of ours"
 ABOVE_OURS = "attach: refuses a handle above ours"
 
 
-@watch("1-0/2.7.2.begin-well-formed", during="1-0/2.5.1.begin-answered", looks_at=came(Begin, UNREAD))
+@watch(
+    "1-0/2.7.2.begin-well-formed",
+    during="1-0/2.5.1.begin-answered",
+    looks_at=came(Begin, UNREAD),
+    until=OURS_IS_WRONG,
+)
 @broken_by("states no window", rewrites(Begin, incoming_window=None))
 @broken_by("states no first id", rewrites(Begin, next_outgoing_id=None))
 @broken_by("has a text for a window", rewrites(Begin, outgoing_window=As(STR8, "large")))

@@ -19,13 +19,18 @@ from harness.amqp1_0.wire.performatives import (
 )
 from harness.amqp1_0.wire.types import As, Described, Map, Symbol, Ulong
 from harness.play.watching import Found, came
-from scenarios.amqp1_0.performatives.s2_7_1_open import STR8, UNHEARD_OF, carries, held_against
+from scenarios.amqp1_0.performatives.s2_7_1_open import OURS_IS_WRONG, STR8, UNHEARD_OF, carries, held_against
 from scenarios.registry import broken_by, scenario, watch
 
 HANDLE_IN_USE = "attach: refuses a handle in use"
 
 
-@watch("1-0/2.7.3.attach-well-formed", during="1-0/2.6.3.attach-answered", looks_at=came(Attach, UNREAD))
+@watch(
+    "1-0/2.7.3.attach-well-formed",
+    during="1-0/2.6.3.attach-answered",
+    looks_at=came(Attach, UNREAD),
+    until=OURS_IS_WRONG,
+)
 @broken_by("has no name", rewrites(Attach, name=None))
 @broken_by("has a text for a role", rewrites(Attach, role=As(STR8, "sender")))
 @broken_by("says more than an attach holds", respells(Attach, lambda said: said.sent_as(unknown=("more",))))

@@ -19,7 +19,7 @@ from harness.amqp1_0.wire.serial import Serial
 from harness.amqp1_0.wire.types import As, Described, Map, Ulong
 from harness.play.watching import Found, Gaps, State, came, went
 from harness.wire.journal import Direction
-from scenarios.amqp1_0.performatives.s2_7_1_open import STR8, held_against
+from scenarios.amqp1_0.performatives.s2_7_1_open import OURS_IS_WRONG, STR8, held_against
 from scenarios.amqp1_0.sessions.s2_5_2_ending_a_session import HANDLE_UNKNOWN, NOWHERE
 from scenarios.registry import broken_by, scenario, watch
 
@@ -34,7 +34,12 @@ def of_a_link(said: Flow) -> bool:
 # -- its form ------------------------------------------------------------------------------------------
 
 
-@watch("1-0/2.7.4.flow-well-formed", during="1-0/2.7.4.echo-answered", looks_at=came(Flow, UNREAD))
+@watch(
+    "1-0/2.7.4.flow-well-formed",
+    during="1-0/2.7.4.echo-answered",
+    looks_at=came(Flow, UNREAD),
+    until=OURS_IS_WRONG,
+)
 @broken_by("states no window", rewrites(Flow, incoming_window=None))
 @broken_by("has a text for credit", rewrites(Flow, link_credit=As(STR8, "much")))
 @broken_by("says more than a flow holds", respells(Flow, lambda said: said.sent_as(unknown=("more",))))

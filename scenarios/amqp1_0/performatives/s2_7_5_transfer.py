@@ -29,7 +29,7 @@ from harness.amqp1_0.wire.performatives import (
 from harness.amqp1_0.wire.types import As, Described, Map, Ulong
 from harness.play.expect import Outcome
 from harness.play.watching import Found, Gaps, State, came
-from scenarios.amqp1_0.performatives.s2_7_1_open import STR8, held_against
+from scenarios.amqp1_0.performatives.s2_7_1_open import OURS_IS_WRONG, STR8, held_against
 from scenarios.registry import broken_by, scenario, watch
 
 LONGEST_TAG = 32
@@ -43,7 +43,12 @@ SETTLED, UNSETTLED = SenderSettleMode.SETTLED, SenderSettleMode.UNSETTLED
 # -- its form ------------------------------------------------------------------------------------------
 
 
-@watch("1-0/2.7.5.transfer-well-formed", during="1-0/2.6.12.tags-differ", looks_at=came(Transfer, UNREAD))
+@watch(
+    "1-0/2.7.5.transfer-well-formed",
+    during="1-0/2.6.12.tags-differ",
+    looks_at=came(Transfer, UNREAD),
+    until=OURS_IS_WRONG,
+)
 @broken_by("has no handle", rewrites(Transfer, handle=None))
 @broken_by("has a text for more", rewrites(Transfer, more=As(STR8, "no")))
 @broken_by("says more than a transfer holds", respells(Transfer, lambda said: said.sent_as(unknown=("x",))))

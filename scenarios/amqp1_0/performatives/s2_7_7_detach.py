@@ -15,13 +15,18 @@ from harness.amqp1_0.wire.performatives import (
 )
 from harness.amqp1_0.wire.types import As, Described, Map, Ulong
 from harness.play.watching import Found, came
-from scenarios.amqp1_0.performatives.s2_7_1_open import STR8, carries, held_against
+from scenarios.amqp1_0.performatives.s2_7_1_open import OURS_IS_WRONG, STR8, carries, held_against
 from scenarios.registry import broken_by, scenario, watch
 
 has_error = carries("error")
 
 
-@watch("1-0/2.7.7.detach-well-formed", during="1-0/2.6.6.close-answered", looks_at=came(Detach, UNREAD))
+@watch(
+    "1-0/2.7.7.detach-well-formed",
+    during="1-0/2.6.6.close-answered",
+    looks_at=came(Detach, UNREAD),
+    until=OURS_IS_WRONG,
+)
 @broken_by("has no handle", rewrites(Detach, handle=None))
 @broken_by("has a text for closed", rewrites(Detach, closed=As(STR8, "yes")))
 @broken_by("has four fields", respells(Detach, lambda said: said.sent_as(unknown=("more",))))

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from spec.grammar.families import FILE, Family, families
+from spec.grammar.amqp0_9_1.families import FILE, families
+from spec.grammar.families import Family
 from spec.readers.xml import DocumentError
 from spec.rules import Level, Testability
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from spec.catalogue import DOCUMENTS, catalogue
-from spec.grammar.families import families
-from spec.grammar.members import from_server
-from spec.grammar.rules import PREFIX, derived
+from spec.grammar.amqp0_9_1.families import families
+from spec.grammar.amqp0_9_1.members import from_server
+from spec.grammar.amqp0_9_1.rules import PREFIX, derived
 from spec.ledger import build, dump, faults, load, rebuild
 from spec.readers.amqp0_9_1 import DOCUMENT, grammar
 from spec.readers.descriptions import Description, descriptions

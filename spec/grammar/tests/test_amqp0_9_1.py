@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from spec.catalogue import DOCUMENTS, catalogue
-from spec.grammar.families import families
-from spec.grammar.members import MEMBERS, table_types
-from spec.grammar.rules import PREFIX, Derived, derived, family
+from spec.grammar.amqp0_9_1.families import families
+from spec.grammar.amqp0_9_1.members import MEMBERS, Subject, table_types
+from spec.grammar.amqp0_9_1.rules import PREFIX, derived, family
+from spec.grammar.derived import Derived
 from spec.ledger import faults, load
 from spec.readers.amqp0_9_1 import DOCUMENT, grammar
 from spec.rules import Level, Party, Rule, Testability
@@ -26,7 +27,7 @@ def rule(name: str) -> Rule:
     return RULES[f"{PREFIX}/{name}"]
 
 
-def of(key: str) -> list[Derived]:
+def of(key: str) -> list[Derived[Subject]]:
     return [each for each in FOUND if each.family == key]
 
 

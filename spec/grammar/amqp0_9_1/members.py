@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from spec.grammar.families import families
+from spec.grammar.amqp0_9_1.families import families
 from spec.readers.amqp0_9_1 import Assert, Class, Constant, Field, Grammar, Method
 from spec.rules import Level
 

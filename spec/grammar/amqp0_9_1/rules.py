@@ -1,38 +1,30 @@
 """The rules that the grammar of AMQP 0-9-1 itself obliges to, derived from the untouched XML.
 
 A method with `<chassis name="server" implement="MUST">` and a `<response>` makes a rule, so does an
-`<assert>`, a constant with an error class, a content property (`spec.grammar.members`). What such a rule says
-and how it is judged is the sentence of its family, in the file beside the document (`spec.grammar.families`).
+`<assert>`, a constant with an error class, a content property (`members`). What such a rule says and how it
+is judged is the sentence of its family, in the file beside the document (`spec.grammar.families`).
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from spec.grammar.families import Family, families
-from spec.grammar.implements import implemented
-from spec.grammar.members import MEMBERS, Subject, duty, serves
+from spec.grammar.amqp0_9_1.families import families
+from spec.grammar.amqp0_9_1.implements import implemented
+from spec.grammar.amqp0_9_1.members import MEMBERS, Subject, duty, serves
+from spec.grammar.derived import Derived, judgeable
+from spec.grammar.families import Family
 from spec.readers.amqp0_9_1 import DOCUMENT, Grammar, grammar
 from spec.readers.descriptions import Description, descriptions
 from spec.readers.provisions import Provision, beginnings, provisions, section_of
-from spec.rules import Level, Place, Rule, Testability
+from spec.rules import Level, Place, Rule
 
 PREFIX = "0-9-1/grammar"
 
 
-@dataclass(frozen=True, slots=True)
-class Derived:
-    """A rule with the family it belongs to and what it is about."""
-
-    rule: Rule
-    family: str
-    about: Subject
-
-
 @cache
-def derived(path: Path = DOCUMENT, prefix: str = PREFIX) -> tuple[Derived, ...]:
+def derived(path: Path = DOCUMENT, prefix: str = PREFIX) -> tuple[Derived[Subject], ...]:
     """Derive every rule that the grammar in the XML at `path` obliges to, in document order.
 
     Raises DocumentError when the file is no such document.
@@ -44,16 +36,15 @@ def derived(path: Path = DOCUMENT, prefix: str = PREFIX) -> tuple[Derived, ...]:
         Derived(_rule(prefix, spec, each.of(about.full_name), about, places, known, told), each.key, about)
         for each in families().by_key.values()
         for about in MEMBERS[each.key](spec)
-        if not each.listed or about.full_name in each.members
+        if each.has(about.full_name)
     ]
     # What no element of the document stands for comes last.
     return tuple(sorted(found, key=lambda each: (not each.rule.place.offset, each.rule.place.offset)))
 
 
-def family(key: str) -> tuple[Derived, ...]:
+def family(key: str) -> tuple[Derived[Subject], ...]:
     """Give the rules of one family that can be judged on a server."""
-    judged = (Testability.ACTIVE, Testability.PASSIVE)
-    return tuple(each for each in derived() if each.family == key and each.rule.testability in judged)
+    return judgeable(derived(), key)
 
 
 def _rule(

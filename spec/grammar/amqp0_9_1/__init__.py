@@ -1,0 +1,1 @@
+"""Rules that the grammar of AMQP 0-9-1 obliges to."""
