@@ -218,7 +218,8 @@ class Link(link.Link[Unit, Sight]):
         match performative:
             case Open() as opening:
                 told, wrong = leniency.readable(opening)
-                for each in wrong:
+                # What is as little as defined as what we said may repeat it.
+                for each in wrong if self.said_open is None or self.said_open.is_as_defined() else ():
                     self._broke(each)
                 self.partner = self.partner or told
                 return None

@@ -60,6 +60,7 @@ def every_flow_says_what_is_expected(each: Passage) -> Found:
     "1-0/2.7.4.link-state-needs-a-handle",
     during="1-0/2.7.4.session-echo-answered",
     looks_at=came(Flow),
+    until=OURS_IS_WRONG,
     never="the target sends no flow of a session alone",
 )
 @broken_by("gives credit to nobody", rewrites(Flow, link_credit=5))
