@@ -30,6 +30,7 @@ def test_a_document_is_about_the_protocol_that_it_adds_to() -> None:
         "0-9-1/prose": "0-9-1",
         "0-9-1/grammar": "0-9-1",
         "1-0": "1-0",
+        "1-0/grammar": "1-0",
         "rabbitmq": "0-9-1",
     }
     assert list(optional()) == ["rabbitmq"]
@@ -63,7 +64,7 @@ def test_it_applies_to_what_is_asked_for_or_claimed() -> None:
         (("basic.nack",), {"rabbitmq"}),
         (("rabbitmq/*",), {"rabbitmq"}),
         (("*/basic.*",), set()),
-        (("rabbitmq/*", "must", "!rabbitmq/basic.nack.*", "1-0/*"), {"rabbitmq", "1-0"}),
+        (("rabbitmq/*", "must", "!rabbitmq/basic.nack.*", "1-0/2.*"), {"rabbitmq", "1-0"}),
     ],
 )
 def test_a_document_is_asked_for_by_who_means_no_other(selectors: tuple[str, ...], asked: set[str]) -> None:

@@ -46,4 +46,4 @@ def test_it_is_where_the_description_claims_it(monkeypatch: pytest.MonkeyPatch) 
 def test_what_adds_to_a_protocol_goes_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(EmbeddedTarget, "protocols", frozenset({"1-0"}))
     at = found(EmbeddedTarget(), asked={"rabbitmq"})
-    assert {each.document for each in at.rules(catalogue().rules)} == {"1-0"}
+    assert {each.document for each in at.rules(catalogue().rules)} == {"1-0", "1-0/grammar"}

@@ -1,12 +1,12 @@
-"""2.1.2 Communication Endpoints: frames are cut out of a stream of octets."""
+"""2.1.2 Communication Endpoints: frames are cut out of a stream of octets; sessions live side by side."""
 
-from harness.amqp1_0.broken.deviations import swaps
+from harness.amqp1_0.broken.deviations import answers, rejects, swaps
 from harness.amqp1_0.broken.faults import by_segments, whole_frames_of_segment
 from harness.amqp1_0.client.container import Container
 from harness.amqp1_0.client.outcomes import begun, header
 from harness.amqp1_0.client.session import the_begin
 from harness.amqp1_0.wire.frames import PROTOCOL_HEADER, amqp_frame
-from harness.amqp1_0.wire.performatives import Open
+from harness.amqp1_0.wire.performatives import AmqpError, Begin, End, Error, Open
 from scenarios.registry import broken_by, scenario
 
 
@@ -33,3 +33,16 @@ def segments_have_no_meaning(container: Container) -> None:
     torn.send(PROTOCOL_HEADER, torn.the_open(), begin[:10])
     torn.expect_each(header(), Open)
     torn.tries(begin[10:], begun(0))
+
+
+@scenario("1-0/2.1.2.sessions-independent")
+@broken_by("has room for one session", rejects(Begin, AmqpError.RESOURCE_LIMIT_EXCEEDED, skip=2))
+@broken_by("ends the second in error", answers(End, End(Error(AmqpError.ILLEGAL_STATE)), skip=2))
+def sessions_live_side_by_side(container: Container) -> None:
+    """Of two sessions the second is ended in good order behind the end of the first."""
+    connection = container.alive().fence()
+    first = connection.begin()
+    with connection.works("a second session"):
+        second = connection.begin()
+    first.end()
+    second.ends_well()

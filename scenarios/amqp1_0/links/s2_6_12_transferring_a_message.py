@@ -1,12 +1,24 @@
 """2.6.11 to 2.6.14: deliveries, their states and settlement, and messages in several transfers."""
 
-from harness.amqp1_0.broken.deviations import forwards, ignores, rejects, replaces, rewrites, withholds
+from harness.amqp1_0.broken.deviations import (
+    forwards,
+    ignores,
+    ignores_frames,
+    is_larger,
+    rejects,
+    rejects_frames,
+    replaces,
+    rewrites,
+    withholds,
+)
 from harness.amqp1_0.client.container import Container
 from harness.amqp1_0.client.endpoints import message
 from harness.amqp1_0.client.outcomes import fields
+from harness.amqp1_0.wire.frames import AMQP, Frame, amqp_frame
 from harness.amqp1_0.wire.performatives import (
     Accepted,
     AmqpError,
+    ConnectionError_,
     Detach,
     Disposition,
     End,
@@ -127,3 +139,68 @@ def what_is_aborted_is_thrown_away(container: Container) -> None:
     container.judge(
         "the whole message alone", f"{len(came)} messages", len(came) == 1 and b"whole" in came[0]
     )
+
+
+@scenario("1-0/2.7.5.aborted-ignores-more", needs={"address"})
+@broken_by("waits for more", forwards(Transfer, when=lambda said: said.aborted, aborted=False))
+@broken_by("detaches", replaces(Disposition, Detach(0, True, REFUSED), skip=1))
+def an_aborted_transfer_is_the_last(container: Container) -> None:
+    """A message behind a transfer with aborted and more is settled, and arrives alone."""
+    address, session = container.address(), container.session()
+    sender = session.sender(address)
+    sender.outcome(sender.send(b"control", parts=2))
+    with session.works("the message behind an aborted one is settled"):
+        sender.granted()
+        session.send(
+            sender.carries(sender.transfer(more=True), message(b"aborted")[:5]),
+            sender.carries(Transfer(sender.handle, aborted=True, more=True)),
+        )
+        sender.delivers(b"whole")
+    came = [body for body in container.left(address, 2) if b"control" not in body]
+    container.judge(
+        "the whole message alone", f"{len(came)} messages", len(came) == 1 and b"whole" in came[0]
+    )
+
+
+@scenario("1-0/2.7.5.continuation-id-repeated", needs={"address"})
+@broken_by("wants it left out", rejects(Transfer, AmqpError.INVALID_FIELD, skip=2))
+@broken_by("loses what follows", forwards(Transfer, skip=2, aborted=True))
+def a_later_transfer_may_repeat_the_id(container: Container) -> None:
+    """A message whose second transfer says again what the first said of the delivery arrives whole."""
+    address, session = container.address(), container.session()
+    sender = session.sender(address)
+    sender.delivers(b"control")
+    octets, number, first = message(BODIES[0]), session.next_delivery_id, sender.granted().transfer()
+    with session.works("a message in two transfers is settled"):
+        session.send(
+            sender.carries(first.replace(more=True), octets[:5]),
+            Frame(AMQP, session.channel, first.encode() + octets[5:]),
+        )
+        sender.outcome(number)
+    whole = any(BODIES[0] in each for each in container.left(address, 2))
+    container.judge("the whole message", "another message", whole)
+
+
+LARGE = 65536
+"""Octets of a frame, beyond which none of ours is sent."""
+WRAPPING = 8
+"""Octets of a message besides its body, when that is large."""
+
+
+@scenario("1-0/2.7.5.one-transfer", needs={"address"})
+@broken_by("takes small frames only", rejects_frames(is_larger(LARGE // 2), ConnectionError_.FRAMING_ERROR))
+@broken_by("loses it", ignores_frames(is_larger(LARGE // 2)))
+def a_message_may_fill_the_largest_frame(container: Container) -> None:
+    """A message in one transfer whose frame is as large as may be is settled."""
+    session = container.session()
+    sender = session.sender(container.address())
+    sender.delivers(b"control")
+    said = sender.granted().transfer()
+    room = min(int(session.connection.partner.max_frame_size), LARGE) - len(
+        amqp_frame(session.channel, said).encode()
+    )
+    payload = message(bytes(min(room, sender.partner.max_message_size or room) - WRAPPING))
+    with session.works("a message in a large frame is settled"):
+        number = session.next_delivery_id
+        session.send(sender.carries(said, payload))
+        sender.outcome(number)

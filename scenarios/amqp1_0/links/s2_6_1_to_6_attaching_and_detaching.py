@@ -2,10 +2,28 @@
 
 from typing import Any
 
-from harness.amqp1_0.broken.deviations import changes, drops, follows, ignores, replaces, rewrites, withholds
+from harness.amqp1_0.broken.deviations import (
+    changes,
+    drops,
+    follows,
+    forwards,
+    ignores,
+    rejects,
+    replaces,
+    rewrites,
+    withholds,
+)
 from harness.amqp1_0.broken.faults import replies
 from harness.amqp1_0.client.container import Container
-from harness.amqp1_0.client.outcomes import answered, detached, ended_or_closed, fields
+from harness.amqp1_0.client.endpoints import Sender, message
+from harness.amqp1_0.client.outcomes import (
+    answered,
+    detached,
+    ended_or_closed,
+    fields,
+    session_ended,
+    stream_ended,
+)
 from harness.amqp1_0.client.transcript import OF_AMQP, Framed
 from harness.amqp1_0.peer.tables.attach import attach_to_node
 from harness.amqp1_0.wire.performatives import (
@@ -15,9 +33,12 @@ from harness.amqp1_0.wire.performatives import (
     End,
     Error,
     LinkError,
+    Open,
     Role,
+    SessionError,
     Source,
     Target,
+    Transfer,
 )
 from harness.play.watching import Found, Gaps, State, came
 from scenarios.registry import broken_by, scenario, watch
@@ -46,6 +67,77 @@ def a_link_attached_elsewhere_is_stolen(container: Container) -> None:
     if isinstance(seen, Attach) and seen.source is not None:
         stolen = session.expect(detached(LinkError.STOLEN))
         session.judge("a detach that closes", "a detach that does not close", stolen.closed)
+
+
+@scenario("1-0/2.6.1.name-per-direction", needs={"address"})
+@broken_by("has one link of a name", rejects(Attach, AmqpError.RESOURCE_LOCKED, skip=1))
+@broken_by("passes over the second", ignores(Attach, skip=1))
+def a_name_serves_both_directions(container: Container) -> None:
+    """A sender with the name of a receiver is answered with its target, and each carries a message."""
+    address, session = container.address(), container.session()
+    receiver = session.receiver(address)
+    ours = session.the_attach(Role.SENDER, source=Source(), target=Target(address))
+    ours = ours.replace(name=receiver.attach.name)
+    answer = session.tries(ours, Attach)
+    with session.works("a message over each link"):
+        Sender(session, ours, answer).delivers(b"x")
+        receiver.takes(1)
+
+
+@scenario("1-0/2.7.3.name-per-container", needs={"address"})
+@broken_by("takes all containers for one", forwards(Open, container_id="the same for all"))
+@broken_by(
+    "has one link of a name", rejects(Attach, AmqpError.RESOURCE_LOCKED, when=lambda it: it.handle == 1)
+)
+def two_containers_choose_one_name(container: Container) -> None:
+    """A receiver with the name of one of another container is attached, and the first stays so."""
+    address = container.address()
+    first, second = container.session(), container.session()
+    held = first.receiver(address)
+    second.fence(address)
+    with second.works("a link of the same name"):
+        second.receiver(address, name=held.attach.name)
+    first.goes_on(address)
+
+
+HIGH = 7
+"""A handle that nobody takes who takes the lowest."""
+
+
+@scenario("1-0/2.6.2.handles-differ", needs={"address"})
+@broken_by(
+    "wants the lowest", rejects(Attach, AmqpError.INVALID_FIELD, when=lambda said: said.handle == HIGH)
+)
+@broken_by("finds no link there", ignores(Transfer, when=lambda said: said.handle == HIGH))
+def each_endpoint_has_a_handle_of_its_own(container: Container) -> None:
+    """A message on a link that we attach on a high handle is settled like one on handle 0."""
+    address, session = container.address(), container.session()
+    session.sender(address).delivers(b"control")
+    highest = int(session.partner.handle_max)
+    with session.works("a message on a link with a high handle"):
+        session.sender(address, handle=min(HIGH, highest)).delivers(b"x")
+
+
+IN_ERROR = "a link that is brought into error"
+
+
+@scenario("1-0/2.6.5.errant-link", needs={"address"})
+@broken_by("has another condition", rewrites(End, error=Error(SessionError.UNATTACHED_HANDLE)))
+@broken_by("passes over it", withholds(End))
+def input_for_a_link_in_error_ends_the_session(container: Container) -> None:
+    """Behind a detach with an error a flow of that link is answered by an end with errant-link."""
+    address, session = container.address(), container.session()
+    sender = session.sender(address).granted()
+    mixed = (sender.transfer(more=True), sender.transfer(delivery_id=1, delivery_tag=b"other", more=True))
+    session.send(*(sender.carries(each, message()[:3]) for each in mixed))
+    session.send(session.the_attach(Role.RECEIVER, source=Source(address), target=Target()))
+    others = ended_or_closed() | answered(Attach) | stream_ended()
+    if not isinstance(session.expect(detached(), others.recorded()), Detach):
+        container.inapplicable(
+            "the target ends more than a link where two messages are mixed on it, or nothing"
+        )
+    session.control("attach", Attach)
+    session.tries(sender.flow(), session_ended(SessionError.ERRANT_LINK))
 
 
 def of_role(role: bool) -> Any:

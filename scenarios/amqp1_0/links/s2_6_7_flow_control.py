@@ -146,3 +146,17 @@ def without_credit_a_link_stops(container: Container) -> None:
     session.fence(address)
     container.session().sender(address).delivers(b"x")
     session.stays("no transfer", Transfer)
+
+
+@scenario("1-0/2.6.7.available-zero", needs={"address"})
+@broken_by("takes it for the end", ignores(Transfer, skip=1))
+@broken_by("does not hear of it", rejects(Flow, AmqpError.INVALID_FIELD, when=lambda it: it.available == 0))
+def a_sender_sends_though_nothing_was_available(container: Container) -> None:
+    """A message is settled that is sent behind a flow which says that nothing is available."""
+    session = container.session()
+    sender = session.sender(container.address())
+    sender.delivers(b"control")
+    sender.granted()
+    session.send(sender.flow(delivery_count=sender.delivery_count, link_credit=sender.credit, available=0))
+    with session.works("a message behind it is settled"):
+        sender.delivers(b"x")

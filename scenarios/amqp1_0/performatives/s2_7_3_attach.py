@@ -133,3 +133,19 @@ def a_receiver_takes_the_mode_that_the_sender_wants(container: Container) -> Non
             "second need not be supported"
         ),
     )
+
+
+@watch(
+    "1-0/2.7.3.unsettled-keys",
+    during="1-0/2.6.3.attach-answered",
+    looks_at=came(Attach),
+    until=OURS_IS_WRONG,
+    never="the target sends no unsettled map",
+)
+@broken_by("has null for a tag", rewrites(Attach, unsettled=Map([(None, None)])))
+def no_key_of_an_unsettled_map_is_null(each: Passage) -> Found:
+    """No unsettled map of an attach of the server has null for a key."""
+    unsettled = each.said.unsettled
+    if not isinstance(unsettled, Map):
+        return None
+    return all(tag is not None for tag, _ in unsettled.pairs) or f"null for a tag at {each.at:.4f} s"

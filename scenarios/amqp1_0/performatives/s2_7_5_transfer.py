@@ -3,6 +3,7 @@
 from harness.amqp1_0.broken.deviations import (
     forwards,
     ignores,
+    rejects,
     respells,
     rewrites,
     withholds,
@@ -14,6 +15,7 @@ from harness.amqp1_0.client.session import Session
 from harness.amqp1_0.client.transcript import UNREAD, Framed, Passage
 from harness.amqp1_0.wire.performatives import (
     Accepted,
+    AmqpError,
     Attach,
     Close,
     Detach,
@@ -243,3 +245,47 @@ def on_an_unsettled_link_deliveries_are_unsettled(container: Container) -> None:
     """None of the transfers of a message on a link of unsettled deliveries says settled."""
     settled = any(each.settled for each in transfers_of(container, UNSETTLED))
     container.judge("no transfer that says settled", "a transfer that says settled", not settled)
+
+
+@scenario("1-0/2.7.5.batchable-borne", needs={"address"})
+@broken_by("waits for ever", ignores(Transfer, when=lambda said: said.batchable))
+def a_batchable_transfer_is_settled(container: Container) -> None:
+    """Of two messages the first says that its disposition is in no hurry: both are settled."""
+    session = container.session()
+    sender = session.sender(container.address())
+    sender.delivers(b"control")
+    with session.works("both messages are settled"):
+        numbers = [sender.send(b"first", batchable=True), sender.send(b"second")]
+        for each in numbers:
+            sender.outcome(each)
+
+
+@scenario("1-0/2.8.2.mixed", needs={"address"})
+@broken_by("loses what is settled", ignores(Transfer, when=lambda said: said.settled))
+@broken_by("refuses it", rejects(Transfer, AmqpError.NOT_ALLOWED, when=lambda said: said.settled))
+def settled_and_unsettled_deliveries_are_mixed(container: Container) -> None:
+    """Of three messages on a mixed link the second is sent settled: all arrive, the others are settled."""
+    address, session = container.address(), container.session()
+    sender = session.sender(address, snd_settle_mode=SenderSettleMode.MIXED)
+    if sender.partner.snd_settle_mode != SenderSettleMode.MIXED:
+        container.inapplicable("the target does not agree to this settlement mode")
+    sender.delivers(b"one")
+    with session.works("a message behind a settled one is settled"):
+        sender.send(b"two", settled=True)
+        sender.delivers(b"three")
+    came = b"".join(container.left(address, 3))
+    container.judge("all three", "fewer", all(each in came for each in (b"one", b"two", b"three")))
+
+
+@watch(
+    "1-0/2.7.5.aborted-without-more",
+    during="1-0/2.6.14.whole-message",
+    looks_at=came(Transfer),
+    never="the target aborts no delivery",
+)
+@broken_by("aborts, and says that more will follow", rewrites(Transfer, aborted=True, more=True))
+def an_aborted_transfer_says_nothing_of_more(each: Passage) -> Found:
+    """No transfer of the server that is aborted says more."""
+    if not each.said.is_as_defined() or not each.said.aborted:
+        return None
+    return not each.said.more or f"aborted, and more, at {each.at:.4f} s"
