@@ -192,13 +192,13 @@ WRAPPING = 8
 @broken_by("loses it", ignores_frames(is_larger(LARGE // 2)))
 def a_message_may_fill_the_largest_frame(container: Container) -> None:
     """A message in one transfer whose frame is as large as may be is settled."""
-    session = container.session()
+    connection = container.alive()
+    session = connection.begin()
     sender = session.sender(container.address())
     sender.delivers(b"control")
     said = sender.granted().transfer()
-    room = min(int(session.connection.partner.max_frame_size), LARGE) - len(
-        amqp_frame(session.channel, said).encode()
-    )
+    frame = min(connection.partner.max_frame_size, LARGE)
+    room = frame - len(amqp_frame(session.channel, said).encode())
     payload = message(bytes(min(room, sender.partner.max_message_size or room) - WRAPPING))
     with session.works("a message in a large frame is settled"):
         number = session.next_delivery_id

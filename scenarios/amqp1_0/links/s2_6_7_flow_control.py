@@ -150,7 +150,6 @@ def without_credit_a_link_stops(container: Container) -> None:
 
 @scenario("1-0/2.6.7.available-zero", needs={"address"})
 @broken_by("takes it for the end", ignores(Transfer, skip=1))
-@broken_by("does not hear of it", rejects(Flow, AmqpError.INVALID_FIELD, when=lambda it: it.available == 0))
 def a_sender_sends_though_nothing_was_available(container: Container) -> None:
     """A message is settled that is sent behind a flow which says that nothing is available."""
     session = container.session()
