@@ -254,9 +254,21 @@ def _on(
 
     def meets(frame: Frame) -> bool:
         performative = performative_of(frame)
-        return isinstance(performative, kind) and when(performative)
+        if not isinstance(performative, kind):
+            return False
+        return bool(_unless_malformed(performative, lambda: when(performative), False))
 
     return Rule(Frame, from_server, act, meets, skip)
+
+
+def _unless_malformed(performative: Composite, ask: Callable[[], Any], otherwise: Any) -> Any:
+    """Ask something about the fields of a performative, which may not be of their types."""
+    try:
+        return ask()
+    except TypeError:
+        if performative.is_as_defined():
+            raise
+        return otherwise
 
 
 def _rewritten(
@@ -264,7 +276,9 @@ def _rewritten(
 ) -> Interposer:
     def act(_: int, frame: Frame) -> Passed:
         performative, payload = frame.read()
-        return [replace(frame, body=encode(by(performative)) + payload)], []
+        assert performative is not None
+        written = _unless_malformed(performative, lambda: by(performative), performative)
+        return [replace(frame, body=encode(written) + payload)], []
 
     return Interposer((_on(kind, from_server, act, when, skip),))
 

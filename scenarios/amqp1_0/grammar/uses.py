@@ -77,14 +77,13 @@ class Use:
 
 
 class Ground:
-    """Where the performatives of one check are used: one connection, and one address, for all of them."""
+    """Where the performatives of one check are used: an address for all, a connection for each.
+
+    A server may allow a single session on a connection.
+    """
 
     def __init__(self, container: Container) -> None:
         self.container = container
-
-    @cached_property
-    def connection(self) -> AmqpConnection:
-        return self.container.alive()
 
     @cached_property
     def address(self) -> str:
@@ -150,7 +149,8 @@ def opening(ground: Ground) -> Use:
 
 
 def beginning(ground: Ground) -> Use:
-    connection, channel = ground.connection, ground.connection.free_channel()
+    connection = ground.container.alive()
+    channel = connection.free_channel()
 
     def taken() -> None:
         connection.control("begin", Begin, place=channel)
@@ -162,7 +162,7 @@ def beginning(ground: Ground) -> Use:
 
 
 def attaching(ground: Ground) -> Use:
-    session = ground.connection.begin()
+    session = ground.container.session()
 
     def taken() -> None:
         answer = session.control("attach", Attach)
@@ -174,7 +174,7 @@ def attaching(ground: Ground) -> Use:
 
 
 def flowing(ground: Ground) -> Use:
-    session = ground.connection.begin()
+    session = ground.container.session()
     session.sender(ground.address).delivers(b"x")
     receiver = session.receiver(ground.address)
 
@@ -187,7 +187,7 @@ def flowing(ground: Ground) -> Use:
 
 
 def transferring(ground: Ground) -> Use:
-    session = ground.connection.begin()
+    session = ground.container.session()
     sender = session.sender(ground.address).granted()
     number = session.next_delivery_id
 
@@ -198,7 +198,8 @@ def transferring(ground: Ground) -> Use:
 
 
 def disposing(ground: Ground) -> Use:
-    session = ground.connection.begin()
+    connection = ground.container.alive()
+    session = connection.begin()
     session.sender(ground.address).delivers(b"first")
     (first,) = session.receiver(ground.address).takes(1)
 
@@ -206,7 +207,7 @@ def disposing(ground: Ground) -> Use:
         session.end()
         if (ended := session.told(End)[-1]).error is not None:
             raise ControlFailed("disposition", describe(ended))
-        other = ground.connection.begin()
+        other = connection.begin()
         other.sender(ground.address).delivers(b"behind")
         receiver = other.receiver(ground.address)
         came = receiver.takes(1)
@@ -218,7 +219,7 @@ def disposing(ground: Ground) -> Use:
 
 
 def detaching(ground: Ground) -> Use:
-    session = ground.connection.begin()
+    session = ground.container.session()
     sender = session.sender(ground.address)
 
     def taken() -> None:
@@ -228,7 +229,7 @@ def detaching(ground: Ground) -> Use:
 
 
 def ending(ground: Ground) -> Use:
-    session = ground.connection.begin()
+    session = ground.container.session()
 
     def taken() -> None:
         answer = session.control("end", End)
@@ -239,7 +240,7 @@ def ending(ground: Ground) -> Use:
 
 
 def erring(ground: Ground) -> Use:
-    session = ground.connection.begin()
+    session = ground.container.session()
 
     def taken() -> None:
         session.control("end", End)

@@ -133,7 +133,7 @@ def input_for_a_link_in_error_ends_the_session(container: Container) -> None:
     if not isinstance(session.expect(detached(), others.recorded()), Detach):
         container.inapplicable("the target ends more than the link, or nothing, where two messages are mixed")
     session.control("attach", Attach)
-    stated = sender.flow(delivery_count=sender.delivery_count, link_credit=sender.credit)
+    stated = sender.flow(delivery_count=sender.delivery_count, link_credit=max(sender.credit, 0))
     session.tries(stated, session_ended(SessionError.ERRANT_LINK))
 
 
