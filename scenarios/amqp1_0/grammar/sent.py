@@ -26,10 +26,22 @@ OCCASIONS: Final[Mapping[str, str]] = {
     "error": "1-0/2.8.15.decode-error",
 }
 """Rules whose scenarios have the server send the composite."""
+FILLED: Final[Mapping[str, str]] = {
+    "attach.snd-settle-mode": "1-0/2.7.3.sender-mode-respected",
+    "attach.unsettled": "1-0/grammar/attach.unsettled.encoded",
+    "flow.drain": "1-0/2.7.4.drain-mode-told",
+    "transfer.settled": "1-0/2.7.5.settled-mode-kept",
+    "transfer.more": "1-0/2.5.6.multi-frame-counts-frames",
+    "detach.closed": "1-0/2.6.6.close-answered",
+    "detach.error": "1-0/2.6.3.unknown-link-has-no-terminus",
+    "end.error": "1-0/2.5.4.unable-ends",
+    "close.error": "1-0/2.8.15.decode-error",
+}
+"""Rules whose scenarios give a field a value that is rarely there."""
 
 
 def occasion(about: Subject) -> str:
-    return OCCASIONS[about.composite.name]
+    return FILLED.get(about.full_name, OCCASIONS[about.composite.name])
 
 
 def where(about: Subject) -> Pattern:

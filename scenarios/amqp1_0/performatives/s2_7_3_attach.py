@@ -137,7 +137,7 @@ def a_receiver_takes_the_mode_that_the_sender_wants(container: Container) -> Non
 
 @watch(
     "1-0/2.7.3.unsettled-keys",
-    during="1-0/2.6.3.attach-answered",
+    during="1-0/grammar/attach.unsettled.encoded",
     looks_at=came(Attach),
     until=OURS_IS_WRONG,
     never="the target sends no unsettled map",
