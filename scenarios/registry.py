@@ -20,8 +20,9 @@ class Scenario:
     """An executable scenario: `play` takes the fixture of its document.
 
     `needs` are facilities of the target; `slow` ones start first because their outcome takes seconds by
-    nature; `disruptive` ones may harm others on a shared broker; `alone` ones run while no other does. A
-    generator function yields where it wants the target restarted. `role` is that of the targets it judges.
+    nature, or many leave it at silence, which is waited for; `disruptive` ones may harm others on a shared
+    broker; `alone` ones run while no other does. A generator function yields where it wants the target
+    restarted. `role` is that of the targets it judges.
     """
 
     rule: str

@@ -15,7 +15,14 @@ from conformance.engine.cases import Case
 from conformance.engine.closing import Closed, close
 from conformance.engine.ending import Cause, Ending
 from conformance.engine.options import Options
-from conformance.engine.passive import Sighted, conclude_passive, give_occasion, occasions, sighted
+from conformance.engine.passive import (
+    PLAYED,
+    Sighted,
+    conclude_passive,
+    give_occasion,
+    occasions,
+    sighted,
+)
 from conformance.engine.plan import Plan
 from conformance.engine.scope import met, scope, unasked
 from conformance.engine.surroundings import environment, plain
@@ -121,11 +128,16 @@ class Controller(Worker):
         if not occasions(self._sighted(case)):
             if why := self._why_not(case):
                 return case.not_run(why)
-            blocked = give_occasion(watch, self.judge)
+            blocked = give_occasion(watch, self.judge, self._played())
             self._seen = None  # every passive rule has looked on
             if blocked and not occasions(self._sighted(case)):
                 return case.not_run(blocked.detail, signature=blocked.signature)
         return conclude_passive(case.rule, watch, self._sighted(case))
+
+    def _played(self) -> Mapping[str, Judged]:
+        """Give by test the scenarios of this run that came to their end."""
+        judged = (line.event for line in self.lines if isinstance(line.event, Judged))
+        return {each.test: each for each in judged if each.verdict in PLAYED}
 
     def _sighted(self, case: Case) -> Sequence[Sighted]:
         """Give what a passive rule has seen until now; they are folded when all else has been played."""

@@ -6,6 +6,7 @@ all the same: such a breach counts as an occasion of a passive rule, and against
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from conformance.engine.door import BLOCKED
 from conformance.engine.judge import MISSED, Judge
@@ -16,23 +17,28 @@ from scenarios.registry import Watch, checks
 from spec.catalogue import catalogue
 from spec.rules import Level, Role, Rule
 
+NOTHING: Mapping[str, Judged] = MappingProxyType({})
+PLAYED = (Verdict.PASS, Verdict.INFO, Verdict.WARN)
+"""Of a scenario that came to its end: once more it would show what it has shown."""
 
-def give_occasion(watch: Watch, judge: Judge) -> Judged | None:
+
+def give_occasion(watch: Watch, judge: Judge, played: Mapping[str, Judged] = NOTHING) -> Judged | None:
     """Play what gives a passive rule its occasion; give the judgement that says why none could come.
 
     That is one that met a barrier; or the first where nothing could be played, for want of a facility, unless
-    the server decides whether there is an occasion.
+    the server decides whether there is an occasion. Every passive rule has looked on at what this run has
+    `played`, by test; that is not played again.
     """
-    played = [
-        judge.judge(catalogue()[watch.during], scenario)
+    judged = [
+        played.get(scenario.test) or judge.judge(catalogue()[watch.during], scenario)
         for scenario in checks().scenarios.get(watch.during, ())
         if scenario.role is watch.role and not scenario.exclusive
     ]
-    barriers = [each for each in played if each.signature.startswith(BLOCKED)]
+    barriers = [each for each in judged if each.signature.startswith(BLOCKED)]
     if barriers:
         return barriers[-1]
-    nothing = all(each.verdict is Verdict.NOT_RUN for each in played) and not watch.never
-    return played[0] if played and nothing else None
+    nothing = all(each.verdict is Verdict.NOT_RUN for each in judged) and not watch.never
+    return judged[0] if judged and nothing else None
 
 
 Sighted = tuple[Line, Seen]

@@ -9,6 +9,7 @@ import pytest
 from conformance.engine.judge import Judge
 from conformance.engine.passive import conclude_passive, give_occasion
 from conformance.evidence.keeping import Memory
+from conformance.evidence.kinds import Judged
 from conformance.evidence.verdicts import Verdict
 from conformance.proof.detection import judge_rule
 from harness.amqp0_9_1.broken.deviations import changes
@@ -46,6 +47,19 @@ def test_where_nothing_could_give_an_occasion_that_is_why(facilities: set[str], 
     with target:
         said = give_occasion(watch, Judge(target, Memory(), "occasion"))
     assert (said.detail if said else None) == why
+
+
+def test_what_the_run_has_played_is_not_played_again() -> None:
+    (watch,) = checks().watches["1-0/2.8.7.tag-length"]
+    tests = [each.test for each in checks().scenarios[watch.during]]
+    during = watch.during
+    played = {test: Judged(test=test, rule=during, verdict=Verdict.PASS) for test in tests}
+    told = Memory()
+    with EmbeddedTarget() as target:
+        assert give_occasion(watch, Judge(target, told, "occasion"), played) is None
+        assert told.lines == []
+        assert give_occasion(watch, Judge(target, told, "occasion")) is None
+    assert told.lines
 
 
 def test_where_the_server_decides_on_the_occasion_the_rule_is_inapplicable_and_says_why() -> None:

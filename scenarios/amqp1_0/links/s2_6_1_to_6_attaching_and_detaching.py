@@ -48,7 +48,7 @@ TAKEN = AmqpError.RESOURCE_LOCKED
 NOBODY = "attach: refuses an address that names nothing"
 
 
-@scenario("1-0/2.6.1.stolen", needs={"address"})
+@scenario("1-0/2.6.1.stolen", needs={"address"}, slow=True)
 @broken_by("leaves the first attached", changes("attach: is answered", effects=(attach_to_node,)))
 @broken_by(
     "has another condition",

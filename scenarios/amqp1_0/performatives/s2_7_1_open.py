@@ -112,7 +112,7 @@ def is_empty_list(opening: Open) -> bool:
     return not opening.elements()
 
 
-@scenario("1-0/2.7.1.container-id-mandatory")
+@scenario("1-0/2.7.1.container-id-mandatory", slow=True)
 @broken_by("takes an open without", does(BEFORE_OPEN, InvalidOpen, always, take_open))
 @broken_by("names who has no name", forwards(Open, when=lacks("container_id"), container_id="anonymous"))
 @broken_by("refuses null, and takes nothing", forwards(Open, when=is_empty_list, container_id="anonymous"))

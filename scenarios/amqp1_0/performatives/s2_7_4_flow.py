@@ -185,7 +185,7 @@ def an_echo_of_a_link_is_answered(container: Container) -> None:
     session.expect(fields(Flow, handle=receiver.partner.handle, echo=False))
 
 
-@scenario("1-0/2.7.4.session-echo-answered")
+@scenario("1-0/2.7.4.session-echo-answered", slow=True)
 @broken_by("does not answer", withholds(Flow))
 def an_echo_of_a_session_is_answered(container: Container) -> None:
     """A flow with echo of a session is answered by a flow."""

@@ -45,7 +45,7 @@ def links_of_both_directions_share_a_session(container: Container) -> None:
         session.tries(session.the_attach(role, **{"source": Source(), "target": Target()} | far), Attach)
 
 
-@scenario("1-0/2.5.link-on-one-session", needs={"address"})
+@scenario("1-0/2.5.link-on-one-session", needs={"address"}, slow=True)
 @broken_by("attaches it twice", changes("attach: is answered", effects=(attach_to_node,)))
 @broken_by("says nothing of it", withholds(Detach))
 def a_link_is_attached_to_one_session(container: Container) -> None:
