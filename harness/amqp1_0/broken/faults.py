@@ -14,6 +14,7 @@ from harness.amqp1_0.peer.entities import Said
 from harness.amqp1_0.peer.events import (
     ConnectionState,
     Entered,
+    Saying,
     SendingClose,
     SendingFrame,
     TrafficDue,
@@ -22,6 +23,7 @@ from harness.amqp1_0.peer.events import (
 from harness.amqp1_0.peer.policy import Policy
 from harness.amqp1_0.peer.refusals import our_open
 from harness.amqp1_0.peer.states import write
+from harness.amqp1_0.peer.states_of_sessions import say
 from harness.amqp1_0.peer.tables.connection import wait_for_close
 from harness.amqp1_0.peer.turn import Reply, Tables
 from harness.amqp1_0.wire.composites import Composite
@@ -70,7 +72,7 @@ def saying(*said: Said) -> Callable[[Turn], Reply]:
 
 def permits(state: State, event: type[Any] = SendingFrame) -> Fault:
     """Lets it send, in this state, what the document has nobody send there."""
-    return does(state, event, always, write)
+    return does(state, event, always, say if issubclass(event, Saying) else write)
 
 
 def answers_all_the_same(

@@ -19,7 +19,7 @@ from harness.amqp1_0.wire.frames import (
     FrameReader,
     Unit,
 )
-from harness.amqp1_0.wire.performatives import Attach, Close, Open
+from harness.amqp1_0.wire.performatives import Attach, Begin, Close, Detach, End, Open
 from harness.peers.events import Event, Silence
 from harness.wire.units import Garbage, Header
 
@@ -30,6 +30,13 @@ _AWAITING_HEADER = (
     ConnectionState.OC_PIPE,
     SaslState.HDR_SENT,
 )
+_OURS_TO_ANSWER = (
+    SessionState.BEGIN_RCVD,
+    SessionState.END_RCVD,
+    LinkState.ATTACH_RCVD,
+    LinkState.DETACH_RCVD,
+)
+"""States of sessions and links that only we lead out of."""
 _MOST_STATES = 14
 """States passed through at one time; only faulty tables lead in circles."""
 THRESHOLD = 2
@@ -151,6 +158,15 @@ class Connection(entities.Connection):
         channel = self.peer.tables.strategies.place(said, channel)
         self.happens(self._sending(said, channel, payload))
 
+    def say_on(
+        self, session: Session, said: Composite, link: Link | None = None, payload: bytes = b""
+    ) -> None:
+        about = link is not None and getattr(said, "handle", None) == link.number
+        place = link if link is not None and about and isinstance(said, (Attach, Detach)) else session
+        event = _saying(said)(said, payload)
+        of = link if place is link else None
+        self._meet_at(place, Turn(self.peer, self, event, session.channel, payload, session, of))
+
     def put(self, octets: bytes) -> None:
         super().put(octets)
         self._spoke = True
@@ -245,9 +261,14 @@ class Connection(entities.Connection):
             self.go(row.next, event)
 
     def _meet_at(self, place: Session | Link, turn: AnyTurn) -> None:
-        row = self.peer.meet(place.state, turn)
-        if row is not None and isinstance(row.next, type(place.state)):
-            place.state = row.next
+        before = place.state
+        row = self.peer.meet(before, turn)
+        if row is None or not isinstance(row.next, type(before)):
+            return
+        place.state = row.next
+        if row.next in _OURS_TO_ANSWER and before not in _OURS_TO_ANSWER:
+            # What led there is met once more: now it is answered.
+            self._meet_at(place, turn)
 
     def _sending(self, said: Said, channel: int, payload: bytes) -> events.Sending:
         if isinstance(said, Header):
@@ -261,6 +282,21 @@ class Connection(entities.Connection):
         if isinstance(said, Close) and said.error is not None:
             kind = events.SendingError
         return kind(Frame(AMQP, channel, body, self.peer.policy.extended_header).encode())
+
+
+def _saying(said: Composite) -> type[events.Saying]:
+    match said:
+        case Begin():
+            return events.SayingBegin
+        case End():
+            return events.SayingEnd if said.error is None else events.SayingEndError
+        case Attach():
+            return events.SayingAttach
+        case Detach(error=None):
+            return events.SayingClosing if said.closed else events.SayingDetach
+        case Detach():
+            return events.SayingDetachError
+    return events.SayingFrame
 
 
 def _of_session(event: Event | Composite) -> bool:

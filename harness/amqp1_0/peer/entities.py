@@ -170,6 +170,12 @@ class Connection(connection.Connection):
         """Say something, if there is a row for saying it in this state."""
 
     @abstractmethod
+    def say_on(
+        self, session: Session, said: Composite, link: Link | None = None, payload: bytes = b""
+    ) -> None:
+        """Say something on a session, and of a link of it, if there are rows for that in their states."""
+
+    @abstractmethod
     def meet_frame(self, frame: Frame) -> None:
         """Meet what a frame holds, taking it for one of this layer whatever its type."""
 

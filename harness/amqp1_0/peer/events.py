@@ -41,18 +41,26 @@ class SaslState(State):
 
 
 class SessionState(State):
-    """Where a session stands, of the states of section 2.5.5 those a session begun by the client comes to."""
+    """Where a session stands: the states of section 2.5.5."""
 
     UNMAPPED = "not mapped to a channel"
+    BEGIN_SENT = "begin sent, not received"
+    BEGIN_RCVD = "begin received, not sent"
     MAPPED = "begins exchanged"
+    END_SENT = "end sent, not received"
+    END_RCVD = "end received, not sent"
     DISCARDING = "end sent because of an error, not received"
 
 
 class LinkState(State):
-    """Where a link stands."""
+    """Where a link endpoint stands: as sections 2.6.2 to 2.6.6 tell it, which give it no names."""
 
     DETACHED = "not attached"
+    ATTACH_SENT = "attach sent, not received"
+    ATTACH_RCVD = "attach received, not sent"
     ATTACHED = "attached"
+    DETACH_SENT = "detach sent, not received"
+    DETACH_RCVD = "detach received, not sent"
     ERRED = "detach sent because of an error, not received"
     SUSPENDED = "detached, and not closed"
 
@@ -187,3 +195,46 @@ class SendingFrame(Sending):
 
 class SendingEmpty(SendingFrame):
     """A frame without a body."""
+
+
+# -- what is about to be said on a session -------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Saying(Event):
+    """The peer is about to say this on a session. Without a row for it the state does not permit it."""
+
+    said: Composite
+    payload: bytes = b""
+
+
+class SayingBegin(Saying):
+    """A begin."""
+
+
+class SayingEnd(Saying):
+    """An end."""
+
+
+class SayingEndError(SayingEnd):
+    """An end with an error."""
+
+
+class SayingFrame(Saying):
+    """Anything else."""
+
+
+class SayingAttach(SayingFrame):
+    """An attach."""
+
+
+class SayingDetach(SayingFrame):
+    """A detach."""
+
+
+class SayingClosing(SayingDetach):
+    """A detach that closes the link."""
+
+
+class SayingDetachError(SayingClosing):
+    """A detach with an error."""

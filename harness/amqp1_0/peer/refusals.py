@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from harness.amqp1_0.peer.entities import Said, Session
-from harness.amqp1_0.peer.events import ConnectionState, LinkState, SaslState, SessionState
+from harness.amqp1_0.peer.events import ConnectionState, SaslState, SessionState
 from harness.amqp1_0.peer.policy import Level, Policy, Refusal
-from harness.amqp1_0.peer.traffic import leave, map_session
+from harness.amqp1_0.peer.traffic import map_session
 from harness.amqp1_0.peer.turn import AnyTurn, Reply
 from harness.amqp1_0.peer.windows import session_flow
 from harness.amqp1_0.wire.performatives import Begin, Close, Detach, End, Error, Open
@@ -41,7 +41,6 @@ def refuse_with(turn: AnyTurn, refusal: Refusal) -> Reply:
     """Say what ends the link, the session or the connection, as far as the event is about one."""
     why = error(turn, refusal.condition)
     if refusal.level is Level.LINK and turn.link is not None:
-        turn.link.state, turn.link.credit = LinkState.ERRED, 0
         return (Detach(turn.link.number, True, why),)
     if refusal.level is not Level.CONNECTION and turn.session is not None:
         return _end(turn, turn.session, why)
@@ -63,10 +62,8 @@ def _end(turn: AnyTurn, session: Session, why: Error) -> Reply:
         # What is not mapped cannot be ended: the begin is answered first.
         if not map_session(turn.peer, session):
             return (Close(why),)
+        session.state = SessionState.BEGIN_RCVD
         said.append(our_begin(session, turn.policy))
-    leave(turn.peer, session)
-    session.state = SessionState.DISCARDING
-    session.connection.sessions[session.number] = session
     return (*said, End(why))
 
 

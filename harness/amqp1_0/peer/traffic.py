@@ -2,6 +2,7 @@
 
 from harness.amqp1_0.peer.entities import Connection, Delivery, Link, Message, Node, Piece, Session
 from harness.amqp1_0.peer.events import ConnectionState, LinkState, SessionState
+from harness.amqp1_0.peer.fragmentation import sending
 from harness.amqp1_0.peer.turn import Server
 from harness.amqp1_0.wire.performatives import SenderSettleMode, Transfer
 from harness.amqp1_0.wire.serial import Serial
@@ -87,7 +88,10 @@ def _pieces(peer: Server, delivery: Delivery, message: Message) -> list[Piece]:
     first = Transfer(link.number, delivery.id, delivery.tag, delivery.format, batchable=hint)
     others = first if policy.parts_repeat else Transfer(link.number, batchable=hint)
     told = [first, *[others] * (len(parts) - 1)]
-    told[:-1] = [each.replace(more=True) for each in told[:-1]]
+    told = [
+        each.replace(more=True) if sent.more else each
+        for each, sent in zip(told, sending(len(parts)), strict=True)
+    ]
     place = 0 if policy.settled_on == "the first" else -1
     if delivery.settled:
         told[place] = told[place].replace(settled=True)
@@ -100,24 +104,33 @@ def flush(session: Session) -> None:
         piece = session.outbox.popleft()
         session.next_outgoing_id += 1
         session.remote_incoming_window -= 1
-        session.connection.say(piece.transfer, session.channel, piece.payload)
+        session.connection.say_on(session, piece.transfer, payload=piece.payload)
 
 
 # -- letting go ----------------------------------------------------------------------------------------
 
 
-def leave(peer: Server, session: Session) -> None:
-    """End a session: its links let go, and what they have not settled goes back."""
-    session.connection.sessions.pop(session.number, None)
-    session.state = SessionState.UNMAPPED
+def let_go(peer: Server, session: Session) -> None:
+    """Let the links of a session go, all of them before what they have not settled goes back."""
     session.outbox.clear()
-    for link in (*session.links.values(), *session.suspended):
+    links = (*session.links.values(), *session.suspended)
+    for link in links:
+        _unmap(peer, link)
+    for link in links:
         release(peer, link)
 
 
+def unmap_session(session: Session) -> None:
+    """Free the channels of a session."""
+    session.connection.sessions.pop(session.number, None)
+
+
 def leave_all(peer: Server, connection: Connection) -> None:
+    """End all sessions of a connection that is over."""
     for session in list(connection.sessions.values()):
-        leave(peer, session)
+        unmap_session(session)
+        session.state = SessionState.UNMAPPED
+        let_go(peer, session)
 
 
 def suspend(peer: Server, link: Link) -> None:

@@ -11,6 +11,7 @@ from harness.amqp1_0.peer.entities import Connection, Key, Link, Nodes, Said, Se
 from harness.amqp1_0.peer.events import ConnectionState, LinkState, SaslState, SessionState
 from harness.amqp1_0.peer.policy import DEFAULT, Policy
 from harness.amqp1_0.peer.strategies import Strategies
+from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.performatives import Close, Open
 from harness.peers import rows, turn
 from harness.peers.reference import ReferencePeer
@@ -102,6 +103,8 @@ class Turn(turn.Turn[E], Generic[E, S, L]):
         for said in reply:
             if session is None or isinstance(said, WHOLE_CONNECTION):
                 self.connection.say(said)
+            elif isinstance(said, Composite):
+                self.connection.say_on(session, said, self.link)
             else:
                 self.connection.say(said, session.channel)
 

@@ -10,10 +10,11 @@ from harness.amqp1_0.broken.deviations import (
     rewrites,
     withholds,
 )
-from harness.amqp1_0.broken.faults import replies
+from harness.amqp1_0.broken.faults import permits, replies, together
 from harness.amqp1_0.client.container import Container
 from harness.amqp1_0.client.outcomes import Refusal, answered, begun, detached, ended_or_closed, refused
 from harness.amqp1_0.client.session import the_begin
+from harness.amqp1_0.peer.events import SayingBegin, SessionState
 from harness.amqp1_0.peer.tables.attach import attach_to_node
 from harness.amqp1_0.wire.performatives import (
     AmqpError,
@@ -133,7 +134,10 @@ CHANNEL_IN_USE = "begin: refuses a channel in use"
 
 @scenario("1-0/2.5.1.used-channel-refused")
 @broken_by("passes over it", drops(CHANNEL_IN_USE))
-@broken_by("begins again", replies(CHANNEL_IN_USE, Begin(0, 0, 1, 1)))
+@broken_by(
+    "begins again",
+    together(permits(SessionState.MAPPED, SayingBegin), replies(CHANNEL_IN_USE, Begin(0, 0, 1, 1))),
+)
 def a_begin_on_a_channel_in_use_is_refused(container: Container) -> None:
     """A second begin on a channel that has a session is refused."""
     session = container.session()

@@ -4,9 +4,18 @@ from collections.abc import Callable
 
 from harness.amqp1_0.peer import traffic
 from harness.amqp1_0.peer.entities import Key, Link
-from harness.amqp1_0.peer.events import LinkState
 from harness.amqp1_0.peer.policy import Level
 from harness.amqp1_0.peer.refusals import refuse, refuse_by
+from harness.amqp1_0.peer.states_of_links import (
+    ATTACH_RCVD,
+    ATTACHED,
+    DETACH_RCVD,
+    DETACHED,
+    ERRED,
+    RECEIVED,
+    SAID,
+    SUSPENDED,
+)
 from harness.amqp1_0.peer.turn import LinkRow as Row
 from harness.amqp1_0.peer.turn import LinkTurn, Reply, SessionTurn
 from harness.amqp1_0.peer.windows import link_flow
@@ -27,12 +36,6 @@ from harness.amqp1_0.wire.performatives import (
 )
 from harness.amqp1_0.wire.serial import Serial
 from harness.amqp1_0.wire.types import Map, Symbol
-
-DETACHED = LinkState.DETACHED
-ATTACHED = LinkState.ATTACHED
-ERRED = LinkState.ERRED
-SUSPENDED = LinkState.SUSPENDED
-
 
 # -- what an attach asks for ---------------------------------------------------------------------------
 
@@ -126,9 +129,8 @@ def steal(turn: LinkTurn[Attach]) -> None:
     if known is None:
         return
     if known.state is ATTACHED:
-        known.state, known.credit = ERRED, 0
         why = Error(LinkError.STOLEN, "attached elsewhere")
-        known.session.connection.say(Detach(known.number, True, why), known.session.channel)
+        known.session.connection.say_on(known.session, Detach(known.number, True, why), known)
     elif known.state is SUSPENDED and known.session is turn.session and turn.event.unsettled is None:
         traffic.hand_over(known, turn.link)
     elif known.state is SUSPENDED:
@@ -209,7 +211,7 @@ def detach(turn: LinkTurn[Detach]) -> Reply:
     return (Detach(turn.link.number, turn.event.carried("closed")),)
 
 
-_attach_detached = Row("attach", DETACHED, Attach)
+_attach_detached = Row("attach", ATTACH_RCVD, Attach)
 ATTACHING = (
     _attach_detached(
         "refuses a handle above ours", is_above_ours, answer=refuse(ConnectionError_.FRAMING_ERROR)
@@ -239,7 +241,7 @@ ATTACHING = (
     _attach_detached(
         "refuses more than we keep", no_room, answer=refuse(AmqpError.RESOURCE_LIMIT_EXCEEDED, Level.SESSION)
     ),
-    _attach_detached("is answered", effects=(steal, attach_to_node), answer=attached, next=ATTACHED),
+    _attach_detached("is answered", effects=(steal, attach_to_node), answer=attached),
     Row(
         "attach: refuses a handle in use",
         ATTACHED,
@@ -248,9 +250,10 @@ ATTACHING = (
     ),
 )
 DETACHING = (
-    Row("detach: that closes is answered", ATTACHED, Detach, closes, answer=detach, next=DETACHED),
-    Row("detach: that does not close is answered", ATTACHED, Detach, answer=detach, next=SUSPENDED),
-    Row("detach: ends a link that we detached", ERRED, Detach, next=DETACHED),
+    Row("detach: that closes is answered", DETACH_RCVD, Detach, closes, answer=detach, next=DETACHED),
+    Row("detach: that does not close is answered", DETACH_RCVD, Detach, answer=detach, next=SUSPENDED),
+    *RECEIVED,
+    *SAID,
     Row(
         "link: refuses what comes for an endpoint in error",
         ERRED,

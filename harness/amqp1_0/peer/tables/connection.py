@@ -1,5 +1,8 @@
 """The connection: what is done in each state, what is wrong with frames, idleness, ends (2.3, 2.4, 2.7.1)."""
 
+from collections.abc import Iterator
+
+from harness.amqp1_0.peer.entities import Session
 from harness.amqp1_0.peer.events import (
     ChannelOutOfRange,
     ConnectionState,
@@ -13,6 +16,7 @@ from harness.amqp1_0.peer.events import (
     Oversized,
     SaslState,
     SendingClose,
+    SessionState,
     StreamEnded,
     TrafficDue,
     TrafficLate,
@@ -243,14 +247,18 @@ def answers_for_being_late(turn: ConnectionTurn[TrafficLate]) -> bool:
     return turn.policy.late != "ignore"
 
 
+def _mapped(turn: ConnectionTurn[TrafficDue]) -> Iterator[Session]:
+    return (each for each in turn.connection.sessions.values() if each.state is SessionState.MAPPED)
+
+
 def a_flow_may_do(turn: ConnectionTurn[TrafficDue]) -> bool:
-    return turn.policy.keep_alive == "flow" and bool(turn.connection.sessions)
+    return turn.policy.keep_alive == "flow" and any(_mapped(turn))
 
 
 def send_flow(turn: ConnectionTurn[TrafficDue]) -> None:
     """Send a flow of the first session, without asking for anything."""
-    session = next(iter(turn.connection.sessions.values()))
-    turn.connection.say(session_flow(session, turn.policy), session.channel)
+    session = next(_mapped(turn))
+    turn.connection.say_on(session, session_flow(session, turn.policy))
 
 
 empty = answering((empty_frame(),))

@@ -1,12 +1,19 @@
-"""Sessions: begin and end, windows, what is refused on them (2.5, 2.7.2, 2.7.8); the rows of links follow.
-
-The states are those of the document that a server which begins nothing by itself comes to.
-"""
+"""Sessions: begin and end, windows, what is refused on them (2.5, 2.7.2, 2.7.8); the rows of links follow."""
 
 from harness.amqp1_0.peer import traffic, windows
-from harness.amqp1_0.peer.events import EmptyFrame, Invalid, SessionState, Unacceptable
+from harness.amqp1_0.peer.events import EmptyFrame, Invalid, Unacceptable
 from harness.amqp1_0.peer.policy import Level
 from harness.amqp1_0.peer.refusals import our_begin, refuse, refuse_by
+from harness.amqp1_0.peer.states_of_sessions import (
+    BEGIN_RCVD,
+    DISCARDING,
+    END_RCVD,
+    MAPPED,
+    RECEIVED,
+    SAID,
+    UNMAPPED,
+    let_go,
+)
 from harness.amqp1_0.peer.tables.attach import ATTACHING, DETACHING, is_above_ours
 from harness.amqp1_0.peer.tables.credit import CREDIT
 from harness.amqp1_0.peer.tables.settlement import SETTLEMENT
@@ -24,11 +31,7 @@ from harness.amqp1_0.wire.performatives import (
     SessionError,
     Transfer,
 )
-from harness.peers.rows import answering
-
-UNMAPPED = SessionState.UNMAPPED
-MAPPED = SessionState.MAPPED
-DISCARDING = SessionState.DISCARDING
+from harness.peers.rows import AnyRow, answering
 
 
 def names_a_channel(turn: SessionTurn[Begin]) -> bool:
@@ -43,12 +46,6 @@ def no_channel_is_left(turn: SessionTurn[Begin]) -> bool:
     return len(connection.sessions) >= room
 
 
-def map_it(turn: SessionTurn[Begin]) -> None:
-    """Give the session a channel in either direction."""
-    traffic.map_session(turn.peer, turn.session)
-    windows.learn_begin(turn.session, turn.event)
-
-
 def begin(turn: SessionTurn[Begin]) -> Reply:
     return (our_begin(turn.session, turn.policy),)
 
@@ -58,10 +55,6 @@ def lacks_a_field(turn: SessionTurn[Invalid]) -> bool:
 
 
 end = answering((End(),))
-
-
-def leave(turn: SessionTurn[End]) -> None:
-    traffic.leave(turn.peer, turn.session)
 
 
 def names_a_handle(turn: SessionTurn[Transfer | Detach | Flow]) -> bool:
@@ -102,7 +95,7 @@ _OF_A_LINK = ("delivery_count", "link_credit", "available", "drain", "properties
 """Fields of a flow that MUST NOT be set without a handle (2.7.4)."""
 _session = Row("session", (UNMAPPED, MAPPED), Invalid)
 _begin = Row("begin", UNMAPPED, Begin)
-SESSION = (
+SESSION: tuple[AnyRow, ...] = (
     Row(
         "session: refuses an invalid performative on a channel without one",
         UNMAPPED,
@@ -122,15 +115,16 @@ SESSION = (
         no_channel_is_left,
         answer=refuse(AmqpError.RESOURCE_LIMIT_EXCEEDED),
     ),
-    _begin("is answered", effects=(map_it,), answer=begin, next=MAPPED),
+    Row("begin: is answered", BEGIN_RCVD, Begin, answer=begin),
     Row(
         "begin: refuses a channel in use",
         MAPPED,
         Begin,
         answer=refuse_by(lambda policy: policy.channel_in_use),
     ),
-    Row("end: is answered", MAPPED, End, effects=(leave,), answer=end),
-    Row("end: ends a session that we ended", DISCARDING, End, effects=(leave,)),
+    Row("end: is answered", END_RCVD, End, effects=(let_go,), answer=end),
+    *RECEIVED,
+    *SAID,
     Row("session: all else behind our end is discarded", DISCARDING, (Composite, Unacceptable, EmptyFrame)),
     Row(
         "session: refuses a channel without one",

@@ -1,8 +1,11 @@
 """What the client sends: deliveries in one transfer or several, aborted, resumed, refused (2.6.14, 2.7.5)."""
 
+from collections.abc import Callable
+
 from harness.amqp1_0.peer import traffic
 from harness.amqp1_0.peer.entities import Delivery, Message
 from harness.amqp1_0.peer.events import LinkState
+from harness.amqp1_0.peer.fragmentation import Received, receiving
 from harness.amqp1_0.peer.policy import Level
 from harness.amqp1_0.peer.refusals import refuse, refuse_by
 from harness.amqp1_0.peer.turn import LinkRow as Row
@@ -127,12 +130,14 @@ def take_part(turn: LinkTurn[Transfer]) -> None:
     turn.peer.nodes.octets += len(turn.payload)
 
 
-def more_follows(turn: LinkTurn[Transfer]) -> bool:
-    return turn.event.more and not turn.event.aborted
+def leads_to(state: Received) -> Callable[[LinkTurn[Transfer]], bool]:
+    """Make the condition that a transfer leads there (figure 2.58)."""
 
+    def holds(turn: LinkTurn[Transfer]) -> bool:
+        begun = turn.link.arriving is not None
+        return receiving(begun, turn.event.more, turn.event.aborted) is state
 
-def is_aborted(turn: LinkTurn[Transfer]) -> bool:
-    return turn.event.aborted
+    return holds
 
 
 def forget_delivery(turn: LinkTurn[Transfer]) -> None:
@@ -221,7 +226,12 @@ TRANSFERS = (
         is_too_large,
         answer=refuse(LinkError.MESSAGE_SIZE_EXCEEDED, Level.LINK),
     ),
-    _transfer("more follows", more_follows, (take_part,), replenish),
-    _transfer("an aborted delivery is forgotten", is_aborted, (take_part, forget_delivery), replenish),
+    _transfer("more follows", leads_to(Received.RECEIVING), (take_part,), replenish),
+    _transfer(
+        "an aborted delivery is forgotten",
+        leads_to(Received.ABORTED),
+        (take_part, forget_delivery),
+        replenish,
+    ),
     _transfer("a message is kept", effects=(take_part, complete_and_serve)),
 )

@@ -22,6 +22,7 @@ from harness.amqp1_0.peer.tests import test_negotiation as test_amqp1_0_peer_neg
 from harness.amqp1_0.peer.tests import test_peer as test_amqp1_0_peer
 from harness.amqp1_0.peer.tests import test_sessions as test_amqp1_0_peer_sessions
 from harness.amqp1_0.peer.tests import test_states as test_amqp1_0_peer_states
+from harness.amqp1_0.peer.tests import test_states_of_sessions as test_amqp1_0_peer_states_of_sessions
 from harness.amqp1_0.peer.tests.dialogue import EMPTY, HEADER, Client
 from harness.amqp1_0.wire.encoding import encode
 from harness.amqp1_0.wire.frames import Frame, amqp_frame
@@ -32,6 +33,7 @@ from harness.peers.rows import always
 MODULES = (
     test_amqp1_0_peer,
     test_amqp1_0_peer_states,
+    test_amqp1_0_peer_states_of_sessions,
     test_amqp1_0_peer_idle,
     test_amqp1_0_peer_negotiation,
     test_amqp1_0_peer_sessions,
