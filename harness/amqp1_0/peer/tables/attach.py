@@ -251,7 +251,7 @@ ATTACHING = (
 )
 DETACHING = (
     Row("detach: that closes is answered", DETACH_RCVD, Detach, closes, answer=detach, next=DETACHED),
-    Row("detach: that does not close is answered", DETACH_RCVD, Detach, answer=detach, next=SUSPENDED),
+    Row("detach: that does not close is answered", DETACH_RCVD, Detach, answer=detach),
     *RECEIVED,
     *SAID,
     Row(
