@@ -212,6 +212,7 @@ def detach(turn: LinkTurn[Detach]) -> Reply:
 
 
 _attach_detached = Row("attach", ATTACH_RCVD, Attach)
+"""Of a link that was detached, and is half attached by it (2.6.2)."""
 ATTACHING = (
     _attach_detached(
         "refuses a handle above ours", is_above_ours, answer=refuse(ConnectionError_.FRAMING_ERROR)
