@@ -1,7 +1,7 @@
 """The reference peer for AMQP 1.0: a strict measuring instrument, in process, without I/O.
 
 Its behaviour stands in tables of rows (`TABLES`): those of connections and sessions are made from the
-document's own figures, those of links from its sentences (`LEGAL` and `ARROWS` in `states`, `states_of_sessions` and
+document's own figures, those of links from sentences (`LEGAL`, `ARROWS` in `states`, `states_of_sessions`,
 `states_of_links`; figures 2.57 and 2.58 in `fragmentation`). Where the document leaves a choice, it is in
 `Policy`. It is not a broker for use: nothing is stored, and its limits are small.
 """
