@@ -20,8 +20,8 @@ from harness.amqp1_0.wire.generated import attribute
 
 RULES = ("document:1-0", "document:1-0/grammar")
 PLAIN = b"\x00\x53"
-"""How a performative begins that is named by a number of one octet. The dissector takes the octet behind these
-for the code, whatever form the descriptor has."""
+"""How a performative begins that is named by a number of one octet. The dissector takes the octet behind for
+the code, whatever form the descriptor has."""
 FIELDS = (
     "handle", "delivery-id", "delivery-count", "link-credit", "next-incoming-id", "next-outgoing-id",
     "incoming-window", "outgoing-window", "first", "last", "settled", "more", "aborted", "role", "closed",
