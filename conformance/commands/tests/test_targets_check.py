@@ -226,6 +226,12 @@ def test_what_is_said_of_broker_j_is_kept(amqp_conformance: Command) -> None:
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.broker("activemq")
+def test_what_is_said_of_activemq_is_kept(amqp_conformance: Command) -> None:
+    done = amqp_conformance("targets", "check", "process:activemq")
+    assert done.returncode == 0, done.stdout
+
+
 # -- the list of files -------------------------------------------------------------------------------------
 
 

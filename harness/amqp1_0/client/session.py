@@ -242,12 +242,13 @@ class Session:
         flow: Flow = self.sender(address).granted().told(Flow)[-1]
         return flow
 
-    def probe(self, performative: Composite, kind: type[Composite], reading: str) -> None:
-        """Send what this kind is to answer; `reading` says what it means if not. Raises Inconclusive."""
+    def probe(self, performative: Composite, kinds: tuple[type[Composite], ...], reading: str) -> Composite:
+        """Send what one of these is to answer; `reading` says what it means if not. Raises Inconclusive."""
         self.send(performative)
-        seen = self._next((kind,), self.connection.context.patience.close)
-        if not (isinstance(seen, Received) and isinstance(seen.performative, kind)):
-            raise Inconclusive(f"{reading}: {signature(seen)}")
+        seen = self._next(kinds, self.connection.context.patience.close)
+        if isinstance(seen, Received) and isinstance(seen.performative, kinds):
+            return seen.performative
+        raise Inconclusive(f"{reading}: {signature(seen)}")
 
     def fence(self, address: str) -> None:
         """Wait until everything sent on this session has been taken in. Raises ControlFailed."""

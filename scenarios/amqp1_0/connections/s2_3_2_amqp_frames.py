@@ -1,6 +1,7 @@
 """2.3.2 AMQP Frames: channel, extended header, performative and payload."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
 from harness.amqp1_0.broken.deviations import (
     drops,
@@ -127,6 +128,21 @@ def has_a_field(place: int, code: int) -> Any:
     return has
 
 
+def with_a_zero(code: int) -> Callable[[Open], bytes]:
+    """Write an open with an idle-time-out of zero in the encoding of this code."""
+    return lambda opening: opening.replace(idle_time_out=As(code, 0)).encode()
+
+
+ENCODINGS: Final[tuple[Callable[[Open], bytes], ...]] = (
+    lambda opening: encode(Described(opening.descriptor, As(LIST32, opening.elements()))),
+    lambda opening: encode(Described(As(ULONG, opening.descriptor), opening.elements())),
+    lambda opening: opening.sent_as(width=len(opening.names)).encode(),
+    lambda opening: opening.replace(container_id=As(STR32, opening.container_id)).encode(),
+    *map(with_a_zero, (UINT0, SMALL_UINT, UINT)),
+)
+"""How an open can be written; each is of a container of its own, which may have one connection at a time."""
+
+
 @scenario("1-0/2.3.2.encodings-equal")
 @broken_by("knows no list32", rejects_frames(begins(0x00, 0x53, 0x10, LIST32), AmqpError.DECODE_ERROR))
 @broken_by("knows descriptors of one octet only", rejects_frames(begins(0x00, ULONG), AmqpError.DECODE_ERROR))
@@ -141,15 +157,9 @@ def every_encoding_of_an_open_means_the_same(container: Container) -> None:
     So is one with its container-id as str32, and one with a zero for its idle-time-out in each of its forms.
     """
     answered_alike(connection := container.negotiated(), connection.the_open())
-    opening = connection.the_open()
-    for body in (
-        encode(Described(opening.descriptor, As(LIST32, opening.elements()))),
-        encode(Described(As(ULONG, opening.descriptor), opening.elements())),
-        opening.sent_as(width=len(opening.names)).encode(),
-        opening.replace(container_id=As(STR32, opening.container_id)).encode(),
-        *(opening.replace(idle_time_out=As(code, 0)).encode() for code in (UINT0, SMALL_UINT, UINT)),
-    ):
-        answered_alike(container.negotiated(), Frame(AMQP, 0, body))
+    for written in ENCODINGS:
+        connection = container.negotiated()
+        answered_alike(connection, Frame(AMQP, 0, written(connection.the_open())))
 
 
 # -- extended header and payload -----------------------------------------------------------------------

@@ -220,12 +220,12 @@ def disposing(ground: Ground) -> Use:
 
 def detaching(ground: Ground) -> Use:
     session = ground.container.session()
-    sender = session.sender(ground.address)
+    receiver = session.receiver(ground.address)
 
     def taken() -> None:
         session.control("detach", Detach)
 
-    return on(session, Detach(sender.handle, True), taken)
+    return on(session, Detach(receiver.handle, True), taken)
 
 
 def ending(ground: Ground) -> Use:

@@ -21,7 +21,12 @@ def every_end_is_as_defined(each: Framed) -> Found:
     return held_against(End, each)
 
 
-@watch("1-0/2.7.8.end-error-details", during="1-0/2.5.4.unable-ends", looks_at=came(End))
+@watch(
+    "1-0/2.7.8.end-error-details",
+    during="1-0/2.5.4.unable-ends",
+    looks_at=came(End),
+    never="the target ends no session with an error",
+)
 @broken_by("says no more", rewrites(End, when=has_error, error=lambda it: it.replace(description=None)))
 @broken_by(
     "has an empty text",
