@@ -25,7 +25,7 @@ def map_session(peer: Server, session: Session) -> bool:
     policy = peer.policy
     session.initial_outgoing_id = session.next_outgoing_id = Serial(policy.initial_outgoing_id)
     session.next_delivery_id = Serial(policy.first_delivery_id)
-    session.incoming_window = policy.incoming_window
+    session.incoming_window = 0 if peer.alarm else policy.incoming_window
     return True
 
 
@@ -147,7 +147,7 @@ def release(peer: Server, link: Link) -> None:
     back = [each for each in session.unsettled.values() if each.link is link]
     for delivery in reversed(back):
         del session.unsettled[delivery.id]
-        take_back(delivery)
+        take_back(peer, delivery)
     for delivery in [each for each in session.received.values() if each.link is link]:
         del session.received[delivery.id]
     if back and link.node is not None:
@@ -166,7 +166,12 @@ def _unmap(peer: Server, link: Link) -> None:
         link.arriving = None
 
 
-def take_back(delivery: Delivery) -> None:
-    """Put a message that was sent and not accepted first on its node again."""
-    if delivery.link.node is not None and delivery.message is not None:
-        delivery.link.node.messages.appendleft(delivery.message)
+def take_back(peer: Server, delivery: Delivery) -> None:
+    """Put a message that was sent and not accepted first on its node again, if that is there still."""
+    node = delivery.link.node
+    if node is None or delivery.message is None:
+        return
+    if node.gone:
+        peer.nodes.drop(delivery.message)
+    else:
+        node.messages.appendleft(delivery.message)

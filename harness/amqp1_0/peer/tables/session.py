@@ -4,7 +4,14 @@ The states are those of the document that a server which begins nothing by itsel
 """
 
 from harness.amqp1_0.peer import traffic, windows
-from harness.amqp1_0.peer.events import EmptyFrame, Invalid, SessionState, Unacceptable
+from harness.amqp1_0.peer.events import (
+    AlarmLifted,
+    AlarmRaised,
+    EmptyFrame,
+    Invalid,
+    SessionState,
+    Unacceptable,
+)
 from harness.amqp1_0.peer.policy import Level
 from harness.amqp1_0.peer.refusals import our_begin, refuse, refuse_by
 from harness.amqp1_0.peer.tables.attach import ATTACHING, DETACHING, is_above_ours
@@ -87,6 +94,22 @@ def flow(turn: SessionTurn[Flow]) -> Reply:
     return (windows.session_flow(turn.session, turn.policy),)
 
 
+def closes_windows(turn: SessionTurn[AlarmRaised]) -> bool:
+    return turn.policy.on_alarm == "closes windows"
+
+
+def close_window(turn: SessionTurn[AlarmRaised]) -> None:
+    turn.session.incoming_window = 0
+
+
+def open_window(turn: SessionTurn[AlarmLifted]) -> None:
+    turn.session.incoming_window = turn.policy.incoming_window
+
+
+def state(turn: SessionTurn[AlarmRaised | AlarmLifted]) -> Reply:
+    return (windows.session_flow(turn.session, turn.policy),)
+
+
 def carries_link_state(turn: SessionTurn[Flow]) -> bool:
     """Say whether a field about a link is set without a handle, and the policy looks at it (2.7.4)."""
     refuses = turn.policy.stray_link_state != "ignore"
@@ -161,6 +184,8 @@ SESSION = (
     ),
     Row("flow: of a session is answered", MAPPED, Flow, wants_an_answer, (learn_windows, serve), flow),
     Row("flow: of a session is taken", MAPPED, Flow, effects=(learn_windows, serve)),
+    Row("session: closes its window", MAPPED, AlarmRaised, closes_windows, (close_window,), state),
+    Row("session: opens its window again", MAPPED, AlarmLifted, effects=(open_window,), answer=state),
     *SETTLEMENT,
     *ATTACHING,
     *TRANSFERS,
