@@ -81,6 +81,8 @@ class Link:
     sends: bool = False
     """Whether the peer is the sender."""
     node: Node | None = None
+    largest: int | None = None
+    """Octets of a message that the client takes, where it says so (2.7.3)."""
     sender_mode: int = SenderSettleMode.MIXED
     receiver_mode: int = ReceiverSettleMode.FIRST
     state: LinkState = LinkState.DETACHED

@@ -38,7 +38,7 @@ def serve(peer: Server, node: Node) -> None:
     while node.messages and idle < len(node.receivers):
         link = node.receivers[0]
         node.receivers.rotate(-1)
-        if link.credit > 0 and _takes_more(link.session):
+        if link.credit > 0 and _takes_more(link.session) and _is_taken(link, node.messages[0]):
             idle = 0
             _deliver(peer, link, node.messages.popleft())
         else:
@@ -59,6 +59,11 @@ def _takes_more(session: Session) -> bool:
     opened = session.state is SessionState.MAPPED and connection.state is ConnectionState.OPENED
     waits = bool(session.outbox) or connection.unread >= CHOKED
     return opened and not waits and session.remote_incoming_window > 0
+
+
+def _is_taken(link: Link, message: Message) -> bool:
+    """Say whether the client takes messages as large as this one (2.7.3); one that it does not take stays."""
+    return link.largest is None or len(message.octets) <= link.largest
 
 
 def _deliver(peer: Server, link: Link, message: Message) -> None:

@@ -157,6 +157,7 @@ def attach_to_node(turn: LinkTurn[Attach]) -> None:
     node = turn.peer.nodes.named(_address(turn) or turn.peer.unique("node-"))
     assert node is not None
     link.node = node
+    link.largest = attach.max_message_size or None
     link.sender_mode = attach.snd_settle_mode
     second = attach.rcv_settle_mode == ReceiverSettleMode.SECOND
     if link.sends or (second and turn.policy.receiver_mode == "as asked"):
