@@ -78,7 +78,7 @@ def a_transfer_against_the_direction_of_its_link_is_not_allowed(container: Conta
 @broken_by("gives another condition", changes(NO_ROOM, answer=refuse(AmqpError.NOT_FOUND, Level.SESSION)))
 @broken_by("answers in a large frame", drops(NO_ROOM))
 def an_answer_that_fits_into_no_frame_is_refused(container: Container) -> None:
-    """An attach whose name has 600 octets, where frames to us have 512, is refused with frame-size-too-small."""
+    """With frames of 512 octets to us an attach of a name of 600 is refused by frame-size-too-small."""
     address = container.address()
     connection = container.alive(max_frame_size=512)
     if connection.partner.max_frame_size < 2 * LONG:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from harness.amqp1_0.broken.deviations import drops, precedes, replaces, rewrites, withholds
+from harness.amqp1_0.broken.faults import replies
 from harness.amqp1_0.client.container import Container
 from harness.amqp1_0.client.outcomes import ENDINGS, ended_or_closed, session_ended
 from harness.amqp1_0.client.transcript import Passage
@@ -58,7 +59,7 @@ def conditions_of_connections_close_them(each: Passage) -> Found:
 )
 @broken_by("closes by one", replaces(End, Close(Error(SessionError.UNATTACHED_HANDLE))))
 def conditions_of_sessions_end_them(each: Passage) -> Found:
-    """Every condition that begins with amqp:session: is that of an end; handle-in-use may be that of a close."""
+    """Every condition that begins with amqp:session: is that of an end, but for handle-in-use in a close."""
     error = each.said.error
     closes = isinstance(error, Error) and error.condition == SessionError.HANDLE_IN_USE
     return ends_what_it_should(each, "amqp:session:", End, *((Close,) if closes else ()))
@@ -76,20 +77,35 @@ def conditions_of_links_detach_them(each: Passage) -> Found:
     return ends_what_it_should(each, "amqp:link:", Detach)
 
 
-@scenario("1-0/2.8.17.unattached-handle", needs={"address"})
+UNATTACHED = "link: refuses a handle that is not attached"
+
+
+def is_told(container: Container, said: Transfer | Detach) -> None:
+    """Judge that something said for a handle without a link ends its session by unattached-handle."""
+    session = container.session()
+    session.fence(container.address())
+    session.tries(
+        said.replace(handle=min(NOWHERE, int(session.partner.handle_max))),
+        session_ended(SessionError.UNATTACHED_HANDLE),
+        ended_or_closed().under(ANOTHER),
+    )
+
+
+@scenario("1-0/2.8.17.unattached-handle-transfer", needs={"address"})
 @broken_by("gives another condition", rewrites(End, error=Error(AmqpError.NOT_FOUND)))
-@broken_by("passes over it", drops("link: refuses a handle that is not attached"))
-def what_names_no_link_is_called_so(container: Container) -> None:
-    """A transfer, and a detach, for a handle without a link: each ends its session by unattached-handle."""
-    address = container.address()
-    for said in (Transfer(NOWHERE, 0, b"t", 0), Detach(NOWHERE, True)):
-        session = container.session()
-        session.fence(address)
-        session.tries(
-            said.replace(handle=min(NOWHERE, int(session.partner.handle_max))),
-            session_ended(SessionError.UNATTACHED_HANDLE),
-            ended_or_closed().under(ANOTHER),
-        )
+@broken_by("passes over it", drops(UNATTACHED))
+def a_transfer_on_no_link_is_called_so(container: Container) -> None:
+    """A transfer for a handle without a link ends its session by unattached-handle."""
+    is_told(container, Transfer(NOWHERE, 0, b"t", 0))
+
+
+@scenario("1-0/2.8.17.unattached-handle-detach", needs={"address"})
+@broken_by("gives another condition", rewrites(End, error=Error(AmqpError.NOT_FOUND)))
+@broken_by("passes over it", drops(UNATTACHED))
+@broken_by("answers it", replies(UNATTACHED, Detach(NOWHERE, True)))
+def a_detach_of_no_link_is_called_so(container: Container) -> None:
+    """A detach for a handle without a link ends its session by unattached-handle."""
+    is_told(container, Detach(NOWHERE, True))
 
 
 @contextmanager

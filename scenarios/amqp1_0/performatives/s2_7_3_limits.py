@@ -3,10 +3,8 @@
 from harness.amqp1_0.broken.deviations import drops, forwards, rewrites
 from harness.amqp1_0.broken.faults import replies
 from harness.amqp1_0.client.container import Container
-from harness.amqp1_0.client.endpoints import message
 from harness.amqp1_0.client.outcomes import detached
 from harness.amqp1_0.wire.performatives import (
-    Accepted,
     AmqpError,
     Attach,
     Detach,
@@ -15,7 +13,6 @@ from harness.amqp1_0.wire.performatives import (
     LinkError,
     Rejected,
     Role,
-    Transfer,
 )
 from scenarios.registry import broken_by, scenario
 

@@ -83,6 +83,7 @@ def test_an_alarm_closes_the_windows_and_what_comes_then_violates_them() -> None
     client.transfer(b"x")
     (end,) = client.listen()
     assert isinstance(end, End)
+    assert end.error is not None
     assert end.error.condition == SessionError.WINDOW_VIOLATION
     server.restart()
     assert session(server).sender(0)[-1].incoming_window == 4
