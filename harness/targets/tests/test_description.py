@@ -47,6 +47,8 @@ def test_descriptions_come_with_the_suite() -> None:
         "memory-alarm",
         "lift-memory-alarm",
         "address",
+        "no-address",
+        "powerless-user",
         "idle-timeout",
     }
     assert set(known["rabbitmq"].facilities) == {
@@ -64,6 +66,10 @@ def test_descriptions_come_with_the_suite() -> None:
         "memory-alarm",
         "lift-memory-alarm",
         "address",
+        "no-address",
+        "removable-address",
+        "remove-address",
+        "powerless-user",
         "idle-timeout",
     }
 

@@ -6,9 +6,11 @@ from contextlib import contextmanager
 from harness.amqp1_0.broken.deviations import drops, precedes, replaces, rewrites, withholds
 from harness.amqp1_0.broken.faults import replies
 from harness.amqp1_0.client.container import Container
+from harness.amqp1_0.client.endpoints import message
 from harness.amqp1_0.client.outcomes import ENDINGS, ended_or_closed, session_ended
 from harness.amqp1_0.client.transcript import Passage
 from harness.amqp1_0.wire.composites import Composite
+from harness.amqp1_0.wire.frames import AMQP, Frame
 from harness.amqp1_0.wire.performatives import (
     AmqpError,
     Close,
@@ -80,12 +82,13 @@ def conditions_of_links_detach_them(each: Passage) -> Found:
 UNATTACHED = "link: refuses a handle that is not attached"
 
 
-def is_told(container: Container, said: Transfer | Detach) -> None:
+def is_told(container: Container, said: Transfer | Detach, payload: bytes = b"") -> None:
     """Judge that something said for a handle without a link ends its session by unattached-handle."""
     session = container.session()
     session.fence(container.address())
+    said = said.replace(handle=min(NOWHERE, int(session.partner.handle_max)))
     session.tries(
-        said.replace(handle=min(NOWHERE, int(session.partner.handle_max))),
+        Frame(AMQP, session.channel, said.encode() + payload),
         session_ended(SessionError.UNATTACHED_HANDLE),
         ended_or_closed().under(ANOTHER),
     )
@@ -96,7 +99,7 @@ def is_told(container: Container, said: Transfer | Detach) -> None:
 @broken_by("passes over it", drops(UNATTACHED))
 def a_transfer_on_no_link_is_called_so(container: Container) -> None:
     """A transfer for a handle without a link ends its session by unattached-handle."""
-    is_told(container, Transfer(NOWHERE, 0, b"t", 0))
+    is_told(container, Transfer(NOWHERE, 0, b"t", 0), message())
 
 
 @scenario("1-0/2.8.17.unattached-handle-detach", needs={"address"})
@@ -139,7 +142,7 @@ def a_transfer_beyond_the_window_violates_it(container: Container) -> None:
         if session.window > 0:
             container.inapplicable("the target closes no window of a session when it takes no messages")
         session.tries(
-            sender.carries(sender.transfer()),
+            sender.carries(sender.transfer(), message()),
             session_ended(SessionError.WINDOW_VIOLATION),
             ended_or_closed().under(ANOTHER),
         )
