@@ -126,7 +126,7 @@ def remove(container: Container, session: Session) -> Receiver:
 @broken_by("gives no reason", rewrites(Detach, error=None))
 @broken_by("ends the session", changes(REMOVED, answer=refuse(AmqpError.RESOURCE_DELETED, Level.SESSION)))
 def what_ends_a_link_is_said_in_its_detach(container: Container) -> None:
-    """A receiver whose address is removed: a detach with an error comes; if nothing does, the session goes on."""
+    """A receiver whose address is removed: a detach with an error comes, or the session goes on."""
     address, session = container.address(), container.session()
     remove(container, session)
     if isinstance(session.expect(detached(), silence().recorded()), Silence):
