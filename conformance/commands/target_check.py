@@ -33,7 +33,7 @@ SHOWN = 60
 WITHIN = 30.0
 """Seconds for one handshake, or for one look at what a facility gave."""
 RESTART = "restart"
-PAIRS = {"memory-alarm": "lift-memory-alarm", "pause": "resume"}
+PAIRS = {"memory-alarm": "lift-memory-alarm", "pause": "resume", "removable-address": "remove-address"}
 """Facilities after which another has to put things right, whatever was seen."""
 SILENCING = "pause"
 OF_FIXTURES = {"address", "keep-alive", "log", "priority-queue"}

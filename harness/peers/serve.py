@@ -105,7 +105,9 @@ class TcpPeer:
     def use(self, facility: str) -> dict[str, str]:
         """Use a facility of the server behind the port; may be called from any thread."""
         with self._lock:
-            return self.server.use(facility)
+            made = self.server.use(facility)
+        self._waker.send(b"!")
+        return made
 
     def pause(self) -> None:
         """Give the server no time until `resume`: clients can connect, and what they send waits."""

@@ -37,6 +37,10 @@ class EmbeddedTarget(Target):
             "memory-alarm",
             "lift-memory-alarm",
             "address",
+            "no-address",
+            "removable-address",
+            "remove-address",
+            "powerless-user",
             "idle-timeout",
             "secure-port",
         }

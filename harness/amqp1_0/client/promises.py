@@ -6,6 +6,7 @@ A look raises Stop where the promise is not kept, KeyError where the facility di
 from collections.abc import Mapping
 
 from harness.amqp1_0.client.container import Container
+from harness.amqp1_0.wire.performatives import Attach, Close, Detach, End, Role, Source, Target
 from harness.play.expect import ControlFailed
 from harness.play.promises import Look, keep_alive
 
@@ -37,8 +38,36 @@ def secure_port(container: Container, given: Mapping[str, str]) -> str:
     return "a TLS handshake is completed"
 
 
+def no_address(container: Container, given: Mapping[str, str]) -> str:
+    """Check that a link from the source and a link to the target are refused."""
+    session = container.session()
+    ends = {"source": (Role.RECEIVER, Target(), "target"), "target": (Role.SENDER, Source(), "source")}
+    for end, (role, ours, our_end) in ends.items():
+        node = (Source if end == "source" else Target)(given[end])
+        session.send(session.the_attach(role, **{end: node, our_end: ours}))
+        answer = session.control("attach", Attach, Detach, End, Close)
+        if isinstance(answer, Attach) and answer.carried(end) is None:
+            session.control("attach", Detach)
+        elif isinstance(answer, Attach):
+            raise ControlFailed(f"a link without {end}", "an attach with one")
+        if not isinstance(answer, (Attach, Detach)):
+            session = container.session()
+    return f"links from {given['source']} and to {given['target']} are refused"
+
+
+def powerless_user(container: Container, given: Mapping[str, str]) -> str:
+    """Check that the user can open a connection and begin a session."""
+    connection = container.negotiated(user=given["user"], password=given["password"])
+    connection.open()
+    connection.begin()
+    return f"{given['user']} opens and begins"
+
+
 LOOKS: Mapping[str, Look[Container]] = {
     "address": address,
+    "removable-address": address,
+    "no-address": no_address,
+    "powerless-user": powerless_user,
     "idle-timeout": idle_timeout,
     "keep-alive": keep_alive,
     "secure-port": secure_port,

@@ -183,6 +183,14 @@ class Connection(entities.Connection):
         else:
             self.happens(event, channel, payload)
 
+    def suffers(self, event: Event) -> None:
+        """Let something happen to all its sessions, and to the links that are attached there."""
+        for session in list(self.sessions.values()):
+            number = session.number
+            self._meet_at(session, Turn(self.peer, self, event, number, b"", session, None))
+            for link in list(session.links.values()):
+                self._meet_at(link, Turn(self.peer, self, event, number, b"", session, link))
+
     # Octets to events.
 
     @property

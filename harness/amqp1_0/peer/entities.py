@@ -46,6 +46,8 @@ class Node:
     name: str
     messages: deque[Message] = field(default_factory=deque)
     receivers: deque[Link] = field(default_factory=deque)
+    gone: bool = False
+    """Whether it was removed: what comes back to it is lost."""
 
 
 @dataclass(slots=True, eq=False)
@@ -79,6 +81,8 @@ class Link:
     sends: bool = False
     """Whether the peer is the sender."""
     node: Node | None = None
+    largest: int | None = None
+    """Octets of a message that the client takes, where it says so (2.7.3)."""
     sender_mode: int = SenderSettleMode.MIXED
     receiver_mode: int = ReceiverSettleMode.FIRST
     state: LinkState = LinkState.DETACHED
@@ -204,6 +208,15 @@ class Nodes:
     def drop(self, message: Message) -> None:
         """Forget a message that is done with."""
         self.octets -= len(message.octets) + OVERHEAD
+
+    def remove(self, name: str) -> Node | None:
+        """Remove a node with its messages, if it is there, and give it."""
+        node = self.by_name.pop(name, None)
+        if node is not None:
+            node.gone = True
+            while node.messages:
+                self.drop(node.messages.popleft())
+        return node
 
     def clear(self) -> None:
         self.by_name.clear()

@@ -6,6 +6,7 @@ peer is about to say, another of the classes below, or one of harness.peers.even
 """
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.frames import Frame
@@ -157,6 +158,34 @@ class TrafficDue(Event):
 
 class TrafficLate(TrafficDue):
     """It has said nothing for so long that the partner's threshold is exceeded: it got no time (2.4.5)."""
+
+
+# -- what is done to the peer itself -------------------------------------------------------------------
+
+
+class Node(Protocol):
+    """What events know of a node."""
+
+    name: str
+
+
+@dataclass(slots=True)
+class NodeRemoved(Event):
+    """Somebody has removed a node."""
+
+    node: Node
+
+
+class AlarmRaised(Event):
+    """No more messages can be taken for now."""
+
+    __slots__ = ()
+
+
+class AlarmLifted(Event):
+    """Messages can be taken again."""
+
+    __slots__ = ()
 
 
 # -- what is about to be said --------------------------------------------------------------------------

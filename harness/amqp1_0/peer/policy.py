@@ -155,6 +155,8 @@ class Policy:
     """The highest handle we accept; None does not state it."""
     handle_in_use: Refusal = Refusal(SessionError.HANDLE_IN_USE, Level.SESSION)
     """2.7.3: "immediate close" with what 2.8.17 defines as a session error: of the one or the other."""
+    on_alarm: Literal["closes windows", "does nothing"] = "closes windows"
+    """2.5.6: whether sessions close their incoming-window while no messages can be taken."""
     stray_link_state: Refusal | Ignored = Refusal(AmqpError.INVALID_FIELD, Level.SESSION)
     """2.7.4: the state of a link in a flow without a handle: refused, or not looked at."""
 
@@ -167,8 +169,12 @@ class Policy:
     """2.6.7: where the delivery-count of our sending links begins, which is arbitrary."""
     available: Literal["told", "not told"] = "told"
     """2.7.4: whether flows of our sending links say how many messages wait."""
-    max_message_size: int | None = None
+    max_message_size: int | None = 1 << 17
     """2.7.3: octets of a message we accept; None and zero impose no limit."""
+    node_removed: Refusal = Refusal(AmqpError.RESOURCE_DELETED, Level.LINK)
+    """2.6.5: the condition when somebody removes the node of a link; an operator intervenes (2.8.18)."""
+    answer_too_large: Refusal = Refusal(AmqpError.FRAME_SIZE_TOO_SMALL, Level.SESSION)
+    """2.8.15: an attach whose answer does not fit into a frame of the client: of the one or the other."""
     second_attach: Literal["steals", "is refused"] = "steals"
     """2.6.1: what becomes of an attach of a link that is active elsewhere: it can be stolen."""
     receiver_mode: Literal["as asked", "first"] = "as asked"
@@ -253,7 +259,9 @@ _OTHERS: Final[Mapping[str, Sequence[object]]] = {
     "stray_link_state": ["ignore"],
     "link_credit": [1, 2],
     "initial_delivery_count": [7, (1 << 32) - 2],
-    "max_message_size": [0, 1 << 20],
+    "max_message_size": [0, None],
+    "node_removed": [Refusal(LinkError.DETACH_FORCED, Level.LINK)],
+    "answer_too_large": [Refusal(AmqpError.FRAME_SIZE_TOO_SMALL)],
     "first_delivery_id": [7, (1 << 32) - 2],
     "delivery_tag_size": [2, 32],
     "fragment": [64],

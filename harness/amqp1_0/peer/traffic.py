@@ -26,7 +26,7 @@ def map_session(peer: Server, session: Session) -> bool:
     policy = peer.policy
     session.initial_outgoing_id = session.next_outgoing_id = Serial(policy.initial_outgoing_id)
     session.next_delivery_id = Serial(policy.first_delivery_id)
-    session.incoming_window = policy.incoming_window
+    session.incoming_window = 0 if peer.alarm else policy.incoming_window
     return True
 
 
@@ -39,7 +39,7 @@ def serve(peer: Server, node: Node) -> None:
     while node.messages and idle < len(node.receivers):
         link = node.receivers[0]
         node.receivers.rotate(-1)
-        if link.credit > 0 and _takes_more(link.session):
+        if link.credit > 0 and _takes_more(link.session) and _is_taken(link, node.messages[0]):
             idle = 0
             _deliver(peer, link, node.messages.popleft())
         else:
@@ -60,6 +60,11 @@ def _takes_more(session: Session) -> bool:
     opened = session.state is SessionState.MAPPED and connection.state is ConnectionState.OPENED
     waits = bool(session.outbox) or connection.unread >= CHOKED
     return opened and not waits and session.remote_incoming_window > 0
+
+
+def _is_taken(link: Link, message: Message) -> bool:
+    """Say whether the client takes messages as large as this one (2.7.3); one that it does not take stays."""
+    return link.largest is None or len(message.octets) <= link.largest
 
 
 def _deliver(peer: Server, link: Link, message: Message) -> None:
@@ -160,7 +165,7 @@ def release(peer: Server, link: Link) -> None:
     back = [each for each in session.unsettled.values() if each.link is link]
     for delivery in reversed(back):
         del session.unsettled[delivery.id]
-        take_back(delivery)
+        take_back(peer, delivery)
     for delivery in [each for each in session.received.values() if each.link is link]:
         del session.received[delivery.id]
     if back and link.node is not None:
@@ -179,7 +184,12 @@ def _unmap(peer: Server, link: Link) -> None:
         link.arriving = None
 
 
-def take_back(delivery: Delivery) -> None:
-    """Put a message that was sent and not accepted first on its node again."""
-    if delivery.link.node is not None and delivery.message is not None:
-        delivery.link.node.messages.appendleft(delivery.message)
+def take_back(peer: Server, delivery: Delivery) -> None:
+    """Put a message that was sent and not accepted first on its node again, if that is there still."""
+    node = delivery.link.node
+    if node is None or delivery.message is None:
+        return
+    if node.gone:
+        peer.nodes.drop(delivery.message)
+    else:
+        node.messages.appendleft(delivery.message)

@@ -57,6 +57,12 @@ class Server(ReferencePeer[Policy, Strategies, Limits]):
         """Make what its connections share."""
         self.restricted: set[str] = set()
         """Users who may open connections and sessions, but attach to no node."""
+        self.absent: set[str] = set()
+        """Addresses that name nothing, and make nothing."""
+        self.removable: set[str] = set()
+        """Addresses of the nodes that somebody will remove."""
+        self.alarm = False
+        """Whether no messages can be taken."""
         self.nodes = Nodes(self.limits.nodes, self.limits.stored)
         self.termini: dict[Key, Link] = {}
         """Links by their names, attached or suspended (2.6.1)."""

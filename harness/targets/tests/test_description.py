@@ -41,6 +41,8 @@ def test_descriptions_come_with_the_suite() -> None:
         "memory-alarm",
         "lift-memory-alarm",
         "address",
+        "no-address",
+        "powerless-user",
         "idle-timeout",
     }
     assert set(known["rabbitmq"].facilities) == {
@@ -58,6 +60,10 @@ def test_descriptions_come_with_the_suite() -> None:
         "memory-alarm",
         "lift-memory-alarm",
         "address",
+        "no-address",
+        "removable-address",
+        "remove-address",
+        "powerless-user",
         "idle-timeout",
     }
 

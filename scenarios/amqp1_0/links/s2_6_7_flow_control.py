@@ -1,13 +1,25 @@
 """2.6.7 to 2.6.10: credit, drain, and what is built of them."""
 
-from harness.amqp1_0.broken.deviations import follows, forwards, ignores, rejects, rewrites, withholds
+from harness.amqp1_0.broken.deviations import (
+    follows,
+    forwards,
+    ignores,
+    rejects,
+    replaces,
+    rewrites,
+    withholds,
+)
 from harness.amqp1_0.client.container import Container
-from harness.amqp1_0.client.endpoints import Receiver
+from harness.amqp1_0.client.endpoints import Receiver, message
 from harness.amqp1_0.client.session import Session
 from harness.amqp1_0.wire.performatives import (
     AmqpError,
     Attach,
+    Detach,
+    Disposition,
+    Error,
     Flow,
+    LinkError,
     Role,
     Source,
     Target,
@@ -159,3 +171,36 @@ def a_sender_sends_though_nothing_was_available(container: Container) -> None:
     session.send(sender.flow(delivery_count=sender.delivery_count, link_credit=sender.credit, available=0))
     with session.works("a message behind it is settled"):
         sender.delivers(b"x")
+
+
+MOST = 1000
+"""Messages that are sent at once at most."""
+EXCESS = 5
+
+
+@scenario("1-0/2.6.7.excess-taken-or-refused", needs={"address"})
+@broken_by("loses them", ignores(Transfer, skip=10))
+@broken_by(
+    "has another condition",
+    replaces(Disposition, Detach(0, True, Error(AmqpError.NOT_ALLOWED)), skip=10),
+)
+@broken_by("closes", rejects(Transfer, LinkError.TRANSFER_LIMIT_EXCEEDED, skip=10))
+def what_exceeds_the_credit_is_taken_or_refused(container: Container) -> None:
+    """Five messages more than there is credit for: all are settled, or the link is detached for that."""
+    session = container.session()
+    sender = session.sender(container.address()).granted()
+    if sender.credit > MOST:
+        container.inapplicable(f"the target gives credit for more than {MOST} messages")
+    first, count = session.next_delivery_id, sender.credit + EXCESS
+    session.send(*(sender.carries(sender.transfer(), message()) for _ in range(count)))
+    numbers = [first + each for each in range(count)]
+    session.take_in(lambda: session.told(Detach) or all(map(sender.dispositions, numbers)))
+    detaches = session.told(Detach)
+    taken = all(map(sender.dispositions, numbers))
+    session.judge("each message taken, or a detach", "messages without an answer", bool(taken or detaches))
+    conditions = {each.error.condition for each in detaches if each.error is not None}
+    session.judge(
+        f"detach {LinkError.TRANSFER_LIMIT_EXCEEDED}",
+        f"detach {' '.join(sorted(conditions)) or 'without error'}",
+        not detaches or conditions == {LinkError.TRANSFER_LIMIT_EXCEEDED},
+    )

@@ -1,9 +1,10 @@
 """2.7.6 Disposition: its form, and which deliveries it is about."""
 
-from harness.amqp1_0.broken.deviations import forwards, ignores, rejects, respells, rewrites
+from harness.amqp1_0.broken.deviations import forwards, ignores, rejects, respells, rewrites, withholds
 from harness.amqp1_0.client.container import Container
+from harness.amqp1_0.client.outcomes import ended_or_closed
 from harness.amqp1_0.client.transcript import UNREAD, Framed
-from harness.amqp1_0.wire.performatives import Accepted, AmqpError, Disposition, Role
+from harness.amqp1_0.wire.performatives import Accepted, AmqpError, Attach, Disposition, Role
 from harness.amqp1_0.wire.types import As, Described, Map, Ulong
 from harness.play.expect import Inconclusive
 from harness.play.watching import Found, came
@@ -113,3 +114,24 @@ def a_disposition_that_does_not_say_settled_settles_nothing(container: Container
     (delivery,) = session.receiver(address).takes(1)
     session.send(Disposition(Role.RECEIVER, delivery.id, delivery.id, None, Accepted()))
     session.goes_on(address)
+
+
+FAR = (1 << 31) - 1
+"""The most that one number can be ahead of another (RFC 1982)."""
+
+
+@scenario("1-0/2.7.6.range-beyond-deliveries", needs={"address"}, slow=True, disruptive=True)
+@broken_by("counts for ever", withholds(Attach, skip=1))
+@broken_by("takes it for none", ignores(Disposition))
+def a_disposition_may_reach_beyond_all_deliveries(container: Container) -> None:
+    """A delivery is settled by a disposition that ends 2^31-1 ids further, and the session goes on."""
+    comes_again(container)
+    address = container.stocked(b"x")
+    session = container.session()
+    (delivery,) = session.receiver(address).takes(1)
+    session.send(accepted(delivery.id, delivery.id + FAR))
+    unknown = ended_or_closed().under("no delivery has the last id")
+    if isinstance(session.goes_on(address, unknown), Attach):
+        session.end()
+        again = len(container.left(address))
+        container.judge("the message does not come again", "the message comes again", not again)

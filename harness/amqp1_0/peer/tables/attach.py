@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from harness.amqp1_0.peer import traffic
 from harness.amqp1_0.peer.entities import Key, Link
+from harness.amqp1_0.peer.events import NodeRemoved
 from harness.amqp1_0.peer.policy import Level
 from harness.amqp1_0.peer.refusals import refuse, refuse_by
 from harness.amqp1_0.peer.states_of_links import (
@@ -19,6 +20,7 @@ from harness.amqp1_0.peer.states_of_links import (
 from harness.amqp1_0.peer.turn import LinkRow as Row
 from harness.amqp1_0.peer.turn import LinkTurn, Reply, SessionTurn
 from harness.amqp1_0.peer.windows import link_flow
+from harness.amqp1_0.wire.frames import amqp_frame
 from harness.amqp1_0.wire.performatives import (
     AmqpError,
     Attach,
@@ -92,6 +94,17 @@ def may_not_steal(turn: LinkTurn[Attach]) -> bool:
     return known is not None and known.state is ATTACHED and turn.policy.second_attach == "is refused"
 
 
+def names_what_is_not_there(turn: LinkTurn[Attach]) -> bool:
+    return _address(turn) in turn.peer.absent
+
+
+def gets_no_answer_across(turn: LinkTurn[Attach]) -> bool:
+    """Say whether the attach that answers is larger than a frame of the client (2.8.15)."""
+    attach = turn.event
+    answer = amqp_frame(turn.session.channel, _attach(turn, attach.source, attach.target))
+    return len(answer.encode()) > turn.connection.frame_max
+
+
 def names_nothing(turn: LinkTurn[Attach]) -> bool:
     """Say whether there is no address of a node, and none is to be made up."""
     terminus = _terminus(turn)
@@ -147,6 +160,7 @@ def attach_to_node(turn: LinkTurn[Attach]) -> None:
     node = turn.peer.nodes.named(_address(turn) or turn.peer.unique("node-"))
     assert node is not None
     link.node = node
+    link.largest = attach.max_message_size or None
     link.sender_mode = attach.snd_settle_mode
     second = attach.rcv_settle_mode == ReceiverSettleMode.SECOND
     if link.sends or (second and turn.policy.receiver_mode == "as asked"):
@@ -202,6 +216,10 @@ def refuse_link(condition: Symbol) -> Callable[[LinkTurn[Attach]], Reply]:
 # -- detaching -----------------------------------------------------------------------------------------
 
 
+def is_its_node(turn: LinkTurn[NodeRemoved]) -> bool:
+    return turn.link.node is turn.event.node
+
+
 def closes(turn: LinkTurn[Detach]) -> bool:
     return bool(turn.event.closed or turn.event.error is not None)
 
@@ -232,9 +250,19 @@ ATTACHING = (
         is_pipelined,
         answer=refuse(SessionError.ERRANT_LINK, Level.SESSION),
     ),
+    _attach_detached(
+        "refuses what it has no room to answer",
+        gets_no_answer_across,
+        answer=refuse_by(lambda policy: policy.answer_too_large),
+    ),
     _attach_detached("refuses a name in use", may_not_steal, answer=refuse_link(AmqpError.RESOURCE_LOCKED)),
     _attach_detached(
         "refuses an address that names nothing", names_nothing, answer=refuse_link(AmqpError.NOT_FOUND)
+    ),
+    _attach_detached(
+        "refuses an address that is not there",
+        names_what_is_not_there,
+        answer=refuse_link(AmqpError.NOT_FOUND),
     ),
     _attach_detached(
         "refuses a user without rights", may_not, answer=refuse_link(AmqpError.UNAUTHORIZED_ACCESS)
@@ -255,6 +283,13 @@ DETACHING = (
     Row("detach: that does not close is answered", DETACH_RCVD, Detach, answer=detach),
     *RECEIVED,
     *SAID,
+    Row(
+        "link: is detached when its node is removed",
+        ATTACHED,
+        NodeRemoved,
+        is_its_node,
+        answer=refuse_by(lambda policy: policy.node_removed),
+    ),
     Row(
         "link: refuses what comes for an endpoint in error",
         ERRED,

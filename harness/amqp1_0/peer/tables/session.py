@@ -1,7 +1,7 @@
 """Sessions: begin and end, windows, what is refused on them (2.5, 2.7.2, 2.7.8); the rows of links follow."""
 
 from harness.amqp1_0.peer import traffic, windows
-from harness.amqp1_0.peer.events import EmptyFrame, Invalid, Unacceptable
+from harness.amqp1_0.peer.events import AlarmLifted, AlarmRaised, EmptyFrame, Invalid, Unacceptable
 from harness.amqp1_0.peer.policy import Level
 from harness.amqp1_0.peer.refusals import our_begin, refuse, refuse_by
 from harness.amqp1_0.peer.states_of_sessions import (
@@ -80,6 +80,22 @@ def flow(turn: SessionTurn[Flow]) -> Reply:
     return (windows.session_flow(turn.session, turn.policy),)
 
 
+def closes_windows(turn: SessionTurn[AlarmRaised]) -> bool:
+    return turn.policy.on_alarm == "closes windows"
+
+
+def close_window(turn: SessionTurn[AlarmRaised]) -> None:
+    turn.session.incoming_window = 0
+
+
+def open_window(turn: SessionTurn[AlarmLifted]) -> None:
+    turn.session.incoming_window = turn.policy.incoming_window
+
+
+def state(turn: SessionTurn[AlarmRaised | AlarmLifted]) -> Reply:
+    return (windows.session_flow(turn.session, turn.policy),)
+
+
 def carries_link_state(turn: SessionTurn[Flow]) -> bool:
     """Say whether a field about a link is set without a handle, and the policy looks at it (2.7.4)."""
     refuses = turn.policy.stray_link_state != "ignore"
@@ -155,6 +171,8 @@ SESSION: tuple[AnyRow, ...] = (
     ),
     Row("flow: of a session is answered", MAPPED, Flow, wants_an_answer, (learn_windows, serve), flow),
     Row("flow: of a session is taken", MAPPED, Flow, effects=(learn_windows, serve)),
+    Row("session: closes its window", MAPPED, AlarmRaised, closes_windows, (close_window,), state),
+    Row("session: opens its window again", MAPPED, AlarmLifted, effects=(open_window,), answer=state),
     *SETTLEMENT,
     *ATTACHING,
     *TRANSFERS,

@@ -56,7 +56,7 @@ def settle_sent(turn: SessionTurn[Disposition]) -> None:
         elif delivery.message is not None:
             turn.peer.nodes.drop(delivery.message)
     for delivery in reversed(back):
-        traffic.take_back(delivery)
+        traffic.take_back(turn.peer, delivery)
     for node in {each.link.node for each in back if each.link.node is not None}:
         traffic.serve(turn.peer, node)
 

@@ -102,7 +102,8 @@ def wants_second_on_first(turn: LinkTurn[Transfer]) -> bool:
 def is_too_large(turn: LinkTurn[Transfer]) -> bool:
     arriving, nodes = turn.link.arriving, turn.peer.nodes
     size = len(turn.payload) + (len(arriving.octets) if arriving is not None else 0)
-    most = turn.policy.max_message_size or turn.peer.limits.content
+    content = turn.peer.limits.content
+    most = min(turn.policy.max_message_size or content, content)
     return size > most or nodes.octets + len(turn.payload) > nodes.most_octets
 
 
@@ -151,7 +152,7 @@ def forget_delivery(turn: LinkTurn[Transfer]) -> None:
 def replenish(turn: LinkTurn[Transfer]) -> Reply:
     """Restore credit and window as the policy has it, and state them in one flow (2.5.6, 2.6.9)."""
     link, session, policy = turn.link, turn.session, turn.policy
-    window = needs_window(session, policy)
+    window = needs_window(session, policy) and not turn.peer.alarm
     left = policy.link_credit // 2 if policy.credit_given == "at half" else policy.link_credit - 1
     kept = len(session.received) < turn.peer.limits.unsettled
     credit = link.arriving is None and link.credit <= left and kept

@@ -16,6 +16,7 @@ from harness.amqp1_0.peer import TABLES, Peer
 from harness.amqp1_0.peer.events import ConnectionState, EmptyFrame, ForeignType, InvalidOpen, SendingError
 from harness.amqp1_0.peer.tests import dialogue as amqp1_0_dialogue
 from harness.amqp1_0.peer.tests import test_deliveries as test_amqp1_0_peer_deliveries
+from harness.amqp1_0.peer.tests import test_facilities as test_amqp1_0_peer_facilities
 from harness.amqp1_0.peer.tests import test_idle as test_amqp1_0_peer_idle
 from harness.amqp1_0.peer.tests import test_links as test_amqp1_0_peer_links
 from harness.amqp1_0.peer.tests import test_negotiation as test_amqp1_0_peer_negotiation
@@ -39,6 +40,7 @@ MODULES = (
     test_amqp1_0_peer_sessions,
     test_amqp1_0_peer_links,
     test_amqp1_0_peer_deliveries,
+    test_amqp1_0_peer_facilities,
 )
 BAD = Frame(0, 0, encode(None))
 
