@@ -151,6 +151,10 @@ class TrafficLate(TrafficDue):
     """It has said nothing for so long that the partner's threshold is exceeded: it got no time (2.4.5)."""
 
 
+class OutcomesDue(Event):
+    """Outcomes of deliveries have been gathered for long enough (2.7.6)."""
+
+
 # -- what is about to be said --------------------------------------------------------------------------
 
 
