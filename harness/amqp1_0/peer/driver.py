@@ -39,6 +39,8 @@ _OURS_TO_ANSWER = (
 """States of sessions and links that only we lead out of."""
 _MOST_STATES = 14
 """States passed through at one time; only faulty tables lead in circles."""
+MOMENT = 0.05
+"""Seconds that outcomes are gathered for."""
 THRESHOLD = 2
 """2.4.5: how many times the idle-time-out that the client states its threshold is, as far as one can tell."""
 _MAGIC = PROTOCOL_HEADER[:4]
@@ -54,6 +56,7 @@ class Connection(entities.Connection):
         self._last_said = now
         self._heard = self._spoke = True
         self._waiting: float | None = None
+        self._gathering: float | None = None
         self._our_channel_max: int | None = None
         self._entering = 0
         self._reader = FrameReader(limit=MIN_MAX_FRAME_SIZE)
@@ -93,13 +96,13 @@ class Connection(entities.Connection):
         return super().take()
 
     def _times(self) -> list[float]:
-        if self._heard or self._spoke or self._waiting is not None:
+        if self._heard or self._spoke or self._waiting is not None or self._gathering == 0.0:
             # Nobody tells us when octets came, only that they did: the time is asked for at once.
             return [self._now]
         times = [self._last_heard + self._threshold] if self._threshold else []
         if self.interval:
             times.append(self._last_said + self.interval * self.peer.policy.keep_alive_at)
-        return times
+        return times + ([self._gathering] if self._gathering is not None else [])
 
     def tick(self, now: float) -> None:
         """Let everything that is due at `now` happen."""
@@ -108,11 +111,17 @@ class Connection(entities.Connection):
             self._spoke, self._last_said = False, now
         if self._waiting is not None:
             self._deadline, self._waiting = now + self._waiting, None
+        if self._gathering == 0.0:
+            self._gathering = now + MOMENT
         if self.unread > self.peer.limits.unread:
             self.hang_up()
         if self.over:
             return
         self._end_waiting(now)
+        if self._gathering is not None and now >= self._gathering:
+            self._gathering = None
+            for session in list(self.sessions.values()):
+                self._meet_at(session, Turn(self.peer, self, events.OutcomesDue(), 0, b"", session, None))
         if self._threshold and now >= self._last_heard + self._threshold:
             self._last_heard = now
             self.happens(Silence())
@@ -139,6 +148,10 @@ class Connection(entities.Connection):
         """Let Waited happen after so many seconds, unless it is waited for already."""
         if self._deadline is None and self._waiting is None:
             self._waiting = seconds
+
+    def gather(self) -> None:
+        # From when on is seen at the next tick.
+        self._gathering = self._gathering or 0.0
 
     def end_stream(self, how: str) -> None:
         self.closed = self.closed or how

@@ -15,6 +15,7 @@ from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.frames import Frame
 from harness.amqp1_0.wire.performatives import (
     MIN_MAX_FRAME_SIZE,
+    Disposition,
     Open,
     ReceiverSettleMode,
     SenderSettleMode,
@@ -129,6 +130,8 @@ class Session:
     """What the peer has sent, by delivery-id, also on links that are detached but not closed."""
     received: dict[int, Delivery] = field(default_factory=dict)
     """What the client has sent and not settled, by delivery-id."""
+    gathered: list[Disposition] = field(default_factory=list)
+    """What is to be said of deliveries of the client in a moment."""
     suspended: list[Link] = field(default_factory=list)
     """Links that are detached and not closed."""
 
@@ -168,6 +171,10 @@ class Connection(connection.Connection):
     @abstractmethod
     def take_limits(self, theirs: Open) -> None:
         """Keep within what the client's open states."""
+
+    @abstractmethod
+    def gather(self) -> None:
+        """Let OutcomesDue happen to the sessions in a moment, unless it will."""
 
     @abstractmethod
     def say(self, said: Said, channel: int = 0, payload: bytes = b"") -> None:

@@ -188,6 +188,10 @@ class AlarmLifted(Event):
     __slots__ = ()
 
 
+class OutcomesDue(Event):
+    """Outcomes of deliveries have been gathered for long enough (2.7.6)."""
+
+
 # -- what is about to be said --------------------------------------------------------------------------
 
 

@@ -197,6 +197,8 @@ class Policy:
     """2.6.14: another delivery amid one on a link; 2.7.5 calls it an error without a name."""
     batchable: bool = False
     """2.7.5, 2.7.6: whether transfers and dispositions carry the hint."""
+    outcomes: Literal["one by one", "gathered"] = "one by one"
+    """2.7.6: whether each delivery has a disposition of its own, or several share one, a moment later."""
     last: Literal["given", "left out"] = "given"
     """2.7.6: whether a disposition of one delivery names it twice."""
 

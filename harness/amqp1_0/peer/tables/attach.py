@@ -182,6 +182,9 @@ def attached(turn: LinkTurn[Attach]) -> Reply:
         assert link.node is not None
         terminus = terminus.replace(address=link.node.name, dynamic=None)
         source, target = (terminus, target) if link.sends else (source, terminus)
+    if isinstance(source, Source):
+        # Our nodes know no filters: the actual properties of the terminus are reported (2.6.3).
+        source = source.replace(filter=None)
     said = _attach(turn, source, target)
     if attach.unsettled is not None:
         # Resumed: nothing that our terminus considers unsettled is left (2.6.3, 2.6.13).

@@ -2,11 +2,11 @@
 
 from harness.amqp1_0.peer import traffic
 from harness.amqp1_0.peer.entities import Delivery
-from harness.amqp1_0.peer.events import LinkState, SessionState
+from harness.amqp1_0.peer.events import LinkState, OutcomesDue, SessionState
 from harness.amqp1_0.peer.policy import Level
 from harness.amqp1_0.peer.refusals import refuse
+from harness.amqp1_0.peer.turn import Reply, SessionTurn
 from harness.amqp1_0.peer.turn import SessionRow as Row
-from harness.amqp1_0.peer.turn import SessionTurn
 from harness.amqp1_0.wire.performatives import (
     Accepted,
     Disposition,
@@ -75,8 +75,28 @@ def settle_received(turn: SessionTurn[Disposition]) -> None:
         del turn.session.received[delivery.id]
 
 
+def goes_on_from(one: Disposition, next_one: Disposition) -> bool:
+    """Say whether two dispositions say the same, the second of the deliveries behind those of the first."""
+    last = one.first if one.last is None else one.last
+    return next_one.first == last + 1 and next_one.replace(first=one.first, last=one.last) == one
+
+
+def tell_of_several(turn: SessionTurn[OutcomesDue]) -> Reply:
+    """Say what has been gathered, with one disposition for deliveries that follow each other (2.7.6)."""
+    told: list[Disposition] = []
+    for each in turn.session.gathered:
+        last = each.first if each.last is None else each.last
+        if told and goes_on_from(told[-1], each):
+            told[-1] = told[-1].replace(last=last)
+        else:
+            told.append(each)
+    turn.session.gathered.clear()
+    return tuple(told)
+
+
 _disposition = Row("disposition", MAPPED, Disposition)
 SETTLEMENT = (
+    Row("outcomes: are told of several deliveries at once", MAPPED, OutcomesDue, answer=tell_of_several),
     _disposition(
         "refuses one for a link in error",
         names_one_in_error,

@@ -182,7 +182,12 @@ def complete(turn: LinkTurn[Transfer]) -> Reply:
         delivery.octets = bytearray()
     last = delivery.id if turn.policy.last == "given" else None
     hint = turn.policy.batchable or None
-    return (Disposition(Role.RECEIVER, delivery.id, last, settles or None, Accepted(), hint),)
+    said = Disposition(Role.RECEIVER, delivery.id, last, settles or None, Accepted(), hint)
+    if turn.policy.outcomes == "one by one":
+        return (said,)
+    turn.session.gathered.append(said)
+    turn.connection.gather()
+    return ()
 
 
 def complete_and_serve(turn: LinkTurn[Transfer]) -> None:

@@ -165,3 +165,16 @@ def test_a_state_that_is_no_outcome_leaves_the_delivery_open() -> None:
     assert kinds(answer) == [Disposition, Transfer]
     assert client.ask_all(Disposition(Role.RECEIVER, 5, None, None, Accepted())) == []
     assert condition(client.ask(Disposition(Raw(encode(True)), None))) == AmqpError.INVALID_FIELD
+
+
+def test_outcomes_are_gathered_and_told_a_moment_later() -> None:
+    client = session(peer(outcomes="gathered"))
+    client.sender()
+    for number in range(3):
+        client.transfer(b"m", number)
+    client.transfer(b"m", 3, settled=True)
+    client.transfer(b"m", 4)
+    assert kinds(client.listen()) == []
+    told = [each for each in client.wait(0.1) if isinstance(each, Disposition)]
+    assert [(each.first, each.last, each.settled) for each in told] == [(0, 2, True), (4, 4, True)]
+    assert kinds(client.wait(0.1)) == []

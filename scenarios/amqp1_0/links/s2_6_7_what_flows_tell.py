@@ -1,0 +1,145 @@
+"""2.6.7 to 2.6.10 and 2.7.4: what flows tell of a link, and what is built of them."""
+
+from harness.amqp1_0.broken.deviations import forwards, ignores, rejects, rewrites, withholds
+from harness.amqp1_0.client.container import Container
+from harness.amqp1_0.client.endpoints import Receiver
+from harness.amqp1_0.client.outcomes import fields
+from harness.amqp1_0.client.session import Session
+from harness.amqp1_0.client.transcript import OF_AMQP, Framed
+from harness.amqp1_0.wire.performatives import AmqpError, Flow, Role, Transfer
+from harness.amqp1_0.wire.serial import SIZE
+from harness.play.watching import Found, Gaps, came, went
+from harness.wire.journal import Direction
+from scenarios.amqp1_0.links.s2_6_7_flow_control import of_a_link, uses_up
+from scenarios.amqp1_0.performatives.s2_7_4_flow import Links
+from scenarios.registry import broken_by, scenario, watch
+
+
+def of_a_sender(said: Flow) -> bool:
+    """Say whether a flow of the reference peer is about a link on which it sends."""
+    return said.handle is not None and said.available is not None
+
+
+def tells(session: Session, receiver: Receiver, **values: object) -> None:
+    """Judge that a flow of the link comes with these values in its fields."""
+    told = fields(Flow, handle=receiver.partner.handle, **values)
+    with session.works(told.says):
+        session.until("a flow with echo", lambda: any(told.matches(each) for each in session.seen))
+
+
+@scenario("1-0/2.6.7.count-is-the-senders", needs={"address"})
+@broken_by("takes over ours", rewrites(Flow, when=of_a_sender, delivery_count=lambda count: count - 1))
+def a_receiver_cannot_change_the_delivery_count(container: Container) -> None:
+    """A flow that knows one message less does not change the delivery-count that the server tells."""
+    address = container.stocked(b"1", b"2")
+    session = container.session()
+    receiver = session.receiver(address)
+    receiver.takes(2)
+    count = receiver.delivery_count
+    receiver.grants(3, delivery_count=count + -1, echo=True)
+    tells(session, receiver, delivery_count=count)
+
+
+@scenario("1-0/2.6.7.credit-matches-the-limit", needs={"address"})
+@broken_by("says what it was given", rewrites(Flow, when=of_a_sender, link_credit=3))
+@broken_by("does not say it", rewrites(Flow, when=of_a_sender, link_credit=None))
+def the_credit_that_is_told_matches_the_limit(container: Container) -> None:
+    """Behind two messages, a flow that knows one of them and gives credit for three leaves credit for two."""
+    address = container.stocked(b"1", b"2")
+    session = container.session()
+    receiver = session.receiver(address)
+    receiver.takes(2)
+    count = receiver.delivery_count
+    receiver.grants(3, delivery_count=count + -1, echo=True)
+    tells(session, receiver, link_credit=2)
+
+
+class Available(Links):
+    """The links of a connection, and the most that we have said is available on any."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.most = 0
+
+
+@watch(
+    "1-0/2.6.7.available-floor",
+    during="1-0/2.6.7.available-zero",
+    looks_at=came(OF_AMQP) + went(OF_AMQP),
+    start=Available,
+    gap=Gaps.STOPS,
+    never="the target says nothing of available on links to it",
+)
+@broken_by("counts on below zero", rewrites(Flow, when=of_a_link, available=SIZE - 1))
+def what_is_available_is_never_less_than_nothing(links: Available, each: Framed) -> Found:
+    """No flow about a link to the server says that more is available than we have ever said."""
+    links.learn(each)
+    said = each.said
+    if isinstance(said, Flow) and said.is_as_defined() and each.direction is Direction.SENT:
+        links.most = max(links.most, said.available or 0)
+    attach = links.of(each)
+    if attach is None or attach.role is not Role.RECEIVER or each.said.available is None:
+        return None
+    return each.said.available <= links.most or f"available {each.said.available} at {each.at:.4f} s"
+
+
+@scenario("1-0/2.6.8.nothing-behind-a-drain", needs={"address"})
+@broken_by("says so and keeps the credit", forwards(Flow, when=of_a_link, drain=False))
+@broken_by("sends what comes later", ignores(Flow, when=lambda said: said.drain))
+def behind_a_drain_no_message_comes(container: Container) -> None:
+    """A get that has timed out, and was drained, takes no message that is sent later; the next get does."""
+    address, session = container.address(), container.session()
+    receiver = session.receiver(address)
+    receiver.grants(1)
+    receiver.grants(1, drain=True)
+    uses_up(receiver, session, 1)
+    container.session().sender(address).delivers(b"late")
+    session.stays("no transfer", Transfer)
+    receiver.grants(1)
+    session.expect(Transfer)
+
+
+@scenario("1-0/2.6.9.topped-up", needs={"address"})
+@broken_by("adds it to what is left", forwards(Flow, when=of_a_link, link_credit=lambda it: it + 1))
+@broken_by("takes the first alone", ignores(Flow, when=of_a_link, skip=1))
+def credit_is_brought_back_to_its_target(container: Container) -> None:
+    """Credit for two, and for two again behind each of four messages: six of seven come."""
+    address = container.stocked(*(b"%d" % number for number in range(7)))
+    session = container.session()
+    receiver = session.receiver(address)
+    begin = receiver.delivery_count
+    receiver.grants(2)
+    with session.works("six messages"):
+        for count in range(1, 5):
+            receiver.waits(count)
+            receiver.grants(2, delivery_count=begin + count)
+        receiver.waits(6)
+    session.stays("no more than six messages", Transfer)
+
+
+@scenario("1-0/2.6.10.quiesced", needs={"address"})
+@broken_by("goes on", ignores(Flow, when=lambda said: said.link_credit == 0))
+@broken_by("does not answer", withholds(Flow, when=of_a_sender))
+def behind_the_echo_a_stopped_link_is_quiet(container: Container) -> None:
+    """Credit for ten and at once for none, with echo: behind the answer no message comes."""
+    address = container.stocked(b"1", b"2", b"3")
+    session = container.session()
+    receiver = session.receiver(address)
+    receiver.grants(10)
+    receiver.grants(0, echo=True)
+    tells(session, receiver, link_credit=0)
+    container.session().sender(address).delivers(b"x")
+    session.stays("no transfer", Transfer)
+
+
+@scenario("1-0/2.7.4.echoes-answered", needs={"address"})
+@broken_by("answers none", withholds(Flow, when=of_a_link))
+@broken_by("is asked once only", rejects(Flow, AmqpError.NOT_ALLOWED, when=lambda said: said.echo, skip=1))
+def several_requests_are_answered(container: Container) -> None:
+    """Three flows with echo in a single write: one flow comes, or more, and the session goes on."""
+    address, session = container.address(), container.session()
+    receiver = session.receiver(address)
+    asks = receiver.flow(delivery_count=receiver.delivery_count, link_credit=1, echo=True)
+    session.send(asks, asks, asks)
+    tells(session, receiver, echo=False)
+    session.goes_on(address)
