@@ -46,3 +46,4 @@ class Peer(Server):
         """Lose all messages."""
         self.nodes.clear()
         self.termini.clear()
+        self.outliving.clear()

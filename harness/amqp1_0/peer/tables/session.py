@@ -7,10 +7,11 @@ from harness.amqp1_0.peer import traffic, windows
 from harness.amqp1_0.peer.events import EmptyFrame, Invalid, SessionState, Unacceptable
 from harness.amqp1_0.peer.policy import Level
 from harness.amqp1_0.peer.refusals import our_begin, refuse, refuse_by
-from harness.amqp1_0.peer.tables.attach import ATTACHING, DETACHING, is_above_ours
+from harness.amqp1_0.peer.tables.attach import ATTACHING, DETACHING, REFUSING, is_above_ours
 from harness.amqp1_0.peer.tables.credit import CREDIT
+from harness.amqp1_0.peer.tables.resuming import RESUMING, TAKING_UP
 from harness.amqp1_0.peer.tables.settlement import SETTLEMENT
-from harness.amqp1_0.peer.tables.transfer import TRANSFERS
+from harness.amqp1_0.peer.tables.transfer import MISPLACED, TRANSFERS
 from harness.amqp1_0.peer.turn import Reply, SessionTurn
 from harness.amqp1_0.peer.turn import SessionRow as Row
 from harness.amqp1_0.wire.composites import Composite
@@ -162,7 +163,11 @@ SESSION = (
     Row("flow: of a session is answered", MAPPED, Flow, wants_an_answer, (learn_windows, serve), flow),
     Row("flow: of a session is taken", MAPPED, Flow, effects=(learn_windows, serve)),
     *SETTLEMENT,
+    *REFUSING,
+    *RESUMING,
     *ATTACHING,
+    *MISPLACED,
+    *TAKING_UP,
     *TRANSFERS,
     *CREDIT,
     *DETACHING,
