@@ -99,8 +99,9 @@ class AttachedLink:
 
     def told(self, *kinds: type[Composite]) -> list[Any]:
         """Give what has come of these kinds that names this link's handle, looked at or not."""
-        came = self._behind_attach(self.session.told(*kinds, Attach))
-        return [each for each in came if isinstance(each, kinds) and each.handle == self.partner.handle]
+        behind = self._behind_attach(self.session.told(*kinds, Attach))
+        came: list[Any] = [each for each in behind if isinstance(each, kinds)]
+        return [each for each in came if each.handle == self.partner.handle]
 
     def _behind_attach(self, came: list[Any]) -> list[Any]:
         """Leave out what came before the server's attach: its handle may have been another link's."""

@@ -231,7 +231,8 @@ class Session:
 
     def receiver(self, address: str, **fields: Any) -> Receiver:
         """Attach a link on which we receive from an address. Raises ControlFailed."""
-        return self._attach(Receiver, Role.RECEIVER, source=Source(address), target=Target(), **fields)
+        given = {"source": Source(address), "target": Target()} | fields
+        return self._attach(Receiver, Role.RECEIVER, **given)
 
     def sender(self, address: str, **fields: Any) -> Sender:
         """Attach a link on which we send to an address. Raises ControlFailed."""

@@ -61,8 +61,6 @@ def _resume_due(peer: Server, link: Link) -> None:
         del link.kept[delivery.tag]
         message = delivery.message
         assert message is not None
-        link.credit -= 1
-        link.delivery_count += 1
         bare = delivery.state is not None and peer.policy.resumed_payload == "left out"
         send(peer, delivery, Message(message.format, b"") if bare else message, resumed=True)
         if delivery.settled:

@@ -1,6 +1,7 @@
 """What scenarios of resumption begin with: links that are suspended with deliveries unsettled."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 from harness.amqp1_0.client.container import Container
@@ -39,12 +40,12 @@ def taken(
     return receiver, deliveries
 
 
-def suspended(container: Container, *bodies: bytes, count: int = 0) -> tuple[Receiver, list[bytes]]:
-    """Give a receiver that was detached with so many messages unsettled, all unless told, and their tags."""
-    address = container.stocked(*bodies)
-    receiver, deliveries = taken(container, container.session(), address, count or len(bodies))
+def suspended(container: Container, *bodies: bytes, count: int = 0) -> tuple[Session, Receiver, list[bytes]]:
+    """Give a session, a receiver detached with so many messages unsettled, or all, and their tags."""
+    address, session = container.stocked(*bodies), container.session()
+    receiver, deliveries = taken(container, session, address, count or len(bodies))
     receiver.detach(closed=False)
-    return receiver, [tag_of(each) for each in deliveries]
+    return session, receiver, [tag_of(each) for each in deliveries]
 
 
 def tag_of(delivery: Delivery) -> bytes:
@@ -61,7 +62,7 @@ def sender_of_second(container: Container, session: Session, address: str) -> Se
     return Sender(session, ours, answer)
 
 
-def sent_second(container: Container, *bodies: bytes) -> tuple[str, Sender, list[bytes]]:
+def sent_second(container: Container, *bodies: bytes) -> tuple[Session, str, Sender, list[bytes]]:
     """Send messages that the target has an outcome for and does not settle; give where, the link, their tags.
 
     The link is detached then. Raises Inapplicable where the target settles first.
@@ -71,16 +72,14 @@ def sent_second(container: Container, *bodies: bytes) -> tuple[str, Sender, list
     tags = []
     for body in bodies:
         number = sender.send(body)
-        session.until("a transfer", lambda number=number: sender.dispositions(number))
+        session.until("a transfer", partial(sender.dispositions, number))
         tags.append(int(number).to_bytes(4))
     sender.detach(closed=False)
-    return address, sender, tags
+    return session, address, sender, tags
 
 
-def resumed(link: AnyLink, unsettled: Mapping[bytes, Any], **fields: Any) -> AnyLink:
+def resumed(session: Session, link: AnyLink, unsettled: Mapping[bytes, Any], **fields: Any) -> AnyLink:
     """Judge that a link can be resumed on its session. Raises Unmet, or Inapplicable where it is refused."""
-    session = link.session
-    assert isinstance(session, Session)
     with session.works("an attach that resumes"):
         return session.resume(link, unsettled, **fields)
 

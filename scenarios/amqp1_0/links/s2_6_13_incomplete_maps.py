@@ -1,5 +1,6 @@
 """2.6.13, 2.7.3, 2.7.5: unsettled maps that are not complete, and transfers of resumed deliveries."""
 
+from functools import partial
 from typing import Any
 
 from harness.amqp1_0.broken.deviations import forwards, ignores, rejects, replaces, rewrites, withholds
@@ -49,20 +50,20 @@ def is_incomplete(said: Attach) -> bool:
 @broken_by("sends another", rewrites(Transfer, when=is_resumed, resume=False))
 def nothing_new_comes_behind_an_incomplete_map(container: Container) -> None:
     """Of three messages two are unsettled, and the map names one: what comes is resumed, nothing is new."""
-    link, (first, _) = suspended(container, b"one", b"two", b"three", count=2)
-    again = resumed(link, {first: None}, incomplete_unsettled=True)
+    session, link, (first, _) = suspended(container, b"one", b"two", b"three", count=2)
+    again = resumed(session, link, {first: None}, incomplete_unsettled=True)
     new = [each for each in again.rest(1) if not each.first.resume]
-    link.session.judge("no new delivery", "a new delivery", not new)
+    session.judge("no new delivery", "a new delivery", not new)
 
 
 @scenario("1-0/2.6.13.incomplete-reduced", needs={"address"})
 @broken_by("does nothing", withholds(Transfer, when=is_resumed))
 def what_an_incomplete_map_names_is_resumed(container: Container) -> None:
     """Of two unsettled deliveries the incomplete map names one, which is resumed."""
-    link, (first, second) = suspended(container, b"one", b"two")
-    again = resumed(link, {first: None}, incomplete_unsettled=True)
+    session, link, (first, second) = suspended(container, b"one", b"two")
+    again = resumed(session, link, {first: None}, incomplete_unsettled=True)
     both_have(container, again, first, second).grants(10)
-    again.session.expect(resumption_of(first))
+    session.expect(resumption_of(first))
 
 
 @scenario("1-0/2.7.3.complete-again", needs={"address"})
@@ -72,13 +73,14 @@ def what_an_incomplete_map_names_is_resumed(container: Container) -> None:
 @broken_by("sends nothing new for ever", forwards(Attach, when=has_map, incomplete_unsettled=True))
 def what_an_incomplete_map_left_out_is_resumed_later(container: Container) -> None:
     """A link is resumed with an incomplete map, then with a complete one: a new message comes, too."""
-    link, (first, second) = suspended(container, b"one", b"two", b"three", count=2)
-    session = link.session
-    part = both_have(container, resumed(link, {first: None}, incomplete_unsettled=True), first, second)
+    session, link, (first, second) = suspended(container, b"one", b"two", b"three", count=2)
+    part = both_have(
+        container, resumed(session, link, {first: None}, incomplete_unsettled=True), first, second
+    )
     with session.works("the delivery of the map is resumed"):
         part.settles(*part.takes(1))
         part.detach(closed=False)
-    whole = resumed(link, {second: None})
+    whole = resumed(session, link, {second: None})
     with session.works("the other delivery and the new one"):
         old, new = whole.takes(2)
     right = old.first.resume and tag_of(old) == second and not new.first.resume
@@ -99,7 +101,7 @@ def a_map_that_is_too_large_is_incomplete(container: Container) -> None:
     link, held = taken(container, session, address, MANY)
     link.detach(closed=False)
     tag = tag_of(held[0])
-    control = resumed(link, {tag: None}, incomplete_unsettled=True)
+    control = resumed(session, link, {tag: None}, incomplete_unsettled=True)
     session.judge("an incomplete map", "a map that is complete", bool(control.partner.incomplete_unsettled))
 
 
@@ -115,7 +117,9 @@ def a_new_delivery_behind_the_targets_incomplete_map_is_refused(container: Conta
     numbers = [link.send() for _ in range(MANY)]
     session.until("a transfer", lambda: link.dispositions(numbers[-1]))
     link.detach(closed=False)
-    again = resumed(link, {int(each).to_bytes(4): None for each in numbers[:1]}, incomplete_unsettled=True)
+    again = resumed(
+        session, link, {int(each).to_bytes(4): None for each in numbers[:1]}, incomplete_unsettled=True
+    )
     if not again.partner.incomplete_unsettled:
         container.inapplicable("the target's map is complete")
     again.granted()
@@ -172,7 +176,7 @@ def the_first_transfer_of_a_resumed_delivery_says_so(container: Container) -> No
     session = container.alive(max_frame_size=SMALLEST).begin()
     link, (held,) = taken(container, session, address, 1)
     link.detach(closed=False)
-    again = both_have(container, resumed(link, {tag_of(held): None}), tag_of(held))
+    again = both_have(container, resumed(session, link, {tag_of(held): None}), tag_of(held))
     with session.works("a delivery"):
         (came,) = again.takes(1)
     container.note(f"{len(came.transfers)} transfers")
@@ -189,16 +193,16 @@ def the_first_transfer_of_a_resumed_delivery_says_so(container: Container) -> No
 )
 def later_transfers_of_a_resumed_delivery_may_say_so(container: Container) -> None:
     """Two deliveries are resumed in two transfers each, of which the second says resume, or does not."""
-    address, link, tags = sent_second(container, b"one", b"two")
-    again = both_have(container, resumed(link, dict.fromkeys(tags)), *tags)
-    with link.session.works("an outcome for each"):
+    session, address, link, tags = sent_second(container, b"one", b"two")
+    again = both_have(container, resumed(session, link, dict.fromkeys(tags)), *tags)
+    with session.works("an outcome for each"):
         for tag, flag in zip(tags, (None, True), strict=True):
             again.granted()
-            number = link.session.next_delivery_id
+            number = session.next_delivery_id
             first = again.carries(again.transfer(delivery_tag=tag, resume=True, more=True), b"")
-            link.session.send(first, again.carries(Transfer(again.handle, resume=flag), b""))
-            link.session.until("a transfer", lambda number=number: again.dispositions(number))
-            link.session.send(Disposition(Role.SENDER, number, number, True))
+            session.send(first, again.carries(Transfer(again.handle, resume=flag), b""))
+            session.until("a transfer", partial(again.dispositions, number))
+            session.send(Disposition(Role.SENDER, number, number, True))
     container.judge("each message once", "others", len(container.left(address, 2)) == 2)
 
 
@@ -207,8 +211,8 @@ def later_transfers_of_a_resumed_delivery_may_say_so(container: Container) -> No
 @broken_by("takes it for a message", forwards(Transfer, when=is_resumed, resume=False))
 def a_resumed_delivery_needs_no_payload(container: Container) -> None:
     """A delivery that the target has an outcome for is resumed and settled without a payload."""
-    address, link, (tag,) = sent_second(container, b"x")
-    again = both_have(container, resumed(link, {tag: None}), tag).granted()
-    link.session.send(again.carries(again.transfer(delivery_tag=tag, resume=True, settled=True)))
-    link.session.goes_on(address)
+    session, address, link, (tag,) = sent_second(container, b"x")
+    again = both_have(container, resumed(session, link, {tag: None}), tag).granted()
+    session.send(again.carries(again.transfer(delivery_tag=tag, resume=True, settled=True)))
+    session.goes_on(address)
     container.judge("the message once", "others", len(container.left(address, 1)) == 1)

@@ -60,9 +60,9 @@ def is_nobodys(said: Transfer) -> bool:
 @broken_by("has another tag", rewrites(Attach, when=has_map, unsettled={NOBODYS: None}))
 def a_resumed_link_says_what_is_unsettled(container: Container) -> None:
     """The attach that answers one which resumes has the delivery that the target has not settled."""
-    link, (tag,) = suspended(container, b"x")
-    again = resumed(link, {tag: None})
-    link.session.judge("the delivery in its unsettled map", "no such delivery in it", tag in stated(again))
+    session, link, (tag,) = suspended(container, b"x")
+    again = resumed(session, link, {tag: None})
+    session.judge("the delivery in its unsettled map", "no such delivery in it", tag in stated(again))
 
 
 @scenario("1-0/2.6.13.outlives-the-session", needs={"address"})
@@ -113,7 +113,7 @@ def the_source_is_as_the_sender_says(container: Container) -> None:
     session = container.session()
     link = session.receiver(here)
     link.detach(closed=False)
-    again = resumed(link, {}, source=Source(there))
+    again = resumed(session, link, {}, source=Source(there))
     told = again.partner.source.address
     session.judge(
         "an attach that names one of the two", "an attach that names neither", told in (here, there)
@@ -134,10 +134,10 @@ def the_source_is_as_the_sender_says(container: Container) -> None:
 @broken_by("gives it another tag", rewrites(Transfer, when=is_resumed, delivery_tag=NOBODYS))
 def what_both_have_is_resumed(container: Container) -> None:
     """A delivery in both maps comes again, with resume and its tag."""
-    link, (tag,) = suspended(container, b"x")
-    again = both_have(container, resumed(link, {tag: None}), tag)
+    session, link, (tag,) = suspended(container, b"x")
+    again = both_have(container, resumed(session, link, {tag: None}), tag)
     again.grants(10)
-    again.session.expect(resumption_of(tag))
+    session.expect(resumption_of(tag))
 
 
 @scenario("1-0/2.6.13.resumed-anew", needs={"address"})
@@ -149,7 +149,7 @@ def a_resumed_delivery_has_an_id_of_its_own(container: Container) -> None:
     address, session = container.stocked(b"x"), container.session()
     link, (before,) = taken(container, session, address, 1)
     link.detach(closed=False)
-    again = both_have(container, resumed(link, {tag_of(before): None}), tag_of(before))
+    again = both_have(container, resumed(session, link, {tag_of(before): None}), tag_of(before))
     with session.works("a delivery"):
         (held,) = again.takes(1)
     session.judge("another delivery-id", "the delivery-id of before", held.id != before.id)
@@ -163,22 +163,22 @@ def a_resumed_delivery_has_an_id_of_its_own(container: Container) -> None:
 @broken_by("wants to know it", rejects(Attach, AmqpError.INVALID_FIELD, when=has_map))
 def what_only_the_receiver_has_is_ignored(container: Container) -> None:
     """Of two deliveries in the map of a receiver the target knows one: the other does not come."""
-    link, (tag,) = suspended(container, b"x")
-    again = resumed(link, {tag: None, NOBODYS: None})
+    session, link, (tag,) = suspended(container, b"x")
+    again = resumed(session, link, {tag: None, NOBODYS: None})
     came = [tag_of(each) for each in again.rest(1)]
-    link.session.judge("no delivery of that tag", "a delivery of that tag", NOBODYS not in came)
-    link.session.ends_well()
+    session.judge("no delivery of that tag", "a delivery of that tag", NOBODYS not in came)
+    session.ends_well()
 
 
 @scenario("1-0/2.6.13.target-only-settled", needs={"address"})
 @broken_by("keeps it", forwards(Attach, when=says_map, incomplete_unsettled=True))
 def what_only_the_receiving_target_has_is_settled(container: Container) -> None:
     """A delivery that a sender's map has not is not in the target's when the link is resumed again."""
-    _, link, (tag,) = sent_second(container, b"x")
-    again = both_have(container, resumed(link, {}), tag)
+    session, _, link, (tag,) = sent_second(container, b"x")
+    again = both_have(container, resumed(session, link, {}), tag)
     again.detach(closed=False)
-    settled = tag not in stated(resumed(link, {}))
-    link.session.judge("the delivery is settled", "the delivery is unsettled still", settled)
+    settled = tag not in stated(resumed(session, link, {}))
+    session.judge("the delivery is settled", "the delivery is unsettled still", settled)
 
 
 @scenario("1-0/2.6.13.source-only-ignored", needs={"address"})
@@ -190,7 +190,7 @@ def what_only_the_sender_has_is_ignored_where_it_is_resumed(container: Container
     link = session.sender(address)
     link.delivers(b"control")
     link.detach(closed=False)
-    again = resumed(link, {NOBODYS: None})
+    again = resumed(session, link, {NOBODYS: None})
     with session.works("the delivery behind a resumed one is settled"):
         again.send(b"resumed", delivery_tag=NOBODYS, resume=True)
         again.delivers(b"new")
@@ -207,7 +207,7 @@ def what_only_the_sender_has_can_be_sent_again(container: Container) -> None:
     link = session.sender(container.address())
     link.delivers(b"control")
     link.detach(closed=False)
-    again = resumed(link, {NOBODYS: None})
+    again = resumed(session, link, {NOBODYS: None})
     with session.works("the delivery is settled"):
         again.outcome(again.send(b"again", delivery_tag=NOBODYS))
 
@@ -219,7 +219,7 @@ def what_was_accepted_before_does_not_come_as_new(container: Container) -> None:
     address, session = container.stocked(b"x"), container.session()
     link, (held,) = taken(container, session, address, 1)
     link.detach(closed=False)
-    again = resumed(link, {tag_of(held): ACCEPTED})
+    again = resumed(session, link, {tag_of(held): ACCEPTED})
     came = again.rest(1)
     session.judge("no new delivery", "a new delivery", all(each.first.resume for each in came))
     again.settles(*(each for each in came if not each.first.settled))
@@ -232,6 +232,6 @@ def what_was_accepted_before_does_not_come_as_new(container: Container) -> None:
 @broken_by("has a map", rewrites(Attach, skip=1, unsettled={NOBODYS: None}))
 def a_link_that_is_reattached_has_no_map(container: Container) -> None:
     """The attach that answers one which reattaches has no unsettled map."""
-    link, _ = suspended(container, b"x")
-    answer = link.session.tries(link.attach, Attach)
-    link.session.judge("no unsettled map", "an unsettled map", answer.unsettled is None)
+    session, link, _ = suspended(container, b"x")
+    answer = session.tries(link.attach, Attach)
+    session.judge("no unsettled map", "an unsettled map", answer.unsettled is None)
