@@ -32,6 +32,7 @@ from harness.amqp1_0.wire.performatives import (
     Transfer,
 )
 from harness.amqp1_0.wire.serial import Serial
+from harness.amqp1_0.wire.types import Symbol
 from harness.play.context import Context
 from harness.play.expect import ControlFailed, Inapplicable, Inconclusive, Outcome, Stop
 from harness.play.link import Closed, Silence
@@ -246,10 +247,17 @@ class Session:
             raise ControlFailed("attach", describe(self.control("attach", Detach)))
         return kind(self, ours, answer)
 
-    def resume(self, link: AnyLink, unsettled: Mapping[bytes, Any], **fields: Any) -> AnyLink:
+    def resume(
+        self,
+        link: AnyLink,
+        unsettled: Mapping[bytes, Any],
+        absent: tuple[Symbol, ...] = (AmqpError.NOT_IMPLEMENTED,),
+        **fields: Any,
+    ) -> AnyLink:
         """Attach a suspended link with what we have unsettled on it, also on another session than it was.
 
-        Raises Inapplicable where that is refused as not-implemented, ControlFailed where it is otherwise.
+        Raises Inapplicable where that is refused with a condition of `absent`, ControlFailed where it is
+        refused otherwise.
         """
         ours = link.attach.replace(unsettled=unsettled, **fields)
         self.send(ours)
@@ -258,8 +266,9 @@ class Session:
             answer = self.control("an attach that resumes", Detach, End, Close)
         if isinstance(answer, Attach):
             return type(link)(self, ours, answer)
-        if condition_of(answer) == AmqpError.NOT_IMPLEMENTED:
-            raise Inapplicable("the target refuses to resume links with unsettled deliveries")
+        if condition_of(answer) in absent:
+            told = condition_of(answer)
+            raise Inapplicable(f"the target refuses to resume links with unsettled deliveries: {told}")
         raise ControlFailed("an attach that resumes", describe(answer))
 
     def stated(self, address: str) -> Flow:
