@@ -188,7 +188,9 @@ def unsettled_of(link: Link) -> dict[bytes, Delivery]:
     for of in (session.unsettled, session.received):
         for delivery in [each for each in of.values() if each.link is link]:
             found[delivery.tag] = of.pop(delivery.id)
-    link.kept, link.due = {}, type(link.due)()
+    if link.taking is not None:
+        found[link.taking.tag] = link.taking
+    link.kept, link.due, link.taking = {}, type(link.due)(), None
     return found
 
 

@@ -89,7 +89,7 @@ def take_over(turn: LinkTurn[Attach]) -> None:
         former.state, former.credit = LinkState.ERRED, 0
         why = Error(LinkError.STOLEN, "resumed elsewhere")
         former.session.connection.say(Detach(former.number, True, why), former.session.channel)
-    else:
+    elif former.state is LinkState.SUSPENDED:
         # It has nothing any more that could go back.
         traffic.release(turn.peer, former)
     former.key = None

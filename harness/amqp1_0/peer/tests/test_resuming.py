@@ -250,6 +250,14 @@ def test_what_the_client_resumes_is_taken_up_once_and_what_it_has_not_is_settled
     assert len(client.server.nodes.by_name["q"].messages) == 3
 
 
+def test_what_is_being_resumed_when_the_link_is_detached_is_unsettled_still() -> None:
+    client = sent_second(count=1)
+    client.ask_all(SENDER.replace(unsettled={bytes([0]): None}))
+    client.transfer(b"", 1, delivery_tag=bytes([0]), resume=True, more=True)
+    assert client.ask(Detach(0)) == Detach(0)
+    assert client.ask_all(SENDER.replace(unsettled={}))[0].unsettled == {bytes([0]): Accepted()}
+
+
 def test_what_is_taken_up_on_a_link_of_first_is_settled() -> None:
     client = sent_second(count=1)
     client.ask_all(SENDER.replace(unsettled={bytes([0]): None}, rcv_settle_mode=ReceiverSettleMode.FIRST))
@@ -276,6 +284,12 @@ def erred() -> Client:
     client.transfer(b"too large")
     assert condition(client.hear()) == LinkError.MESSAGE_SIZE_EXCEEDED
     return client
+
+
+def test_a_link_in_error_can_be_resumed_on_another_handle_before_it_is_detached() -> None:
+    client = erred()
+    assert isinstance(client.ask_all(SENDER.replace(handle=5, unsettled={}))[0], Attach)
+    assert client.ask_all(Detach(0), End()) == [End()]
 
 
 def test_a_link_in_error_is_resumed_and_not_reattached() -> None:
