@@ -25,10 +25,11 @@ from harness.amqp1_0.peer.refusals import our_open
 from harness.amqp1_0.peer.states import write
 from harness.amqp1_0.peer.states_of_sessions import say
 from harness.amqp1_0.peer.tables.connection import wait_for_close
+from harness.amqp1_0.peer.tables.resuming import resumed
 from harness.amqp1_0.peer.turn import Reply, Tables
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.frames import FRAME_HEADER, Frame, FrameReader, Unit, empty_frame
-from harness.amqp1_0.wire.performatives import Close
+from harness.amqp1_0.wire.performatives import Attach, Close
 from harness.peers.rows import State, always
 
 together = Fault.together
@@ -208,6 +209,13 @@ def stop_reading(turn: Turn) -> None:
 def reset(turn: Turn) -> None:
     turn.connection.end_stream("rst")
     turn.connection.go(ConnectionState.END)
+
+
+def resumed_as_asked(turn: Turn) -> Reply:
+    """Says of its terminus what the client has said, and goes on with its own."""
+    said, *others = resumed(turn)
+    assert isinstance(said, Attach)
+    return (said.replace(source=turn.event.source, target=turn.event.target), *others)
 
 
 # -- faults of more than one row -----------------------------------------------------------------------

@@ -99,7 +99,14 @@ class AttachedLink:
 
     def told(self, *kinds: type[Composite]) -> list[Any]:
         """Give what has come of these kinds that names this link's handle, looked at or not."""
-        return [each for each in self.session.told(*kinds) if each.handle == self.partner.handle]
+        behind = self._behind_attach(self.session.told(*kinds, Attach))
+        came: list[Any] = [each for each in behind if isinstance(each, kinds)]
+        return [each for each in came if each.handle == self.partner.handle]
+
+    def _behind_attach(self, came: list[Any]) -> list[Any]:
+        """Leave out what came before the server's attach: its handle may have been another link's."""
+        places = [place for place, each in enumerate(came) if each is self.partner]
+        return came[places[-1] + 1 :] if places else came
 
     def flow(self, **fields: Any) -> Flow:
         """Give a flow of this link with the state of the session, altered as given."""
@@ -136,11 +143,11 @@ class Receiver(AttachedLink):
     def deliveries(self) -> list[Delivery]:
         """Give the deliveries that were looked at and are whole, those that were aborted left out."""
         whole, parts = list[Delivery](), list[tuple[Transfer, bytes]]()
-        for each in self.session.seen:
-            said = each.performative
+        payloads = {id(each.performative): each.payload for each in self.session.seen}
+        for said in self._behind_attach([each.performative for each in self.session.seen]):
             if not isinstance(said, Transfer) or said.handle != self.partner.handle:
                 continue
-            parts.append((said, each.payload))
+            parts.append((said, payloads[id(said)]))
             if said.aborted:
                 parts = []
             elif not said.more:

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
 
 from harness.amqp1_0.client.endpoints import AttachedLink, Receiver, Sender
 from harness.amqp1_0.client.link import Link, Said
-from harness.amqp1_0.client.outcomes import Observation, Received, describe, ended_well, signature
+from harness.amqp1_0.client.outcomes import (
+    Observation,
+    Received,
+    condition_of,
+    describe,
+    ended_well,
+    signature,
+)
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.performatives import (
+    AmqpError,
     Attach,
     Begin,
+    Close,
     Detach,
     Disposition,
     End,
@@ -23,8 +32,9 @@ from harness.amqp1_0.wire.performatives import (
     Transfer,
 )
 from harness.amqp1_0.wire.serial import Serial
+from harness.amqp1_0.wire.types import Symbol
 from harness.play.context import Context
-from harness.play.expect import ControlFailed, Inconclusive, Outcome, Stop
+from harness.play.expect import ControlFailed, Inapplicable, Inconclusive, Outcome, Stop
 from harness.play.link import Closed, Silence
 
 WINDOW = 2048
@@ -222,7 +232,8 @@ class Session:
 
     def receiver(self, address: str, **fields: Any) -> Receiver:
         """Attach a link on which we receive from an address. Raises ControlFailed."""
-        return self._attach(Receiver, Role.RECEIVER, source=Source(address), target=Target(), **fields)
+        given = {"source": Source(address), "target": Target()} | fields
+        return self._attach(Receiver, Role.RECEIVER, **given)
 
     def sender(self, address: str, **fields: Any) -> Sender:
         """Attach a link on which we send to an address. Raises ControlFailed."""
@@ -231,11 +242,34 @@ class Session:
     def _attach(self, kind: type[AnyLink], role: bool, **fields: Any) -> AnyLink:
         ours = self.the_attach(role, **fields)
         answer = self.ask(ours, Attach)
-        far_end = answer.source if role is Role.RECEIVER else answer.target
-        if far_end is None:
+        if _far_end(answer) is None:
             # It says by this that it has no such terminus, and why in the detach that follows.
             raise ControlFailed("attach", describe(self.control("attach", Detach)))
         return kind(self, ours, answer)
+
+    def resume(
+        self,
+        link: AnyLink,
+        unsettled: Mapping[bytes, Any],
+        absent: tuple[Symbol, ...] = (AmqpError.NOT_IMPLEMENTED,),
+        **fields: Any,
+    ) -> AnyLink:
+        """Attach a suspended link with what we have unsettled on it, also on another session than it was.
+
+        Raises Inapplicable where that is refused with a condition of `absent`, ControlFailed where it is
+        refused otherwise.
+        """
+        ours = link.attach.replace(unsettled=unsettled, **fields)
+        self.send(ours)
+        answer = self.control("an attach that resumes", Attach, Detach, End, Close)
+        if isinstance(answer, Attach) and _far_end(answer) is None:
+            answer = self.control("an attach that resumes", Detach, End, Close)
+        if isinstance(answer, Attach):
+            return type(link)(self, ours, answer)
+        if condition_of(answer) in absent:
+            told = condition_of(answer)
+            raise Inapplicable(f"the target refuses to resume links with unsettled deliveries: {told}")
+        raise ControlFailed("an attach that resumes", describe(answer))
 
     def stated(self, address: str) -> Flow:
         """Attach another sender; give the flow with its credit, which states all. Raises ControlFailed."""
@@ -259,6 +293,11 @@ class Session:
         self.send(End())
         while not isinstance(self.control("end", Attach, Detach, Disposition, End, Flow, Transfer), End):
             pass
+
+
+def _far_end(answer: Attach) -> Any:
+    """Give the server's own terminus by its attach."""
+    return answer.source if answer.role is Role.SENDER else answer.target
 
 
 def _performative(seen: Observation) -> Any:

@@ -90,3 +90,4 @@ class Peer(Server):
         self.nodes.clear()
         self.termini.clear()
         self.alarm = False
+        self.outliving.clear()

@@ -64,6 +64,8 @@ class Delivery:
     octets: bytearray = field(default_factory=bytearray)
     message: Message | None = None
     """What was sent, where the peer is the sender."""
+    state: object = None
+    """What the receiver has said of it (2.6.12)."""
 
 
 Key: TypeAlias = tuple[str, bool, str]
@@ -95,6 +97,16 @@ class Link:
     """The delivery of which more is to come."""
     ignoring: bool = False
     """Whether what arrives belongs to a resumed delivery that the peer knows nothing of."""
+    outlives: bool = False
+    """Whether its terminus outlives the session: it never expires, as the attach has asked."""
+    kept: dict[bytes, Delivery] = field(default_factory=dict)
+    """Deliveries by tag that are unsettled and have no delivery-id until they are resumed (2.6.13)."""
+    due: deque[Delivery] = field(default_factory=deque)
+    """Those of them that the peer has to resume."""
+    taking: Delivery | None = None
+    """The one of them that the client is resuming, of which more is to come."""
+    only_resumes: bool = False
+    """Whether an unsettled map of the client or of ours was incomplete: no new delivery comes or goes."""
 
 
 @dataclass(slots=True)
@@ -134,6 +146,8 @@ class Session:
     """What is to be said of deliveries of the client in a moment."""
     suspended: list[Link] = field(default_factory=list)
     """Links that are detached and not closed."""
+    errant: set[str] = field(default_factory=set)
+    """Names of links that were detached with an error, and not closed by the client since (2.6.5)."""
 
     def free_handle(self) -> int:
         """Give the lowest handle of ours that no link has."""

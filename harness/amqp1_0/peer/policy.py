@@ -179,6 +179,20 @@ class Policy:
     """2.6.1: what becomes of an attach of a link that is active elsewhere: it can be stolen."""
     receiver_mode: Literal["as asked", "first"] = "as asked"
     """2.7.3: whether we support to settle second."""
+    expiry: Literal["as asked", "with the session"] = "as asked"
+    """2.6.3: whether a terminus outlives its session where that was asked for; what holds is reported."""
+
+    # Resuming (2.6.13, 2.7.3).
+    resuming: Literal["supported", "refused"] = "supported"
+    """Whether links with unsettled deliveries can be resumed at all, or are refused as not-implemented."""
+    recovering: Literal["supported", "refused"] = "supported"
+    """2.6.3: whether a link is found by its name alone: it is possible, and no more."""
+    only_ours: Literal["sent again", "dropped"] = "sent again"
+    """2.6.13: what becomes of deliveries that only we as the sender consider unsettled."""
+    resumed_payload: Literal["whole", "left out"] = "left out"
+    """2.7.5: whether a resumed delivery carries its payload where the receiver has reached an outcome."""
+    large_map: Literal["is cut", "ends the session"] = "is cut"
+    """2.7.3: what becomes of an unsettled map that does not fit into a frame; it SHOULD be cut."""
 
     # Deliveries (2.6.12, 2.6.14, 2.7.5, 2.7.6).
     first_delivery_id: int = 0

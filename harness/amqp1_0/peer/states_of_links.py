@@ -74,11 +74,20 @@ def stop(turn: LinkTurn[Saying]) -> None:
     turn.link.credit = 0
 
 
+def keep_name(turn: LinkTurn[Detach]) -> None:
+    """Remember a link in error that the client has not closed: it can be resumed, not reattached (2.6.5)."""
+    key = turn.link.key
+    if key is not None and not turn.event.closed and len(turn.session.errant) < turn.peer.limits.links:
+        turn.session.errant.add(key[2])
+
+
 Made = Callable[[str, LinkState, LinkState], AnyRow]
 _ROWS: Final[Mapping[str, Made]] = {
     "R:ATTACH": lambda name, at, to: Row(name, at, Attach, next=to),
     "S:ATTACH": lambda name, at, to: Row(name, at, SayingAttach, effects=(say,), next=to),
-    "R:DETACH": lambda name, at, to: Row(name, at, Detach, next=to),
+    "R:DETACH": lambda name, at, to: Row(
+        name, at, Detach, effects=(keep_name,) if at is ERRED else (), next=to
+    ),
     "S:DETACH": lambda name, at, to: Row(name, at, SayingDetach, effects=(say,), next=to),
     "S:DETACH(closed)": lambda name, at, to: Row(name, at, SayingClosing, effects=(say,), next=to),
     "S:DETACH(error)": lambda name, at, to: Row(name, at, SayingDetachError, effects=(stop, say), next=to),

@@ -4,7 +4,7 @@ from harness.amqp1_0.peer.entities import Connection, Delivery, Link, Message, N
 from harness.amqp1_0.peer.events import ConnectionState, LinkState, SessionState
 from harness.amqp1_0.peer.fragmentation import sending
 from harness.amqp1_0.peer.turn import Server
-from harness.amqp1_0.wire.performatives import SenderSettleMode, Transfer
+from harness.amqp1_0.wire.performatives import Modified, Released, SenderSettleMode, Transfer
 from harness.amqp1_0.wire.serial import Serial
 
 CHOKED = 1 << 20
@@ -39,7 +39,8 @@ def serve(peer: Server, node: Node) -> None:
     while node.messages and idle < len(node.receivers):
         link = node.receivers[0]
         node.receivers.rotate(-1)
-        if link.credit > 0 and _takes_more(link.session) and _is_taken(link, node.messages[0]):
+        ready = link.credit > 0 and not link.only_resumes and takes_more(link.session)
+        if ready and _is_taken(link, node.messages[0]):
             idle = 0
             _deliver(peer, link, node.messages.popleft())
         else:
@@ -51,10 +52,34 @@ def serve_all(peer: Server, session: Session) -> None:
     flush(session)
     for link in list(session.links.values()):
         if link.sends and link.node is not None:
+            _resume_due(peer, link)
             serve(peer, link.node)
 
 
-def _takes_more(session: Session) -> bool:
+def _resume_due(peer: Server, link: Link) -> None:
+    """Send what both sides consider unsettled first, under new delivery-ids (2.6.13)."""
+    while link.due and link.credit > 0 and takes_more(link.session):
+        delivery = link.due.popleft()
+        del link.kept[delivery.tag]
+        message = delivery.message
+        assert message is not None
+        bare = delivery.state is not None and peer.policy.resumed_payload == "left out"
+        send(peer, delivery, Message(message.format, b"") if bare else message, resumed=True)
+        if delivery.settled:
+            _conclude(peer, delivery, message)
+        flush(link.session)
+
+
+def _conclude(peer: Server, delivery: Delivery, message: Message) -> None:
+    """Let the outcome that the receiver had reached be the delivery's (2.7.3)."""
+    if isinstance(delivery.state, (Released, Modified)):
+        delivery.settled = False
+        take_back(peer, delivery)
+    else:
+        peer.nodes.drop(message)
+
+
+def takes_more(session: Session) -> bool:
     """Say whether a delivery may begin: window is left, and nothing waits for it."""
     connection = session.connection
     opened = session.state is SessionState.MAPPED and connection.state is ConnectionState.OPENED
@@ -70,20 +95,38 @@ def _is_taken(link: Link, message: Message) -> bool:
 def _deliver(peer: Server, link: Link, message: Message) -> None:
     session, policy = link.session, peer.policy
     delivery = Delivery(link, session.next_delivery_id, b"", message.format, message=message)
-    delivery.tag = delivery.id.to_bytes(4)[-policy.delivery_tag_size :].rjust(policy.delivery_tag_size, b"\0")
+    delivery.tag = _free_tag(link, policy.delivery_tag_size)
     delivery.settled = link.sender_mode == SenderSettleMode.SETTLED
-    session.next_delivery_id += 1
-    link.credit -= 1
-    link.delivery_count += 1
-    session.outbox.extend(_pieces(peer, delivery, message))
+    send(peer, delivery, message)
     if delivery.settled:
         peer.nodes.drop(message)
-    else:
-        session.unsettled[delivery.id] = delivery
     flush(session)
 
 
-def _pieces(peer: Server, delivery: Delivery, message: Message) -> list[Piece]:
+def _free_tag(link: Link, size: int) -> bytes:
+    """Give a tag that no unsettled delivery of the link has, those from before it was resumed included."""
+    session = link.session
+    number, taken = session.next_delivery_id, {*link.kept}
+    taken |= {each.tag for each in session.unsettled.values() if each.link is link}
+    while (tag := number.to_bytes(4)[-size:].rjust(size, b"\0")) in taken:
+        number += 1
+    return tag
+
+
+def send(peer: Server, delivery: Delivery, message: Message, resumed: bool = False) -> None:
+    """Queue a delivery that has its tag, under the next delivery-id; it is kept until it is settled."""
+    link = delivery.link
+    session = link.session
+    delivery.id = session.next_delivery_id
+    session.next_delivery_id += 1
+    link.credit -= 1
+    link.delivery_count += 1
+    session.outbox.extend(_pieces(peer, delivery, message, resumed))
+    if not delivery.settled:
+        session.unsettled[delivery.id] = delivery
+
+
+def _pieces(peer: Server, delivery: Delivery, message: Message, resumed: bool) -> list[Piece]:
     """Cut a message into transfers, as the policy has them (2.6.14)."""
     link, policy = delivery.link, peer.policy
     # What descriptor, nulls and extended header take at most stands beside the performative.
@@ -92,7 +135,7 @@ def _pieces(peer: Server, delivery: Delivery, message: Message) -> list[Piece]:
     hint = policy.batchable or None
     first = Transfer(link.number, delivery.id, delivery.tag, delivery.format, batchable=hint)
     others = first if policy.parts_repeat else Transfer(link.number, batchable=hint)
-    told = [first, *[others] * (len(parts) - 1)]
+    told = [first.replace(resume=resumed or None), *[others] * (len(parts) - 1)]
     told = [
         each.replace(more=True) if sent.more else each
         for each, sent in zip(told, sending(len(parts)), strict=True)
@@ -122,7 +165,10 @@ def let_go(peer: Server, session: Session) -> None:
     for link in links:
         _unmap(peer, link)
     for link in links:
-        release(peer, link)
+        if link.outlives and link.key is not None and peer.termini.get(link.key) is link:
+            outlive(peer, link)
+        else:
+            release(peer, link)
 
 
 def unmap_session(session: Session) -> None:
@@ -144,6 +190,29 @@ def suspend(peer: Server, link: Link) -> None:
     link.session.suspended.append(link)
 
 
+def outlive(peer: Server, link: Link) -> None:
+    """Keep a link whose session has ended, with what is unsettled on it; of too many forget the oldest."""
+    _unmap(peer, link)
+    link.state, link.credit = LinkState.SUSPENDED, 0
+    link.kept = unsettled_of(link)
+    peer.outliving.append(link)
+    if len(peer.outliving) > peer.limits.termini:
+        release(peer, peer.outliving[0])
+
+
+def unsettled_of(link: Link) -> dict[bytes, Delivery]:
+    """Take the unsettled deliveries of a link off its session; give them by tag (2.6.13)."""
+    session = link.session
+    found = dict(link.kept)
+    for of in (session.unsettled, session.received):
+        for delivery in [each for each in of.values() if each.link is link]:
+            found[delivery.tag] = of.pop(delivery.id)
+    if link.taking is not None:
+        found[link.taking.tag] = link.taking
+    link.kept, link.due, link.taking = {}, type(link.due)(), None
+    return found
+
+
 def hand_over(old: Link, new: Link) -> None:
     """Let a link that is attached again have the deliveries of the one it was (2.6.4)."""
     session = old.session
@@ -159,16 +228,15 @@ def release(peer: Server, link: Link) -> None:
     _unmap(peer, link)
     if link in session.suspended:
         session.suspended.remove(link)
+    if link in peer.outliving:
+        peer.outliving.remove(link)
     if link.key is not None and peer.termini.get(link.key) is link:
         del peer.termini[link.key]
     link.state = LinkState.DETACHED
-    back = [each for each in session.unsettled.values() if each.link is link]
+    back = list(unsettled_of(link).values())
     for delivery in reversed(back):
-        del session.unsettled[delivery.id]
         take_back(peer, delivery)
-    for delivery in [each for each in session.received.values() if each.link is link]:
-        del session.received[delivery.id]
-    if back and link.node is not None:
+    if back and link.sends and link.node is not None:
         serve(peer, link.node)
 
 

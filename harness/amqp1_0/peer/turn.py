@@ -41,6 +41,8 @@ class Limits:
     """Links of one session."""
     unsettled: int = 1024
     """Deliveries of a client on one session that wait for it to settle, beyond which it gets no credit."""
+    termini: int = 64
+    """Links that outlive their sessions; the oldest is forgotten for another."""
     address: int = 1024
     """Characters of an address."""
     unread: int = 1 << 24
@@ -66,6 +68,8 @@ class Server(ReferencePeer[Policy, Strategies, Limits]):
         self.nodes = Nodes(self.limits.nodes, self.limits.stored)
         self.termini: dict[Key, Link] = {}
         """Links by their names, attached or suspended (2.6.1)."""
+        self.outliving: list[Link] = []
+        """Links whose sessions have ended, and that can be resumed (2.6.13)."""
 
 
 E = TypeVar("E", covariant=True)

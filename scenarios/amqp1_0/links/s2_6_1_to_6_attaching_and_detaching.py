@@ -15,14 +15,12 @@ from harness.amqp1_0.broken.deviations import (
 )
 from harness.amqp1_0.broken.faults import replies
 from harness.amqp1_0.client.container import Container
-from harness.amqp1_0.client.endpoints import Sender, message
+from harness.amqp1_0.client.endpoints import Sender
 from harness.amqp1_0.client.outcomes import (
     answered,
     detached,
     ended_or_closed,
     fields,
-    session_ended,
-    stream_ended,
 )
 from harness.amqp1_0.client.session import the_begin
 from harness.amqp1_0.client.transcript import OF_AMQP, Framed
@@ -38,7 +36,6 @@ from harness.amqp1_0.wire.performatives import (
     LinkError,
     Open,
     Role,
-    SessionError,
     Source,
     Target,
     Transfer,
@@ -123,24 +120,6 @@ def each_endpoint_has_a_handle_of_its_own(container: Container) -> None:
     highest = int(session.partner.handle_max)
     with session.works("a message on a link with a high handle"):
         session.sender(address, handle=min(HIGH, highest)).delivers(b"x")
-
-
-@scenario("1-0/2.6.5.errant-link", needs={"address"})
-@broken_by("has another condition", rewrites(End, error=Error(SessionError.UNATTACHED_HANDLE)))
-@broken_by("passes over it", withholds(End))
-def input_for_a_link_in_error_ends_the_session(container: Container) -> None:
-    """Behind a detach with an error a flow of that link is answered by an end with errant-link."""
-    address, session = container.address(), container.session()
-    sender = session.sender(address).granted()
-    mixed = (sender.transfer(more=True), sender.transfer(delivery_id=1, delivery_tag=b"other", more=True))
-    session.send(*(sender.carries(each, message()[:3]) for each in mixed))
-    session.send(session.the_attach(Role.RECEIVER, source=Source(address), target=Target()))
-    others = ended_or_closed() | answered(Attach) | stream_ended()
-    if not isinstance(session.expect(detached(), others.recorded()), Detach):
-        container.inapplicable("the target ends more than the link, or nothing, where two messages are mixed")
-    session.control("attach", Attach)
-    stated = sender.flow(delivery_count=sender.delivery_count, link_credit=max(sender.credit, 0))
-    session.tries(stated, session_ended(SessionError.ERRANT_LINK))
 
 
 def of_role(role: bool) -> Any:

@@ -20,7 +20,7 @@ from harness.amqp1_0.wire.performatives import (
     Transfer,
 )
 from harness.amqp1_0.wire.types import As
-from harness.play.expect import ControlFailed, Unmet
+from harness.play.expect import ControlFailed, Inapplicable, Unmet
 
 TEXT = As(0xA1, "text")
 VARIED = [
@@ -54,6 +54,37 @@ def test_messages_go_both_ways_and_are_settled(variant: str) -> None:
         receiver.detach()
         sender.detach()
         session.ends_well()
+
+
+def test_a_link_is_resumed_and_knows_only_what_came_since() -> None:
+    with container() as (box, _):
+        session = box.session()
+        session.sender("q").delivers(b"one", b"two")
+        link = session.receiver("q")
+        (held,) = link.takes(1)
+        link.detach(closed=False)
+        tag = held.first.delivery_tag
+        assert tag is not None
+        again = session.resume(link, {tag: None})
+        assert again.partner.unsettled is not None
+        assert list(again.partner.unsettled) == [tag]
+        assert again.deliveries() == []
+        assert again.delivery_count == 0
+        old, new = again.takes(2)
+        assert old.first.resume
+        assert not new.first.resume
+        assert [each.id for each in again.deliveries()] == [old.id, new.id]
+
+
+def test_a_refusal_to_resume_is_no_failure_where_nobody_has_to() -> None:
+    with container(policy=VARIANTS["resuming = refused"]) as (box, _):
+        session = box.session()
+        link = session.receiver("q")
+        link.detach(closed=False)
+        with pytest.raises(Inapplicable, match="amqp:not-implemented"):
+            session.resume(link, {b"t": None})
+        with pytest.raises(ControlFailed):
+            session.resume(link, {b"t": None}, absent=())
 
 
 def test_flows_and_dispositions_are_passed_over_unless_asked_for() -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from harness.amqp1_0.peer import traffic
-from harness.amqp1_0.peer.entities import Key, Link
+from harness.amqp1_0.peer.entities import Key, Link, Node
 from harness.amqp1_0.peer.events import NodeRemoved
 from harness.amqp1_0.peer.policy import Level
 from harness.amqp1_0.peer.refusals import refuse, refuse_by
@@ -42,7 +42,7 @@ from harness.amqp1_0.wire.types import Map, Symbol
 # -- what an attach asks for ---------------------------------------------------------------------------
 
 
-def _terminus(turn: LinkTurn[Attach]) -> Source | Target | None:
+def own_terminus(turn: LinkTurn[Attach]) -> Source | Target | None:
     """Give what names a node of ours: the target of a client that sends, the source of another."""
     attach = turn.event
     found = attach.target if attach.role == Role.SENDER else attach.source
@@ -50,19 +50,19 @@ def _terminus(turn: LinkTurn[Attach]) -> Source | Target | None:
 
 
 def _address(turn: LinkTurn[Attach]) -> str:
-    terminus = _terminus(turn)
+    terminus = own_terminus(turn)
     address = terminus.address if terminus is not None else None
     return address if isinstance(address, str) else ""
 
 
-def _key(turn: LinkTurn[Attach]) -> Key:
+def link_key(turn: LinkTurn[Attach]) -> Key:
     partner = turn.connection.partner
     return (partner.container_id if partner is not None else "", turn.event.role, turn.event.name)
 
 
-def _known(turn: LinkTurn[Attach]) -> Link | None:
+def known_link(turn: LinkTurn[Attach]) -> Link | None:
     """Give the link that has this name between these containers in this direction (2.6.1)."""
-    return turn.peer.termini.get(_key(turn))
+    return turn.peer.termini.get(link_key(turn))
 
 
 def is_above_ours(turn: LinkTurn[Attach] | SessionTurn[Transfer | Detach | Flow]) -> bool:
@@ -83,14 +83,28 @@ def has_a_null_key(turn: LinkTurn[Attach]) -> bool:
 
 
 def is_pipelined(turn: LinkTurn[Attach]) -> bool:
-    """Say whether it reattaches an endpoint that is in error, instead of resuming the link (2.6.5)."""
-    known = _known(turn)
-    return known is not None and known.state is ERRED and turn.event.unsettled is None
+    """Say whether it reattaches an endpoint that was destroyed, instead of resuming the link (2.6.5)."""
+    known = known_link(turn)
+    erred = known is not None and known.state is ERRED
+    return (erred or turn.event.name in turn.session.errant) and turn.event.unsettled is None
+
+
+def is_resumption(turn: LinkTurn[Attach]) -> bool:
+    """Say whether it resumes a link that we know, or recovers it by its name alone (2.6.3)."""
+    known = known_link(turn)
+    if known is None or known.node is None or turn.event.unsettled is None:
+        return False
+    return own_terminus(turn) is not None or turn.policy.recovering == "supported"
+
+
+def is_refused_resumption(turn: LinkTurn[Attach]) -> bool:
+    """Say whether it has unsettled deliveries, and the policy does not implement to resume any."""
+    return bool(turn.event.unsettled) and turn.policy.resuming == "refused"
 
 
 def may_not_steal(turn: LinkTurn[Attach]) -> bool:
     """Say whether the link is active and the policy leaves it where it is."""
-    known = _known(turn)
+    known = known_link(turn)
     return known is not None and known.state is ATTACHED and turn.policy.second_attach == "is refused"
 
 
@@ -101,14 +115,14 @@ def names_what_is_not_there(turn: LinkTurn[Attach]) -> bool:
 def gets_no_answer_across(turn: LinkTurn[Attach]) -> bool:
     """Say whether the attach that answers is larger than a frame of the client (2.8.15)."""
     attach = turn.event
-    answer = amqp_frame(turn.session.channel, _attach(turn, attach.source, attach.target))
+    answer = amqp_frame(turn.session.channel, attach_of(turn, attach.source, attach.target))
     return len(answer.encode()) > turn.connection.frame_max
 
 
 def names_nothing(turn: LinkTurn[Attach]) -> bool:
     """Say whether there is no address of a node, and none is to be made up."""
-    terminus = _terminus(turn)
-    return not _address(turn) and not (terminus is not None and terminus.dynamic)
+    terminus = own_terminus(turn)
+    return not is_resumption(turn) and not _address(turn) and not (terminus is not None and terminus.dynamic)
 
 
 def may_not(turn: LinkTurn[Attach]) -> bool:
@@ -138,7 +152,7 @@ def hold(turn: LinkTurn[Attach]) -> None:
 
 def steal(turn: LinkTurn[Attach]) -> None:
     """Close the link where it is attached now, or take its place where it is suspended (2.6.1)."""
-    known = _known(turn)
+    known = known_link(turn)
     if known is None:
         return
     if known.state is ATTACHED:
@@ -153,12 +167,21 @@ def steal(turn: LinkTurn[Attach]) -> None:
 
 
 def attach_to_node(turn: LinkTurn[Attach]) -> None:
-    link, attach = turn.link, turn.event
-    hold(turn)
-    link.key = _key(turn)
-    turn.peer.termini[link.key] = link
     node = turn.peer.nodes.named(_address(turn) or turn.peer.unique("node-"))
     assert node is not None
+    attach_to(turn, node)
+
+
+def attach_to(turn: LinkTurn[Attach], node: Node) -> None:
+    """Let the link be known by its name, and be one of this node."""
+    link, attach = turn.link, turn.event
+    hold(turn)
+    link.key = link_key(turn)
+    turn.peer.termini[link.key] = link
+    turn.session.errant.discard(attach.name)
+    terminus = own_terminus(turn)
+    asked = terminus is not None and terminus.expiry_policy == "never"
+    link.outlives = asked and turn.policy.expiry == "as asked"
     link.node = node
     link.largest = attach.max_message_size or None
     link.sender_mode = attach.snd_settle_mode
@@ -177,19 +200,27 @@ def attached(turn: LinkTurn[Attach]) -> Reply:
     """Answer with an attach, and credit for a client that sends."""
     link, attach = turn.link, turn.event
     source, target = attach.source, attach.target
-    terminus = _terminus(turn)
-    if terminus is not None and terminus.dynamic:
-        assert link.node is not None
-        terminus = terminus.replace(address=link.node.name, dynamic=None)
-        source, target = (terminus, target) if link.sends else (source, terminus)
-    if isinstance(source, Source):
-        # Our nodes know no filters: the actual properties of the terminus are reported (2.6.3).
-        source = source.replace(filter=None)
-    said = _attach(turn, source, target)
+    ours = actual(turn)
+    source, target = (ours, target) if link.sends else (source, ours)
+    said = attach_of(turn, source, target)
     if attach.unsettled is not None:
-        # Resumed: nothing that our terminus considers unsettled is left (2.6.3, 2.6.13).
+        # Nothing is known of what it wants to resume (2.6.3, 2.6.13).
         said = said.replace(unsettled={})
     return (said, link_flow(link, turn.policy)) if link.credit else (said,)
+
+
+def actual(turn: LinkTurn[Attach]) -> Source | Target:
+    """Give our terminus as it is: what was asked for and does not hold is reported (2.6.3)."""
+    link, node = turn.link, turn.link.node
+    assert node is not None
+    asked = own_terminus(turn)
+    if asked is None:
+        return Source(node.name) if link.sends else Target(node.name)
+    never = asked.expiry_policy == "never" and not link.outlives
+    expiry = None if never else asked.carried("expiry_policy")
+    told = asked.replace(address=node.name, dynamic=None, expiry_policy=expiry)
+    # Our nodes know no filters.
+    return told.replace(filter=None) if isinstance(told, Source) else told
 
 
 def refused(turn: LinkTurn[Attach]) -> Reply:
@@ -197,10 +228,11 @@ def refused(turn: LinkTurn[Attach]) -> Reply:
     link, attach = turn.link, turn.event
     hold(turn)
     gone = (None, attach.target) if link.sends else (attach.source, None)
-    return (_attach(turn, *gone),)
+    return (attach_of(turn, *gone),)
 
 
-def _attach(turn: LinkTurn[Attach], source: object, target: object) -> Attach:
+def attach_of(turn: LinkTurn[Attach], source: object, target: object) -> Attach:
+    """Give our attach with these termini."""
     link, attach, policy = turn.link, turn.event, turn.policy
     given: dict[str, object] = {"max_message_size": policy.max_message_size}
     if link.sends:
@@ -234,7 +266,7 @@ def detach(turn: LinkTurn[Detach]) -> Reply:
 
 _attach_detached = Row("attach", ATTACH_RCVD, Attach)
 """Of a link that was detached, and is half attached by it (2.6.2)."""
-ATTACHING = (
+REFUSING = (
     _attach_detached(
         "refuses a handle above ours", is_above_ours, answer=refuse(ConnectionError_.FRAMING_ERROR)
     ),
@@ -260,6 +292,11 @@ ATTACHING = (
     ),
     _attach_detached("refuses a name in use", may_not_steal, answer=refuse_link(AmqpError.RESOURCE_LOCKED)),
     _attach_detached(
+        "refuses to resume",
+        is_refused_resumption,
+        answer=refuse_link(AmqpError.NOT_IMPLEMENTED),
+    ),
+    _attach_detached(
         "refuses an address that names nothing", names_nothing, answer=refuse_link(AmqpError.NOT_FOUND)
     ),
     _attach_detached(
@@ -273,6 +310,8 @@ ATTACHING = (
     _attach_detached(
         "refuses more than we keep", no_room, answer=refuse(AmqpError.RESOURCE_LIMIT_EXCEEDED, Level.SESSION)
     ),
+)
+ATTACHING = (
     _attach_detached("is answered", effects=(steal, attach_to_node), answer=attached),
     Row(
         "attach: refuses a handle in use",

@@ -14,10 +14,11 @@ from harness.amqp1_0.peer.states_of_sessions import (
     UNMAPPED,
     let_go,
 )
-from harness.amqp1_0.peer.tables.attach import ATTACHING, DETACHING, is_above_ours
+from harness.amqp1_0.peer.tables.attach import ATTACHING, DETACHING, REFUSING, is_above_ours
 from harness.amqp1_0.peer.tables.credit import CREDIT
+from harness.amqp1_0.peer.tables.resuming import RESUMING, TAKING_UP
 from harness.amqp1_0.peer.tables.settlement import SETTLEMENT
-from harness.amqp1_0.peer.tables.transfer import TRANSFERS
+from harness.amqp1_0.peer.tables.transfer import MISPLACED, TRANSFERS
 from harness.amqp1_0.peer.turn import Reply, SessionTurn
 from harness.amqp1_0.peer.turn import SessionRow as Row
 from harness.amqp1_0.wire.composites import Composite
@@ -174,7 +175,11 @@ SESSION: tuple[AnyRow, ...] = (
     Row("session: closes its window", MAPPED, AlarmRaised, closes_windows, (close_window,), state),
     Row("session: opens its window again", MAPPED, AlarmLifted, effects=(open_window,), answer=state),
     *SETTLEMENT,
+    *REFUSING,
+    *RESUMING,
     *ATTACHING,
+    *MISPLACED,
+    *TAKING_UP,
     *TRANSFERS,
     *CREDIT,
     *DETACHING,

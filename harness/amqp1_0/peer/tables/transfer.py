@@ -200,7 +200,7 @@ def complete_and_serve(turn: LinkTurn[Transfer]) -> None:
 _transfer = Row("transfer", ATTACHED, Transfer)
 _INVALID = refuse(AmqpError.INVALID_FIELD, Level.SESSION)
 _INVALID_ON_LINK = refuse(AmqpError.INVALID_FIELD, Level.LINK)
-TRANSFERS = (
+MISPLACED = (
     _transfer(
         "refuses one beyond the window",
         exceeds_the_window,
@@ -211,6 +211,8 @@ TRANSFERS = (
         client_receives,
         answer=refuse(AmqpError.NOT_ALLOWED, Level.LINK),
     ),
+)
+TRANSFERS = (
     _transfer("ignores a resumed delivery", is_resumed, (ignore,), replenish),
     _transfer(
         "refuses one beyond the credit", exceeds_credit, answer=refuse_by(lambda policy: policy.beyond_credit)

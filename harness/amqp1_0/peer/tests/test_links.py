@@ -206,7 +206,7 @@ def test_deliveries_live_on_when_a_link_is_detached_but_not_closed() -> None:
     assert client.server.nodes.octets == 0
 
 
-def test_a_link_is_reattached_with_its_deliveries_alive_and_resumed_without() -> None:
+def test_a_link_is_reattached_with_its_deliveries_alive_and_resumed_with_them_compared() -> None:
     client = unsettled()
     client.send(Detach(1))
     client.listen()
@@ -214,7 +214,7 @@ def test_a_link_is_reattached_with_its_deliveries_alive_and_resumed_without() ->
     client.send(Detach(1))
     client.listen()
     answer, *_ = client.ask_all(Attach("r1", 1, Role.RECEIVER, source=Source("q"), unsettled={}))
-    assert answer.unsettled == Map([])
+    assert answer.unsettled == {bytes(4): None}
     client.send(Flow(1, 100, 1, 100, 1, None, 5))
     assert client.bodies() == [b"m"]
     assert kinds(client.ask_all(Disposition(Role.RECEIVER, 1, None, True, Accepted()), End())) == [End]

@@ -21,6 +21,7 @@ from harness.amqp1_0.peer.tests import test_idle as test_amqp1_0_peer_idle
 from harness.amqp1_0.peer.tests import test_links as test_amqp1_0_peer_links
 from harness.amqp1_0.peer.tests import test_negotiation as test_amqp1_0_peer_negotiation
 from harness.amqp1_0.peer.tests import test_peer as test_amqp1_0_peer
+from harness.amqp1_0.peer.tests import test_resuming as test_amqp1_0_peer_resuming
 from harness.amqp1_0.peer.tests import test_sessions as test_amqp1_0_peer_sessions
 from harness.amqp1_0.peer.tests import test_states as test_amqp1_0_peer_states
 from harness.amqp1_0.peer.tests import test_states_of_sessions as test_amqp1_0_peer_states_of_sessions
@@ -41,6 +42,7 @@ MODULES = (
     test_amqp1_0_peer_links,
     test_amqp1_0_peer_deliveries,
     test_amqp1_0_peer_facilities,
+    test_amqp1_0_peer_resuming,
 )
 BAD = Frame(0, 0, encode(None))
 

@@ -1,0 +1,100 @@
+"""2.6.5: a link endpoint in error is detached, is destroyed, and is resumed, not reattached."""
+
+from harness.amqp1_0.broken.deviations import replaces, rewrites, withholds
+from harness.amqp1_0.client.container import Container
+from harness.amqp1_0.client.endpoints import Sender, message
+from harness.amqp1_0.client.outcomes import answered, detached, ended_or_closed, session_ended, stream_ended
+from harness.amqp1_0.client.session import Session
+from harness.amqp1_0.client.transcript import Passage
+from harness.amqp1_0.wire.performatives import (
+    AmqpError,
+    Attach,
+    Close,
+    Detach,
+    End,
+    Error,
+    LinkError,
+    Role,
+    SessionError,
+    Source,
+    Target,
+)
+from harness.play.watching import Found, came
+from scenarios.registry import broken_by, scenario, watch
+
+OF_LINKS = "amqp:link:"
+"""What the conditions of errors of links begin with (2.8.18)."""
+
+
+def in_error(container: Container, session: Session, address: str) -> tuple[Sender, Detach]:
+    """Give a link that the target has detached with an error, and its detach. Raises Inapplicable if none."""
+    sender = session.sender(address).granted()
+    mixed = (sender.transfer(more=True), sender.transfer(delivery_id=1, delivery_tag=b"other", more=True))
+    session.send(*(sender.carries(each, message()[:3]) for each in mixed))
+    session.send(session.the_attach(Role.RECEIVER, source=Source(address), target=Target()))
+    others = ended_or_closed() | answered(Attach) | stream_ended()
+    seen = session.expect(detached(), others.recorded())
+    if not isinstance(seen, Detach):
+        container.inapplicable("the target ends more than the link, or nothing, where two messages are mixed")
+    session.control("attach", Attach)
+    return sender, seen
+
+
+@scenario("1-0/2.6.5.errant-link", needs={"address"})
+@broken_by("has another condition", rewrites(End, error=Error(SessionError.UNATTACHED_HANDLE)))
+@broken_by("passes over it", withholds(End))
+def input_for_a_link_in_error_ends_the_session(container: Container) -> None:
+    """Behind a detach with an error a flow of that link is answered by an end with errant-link."""
+    session = container.session()
+    sender, _ = in_error(container, session, container.address())
+    stated = sender.flow(delivery_count=sender.delivery_count, link_credit=max(sender.credit, 0))
+    session.tries(stated, session_ended(SessionError.ERRANT_LINK))
+
+
+@scenario("1-0/2.6.resumed-behind-an-error", needs={"address"})
+@broken_by(
+    "has it still",
+    replaces(Attach, End(Error(SessionError.HANDLE_IN_USE)), when=lambda said: said.handle == 0, skip=1),
+)
+@broken_by("does not answer", withholds(Attach, when=lambda said: said.unsettled is not None))
+def a_link_in_error_is_resumed(container: Container) -> None:
+    """Behind both detaches a link that was in error is attached with an empty map, and takes a message."""
+    session = container.session()
+    sender, _ = in_error(container, session, container.address())
+    session.send(Detach(sender.handle, True))
+    with session.works("the link, resumed, takes a message"):
+        session.resume(sender, {}).delivers(b"x")
+
+
+@scenario("1-0/2.6.5.pipelined-attach", needs={"address"})
+@broken_by("has another condition", rewrites(End, error=Error(SessionError.HANDLE_IN_USE)))
+@broken_by("passes over it", withholds(End))
+@broken_by("closes the connection", replaces(End, Close(Error(AmqpError.NOT_ALLOWED))))
+def an_attach_pipelined_behind_an_error_ends_the_session(container: Container) -> None:
+    """A detach and an attach without a map, sent for a link in error, end the session with errant-link."""
+    session = container.session()
+    sender, seen = in_error(container, session, container.address())
+    session.send(Detach(sender.handle), sender.attach)
+    closing = answered(Attach).recorded(
+        "2.6.6: who did not close attaches again to close, which crosses a close"
+    )
+    session.expect(session_ended(SessionError.ERRANT_LINK), *((closing,) if seen.closed else ()))
+
+
+@watch(
+    "1-0/2.6.5.error-detaches",
+    during="1-0/2.6.5.errant-link",
+    looks_at=came(Detach, End, Close),
+    never="no link of the target comes to an error",
+)
+@broken_by("ends the session for it", rewrites(End, error=Error(LinkError.DETACH_FORCED)))
+@broken_by("closes for it", replaces(End, Close(Error(LinkError.TRANSFER_LIMIT_EXCEEDED))))
+def an_error_of_a_link_detaches_it(each: Passage) -> Found:
+    """Whatever the target ends with the condition of an error of a link is the link."""
+    said = each.said
+    if not said.is_as_defined() or said.error is None:
+        return None
+    of_link = str(said.error.condition).startswith(OF_LINKS)
+    if isinstance(said, Detach):
+        return True
+    return f"{said.type_name} {said.error.condition} at {each.at:.4f} s" if of_link else None
