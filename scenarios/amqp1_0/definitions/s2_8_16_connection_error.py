@@ -2,7 +2,7 @@
 
 from harness.amqp1_0.broken.deviations import changes, drops, ends_stream, ignores_garbage, rewrites
 from harness.amqp1_0.client.container import Container
-from harness.amqp1_0.client.outcomes import Refusal, refused
+from harness.amqp1_0.client.outcomes import Refusal, closed, refused, stream_ended
 from harness.amqp1_0.peer.refusals import refuse
 from harness.amqp1_0.wire.frames import RawFrame, empty_frame
 from harness.amqp1_0.wire.performatives import AmqpError, Close, ConnectionError_
@@ -24,3 +24,24 @@ def impossible_frame_header_is_a_framing_error(container: Container) -> None:
         connection.send(empty_frame())
         connection.fence()
         connection.gives_up_on(header, *refused(Refusal.CONDITION, ConnectionError_.FRAMING_ERROR))
+
+
+TOLD = "restart: connections are told"
+
+
+@scenario("1-0/2.8.16.connection-forced", needs={"restart"}, slow=True, disruptive=True, alone=True)
+@broken_by("gives another condition", changes(TOLD, answer=refuse(AmqpError.INTERNAL_ERROR)))
+@broken_by("gives no reason", rewrites(Close, when=lambda said: said.error is not None, error=None))
+def who_is_closed_by_a_restart_is_told_so(container: Container) -> None:
+    """With a connection in use the server is restarted: if it closes, then by connection-forced.
+
+    That the stream ends without a word is recorded.
+    """
+    connection = container.connection().fence()
+    connection.beats()
+    container.facility("restart")
+    connection.expect(
+        closed(ConnectionError_.CONNECTION_FORCED),
+        closed().under("the condition is the server's choice: another may fit too"),
+        stream_ended().recorded("it ends without a word"),
+    )
