@@ -1,4 +1,4 @@
-"""A broker of 1.0 alone that translates into its own protocol: it does not notice most breaches of a rule."""
+"""A broker of 1.0 alone, which translates into its own protocol: most that breaks a rule goes unnoticed."""
 
 from __future__ import annotations
 
