@@ -99,7 +99,7 @@ class Links(State):
             self.counts[self.ours[place]] += 0 if place in self.amid else 1
             more = said.more and not said.aborted
             self.amid = self.amid | {place} if more else self.amid - {place}
-        elif isinstance(said, Flow) and sent and said.delivery_count is not None:
+        elif isinstance(said, Flow) and sent and said.handle is not None and said.delivery_count is not None:
             # A sender that drains goes on by a flow, without transfers (2.6.7).
             name, count = self.ours.get((channel, said.handle)), Serial(said.delivery_count)
             if name is not None and self.counts[name] <= count:
