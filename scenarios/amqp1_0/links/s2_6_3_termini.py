@@ -84,6 +84,27 @@ def no_handle_of_the_server_has_two_links(attached: Attached, each: Framed) -> F
     return free or f"an attach on handle {each.said.handle}, which has a link, at {each.at:.4f} s"
 
 
+LONG = 300
+"""Characters of a long name, which still fits into the smallest frame."""
+
+
+def is_long(said: Attach) -> bool:
+    return len(said.name) >= LONG
+
+
+@scenario("1-0/2.6.1.long-name", needs={"address"})
+@broken_by("cuts it", rewrites(Attach, name=lambda name: name[:255]))
+@broken_by("refuses it", rejects(Attach, AmqpError.INVALID_FIELD, when=is_long))
+def the_name_of_a_link_may_be_long(container: Container) -> None:
+    """A receiver with a name of 300 characters is answered by an attach of that name."""
+    address, session = container.address(), container.session()
+    session.fence(address)
+    ours = session.the_attach(Role.RECEIVER, source=Source(address), target=Target())
+    ours = ours.replace(name=ours.name.ljust(LONG, "x"))
+    answer = session.tries(ours, Attach)
+    session.judge("an attach of that name", "an attach of another name", answer.name == ours.name)
+
+
 @scenario("1-0/2.6.2.half-attached", needs={"address"})
 @broken_by("does not answer", withholds(Detach, skip=1))
 @broken_by("refuses it", rejects(Detach, AmqpError.ILLEGAL_STATE, skip=1))

@@ -12,6 +12,7 @@ from harness.play.watching import Found, Gaps, came, went
 from harness.wire.journal import Direction
 from scenarios.amqp1_0.links.s2_6_7_flow_control import of_a_link, uses_up
 from scenarios.amqp1_0.performatives.s2_7_4_flow import Links
+from scenarios.amqp1_0.sessions.s2_5_6_session_flow_control import comes
 from scenarios.registry import broken_by, scenario, watch
 
 
@@ -52,6 +53,19 @@ def the_credit_that_is_told_matches_the_limit(container: Container) -> None:
     count = receiver.delivery_count
     receiver.grants(3, delivery_count=count + -1, echo=True)
     tells(session, receiver, link_credit=2)
+
+
+@scenario("1-0/2.6.7.credit-is-no-sum", needs={"address"})
+@broken_by("adds it up", forwards(Flow, when=of_a_link, skip=2, link_credit=6))
+@broken_by("takes none", ignores(Flow, when=of_a_link))
+def the_same_credit_again_is_the_same(container: Container) -> None:
+    """Of four messages two come with credit for two that is given three times in a single write."""
+    address = container.stocked(b"1", b"2", b"3", b"4")
+    session = container.session()
+    receiver = session.receiver(address)
+    given = receiver.flow(delivery_count=receiver.delivery_count, link_credit=2)
+    session.send(given, given, given)
+    comes(session, 2)
 
 
 class Available(Links):

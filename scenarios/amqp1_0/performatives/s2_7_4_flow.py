@@ -84,7 +84,7 @@ class Links(State):
         self.amid: set[tuple[int, int]] = set()
 
     def learn(self, each: Framed) -> None:
-        """Take over an attach of either side, or a transfer of ours."""
+        """Take over an attach of either side, or a transfer or flow of ours."""
         said, channel = each.said, each.unit.channel
         if said is None or not said.is_as_defined():
             return
@@ -99,6 +99,11 @@ class Links(State):
             self.counts[self.ours[place]] += 0 if place in self.amid else 1
             more = said.more and not said.aborted
             self.amid = self.amid | {place} if more else self.amid - {place}
+        elif isinstance(said, Flow) and sent and said.handle is not None and said.delivery_count is not None:
+            # A sender that drains goes on by a flow, without transfers (2.6.7).
+            name, count = self.ours.get((channel, said.handle)), Serial(said.delivery_count)
+            if name is not None and self.counts[name] <= count:
+                self.counts[name] = count
 
     def of(self, each: Framed) -> Attach | None:
         """Give the server's attach of the link that a flow of it is about."""
