@@ -63,6 +63,7 @@ class AmqpConnection:
         self.endpoint = endpoint
         self.container_id = container_id
         self._behind = 0
+        self._dropped = False
 
     @property
     def partner(self) -> Open:
@@ -335,10 +336,10 @@ class AmqpConnection:
 
     @property
     def usable(self) -> bool:
-        """Whether both opens were sent, nobody has closed, and nothing malformed went out."""
+        """Whether both opens were sent, nobody has closed or hung up, and nothing malformed went out."""
         link = self.link
         opened = link.partner is not None and link.said_open is not None
-        return opened and not (link.said_close or link.spoiled) and link.ended is None
+        return opened and not (link.said_close or link.spoiled or self._dropped) and link.ended is None
 
     def close(self) -> None:
         """End the connection by closes if it is open, in any case close the socket."""
@@ -357,6 +358,7 @@ class AmqpConnection:
 
     def drop(self) -> None:
         """Close the socket without a word."""
+        self._dropped = True
         self.link.finish()
 
 

@@ -342,3 +342,13 @@ def test_leaving_says_close_where_it_can_and_never_waits_for_the_deaf() -> None:
     assert not spoiled.link.said_close
     assert silent.link.ended is None
     assert polite.link.now() == before
+
+
+def test_a_connection_that_was_dropped_is_not_closed_again() -> None:
+    with container() as (box, _):
+        connection = box.connection()
+        before = connection.usable
+        connection.drop()
+        assert (before, connection.usable) == (True, False)
+        connection.close()
+        assert not connection.link.said_close

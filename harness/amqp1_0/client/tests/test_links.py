@@ -63,11 +63,9 @@ def test_a_link_is_resumed_and_knows_only_what_came_since() -> None:
         link = session.receiver("q")
         (held,) = link.takes(1)
         link.detach(closed=False)
-        tag = held.first.delivery_tag
-        assert tag is not None
+        tag = held.first.delivery_tag or b""
         again = session.resume(link, {tag: None})
-        assert again.partner.unsettled is not None
-        assert list(again.partner.unsettled) == [tag]
+        assert again.partner.unsettled == {tag: None}
         assert again.deliveries() == []
         assert again.delivery_count == 0
         old, new = again.takes(2)
