@@ -54,7 +54,7 @@ def a_receiver_settles_without_an_outcome(container: Container) -> None:
 
 
 class Outcomes(State):
-    """Deliveries of the server on each channel of ours and its, by whether we have said anything of them."""
+    """What we have said of deliveries of the server."""
 
     def __init__(self) -> None:
         self.ours: list[Disposition] = []

@@ -26,7 +26,7 @@ def refused() -> tuple[Outcome, Outcome]:
 
 
 def goes_on_as(sender: Sender, **second: Any) -> None:
-    """Send two transfers of a delivery, of which the second says this of it, and judge that it is refused."""
+    """Send two transfers of a delivery, of which the second says this of it."""
     session, first = sender.session, sender.granted().transfer(more=True)
     later = Transfer(sender.handle).replace(**second)
     session.send(sender.carries(first, OCTETS[:9]), Frame(AMQP, session.channel, later.encode() + OCTETS[9:]))
