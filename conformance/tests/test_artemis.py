@@ -1,4 +1,4 @@
-"""A fourth real broker: it speaks 1.0 with an engine of its own makers', proton-j, and its faults are those of both."""
+"""A fourth real broker: it speaks 1.0 by proton-j, and its faults are those of both."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.performatives import (
     Attach,
     Begin,
+    Close,
     Detach,
     Disposition,
     End,
@@ -24,7 +25,7 @@ from harness.amqp1_0.wire.performatives import (
 )
 from harness.amqp1_0.wire.serial import Serial
 from harness.play.context import Context
-from harness.play.expect import ControlFailed, Inconclusive, Outcome, Stop
+from harness.play.expect import ControlFailed, Inapplicable, Inconclusive, Outcome, Stop
 from harness.play.link import Closed, Silence
 
 WINDOW = 2048
@@ -243,11 +244,17 @@ class Session:
         return flow
 
     def probe(self, performative: Composite, kind: type[Composite], reading: str) -> None:
-        """Send what this kind is to answer; `reading` says what it means if not. Raises Inconclusive."""
+        """Send what this kind is to answer; `reading` says what it means if not.
+
+        Raises Inapplicable where the connection is closed instead, since nothing can come behind that, and
+        Inconclusive for anything else.
+        """
         self.send(performative)
         seen = self._next((kind,), self.connection.context.patience.close)
-        if not (isinstance(seen, Received) and isinstance(seen.performative, kind)):
-            raise Inconclusive(f"{reading}: {signature(seen)}")
+        if isinstance(seen, Received) and isinstance(seen.performative, kind):
+            return
+        closes = isinstance(seen, Received) and isinstance(seen.performative, Close)
+        raise (Inapplicable if closes else Inconclusive)(f"{reading}: {signature(seen)}")
 
     def fence(self, address: str) -> None:
         """Wait until everything sent on this session has been taken in. Raises ControlFailed."""
