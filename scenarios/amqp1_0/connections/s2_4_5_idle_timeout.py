@@ -201,7 +201,7 @@ def an_idle_time_out_that_nobody_can_keep(container: Container) -> None:
     for _ in range(KEPT):
         if not isinstance(connection.expect(closed(), kept), EmptyFrame):
             return
-    connection.drop()  # a close would have to wait behind thousands of them
+    container.drop()  # a close would have to wait behind thousands of them
 
 
 @scenario("1-0/2.4.5.empty-frame-as-traffic")
