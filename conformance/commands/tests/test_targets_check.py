@@ -12,6 +12,8 @@ from conformance.commands.target_check import Promise, State, promises
 from conformance.evidence.folder import read_run
 from conformance.tests.commands import Command
 from conformance.tests.peers import RESTART, SCRIPT, description
+from harness.amqp1_0.broken.deviations import withholds
+from harness.amqp1_0.wire.performatives import Transfer
 from harness.peers.serve import TcpPeer
 from harness.targets.embedded import EmbeddedTarget
 from harness.targets.given import FILES, also, given
@@ -72,6 +74,12 @@ def test_a_promise_that_is_not_kept_is_one_line(
     goal = Giving(facility, made)
     assert [what for what, state in states(goal).items() if state is State.BROKEN] == [facility]
     assert sentence in said(goal, facility).sentence
+
+
+def test_an_address_that_keeps_no_message_is_not_kept_for_one() -> None:
+    goal = EmbeddedTarget(withholds(Transfer))  # as one that hands it out to those who are there already
+    assert [what for what, state in states(goal).items() if state is State.BROKEN] == ["address"]
+    assert said(goal, "address").sentence == "credit for a message was answered by silence"
 
 
 class Narrow(EmbeddedTarget):
@@ -223,6 +231,12 @@ def test_what_is_said_of_garagemq_is_kept(amqp_conformance: Command) -> None:
 @pytest.mark.broker("broker-j")
 def test_what_is_said_of_broker_j_is_kept(amqp_conformance: Command) -> None:
     done = amqp_conformance("targets", "check", "process:broker-j")
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.broker("artemis")
+def test_what_is_said_of_artemis_is_kept(amqp_conformance: Command) -> None:
+    done = amqp_conformance("targets", "check", "process:artemis")
     assert done.returncode == 0, done.stdout
 
 

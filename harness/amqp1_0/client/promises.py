@@ -12,13 +12,17 @@ from harness.play.promises import Look, keep_alive
 
 
 def address(container: Container, given: Mapping[str, str]) -> str:
-    """Check that links to and from the address attach."""
+    """Check that a message to the address waits there for who comes later."""
     where = given["address"]
     connection = container.connection()
     connection.beats()
-    connection.begin().sender(where).detach()
-    connection.begin().receiver(where).detach()
-    return f"links to and from {where} attach"
+    sender = connection.begin().sender(where)
+    sender.delivers(b"kept")
+    sender.detach()
+    receiver = connection.begin().receiver(where)
+    receiver.settles(*receiver.takes(1))
+    receiver.detach()
+    return f"a message to {where} waits there for a receiver"
 
 
 def idle_timeout(container: Container, given: Mapping[str, str]) -> str:

@@ -25,9 +25,9 @@ def test_descriptions_come_with_the_suite() -> None:
     assert known["rabbitmq-tls"].facilities.items() <= known["rabbitmq"].facilities.items()
     assert "second-vhost" not in known["garagemq"].facilities
     assert known["garagemq-0-9-1"].facilities == known["garagemq"].facilities
-    of_artemis = {"restart", "address", "idle-timeout", "keep-alive", "pause", "resume"}
-    assert set(known["artemis"].facilities) == of_artemis
-    assert set(known["activemq"].facilities) == of_artemis | {"secure-port"}
+    common = {"restart", "address", "idle-timeout", "keep-alive", "pause", "resume", "secure-port"}
+    assert set(known["activemq"].facilities) == common
+    assert set(known["artemis"].facilities) == common | {"restricted-user", "log"}
     assert set(known["broker-j"].facilities) == {
         "restart",
         "priority-queue",

@@ -33,7 +33,6 @@ from harness.amqp1_0.client.outcomes import (
     stream_ended,
 )
 from harness.amqp1_0.client.session import WINDOW
-from harness.amqp1_0.client.transcript import performative_of
 from harness.amqp1_0.peer.events import ConnectionState, Entered
 from harness.amqp1_0.wire.frames import empty_frame
 from harness.amqp1_0.wire.performatives import AmqpError, Close, ConnectionError_, End, Error, Flow, Open
@@ -53,6 +52,8 @@ STATED = 1000
 """Milliseconds of our own idle-time-out."""
 OPENED = replace(answered(Open), waits_for_end=True)
 """The server's open; one that refuses ours may take its time to end the stream."""
+KEPT = 5
+"""Empty frames one behind the other that show that they keep coming, however many come at once."""
 INTERVALS = 3
 """Of our own idle-time-out, in which we send nothing: who takes it for his own has acted by then."""
 
@@ -195,12 +196,12 @@ def an_idle_time_out_that_nobody_can_keep(container: Container) -> None:
     container.connection(idle_time_out=60 * STATED)
     connection = container.negotiated()
     connection.tries(connection.the_open(idle_time_out=1), OPENED)
-    at_once = (performative_of(each.unit) for each in connection.listen(container.context.patience.quiet))
-    if not any(isinstance(each, Close) for each in at_once):
-        connection.hear_empty_frames()
+    connection.hear_empty_frames()
     kept = empty_frame_came().under("supporting such a value is nowhere forbidden: frames keep coming")
-    if isinstance(connection.expect(closed(), kept), EmptyFrame):
-        connection.expect(closed(), kept)
+    for _ in range(KEPT):
+        if not isinstance(connection.expect(closed(), kept), EmptyFrame):
+            return
+    container.drop()  # a close would have to wait behind thousands of them
 
 
 @scenario("1-0/2.4.5.empty-frame-as-traffic")

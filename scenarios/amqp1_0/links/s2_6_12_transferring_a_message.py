@@ -27,6 +27,7 @@ from harness.amqp1_0.wire.performatives import (
     Role,
     Transfer,
 )
+from scenarios.amqp1_0.performatives.s2_7_6_disposition import accepted, comes_again
 from scenarios.registry import broken_by, scenario
 
 REFUSED = Error(AmqpError.NOT_IMPLEMENTED, "the faulty peer does not do so")
@@ -52,16 +53,19 @@ def is_received(said: Disposition) -> bool:
     "takes it for the last word", forwards(Disposition, when=is_received, settled=True, state=Accepted())
 )
 def a_state_that_is_not_the_last_is_taken(container: Container) -> None:
-    """A delivery is said to be received, and can be accepted and settled then."""
-    address = container.stocked(b"x")
+    """Two deliveries are said to be received, one is accepted then: the other alone comes again."""
+    comes_again(container)
+    address = container.stocked(b"first", b"other")
     session = container.session()
-    (delivery,) = session.receiver(address).takes(1)
-    session.send(Disposition(Role.RECEIVER, delivery.id, delivery.id, False, Received(0, 0)))
+    first, other = session.receiver(address).takes(2)
+    for each in (first, other):
+        session.send(Disposition(Role.RECEIVER, each.id, each.id, False, Received(0, 0)))
     session.goes_on(address)
-    session.tries(
-        Disposition(Role.RECEIVER, delivery.id, delivery.id, False, Accepted()),
-        fields(Disposition, role=Role.SENDER, settled=True),
-    )
+    session.send(accepted(first.id, first.id))
+    session.end()
+    again = container.left(address, 1)
+    right = len(again) == 1 and b"other" in again[0]
+    container.judge("the message that was not accepted comes again", f"{len(again)} messages", right)
 
 
 @scenario("1-0/2.6.12.settles-behind-an-outcome", needs={"address"})
