@@ -2,10 +2,11 @@
 
 The files are data; a new broker needs one file and no code. Top level: `product`, `about`, `protocols`,
 and `documents` about what only some products promise where it is to be judged by them whatever it tells.
-`[endpoint]`: `port` (one of the named ports), `user`, `password`, `virtual_host`; for a process `mechanism` where
-PLAIN is not offered; where that port speaks TLS, `[endpoint.tls]` with the PEM files that a client needs: `ca`, `certificate`, `key`. A file has either
-`[container]`, which `harness/targets/docker/description.py` explains, `[client]`, which
-`harness/targets/client/described.py` does, or `[process]`:
+`[endpoint]`: `port` (one of the named ports), `user`, `password`, `virtual_host`; for a process `mechanism`
+where PLAIN is not offered; where that port speaks TLS, `[endpoint.tls]` with the PEM files that a client
+needs: `ca`, `certificate`, `key`. A file has either `[container]`, which
+`harness/targets/docker/description.py` explains, `[client]`, which `harness/targets/client/described.py`
+does, or `[process]`:
 
 - `package`: the Debian package that brings it; `requires`: executables that must be there;
 - `fetched`: where no package brings all of it: the `name` of a directory, and the command that makes it,
