@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Final, NamedTuple, NoReturn, Self
 
 from harness.amqp1_0.wire.decoding import decode
-from harness.amqp1_0.wire.encoding import array, encode, type_of, typed
+from harness.amqp1_0.wire.encoding import array, described_by_octets, encode, type_of, typed
 from harness.amqp1_0.wire.generated import GRAMMAR, attribute, class_name, restrictions
 from harness.amqp1_0.wire.types import Array, Described, Encodable, Map, Symbol, Ulong
 from harness.wire.units import DecodeError, EncodeError
@@ -65,13 +65,15 @@ class Composite(Encodable):
     def of(cls, items: tuple[Any, ...], descriptor: Any) -> Self:
         """Make what a list with this descriptor carries; composites are recognised in its fields."""
         room = len(cls.spec.fields)
-        values = tuple(recognise(item) if type(item) in _NESTING else item for item in items[:room])
+        values = tuple([recognise(item) if type(item) in _NESTING else item for item in items[:room]])
         width = len(items) if values and values[-1] is None and len(items) <= room else 0
-        return cls._with(values + (None,) * (room - len(values)), items[room:], width, descriptor)
+        if len(values) < room:
+            values += (None,) * (room - len(values))
+        return cls._with(values, items[room:], width, descriptor)
 
     @classmethod
     def _with(cls, *parts: Any) -> Self:
-        self = cls.__new__(cls)
+        self = _bare(cls)
         _fill(self, *parts)
         return self
 
@@ -87,10 +89,11 @@ class Composite(Encodable):
         """Give the elements of the list on the wire: nulls at its end only where `width` counts them."""
         if self.unknown:
             return self.values + self.unknown
-        count = len(self.values)
-        while count and self.values[count - 1] is None:
+        values, width = self.values, self.width
+        count = len(values)
+        while count and values[count - 1] is None:
             count -= 1
-        return (self.values + (None,) * self.width)[: max(count, self.width)]
+        return (values + (None,) * width)[: max(count, width)] if width else values[:count]
 
     def described(self) -> Described:
         """Give it as a plain described list, to be changed in ways the grammar has no place for."""
@@ -99,7 +102,7 @@ class Composite(Encodable):
     def encode(self) -> bytes:
         """Encode the described list. Raises EncodeError naming the field."""
         try:
-            return encode(self.described())
+            return described_by_octets(self.descriptor) + encode(self.elements())
         except EncodeError as failure:
             raise self._refused(failure) from None
 
@@ -163,6 +166,7 @@ class Composite(Encodable):
         return _restore, (self.type_name, self.values, self.unknown, self.width, self.descriptor)
 
 
+_bare: Final = object.__new__
 _put_values, _put_unknown, _put_width, _put_descriptor = (
     getattr(Composite, name).__set__ for name in ("values", "unknown", "width", "descriptor")
 )

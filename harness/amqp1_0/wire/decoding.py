@@ -94,13 +94,13 @@ def _extent(octets: bytes, at: int, end: int, depth: int, made: Constructor) -> 
     start = at + 2 * width
     if at + width > end:
         beyond(at, kind)
-    size = int.from_bytes(octets[at : at + width])
+    size = octets[at] if width == 1 else int.from_bytes(octets[at : at + width])
     stop = at + width + size
     if stop > end:
         raise DecodeError(at, f"the {kind} reaches {stop - end} octets beyond what holds it")
     if size < width:
         raise DecodeError(at, f"the size of the {kind}, {size}, has no room for its count")
-    return start, stop, int.from_bytes(octets[at + width : start])
+    return start, stop, octets[at + 1] if width == 1 else int.from_bytes(octets[at + width : start])
 
 
 def _not_too_deep(at: int, depth: int) -> None:
@@ -108,15 +108,13 @@ def _not_too_deep(at: int, depth: int) -> None:
         raise DecodeError(at, f"a value is nested more than {MAX_DEPTH} deep")
 
 
-def _counted(at: int, kind: str, count: int, room: int) -> None:
+def _overcounted(at: int, kind: str, count: int, room: int) -> NoReturn:
     # Before anything is read: what cannot be there is not waited for item by item.
-    if count > room:
-        raise DecodeError(at, f"the {kind} counts {count} items, at most {room} fit into it")
+    raise DecodeError(at, f"the {kind} counts {count} items, at most {room} fit into it")
 
 
-def _ends(at: int, stop: int, kind: str) -> None:
-    if at != stop:
-        raise DecodeError(at, f"{stop - at} octets follow the last item of the {kind}")
+def _ends_late(at: int, stop: int, kind: str) -> NoReturn:
+    raise DecodeError(at, f"{stop - at} octets follow the last item of the {kind}")
 
 
 def _compound_reader(made: Constructor, table: list[Reader], finish: Callable[..., Any]) -> Reader:
@@ -124,7 +122,8 @@ def _compound_reader(made: Constructor, table: list[Reader], finish: Callable[..
 
     def read(octets: bytes, at: int, end: int, depth: int) -> tuple[Any, int]:
         start, stop, count = _extent(octets, at, end, depth, made)
-        _counted(at + width, kind, count, stop - start)
+        if count > stop - start:
+            _overcounted(at + width, kind, count, stop - start)
         items: list[Any] = []
         add, place, depth = items.append, start, depth + 1
         for _ in range(count):
@@ -132,7 +131,8 @@ def _compound_reader(made: Constructor, table: list[Reader], finish: Callable[..
                 raise DecodeError(place, f"the {kind} counts {count} items and has {len(items)}")
             value, place = table[octets[place]](octets, place + 1, stop, depth)
             add(value)
-        _ends(place, stop, kind)
+        if place != stop:
+            _ends_late(place, stop, kind)
         return finish(items, at), stop
 
     return read
@@ -201,16 +201,19 @@ def _array_reader(made: Constructor, value: Reader, bare: Mapping[int, Reader]) 
             _unknown(octets, place + 1, stop, depth)
         place += 1
         if not inner.width:
-            _counted(at, "array", count, MAX_WIDTHLESS)
+            if count > MAX_WIDTHLESS:
+                _overcounted(at, "array", count, MAX_WIDTHLESS)
             items = _widthless(code, count)
         else:
-            _counted(at, "array", count, (stop - place) // _least(inner))
+            if count > (room := (stop - place) // _least(inner)):
+                _overcounted(at, "array", count, room)
             reader, found = bare[code], []
             for _ in range(count):
                 item, place = reader(octets, place, stop, depth)
                 found.append(item)
             items = tuple(found)
-        _ends(place, stop, "array")
+        if place != stop:
+            _ends_late(place, stop, "array")
         return Array(code, items, tuple(descriptors)), stop
 
     return read
@@ -237,8 +240,13 @@ def _view(finish_map: Callable[..., Any], seen: _Seen | None) -> Reader:
 
     def described(octets: bytes, at: int, end: int, depth: int) -> tuple[Described, int]:
         _not_too_deep(at, depth)
-        descriptor, place = value(octets, at, end, depth + 1)
-        content, place = value(octets, place, end, depth + 1)
+        inner = depth + 1
+        if at >= end:
+            raise DecodeError(at, "a value is missing")
+        descriptor, place = table[octets[at]](octets, at + 1, end, inner)
+        if place >= end:
+            raise DecodeError(place, "a value is missing")
+        content, place = table[octets[place]](octets, place + 1, end, inner)
         return Described(descriptor, content), place
 
     for code, made in CONSTRUCTORS.items():
