@@ -23,6 +23,10 @@ _Seen = Callable[[bytes, int, int, int, Any], Any]
 """Takes the octets, code, start, end and value; gives what is to stand for the value."""
 
 
+_Parts = Callable[[bytes, int, int, int], tuple[Any, Any, int]]
+"""Takes what a reader does, with the offset behind 0x00; gives descriptor, value, and the offset behind."""
+
+
 class Form(NamedTuple):
     """Where a value stands, from its constructor on; `value` holds forms, but for items of an array."""
 
@@ -35,6 +39,12 @@ class Form(NamedTuple):
 def decode(octets: bytes, at: int = 0, end: int | None = None) -> tuple[Any, int]:
     """Read the value at `at`, at most up to `end`; returns the offset behind too. Raises DecodeError."""
     return _VALUES(octets, at, len(octets) if end is None else min(end, len(octets)), 0)
+
+
+def decode_described(octets: bytes, at: int, end: int | None = None) -> tuple[Any, Any, int] | None:
+    """Read descriptor and value at `at`, and the offset behind; None without one. Raises DecodeError."""
+    end = len(octets) if end is None else min(end, len(octets))
+    return _PARTS(octets, at + 1, end, 0) if at < end and octets[at] == DESCRIBED else None
 
 
 def decode_whole(octets: bytes) -> Any:
@@ -229,7 +239,8 @@ def _unknown(octets: bytes, at: int, _end: int, _depth: int) -> NoReturn:
     raise DecodeError(at - 1, f"no type has the constructor {octets[at - 1]:#04x}")
 
 
-def _view(finish_map: Callable[..., Any], seen: _Seen | None) -> Reader:
+def _view(finish_map: Callable[..., Any], seen: _Seen | None) -> tuple[Reader, _Parts]:
+    """Make what reads a value, and what reads the descriptor and the content of a described one."""
     bare: dict[int, Reader] = {}
     table: list[Reader] = [_unknown] * 256
 
@@ -238,7 +249,7 @@ def _view(finish_map: Callable[..., Any], seen: _Seen | None) -> Reader:
             raise DecodeError(at, "a value is missing")
         return table[octets[at]](octets, at + 1, end, depth)
 
-    def described(octets: bytes, at: int, end: int, depth: int) -> tuple[Described, int]:
+    def parts(octets: bytes, at: int, end: int, depth: int) -> tuple[Any, Any, int]:
         _not_too_deep(at, depth)
         inner = depth + 1
         if at >= end:
@@ -247,6 +258,10 @@ def _view(finish_map: Callable[..., Any], seen: _Seen | None) -> Reader:
         if place >= end:
             raise DecodeError(place, "a value is missing")
         content, place = table[octets[place]](octets, place + 1, end, inner)
+        return descriptor, content, place
+
+    def described(octets: bytes, at: int, end: int, depth: int) -> tuple[Described, int]:
+        descriptor, content, place = parts(octets, at, end, depth)
         return Described(descriptor, content), place
 
     for code, made in CONSTRUCTORS.items():
@@ -259,7 +274,7 @@ def _view(finish_map: Callable[..., Any], seen: _Seen | None) -> Reader:
     bare[DESCRIBED] = described
     for code, reader in bare.items():
         table[code] = reader if seen is None else _seeing(code, reader, seen)
-    return value
+    return value, parts
 
 
 def _seeing(code: int, reader: Reader, seen: _Seen) -> Reader:
@@ -270,7 +285,7 @@ def _seeing(code: int, reader: Reader, seen: _Seen) -> Reader:
     return read
 
 
-_VALUES: Final = _view(_map, None)
+_VALUES, _PARTS = _view(_map, None)
 
 
 def _form(_octets: bytes, code: int, start: int, end: int, value: Any) -> Form:
@@ -289,5 +304,5 @@ def _spelled(octets: bytes, code: int, start: int, end: int, value: Any) -> Any:
     return As(code, value)
 
 
-_EXACT: Final = _view(_flat_map, _spelled)
-_FORMS: Final = _view(_flat_map, _form)
+_EXACT, _ = _view(_flat_map, _spelled)
+_FORMS, _ = _view(_flat_map, _form)

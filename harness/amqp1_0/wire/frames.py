@@ -30,6 +30,7 @@ WORD: Final = 4
 
 _PREFIX: Final = struct.Struct(">IBBH")
 _MAGIC: Final = PROTOCOL_HEADER[:4]
+_MAGIC_SIZE: Final = int.from_bytes(_MAGIC)
 
 
 # Not frozen: that would double the time to make one. Nobody changes them.
@@ -138,10 +139,10 @@ class FrameReader(Reader[Unit]):
         units: list[tuple[bytes, Unit]] = []
         at, end, why = 0, len(octets), ""
         while end - at >= WORD:
-            if octets.startswith(_MAGIC, at):
+            size = int.from_bytes(octets[at : at + WORD])
+            if size == _MAGIC_SIZE:
                 behind = at + len(PROTOCOL_HEADER)
             else:
-                size = int.from_bytes(octets[at : at + WORD])
                 if not FRAME_HEADER <= size <= self.limit:
                     why = self._impossible(size)
                     break
@@ -149,7 +150,7 @@ class FrameReader(Reader[Unit]):
             if behind > end:
                 break
             cut = octets[at:behind]
-            units.append((cut, _unit(cut)))
+            units.append((cut, Header(cut) if size == _MAGIC_SIZE else _frame(cut)))
             at = behind
         if why:
             self.broken = True
@@ -164,9 +165,7 @@ class FrameReader(Reader[Unit]):
         return f"a frame of {size} octets is announced, the limit is {self.limit}"
 
 
-def _unit(octets: bytes) -> Unit:
-    if octets.startswith(_MAGIC):
-        return Header(octets)
+def _frame(octets: bytes) -> Frame | Garbage:
     size, doff, kind, channel = _PREFIX.unpack_from(octets)
     start = doff * WORD
     if not FRAME_HEADER <= start <= size:
