@@ -43,7 +43,9 @@ def decode(octets: bytes, at: int = 0, end: int | None = None) -> tuple[Any, int
 
 def decode_described(octets: bytes, at: int, end: int | None = None) -> tuple[Any, Any, int] | None:
     """Read descriptor and value at `at`, and the offset behind; None without one. Raises DecodeError."""
-    end = len(octets) if end is None else min(end, len(octets))
+    room = len(octets)
+    if end is None or end > room:
+        end = room
     return _PARTS(octets, at + 1, end, 0) if at < end and octets[at] == DESCRIBED else None
 
 
@@ -100,7 +102,8 @@ def _pairs(items: list[Any]) -> Iterable[tuple[Any, Any]]:
 
 def _extent(octets: bytes, at: int, end: int, depth: int, made: Constructor) -> tuple[int, int, int]:
     kind, width = made.type, made.width
-    _not_too_deep(at, depth)
+    if depth >= MAX_DEPTH:
+        _too_deep(at)
     start = at + 2 * width
     if at + width > end:
         beyond(at, kind)
@@ -113,9 +116,8 @@ def _extent(octets: bytes, at: int, end: int, depth: int, made: Constructor) -> 
     return start, stop, octets[at + 1] if width == 1 else int.from_bytes(octets[at + width : start])
 
 
-def _not_too_deep(at: int, depth: int) -> None:
-    if depth >= MAX_DEPTH:
-        raise DecodeError(at, f"a value is nested more than {MAX_DEPTH} deep")
+def _too_deep(at: int) -> NoReturn:
+    raise DecodeError(at, f"a value is nested more than {MAX_DEPTH} deep")
 
 
 def _overcounted(at: int, kind: str, count: int, room: int) -> NoReturn:
@@ -199,7 +201,8 @@ def _array_reader(made: Constructor, value: Reader, bare: Mapping[int, Reader]) 
         descriptors: list[Any] = []
         depth += 1
         while octets[place : place + 1] == _DESCRIBED_OCTET and place < stop:
-            _not_too_deep(place, depth)
+            if depth >= MAX_DEPTH:
+                _too_deep(place)
             depth += 1
             descriptor, place = value(octets, place + 1, stop, depth)
             descriptors.append(descriptor)
@@ -250,7 +253,8 @@ def _view(finish_map: Callable[..., Any], seen: _Seen | None) -> tuple[Reader, _
         return table[octets[at]](octets, at + 1, end, depth)
 
     def parts(octets: bytes, at: int, end: int, depth: int) -> tuple[Any, Any, int]:
-        _not_too_deep(at, depth)
+        if depth >= MAX_DEPTH:
+            _too_deep(at)
         inner = depth + 1
         if at >= end:
             raise DecodeError(at, "a value is missing")
