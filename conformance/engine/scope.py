@@ -7,7 +7,7 @@ with the header of another protocol. A probe that fails in any other way leaves 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from harness.dialect import dialect
@@ -127,6 +127,15 @@ def met(
         raise Unreachable(told)
 
 
+def _named(banner: Banner, target: Target) -> Banner:
+    """Call a product that does not name itself as its description does, if it has one."""
+    if banner.product:
+        return banner
+    described = target.describe()
+    product, version = (str(described.get(key, "")) for key in ("product", "version"))
+    return replace(banner, product=product, version=version)
+
+
 def scope(
     target: Target, rules: Sequence[Rule], within: float, asked: Collection[str] = frozenset()
 ) -> Scope:
@@ -144,7 +153,7 @@ def scope(
             unspoken[each] = f"{target.name} is described as speaking {spoken}"
             continue
         try:
-            banners[each] = dialect(each).towards(target.role).probe(target, within)
+            banners[each] = _named(dialect(each).towards(target.role).probe(target, within), target)
         except NotSpoken as failure:
             unspoken[each] = str(failure)
         except Unreachable as failure:

@@ -2,10 +2,11 @@
 
 The files are data; a new broker needs one file and no code. Top level: `product`, `about`, `protocols`,
 and `documents` about what only some products promise where it is to be judged by them whatever it tells.
-`[endpoint]`: `port` (one of the named ports), `user`, `password`, `virtual_host`; where that port speaks TLS,
-`[endpoint.tls]` with the PEM files that a client needs: `ca`, `certificate`, `key`. A file has either
-`[container]`, which `harness/targets/docker/description.py` explains, `[client]`, which
-`harness/targets/client/described.py` does, or `[process]`:
+`[endpoint]`: `port` (one of the named ports), `user`, `password`, `virtual_host`; for a process `mechanism`
+where PLAIN is not offered; where that port speaks TLS, `[endpoint.tls]` with the PEM files that a client
+needs: `ca`, `certificate`, `key`. A file has either `[container]`, which
+`harness/targets/docker/description.py` explains, `[client]`, which `harness/targets/client/described.py`
+does, or `[process]`:
 
 - `package`: the Debian package that brings it; `requires`: executables that must be there;
 - `fetched`: where no package brings all of it: the `name` of a directory, and the command that makes it,
@@ -48,6 +49,7 @@ from typing import Any
 from harness.targets.given import given
 from harness.targets.strict_toml import Table, read
 from harness.targets.target import TargetError
+from harness.wire.sasl import MECHANISMS, PLAIN
 from spec.applicability import optional
 
 PLACEHOLDER = re.compile(r"\{([a-z][a-z_.-]*)\}")
@@ -145,6 +147,7 @@ class Described:
 class Description(Described):
     """A broker as a process, as described in a file; see the module for the keys."""
 
+    mechanism: str
     tls: Mapping[str, str]
     package: str
     requires: tuple[str, ...]
@@ -242,6 +245,7 @@ def parse(text: str, source: str) -> Description:
     login, process = top.table("endpoint"), top.table("process")
     described = Description(
         **shared(top, login, process, ("run", "await", *OF_A_PROCESS)),
+        mechanism=_mechanism(login),
         tls=_tls(login),
         package=process.text("package"),
         requires=process.texts("requires"),
@@ -258,6 +262,12 @@ def parse(text: str, source: str) -> Description:
         raise process.wrong(f"files: {', '.join(outside)} is not a name inside the directory")
     _check_names(described, source)
     return described
+
+
+def _mechanism(login: Table) -> str:
+    if (named := login.text("mechanism", PLAIN)) not in MECHANISMS:
+        raise login.wrong(f"mechanism: {named} is none of {', '.join(MECHANISMS)}")
+    return named
 
 
 def _tls(login: Table) -> dict[str, str]:

@@ -21,6 +21,7 @@ from harness.targets.described import DescribedTarget, said
 from harness.targets.description import Description, Program, descriptions, fill
 from harness.targets.sockets import tables_here
 from harness.targets.target import Endpoint, Kind, Known, Target, TargetError
+from harness.wire.sasl import PLAIN
 from harness.wire.tls import Security
 
 LOOPBACK = "127.0.0.1"
@@ -110,8 +111,10 @@ class ProcessTarget(DescribedTarget):
 
     @property
     def security(self) -> Security:
-        """As asked for; the files that the description names stand in for those that were not given."""
+        """As asked for; what the description names stands in for what was not given."""
         asked = super().security
+        if asked.mechanism == PLAIN:
+            asked = replace(asked, mechanism=self._description.mechanism)
         if self._place is None or not self.tls:
             return asked
         described = {name: fill(file, self._values()) for name, file in self._description.tls.items()}

@@ -234,6 +234,12 @@ def test_what_is_said_of_broker_j_is_kept(amqp_conformance: Command) -> None:
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.broker("proton")
+def test_what_is_said_of_proton_is_kept(amqp_conformance: Command) -> None:
+    done = amqp_conformance("targets", "check", "process:proton")
+    assert done.returncode == 0, done.stdout
+
+
 @pytest.mark.broker("artemis")
 def test_what_is_said_of_artemis_is_kept(amqp_conformance: Command) -> None:
     done = amqp_conformance("targets", "check", "process:artemis")

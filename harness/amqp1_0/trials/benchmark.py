@@ -11,7 +11,11 @@ from harness.amqp1_0.wire.performatives import (
     Accepted,
     Attach,
     Begin,
+    Close,
+    Detach,
     Disposition,
+    End,
+    Flow,
     Open,
     Role,
     Source,
@@ -29,8 +33,14 @@ SAMPLES: dict[str, Composite] = {
     "open": Open("a-container", "localhost", 65536, 255, 30000, properties=PROPERTIES),
     "begin": Begin(0, 1, 2048, 2048, 255),
     "attach": Attach("a-link", 0, Role.SENDER, source=Source("a-queue"), target=Target("a-queue")),
+    "flow": Flow(4711, 2048, 0, 2048, 0, 4711, 100),
     "transfer": Transfer(0, 4711, b"\0\0\x12\x67", 0, settled=False, more=False),
+    "disposition": Disposition(Role.RECEIVER, 4711, 4720, settled=True, state=Accepted()),
+    "detach": Detach(0, closed=True),
+    "end": End(),
+    "close": Close(),
 }
+"""Each performative as it is typically said."""
 
 
 def packets(count: int) -> Iterator[Piece]:

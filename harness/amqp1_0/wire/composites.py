@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Final, NamedTuple, NoReturn, Self
 
-from harness.amqp1_0.wire.decoding import decode
-from harness.amqp1_0.wire.encoding import array, encode, type_of, typed
+from harness.amqp1_0.wire.decoding import decode, decode_described
+from harness.amqp1_0.wire.encoding import array, described_by_octets, encode, type_of, typed
 from harness.amqp1_0.wire.generated import GRAMMAR, attribute, class_name, restrictions
 from harness.amqp1_0.wire.types import Array, Described, Encodable, Map, Symbol, Ulong
 from harness.wire.units import DecodeError, EncodeError
@@ -64,15 +64,19 @@ class Composite(Encodable):
     @classmethod
     def of(cls, items: tuple[Any, ...], descriptor: Any) -> Self:
         """Make what a list with this descriptor carries; composites are recognised in its fields."""
-        room = len(cls.spec.fields)
-        values = tuple(recognise(item) if type(item) in _NESTING else item for item in items[:room])
-        width = len(items) if values and values[-1] is None and len(items) <= room else 0
-        return cls._with(values + (None,) * (room - len(values)), items[room:], width, descriptor)
+        room, count = len(cls.names), len(items)
+        values, unknown = (items, ()) if count <= room else (items[:room], items[room:])
+        width = count if values and values[-1] is None and not unknown else 0
+        if not _NESTING.isdisjoint(map(type, values)):
+            values = tuple([recognise(item) if type(item) in _NESTING else item for item in values])
+        if count < room:
+            values += (None,) * (room - count)
+        return cls._with(values, unknown, width, descriptor)
 
     @classmethod
-    def _with(cls, *parts: Any) -> Self:
-        self = cls.__new__(cls)
-        _fill(self, *parts)
+    def _with(cls, values: tuple[Any, ...], unknown: tuple[Any, ...], width: int, descriptor: Any) -> Self:
+        self = _bare(cls)
+        _fill(self, values, unknown, width, descriptor)
         return self
 
     def carried(self, name: str) -> Any:
@@ -87,10 +91,11 @@ class Composite(Encodable):
         """Give the elements of the list on the wire: nulls at its end only where `width` counts them."""
         if self.unknown:
             return self.values + self.unknown
-        count = len(self.values)
-        while count and self.values[count - 1] is None:
+        values, width = self.values, self.width
+        count = len(values)
+        while count and values[count - 1] is None:
             count -= 1
-        return (self.values + (None,) * self.width)[: max(count, self.width)]
+        return (values + (None,) * width)[: max(count, width)] if width else values[:count]
 
     def described(self) -> Described:
         """Give it as a plain described list, to be changed in ways the grammar has no place for."""
@@ -99,7 +104,7 @@ class Composite(Encodable):
     def encode(self) -> bytes:
         """Encode the described list. Raises EncodeError naming the field."""
         try:
-            return encode(self.described())
+            return described_by_octets(self.descriptor) + encode(self.elements())
         except EncodeError as failure:
             raise self._refused(failure) from None
 
@@ -163,6 +168,7 @@ class Composite(Encodable):
         return _restore, (self.type_name, self.values, self.unknown, self.width, self.descriptor)
 
 
+_bare: Final = object.__new__
 _put_values, _put_unknown, _put_width, _put_descriptor = (
     getattr(Composite, name).__set__ for name in ("values", "unknown", "width", "descriptor")
 )
@@ -325,14 +331,15 @@ _NESTING: Final = frozenset((Described, Map))
 
 def described_by(descriptor: Any) -> type[Composite] | None:
     """Find the composite type with this descriptor, an ulong or a symbol."""
-    known = type(descriptor) in (Ulong, Symbol)
-    return _BY_DESCRIPTOR.get((type(descriptor), descriptor)) if known else None
+    kind = type(descriptor)
+    return _BY_DESCRIPTOR.get((kind, descriptor)) if kind is Ulong or kind is Symbol else None
 
 
 def recognise(value: Any) -> Any:
     """Give the composite that a described list is, in values of a map as well; anything else as it is."""
     if type(value) is Map:
-        return Map((key, recognise(each)) for key, each in value.pairs)
+        nested = [pair for pair in value.pairs if type(pair[1]) in _NESTING]
+        return Map((key, recognise(each)) for key, each in value.pairs) if nested else value
     if type(value) is Described and type(value.value) is tuple:
         kind = described_by(value.descriptor)
         return value if kind is None else kind.of(value.value, value.descriptor)
@@ -341,15 +348,17 @@ def recognise(value: Any) -> Any:
 
 def decode_composite(octets: bytes, at: int = 0, end: int | None = None) -> tuple[Composite, int]:
     """Read the composite at `at`; returns it and the offset behind it. Raises DecodeError."""
-    value, behind = decode(octets, at, end)
-    if type(value) is not Described:
+    found = decode_described(octets, at, end)
+    if found is None:
+        value, _ = decode(octets, at, end)
         raise DecodeError(at, f"{a(type_of(value))} stands where a described list must")
-    kind = described_by(value.descriptor)
+    descriptor, items, behind = found
+    kind = described_by(descriptor)
     if kind is None:
-        raise DecodeError(at + 1, f"no composite type has the descriptor {_brief(value.descriptor)}")
-    if type(value.value) is not tuple:
-        raise DecodeError(at, f"{a(type_of(value.value))} stands where the list of {kind.type_name} must")
-    return kind.of(value.value, value.descriptor), behind
+        raise DecodeError(at + 1, f"no composite type has the descriptor {_brief(descriptor)}")
+    if type(items) is not tuple:
+        raise DecodeError(at, f"{a(type_of(items))} stands where the list of {kind.type_name} must")
+    return kind.of(items, descriptor), behind
 
 
 def _brief(descriptor: Any) -> str:

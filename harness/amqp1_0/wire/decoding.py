@@ -23,6 +23,10 @@ _Seen = Callable[[bytes, int, int, int, Any], Any]
 """Takes the octets, code, start, end and value; gives what is to stand for the value."""
 
 
+_Parts = Callable[[bytes, int, int, int], tuple[Any, Any, int]]
+"""Takes what a reader does, with the offset behind 0x00; gives descriptor, value, and the offset behind."""
+
+
 class Form(NamedTuple):
     """Where a value stands, from its constructor on; `value` holds forms, but for items of an array."""
 
@@ -35,6 +39,14 @@ class Form(NamedTuple):
 def decode(octets: bytes, at: int = 0, end: int | None = None) -> tuple[Any, int]:
     """Read the value at `at`, at most up to `end`; returns the offset behind too. Raises DecodeError."""
     return _VALUES(octets, at, len(octets) if end is None else min(end, len(octets)), 0)
+
+
+def decode_described(octets: bytes, at: int, end: int | None = None) -> tuple[Any, Any, int] | None:
+    """Read descriptor and value at `at`, and the offset behind; None without one. Raises DecodeError."""
+    room = len(octets)
+    if end is None or end > room:
+        end = room
+    return _PARTS(octets, at + 1, end, 0) if at < end and octets[at] == DESCRIBED else None
 
 
 def decode_whole(octets: bytes) -> Any:
@@ -90,33 +102,31 @@ def _pairs(items: list[Any]) -> Iterable[tuple[Any, Any]]:
 
 def _extent(octets: bytes, at: int, end: int, depth: int, made: Constructor) -> tuple[int, int, int]:
     kind, width = made.type, made.width
-    _not_too_deep(at, depth)
+    if depth >= MAX_DEPTH:
+        _too_deep(at)
     start = at + 2 * width
     if at + width > end:
         beyond(at, kind)
-    size = int.from_bytes(octets[at : at + width])
+    size = octets[at] if width == 1 else int.from_bytes(octets[at : at + width])
     stop = at + width + size
     if stop > end:
         raise DecodeError(at, f"the {kind} reaches {stop - end} octets beyond what holds it")
     if size < width:
         raise DecodeError(at, f"the size of the {kind}, {size}, has no room for its count")
-    return start, stop, int.from_bytes(octets[at + width : start])
+    return start, stop, octets[at + 1] if width == 1 else int.from_bytes(octets[at + width : start])
 
 
-def _not_too_deep(at: int, depth: int) -> None:
-    if depth >= MAX_DEPTH:
-        raise DecodeError(at, f"a value is nested more than {MAX_DEPTH} deep")
+def _too_deep(at: int) -> NoReturn:
+    raise DecodeError(at, f"a value is nested more than {MAX_DEPTH} deep")
 
 
-def _counted(at: int, kind: str, count: int, room: int) -> None:
+def _overcounted(at: int, kind: str, count: int, room: int) -> NoReturn:
     # Before anything is read: what cannot be there is not waited for item by item.
-    if count > room:
-        raise DecodeError(at, f"the {kind} counts {count} items, at most {room} fit into it")
+    raise DecodeError(at, f"the {kind} counts {count} items, at most {room} fit into it")
 
 
-def _ends(at: int, stop: int, kind: str) -> None:
-    if at != stop:
-        raise DecodeError(at, f"{stop - at} octets follow the last item of the {kind}")
+def _ends_late(at: int, stop: int, kind: str) -> NoReturn:
+    raise DecodeError(at, f"{stop - at} octets follow the last item of the {kind}")
 
 
 def _compound_reader(made: Constructor, table: list[Reader], finish: Callable[..., Any]) -> Reader:
@@ -124,7 +134,8 @@ def _compound_reader(made: Constructor, table: list[Reader], finish: Callable[..
 
     def read(octets: bytes, at: int, end: int, depth: int) -> tuple[Any, int]:
         start, stop, count = _extent(octets, at, end, depth, made)
-        _counted(at + width, kind, count, stop - start)
+        if count > stop - start:
+            _overcounted(at + width, kind, count, stop - start)
         items: list[Any] = []
         add, place, depth = items.append, start, depth + 1
         for _ in range(count):
@@ -132,7 +143,8 @@ def _compound_reader(made: Constructor, table: list[Reader], finish: Callable[..
                 raise DecodeError(place, f"the {kind} counts {count} items and has {len(items)}")
             value, place = table[octets[place]](octets, place + 1, stop, depth)
             add(value)
-        _ends(place, stop, kind)
+        if place != stop:
+            _ends_late(place, stop, kind)
         return finish(items, at), stop
 
     return read
@@ -189,7 +201,8 @@ def _array_reader(made: Constructor, value: Reader, bare: Mapping[int, Reader]) 
         descriptors: list[Any] = []
         depth += 1
         while octets[place : place + 1] == _DESCRIBED_OCTET and place < stop:
-            _not_too_deep(place, depth)
+            if depth >= MAX_DEPTH:
+                _too_deep(place)
             depth += 1
             descriptor, place = value(octets, place + 1, stop, depth)
             descriptors.append(descriptor)
@@ -201,16 +214,19 @@ def _array_reader(made: Constructor, value: Reader, bare: Mapping[int, Reader]) 
             _unknown(octets, place + 1, stop, depth)
         place += 1
         if not inner.width:
-            _counted(at, "array", count, MAX_WIDTHLESS)
+            if count > MAX_WIDTHLESS:
+                _overcounted(at, "array", count, MAX_WIDTHLESS)
             items = _widthless(code, count)
         else:
-            _counted(at, "array", count, (stop - place) // _least(inner))
+            if count > (room := (stop - place) // _least(inner)):
+                _overcounted(at, "array", count, room)
             reader, found = bare[code], []
             for _ in range(count):
                 item, place = reader(octets, place, stop, depth)
                 found.append(item)
             items = tuple(found)
-        _ends(place, stop, "array")
+        if place != stop:
+            _ends_late(place, stop, "array")
         return Array(code, items, tuple(descriptors)), stop
 
     return read
@@ -226,7 +242,8 @@ def _unknown(octets: bytes, at: int, _end: int, _depth: int) -> NoReturn:
     raise DecodeError(at - 1, f"no type has the constructor {octets[at - 1]:#04x}")
 
 
-def _view(finish_map: Callable[..., Any], seen: _Seen | None) -> Reader:
+def _view(finish_map: Callable[..., Any], seen: _Seen | None) -> tuple[Reader, _Parts]:
+    """Make what reads a value, and what reads the descriptor and the content of a described one."""
     bare: dict[int, Reader] = {}
     table: list[Reader] = [_unknown] * 256
 
@@ -235,10 +252,20 @@ def _view(finish_map: Callable[..., Any], seen: _Seen | None) -> Reader:
             raise DecodeError(at, "a value is missing")
         return table[octets[at]](octets, at + 1, end, depth)
 
+    def parts(octets: bytes, at: int, end: int, depth: int) -> tuple[Any, Any, int]:
+        if depth >= MAX_DEPTH:
+            _too_deep(at)
+        inner = depth + 1
+        if at >= end:
+            raise DecodeError(at, "a value is missing")
+        descriptor, place = table[octets[at]](octets, at + 1, end, inner)
+        if place >= end:
+            raise DecodeError(place, "a value is missing")
+        content, place = table[octets[place]](octets, place + 1, end, inner)
+        return descriptor, content, place
+
     def described(octets: bytes, at: int, end: int, depth: int) -> tuple[Described, int]:
-        _not_too_deep(at, depth)
-        descriptor, place = value(octets, at, end, depth + 1)
-        content, place = value(octets, place, end, depth + 1)
+        descriptor, content, place = parts(octets, at, end, depth)
         return Described(descriptor, content), place
 
     for code, made in CONSTRUCTORS.items():
@@ -251,7 +278,7 @@ def _view(finish_map: Callable[..., Any], seen: _Seen | None) -> Reader:
     bare[DESCRIBED] = described
     for code, reader in bare.items():
         table[code] = reader if seen is None else _seeing(code, reader, seen)
-    return value
+    return value, parts
 
 
 def _seeing(code: int, reader: Reader, seen: _Seen) -> Reader:
@@ -262,7 +289,7 @@ def _seeing(code: int, reader: Reader, seen: _Seen) -> Reader:
     return read
 
 
-_VALUES: Final = _view(_map, None)
+_VALUES, _PARTS = _view(_map, None)
 
 
 def _form(_octets: bytes, code: int, start: int, end: int, value: Any) -> Form:
@@ -281,5 +308,5 @@ def _spelled(octets: bytes, code: int, start: int, end: int, value: Any) -> Any:
     return As(code, value)
 
 
-_EXACT: Final = _view(_flat_map, _spelled)
-_FORMS: Final = _view(_flat_map, _form)
+_EXACT, _ = _view(_flat_map, _spelled)
+_FORMS, _ = _view(_flat_map, _form)

@@ -167,6 +167,8 @@ def _body(made: Constructor) -> Body:
 
 _BODIES: Final[Mapping[int, Body]] = {code: _body(made) for code, made in CONSTRUCTORS.items()}
 _DESCRIBED: Final = OCTETS[DESCRIBED]
+_DESCRIBED_SHORTLY: Final = tuple(_DESCRIBED + OCTETS[code_of("ulong", 1)] + each for each in OCTETS)
+"""What stands before a value whose descriptor is this ulong of one octet."""
 
 # -- the usual encoding of each Python type ------------------------------------------------------------
 
@@ -251,8 +253,15 @@ def _array(value: Array) -> bytes:
     return _size_array(_array_content(value), len(value.items))
 
 
+def described_by_octets(descriptor: Any) -> bytes:
+    """Write what stands before a value with this descriptor. Raises EncodeError."""
+    if type(descriptor) is Ulong and 0 < descriptor < 256:
+        return _DESCRIBED_SHORTLY[descriptor]
+    return _DESCRIBED + encode(descriptor)
+
+
 def _described(value: Described) -> bytes:
-    return _DESCRIBED + encode(value.descriptor) + encode(value.value)
+    return described_by_octets(value.descriptor) + encode(value.value)
 
 
 def _as(value: As) -> bytes:

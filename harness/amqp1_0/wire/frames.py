@@ -30,6 +30,7 @@ WORD: Final = 4
 
 _PREFIX: Final = struct.Struct(">IBBH")
 _MAGIC: Final = PROTOCOL_HEADER[:4]
+_MAGIC_SIZE: Final = int.from_bytes(_MAGIC)
 
 
 # Not frozen: that would double the time to make one. Nobody changes them.
@@ -49,7 +50,7 @@ class Frame:
             raise EncodeError(
                 f"an extended header of {len(self.extended)} octets does not fill its last word"
             )
-        return RawFrame(self.body, self.channel, self.type, self.extended).encode()
+        return _encoded(self.type, self.channel, self.extended, self.body)
 
     def read(self) -> tuple[Composite | None, bytes]:
         """Read performative, if any, and payload. Raises DecodeError with an offset in the body."""
@@ -86,13 +87,19 @@ class RawFrame:
 
     def encode(self) -> bytes:
         """Encode the parts as they are. Raises EncodeError for numbers too large for their place."""
-        try:
-            inside = self.extended + self.body
-            size = FRAME_HEADER + len(inside) if self.size is None else self.size
-            doff = (FRAME_HEADER + len(self.extended)) // WORD if self.doff is None else self.doff
-            return _PREFIX.pack(size, doff, self.type, self.channel) + inside
-        except (struct.error, TypeError) as failure:
-            raise EncodeError(f"a frame cannot be encoded: {failure}") from None
+        return _encoded(self.type, self.channel, self.extended, self.body, self.size, self.doff)
+
+
+def _encoded(
+    kind: int, channel: int, extended: bytes, body: bytes, size: int | None = None, doff: int | None = None
+) -> bytes:
+    try:
+        inside = extended + body
+        size = FRAME_HEADER + len(inside) if size is None else size
+        doff = (FRAME_HEADER + len(extended)) // WORD if doff is None else doff
+        return _PREFIX.pack(size, doff, kind, channel) + inside
+    except (struct.error, TypeError) as failure:
+        raise EncodeError(f"a frame cannot be encoded: {failure}") from None
 
 
 Unit = Frame | Header | Garbage
@@ -132,16 +139,18 @@ class FrameReader(Reader[Unit]):
         units: list[tuple[bytes, Unit]] = []
         at, end, why = 0, len(octets), ""
         while end - at >= WORD:
-            if octets.startswith(_MAGIC, at):
+            size = int.from_bytes(octets[at : at + WORD])
+            if size == _MAGIC_SIZE:
                 behind = at + len(PROTOCOL_HEADER)
             else:
-                size = int.from_bytes(octets[at : at + WORD])
-                if why := self._impossible(size):
+                if not FRAME_HEADER <= size <= self.limit:
+                    why = self._impossible(size)
                     break
                 behind = at + size
             if behind > end:
                 break
-            units.append((octets[at:behind], _unit(octets[at:behind])))
+            cut = octets[at:behind]
+            units.append((cut, Header(cut) if size == _MAGIC_SIZE else _frame(cut)))
             at = behind
         if why:
             self.broken = True
@@ -153,16 +162,12 @@ class FrameReader(Reader[Unit]):
     def _impossible(self, size: int) -> str:
         if size < FRAME_HEADER:
             return f"a frame of {size} octets is announced, its header alone has {FRAME_HEADER}"
-        if size > self.limit:
-            return f"a frame of {size} octets is announced, the limit is {self.limit}"
-        return ""
+        return f"a frame of {size} octets is announced, the limit is {self.limit}"
 
 
-def _unit(octets: bytes) -> Unit:
-    if octets.startswith(_MAGIC):
-        return Header(octets)
+def _frame(octets: bytes) -> Frame | Garbage:
     size, doff, kind, channel = _PREFIX.unpack_from(octets)
     start = doff * WORD
     if not FRAME_HEADER <= start <= size:
         return Garbage(octets, f"the body begins at octet {start} of a frame of {size}", delimited=True)
-    return Frame(kind, channel, octets[start:], octets[FRAME_HEADER:start])
+    return Frame(kind, channel, octets[start:], octets[FRAME_HEADER:start] if doff > 2 else b"")

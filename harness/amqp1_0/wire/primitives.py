@@ -43,6 +43,8 @@ def _constant_reader(value: Any) -> Reader:
 def _number_reader(made: Constructor) -> Reader:
     unpack, width, kind = number_struct(made).unpack_from, made.width, NUMBERS[made.type]
     plain_number = kind in (int, float)
+    if width == 1:
+        return _octet_reader(made.type, [kind(unpack(octet, 0)[0]) for octet in OCTETS])
 
     def read(octets: bytes, at: int, end: int, _depth: int) -> tuple[Any, int]:
         behind = at + width
@@ -50,6 +52,17 @@ def _number_reader(made: Constructor) -> Reader:
             beyond(at, made.type)
         value = unpack(octets, at)[0]
         return (value if plain_number else kind(value)), behind
+
+    return read
+
+
+def _octet_reader(kind: str, values: list[Any]) -> Reader:
+    """Make the reader of numbers in one octet: they are made once, and shared."""
+
+    def read(octets: bytes, at: int, end: int, _depth: int) -> tuple[Any, int]:
+        if at >= end:
+            beyond(at, kind)
+        return values[octets[at]], at + 1
 
     return read
 

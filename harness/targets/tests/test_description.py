@@ -1,6 +1,7 @@
 """Descriptions of processes: read strictly, placeholders filled, the bundled ones naming what is fetched."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ def test_descriptions_come_with_the_suite() -> None:
         "broker-j",
         "garagemq",
         "garagemq-0-9-1",
+        "proton",
         "rabbitmq",
         "rabbitmq-tls",
     ]
@@ -28,6 +30,8 @@ def test_descriptions_come_with_the_suite() -> None:
     common = {"restart", "address", "idle-timeout", "keep-alive", "pause", "resume", "secure-port"}
     assert set(known["activemq"].facilities) == common
     assert set(known["artemis"].facilities) == common | {"restricted-user", "log"}
+    served = {"restart", "address", "log", "keep-alive", "pause", "resume"}
+    assert set(known["proton"].facilities) == served
     assert set(known["broker-j"].facilities) == {
         "restart",
         "priority-queue",
@@ -116,3 +120,20 @@ def test_what_is_fetched_is_what_is_described(name: str) -> None:
     script, _, what = described.by.partition(" ")
     assert os.access(project / script, os.X_OK)
     assert what == name
+
+
+def test_what_is_built_is_what_is_described() -> None:
+    described = descriptions()["proton"].fetched
+    script = Path(__file__).parents[3] / described.by
+    assert os.access(script, os.X_OK)
+    (version,) = re.findall(r"^version=(.+)$", script.read_text(), re.MULTILINE)
+    assert described.name == f"proton-{version}"
+
+
+def test_a_process_may_have_another_mechanism() -> None:
+    text = text_of(["x"])
+    assert parse(text, "stub.toml").mechanism == "PLAIN"
+    other = text.replace('virtual_host = "/"', 'virtual_host = "/"\nmechanism = "ANONYMOUS"')
+    assert parse(other, "stub.toml").mechanism == "ANONYMOUS"
+    with pytest.raises(TargetError, match="mechanism: X is none of PLAIN"):
+        parse(other.replace("ANONYMOUS", "X"), "stub.toml")

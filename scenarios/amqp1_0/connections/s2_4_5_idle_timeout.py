@@ -33,6 +33,7 @@ from harness.amqp1_0.client.outcomes import (
     stream_ended,
 )
 from harness.amqp1_0.client.session import WINDOW
+from harness.amqp1_0.client.transcript import performative_of
 from harness.amqp1_0.peer.events import ConnectionState, Entered
 from harness.amqp1_0.wire.frames import empty_frame
 from harness.amqp1_0.wire.performatives import AmqpError, Close, ConnectionError_, End, Error, Flow, Open
@@ -192,11 +193,16 @@ def our_idle_time_out_says_nothing_of_the_servers(container: Container) -> None:
 @broken_by("does not say why", rewrites(Close, error=None))
 @broken_by("sends a single frame in time", forwards(Open, idle_time_out=None) + follows(Open, empty_frame()))
 def an_idle_time_out_that_nobody_can_keep(container: Container) -> None:
-    """We require frames every millisecond: a close with an error comes, or frames keep coming."""
+    """We require frames every other millisecond: a close with an error comes, or frames keep coming.
+
+    A server that halves the value to be on the safe side has one left, and does not send without end.
+    """
     container.connection(idle_time_out=60 * STATED)
     connection = container.negotiated()
-    connection.tries(connection.the_open(idle_time_out=1), OPENED)
-    connection.hear_empty_frames()
+    connection.tries(connection.the_open(idle_time_out=2), OPENED)
+    at_once = (performative_of(each.unit) for each in connection.listen(container.context.patience.quiet))
+    if not any(isinstance(each, Close) for each in at_once):
+        connection.hear_empty_frames()
     kept = empty_frame_came().under("supporting such a value is nowhere forbidden: frames keep coming")
     for _ in range(KEPT):
         if not isinstance(connection.expect(closed(), kept), EmptyFrame):

@@ -27,7 +27,7 @@ from harness.amqp1_0.wire.performatives import (
     Role,
     Transfer,
 )
-from scenarios.amqp1_0.performatives.s2_7_6_disposition import accepted, comes_again
+from scenarios.amqp1_0.performatives.s2_7_6_disposition import accepted, comes_again, unsettled
 from scenarios.registry import broken_by, scenario
 
 REFUSED = Error(AmqpError.NOT_IMPLEMENTED, "the faulty peer does not do so")
@@ -77,7 +77,7 @@ def a_sender_settles_what_has_an_outcome(container: Container) -> None:
     """A delivery is accepted and not settled: the sender settles it, and says so."""
     address = container.stocked(b"x")
     session = container.session()
-    (delivery,) = session.receiver(address).takes(1)
+    delivery = unsettled(container, *session.receiver(address).takes(1))
     session.tries(
         Disposition(Role.RECEIVER, delivery.id, delivery.id, False, Accepted()),
         fields(Disposition, role=Role.SENDER, settled=True),

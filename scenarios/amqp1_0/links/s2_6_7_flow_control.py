@@ -193,7 +193,7 @@ def what_exceeds_the_credit_is_taken_or_refused(container: Container) -> None:
         container.inapplicable(f"the target gives credit for more than {MOST} messages")
     first, count = session.next_delivery_id, sender.credit + EXCESS
     session.send(*(sender.carries(sender.transfer(), message()) for _ in range(count)))
-    numbers = [first + each for each in range(count)]
+    numbers = [first + each for each in reversed(range(count))]
     session.take_in(lambda: session.told(Detach) or all(map(sender.dispositions, numbers)))
     detaches = session.told(Detach)
     taken = all(map(sender.dispositions, numbers))

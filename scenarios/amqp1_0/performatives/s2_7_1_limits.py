@@ -60,8 +60,8 @@ MOST = 16 << 20
 OURS = {"max_frame_size": 65536, "channel_max": 255}
 """Limits in our open: some servers have none of their own and state those of their partner."""
 HALF_A_BODY = Frame(AMQP, 0, b"\0")
-ANYHOW = answered(Close) | stream_ended() | goes_on()
-"""Whatever the server makes of a bad frame: judged elsewhere."""
+ANYHOW = answered(Close) | stream_ended() | goes_on() | silence()
+"""Whatever the server makes of a bad frame, if only nothing more is heard of it: judged elsewhere."""
 TALKATIVE = Error(AmqpError.INTERNAL_ERROR, "x" * MIN_MAX_FRAME_SIZE)
 
 

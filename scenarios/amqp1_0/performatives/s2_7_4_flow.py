@@ -134,6 +134,7 @@ def a_flow_of_a_sender_says_its_count(links: Links, each: Framed) -> Found:
     "1-0/2.7.4.receiver-states-the-count",
     during="1-0/2.6.7.delivery-count-arbitrary",
     looks_at=came(OF_AMQP) + went(OF_AMQP),
+    until=OURS_IS_WRONG,
     start=Links,
     gap=Gaps.STOPS,
 )

@@ -2,6 +2,7 @@
 
 from harness.amqp1_0.broken.deviations import forwards, ignores, rejects, respells, rewrites, withholds
 from harness.amqp1_0.client.container import Container
+from harness.amqp1_0.client.endpoints import Delivery
 from harness.amqp1_0.client.outcomes import ended_or_closed
 from harness.amqp1_0.client.transcript import UNREAD, Framed
 from harness.amqp1_0.wire.performatives import Accepted, AmqpError, Attach, Disposition, Role
@@ -27,10 +28,17 @@ def every_disposition_is_as_defined(each: Framed) -> Found:
     return held_against(Disposition, each)
 
 
+def unsettled(container: Container, delivery: Delivery) -> Delivery:
+    """Give a delivery whose outcome its sender waits for. Raises Inapplicable for one that came settled."""
+    if any(each.settled for each in delivery.transfers):
+        container.inapplicable("the server sends what is settled already: it waits for no outcome")
+    return delivery
+
+
 def comes_again(container: Container) -> None:
-    """See that what was taken and not settled comes again behind the session. Raises Inconclusive."""
+    """See that what was taken and not settled comes again. Raises Inapplicable, Inconclusive."""
     address, session = container.stocked(b"control"), container.session()
-    session.receiver(address).takes(1)
+    unsettled(container, *session.receiver(address).takes(1))
     session.end()
     if not container.left(address, 1):
         raise Inconclusive("what nobody has settled does not come again on this target")

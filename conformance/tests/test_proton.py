@@ -1,0 +1,26 @@
+"""A broker that only shows how a library is used, and so what that library does by itself in many others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conformance.evidence.results import rule_results
+from conformance.evidence.stream import State, read, verify
+from conformance.gate.tests.baselines import admitted, path_of, rules_of, unevidenced, unexpected
+from conformance.tests.commands import Command
+
+pytestmark = [pytest.mark.broker("proton"), pytest.mark.minutes]
+
+
+def test_every_verdict_is_known_and_the_gate_is_met(amqp_conformance: Command, tmp_path: Path) -> None:
+    run, known = tmp_path / "run", path_of("proton-0.37")
+    done = amqp_conformance(
+        "run", "--target", "process:proton", "--baseline", known, "--shuffle", "11", "--output", run
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert verify(run).state is State.OK
+    assert {result.rule for result in rule_results(read(run))} == rules_of("1-0")
+    assert unexpected(run, "proton-0.37") == []
+    assert unevidenced(run) == admitted("process-proton")
