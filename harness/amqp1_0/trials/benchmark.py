@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from harness.amqp1_0.wire.composites import Composite
-from harness.amqp1_0.wire.frames import PROTOCOL_HEADER, Frame, FrameReader, amqp_frame
+from harness.amqp1_0.wire.frames import AMQP, PROTOCOL_HEADER, Frame, amqp_frame
 from harness.amqp1_0.wire.performatives import (
     Accepted,
     Attach,
@@ -68,27 +68,16 @@ def figures() -> Iterator[Figure]:
         data = import_module("proton").Data
     except ImportError:
         return
+    # Bodies alone: frames are cut and put together by neither side.
     for name, performative in SAMPLES.items():
-        frame = amqp_frame(0, performative)
-        octets, body = frame.encode(), frame.body
+        body = performative.encode()
         parsed = _theirs(data, body)
-        yield beside(f"decode {name}", partial(_decode, octets), PEER, partial(_theirs, data, body))
-        encode, written = partial(_encode, performative), partial(_written, data, parsed)
-        yield beside(f"encode {name}", encode, PEER, written)
+        yield beside(f"decode {name}", partial(_decode, body), PEER, partial(_theirs, data, body))
+        yield beside(f"encode {name}", performative.encode, PEER, partial(_written, data, parsed))
 
 
-def _encode(performative: Composite) -> bytes:
-    return amqp_frame(0, performative).encode()
-
-
-READER = FrameReader()
-"""One reader for all: a connection cuts its whole stream with one."""
-
-
-def _decode(octets: bytes) -> Composite | None:
-    ((_, unit),) = READER.feed(octets)
-    assert isinstance(unit, Frame)
-    return unit.performative()
+def _decode(body: bytes) -> Composite | None:
+    return Frame(AMQP, 0, body).performative()
 
 
 def _theirs(data: Any, octets: bytes) -> Any:

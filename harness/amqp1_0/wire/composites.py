@@ -52,7 +52,10 @@ class Composite(Encodable):
         carried = [None] * len(fields)
         for place, value in (*enumerate(values), *self._places(named, len(values))):
             carried[place] = _given(self.type_name, fields[place], value)
-        _fill(self, tuple(carried), (), 0, _NUMBER[self.type_name])
+        _put_values(self, tuple(carried))
+        _put_unknown(self, ())
+        _put_width(self, 0)
+        _put_descriptor(self, _NUMBER[self.type_name])
 
     @classmethod
     def _places(cls, named: Mapping[str, Any], positional: int) -> Iterator[tuple[int, Any]]:
@@ -67,7 +70,7 @@ class Composite(Encodable):
         room, count = len(cls.names), len(items)
         values, unknown = (items, ()) if count <= room else (items[:room], items[room:])
         width = count if values and values[-1] is None and not unknown else 0
-        if not _NESTING.isdisjoint(map(type, values)):
+        if values and not _NESTING.isdisjoint(map(type, values)):
             values = tuple([recognise(item) if type(item) in _NESTING else item for item in values])
         if count < room:
             values += (None,) * (room - count)
@@ -76,7 +79,10 @@ class Composite(Encodable):
     @classmethod
     def _with(cls, values: tuple[Any, ...], unknown: tuple[Any, ...], width: int, descriptor: Any) -> Self:
         self = _bare(cls)
-        _fill(self, values, unknown, width, descriptor)
+        _put_values(self, values)
+        _put_unknown(self, unknown)
+        _put_width(self, width)
+        _put_descriptor(self, descriptor)
         return self
 
     def carried(self, name: str) -> Any:
@@ -172,15 +178,6 @@ _bare: Final = object.__new__
 _put_values, _put_unknown, _put_width, _put_descriptor = (
     getattr(Composite, name).__set__ for name in ("values", "unknown", "width", "descriptor")
 )
-
-
-def _fill(
-    into: Composite, values: tuple[Any, ...], unknown: tuple[Any, ...], width: int, descriptor: Any
-) -> None:
-    _put_values(into, values)
-    _put_unknown(into, unknown)
-    _put_width(into, width)
-    _put_descriptor(into, descriptor)
 
 
 def _restore(name: str, *parts: Any) -> Composite:
@@ -337,12 +334,13 @@ def described_by(descriptor: Any) -> type[Composite] | None:
 
 def recognise(value: Any) -> Any:
     """Give the composite that a described list is, in values of a map as well; anything else as it is."""
+    if type(value) is Described:
+        descriptor, items = value.descriptor, value.value
+        kind = described_by(descriptor) if type(items) is tuple else None
+        return value if kind is None else kind.of(items, descriptor)
     if type(value) is Map:
         nested = [pair for pair in value.pairs if type(pair[1]) in _NESTING]
         return Map((key, recognise(each)) for key, each in value.pairs) if nested else value
-    if type(value) is Described and type(value.value) is tuple:
-        kind = described_by(value.descriptor)
-        return value if kind is None else kind.of(value.value, value.descriptor)
     return value
 
 

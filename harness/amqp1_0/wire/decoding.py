@@ -100,20 +100,21 @@ def _pairs(items: list[Any]) -> Iterable[tuple[Any, Any]]:
 # -- lists, maps, arrays -------------------------------------------------------------------------------
 
 
-def _extent(octets: bytes, at: int, end: int, depth: int, made: Constructor) -> tuple[int, int, int]:
-    kind, width = made.type, made.width
+def _extent(octets: bytes, at: int, end: int, depth: int, kind: str, width: int) -> tuple[int, int, int]:
+    """Give where the items of what stands at `at` begin, where they end, and how many there are."""
     if depth >= MAX_DEPTH:
         _too_deep(at)
-    start = at + 2 * width
-    if at + width > end:
+    inside = at + width
+    if inside > end:
         beyond(at, kind)
-    size = octets[at] if width == 1 else int.from_bytes(octets[at : at + width])
-    stop = at + width + size
+    size = octets[at] if width == 1 else int.from_bytes(octets[at:inside])
+    stop = inside + size
     if stop > end:
         raise DecodeError(at, f"the {kind} reaches {stop - end} octets beyond what holds it")
     if size < width:
         raise DecodeError(at, f"the size of the {kind}, {size}, has no room for its count")
-    return start, stop, octets[at + 1] if width == 1 else int.from_bytes(octets[at + width : start])
+    start = inside + width
+    return start, stop, octets[inside] if width == 1 else int.from_bytes(octets[inside:start])
 
 
 def _too_deep(at: int) -> NoReturn:
@@ -133,7 +134,7 @@ def _compound_reader(made: Constructor, table: list[Reader], finish: Callable[..
     kind, width = made.type, made.width
 
     def read(octets: bytes, at: int, end: int, depth: int) -> tuple[Any, int]:
-        start, stop, count = _extent(octets, at, end, depth, made)
+        start, stop, count = _extent(octets, at, end, depth, kind, width)
         if count > stop - start:
             _overcounted(at + width, kind, count, stop - start)
         items: list[Any] = []
@@ -196,8 +197,10 @@ def _least(made: Constructor) -> int:
 
 
 def _array_reader(made: Constructor, value: Reader, bare: Mapping[int, Reader]) -> Reader:
+    kind, width = made.type, made.width
+
     def read(octets: bytes, at: int, end: int, depth: int) -> tuple[Array, int]:
-        place, stop, count = _extent(octets, at, end, depth, made)
+        place, stop, count = _extent(octets, at, end, depth, kind, width)
         descriptors: list[Any] = []
         depth += 1
         while octets[place : place + 1] == _DESCRIBED_OCTET and place < stop:
@@ -242,6 +245,11 @@ def _unknown(octets: bytes, at: int, _end: int, _depth: int) -> NoReturn:
     raise DecodeError(at - 1, f"no type has the constructor {octets[at - 1]:#04x}")
 
 
+_bare: Final = object.__new__
+_put_descriptor, _put_value = (getattr(Described, name).__set__ for name in ("descriptor", "value"))
+"""What a frozen dataclass does by names, for each of the values that a message is made of."""
+
+
 def _view(finish_map: Callable[..., Any], seen: _Seen | None) -> tuple[Reader, _Parts]:
     """Make what reads a value, and what reads the descriptor and the content of a described one."""
     bare: dict[int, Reader] = {}
@@ -266,7 +274,10 @@ def _view(finish_map: Callable[..., Any], seen: _Seen | None) -> tuple[Reader, _
 
     def described(octets: bytes, at: int, end: int, depth: int) -> tuple[Described, int]:
         descriptor, content, place = parts(octets, at, end, depth)
-        return Described(descriptor, content), place
+        made = _bare(Described)
+        _put_descriptor(made, descriptor)
+        _put_value(made, content)
+        return made, place
 
     for code, made in CONSTRUCTORS.items():
         if made.category == "compound":

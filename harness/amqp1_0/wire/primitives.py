@@ -79,14 +79,26 @@ def _octets_reader(made: Constructor, make: Callable[[bytes, int], Any]) -> Read
     return read
 
 
-def _variable_reader(made: Constructor, make: Callable[[bytes, int], Any]) -> Reader:
+def _short_reader(made: Constructor, make: Callable[[bytes, int], Any]) -> Reader:
+    """Make the reader of what tells its length in one octet."""
+
+    def read(octets: bytes, at: int, end: int, _depth: int) -> tuple[Any, int]:
+        start = at + 1
+        if start > end or (behind := start + octets[at]) > end:
+            beyond(at, made.type)
+        return make(octets[start:behind], start), behind
+
+    return read
+
+
+def _long_reader(made: Constructor, make: Callable[[bytes, int], Any]) -> Reader:
     width = made.width
 
     def read(octets: bytes, at: int, end: int, _depth: int) -> tuple[Any, int]:
         start = at + width
         if start > end:
             beyond(at, made.type)
-        behind = start + (octets[at] if width == 1 else int.from_bytes(octets[at:start]))
+        behind = start + int.from_bytes(octets[at:start])
         if behind > end:
             beyond(at, made.type)
         return make(octets[start:behind], start), behind
@@ -142,7 +154,8 @@ def simple_reader(made: Constructor) -> Reader:
         return _constant_reader(WIDTHLESS[made.name])
     if made.type not in _MADE:
         return _number_reader(made)
-    return (_octets_reader if made.category == "fixed" else _variable_reader)(made, _MADE[made.type])
+    variable = _short_reader if made.width == 1 else _long_reader
+    return (_octets_reader if made.category == "fixed" else variable)(made, _MADE[made.type])
 
 
 # -- written -------------------------------------------------------------------------------------------
