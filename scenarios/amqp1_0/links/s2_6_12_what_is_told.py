@@ -1,4 +1,4 @@
-"""2.6.12, 2.7.5 and 2.7.6: what peers tell each other of a delivery: which, how often, and what holds then."""
+"""2.6.12, 2.7.5 and 2.7.6: what a peer tells of a delivery: of which, how often, and what holds then."""
 
 from functools import partial
 
@@ -12,7 +12,6 @@ from harness.amqp1_0.wire.performatives import (
     Disposition,
     Modified,
     Received,
-    ReceiverSettleMode,
     Rejected,
     Released,
     Role,
@@ -182,11 +181,10 @@ def a_receiver_settles_last_without_a_word(container: Container) -> None:
 @scenario("1-0/2.6.12.exactly-once", needs={"address"})
 @broken_by("forgets the outcome", forwards(Disposition, when=lambda said: not said.settled, state=Released()))
 def what_its_sender_settles_behind_an_outcome_comes_once(container: Container) -> None:
-    """A delivery on a link of second is accepted, then settled by its sender: it does not come again."""
+    """A delivery is accepted, then settled by its sender, in this order: it does not come again."""
     comes_again(container)
     address, session = container.stocked(b"x"), container.session()
-    receiver = session.receiver(address, rcv_settle_mode=ReceiverSettleMode.SECOND)
-    (delivery,) = receiver.takes(1)
+    (delivery,) = session.receiver(address).takes(1)
     session.send(Disposition(Role.RECEIVER, delivery.id, delivery.id, False, Accepted()))
     settled = fields(Disposition, role=Role.SENDER, settled=True)
     if not isinstance(session.expect(settled, silence().recorded()), Disposition):
