@@ -125,3 +125,18 @@ def delivery_ids_wrap_around(container: Container) -> None:
     session.next_delivery_id = Serial(SIZE - 2)
     with session.works("messages with delivery-ids over the wrap are settled"):
         sender.delivers(b"1", b"2", b"3", b"4")
+
+
+@scenario("1-0/2.8.11.later-version-taken", needs={"address"})
+@broken_by(
+    "knows one version", rejects(Transfer, AmqpError.NOT_IMPLEMENTED, when=lambda said: said.message_format)
+)
+@broken_by("loses it", ignores(Transfer, when=lambda said: said.message_format))
+def a_later_version_of_a_format_is_taken(container: Container) -> None:
+    """A message of version 1 of the format whose version 0 is taken is settled as accepted."""
+    session = container.session()
+    sender = session.sender(container.address())
+    sender.delivers(b"control")
+    with session.works("a message of a later version of its format is settled"):
+        said = sender.outcome(sender.send(b"x", message_format=1))
+    session.judge("accepted", "another outcome", isinstance(said.state, Accepted))

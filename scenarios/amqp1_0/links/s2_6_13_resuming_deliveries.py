@@ -69,6 +69,18 @@ def a_resumed_link_says_what_is_unsettled(container: Container) -> None:
     session.judge("the delivery in its unsettled map", "no such delivery in it", tag in stated(again))
 
 
+@scenario("1-0/2.6.3.target-states-unsettled", needs={"address"})
+@broken_by("says nothing of it", rewrites(Attach, when=has_map, unsettled=None))
+@broken_by("has another tag", rewrites(Attach, when=has_map, unsettled={NOBODYS: None}))
+def a_resumed_target_says_what_is_unsettled(container: Container) -> None:
+    """The attach of a target that has not settled a delivery has it, where the link is resumed."""
+    session, _, link, (tag,) = sent_second(container, b"x")
+    if any(each.settled for each in link.dispositions(int.from_bytes(tag))):
+        container.inapplicable("the target settles first where second was agreed on")
+    again = resumed(session, link, {tag: None})
+    session.judge("the delivery in its unsettled map", "no such delivery in it", tag in stated(again))
+
+
 @scenario("1-0/2.6.13.outlives-the-session", needs={"address"})
 @broken_by("forgets what was unsettled", rewrites(Attach, when=has_map, unsettled={}))
 @broken_by("forgets the link", forwards(Attach, when=says_map, name="another"))

@@ -1,6 +1,6 @@
 """2.6.5: a link endpoint in error is detached, is destroyed, and is resumed, not reattached."""
 
-from harness.amqp1_0.broken.deviations import replaces, rewrites, withholds
+from harness.amqp1_0.broken.deviations import answers, rejects, replaces, rewrites, withholds
 from harness.amqp1_0.client.container import Container
 from harness.amqp1_0.client.endpoints import Sender, message
 from harness.amqp1_0.client.outcomes import answered, detached, ended_or_closed, session_ended, stream_ended
@@ -79,6 +79,17 @@ def an_attach_pipelined_behind_an_error_ends_the_session(container: Container) -
         "2.6.6: who did not close attaches again to close, which crosses a close"
     )
     session.expect(session_ended(SessionError.ERRANT_LINK), *((closing,) if seen.closed else ()))
+
+
+@scenario("1-0/2.6.5.detach-behind-an-error", needs={"address"})
+@broken_by("takes it for input", rejects(Detach, SessionError.ERRANT_LINK))
+@broken_by("answers it once more", answers(Detach, Detach(0, True)))
+def a_detach_behind_one_with_an_error_is_taken(container: Container) -> None:
+    """Our detach behind the target's, which has an error, is not answered, and the session goes on."""
+    address, session = container.address(), container.session()
+    sender, _ = in_error(container, session, address)
+    session.send(Detach(sender.handle, True))
+    session.goes_on(address)
 
 
 @watch(

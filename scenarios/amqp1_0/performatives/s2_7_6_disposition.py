@@ -6,6 +6,7 @@ from harness.amqp1_0.client.endpoints import Delivery
 from harness.amqp1_0.client.outcomes import ended_or_closed
 from harness.amqp1_0.client.transcript import UNREAD, Framed
 from harness.amqp1_0.wire.performatives import Accepted, AmqpError, Attach, Disposition, Role
+from harness.amqp1_0.wire.serial import SIZE
 from harness.amqp1_0.wire.types import As, Described, Map, Ulong
 from harness.play.expect import Inconclusive
 from harness.play.watching import Found, came
@@ -110,6 +111,24 @@ def a_sender_settles_by_a_disposition(container: Container) -> None:
     session.goes_on(address)
 
 
+@scenario("1-0/2.7.6.role-names-the-direction", needs={"address"})
+@broken_by(
+    "looks at the number alone",
+    forwards(Disposition, when=lambda said: said.role is Role.SENDER, role=Role.RECEIVER),
+)
+def what_a_sender_says_is_about_what_it_sent(container: Container) -> None:
+    """Of two deliveries of one id, theirs and ours, ours is settled by its sender: theirs comes again."""
+    comes_again(container)
+    address, session = container.stocked(b"theirs"), container.session()
+    (delivery,) = session.receiver(address).takes(1)
+    session.next_delivery_id = delivery.id
+    ours = session.sender(container.address()).send(b"ours")
+    session.send(Disposition(Role.SENDER, ours, ours, True, Accepted()))
+    session.end()
+    again = any(b"theirs" in each for each in container.left(address, 1))
+    container.judge("the other message comes again", "the other message does not come again", again)
+
+
 @scenario("1-0/2.7.6.settled-unset-is-false", needs={"address"})
 @broken_by(
     "wants to be told",
@@ -143,3 +162,29 @@ def a_disposition_may_reach_beyond_all_deliveries(container: Container) -> None:
         session.end()
         again = len(container.left(address))
         container.judge("the message does not come again", "the message comes again", not again)
+
+
+def is_wrapped(said: Disposition) -> bool:
+    """Say whether the last number is less than the first, as plain numbers."""
+    return said.last is not None and said.last < said.first
+
+
+AROUND = 8
+"""More ids than a server has used when its first deliveries come, or has left before the wrap."""
+
+
+@scenario("1-0/2.8.10.range-over-the-wrap", needs={"address"})
+@broken_by("compares plain numbers", ignores(Disposition, when=is_wrapped))
+@broken_by("takes it for the first alone", forwards(Disposition, when=is_wrapped, last=None))
+def a_disposition_goes_over_the_wrap(container: Container) -> None:
+    """Eight deliveries are accepted from eight ids before the first on: none comes again."""
+    comes_again(container)
+    address = container.stocked(*(b"%d" % each for each in range(AROUND)))
+    session = container.session()
+    came = session.receiver(address).takes(AROUND)
+    session.send(accepted(came[0].id + (SIZE - AROUND), came[-1].id))
+    unknown = ended_or_closed().under("no delivery has the first id")
+    if isinstance(session.goes_on(address, unknown), Attach):
+        session.end()
+        again = len(container.left(address))
+        container.judge("no message comes again", f"{again} messages come again", not again)

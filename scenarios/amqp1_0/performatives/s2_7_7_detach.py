@@ -1,7 +1,8 @@
 """2.7.7 Detach: its form, its error, and the handle that it frees."""
 
-from harness.amqp1_0.broken.deviations import rejects, respells, rewrites
+from harness.amqp1_0.broken.deviations import ignores, rejects, respells, rewrites
 from harness.amqp1_0.client.container import Container
+from harness.amqp1_0.client.outcomes import answered
 from harness.amqp1_0.client.transcript import UNREAD, Framed, Passage
 from harness.amqp1_0.wire.performatives import (
     Accepted,
@@ -62,3 +63,17 @@ def a_handle_is_free_behind_the_detach(container: Container) -> None:
         ours = session.the_attach(Role.RECEIVER, handle=0, source=Source(address), target=Target())
         session.tries(ours, Attach)
         session.ask(Detach(0, True), Detach)
+
+
+@scenario("1-0/2.7.7.handle-free-unclosed", needs={"address"})
+@broken_by("keeps the handle", rejects(Attach, SessionError.HANDLE_IN_USE, skip=2))
+@broken_by("waits for a detach that closes", ignores(Detach, when=lambda said: not said.closed))
+def a_handle_is_free_behind_a_detach_that_does_not_close(container: Container) -> None:
+    """Behind a detach that does not close another link is attached on its handle."""
+    address, session = container.address(), container.session()
+    session.receiver(address, handle=0).detach()
+    session.receiver(address, handle=0)
+    other = session.the_attach(Role.RECEIVER, handle=0, source=Source(address), target=Target())
+    session.send(Detach(0), other)
+    if isinstance(session.expect(answered(Attach, Detach)), Detach):
+        session.expect(Attach)

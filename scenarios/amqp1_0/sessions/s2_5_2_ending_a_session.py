@@ -182,6 +182,21 @@ def behind_an_end_with_an_error_all_is_discarded(container: Container) -> None:
     connection.goes_on()
 
 
+@scenario("1-0/2.5.5.discarding-ends")
+@broken_by("discards for ever", drops("DISCARDING: R:END"))
+@broken_by("has the old session still", rejects(Begin, AmqpError.NOT_ALLOWED, skip=1))
+def a_channel_is_free_behind_an_end_with_an_error(container: Container) -> None:
+    """Behind the server's end with an error, and ours, another session is begun on the channel."""
+    connection = container.alive()
+    session = connection.begin(0)
+    lost = session.flow(handle=NOWHERE)
+    seen = session.probe(lost, (End, Close), "no end came for what a session cannot process")
+    if isinstance(seen, Close):
+        container.inapplicable("the target closes the connection for what a session cannot process")
+    session.send(End())
+    connection.tries(the_begin(), begun(0), channel=0)
+
+
 # -- states --------------------------------------------------------------------------------------------
 
 
