@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -176,7 +176,8 @@ class Judge:
     must still serve after every scenario. Nothing goes on beyond the `deadline`, which is the run's, and
     no more events are kept than there is `room` for; `keeps` says how much of what goes over the wire.
     With `only`, the identity of a rule, no other passive rule looks at the connections. `barriers` are where
-    the probe got no further, by protocol.
+    the probe got no further, by protocol. `apart` are rules whose scenarios may leave a part of the target
+    stuck, which a new client may miss: where one of them does not come to its end, it is started anew.
     """
 
     target: Target
@@ -193,6 +194,7 @@ class Judge:
     only: str = ""
     keeps: Kept = Kept.EXPLAINED
     barriers: Mapping[str, Barrier] = field(default_factory=dict)
+    apart: Set[str] = frozenset()
     _count: int = 0
 
     def missing(self, scenario: Scenario) -> str:
@@ -341,6 +343,8 @@ class Judge:
                 raise OverBudget(self.deadline.says)
             return
         self._still_serves(play)
+        if play.stop and not play.stuck and play.rule.id in self.apart and self._can_restart:
+            self._restart()
         self.room.left -= play.findings.events
         if self.room.left < 0:
             raise TargetDied(
@@ -358,13 +362,17 @@ class Judge:
             serves()
         except Unreachable as failure:
             play.stuck = str(failure)
-            if not (self.alone and "restart" in self.target.facilities):
+            if not self._can_restart:
                 raise TargetDied(f"after {play.scenario.test} {failure}") from failure
             self._restart(f"after {play.scenario.test} {failure}")
             try:
                 serves()
             except Unreachable as still:
                 raise TargetDied(f"after {play.scenario.test} and a restart {still}") from still
+
+    @property
+    def _can_restart(self) -> bool:
+        return self.alone and "restart" in self.target.facilities
 
     def _restart(self, why: str = "") -> None:
         try:

@@ -11,6 +11,7 @@ from conformance.engine.cases import Case
 from conformance.engine.ending import Cause, Ending
 from conformance.engine.judge import Judge, TargetDied
 from conformance.engine.plan import Plan
+from conformance.engine.scope import apart_of
 from conformance.evidence.keeping import EventWriter
 from conformance.evidence.kinds import Interrupted, Judged
 from conformance.evidence.room import Room
@@ -65,6 +66,7 @@ class Worker:
             deadline=plan.deadline,
             room=self.room,
             barriers=plan.scope.barriers,
+            apart=apart_of(self.target),
         )
 
     @property

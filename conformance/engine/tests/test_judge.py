@@ -10,6 +10,7 @@ import pytest
 
 from conformance.engine.judge import Findings, Judge, conclude
 from conformance.evidence.keeping import EventWriter, Memory
+from conformance.evidence.kinds import TargetRestarted
 from conformance.evidence.verdicts import Verdict
 from harness.play.context import Patience
 from harness.play.expect import (
@@ -152,6 +153,25 @@ def test_a_control_that_always_fails_stays_an_error() -> None:
         judged = Judge(goal, Memory(), "test", alone=False).judge(MUST, scenario)
     assert judged.verdict is Verdict.ERROR
     assert judged.detail.count("queue.declare was answered by silence") == 2
+
+
+@pytest.mark.parametrize(
+    ("apart", "stop", "restarts"),
+    [(True, Unmet(("a",), "silence"), 1), (True, None, 0), (False, Unmet(("a",), "silence"), 0)],
+)
+def test_what_is_judged_apart_and_misses_is_followed_by_a_restart(
+    apart: bool, stop: Unmet | None, restarts: int
+) -> None:
+    def comes_to(broker: Any) -> None:
+        broker.channel().stays_quiet()
+        if stop:
+            raise stop
+
+    scenario = Scenario(MUST.id, "t", comes_to, frozenset(), slow=False, disruptive=False, alone=False)
+    memory = Memory()
+    with EmbeddedTarget() as goal:
+        Judge(goal, memory, "test", apart={MUST.id} if apart else set()).judge(MUST, scenario)
+    assert [line.event for line in memory.lines].count(TargetRestarted()) == restarts
 
 
 @pytest.mark.parametrize(("alone", "patiences"), [(False, [3.0, 10.0]), (True, [3.0])])
