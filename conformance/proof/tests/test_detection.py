@@ -90,7 +90,7 @@ DOCUMENTS = {
         without={},
     ),
     "1-0": Facts(
-        rules={"1-0": 311, "1-0/grammar": 256},
+        rules={"1-0": 323, "1-0/grammar": 256},
         package="scenarios.amqp1_0",
         state=("2.4.3.", "2.4.4.", "2.4.6.", "2.4.7."),
         faults=Fault1_0,
