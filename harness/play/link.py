@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
 from harness.play.context import Context
-from harness.play.expect import Late, NotRun, Outcome, OverBudget, StillComing, Unmet
+from harness.play.expect import ControlFailed, Late, NotRun, Outcome, OverBudget, StillComing, Stop, Unmet
 from harness.play.sights import Closed as Closed
 from harness.play.sights import Silence as Silence
 from harness.play.sights import Unreadable as Unreadable
@@ -330,7 +330,17 @@ class Link(ABC, Generic[Unit, Sight]):
             return
         bears = 0.0 if self.context.timed or not isinstance(seen, Silence) else seen.waited / PART
         if self.context.late > max(SLICE, bears):
-            raise Late(f"this machine was late itself, by {self.context.late:.2f} s")
+            raise self._late()
+
+    def _late(self) -> Late:
+        return Late(f"this machine was late itself, by {self.context.late:.2f} s")
+
+    def failed(self, what: str, seen: Sight | Closed | Silence | Unreadable) -> Stop:
+        """Give the Stop for a control that was answered by something else, or not: Late where we were so."""
+        stop = self.context.failed(what, self.signature(seen), lost=seen == Closed(End.RST))
+        if not (isinstance(stop, ControlFailed) and isinstance(seen, Silence)):
+            return stop
+        return self._late() if self.context.late > max(SLICE, seen.waited / PART) else stop
 
     def may_have_lost(self, seen: Sight | Closed | Silence | Unreadable) -> bool:
         """Say whether this is a reset that may have destroyed something the peer had said before."""

@@ -141,7 +141,7 @@ class Conversation:
         if isinstance(seen, Received) and isinstance(seen.method, tuple(methods)):
             return seen
         self._link.acknowledge_close(seen)
-        raise self.context.failed(what, signature(seen), lost=seen == Closed(End.RST))
+        raise self._link.failed(what, seen)
 
     def _set_aside_content(self, what: str = "") -> None:
         # Look for the first observation that is not content, then put what was skipped behind it.

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from harness.amqp0_9_1.client.channel import Conversation
 from harness.amqp0_9_1.client.link import Link
-from harness.amqp0_9_1.client.outcomes import Closed, Observation, Received, signature
+from harness.amqp0_9_1.client.outcomes import Observation, Received
 from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.frames import FRAME_MIN_SIZE, HEARTBEAT, PROTOCOL_HEADER, Frame, RawFrame
 from harness.amqp0_9_1.wire.vocabulary import REPLY_SUCCESS, Channel, Connection, Exchange, Queue
@@ -14,7 +14,6 @@ from harness.play.context import Context
 from harness.play.expect import NotRun, Outcome
 from harness.targets.target import Endpoint
 from harness.wire.sasl import mechanism
-from harness.wire.transport import End
 
 LOCALE = "en_US"
 
@@ -63,7 +62,7 @@ class AmqpConnection:
         if isinstance(seen, Received) and isinstance(seen.method, methods):
             return seen.method
         self.link.acknowledge_close(seen)
-        raise self.context.failed(what, signature(seen), lost=seen == Closed(End.RST))
+        raise self.link.failed(what, seen)
 
     # -- the handshake, step by step -------------------------------------------------------------------
 

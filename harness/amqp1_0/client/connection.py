@@ -39,7 +39,6 @@ from harness.play.expect import ControlFailed, Inconclusive, NotRun, Outcome, St
 from harness.play.link import Closed, Silence
 from harness.targets.target import Endpoint
 from harness.wire.journal import Direction
-from harness.wire.transport import End as StreamEnd
 from harness.wire.units import DecodeError, Garbage, Header
 
 HEADER = "the protocol header"
@@ -194,7 +193,7 @@ class AmqpConnection:
 
     def failed(self, what: str, seen: Observation) -> Stop:
         """Give the Stop that says `what` was answered otherwise, or not, as was found out before."""
-        return self.context.failed(what, signature(seen), lost=seen == Closed(StreamEnd.RST))
+        return self.link.failed(what, seen)
 
     def ask(self, performative: Composite, *answers: type[Composite], channel: int = 0) -> Any:
         """Send a performative; the next one that comes must be one of these. Raises ControlFailed."""

@@ -19,7 +19,7 @@ from harness.amqp1_0.client.link import Link as Link1_0
 from harness.amqp1_0.wire.frames import amqp_frame, empty_frame
 from harness.amqp1_0.wire.performatives import Begin
 from harness.play.context import Context, Deadline, Patience
-from harness.play.expect import Late, OverBudget, StillComing, Unmet
+from harness.play.expect import ControlFailed, Late, OverBudget, StillComing, Unmet
 from harness.play.link import Silence
 from harness.targets.target import Endpoint
 
@@ -216,6 +216,14 @@ def test_silence_is_no_finding_where_this_machine_was_late(late: float, stop: ty
     client, _ = link(Link0_9_1, late=late)
     with pytest.raises(stop):
         client.expect(1, answered(Queue.BindOk))
+
+
+@pytest.mark.parametrize(("late", "stop"), [(0.0, ControlFailed), (1.0, Late)])
+def test_a_control_without_answer_has_not_failed_where_this_machine_was_late(
+    late: float, stop: type[Exception]
+) -> None:
+    client, _ = link(Link0_9_1, late=late)
+    assert type(client.failed("a control", client.next(1, 3.0))) is stop
 
 
 def test_a_long_silence_is_a_finding_although_this_machine_was_a_little_late() -> None:

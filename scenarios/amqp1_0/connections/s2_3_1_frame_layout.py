@@ -204,7 +204,7 @@ def is_open_as_sasl(frame: Frame) -> bool:
     return frame.type == SASL and is_unread(frame)
 
 
-@scenario("1-0/2.3.1.sasl-frame-not-obeyed")
+@scenario("1-0/2.3.1.sasl-frame-not-obeyed", slow=True)
 @broken_by("takes it for an AMQP frame", takes_frames(is_open_as_sasl, type=AMQP))
 @broken_by("obeys a frame of whatever type", changes(FOREIGN, obey_frame, answer=None))
 @broken_by("obeys it once it is open", takes_frames(is_of_type(SASL, Close), type=AMQP))

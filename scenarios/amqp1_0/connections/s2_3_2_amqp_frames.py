@@ -86,7 +86,7 @@ def every_body_begins_with_a_performative(each: Passage) -> Found:
     return f"a body that begins with no performative at {each.at:.4f} s"
 
 
-@scenario("1-0/2.3.2.undefined-performative-refused")
+@scenario("1-0/2.3.2.undefined-performative-refused", slow=True)
 @broken_by("passes over what it does not know", drops("frame: refuses an undefined performative"))
 @broken_by("does not see it", ignores_frames(is_unread))
 def a_performative_that_is_not_defined_is_refused(container: Container) -> None:
@@ -97,7 +97,7 @@ def a_performative_that_is_not_defined_is_refused(container: Container) -> None:
         connection.gives_up_on(Frame(AMQP, 0, encode(Described(descriptor, ()))), *refused(Refusal.OPENED))
 
 
-@scenario("1-0/2.3.2.bare-value-refused")
+@scenario("1-0/2.3.2.bare-value-refused", slow=True)
 @broken_by("passes over it", drops("frame: refuses a body that cannot be decoded"))
 @broken_by("does not see it", ignores_frames(is_unread))
 def a_value_without_descriptor_is_refused(container: Container) -> None:

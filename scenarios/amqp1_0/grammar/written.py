@@ -78,7 +78,7 @@ def does_the_same(container: Container, about: Subject, *changes: Change) -> Non
 # -- the composite -------------------------------------------------------------------------------------
 
 
-@scenarios_for(of("by-symbol"), needs=needs)
+@scenarios_for(of("by-symbol"), needs=needs, slow=True)
 @broken_by("knows its number only", knows_one_form)
 def the_symbol_names_it(container: Container, about: Subject) -> None:
     """With the symbol for a descriptor the performative does what it is for, as it does with the number."""

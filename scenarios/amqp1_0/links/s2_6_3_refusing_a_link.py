@@ -109,6 +109,8 @@ def a_link_without_target_gets_no_credit(container: Container) -> None:
     session.send(session.the_attach(Role.SENDER, source=Source()))
     session.take_in(lambda: True)
     credit = sum(each.link_credit or 0 for each in session.told(Flow))
+    if credit and all(each.target is not None for each in session.told(Attach)):
+        container.inapplicable("the server attaches a target of its own, which may permit messages")
     session.judge("no credit", "credit for messages", credit == 0)
 
 
