@@ -205,10 +205,11 @@ class Judge:
             why.append(SPARED)
         return "; ".join(why)
 
-    def judge(self, rule: Rule, scenario: Scenario) -> Judged:
+    def judge(self, rule: Rule, scenario: Scenario, apart: bool = False) -> Judged:
         """Play a scenario, once more where the first try says nothing about the target (see `_undecided`).
 
-        Raises TargetDied or OverBudget.
+        Behind one that is played `apart` the target is restarted, though it serves: it may still be at work
+        on what it was told, and slow for others. Raises TargetDied or OverBudget.
         """
         if why := self.missing(scenario):
             return Judged(
@@ -225,6 +226,8 @@ class Judge:
             play = self._run(rule, scenario, self.patience.beside_others, first)
         if isinstance(play.stop, Late):  # what keeps us busy may be over by now
             play = self._run(rule, scenario, self.patience.beside_others, first)
+        if apart and not play.stuck and "restart" in self.target.facilities and self.deadline.left:
+            self._restart()
         return self._conclude(play)
 
     def _undecided(self, stop: BaseException | None) -> bool:

@@ -99,7 +99,7 @@ class Worker:
         if why := self._why_not(case):
             return case.not_run(why)
         assert isinstance(case.check, Scenario)  # passive rules are the controller's
-        return self.judge.judge(case.rule, case.check)
+        return self.judge.judge(case.rule, case.check, case.apart)
 
     def _why_not(self, case: Case) -> str:
         if self.ending.lost:

@@ -15,7 +15,8 @@ does, or `[process]`:
 - `version`: a command that prints the version; `within`: seconds a start or a command may take; `patience`:
   seconds that a process has to end by itself when a facility stops it (SIGTERM, then SIGKILL);
 - `workers`: how many cases are judged at once, 4 unless given; `apart`: selects rules whose cases may end the
-  broker or leave it stuck, which are judged one by one behind the others, when it can be started again;
+  broker or leave it stuck or at work, which are judged one by one behind the others, when it can be started
+  again; that is done behind each;
 - `single`: true where a case may leave it stuck for all others, so that it is judged by one at a time: as
   many of it are started as cases are judged at once;
 - `ports`: names for free loopback ports;

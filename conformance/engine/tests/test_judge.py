@@ -10,6 +10,7 @@ import pytest
 
 from conformance.engine.judge import Findings, Judge, conclude
 from conformance.evidence.keeping import EventWriter, Memory
+from conformance.evidence.kinds import TargetRestarted
 from conformance.evidence.verdicts import Verdict
 from harness.play.context import Patience
 from harness.play.expect import (
@@ -180,3 +181,18 @@ def test_what_the_target_did_wrong_is_not_asked_twice() -> None:
     with EmbeddedTarget() as goal:
         judged = Judge(goal, Memory(), "test", alone=False).judge(MUST, scenario)
     assert (len(played), judged.verdict) == (1, Verdict.FAIL)
+
+
+@pytest.mark.parametrize(("apart", "restarts"), [(True, [""]), (False, [])])
+def test_behind_what_is_judged_apart_the_target_is_restarted_though_it_serves(
+    apart: bool, restarts: list[str]
+) -> None:
+    def passes(broker: Any) -> None:
+        broker.channel().stays_quiet()
+
+    scenario = Scenario(MUST.id, "t", passes, frozenset(), slow=False, disruptive=False, alone=False)
+    writer = Memory()
+    with EmbeddedTarget() as goal:
+        judged = Judge(goal, writer, "test").judge(MUST, scenario, apart)
+    assert judged.verdict is Verdict.PASS
+    assert [line.event.why for line in writer.lines if isinstance(line.event, TargetRestarted)] == restarts
