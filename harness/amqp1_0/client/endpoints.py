@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from harness.amqp1_0.client.link import Link, Said
-from harness.amqp1_0.client.outcomes import Received, covers, describe
+from harness.amqp1_0.client.outcomes import Received, describe, spans
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.encoding import encode
 from harness.amqp1_0.wire.frames import AMQP, MIN_MAX_FRAME_SIZE, Frame
@@ -254,7 +254,7 @@ class Sender(AttachedLink):
         """Give the dispositions of the server about one of our deliveries that were looked at (2.7.6)."""
         said = (each.performative for each in self.session.seen)
         ours = (each for each in said if isinstance(each, Disposition) and each.role == Role.RECEIVER)
-        return [each for each in ours if covers(each, delivery)]
+        return [each for each in ours if spans(each, delivery)]
 
     def delivers(self, *bodies: bytes) -> None:
         """Send messages and have each settled. Raises ControlFailed when one is not accepted."""

@@ -182,8 +182,11 @@ def empty_frame_came() -> Outcome:
 
 def covers(said: Disposition, delivery: int) -> bool:
     """Say whether a disposition, one as defined, is about a delivery (2.7.6)."""
-    if not said.is_as_defined():
-        return False
+    return said.is_as_defined() and spans(said, delivery)
+
+
+def spans(said: Disposition, delivery: int) -> bool:
+    """Say whether a disposition that is known to be as defined is about a delivery."""
     last = said.first if said.last is None else said.last
     return Serial(said.first) <= delivery <= Serial(last)
 
