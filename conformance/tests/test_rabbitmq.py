@@ -119,7 +119,7 @@ def test_one_by_one_in_another_order_the_verdicts_are_the_same_and_nothing_is_le
     found = {rule: each for rule, each in verdicts(alone).items() if each != unseen or before[rule] == unseen}
     other = {rule: each for rule, each in found.items() if each[0] is not Verdict.NOT_RUN}
     assert other == {rule: before[rule] for rule in other}
-    assert len(other) > 0.75 * len(asked)
+    assert len(other) > 0.7 * len(asked)  # of 1.0, what is about links needs an address
     left_out = [
         each.deciding for each in rule_results(read(alone)) if each.rule in found.keys() - other.keys()
     ]
