@@ -113,12 +113,16 @@ def test_one_by_one_in_another_order_the_verdicts_are_the_same_and_nothing_is_le
         "run", *asked, "--target", at, "--disruptive", "--output", alone,
         "--parallel", "0", "--shuffle", "3", "--budget", "1800",
     )  # fmt: skip
-    # A URL has no facilities: what needs one is not-run, everything else is as before.
-    found = verdicts(alone)
+    # A URL has no facilities: what needs one is not-run. What is only watched may have had its occasion in
+    # rules that are not played here. Everything else is as before.
+    unseen = (Verdict.INAPPLICABLE, "no occasion")
+    found = {rule: each for rule, each in verdicts(alone).items() if each != unseen or before[rule] == unseen}
     other = {rule: each for rule, each in found.items() if each[0] is not Verdict.NOT_RUN}
     assert other == {rule: before[rule] for rule in other}
-    assert len(other) > 0.75 * len(asked)
-    left_out = [each.deciding for each in rule_results(read(alone)) if each.rule not in other]
+    assert len(other) > 0.7 * len(asked)  # of 1.0, what is about links needs an address
+    left_out = [
+        each.deciding for each in rule_results(read(alone)) if each.rule in found.keys() - other.keys()
+    ]
     assert [each.test for each in left_out if "the target has no facility" not in each.detail] == []
     assert surviving(rabbitmq, alone) == []
 
