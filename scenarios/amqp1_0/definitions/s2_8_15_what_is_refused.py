@@ -3,14 +3,25 @@
 from harness.amqp1_0.broken.deviations import changes, drops, rewrites, withholds
 from harness.amqp1_0.client.container import Container
 from harness.amqp1_0.client.endpoints import message
-from harness.amqp1_0.client.outcomes import detached, ended_or_closed, fields
+from harness.amqp1_0.client.outcomes import detached, ended_or_closed, fields, silence, stream_ended
 from harness.amqp1_0.client.session import Session
 from harness.amqp1_0.peer.policy import Level
 from harness.amqp1_0.peer.refusals import refuse
 from harness.amqp1_0.peer.tables.attach import refuse_link
 from harness.amqp1_0.wire.frames import AMQP, Frame
-from harness.amqp1_0.wire.performatives import AmqpError, Attach, Detach, Role, Source, Target, Transfer
+from harness.amqp1_0.wire.performatives import (
+    AmqpError,
+    Attach,
+    Detach,
+    LinkError,
+    Role,
+    Source,
+    Target,
+    Transfer,
+)
 from harness.play.expect import Outcome
+from harness.play.link import Closed, Silence
+from scenarios.amqp1_0.links.s2_6_5_link_errors import KEEPS, REMOVAL, REMOVED, remove
 from scenarios.registry import broken_by, scenario
 
 NOT_THERE = "attach: refuses an address that is not there"
@@ -87,3 +98,20 @@ def an_answer_that_fits_into_no_frame_is_refused(container: Container) -> None:
     session.fence(address)
     ours = session.the_attach(Role.RECEIVER, name="x" * LONG, source=Source(address), target=Target())
     session.tries(ours, *called(AmqpError.FRAME_SIZE_TOO_SMALL))
+
+
+@scenario("1-0/2.8.15.resource-deleted", needs=REMOVAL, slow=True, alone=True)
+@broken_by("gives another condition", changes(REMOVED, answer=refuse(AmqpError.NOT_FOUND, Level.LINK)))
+@broken_by("gives no reason", rewrites(Detach, error=None))
+def what_is_removed_is_called_so(container: Container) -> None:
+    """A receiver whose address is removed is detached with resource-deleted, or detach-forced."""
+    session = container.session()
+    remove(container, session)
+    fitting = (AmqpError.RESOURCE_DELETED, LinkError.DETACH_FORCED)
+    other = (detached() | ended_or_closed()).under(
+        "the condition is the server's choice: another may fit too"
+    )
+    named = detached(*fitting) | ended_or_closed(*fitting)
+    seen = session.expect(named, other, (silence() | stream_ended()).recorded())
+    if isinstance(seen, (Silence, Closed)):
+        container.inapplicable(KEEPS)

@@ -124,11 +124,8 @@ def messages_of_two_links_are_interleaved(container: Container) -> None:
     container.judge("both messages whole", "other messages", all(each in came for each in BODIES))
 
 
-@scenario("1-0/2.6.14.aborted-discarded", needs={"address"})
-@broken_by("keeps what was aborted", forwards(Transfer, when=lambda said: said.aborted, aborted=False))
-@broken_by("detaches", replaces(Disposition, Detach(0, True, REFUSED), skip=1))
-def what_is_aborted_is_thrown_away(container: Container) -> None:
-    """Of an aborted delivery and a whole one the whole one arrives alone, and is settled."""
+def is_thrown_away(container: Container, **more: bool) -> None:
+    """Judge that of a message that is aborted, so, and a whole one the whole one arrives alone."""
     address, session = container.address(), container.session()
     sender = session.sender(address)
     sender.outcome(sender.send(b"control", parts=2))
@@ -136,13 +133,21 @@ def what_is_aborted_is_thrown_away(container: Container) -> None:
         sender.granted()
         session.send(
             sender.carries(sender.transfer(more=True), message(b"aborted")[:5]),
-            sender.carries(Transfer(sender.handle, aborted=True)),
+            sender.carries(Transfer(sender.handle, aborted=True).replace(**more)),
         )
         sender.delivers(b"whole")
     came = [body for body in container.left(address, 2) if b"control" not in body]
     container.judge(
         "the whole message alone", f"{len(came)} messages", len(came) == 1 and b"whole" in came[0]
     )
+
+
+@scenario("1-0/2.6.14.aborted-discarded", needs={"address"})
+@broken_by("keeps what was aborted", forwards(Transfer, when=lambda said: said.aborted, aborted=False))
+@broken_by("detaches", replaces(Disposition, Detach(0, True, REFUSED), skip=1))
+def what_is_aborted_is_thrown_away(container: Container) -> None:
+    """Of an aborted delivery and a whole one the whole one arrives alone, and is settled."""
+    is_thrown_away(container)
 
 
 @scenario("1-0/2.7.5.aborted-ignores-more", needs={"address"})
@@ -150,20 +155,7 @@ def what_is_aborted_is_thrown_away(container: Container) -> None:
 @broken_by("detaches", replaces(Disposition, Detach(0, True, REFUSED), skip=1))
 def an_aborted_transfer_is_the_last(container: Container) -> None:
     """A message behind a transfer with aborted and more is settled, and arrives alone."""
-    address, session = container.address(), container.session()
-    sender = session.sender(address)
-    sender.outcome(sender.send(b"control", parts=2))
-    with session.works("the message behind an aborted one is settled"):
-        sender.granted()
-        session.send(
-            sender.carries(sender.transfer(more=True), message(b"aborted")[:5]),
-            sender.carries(Transfer(sender.handle, aborted=True, more=True)),
-        )
-        sender.delivers(b"whole")
-    came = [body for body in container.left(address, 2) if b"control" not in body]
-    container.judge(
-        "the whole message alone", f"{len(came)} messages", len(came) == 1 and b"whole" in came[0]
-    )
+    is_thrown_away(container, more=True)
 
 
 @scenario("1-0/2.7.5.continuation-id-repeated", needs={"address"})

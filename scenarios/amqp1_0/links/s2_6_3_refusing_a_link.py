@@ -1,27 +1,19 @@
-"""2.6.3 and 2.6.5: links to what is not there, and links whose address is removed."""
+"""2.6.3: links that come to nothing: what is not there, and what a link without terminus does."""
 
 from harness.amqp1_0.broken.deviations import (
-    changes,
     follows,
-    ignores,
-    rejects,
     replaces,
     rewrites,
     withholds,
 )
+from harness.amqp1_0.broken.faults import replies
 from harness.amqp1_0.client.container import Container
-from harness.amqp1_0.client.endpoints import Receiver
 from harness.amqp1_0.client.outcomes import (
-    answered,
     detached,
     ended_or_closed,
     fields,
-    silence,
-    stream_ended,
 )
-from harness.amqp1_0.client.session import Session
-from harness.amqp1_0.peer.policy import Level
-from harness.amqp1_0.peer.refusals import refuse
+from harness.amqp1_0.client.transcript import OF_AMQP, Framed
 from harness.amqp1_0.wire.performatives import (
     AmqpError,
     Attach,
@@ -29,26 +21,66 @@ from harness.amqp1_0.wire.performatives import (
     End,
     Error,
     Flow,
-    LinkError,
     Role,
     Source,
     Target,
     Transfer,
 )
-from harness.play.link import Closed, Silence
-from scenarios.registry import broken_by, scenario
+from harness.play.watching import Found, Gaps, State, came
+from scenarios.registry import broken_by, scenario, watch
 
+NOBODY = "attach: refuses an address that names nothing"
 REFUSED = Error(AmqpError.NOT_ALLOWED, "the faulty peer does not say why")
 AT_ONCE = (detached() | ended_or_closed()).under(
     "it is refused, without the attach that says what is missing"
 )
-REMOVED = "link: is detached when its node is removed"
-OTHERWISE = ended_or_closed() | silence() | stream_ended()
-KEEPS = "the target does not detach links whose address is removed"
-REMOVAL = {"removable-address", "remove-address", "address"}
 
 
-# -- what is not there ---------------------------------------------------------------------------------
+@scenario("1-0/2.6.3.unknown-link-has-no-terminus", needs={"address"})
+@broken_by("makes up a source", rewrites(Attach, when=lambda said: said.source is None, source=Source("x")))
+@broken_by("says nothing", replies(NOBODY))
+def a_link_that_nobody_knows_has_no_source(container: Container) -> None:
+    """An attach of a receiver without a source is answered by one without a source."""
+    address, session = container.address(), container.session()
+    session.fence(address)
+    session.tries(
+        session.the_attach(Role.RECEIVER, target=Target()),
+        fields(Attach, source=None),
+        (detached() | ended_or_closed()).under("it is refused, without the attach that says why"),
+    )
+
+
+class Termini(State):
+    """The handle, by channel, of an attach without local terminus, whose detach is due."""
+
+    def __init__(self) -> None:
+        self.due: dict[int, int] = {}
+
+
+@watch(
+    "1-0/2.6.3.no-terminus-detached",
+    during="1-0/2.6.3.unknown-link-has-no-terminus",
+    looks_at=came(OF_AMQP),
+    start=Termini,
+    gap=Gaps.STOPS,
+    never="the target refuses links otherwise",
+)
+@broken_by("leaves the link attached", withholds(Detach, when=lambda said: said.error is not None))
+@broken_by("is in no hurry", replies(NOBODY, Attach("x", 0, Role.SENDER)))
+def a_link_without_terminus_is_detached_at_once(termini: Termini, each: Framed) -> Found:
+    """Behind an attach of the server without its own terminus comes its detach, before all else."""
+    channel, said = each.unit.channel, each.said
+    if said is None or not said.is_as_defined():
+        return None
+    due = termini.due.pop(channel, None)
+    if isinstance(said, Attach):
+        local = said.source if said.role is Role.SENDER else said.target
+        if local is None:
+            termini.due[channel] = said.handle
+    if due is None:
+        return None
+    right = isinstance(said, Detach) and said.handle == due
+    return right or f"{said.type_name} at {each.at:.4f} s"
 
 
 @scenario("1-0/2.6.3.refused-source", needs={"no-address", "address"})
@@ -112,57 +144,3 @@ def a_link_without_target_gets_no_credit(container: Container) -> None:
     if credit and all(each.target is not None for each in session.told(Attach)):
         container.inapplicable("the server attaches a target of its own, which may permit messages")
     session.judge("no credit", "credit for messages", credit == 0)
-
-
-# -- what is removed -----------------------------------------------------------------------------------
-
-
-def remove(container: Container, session: Session) -> Receiver:
-    """Have the address of a receiver removed; give the link."""
-    link = session.receiver(container.facility("removable-address")["address"])
-    container.facility("remove-address")
-    return link
-
-
-@scenario("1-0/2.6.5.error-supplied", needs=REMOVAL, slow=True, alone=True)
-@broken_by("gives no reason", rewrites(Detach, error=None))
-@broken_by("ends the session", changes(REMOVED, answer=refuse(AmqpError.RESOURCE_DELETED, Level.SESSION)))
-def what_ends_a_link_is_said_in_its_detach(container: Container) -> None:
-    """A receiver whose address is removed: a detach with an error comes, or the session goes on."""
-    address, session = container.address(), container.session()
-    remove(container, session)
-    if isinstance(session.expect(detached(), silence().recorded()), Silence):
-        session.goes_on(address)
-        container.inapplicable(KEEPS)
-
-
-@scenario("1-0/2.6.5.endpoint-destroyed", needs=REMOVAL, slow=True, alone=True)
-@broken_by("still has the handle", ignores(Detach))
-@broken_by("refuses the name", rejects(Attach, AmqpError.NOT_ALLOWED, skip=1))
-@broken_by("passes over it", ignores(Attach, skip=1))
-def behind_an_error_nothing_of_the_endpoint_is_left(container: Container) -> None:
-    """Behind a detach with an error, and ours, a link of the same name and handle attaches elsewhere."""
-    address, session = container.address(), container.session()
-    link = remove(container, session)
-    if not isinstance(session.expect(answered(Detach), OTHERWISE.recorded()), Detach):
-        container.inapplicable(KEEPS)
-    session.send(Detach(link.handle, True))
-    again = session.tries(link.attach.replace(source=Source(address)), Attach)
-    session.judge("an attach with a source", "an attach without a source", again.source is not None)
-
-
-@scenario("1-0/2.8.15.resource-deleted", needs=REMOVAL, slow=True, alone=True)
-@broken_by("gives another condition", changes(REMOVED, answer=refuse(AmqpError.NOT_FOUND, Level.LINK)))
-@broken_by("gives no reason", rewrites(Detach, error=None))
-def what_is_removed_is_called_so(container: Container) -> None:
-    """A receiver whose address is removed is detached with resource-deleted, or detach-forced."""
-    session = container.session()
-    remove(container, session)
-    fitting = (AmqpError.RESOURCE_DELETED, LinkError.DETACH_FORCED)
-    other = (detached() | ended_or_closed()).under(
-        "the condition is the server's choice: another may fit too"
-    )
-    named = detached(*fitting) | ended_or_closed(*fitting)
-    seen = session.expect(named, other, (silence() | stream_ended()).recorded())
-    if isinstance(seen, (Silence, Closed)):
-        container.inapplicable(KEEPS)

@@ -1,11 +1,28 @@
 """2.6.5: a link endpoint in error is detached, is destroyed, and is resumed, not reattached."""
 
-from harness.amqp1_0.broken.deviations import answers, rejects, replaces, rewrites, withholds
+from harness.amqp1_0.broken.deviations import (
+    answers,
+    changes,
+    ignores,
+    rejects,
+    replaces,
+    rewrites,
+    withholds,
+)
 from harness.amqp1_0.client.container import Container
-from harness.amqp1_0.client.endpoints import Sender, message
-from harness.amqp1_0.client.outcomes import answered, detached, ended_or_closed, session_ended, stream_ended
+from harness.amqp1_0.client.endpoints import Receiver, Sender, message
+from harness.amqp1_0.client.outcomes import (
+    answered,
+    detached,
+    ended_or_closed,
+    session_ended,
+    silence,
+    stream_ended,
+)
 from harness.amqp1_0.client.session import Session
 from harness.amqp1_0.client.transcript import Passage
+from harness.amqp1_0.peer.policy import Level
+from harness.amqp1_0.peer.refusals import refuse
 from harness.amqp1_0.wire.performatives import (
     AmqpError,
     Attach,
@@ -19,6 +36,7 @@ from harness.amqp1_0.wire.performatives import (
     Source,
     Target,
 )
+from harness.play.link import Silence
 from harness.play.watching import Found, came
 from scenarios.registry import broken_by, scenario, watch
 
@@ -109,3 +127,43 @@ def an_error_of_a_link_detaches_it(each: Passage) -> Found:
     if isinstance(said, Detach):
         return True
     return f"{said.type_name} {said.error.condition} at {each.at:.4f} s" if of_link else None
+
+
+REMOVED = "link: is detached when its node is removed"
+OTHERWISE = ended_or_closed() | silence() | stream_ended()
+KEEPS = "the target does not detach links whose address is removed"
+REMOVAL = {"removable-address", "remove-address", "address"}
+
+
+def remove(container: Container, session: Session) -> Receiver:
+    """Have the address of a receiver removed; give the link."""
+    link = session.receiver(container.facility("removable-address")["address"])
+    container.facility("remove-address")
+    return link
+
+
+@scenario("1-0/2.6.5.error-supplied", needs=REMOVAL, slow=True, alone=True)
+@broken_by("gives no reason", rewrites(Detach, error=None))
+@broken_by("ends the session", changes(REMOVED, answer=refuse(AmqpError.RESOURCE_DELETED, Level.SESSION)))
+def what_ends_a_link_is_said_in_its_detach(container: Container) -> None:
+    """A receiver whose address is removed: a detach with an error comes, or the session goes on."""
+    address, session = container.address(), container.session()
+    remove(container, session)
+    if isinstance(session.expect(detached(), silence().recorded()), Silence):
+        session.goes_on(address)
+        container.inapplicable(KEEPS)
+
+
+@scenario("1-0/2.6.5.endpoint-destroyed", needs=REMOVAL, slow=True, alone=True)
+@broken_by("still has the handle", ignores(Detach))
+@broken_by("refuses the name", rejects(Attach, AmqpError.NOT_ALLOWED, skip=1))
+@broken_by("passes over it", ignores(Attach, skip=1))
+def behind_an_error_nothing_of_the_endpoint_is_left(container: Container) -> None:
+    """Behind a detach with an error, and ours, a link of the same name and handle attaches elsewhere."""
+    address, session = container.address(), container.session()
+    link = remove(container, session)
+    if not isinstance(session.expect(answered(Detach), OTHERWISE.recorded()), Detach):
+        container.inapplicable(KEEPS)
+    session.send(Detach(link.handle, True))
+    again = session.tries(link.attach.replace(source=Source(address)), Attach)
+    session.judge("an attach with a source", "an attach without a source", again.source is not None)
