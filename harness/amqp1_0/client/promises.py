@@ -25,6 +25,15 @@ def address(container: Container, given: Mapping[str, str]) -> str:
     return f"a message to {where} waits there for a receiver"
 
 
+def removable_address(container: Container, given: Mapping[str, str]) -> str:
+    """Check that links to and from the address attach."""
+    where, connection = given["address"], container.connection()
+    connection.beats()
+    connection.begin().sender(where).detach()
+    connection.begin().receiver(where).detach()
+    return f"links to and from {where} attach"
+
+
 def idle_timeout(container: Container, given: Mapping[str, str]) -> str:
     """Check that the server's open states an idle-time-out, the one the description gives if it does."""
     stated = container.connection().partner.idle_time_out
@@ -69,7 +78,7 @@ def powerless_user(container: Container, given: Mapping[str, str]) -> str:
 
 LOOKS: Mapping[str, Look[Container]] = {
     "address": address,
-    "removable-address": address,
+    "removable-address": removable_address,
     "no-address": no_address,
     "powerless-user": powerless_user,
     "idle-timeout": idle_timeout,
