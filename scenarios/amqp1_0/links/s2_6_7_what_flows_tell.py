@@ -21,6 +21,18 @@ def of_a_sender(said: Flow) -> bool:
     return said.handle is not None and said.available is not None
 
 
+def echoing(container: Container) -> Session:
+    """Give a session on which one flow with echo has been answered. Raises Inapplicable where none is."""
+    session = container.session()
+    asked = session.receiver(container.address())
+    before = len(asked.told(Flow))
+    asked.grants(1, echo=True)
+    session.take_in(lambda: len(asked.told(Flow)) > before)
+    if len(asked.told(Flow)) == before:  # 1-0/2.7.4.echo-answered judges it
+        container.inapplicable("the target does not answer a flow with echo")
+    return session
+
+
 def tells(session: Session, receiver: Receiver, **values: object) -> None:
     """Judge that a flow of the link comes with these values in its fields."""
     told = fields(Flow, handle=receiver.partner.handle, **values)
@@ -29,11 +41,13 @@ def tells(session: Session, receiver: Receiver, **values: object) -> None:
 
 
 @scenario("1-0/2.6.7.count-is-the-senders", needs={"address"})
-@broken_by("takes over ours", rewrites(Flow, when=of_a_sender, delivery_count=lambda count: count - 1))
+@broken_by(
+    "takes over ours", rewrites(Flow, when=of_a_sender, skip=1, delivery_count=lambda count: count - 1)
+)
 def a_receiver_cannot_change_the_delivery_count(container: Container) -> None:
     """A flow that knows one message less does not change the delivery-count that the server tells."""
     address = container.stocked(b"1", b"2")
-    session = container.session()
+    session = echoing(container)
     receiver = session.receiver(address)
     receiver.takes(2)
     count = receiver.delivery_count
@@ -47,7 +61,7 @@ def a_receiver_cannot_change_the_delivery_count(container: Container) -> None:
 def the_credit_that_is_told_matches_the_limit(container: Container) -> None:
     """Behind two messages, a flow that knows one of them and gives credit for three leaves credit for two."""
     address = container.stocked(b"1", b"2")
-    session = container.session()
+    session = echoing(container)
     receiver = session.receiver(address)
     receiver.takes(2)
     count = receiver.delivery_count
@@ -133,11 +147,11 @@ def credit_is_brought_back_to_its_target(container: Container) -> None:
 
 @scenario("1-0/2.6.10.quiesced", needs={"address"})
 @broken_by("goes on", ignores(Flow, when=lambda said: said.link_credit == 0))
-@broken_by("does not answer", withholds(Flow, when=of_a_sender))
+@broken_by("does not answer", withholds(Flow, when=of_a_sender, skip=1))
 def behind_the_echo_a_stopped_link_is_quiet(container: Container) -> None:
     """Credit for ten and at once for none, with echo: behind the answer no message comes."""
     address = container.stocked(b"1", b"2", b"3")
-    session = container.session()
+    session = echoing(container)
     receiver = session.receiver(address)
     receiver.grants(10)
     receiver.grants(0, echo=True)
@@ -147,11 +161,11 @@ def behind_the_echo_a_stopped_link_is_quiet(container: Container) -> None:
 
 
 @scenario("1-0/2.7.4.echoes-answered", needs={"address"})
-@broken_by("answers none", withholds(Flow, when=of_a_link))
-@broken_by("is asked once only", rejects(Flow, AmqpError.NOT_ALLOWED, when=lambda said: said.echo, skip=1))
+@broken_by("answers one alone", withholds(Flow, when=of_a_link, skip=1))
+@broken_by("is asked once only", rejects(Flow, AmqpError.NOT_ALLOWED, when=lambda said: said.echo, skip=2))
 def several_requests_are_answered(container: Container) -> None:
     """Three flows with echo in a single write: one flow comes, or more, and the session goes on."""
-    address, session = container.address(), container.session()
+    address, session = container.address(), echoing(container)
     receiver = session.receiver(address)
     asks = receiver.flow(delivery_count=receiver.delivery_count, link_credit=1, echo=True)
     session.send(asks, asks, asks)
