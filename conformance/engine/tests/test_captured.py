@@ -45,7 +45,11 @@ def test_a_capture_of_a_run_gives_the_verdicts_of_the_run(run: Path) -> None:
         if isinstance(line.event, Judged) and line.event.rule in WATCHED
     }
     again = {each.test: (each.verdict, each.signature) for each in judge_capture(run / "capture.pcapng")}
-    assert again.items() <= live.items()
+    # Of a large message we sent the capture has the beginning: what it lacks could have been an occasion.
+    none = {name for name, each in live.items() if each == (Verdict.INAPPLICABLE, "no occasion")}
+    in_doubt = {name for name in none if again[name][0] is Verdict.INCONCLUSIVE}
+    assert {name: each for name, each in again.items() if name not in in_doubt}.items() <= live.items()
+    assert len(in_doubt) < len(none) / 2
     assert {each.rule for each in judge_capture(run / "capture.pcapng")} == set(WATCHED)
     assert Counter(verdict for verdict, _ in again.values())[Verdict.PASS] > 50
 
