@@ -21,6 +21,7 @@ from harness.amqp1_0.wire.serial import Serial
 from harness.play.watching import Found, Gaps, State, came, went
 from harness.wire.journal import Direction
 from scenarios.amqp1_0.links.resumption import sender_of_second
+from scenarios.amqp1_0.performatives.s2_7_1_open import OURS_IS_WRONG
 from scenarios.amqp1_0.performatives.s2_7_6_disposition import comes_again
 from scenarios.registry import broken_by, scenario, watch
 
@@ -146,6 +147,7 @@ class Deliveries(State):
     "1-0/2.7.6.deliveries-of-its-role",
     during="1-0/2.7.5.first-settles",
     looks_at=came(Begin, Transfer, Disposition) + went(Begin, Transfer),
+    until=OURS_IS_WRONG,
     start=Deliveries,
     gap=Gaps.STOPS,
 )
