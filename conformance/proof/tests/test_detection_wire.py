@@ -90,6 +90,9 @@ UNSEEN = {
     ("1-0/2.7.1.channel-max-respected", "answers on the number it hears"): (
         "it needs a channel above ours, and RabbitMQ repeats our channel-max as its own"
     ),
+    ("1-0/2.7.3.zero-size-is-no-limit", "takes zero for a size"): (
+        "it states a size, and RabbitMQ 3.10 does not look at what a receiver states"
+    ),
 }
 """Deviations that nobody can see before RabbitMQ, and why; before the reference peer all of them are seen."""
 
