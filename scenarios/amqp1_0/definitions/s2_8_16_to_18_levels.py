@@ -102,7 +102,7 @@ def a_transfer_on_no_link_is_called_so(container: Container) -> None:
     is_told(container, Transfer(NOWHERE, 0, b"t", 0), message())
 
 
-@scenario("1-0/2.8.17.unattached-handle-detach", needs={"address"})
+@scenario("1-0/2.8.17.unattached-handle-detach", needs={"address"}, slow=True)
 @broken_by("gives another condition", rewrites(End, error=Error(AmqpError.NOT_FOUND)))
 @broken_by("passes over it", drops(UNATTACHED))
 @broken_by("answers it", replies(UNATTACHED, Detach(NOWHERE, True)))

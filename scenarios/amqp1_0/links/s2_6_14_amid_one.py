@@ -55,7 +55,7 @@ def a_delivery_does_not_go_on_with_another_id(container: Container) -> None:
     session.expect(*refused())
 
 
-@scenario("1-0/2.7.5.another-tag-refused", needs={"address"})
+@scenario("1-0/2.7.5.another-tag-refused", needs={"address"}, slow=True)
 @broken_by("takes it for the same", forwards(Transfer, when=is_later, delivery_tag=None))
 @broken_by("passes over it", ignores(Transfer, when=is_later, skip=1))
 def a_delivery_does_not_go_on_with_another_tag(container: Container) -> None:
@@ -65,7 +65,7 @@ def a_delivery_does_not_go_on_with_another_tag(container: Container) -> None:
     session.expect(*refused())
 
 
-@scenario("1-0/2.7.5.another-format-refused", needs={"address"})
+@scenario("1-0/2.7.5.another-format-refused", needs={"address"}, slow=True)
 @broken_by("takes it for the same", forwards(Transfer, when=is_later, message_format=None))
 @broken_by("passes over it", ignores(Transfer, when=is_later, skip=1))
 def a_delivery_does_not_go_on_with_another_format(container: Container) -> None:
