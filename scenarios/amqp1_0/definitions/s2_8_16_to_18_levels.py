@@ -19,7 +19,10 @@ from harness.amqp1_0.wire.performatives import (
     End,
     Error,
     LinkError,
+    Role,
     SessionError,
+    Source,
+    Target,
     Transfer,
 )
 from harness.amqp1_0.wire.types import Symbol
@@ -141,8 +144,10 @@ def a_transfer_beyond_the_window_violates_it(container: Container) -> None:
         session.take_in(lambda: session.window <= 0)
         if session.window > 0:
             container.inapplicable("the target closes no window of a session when it takes no messages")
-        session.tries(
-            sender.carries(sender.transfer(), message()),
+        address = sender.attach.target.address
+        behind = session.the_attach(Role.RECEIVER, source=Source(address), target=Target())
+        session.send(sender.carries(sender.transfer(), message()), behind)
+        session.expect(
             session_ended(SessionError.WINDOW_VIOLATION),
             ended_or_closed().under(ANOTHER),
         )
