@@ -216,39 +216,15 @@ def test_the_list_shows_it(amqp_conformance: Command, mine: Path) -> None:
     assert "process:mine" not in amqp_conformance("targets").stdout
 
 
-@pytest.mark.broker("rabbitmq")
-def test_what_is_said_of_rabbitmq_is_kept(amqp_conformance: Command) -> None:
-    done = amqp_conformance("targets", "check", "process:rabbitmq")
-    assert done.returncode == 0, done.stdout
-
-
-@pytest.mark.broker("garagemq")
-def test_what_is_said_of_garagemq_is_kept(amqp_conformance: Command) -> None:
-    done = amqp_conformance("targets", "check", "process:garagemq")
-    assert done.returncode == 0, done.stdout
-
-
-@pytest.mark.broker("broker-j")
-def test_what_is_said_of_broker_j_is_kept(amqp_conformance: Command) -> None:
-    done = amqp_conformance("targets", "check", "process:broker-j")
-    assert done.returncode == 0, done.stdout
-
-
-@pytest.mark.broker("proton")
-def test_what_is_said_of_proton_is_kept(amqp_conformance: Command) -> None:
-    done = amqp_conformance("targets", "check", "process:proton")
-    assert done.returncode == 0, done.stdout
-
-
-@pytest.mark.broker("artemis")
-def test_what_is_said_of_artemis_is_kept(amqp_conformance: Command) -> None:
-    done = amqp_conformance("targets", "check", "process:artemis")
-    assert done.returncode == 0, done.stdout
-
-
-@pytest.mark.broker("activemq")
-def test_what_is_said_of_activemq_is_kept(amqp_conformance: Command) -> None:
-    done = amqp_conformance("targets", "check", "process:activemq")
+@pytest.mark.parametrize(
+    "broker",
+    [
+        pytest.param(name, marks=pytest.mark.broker(name))
+        for name in ("rabbitmq", "garagemq", "broker-j", "proton", "artemis", "activemq")
+    ],
+)
+def test_what_is_said_of_a_broker_is_kept(amqp_conformance: Command, broker: str) -> None:
+    done = amqp_conformance("targets", "check", f"process:{broker}")
     assert done.returncode == 0, done.stdout
 
 
