@@ -32,7 +32,7 @@ from harness.targets.target import Target
 from harness.wire.journal import Kept
 from harness.wire.transport import Unreachable
 from scenarios.registry import Scenario, Watch, checks
-from spec.applicability import protocol
+from spec.applicability import judged_with
 from spec.rules import Level, Role, Rule
 
 CONTROL = 0.01
@@ -192,8 +192,10 @@ class Bench:
 
     def _split(self, deviation: Deviation) -> tuple[list[str], list[str]]:
         own = self.rules[deviation.rule]
-        spoken, name = dialect(own.document), protocol(own.document)
-        others = [each for each in self.rules.values() if protocol(each.document) == name and each is not own]
+        spoken, name = dialect(own.document), judged_with(own.document)
+        others = [
+            each for each in self.rules.values() if judged_with(each.document) == name and each is not own
+        ]
         may: list[str] = []
         rest: list[str] = []
         for each in others:

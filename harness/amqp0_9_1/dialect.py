@@ -1,8 +1,7 @@
 """AMQP 0-9-1 as those above the harness need it."""
 
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Literal
 
 from harness.amqp0_9_1.broken.deviations import Fault, Interposer
 from harness.amqp0_9_1.broken.fakes import FAKES
@@ -12,8 +11,10 @@ from harness.amqp0_9_1.client.broker import Broker, remove
 from harness.amqp0_9_1.client.opening import OPENING
 from harness.amqp0_9_1.client.promises import LOOKS
 from harness.amqp0_9_1.peer import TABLES, Peer
-from harness.amqp0_9_1.peer.policy import DEFAULT, VARIANTS
+from harness.amqp0_9_1.peer.policy import VARIANTS, Policy
 from harness.amqp0_9_1.peer.refusals import refuse
+from harness.amqp0_9_1.rabbitmq import peer as rabbitmq
+from harness.amqp0_9_1.rabbitmq import policy as rabbitmq_policy
 from harness.amqp0_9_1.server.client import Client
 from harness.amqp0_9_1.wire.annotate import annotate
 from harness.amqp0_9_1.wire.compiled import Method
@@ -47,8 +48,10 @@ def _connects(client: Client) -> None:
     connection.close()
 
 
-def _dialect(document: str, **serves: Literal["serve"]) -> Dialect:
-    """Give the dialect of a document whose reference peer `serves` what it adds, by policy choices."""
+def _dialect(
+    document: str, make: type[Peer], policies: Mapping[str, Policy], inherited: Iterable[str]
+) -> Dialect:
+    """Give the dialect of a document, which is judged on the reference peers of the class `make`."""
     return Dialect(
         Speaker(
             document=document,
@@ -61,11 +64,10 @@ def _dialect(document: str, **serves: Literal["serve"]) -> Dialect:
             header=PROTOCOL_HEADER,
         ),
         Proof(
-            make=lambda policy, tables, taken: Peer(policy, tables, taken=taken),
-            tables=TABLES,
-            default=DEFAULT,
-            policies=VARIANTS,
-            settled=lambda policy: replace(policy, **serves),
+            make=lambda policy, tables, taken: make(policy, tables, taken=taken),
+            tables=make.right,
+            default=make.default,
+            policies=policies,
             fault=Fault,
             interposer=Interposer,
             wrong_answer=("541", refuse(INTERNAL_ERROR)),
@@ -73,12 +75,15 @@ def _dialect(document: str, **serves: Literal["serve"]) -> Dialect:
             events=Method,
             harmless=HARMLESS,
             fakes=FAKES,
+            inherited=frozenset(inherited),
         ),
         annotate,
         Host(document, NAME, lambda target, context: Client(target, context, DOCUMENT), _connects),
     )
 
 
-DIALECT = _dialect(DOCUMENT)
-ADDING = {"rabbitmq": _dialect("rabbitmq", nack="serve")}
+DIALECT = _dialect(DOCUMENT, Peer, VARIANTS, ())
+ADDING = {
+    "rabbitmq": _dialect("rabbitmq", rabbitmq.Peer, rabbitmq_policy.VARIANTS, (row.name for row in TABLES)),
+}
 """By the document that adds to this one."""

@@ -15,6 +15,7 @@ from harness.peers.faults import Fault
 from harness.peers.footprint import Difference, Footprint, Traced, Units, differing, observed, used
 from harness.peers.interposer import Interposer
 from harness.peers.peer import PeerServer
+from harness.peers.reference import ReferencePeer
 from harness.peers.rows import AnyRow, AnyTables, State
 from harness.wire.journal import Event
 
@@ -36,7 +37,7 @@ class Proof(Generic[AnyPolicy, AnyFault]):
     - `units` finds what a change may look at in an exchange, `events` is the class of what a peer is sent.
     - `harmless` are interposers that change nothing that matters: none may change a verdict. `fakes` put a
       peer that knows no rule in the reference peer's place. Both by what they do.
-    - `settled` makes of a policy the one that serves what an optional document adds.
+    - `inherited` are the names of rows that are another document's: its checks notice their mutants.
     """
 
     make: Callable[[AnyPolicy, Any, set[str]], PeerServer]
@@ -50,25 +51,32 @@ class Proof(Generic[AnyPolicy, AnyFault]):
     events: type
     harmless: Mapping[str, Interposer]
     fakes: Mapping[str, Replacement]
-    settled: Callable[[AnyPolicy], AnyPolicy] = lambda policy: policy
+    inherited: frozenset[str] = frozenset()
 
-    def peer(self, change: object = None, policy: object = None) -> PeerServer:
-        """Make a fresh reference peer; `change` is that of a deviation, `policy` one of `policies`."""
+    def peer(
+        self, change: object = None, policy: object = None, clock: Callable[[], float] | None = None
+    ) -> PeerServer:
+        """Make a fresh reference peer; `change` is that of a deviation, `policy` one of `policies`.
+
+        `clock` says what time it is where it is served, in seconds.
+        """
         if isinstance(change, Replacement) and change in self.fakes.values():
             return change.make()
         taken: set[str] = set()
         tables = _tables(self, change) if isinstance(change, self.fault) else self.tables
-        chosen = self.settled(policy if isinstance(policy, type(self.default)) else self.default)
+        chosen = policy if isinstance(policy, type(self.default)) else self.default
         if change is None:
             tables = replace(tables, strategies=observed(tables.strategies, taken))
             chosen = observed(chosen, taken)
         peer = self.make(chosen, tables, taken)
+        if clock is not None and isinstance(peer, ReferencePeer):
+            peer.clock = clock
         return change.before(peer) if isinstance(change, self.interposer) else peer
 
     def mutants(self) -> Iterator[Mutant[AnyFault]]:
         """Mutate the tables mechanically: every row dropped, misled, and answering wrongly."""
         name, wrong_answer = self.wrong_answer
-        for row in self.tables:
+        for row in (each for each in self.tables if each.name not in self.inherited):
             yield Mutant(row.name, "dropped", self.fault.drops(row.name))
             if row.effects:
                 yield Mutant(row.name, "has no effect", self.fault.changes(row.name, effects=()))

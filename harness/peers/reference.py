@@ -1,5 +1,6 @@
 """A reference peer, whatever protocol it speaks: tables and choices, users, connections, facilities."""
 
+import heapq
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -46,9 +47,31 @@ class ReferencePeer(ABC, Generic[Policy, Strategies, Limits]):
         self.external = external
         self.names = 0
         """How many names it has made."""
+        self.clock: Callable[[], float] = lambda: self._told
+        """Says what time it is, in seconds; else it is what a transport told last."""
+        self._told = 0.0
+        self._timers: list[tuple[float, int, Callable[[], None]]] = []
+        self._set = 0
         self._connections: weakref.WeakSet[Connection] = weakref.WeakSet()
         self._accepted = 0
         self.begin()
+
+    def after(self, seconds: float, act: Callable[[], None]) -> float:
+        """Have something done when so many seconds have passed; returns that time."""
+        self._set += 1
+        due = self.clock() + seconds
+        heapq.heappush(self._timers, (due, self._set, act))
+        return due
+
+    def times(self) -> list[float]:
+        """Give when the first thing is due that `after` was asked for; nothing where there is none."""
+        return [self._timers[0][0]] if self._timers else []
+
+    def pass_time(self, now: float) -> None:
+        """Do what is due at `now`, in the order of its times."""
+        self._told = max(self._told, now)
+        while self._timers and self._timers[0][0] <= now:
+            heapq.heappop(self._timers)[2]()
 
     @abstractmethod
     def begin(self) -> None:

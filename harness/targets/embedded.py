@@ -1,5 +1,6 @@
 """The embedded target: reference peers in this process, in memory on a virtual clock or over TCP."""
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from typing import Any
@@ -65,7 +66,7 @@ class EmbeddedTarget(Target):
 
     def make(self, document: str) -> PeerServer:
         """Make a fresh reference peer of a document's protocol."""
-        return dialect(document).proof.peer(self._change, self._policy)
+        return dialect(document).proof.peer(self._change, self._policy, self._time)
 
     def endpoint(self) -> Endpoint:
         return Endpoint("memory", 0, mechanism=self.security.mechanism)
@@ -92,6 +93,9 @@ class EmbeddedTarget(Target):
             else:
                 made |= _use(peer, facility)
         return made
+
+    def _time(self) -> float:
+        return self._clock.seconds
 
     def _sockets(self) -> dict[str, str]:
         """Say who is connected, and for whom keep-alive is on; a peer that has it off says so itself."""
@@ -132,6 +136,9 @@ class ServedTarget(EmbeddedTarget):
             peer = TcpPeer(SecurePort(self.make(document)), latency=self._latency)
             self._secure[document] = self._stack.enter_context(peer)
         return TcpTransport("127.0.0.1", self._secure[document].port, self._zero)
+
+    def _time(self) -> float:
+        return time.monotonic()
 
     def _serve(self, document: str) -> TcpPeer:
         if document not in self._served:

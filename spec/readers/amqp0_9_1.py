@@ -3,7 +3,7 @@
 Everything here is read from the XML; nothing that stands in the document is typed again.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -40,7 +40,8 @@ class Domain:
 class Field:
     """An argument of a method or a property of a content class.
 
-    `type` is elementary; `asserts` are the field's own and its domain's.
+    `type` is elementary; `asserts` are the field's own and its domain's. `instead_of` names the field whose
+    place it takes, where a further document gives a reserved field of a method a meaning.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Field:
     doc: str
     reserved: bool
     asserts: tuple[Assert, ...]
+    instead_of: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,24 +133,46 @@ def grammar(path: Path = DOCUMENT) -> Grammar:
 
 @cache
 def extended(base: Path, further: tuple[Path, ...]) -> Grammar:
-    """Read the grammar of the XML at `base` with the methods that `further` documents add to its classes.
+    """Read the grammar of the XML at `base` with what `further` documents add to its classes.
 
-    Those use the domains of `base`. Raises DocumentError as `grammar`, and where a method is there already.
+    They add methods, and give reserved fields of methods that are there a meaning; they use the domains of
+    `base`. Raises DocumentError as `grammar`, where a method is there already, and where a field is not.
     """
     whole = grammar(base)
     for path in further:
-        more = _read(path, whole.domains)
-        if twice := whole.methods.keys() & more.methods.keys():
-            raise DocumentError(f"{path}: {min(twice)} is a method of another document already.")
-        added = {each.name: each for each in more.classes}
-        classes = tuple(
-            replace(each, methods=(*each.methods, *added.pop(each.name).methods))
-            if each.name in added
-            else each
-            for each in whole.classes
-        )
-        whole = replace(whole, classes=(*classes, *added.values()))
+        try:
+            whole = replace(whole, classes=tuple(_joined(whole, _read(path, whole.domains))))
+        except ValueError as failure:
+            raise DocumentError(f"{path}: {failure}") from failure
     return whole
+
+
+def _joined(whole: Grammar, more: Grammar) -> Iterator[Class]:
+    added = {each.name: each for each in more.classes}
+    for each in whole.classes:
+        yield _with_methods(each, added.pop(each.name).methods) if each.name in added else each
+    yield from added.values()
+
+
+def _with_methods(known: Class, added: Iterable[Method]) -> Class:
+    methods = {each.name: each for each in known.methods}
+    for each in added:
+        meant = all(field.instead_of for field in each.fields) and bool(each.fields)
+        if each.name in methods and not meant:
+            raise ValueError(f"{each.full_name} is a method of another document already.")
+        methods[each.name] = _refined(methods[each.name], each.fields) if meant else each
+    return replace(known, methods=tuple(methods.values()))
+
+
+def _refined(method: Method, fields: Iterable[Field]) -> Method:
+    """Give a method with fields in the places of reserved ones of the same type."""
+    places = {each.name: each for each in method.fields}
+    for each in fields:
+        there = places.get(each.instead_of)
+        if there is None or not there.reserved or there.type != each.type:
+            raise ValueError(f"{method.full_name} has no reserved {each.type} {each.instead_of}.")
+        places[each.instead_of] = each
+    return replace(method, fields=tuple(places.values()))
 
 
 def _read(path: Path, known: Iterable[Domain]) -> Grammar:
@@ -219,6 +243,7 @@ def _field(element: etree._Element, domains: Mapping[str, Domain]) -> Field:
         doc=_plain_doc(element),
         reserved=element.get("reserved") == "1",
         asserts=_asserts(element) + domain.asserts,
+        instead_of=element.get("instead-of", ""),
     )
 
 

@@ -10,7 +10,7 @@ from conformance.evidence.verdicts import Verdict, fold
 from conformance.proof.detection import Bench, in_memory, judge_rule
 from harness.dialect import dialect
 from harness.peers.deviation import Mutant
-from spec.applicability import protocol
+from spec.applicability import judged_with
 from spec.rules import Rule
 
 
@@ -34,7 +34,7 @@ def mutate(document: str, bench: Bench) -> Iterator[Mutated]:
         using = [
             rule
             for rule in bench.rules.values()
-            if protocol(rule.document) == document
+            if judged_with(rule.document) == document
             and spoken.proof.touches(mutant.change, bench.footprints[rule.id])
         ]
         yield _first_to_notice(mutant, using, bench)

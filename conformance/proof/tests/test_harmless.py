@@ -28,7 +28,7 @@ from harness.wire.journal import Direction, Octets
 from harness.wire.reader import Reader
 from harness.wire.transcript import Piece, Transcript
 from scenarios.registry import checks, watching
-from spec.applicability import protocol
+from spec.applicability import judged_with
 from spec.catalogue import catalogue
 from spec.rules import Role, Rule
 
@@ -76,7 +76,7 @@ def changed(bench: Bench, rules: Iterable[Rule], *names: str) -> list[str]:
 
 
 def of(document: str) -> list[Rule]:
-    return [rule for rule in RULES if protocol(rule.document) == document]
+    return [rule for rule in RULES if judged_with(rule.document) == document]
 
 
 @each_protocol

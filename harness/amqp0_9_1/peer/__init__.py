@@ -84,6 +84,7 @@ class Peer(Server):
 
     def connect(self, now: float) -> Connection:
         """Accept a connection at time `now`, in seconds of the peer's clock."""
+        self.pass_time(now)
         return self.accept(lambda number: Connection(self, now, number))
 
     def lose(self) -> None:

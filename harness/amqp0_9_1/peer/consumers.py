@@ -69,7 +69,13 @@ def generate_tag(turn: ChannelTurn[Basic.Consume]) -> None:
 def start_consumer(turn: ChannelTurn[Basic.Consume]) -> None:
     wanted, queue = turn.event, turn.queue
     consumer = Consumer(
-        wanted.consumer_tag, turn.channel, queue, wanted.no_ack, wanted.no_local, wanted.exclusive
+        wanted.consumer_tag,
+        turn.channel,
+        queue,
+        wanted.no_ack,
+        wanted.no_local,
+        wanted.exclusive,
+        wanted.arguments,
     )
     turn.channel.consumers[consumer.tag] = consumer
     queue.consumers.append(consumer)

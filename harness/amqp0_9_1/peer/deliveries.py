@@ -1,6 +1,15 @@
 """Messages between queues and channels: enqueued, delivered, awaiting acknowledgement, settled."""
 
-from harness.amqp0_9_1.peer.entities import Channel, Consumer, Delivery, Entry, Message, Queue, VirtualHost
+from harness.amqp0_9_1.peer.entities import (
+    Channel,
+    Consumer,
+    Delivery,
+    Entry,
+    Message,
+    Queue,
+    VirtualHost,
+    Window,
+)
 from harness.amqp0_9_1.peer.events import Delivering, Lengthened, Shortened
 from harness.amqp0_9_1.peer.turn import AnyTurn, LifeTurn, Reply, Server, Turn, WithContent
 from harness.amqp0_9_1.wire.vocabulary import Basic
@@ -43,9 +52,14 @@ def keep(delivery: Delivery) -> None:
     channel.unacknowledged[delivery.tag] = delivery
     delivery.entry.queue.unacknowledged += 1
     if delivery.consumer is not None:
-        for window in (channel.window, channel.connection.window):
+        for window in _windows(delivery.consumer):
             window.messages += 1
             window.octets += len(delivery.entry.message.body)
+
+
+def _windows(consumer: Consumer) -> tuple[Window, ...]:
+    """Give what is filled by a message that is out to a consumer."""
+    return consumer.window, consumer.channel.window, consumer.channel.connection.window
 
 
 def settle(delivery: Delivery) -> None:
@@ -54,7 +68,7 @@ def settle(delivery: Delivery) -> None:
     channel.unacknowledged.pop(delivery.tag, None)
     delivery.entry.queue.unacknowledged -= 1
     if delivery.consumer is not None:
-        for window in (channel.window, channel.connection.window):
+        for window in _windows(delivery.consumer):
             window.messages -= 1
             window.octets -= len(delivery.entry.message.body)
         stir_queues_of(channel)

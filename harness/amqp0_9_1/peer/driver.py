@@ -55,6 +55,7 @@ class Connection(entities.Connection):
         if self.state in _DEAF:
             return
         self._heard = True
+        self.peer.pass_time(self.peer.clock())
         if self.state is ConnectionState.EXPECT_HEADER:
             octets = self._take_header(octets)
         if self.state in _DEAF or not octets:
@@ -88,11 +89,13 @@ class Connection(entities.Connection):
         return bool(self._reader.pending)
 
     def _times(self) -> list[float]:
-        return [self._next_beat, self._last_heard + 2 * self.interval] if self.interval else []
+        own = [self._next_beat, self._last_heard + 2 * self.interval] if self.interval else []
+        return [*own, *self.peer.times()]
 
     def tick(self, now: float) -> None:
         """Let everything that is due at `now` happen."""
         self._see(now)
+        self.peer.pass_time(now)
         if self.over:
             return
         if self.interval and now >= self._last_heard + 2 * self.interval:

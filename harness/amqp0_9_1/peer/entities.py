@@ -72,6 +72,8 @@ class Entry:
     """The channels that rejected it."""
     held_back: bool = False
     """Nobody may have it until the server was restarted."""
+    expires: float | None = None
+    """When it is dead, by the peer's clock; None for never."""
 
 
 @dataclass(slots=True, eq=False)
@@ -95,7 +97,10 @@ class Consumer:
     no_ack: bool
     no_local: bool
     exclusive: bool
+    arguments: Table = field(default_factory=dict)
     alive: bool = True
+    window: Window = field(default_factory=lambda: Window())
+    """What is out to this consumer."""
 
 
 @dataclass(slots=True, eq=False)
@@ -262,6 +267,8 @@ class Connection(connection.Connection):
         self.state: ConnectionState = ConnectionState.EXPECT_HEADER
         self.ended = False
         self.opened = False
+        self.properties: Table = {}
+        """What the client said of itself in Start-Ok."""
         self.claimed = b""
         """What Start-Ok said, where Secure asked for more."""
         self.host = host

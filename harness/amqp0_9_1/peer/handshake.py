@@ -106,11 +106,14 @@ _READERS: Mapping[str, Callable[[AnyTurn, bytes], str]] = {
 
 def log_in(turn: ConnectionTurn[Credentials]) -> None:
     turn.connection.user = _user(turn)
+    if isinstance(turn.event, Connection.StartOk):
+        turn.connection.properties = turn.event.client_properties
 
 
 def ask_for_credentials(turn: ConnectionTurn[Connection.StartOk]) -> Reply:
     """Answer with Connection.Secure; keep the mechanism and user, which Secure-Ok will not name again."""
     turn.connection.mechanism = turn.event.mechanism
+    turn.connection.properties = turn.event.client_properties
     turn.connection.claimed = bytes(turn.event.response)
     return Connection.Secure(b"Please tell me your password" if turn.event.mechanism == CHALLENGED else b"")
 

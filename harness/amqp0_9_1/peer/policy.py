@@ -137,8 +137,8 @@ class Policy:
     foreign_consumer_tag: Literal["refuse", "ignore"] = "refuse"
     """0-9-1/basic.consume.consumer-tag.02:
     Cancel of a tag of another channel: 530, or Cancel-Ok without effect."""
-    nack: Literal["unknown", "serve"] = "unknown"
-    """rabbitmq: Nack is no method of 0-9-1: unknown, or served as RabbitMQ documents it."""
+    extensions: Literal["unknown", "serve"] = "unknown"
+    """Methods that 0-9-1 does not have: unknown, or served by the rows of the document that adds them."""
     recover_async: Literal["support", "refuse"] = "support"
     """0-9-1/basic.recover-async.01: Recover-Async, which a server MAY implement: supported, or 540."""
     unroutable_code: int = 312
@@ -205,7 +205,8 @@ class Policy:
         return 1 if plain else self.priority_levels
 
 
-def _says(value: object) -> str:
+def says(value: object) -> str:
+    """Put the value of a choice into words."""
     if isinstance(value, Refusal):
         return f"{value.code} on the {value.level.value}"
     if isinstance(value, Enum):
@@ -213,7 +214,7 @@ def _says(value: object) -> str:
     return " and ".join(value) if isinstance(value, tuple) else str(value)
 
 
-_OTHERS: Final[Mapping[str, Sequence[object]]] = {
+OTHERS: Final[Mapping[str, Sequence[object]]] = {
     "type_change": [Refusal(NOT_ALLOWED)],
     "default_unbind": [Refusal(NOT_ALLOWED), Refusal(ACCESS_REFUSED)],
     "current_queue_unknown": [Refusal(SYNTAX_ERROR), Refusal(SYNTAX_ERROR, Level.CHANNEL)],
@@ -243,7 +244,8 @@ _OTHERS: Final[Mapping[str, Sequence[object]]] = {
     "beyond_channel_max": [NOT_ALLOWED],
     "blank_exchange": [PRECONDITION_FAILED, "confirm"],
 }
+"""By choice the values that are legal beside the default, where its type does not list them."""
 
 DEFAULT = Policy()
-VARIANTS: Final = variants(DEFAULT, _OTHERS, _says)
+VARIANTS: Final = variants(DEFAULT, OTHERS, says)
 """Every single departure from the default policy, by a name that says which."""

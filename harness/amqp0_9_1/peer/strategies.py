@@ -3,10 +3,21 @@
 Each is a named function in a field of `Strategies`, so that a fault can put another in its place.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from harness.amqp0_9_1.peer.entities import Channel, Consumer, Delivery, Entry, Exchange, Message, Queue
+from harness.amqp0_9_1.peer.entities import (
+    Channel,
+    Consumer,
+    Delivery,
+    Entry,
+    Exchange,
+    Message,
+    Queue,
+    VirtualHost,
+)
 from harness.amqp0_9_1.peer.routing import ROUTING, Matching
 from harness.amqp0_9_1.wire.vocabulary import GRAMMAR
 
@@ -32,6 +43,15 @@ def by_levels(levels: int, priority: int) -> int:
 def each_queue_once(exchange: Exchange, message: Message, matches: Matching) -> list[str]:
     """Give the names of queues with a matching binding, none twice (queue.bind.unique)."""
     return list(dict.fromkeys(each.queue for each in exchange.bindings if matches(each, message)))
+
+
+def by_its_exchange(host: VirtualHost, message: Message, strategies: Strategies) -> list[Queue]:
+    """Give the queues that the exchange of a message leads to."""
+    exchange = host.exchanges.get(message.exchange)
+    if exchange is None:
+        return []
+    names = strategies.queues_for(exchange, message, strategies.routing[exchange.type])
+    return [host.queues[name] for name in names if name in host.queues]
 
 
 def in_order_of_arrival(queue: Queue, level: int, entry: Entry) -> None:
@@ -136,6 +156,7 @@ class Strategies:
 
     routing: Mapping[str, Matching] = field(default_factory=lambda: ROUTING)
     queues_for: Callable[[Exchange, Message, Matching], list[str]] = each_queue_once
+    reached: Callable[[VirtualHost, Message, Strategies], list[Queue]] = by_its_exchange
     level: Callable[[int, int], int] = by_levels
     place: Callable[[Queue, int, Entry], None] = in_order_of_arrival
     may_have: Callable[[Channel, Consumer | None, Entry], bool] = may_have

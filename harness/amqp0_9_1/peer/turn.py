@@ -31,7 +31,10 @@ from harness.amqp0_9_1.wire import vocabulary as words
 from harness.amqp0_9_1.wire.compiled import Method
 from harness.peers import rows, turn
 from harness.peers.reference import ReferencePeer
+from spec.readers.amqp0_9_1 import grammar
 
+OWN = grammar().methods.keys()
+"""The methods that 0-9-1 itself has, by their full names."""
 NOTED = 1000
 """Lines of its log that a peer remembers."""
 
@@ -111,7 +114,7 @@ class Server(ReferencePeer[Policy, Strategies, Limits]):
 
     def knows(self, method: type[Method]) -> bool:
         """Say whether it serves a method or refuses it by name; others are some products' only."""
-        return method is not words.Basic.Nack or self.policy.nack == "serve"
+        return method.full_name in OWN or self.policy.extensions == "serve"
 
 
 E = TypeVar("E", covariant=True)

@@ -112,6 +112,21 @@ class Connection:
     class CloseOk(Method):
         def __init__(self) -> None: ...
 
+    class Blocked(Method):
+        reason: str
+        def __init__(self, reason: str = ...) -> None: ...
+
+    class Unblocked(Method):
+        def __init__(self) -> None: ...
+
+    class UpdateSecret(Method):
+        new_secret: bytes
+        reason: str
+        def __init__(self, new_secret: str | bytes = ..., reason: str = ...) -> None: ...
+
+    class UpdateSecretOk(Method):
+        def __init__(self) -> None: ...
+
 class Channel:
     class Open(Method):
         reserved_1: str
@@ -151,23 +166,23 @@ class Exchange:
         type: str
         passive: bool
         durable: bool
+        auto_delete: bool
+        internal: bool
         no_wait: bool
         arguments: Table
         reserved_1: int
-        reserved_2: bool
-        reserved_3: bool
         def __init__(
             self,
             exchange: str = ...,
             type: str = ...,
             passive: bool = ...,
             durable: bool = ...,
+            auto_delete: bool = ...,
+            internal: bool = ...,
             no_wait: bool = ...,
             arguments: Table = ...,
             *,
             reserved_1: int = ...,
-            reserved_2: bool = ...,
-            reserved_3: bool = ...,
         ) -> None: ...
 
     class DeclareOk(Method):
@@ -188,6 +203,48 @@ class Exchange:
         ) -> None: ...
 
     class DeleteOk(Method):
+        def __init__(self) -> None: ...
+
+    class Bind(Method):
+        destination: str
+        source: str
+        routing_key: str
+        no_wait: bool
+        arguments: Table
+        reserved_1: int
+        def __init__(
+            self,
+            destination: str = ...,
+            source: str = ...,
+            routing_key: str = ...,
+            no_wait: bool = ...,
+            arguments: Table = ...,
+            *,
+            reserved_1: int = ...,
+        ) -> None: ...
+
+    class BindOk(Method):
+        def __init__(self) -> None: ...
+
+    class Unbind(Method):
+        destination: str
+        source: str
+        routing_key: str
+        no_wait: bool
+        arguments: Table
+        reserved_1: int
+        def __init__(
+            self,
+            destination: str = ...,
+            source: str = ...,
+            routing_key: str = ...,
+            no_wait: bool = ...,
+            arguments: Table = ...,
+            *,
+            reserved_1: int = ...,
+        ) -> None: ...
+
+    class UnbindOk(Method):
         def __init__(self) -> None: ...
 
 class Queue:
@@ -485,4 +542,12 @@ class Tx:
         def __init__(self) -> None: ...
 
     class RollbackOk(Method):
+        def __init__(self) -> None: ...
+
+class Confirm:
+    class Select(Method):
+        nowait: bool
+        def __init__(self, nowait: bool = ...) -> None: ...
+
+    class SelectOk(Method):
         def __init__(self) -> None: ...

@@ -97,7 +97,7 @@ def internal_exchange_takes_no_message(broker: Broker) -> None:
     A server that refuses the bit, or routes the message like any other, has no internal exchanges.
     """
     channel = broker.channel()
-    internal = Exchange.Declare(broker.name("exchange"), "fanout", reserved_3=True)
+    internal = Exchange.Declare(broker.name("exchange"), "fanout", internal=True)
     if not channel.takes(internal, Exchange.DeclareOk):
         broker.inapplicable("the server declares no exchange with the bit reserved-3, once internal")
     queue = channel.declare_queue()

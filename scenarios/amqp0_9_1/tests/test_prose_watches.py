@@ -122,7 +122,7 @@ def frames(*sent_and_come: tuple[bool, int, bytes]) -> list[bool]:
     return looked(method_frame_holds_one_method, Transcript(passages))
 
 
-CONFIRM, ANSWER, OWN = b"\x00\x55\x00\x0a\x00", b"\x00\x55\x00\x0b", b"\xf0\x00\x00\x01"
+ASKED, ANSWER, OWN = b"\x00\x46\x00\x0a\x00", b"\x00\x46\x00\x0b", b"\xf0\x00\x00\x01"
 QOS_OK = Basic.QosOk().encode()
 
 
@@ -136,9 +136,9 @@ QOS_OK = Basic.QosOk().encode()
         ([(False, 1, b"\x00\x3c\x04\x00")], [False]),
         ([(True, 1, b"\x00\x3c\x04\x00"), (False, 1, b"\x00\x3c\x04\x01")], [False]),
         ([(False, 1, ANSWER)], [False]),
-        ([(True, 1, CONFIRM), (False, 1, ANSWER)], []),
-        ([(False, 1, ANSWER), (True, 1, CONFIRM)], [False]),
-        ([(True, 1, CONFIRM), (False, 2, ANSWER)], [False]),
+        ([(True, 1, ASKED), (False, 1, ANSWER)], []),
+        ([(False, 1, ANSWER), (True, 1, ASKED)], [False]),
+        ([(True, 1, ASKED), (False, 2, ANSWER)], [False]),
         ([(True, 1, b""), (False, 1, b"")], [False]),
         ([(False, 1, OWN)], []),
     ],

@@ -49,12 +49,7 @@ def route_now(turn: LifeTurn[ContentComplete, Publication]) -> None:
 def route(turn: AnyTurn, publication: Publication) -> None:
     """Find the queues of a publication and let the rows for routing decide."""
     routing = turn.about(Routing(), publication)
-    exchange = turn.host.exchanges.get(publication.method.exchange)
-    if exchange is not None:
-        strategies = turn.strategies
-        matching = strategies.routing[exchange.type]
-        names = strategies.queues_for(exchange, publication.message, matching)
-        routing.targets = [turn.host.queues[name] for name in names if name in turn.host.queues]
+    routing.targets = turn.strategies.reached(turn.host, publication.message, turn.strategies)
     turn.peer.meet(Publication, routing)
 
 
@@ -256,24 +251,6 @@ _ACKNOWLEDGE = (
 )
 
 
-def requeue_is_for_anyone(turn: ChannelTurn[Basic.Nack]) -> bool:
-    """Say whether requeue is set and anyone may get it back (rabbitmq/basic.nack.requeue.01)."""
-    return wants_requeue(turn) and turn.policy.rejected == "redeliver"
-
-
-_nack = Row("basic.nack", OPEN, Basic.Nack)
-_NACK = (
-    _nack(
-        "refuses a tag of no delivered message",
-        tag_is_not_of_a_delivered_message,
-        answer=refuse(PRECONDITION_FAILED),
-    ),
-    _nack("requeues for anyone", requeue_is_for_anyone, (requeue_rejected,)),
-    _nack("requeues for others", wants_requeue, (keep_off_this_channel, requeue_rejected)),
-    _nack("discards", effects=(discard_rejected,)),
-)
-
-
 def recover_async_is_not_implemented(turn: ChannelTurn[Basic.RecoverAsync]) -> bool:
     """Say whether the policy does without Recover-Async (0-9-1/basic.recover-async.01)."""
     return turn.policy.recover_async == "refuse"
@@ -303,4 +280,4 @@ _RECOVER = (
     _recover("requeues", wants_requeue, (requeue_all,), recover_ok),
     _recover("redelivers", effects=(return_all_to_their_recipients,), answer=recover_ok),
 )
-BASIC = (*CONSUMERS, *_PUBLISH, *_GET, *_ACKNOWLEDGE, *_NACK, *_RECOVER)
+BASIC = (*CONSUMERS, *_PUBLISH, *_GET, *_ACKNOWLEDGE, *_RECOVER)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from harness.amqp0_9_1.peer import TABLES, Limits, Peer, Policy, Tables
+from harness.amqp0_9_1.peer import TABLES, Limits, Peer, Tables
 from harness.amqp0_9_1.wire.compiled import Method, Properties
 from harness.amqp0_9_1.wire.frames import (
     BODY,
@@ -29,9 +29,12 @@ LIMITS = Limits()
 START_OK = Connection.StartOk({}, "PLAIN", b"\0guest\0guest", "en_US")
 
 
-def peer(limits: Limits = LIMITS, users: dict[str, str] | None = None, **choices: Any) -> Peer:
-    """A peer that departs from the default policy in `choices`."""
-    return Peer(replace(Policy(), **choices), tables_under_test[-1], users, limits, TAKEN)
+def peer(
+    limits: Limits = LIMITS, users: dict[str, str] | None = None, kind: type[Peer] = Peer, **choices: Any
+) -> Peer:
+    """A peer of a `kind` that departs from its default policy in `choices`."""
+    tables = tables_under_test[-1] if kind is Peer else kind.right
+    return kind(replace(kind.default, **choices), tables, users, limits, TAKEN)
 
 
 @dataclass

@@ -132,42 +132,6 @@ def test_nack_is_no_method_unless_it_is_served() -> None:
     assert client.is_refused(Basic.Nack(1)) == (540, "connection")
 
 
-def test_nack_refuses_one_several_and_all() -> None:
-    for nack, left in (
-        (Basic.Nack(2), [b"1", b"3"]),
-        (Basic.Nack(2, True), [b"3"]),
-        (Basic.Nack(0, True), []),
-    ):
-        client = queue_with(b"1", b"2", b"3", nack="serve")
-        for _ in range(3):
-            client.get()
-        client.send(nack)
-        client.ask(Channel.Close())
-        assert [client.get(channel=2).body for _ in left] == left
-        assert client.get(channel=2) is None
-
-
-def test_what_nack_puts_back_has_its_old_place_and_is_for_other_channels() -> None:
-    client = queue_with(b"1", b"2", b"3", nack="serve")
-    for _ in range(2):
-        client.get()
-    client.send(Basic.Nack(2, requeue=True))
-    assert client.get().body == b"3"
-    assert client.get() is None
-    assert client.get(channel=2).body == b"2"
-    client = queue_with(b"1", nack="serve", rejected="redeliver")
-    client.get()
-    client.send(Basic.Nack(1, requeue=True))
-    assert client.get().method.redelivered
-
-
-@pytest.mark.parametrize("method", [Basic.Nack(9), Basic.Nack(9, True), Basic.Nack(0)])
-def test_nack_refuses_unknown_tags(method: Any) -> None:
-    client = queue_with(b"1", nack="serve")
-    client.get()
-    assert client.is_refused(method) == (406, "channel")
-
-
 def test_recover_with_requeue() -> None:
     client = queue_with(b"1", b"2", b"3")
     client.get()

@@ -35,7 +35,7 @@ def test_every_type_can_be_declared_twice_and_deleted(kind: Any) -> None:
     declare = Exchange.Declare("x", kind, durable=True, arguments={"a": 1})
     client = Client(peer())
     assert client.ask(declare) == OK
-    assert client.ask(declare.replace(reserved_3=True)) == OK
+    assert client.ask(declare.replace(internal=True)) == OK
     assert client.ask(Exchange.Delete("x")) == Exchange.DeleteOk()
     assert client.is_refused(Exchange.Delete("x")) == (404, "channel")
 

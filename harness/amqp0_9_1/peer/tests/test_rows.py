@@ -6,7 +6,7 @@ from harness.amqp0_9_1.peer import TABLES, Peer
 from harness.amqp0_9_1.peer.events import ChannelState
 from harness.amqp0_9_1.peer.tests import dialogue as peer_dialogue
 from harness.amqp0_9_1.peer.tests.dialogue import Client
-from harness.amqp0_9_1.peer.turn import ChannelRow
+from harness.amqp0_9_1.peer.turn import OWN, ChannelRow
 from harness.amqp0_9_1.wire.vocabulary import CODEC, Basic, Channel, Queue
 from harness.peers.rows import always
 from harness.tests.peer_tests import dialogues
@@ -27,7 +27,7 @@ def test_every_method_a_client_sends_has_rows_of_its_own() -> None:
         each for row in TABLES for each in (row.event if isinstance(row.event, tuple) else (row.event,))
     }
     for method in CODEC.methods.values():
-        if "server" in method.spec.chassis:
+        if "server" in method.spec.chassis and method.full_name in OWN:
             assert method in served, method.full_name
 
 

@@ -1,0 +1,20 @@
+"""The peer that serves what the document `rabbitmq` adds: its tables, and the facilities with them."""
+
+from dataclasses import replace
+
+from harness.amqp0_9_1 import peer
+from harness.amqp0_9_1.peer.turn import Tables
+from harness.amqp0_9_1.rabbitmq.nack import NACK
+from harness.amqp0_9_1.rabbitmq.policy import DEFAULT
+from harness.amqp0_9_1.rabbitmq.promises import PROMISES
+
+ADDED = (*PROMISES, *NACK)
+"""The rows of all areas; they are tried before those of 0-9-1."""
+TABLES = Tables((*ADDED, *peer.TABLES.rows), replace(peer.TABLES.strategies))
+
+
+class Peer(peer.Peer):
+    """A server that keeps to the extensions too."""
+
+    right = TABLES
+    default = DEFAULT

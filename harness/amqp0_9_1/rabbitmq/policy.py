@@ -1,0 +1,30 @@
+"""Where RabbitMQ's documents allow several behaviours: one field per choice, beside those of 0-9-1."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from harness.amqp0_9_1.peer import policy
+from harness.peers.policy import variants
+
+
+@dataclass(frozen=True, slots=True)
+class Policy(policy.Policy):
+    """One legal way to serve the extensions. What 0-9-1 leaves open is as RabbitMQ's documents have it."""
+
+    extensions: Literal["unknown", "serve"] = "serve"
+    redelivery_limit: int = 1 << 30
+    """Only queues that are declared with a limit have one."""
+
+
+DEFAULT: Final = Policy()
+_SETTLED: Final[Mapping[str, Sequence[object]]] = {
+    "extensions": [DEFAULT.extensions],
+    "redelivery_limit": [DEFAULT.redelivery_limit],
+}
+"""What 0-9-1 leaves open and this document does not."""
+_OTHERS: Final[Mapping[str, Sequence[object]]] = {**policy.OTHERS, **_SETTLED}
+VARIANTS: Final = {
+    name: each for name, each in variants(DEFAULT, _OTHERS, policy.says).items() if each != DEFAULT
+}
+"""Every single departure from the default policy, by a name that says which."""
