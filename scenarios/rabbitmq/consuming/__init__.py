@@ -1,0 +1,1 @@
+"""Scenarios of consuming: prefetch, priorities, who is active, and what ends it."""

@@ -1,0 +1,1 @@
+"""Scenarios of publishing: confirms, blocked connections, who publishes."""

@@ -1,0 +1,1 @@
+"""Scenarios of queues: what they keep, how long, how much, in which order, and where it goes then."""
