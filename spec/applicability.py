@@ -28,9 +28,15 @@ class Applicability:
 
     def untold(self, properties: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the capabilities that a server with these properties does not tell to be true."""
-        told = properties.get("capabilities")
-        known = told if isinstance(told, Mapping) else {}
-        return tuple(each for each in self.capabilities if known.get(each) is not True)
+        told = promises(properties)
+        return tuple(each for each in self.capabilities if each not in told)
+
+
+def promises(properties: Mapping[str, Any]) -> frozenset[str]:
+    """Return the capabilities that a server with these properties tells to be true."""
+    told = properties.get("capabilities")
+    known = told if isinstance(told, Mapping) else {}
+    return frozenset(str(name) for name, value in known.items() if value is True)
 
 
 @cache

@@ -101,7 +101,8 @@ class Rule:
     lead to what is said of a field, and else there are none. What is no file at all is told by `source`, with
     title, version and date. `related` are rules about the same thing, of
     this document or another, by their identities. `faults` are those that break this rule together with
-    others. `implements` are the methods ("queue.bind") of which it says that they are implemented. `versions`
+    others. `implements` are the methods ("queue.bind") of which it says that they are implemented.
+    `capability` is what a server tells that promises it alone, without the rest of its document. `versions`
     are those of the product of which it is said, as a range (">=4.0"); empty means all.
     """
 
@@ -126,6 +127,7 @@ class Rule:
     implements: tuple[str, ...] = ()
     source: str = ""
     versions: str = ""
+    capability: str = ""
 
     @property
     def gist(self) -> str:

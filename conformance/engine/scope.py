@@ -19,7 +19,7 @@ from harness.targets.port import foreign
 from harness.targets.target import Target, TargetError
 from harness.wire.journal import Breached
 from harness.wire.transport import NotSpoken, Unreachable
-from spec.applicability import optional, protocol, unpromised
+from spec.applicability import optional, promises, protocol, unpromised
 from spec.catalogue import catalogue
 from spec.rules import Rule
 from spec.selection import SelectorError, select
@@ -33,7 +33,8 @@ class Scope:
     `banners` are of those it speaks, `unspoken` says of others why they are left out, and of documents about
     what the target does not promise, `failed` why nothing can be judged of protocols although they may be
     spoken. `barriers` are where the opening of a connection ends for all, by protocol. `others` are rules
-    that are said of other versions than the target's; that they are left out is in `unspoken`, too.
+    of documents that are about it in part: said of other versions than the target's, or of what it does not
+    promise; that they are left out is in `unspoken`, too.
     `round_trip` is the longest of the protocols, in seconds: patience is for all.
     """
 
@@ -107,33 +108,61 @@ def apart_of(target: Target) -> frozenset[str]:
 
 def unasked(target: Target, rules: Iterable[Rule], asked: Collection[str]) -> Scope:
     """Say what a run is about whose `target` could not be asked: what all are, and what was `asked` for."""
-    found = Scope(unspoken=_unpromised(target, rules, asked, {}))
-    return _of_its_version(found, rules)
+    return _in_part(Scope(), rules, _unpromised(target, rules, asked, {}))
 
 
 def _unpromised(
     target: Target, rules: Iterable[Rule], asked: Collection[str], banners: Mapping[str, Banner]
 ) -> dict[str, str]:
+    """Say of each optional document of `rules` why it is not about the target, where it is not as a whole."""
     found = {}
     for each in dict.fromkeys(rule.document for rule in rules if rule.document in optional()):
-        told = banners[protocol(each)].properties if protocol(each) in banners else {}
+        told = _told(each, banners)
         found[each] = unpromised(target.name, each, {*asked, *target.documents}, told)
     return {document: why for document, why in found.items() if why}
 
 
-def _of_its_version(found: Scope, rules: Iterable[Rule]) -> Scope:
-    """Leave out what is said of other versions than that of the target, and say of how many of `rules`."""
-    apart = {
-        rule.id: why
-        for rule in (*catalogue().rules, *rules)
-        if rule.versions and found.covers(rule.document) and (why := _why_apart(rule, found.banners))
-    }
-    asked = Counter((rule.document, apart[rule.id]) for rule in rules if rule.id in apart)
-    told = {
-        f"{document} (in part)": f"{count} {'rule is' if count == 1 else 'rules are'} said of {why}"
-        for (document, why), count in asked.items()
-    }
-    return replace(found, others=frozenset(apart), unspoken={**found.unspoken, **told})
+def _told(document: str, banners: Mapping[str, Banner]) -> Mapping[str, Any]:
+    banner = banners.get(protocol(document))
+    return banner.properties if banner else {}
+
+
+def _in_part(found: Scope, rules: Iterable[Rule], unpromised: Mapping[str, str]) -> Scope:
+    """Leave out what of optional documents is not about the target, and say of how many of `rules`.
+
+    A document that is `unpromised` as a whole is about it in part where a capability promises some of it.
+    """
+    every = [rule for rule in (*catalogue().rules, *rules) if rule.document in optional()]
+    kept = {rule.document for rule in every if _is_promised(rule, found.banners)}
+    whole = {document: why for document, why in unpromised.items() if document not in kept}
+    apart = {}
+    for rule in every:
+        if rule.document not in whole:
+            why = _why_untold(rule, found.banners) if rule.document in unpromised else ""
+            apart[rule.id] = why or (rule.versions and _why_apart(rule, found.banners))
+    apart = {identity: why for identity, why in apart.items() if why}
+    told = _counted((rule.document, apart[rule.id]) for rule in rules if rule.id in apart)
+    return replace(found, others=frozenset(apart), unspoken={**found.unspoken, **whole, **told})
+
+
+def _counted(left: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Say, by document, how many rules were left out and why."""
+    told: dict[str, list[str]] = {}
+    for (document, why), count in Counter(left).items():
+        told.setdefault(document, []).append(f"{count} {'rule is' if count == 1 else 'rules are'} {why}")
+    return {f"{document} (in part)": "; ".join(each) for document, each in told.items()}
+
+
+def _is_promised(rule: Rule, banners: Mapping[str, Banner]) -> bool:
+    return bool(rule.capability) and rule.capability in promises(_told(rule.document, banners))
+
+
+def _why_untold(rule: Rule, banners: Mapping[str, Banner]) -> str:
+    """Say that a rule is not about what the target promises; empty where it is."""
+    if _is_promised(rule, banners):
+        return ""
+    own = promises(_told(rule.document, banners)) & {each.capability for each in catalogue().rules}
+    return f"not about what it promises: {', '.join(sorted(own))}"
 
 
 def _why_apart(rule: Rule, banners: Mapping[str, Banner]) -> str:
@@ -145,8 +174,8 @@ def _why_apart(rule: Rule, banners: Mapping[str, Banner]) -> str:
     banner = banners.get(protocol(rule.document))
     number = number_of(banner.version) if banner else ""
     if banner and number and banner.product.casefold() == product.casefold():
-        return "" if holds(rule.versions, number) else f"other versions than {number}"
-    return f"earlier versions of {product}" if is_past(rule.versions) else ""
+        return "" if holds(rule.versions, number) else f"said of other versions than {number}"
+    return f"said of earlier versions of {product}" if is_past(rule.versions) else ""
 
 
 def met(
@@ -197,7 +226,7 @@ def scope(
             failed[each] = str(failure)
     if not banners:
         raise Unreachable("; ".join((*failed.values(), *unspoken.values())))
-    unspoken |= _unpromised(target, rules, asked, banners)
     barriers = {name: each.barrier for name, each in banners.items() if each.barrier}
     round_trip = max(each.round_trip for each in banners.values())
-    return _of_its_version(Scope(banners, unspoken, failed, barriers, round_trip=round_trip), rules)
+    found = Scope(banners, unspoken, failed, barriers, round_trip=round_trip)
+    return _in_part(found, rules, _unpromised(target, rules, asked, banners))

@@ -155,8 +155,15 @@ def gate(
         asked = ids if selected is None else ids.intersection(selected)
         if asked:
             of_it = [result for result in told if result.rule in ids]
-            documents[document] = _gate(of_it, own, own, level, role, asked, None, lost, cut, "", fail_on)
+            found = _gate(of_it, own, own, level, role, asked, None, lost, cut, "", fail_on)
+            documents[document] = replace(found, sentence=_alone(own) + found.sentence)
     return replace(decided, documents=documents)
+
+
+def _alone(rules: Iterable[Rule]) -> str:
+    """Name the capabilities that a document's `rules` are about, where it is promised by these alone."""
+    promised = dict.fromkeys(rule.capability for rule in rules)
+    return "" if "" in promised else f"of {', '.join(promised)} alone: "
 
 
 def _general(rules: Iterable[Rule]) -> list[Rule]:

@@ -83,6 +83,7 @@ def judged(
     claims: tuple[Claim, ...],
     source: str = "",
     versions: str = "",
+    capability: str = "",
 ) -> Rule:
     """Read what any envelope says in a `<rule>` that has been checked; the rest is told by its kind."""
     said = {str(name): str(value) for name, value in element.attrib.items()}
@@ -107,6 +108,7 @@ def judged(
         related=tuple(said.get("see", "").split()),
         source=source,
         versions=versions,
+        capability=capability,
     )
 
 

@@ -55,6 +55,7 @@ def _rule(where: str, prefix: str, root: etree._Element, element: etree._Element
         _claims(section, said, element),
         " ".join(said.get("source", f"{about['title']} ({about['at']}), {about['revision']}").split()),
         _range(where, said),
+        said.get("capability", about.get("capability", "")),
     )
 
 

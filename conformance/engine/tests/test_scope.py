@@ -103,6 +103,30 @@ def test_others_are_held_to_what_is_said_of_the_latest(
     assert at.unspoken == {"rabbitmq (in part)": "2 rules are said of earlier versions of RabbitMQ"}
 
 
+def promising(monkeypatch: pytest.MonkeyPatch, *told: str) -> Scope:
+    """Find the scope of a run on a product that tells these capabilities and no others."""
+    properties = {"capabilities": dict.fromkeys(told, True)}
+    monkeypatch.setattr(
+        "conformance.engine.scope._named", lambda *_: Banner("GarageMQ", "0.1", properties, 0.0)
+    )
+    return found(EmbeddedTarget())
+
+
+def test_what_a_product_promises_of_it_is_judged_without_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    at = promising(monkeypatch, "basic.nack", "publisher_confirms", "time_travel")
+    rules = [rule for rule in catalogue().rules if rule.document == "rabbitmq"]
+    own = {rule.id for rule in rules if rule.capability in ("basic.nack", "publisher_confirms")}
+    assert {rule.id for rule in at.rules(rules)} == own
+    assert {rule.id.split(".")[0] for rule in at.rules(rules)} >= {"rabbitmq/basic", "rabbitmq/confirm"}
+    why = f"{len(rules) - len(own)} rules are not about what it promises: basic.nack, publisher_confirms"
+    assert at.unspoken == {"rabbitmq (in part)": why}
+    assert Scope.of(json.loads(json.dumps(at.plain()))).rules(rules) == at.rules(rules)
+
+
+def test_nothing_is_promised_by_names_that_promise_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not promising(monkeypatch, "", "time_travel").covers("rabbitmq")
+
+
 def test_what_is_said_of_other_versions_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     at = of_versions(monkeypatch, "RabbitMQ", "3.10.8")
     assert at.unspoken == {"rabbitmq (in part)": "2 rules are said of other versions than 3.10.8"}

@@ -256,6 +256,15 @@ def test_a_run_that_was_narrowed_to_it_is_met_by_it() -> None:
         assert it.documents["rabbitmq"].certified is (verdict is Verdict.PASS)
 
 
+def test_what_is_promised_in_part_says_of_what() -> None:
+    of_one = [replace(each, capability="basic.nack") for each in NACK]
+    tests = [judged(Verdict.PASS, "rabbitmq/must"), judged(Verdict.PASS, "rabbitmq/should")]
+    it = gate(results_of(*ALL_PASS, *tests), [*RULES, *of_one], Level.MUST, Role.SERVER)
+    assert it.asides()[0].startswith("rabbitmq: of basic.nack alone: certified as server at level must")
+    whole = gate(results_of(*ALL_PASS, *tests), [*RULES, NACK[0], of_one[1]], Level.MUST, Role.SERVER)
+    assert "alone" not in whole.documents["rabbitmq"].sentence
+
+
 def test_it_says_nothing_where_nothing_of_it_was_selected() -> None:
     it = gate(results_of(*ALL_PASS), [*RULES, *NACK], Level.MUST, Role.SERVER, selected={"must"})
     assert it.documents == {}
