@@ -23,7 +23,8 @@
     [[claim]]
     prose = "4.2.3 frame-end"             # the vendor's name of a row about the prose of a document
     section = "4.2.3"                     # optional, with prose only
-    rules = ["0-9-1/prose/4.2.3.frame-end-checked"]   # optional, with prose only: the rules it is about
+    rules = ["0-9-1/prose/4.2.3.frame-end-checked"]   # optional, with prose only: the rules it is about;
+                                                      # "rabbitmq/ttl.*" stands for all that begin so
     status = "ok"
 
 `claims.schema.json` beside this file says the same for programs. What each word of ours means stands in

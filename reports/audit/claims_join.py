@@ -6,6 +6,7 @@ obliges to: that it is there, that it is answered, and what the fields of the an
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 from reports.audit.claims import Claim, Subject
 from spec.rules import Rule
@@ -26,6 +27,16 @@ def join(claim: Claim, rules: Sequence[Rule], aliases: Mapping[str, str]) -> Joi
 
 def _named(identities: Sequence[str], rules: Sequence[Rule], aliases: Mapping[str, str]) -> Joined:
     living = {rule.id: rule for rule in rules}
+    wanted = [name for each in identities for name in _matching(each, living)]
+    return _known(wanted, living, aliases)
+
+
+def _matching(pattern: str, living: Collection[str]) -> Sequence[str]:
+    """Give the identities that a pattern with * stands for; one that stands for none, or has no *, itself."""
+    return ("*" in pattern and [each for each in living if fnmatchcase(each, pattern)]) or [pattern]
+
+
+def _known(identities: Sequence[str], living: Mapping[str, Rule], aliases: Mapping[str, str]) -> Joined:
     present = [aliases.get(each, each) for each in identities]
     if unknown := [name for name, each in zip(identities, present, strict=True) if each not in living]:
         return Joined((), f"no document has the rule {', '.join(unknown)}")

@@ -31,6 +31,16 @@ def test_rules_are_joined_by_what_stands_around_them() -> None:
     assert "no build that it is about was measured" in results[0].sentence
 
 
+def test_a_row_about_prose_may_name_many_rules_by_a_pattern() -> None:
+    many, none = (
+        one({"prose": "p", "rules": [pattern], "status": "kept"}, column(), rules=RULES)
+        for pattern in ("x-1/*", "x-9/*")
+    )
+    assert many.rules == tuple(each.id for each in RULES)
+    assert none.rules == ()
+    assert "no document has the rule x-9/*" in none.sentence
+
+
 @pytest.mark.parametrize(
     ("method", "joined", "apart"),
     [
