@@ -34,7 +34,7 @@ class Composite(Encodable):
     elements where more stand on the wire than the last one needs, `descriptor` the number or the symbol.
     """
 
-    __slots__ = ("descriptor", "unknown", "values", "width")
+    __slots__ = ("descriptor", "found", "unknown", "values", "width")
     spec: ClassVar[GrammarComposite]
     type_name: ClassVar[str]
     """The document's name of the type."""
@@ -44,6 +44,7 @@ class Composite(Encodable):
     unknown: tuple[Any, ...]
     width: int
     descriptor: Any
+    found: tuple[Breach, ...]
 
     def __init__(self, *values: Any, **named: Any) -> None:
         fields = self.spec.fields
@@ -138,8 +139,15 @@ class Composite(Encodable):
             self.descriptor if descriptor is None else descriptor,
         )
 
-    def breaches(self) -> Iterator[Breach]:
-        """Yield each field the grammar would not have so: missing, of another type, none of the choices."""
+    def breaches(self) -> tuple[Breach, ...]:
+        """Give each field the grammar would not have so: missing, of another type, none of the choices."""
+        try:
+            return self.found
+        except AttributeError:  # nobody has asked yet; what cannot be changed is looked at once
+            _put_found(self, tuple(self._wrong()))
+            return self.found
+
+    def _wrong(self) -> Iterator[Breach]:
         for field, value in zip(self.spec.fields, self.values, strict=True):
             if value is None:
                 if field.mandatory:
@@ -151,7 +159,7 @@ class Composite(Encodable):
 
     def is_as_defined(self) -> bool:
         """Say whether the grammar has it so: no field too many, and none that `breaches` names."""
-        return not self.unknown and next(self.breaches(), None) is None
+        return not self.unknown and not self.breaches()
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"{self.type_name} cannot be changed, replace() gives a changed copy")
@@ -175,8 +183,8 @@ class Composite(Encodable):
 
 
 _bare: Final = object.__new__
-_put_values, _put_unknown, _put_width, _put_descriptor = (
-    getattr(Composite, name).__set__ for name in ("values", "unknown", "width", "descriptor")
+_put_values, _put_unknown, _put_width, _put_descriptor, _put_found = (
+    getattr(Composite, name).__set__ for name in ("values", "unknown", "width", "descriptor", "found")
 )
 
 

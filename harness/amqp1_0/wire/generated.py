@@ -2,6 +2,7 @@
 
 import builtins
 from collections.abc import Mapping
+from functools import cache
 from typing import Final, NamedTuple
 
 from spec.readers.amqp1_0 import Restricted, grammar
@@ -35,13 +36,14 @@ def code_of(kind: str, width: int) -> int:
     raise KeyError((kind, width))
 
 
-def restrictions(kind: str) -> list[Restricted]:
+@cache
+def restrictions(kind: str) -> tuple[Restricted, ...]:
     """Give the restricted types from this one down to its primitive type, itself first."""
     found = []
     while isinstance(each := GRAMMAR.types.get(kind), Restricted):
         found.append(each)
         kind = each.source
-    return found
+    return tuple(found)
 
 
 def attribute(name: str) -> str:
