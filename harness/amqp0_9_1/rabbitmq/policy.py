@@ -21,6 +21,7 @@ DEFAULT: Final = Policy()
 _SETTLED: Final[Mapping[str, Sequence[object]]] = {
     "extensions": [DEFAULT.extensions],
     "redelivery_limit": [DEFAULT.redelivery_limit],
+    "cancel_without_queue": [DEFAULT.cancel_without_queue],
 }
 """What 0-9-1 leaves open and this document does not."""
 _OTHERS: Final[Mapping[str, Sequence[object]]] = {**policy.OTHERS, **_SETTLED}
