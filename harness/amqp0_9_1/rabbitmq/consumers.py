@@ -8,7 +8,7 @@ from harness.amqp0_9_1.peer.events import ChannelState, QueueDeleted
 from harness.amqp0_9_1.peer.life import orphan_consumer
 from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.peer.turn import ChannelRow as Row
-from harness.amqp0_9_1.peer.turn import ChannelTurn, LifeRow, LifeTurn
+from harness.amqp0_9_1.peer.turn import ChannelTurn, LifeRow, LifeTurn, meet_on_channel
 from harness.amqp0_9_1.wire.vocabulary import ACCESS_REFUSED, PRECONDITION_FAILED, Basic
 
 # -- consumers whose queue goes ------------------------------------------------------------------------
@@ -66,10 +66,27 @@ def has_a_single_active_consumer(queue: Queue) -> bool:
     return queue.arguments.get("x-single-active-consumer") is True
 
 
+def is_quorum(queue: Queue) -> bool:
+    """Say whether the queue was declared as a replicated one."""
+    return queue.arguments.get("x-queue-type") == "quorum"
+
+
+def active(queue: Queue) -> Consumer | None:
+    """Give the only consumer to serve: the first that is there, of a quorum queue that of highest priority.
+
+    While something is out to another one, nobody is served.
+    """
+    if not is_quorum(queue):
+        return queue.consumers[0]
+    highest = max(queue.consumers, key=priority)
+    others = (each for each in queue.consumers if each is not highest)
+    return None if any(each.window.messages for each in others) else highest
+
+
 def is_active(consumer: Consumer) -> bool:
-    """Say whether its queue serves a consumer: the first one that is there, where only one is served."""
+    """Say whether its queue serves a consumer, or only another one."""
     queue = consumer.queue
-    return not has_a_single_active_consumer(queue) or queue.consumers[0] is consumer
+    return not has_a_single_active_consumer(queue) or active(queue) is consumer
 
 
 def hears(consumer: Consumer) -> bool:
@@ -83,6 +100,18 @@ def wants_to_be_alone_beside_others(turn: ChannelTurn[Basic.Consume]) -> bool:
     return turn.event.exclusive and queue is not None and has_a_single_active_consumer(queue)
 
 
+def overlooks_exclusive(turn: ChannelTurn[Basic.Consume]) -> bool:
+    """Say whether exclusive access is asked for to a queue that knows none."""
+    queue = turn.find_queue()
+    return turn.event.exclusive and queue is not None and is_quorum(queue)
+
+
+def consume_beside_others(turn: ChannelTurn[Basic.Consume]) -> None:
+    """Let the other rows decide about the method as it is without exclusive."""
+    turn.event = turn.event.replace(exclusive=False)
+    meet_on_channel(turn)
+
+
 _consume = Row("basic.consume", ChannelState.OPEN, Basic.Consume)
 CONSUMERS = (
     _consume(
@@ -93,6 +122,7 @@ CONSUMERS = (
         wants_to_be_alone_beside_others,
         answer=refuse(ACCESS_REFUSED),
     ),
+    _consume("a quorum queue does not look at exclusive", overlooks_exclusive, (consume_beside_others,)),
     LifeRow(
         "queue end: tells its consumers",
         Consumer,

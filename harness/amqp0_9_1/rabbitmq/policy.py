@@ -15,6 +15,9 @@ class Policy(policy.Policy):
     extensions: Literal["unknown", "serve"] = "serve"
     redelivery_limit: int = 1 << 30
     """Only queues that are declared with a limit have one."""
+    replies_count_as_routed: bool = True
+    """rabbitmq/direct-reply-to.mandatory:
+    A reply with mandatory is delivered, and nothing more; or a Return comes as well, as until 4.1."""
 
 
 DEFAULT: Final = Policy()

@@ -6,8 +6,9 @@ from typing import TypeAlias
 from harness.amqp0_9_1.peer.consumers import consume_ok, generate_tag, has_no_tag, start_consumer
 from harness.amqp0_9_1.peer.entities import Binding, Channel, Publication
 from harness.amqp0_9_1.peer.entities import Queue as Entity
-from harness.amqp0_9_1.peer.events import ChannelState, ContentComplete, ContentHeaderReceived
+from harness.amqp0_9_1.peer.events import ChannelState, ContentComplete, ContentHeaderReceived, Routing
 from harness.amqp0_9_1.peer.refusals import refuse
+from harness.amqp0_9_1.peer.tables.basic import enqueue_everywhere, return_unroutable
 from harness.amqp0_9_1.peer.turn import ChannelRow as Row
 from harness.amqp0_9_1.peer.turn import ChannelTurn, LifeRow, LifeTurn, Reply
 from harness.amqp0_9_1.rabbitmq.contents import changed, properties_of
@@ -84,6 +85,13 @@ def publish_it(turn: LifeTurn[ContentComplete, Publication]) -> None:
     turn.peer.meet(Publication, turn)
 
 
+def is_a_reply_that_is_returned(turn: LifeTurn[Routing, Publication]) -> bool:
+    """Say whether the policy returns a reply with mandatory, though it is delivered."""
+    method = turn.subject.method
+    is_reply = not method.exchange and method.routing_key.startswith(f"{PSEUDO_QUEUE}.")
+    return is_reply and method.mandatory and not turn.policy.replies_count_as_routed
+
+
 # -- the names -----------------------------------------------------------------------------------------
 
 
@@ -132,6 +140,14 @@ REPLY_TO = (
         ContentComplete,
         asks_for_replies,
         (name_where_to_reply, publish_it),
+    ),
+    LifeRow(
+        "routing: a mandatory reply is returned as well",
+        Publication,
+        Routing,
+        is_a_reply_that_is_returned,
+        (enqueue_everywhere,),
+        return_unroutable,
     ),
     _declare(
         "refuses a name of replies that nobody awaits",
