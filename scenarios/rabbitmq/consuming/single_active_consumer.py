@@ -26,7 +26,7 @@ from scenarios.rabbitmq.consuming.prefetch import just, limit, nothing_more
 from scenarios.registry import broken_by, scenario
 
 SINGLE = {"x-single-active-consumer": True}
-NO_ACTIVE = swaps(hears=strategies.hears)
+NO_ACTIVE = swaps(hears=strategies.hears, choose=in_turn)
 """Serves all consumers of any queue."""
 
 

@@ -52,6 +52,11 @@ def names_the_pseudo_queue(turn: Turn) -> bool:
     return bool(turn.event.queue == PSEUDO_QUEUE)
 
 
+def names_another_than_the_pseudo_queue(turn: Turn) -> bool:
+    """Finds nothing under the names it has given."""
+    return names_replies(turn) and not names_the_pseudo_queue(turn)
+
+
 def names_no_reply_passively(turn: Turn) -> bool:
     """Creates a queue under a name of replies where it is not only looked for."""
     missing = turn.event.queue not in turn.host.queues and turn.event.queue != PSEUDO_QUEUE
