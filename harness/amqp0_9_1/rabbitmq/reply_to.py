@@ -12,6 +12,7 @@ from harness.amqp0_9_1.peer.tables.basic import enqueue_everywhere, return_unrou
 from harness.amqp0_9_1.peer.turn import ChannelRow as Row
 from harness.amqp0_9_1.peer.turn import ChannelTurn, LifeRow, LifeTurn, Reply
 from harness.amqp0_9_1.rabbitmq.contents import changed, properties_of
+from harness.amqp0_9_1.rabbitmq.policy import Policy
 from harness.amqp0_9_1.wire.vocabulary import NOT_FOUND, PRECONDITION_FAILED, Basic, Queue
 from harness.peers.rows import answering
 
@@ -89,7 +90,8 @@ def is_a_reply_that_is_returned(turn: LifeTurn[Routing, Publication]) -> bool:
     """Say whether the policy returns a reply with mandatory, though it is delivered."""
     method = turn.subject.method
     is_reply = not method.exchange and method.routing_key.startswith(f"{PSEUDO_QUEUE}.")
-    return is_reply and method.mandatory and not turn.policy.replies_count_as_routed
+    returns = isinstance(turn.policy, Policy) and not turn.policy.replies_count_as_routed
+    return is_reply and method.mandatory and returns
 
 
 # -- the names -----------------------------------------------------------------------------------------

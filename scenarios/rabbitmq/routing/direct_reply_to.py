@@ -78,7 +78,7 @@ def asked(broker: Broker, channel: AmqpChannel, answering: AmqpChannel, queue: s
     channel.publish(b"request", key=queue, reply_to=REPLIES, **properties)
     seen = answering.observe(message(Basic.Deliver, b"request", carrying=properties))
     assert isinstance(seen, Received)  # else it is unmet
-    assert seen.properties is not None
+    assert isinstance(seen.properties, Basic.Properties)
     name = str(seen.properties.reply_to)
     told = f"a reply-to that begins {REPLIES}. and goes on"
     broker.judge(told, "another reply-to", name.startswith(f"{REPLIES}.") and len(name) > len(REPLIES) + 1)

@@ -1,6 +1,7 @@
 """What is wrong about direct replies, for the tables of the peer that serves the extensions."""
 
 from collections import deque
+from typing import Any
 
 from harness.amqp0_9_1.broken.loose import Turn
 from harness.amqp0_9_1.peer.entities import Binding, Queue
@@ -29,7 +30,7 @@ def name_where_to_reply_and_nothing_else(turn: Turn) -> None:
     """Passes a request on without the other properties."""
     queue = replies_of(turn.subject.channel)
     assert queue is not None
-    others = dict.fromkeys(properties_of(turn.subject.message).names)
+    others: dict[str, Any] = dict.fromkeys(properties_of(turn.subject.message).names)
     turn.subject.message = changed(turn.subject.message, **others | {"reply_to": queue.name})
 
 
