@@ -5,7 +5,7 @@ from collections import Counter
 from harness.amqp0_9_1.broken.deviations import changes, drops, forwards, swaps
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpChannel
-from harness.amqp0_9_1.client.outcomes import EXCEPTION, answered, message
+from harness.amqp0_9_1.client.outcomes import EXCEPTION, answered, channel_closed, message
 from harness.amqp0_9_1.peer.strategies import in_turn
 from harness.amqp0_9_1.rabbitmq.broken.consuming import (
     by,
@@ -20,7 +20,7 @@ from harness.amqp0_9_1.rabbitmq.broken.consuming import (
     wait_for_the_highest,
 )
 from harness.amqp0_9_1.rabbitmq.consumers import priority
-from harness.amqp0_9_1.wire.vocabulary import Basic
+from harness.amqp0_9_1.wire.vocabulary import PRECONDITION_FAILED, Basic
 from scenarios.rabbitmq.consuming.prefetch import limit
 from scenarios.registry import broken_by, scenario
 
@@ -139,8 +139,14 @@ def negative_priorities_are_in_order(broker: Broker) -> None:
 @broken_by("knows no priorities", changes(IS_REFUSED, condition=priority_is_given))
 def priority_that_is_no_integer_is_refused(broker: Broker) -> None:
     """Consume with a priority of 5 is confirmed; with a text or a boolean it is refused."""
+    otherwise = EXCEPTION | answered(Basic.ConsumeOk)
     for wrong in ("high", True):
         channel, queue = broker.queue()
+        other = channel.connection.channel()
         channel.tries(Basic.Consume(queue, arguments={"x-priority": 5}), Basic.ConsumeOk)
-        taken = answered(Basic.ConsumeOk).under("the guide does not say what becomes of another value")
-        channel.tries(Basic.Consume(queue, arguments={"x-priority": wrong}), EXCEPTION, taken)
+        channel.tries(
+            Basic.Consume(queue, arguments={"x-priority": wrong}),
+            channel_closed(PRECONDITION_FAILED),
+            otherwise.under("the guide does not say what becomes of another value"),
+        )
+        other.stays_quiet()

@@ -1,6 +1,7 @@
 """How consumers start, are served and end."""
 
 from collections import Counter
+from collections.abc import Callable
 
 from harness.amqp0_9_1.broken.basic_faults import last_come_first, take_over
 from harness.amqp0_9_1.broken.deviations import answers, changes, drops, forwards, ignores, rewrites, swaps
@@ -159,8 +160,24 @@ def exclusive_consumer_is_alone(broker: Broker) -> None:
 
 
 def by_cancel(channel: AmqpChannel) -> None:
-    """Cancel the consumer that is called "alone"."""
-    channel.ask(Basic.Cancel("alone"))
+    """Cancel the consumer that is called "one"."""
+    channel.ask(Basic.Cancel("one"))
+
+
+WAYS: tuple[Callable[[AmqpChannel], None], ...] = (
+    by_cancel,
+    by_handshake,
+    with_connection,
+    by_dropping_the_socket,
+)
+"""Each way for the consumer that is called "one" to end."""
+
+
+def once_ended(ends: Callable[[AmqpChannel], None], channel: AmqpChannel, other: AmqpChannel) -> None:
+    """End the consumer on a channel; where nothing is answered on it, leave the server a moment."""
+    ends(channel)
+    if ends in (with_connection, by_dropping_the_socket):
+        other.settle()
 
 
 @scenario("rabbitmq/consumers.exclusive-ends")
@@ -170,12 +187,11 @@ def by_cancel(channel: AmqpChannel) -> None:
 )
 def exclusive_access_can_be_had_again(broker: Broker) -> None:
     """Another exclusive consumer is let in when the first is cancelled or gone, and gets messages."""
-    for ends in (by_cancel, by_handshake, with_connection, by_dropping_the_socket):
+    for ends in WAYS:
         channel, queue = broker.queue(new_connection=True)
         other = broker.channel(new_connection=True)
-        channel.consume(queue, consumer_tag="alone", exclusive=True)
-        ends(channel)
-        other.settle()
+        channel.consume(queue, consumer_tag="one", exclusive=True)
+        once_ended(ends, channel, other)
         other.tries(Basic.Consume(queue, exclusive=True), Basic.ConsumeOk)
         other.hears(b"to the next", key=queue)
 

@@ -194,6 +194,32 @@ def have_five_of_three(broker: Broker, channel: AmqpChannel) -> None:
     broker.judge("at most three messages for each", f"{most} messages for one", most <= LIMIT)
 
 
+@scenario("rabbitmq/consumer-prefetch.global-denied")
+@broken_by("confirms and sends everything", changes(SHARED, effects=()))
+@broken_by("has no window", swaps(window_allows=no_window))
+def global_limit_is_a_limit(broker: Broker) -> None:
+    """A limit of three for all consumers is refused, or neither of two consumers has more than three."""
+    channel = broker.channel()
+    queues = [queue_of_eight(channel) for _ in range(2)]
+    if not channel.takes(Basic.Qos(prefetch_count=LIMIT, global_=True), Basic.QosOk):
+        broker.note("a limit for all consumers of a channel is refused")
+        return
+    for queue in queues:
+        channel.consume(queue)
+    came = by_consumer([each for queue in queues for each in all_that_come(channel, queue)])
+    broker.judge("at most three messages for each", f"{max(came)} messages for one", max(came) <= LIMIT)
+    broker.note(f"a limit of three for all consumers of a channel lets {sum(came)} messages be out")
+
+
+def all_that_come(channel: AmqpChannel, queue: str) -> list[Any]:
+    """Give the Delivers that come before the queue has answered."""
+    channel.send(Queue.Declare(queue, passive=True))
+    came: list[Any] = []
+    while isinstance(seen := channel.expect(answered(Basic.Deliver, Queue.DeclareOk)), Basic.Deliver):
+        came.append(seen)
+    return came
+
+
 @scenario("rabbitmq/consumer-prefetch.without-acknowledgement")
 @broken_by("limits them all", swaps(window_allows=regardless_of_windows))
 @broken_by("waits for acknowledgements", forwards(Basic.Consume, no_ack=False))

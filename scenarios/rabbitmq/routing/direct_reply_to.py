@@ -66,6 +66,11 @@ def awaiting_replies(channel: AmqpChannel) -> AmqpChannel:
     return channel
 
 
+def beside(channel: AmqpChannel) -> AmqpChannel:
+    """Give another channel of the same connection."""
+    return channel.connection.channel()
+
+
 def responder(broker: Broker) -> tuple[AmqpChannel, str]:
     """Give a channel, on a connection of its own, that consumes from a queue for requests, and that queue."""
     channel = broker.channel(new_connection=True)
@@ -105,12 +110,19 @@ def gone(broker: Broker, channel: AmqpChannel) -> AmqpChannel:
     "starts no consumer", answers(Basic.Consume, Basic.ConsumeOk("one"), when=lambda it: it.queue == REPLIES)
 )
 def reply_comes_to_who_asked(broker: Broker) -> None:
-    """A request is answered on another connection, by the default exchange: the reply comes as published."""
-    channel = requester(broker)
+    """A request is answered on another connection, by the default exchange: the reply comes as published.
+
+    It comes under the tag of the consumer, be it of the client or of the server.
+    """
     answering, queue = responder(broker)
-    name = asked(broker, channel, answering, queue)
-    answering.publish(b"reply", key=name, correlation_id="1")
-    channel.expect(message(Basic.Deliver, b"reply", carrying={"correlation_id": "1"}))
+    for wanted in ("", "replies"):
+        channel = broker.channel(new_connection=True)
+        tag = channel.tries(Basic.Consume(REPLIES, wanted, no_ack=True), Basic.ConsumeOk).consumer_tag
+        broker.judge("a tag for the consumer", "another tag, or none", bool(tag) and wanted in ("", tag))
+        name = asked(broker, channel, answering, queue)
+        answering.publish(b"reply", key=name, correlation_id="1")
+        as_published = {"correlation_id": "1"}
+        channel.expect(message(Basic.Deliver, b"reply", carrying=as_published, consumer_tag=tag))
 
 
 @scenario("rabbitmq/direct-reply-to.name-given")
@@ -135,7 +147,7 @@ def request_is_told_where_to_reply(broker: Broker) -> None:
 def replies_do_not_get_mixed_up(broker: Broker) -> None:
     """Three channels ask, two of them of one connection: each gets the reply to its own request alone."""
     first = requester(broker)
-    channels = (first, awaiting_replies(first.connection.channel()), requester(broker))
+    channels = (first, awaiting_replies(beside(first)), requester(broker))
     answering, queue = responder(broker)
     names = [asked(broker, channel, answering, queue) for channel in channels]
     for number, name in reversed([*enumerate(names)]):
@@ -150,11 +162,11 @@ def replies_do_not_get_mixed_up(broker: Broker) -> None:
 @broken_by("keeps the name", changes(THERE, condition=names_replies_passively))
 @broken_by("knows only names it has given", changes(THERE, answer=refuse(NOT_FOUND)))
 def pseudo_queue_may_be_declared(broker: Broker) -> None:
-    """Declare of the pseudo-queue is confirmed, passively and not; then it is consumed from."""
+    """Declare of the pseudo-queue is confirmed, passively and not; then replies are consumed from it."""
     channel = broker.channel()
     for passive in (True, False):
         channel.tries(Queue.Declare(REPLIES, passive=passive), Queue.DeclareOk)
-    awaiting_replies(channel)
+    asked(broker, awaiting_replies(channel), *responder(broker))
 
 
 @scenario("rabbitmq/direct-reply-to.automatic-mode")
@@ -165,9 +177,10 @@ def pseudo_queue_may_be_declared(broker: Broker) -> None:
     answers(Basic.Consume, Basic.ConsumeOk("one"), when=lambda it: not it.no_ack and it.queue == REPLIES),
 )
 def replies_cannot_be_acknowledged(broker: Broker) -> None:
-    """Consume of replies without no-ack is refused, with it confirmed."""
-    requester(broker)
-    broker.channel().tries(Basic.Consume(REPLIES), *REFUSED)
+    """Consume of replies without no-ack is refused, with it confirmed; other channels go on."""
+    channel = requester(broker)
+    beside(channel).tries(Basic.Consume(REPLIES), *REFUSED)
+    channel.stays_quiet()
 
 
 @scenario("rabbitmq/direct-reply-to.one-consumer")
@@ -180,8 +193,9 @@ def replies_cannot_be_acknowledged(broker: Broker) -> None:
 def channel_has_one_consumer_of_replies(broker: Broker) -> None:
     """A second channel may consume replies as well; on a channel that does so already it is refused."""
     channel = requester(broker)
-    awaiting_replies(channel.connection.channel())
+    other = awaiting_replies(beside(channel))
     channel.tries(Basic.Consume(REPLIES, no_ack=True), *REFUSED)
+    other.stays_quiet()
 
 
 @scenario("rabbitmq/direct-reply-to.same-channel")
@@ -191,10 +205,11 @@ def request_belongs_to_the_channel_of_its_replies(broker: Broker) -> None:
     """A request on another channel than that which consumes replies is refused; the first goes on."""
     channel = requester(broker)
     answering, queue = responder(broker)
-    other = channel.connection.channel()
+    other = beside(channel)
     other.publish(b"request", key=queue, reply_to=REPLIES)
     other.expect(*REFUSED)
     answering.stays_quiet()
+    channel.stays_quiet()
 
 
 @scenario("rabbitmq/direct-reply-to.declared-to-look")
@@ -221,8 +236,8 @@ def name_of_a_requester_that_is_gone_is_missing(broker: Broker) -> None:
     name = asked(broker, channel, answering, queue)
     other = gone(broker, channel)
     for passive in (True, False, True):
-        other.tries(Queue.Declare(name, passive=passive), *MISSING)
-        other = broker.channel(new_connection=True)
+        beside(other).tries(Queue.Declare(name, passive=passive), *MISSING)
+        other.stays_quiet()
 
 
 @scenario("rabbitmq/direct-reply-to.dropped")
@@ -258,7 +273,9 @@ def pseudo_queue_cannot_be_deleted(broker: Broker) -> None:
     answering, queue = responder(broker)
     name = asked(broker, channel, answering, queue)
     for each in (REPLIES, name):
-        broker.channel(new_connection=True).takes(Queue.Delete(each), Queue.DeleteOk)
+        other = broker.channel(new_connection=True)
+        if other.takes(Queue.Delete(each), Queue.DeleteOk):
+            other.stays_quiet()
     answering.publish(b"reply", key=name)
     channel.expect(message(Basic.Deliver, b"reply"))
 
