@@ -28,8 +28,9 @@ IS_REFUSED = "basic.consume: refuses a priority that is no integer"
 
 
 def consuming(channel: AmqpChannel, queue: str, given: int | None = None) -> str:
-    """Start a consumer of this priority, or of none; give its tag."""
-    return channel.consume(queue, arguments={} if given is None else {"x-priority": given})
+    """Judge that a consumer of this priority, or of none, can be started; give its tag."""
+    arguments = {} if given is None else {"x-priority": given}
+    return str(channel.tries(Basic.Consume(queue, arguments=arguments), Basic.ConsumeOk).consumer_tag)
 
 
 def goes_to(channel: AmqpChannel, queue: str, *tags: str) -> None:

@@ -1,7 +1,7 @@
 """How consumers start, are served and end."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from harness.amqp0_9_1.broken.basic_faults import last_come_first, take_over
 from harness.amqp0_9_1.broken.deviations import answers, changes, drops, forwards, ignores, rewrites, swaps
@@ -21,7 +21,7 @@ from harness.amqp0_9_1.rabbitmq.broken.consuming import (
     stick_to_the_first,
     stick_to_the_last,
 )
-from harness.amqp0_9_1.wire.vocabulary import NOT_FOUND, RESOURCE_ERROR, Basic
+from harness.amqp0_9_1.wire.vocabulary import NOT_FOUND, RESOURCE_ERROR, Basic, Queue
 from scenarios.amqp0_9_1.ends import by_dropping_the_socket, by_handshake, with_connection
 from scenarios.registry import broken_by, scenario
 
@@ -31,7 +31,14 @@ MISSING = "basic.consume: refuses a queue that does not exist"
 ALONE = "basic.consume: refuses exclusive access to a queue with consumers"
 LOCKED = "basic.consume: refuses a queue with an exclusive consumer"
 REQUEUES = "channel end: requeues what is not acknowledged"
-QUORUM = {"x-queue-type": "quorum"}
+QUORUM: Mapping[str, object] = {"x-queue-type": "quorum"}
+
+
+def declared(channel: AmqpChannel, arguments: Mapping[str, object]) -> str:
+    """Judge that a durable queue can be declared with these arguments; give its name."""
+    name = channel.new_name("queue")
+    channel.tries(Queue.Declare(name, durable=True, arguments={**arguments}), Queue.DeclareOk)
+    return name
 
 
 @scenario("rabbitmq/consumers.ready-messages")
@@ -201,7 +208,8 @@ def exclusive_access_can_be_had_again(broker: Broker) -> None:
 @broken_by("serves the first", swaps(choose=stick_to_the_first))
 def quorum_queue_does_not_look_at_exclusive(broker: Broker) -> None:
     """Two consumers of a quorum queue that both want to be alone are confirmed, and both get messages."""
-    channel, queue = broker.queue(durable=True, arguments=QUORUM)
+    channel = broker.channel()
+    queue = declared(channel, QUORUM)
     tags = {
         channel.tries(Basic.Consume(queue, exclusive=True), Basic.ConsumeOk).consumer_tag for _ in range(2)
     }

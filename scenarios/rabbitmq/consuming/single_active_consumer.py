@@ -1,5 +1,7 @@
 """A queue with a single active consumer serves one of its consumers; the others wait to take over."""
 
+from collections.abc import Mapping
+
 from harness.amqp0_9_1.broken.basic_faults import last_come_last
 from harness.amqp0_9_1.broken.deviations import changes, drops, forwards, ignores, swaps
 from harness.amqp0_9_1.broken.end_faults import forget_consumer
@@ -18,11 +20,12 @@ from harness.amqp0_9_1.rabbitmq.broken.consuming import (
     takes_over_at_once,
 )
 from harness.amqp0_9_1.wire.vocabulary import ACCESS_REFUSED, Basic, Queue
-from scenarios.rabbitmq.consuming.consumers import QUORUM, WAYS, once_ended
+from scenarios.rabbitmq.consuming.consumers import QUORUM, WAYS, declared, once_ended
 from scenarios.rabbitmq.consuming.prefetch import just, limit, nothing_more
 from scenarios.registry import broken_by, scenario
 
-SINGLE = {"x-single-active-consumer": True}
+SINGLE: Mapping[str, object] = {"x-single-active-consumer": True}
+SINGLE_OF_QUORUM = {**QUORUM, **SINGLE}
 NO_ACTIVE = swaps(hears=strategies.hears, choose=in_turn)
 """Serves all consumers of any queue."""
 
@@ -40,7 +43,21 @@ def goes_in_order_to(channel: AmqpChannel, tag: str, *bodies: str) -> None:
 @broken_by("hands over with each message", swaps(choose=in_turn))
 def only_the_first_consumer_is_served(broker: Broker) -> None:
     """Of three consumers on two connections the first gets all six messages, the others none."""
-    channel, queue = broker.queue(arguments=SINGLE)
+    serves_the_first(broker, SINGLE)
+
+
+@scenario("rabbitmq/consumers.single-active")
+@broken_by("serves all", NO_ACTIVE)
+@broken_by("serves two", swaps(hears=serves_two, choose=in_turn))
+def only_the_first_consumer_of_a_quorum_queue_is_served(broker: Broker) -> None:
+    """As before, of a quorum queue."""
+    serves_the_first(broker, SINGLE_OF_QUORUM)
+
+
+def serves_the_first(broker: Broker, arguments: Mapping[str, object]) -> None:
+    """Judge that of three consumers of such a queue the first gets all six messages, the others none."""
+    channel = broker.channel()
+    queue = declared(channel, arguments)
     other = broker.channel(new_connection=True)
     tag = channel.consume(queue)
     channel.consume(queue)
@@ -64,9 +81,22 @@ def only_the_first_consumer_is_served(broker: Broker) -> None:
 )
 def another_consumer_takes_over(broker: Broker) -> None:
     """However the active consumer ends: three messages come to one of the two that are left."""
+    fails_over(broker, SINGLE)
+
+
+@scenario("rabbitmq/consumers.single-active-failover")
+@broken_by("has nobody take over", swaps(hears=serves_nobody_when_one_is_gone))
+@broken_by("has all that are left take over", swaps(hears=serves_all_when_one_is_gone, choose=in_turn))
+def another_consumer_of_a_quorum_queue_takes_over(broker: Broker) -> None:
+    """As before, of a quorum queue."""
+    fails_over(broker, SINGLE_OF_QUORUM)
+
+
+def fails_over(broker: Broker, arguments: Mapping[str, object]) -> None:
+    """Judge that one of two waiting consumers of such a queue takes over, however the active one ends."""
     for ends in WAYS:
         active, rest = (broker.channel(new_connection=True) for _ in range(2))
-        queue = rest.declare_queue(arguments=SINGLE)
+        queue = declared(rest, arguments)
         active.consume(queue, consumer_tag="one", no_ack=True)
         waiting = [rest.consume(queue, no_ack=True) for _ in range(2)]
         rest.publish("to the active one", key=queue)
@@ -87,7 +117,7 @@ def another_consumer_takes_over(broker: Broker) -> None:
 def what_the_active_consumer_had_goes_to_the_next(broker: Broker) -> None:
     """One message is acknowledged before the channel closes: the others come to the next, in their order."""
     active, rest = (broker.channel(new_connection=True) for _ in range(2))
-    queue = rest.declare_queue(arguments=SINGLE)
+    queue = declared(rest, SINGLE)
     limit(active, 3)
     active.consume(queue)
     tag = rest.consume(queue)
@@ -107,7 +137,7 @@ def what_the_active_consumer_had_goes_to_the_next(broker: Broker) -> None:
 def messages_wait_for_the_active_consumer(broker: Broker) -> None:
     """The active consumer may have two of four messages; the others wait for it, though another is idle."""
     active, other = (broker.channel(new_connection=True) for _ in range(2))
-    queue = other.declare_queue(arguments=SINGLE)
+    queue = declared(other, SINGLE)
     limit(active, 2)
     active.consume(queue)
     other.consume(queue)
@@ -128,13 +158,28 @@ def messages_wait_for_the_active_consumer(broker: Broker) -> None:
 @broken_by("does not look at the argument", forwards(Queue.Declare, arguments={}))
 def single_active_consumer_is_not_exclusive(broker: Broker) -> None:
     """A plain consumer of such a queue is confirmed, an exclusive one refused, though the queue has none."""
-    channel, queue = broker.queue(arguments=SINGLE)
-    channel.consume(queue)
-    another = channel.declare_queue(arguments=SINGLE)
+    channel = broker.channel()
+    channel.consume(declared(channel, SINGLE))
+    another = declared(channel, SINGLE)
     other = channel.connection.channel()
     otherwise = EXCEPTION.under("the guide says that it is an error, not which one")
     other.tries(Basic.Consume(another, exclusive=True), channel_closed(ACCESS_REFUSED), otherwise)
     channel.stays_quiet()
+
+
+@scenario("rabbitmq/consumers.single-active-stays")
+@broken_by("hands over to the higher priority", swaps(hears=takes_over_at_once, choose=in_turn))
+@broken_by("serves all", NO_ACTIVE)
+def higher_priority_does_not_take_over_a_classic_queue(broker: Broker) -> None:
+    """A consumer with priority 10 starts beside the active one of a classic queue: it gets nothing."""
+    channel, other = (broker.channel(new_connection=True) for _ in range(2))
+    queue = declared(channel, SINGLE)
+    tag = channel.consume(queue)
+    channel.hears("first", key=queue, consumer_tag=tag)
+    other.tries(Basic.Consume(queue, arguments={"x-priority": 10}), Basic.ConsumeOk)
+    for body in ("second", "third"):
+        channel.hears(body, key=queue, consumer_tag=tag)
+    other.stays_quiet()
 
 
 @scenario("rabbitmq/consumers.single-active-priority")
@@ -148,7 +193,7 @@ def higher_priority_takes_over_a_quorum_queue(broker: Broker) -> None:
     Not before the first message is acknowledged.
     """
     channel, other = (broker.channel(new_connection=True) for _ in range(2))
-    queue = channel.declare_queue(durable=True, arguments=QUORUM | SINGLE)
+    queue = declared(channel, SINGLE_OF_QUORUM)
     channel.consume(queue)
     channel.publish("first", key=queue)
     first = channel.expect(message(Basic.Deliver, b"first"))
