@@ -1,7 +1,7 @@
 """Direct reply-to: replies go to the channel that asked, through a queue that nobody declares."""
 
 from collections import deque
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from harness.amqp0_9_1.peer.consumers import consume_ok, generate_tag, has_no_tag, start_consumer
 from harness.amqp0_9_1.peer.entities import Binding, Channel, Publication
@@ -90,8 +90,7 @@ def is_a_reply_that_is_returned(turn: LifeTurn[Routing, Publication]) -> bool:
     """Say whether the policy returns a reply with mandatory, though it is delivered."""
     method = turn.subject.method
     is_reply = not method.exchange and method.routing_key.startswith(f"{PSEUDO_QUEUE}.")
-    returns = isinstance(turn.policy, Policy) and not turn.policy.replies_count_as_routed
-    return is_reply and method.mandatory and returns
+    return is_reply and method.mandatory and not cast(Policy, turn.policy).replies_count_as_routed
 
 
 # -- the names -----------------------------------------------------------------------------------------
