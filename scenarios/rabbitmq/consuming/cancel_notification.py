@@ -167,8 +167,8 @@ def what_is_cancelled_can_be_cancelled(broker: Broker) -> None:
 
 
 @scenario("rabbitmq/consumer-cancel.cancel-afterwards")
-@broken_by("refuses with the connection", rejects(Basic.Cancel, NOT_FOUND))
-@broken_by("does not answer", ignores(Basic.Cancel))
+@broken_by("refuses what crosses it", rejects(Basic.Cancel, NOT_FOUND))
+@broken_by("does not answer what crosses it", ignores(Basic.Cancel))
 def cancel_may_cross_the_notification(broker: Broker) -> None:
     """Cancel that is sent before the notification is read is confirmed; the notification may be missing."""
     channel = listening(broker)

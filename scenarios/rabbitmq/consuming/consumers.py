@@ -21,7 +21,7 @@ from harness.amqp0_9_1.rabbitmq.broken.consuming import (
     stick_to_the_first,
     stick_to_the_last,
 )
-from harness.amqp0_9_1.wire.vocabulary import NOT_FOUND, RESOURCE_ERROR, Basic, Queue
+from harness.amqp0_9_1.wire.vocabulary import ACCESS_REFUSED, NOT_FOUND, RESOURCE_ERROR, Basic, Queue
 from scenarios.amqp0_9_1.ends import by_dropping_the_socket, by_handshake, with_connection
 from scenarios.registry import broken_by, scenario
 
@@ -160,10 +160,11 @@ def exclusive_consumer_is_alone(broker: Broker) -> None:
     channel, queue = broker.queue()
     tag = channel.consume(queue)
     exclusive = Basic.Consume(queue, exclusive=True)
-    broker.channel(new_connection=True).tries(exclusive, EXCEPTION)
+    refused = channel_closed(ACCESS_REFUSED), EXCEPTION.under("the guide names no code")
+    broker.channel(new_connection=True).tries(exclusive, *refused)
     channel.ask(Basic.Cancel(tag))
     broker.channel(new_connection=True).tries(exclusive, Basic.ConsumeOk)
-    broker.channel(new_connection=True).tries(Basic.Consume(queue), EXCEPTION)
+    broker.channel(new_connection=True).tries(Basic.Consume(queue), *refused)
 
 
 def by_cancel(channel: AmqpChannel) -> None:

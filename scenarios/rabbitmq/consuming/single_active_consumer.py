@@ -47,8 +47,8 @@ def only_the_first_consumer_is_served(broker: Broker) -> None:
 
 
 @scenario("rabbitmq/consumers.single-active")
-@broken_by("serves all", NO_ACTIVE)
-@broken_by("serves two", swaps(hears=serves_two, choose=in_turn))
+@broken_by("serves all of a quorum queue", NO_ACTIVE)
+@broken_by("serves two of a quorum queue", swaps(hears=serves_two, choose=in_turn))
 def only_the_first_consumer_of_a_quorum_queue_is_served(broker: Broker) -> None:
     """As before, of a quorum queue."""
     serves_the_first(broker, SINGLE_OF_QUORUM)
@@ -85,8 +85,8 @@ def another_consumer_takes_over(broker: Broker) -> None:
 
 
 @scenario("rabbitmq/consumers.single-active-failover")
-@broken_by("has nobody take over", swaps(hears=serves_nobody_when_one_is_gone))
-@broken_by("has all that are left take over", swaps(hears=serves_all_when_one_is_gone, choose=in_turn))
+@broken_by("has nobody take over a quorum queue", swaps(hears=serves_nobody_when_one_is_gone))
+@broken_by("has all take over a quorum queue", swaps(hears=serves_all_when_one_is_gone, choose=in_turn))
 def another_consumer_of_a_quorum_queue_takes_over(broker: Broker) -> None:
     """As before, of a quorum queue."""
     fails_over(broker, SINGLE_OF_QUORUM)
