@@ -23,10 +23,12 @@ from harness.amqp0_9_1.rabbitmq.broken.consuming import (
     is_there_to_be_told,
     notify_one_of_its_channel,
     notify_one_of_its_connection,
+    queue_is_classic,
     tell_of_it,
 )
 from harness.amqp0_9_1.wire.vocabulary import NOT_FOUND, Basic, Channel, Queue
 from harness.play.expect import Outcome
+from scenarios.rabbitmq.consuming.consumers import QUORUM, declared
 from scenarios.registry import broken_by, scenario
 
 CAPABILITY = "consumer_cancel_notify"
@@ -65,6 +67,19 @@ def consumer_hears_that_its_queue_was_deleted(broker: Broker) -> None:
     delete(broker, queue)
     channel.expect(cancelled(tag))
     channel.hears(b"still consumed", key=other, consumer_tag=kept)
+
+
+@scenario("rabbitmq/consumer-cancel.replicated-queue")
+@broken_by("tells of classic queues alone", changes(TELLS, condition=queue_is_classic))
+@broken_by("tells nobody", drops(TELLS))
+def consumer_hears_that_its_quorum_queue_was_deleted(broker: Broker) -> None:
+    """A quorum queue is deleted elsewhere: Cancel comes for its consumer, and the channel goes on."""
+    channel = listening(broker)
+    queue = declared(channel, QUORUM)
+    tag = channel.consume(queue)
+    delete(broker, queue)
+    channel.expect(cancelled(tag))
+    channel.stays_quiet()
 
 
 @scenario("rabbitmq/consumer-cancel.own-deletion")

@@ -21,6 +21,7 @@ from harness.amqp0_9_1.rabbitmq.broken.consuming import (
 )
 from harness.amqp0_9_1.rabbitmq.consumers import priority
 from harness.amqp0_9_1.wire.vocabulary import PRECONDITION_FAILED, Basic
+from scenarios.rabbitmq.consuming.consumers import QUORUM, declared
 from scenarios.rabbitmq.consuming.prefetch import limit
 from scenarios.registry import broken_by, scenario
 
@@ -56,6 +57,16 @@ def served(channel: AmqpChannel, queue: str, count: int) -> Counter[str]:
 def highest_priority_gets_all(broker: Broker) -> None:
     """Of consumers with priorities 1, 10 and 5 that with 10 gets all six messages."""
     channel, queue = broker.queue()
+    _, highest, _ = (consuming(channel, queue, each) for each in (1, 10, 5))
+    goes_to(channel, queue, *6 * (highest,))
+
+
+@scenario("rabbitmq/consumer-priority.higher-first")
+@broken_by("serves all of a quorum queue in turn", swaps(choose=in_turn))
+def highest_priority_gets_all_of_a_quorum_queue(broker: Broker) -> None:
+    """As before, of a quorum queue."""
+    channel = broker.channel()
+    queue = declared(channel, QUORUM)
     _, highest, _ = (consuming(channel, queue, each) for each in (1, 10, 5))
     goes_to(channel, queue, *6 * (highest,))
 

@@ -9,7 +9,7 @@ from harness.amqp0_9_1.peer.deliveries import settle, stir_queues_of
 from harness.amqp0_9_1.peer.entities import Channel, Consumer, Entry, Queue
 from harness.amqp0_9_1.peer.life import cancel_consumer, orphan_consumer, requeue
 from harness.amqp0_9_1.peer.strategies import in_turn
-from harness.amqp0_9_1.rabbitmq.consumers import is_active, is_to_be_notified, notify, priority
+from harness.amqp0_9_1.rabbitmq.consumers import is_active, is_quorum, is_to_be_notified, notify, priority
 from harness.amqp0_9_1.rabbitmq.prefetch import limit_new_consumers, windows_allow
 
 Choosing = Callable[[Queue, Entry, Iterable[Consumer]], Consumer | None]
@@ -36,6 +36,11 @@ def has_named_it(turn: Turn) -> bool:
     """Tells every client that names the capability, with whatever value."""
     properties = turn.subject.channel.connection.properties
     return is_there_to_be_told(turn) and "consumer_cancel_notify" in properties.get("capabilities", {})
+
+
+def queue_is_classic(turn: Turn) -> bool:
+    """Tells of queues that are not replicated."""
+    return is_to_be_notified(turn) and not is_quorum(turn.subject.queue)
 
 
 def _notify_if_last(turn: Turn, left: list[Consumer]) -> None:
