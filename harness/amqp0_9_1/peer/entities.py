@@ -42,6 +42,8 @@ class Message:
     headers: Table = field(init=False)
     persistent: bool = field(init=False)
     priority: int = field(init=False)
+    deaths: tuple[Table, ...] = field(init=False, default=())
+    """In which queues it died before, as its header x-death tells: latest first."""
 
     def __post_init__(self, properties: Basic.Properties) -> None:
         # Before anything that can fail: what is counted here is taken off again whatever becomes of it.

@@ -4,11 +4,12 @@ from dataclasses import replace
 
 from harness.amqp0_9_1 import peer
 from harness.amqp0_9_1.peer.turn import Tables
+from harness.amqp0_9_1.rabbitmq.dead_letters import DEAD_LETTERS
 from harness.amqp0_9_1.rabbitmq.nack import NACK
 from harness.amqp0_9_1.rabbitmq.policy import DEFAULT
 from harness.amqp0_9_1.rabbitmq.promises import PROMISES
 
-ADDED = (*PROMISES, *NACK)
+ADDED = (*PROMISES, *NACK, *DEAD_LETTERS)
 """The rows of all areas; they are tried before those of 0-9-1."""
 TABLES = Tables((*ADDED, *peer.TABLES.rows), replace(peer.TABLES.strategies))
 

@@ -21,6 +21,7 @@ DEFAULT: Final = Policy()
 _SETTLED: Final[Mapping[str, Sequence[object]]] = {
     "extensions": [DEFAULT.extensions],
     "redelivery_limit": [DEFAULT.redelivery_limit],
+    "without_requeue": [DEFAULT.without_requeue],
 }
 """What 0-9-1 leaves open and this document does not."""
 _OTHERS: Final[Mapping[str, Sequence[object]]] = {**policy.OTHERS, **_SETTLED}
