@@ -55,18 +55,21 @@ def lives_for_a_time(turn: LifeTurn[Arriving, Entry]) -> bool:
 
 
 def set_its_time(turn: LifeTurn[Arriving, Entry]) -> None:
-    """Remember when a message is dead, and look at it then."""
-    entry, seconds = turn.subject, time_to_live(turn.subject)
-    assert seconds is not None
-    entry.expires = later(turn, seconds, _time_is_up_for(entry))
+    """Give a message the time that it has."""
+    dies_in(turn, turn.subject, time_to_live(turn.subject))
+
+
+def dies_in(turn: AnyTurn, entry: Entry, seconds: float | None) -> None:
+    """Remember that a message is dead in so many seconds, and look at it then; with None it never is."""
+    if seconds is not None:
+        entry.expires = later(turn, seconds, _time_is_up_for(entry))
 
 
 def _time_is_up_for(subject: Entry | Queue) -> Callable[[AnyTurn], None]:
-    return lambda turn: _ignore(turn.peer.meet(type(subject), turn.about(TimeUp(), subject)))
+    def look(turn: AnyTurn) -> None:
+        turn.peer.meet(type(subject), turn.about(TimeUp(), subject))
 
-
-def _ignore(_: object) -> None:
-    """Take no interest in which row it was."""
+    return look
 
 
 def is_dead(turn: AnyTurn, entry: Entry) -> bool:
@@ -157,7 +160,7 @@ _MESSAGES = (
 # -- of queues -----------------------------------------------------------------------------------------
 
 
-def lease(queue: Queue) -> float | None:
+def leased_for(queue: Queue) -> float | None:
     """Give the seconds a queue stays unused; None for ever."""
     milliseconds = asked(queue, "expires")
     return milliseconds / 1000 if isinstance(milliseconds, int) else None
@@ -174,18 +177,18 @@ def renew_its_lease(turn: LifeTurn[ConsumerGone, Queue]) -> None:
 
 def _renew(turn: AnyTurn, queue: Queue) -> None:
     queue.used = turn.peer.clock()
-    if (seconds := lease(queue)) is not None:
+    if (seconds := leased_for(queue)) is not None:
         later(turn, seconds, _time_is_up_for(queue))
 
 
 def has_a_lease_and_lost_its_last(turn: LifeTurn[ConsumerGone, Queue]) -> bool:
     queue = turn.subject
-    return not queue.auto_delete and not queue.consumers and lease(queue) is not None
+    return not queue.auto_delete and not queue.consumers and leased_for(queue) is not None
 
 
 def was_not_used(turn: LifeTurn[TimeUp, Queue]) -> bool:
     """Say whether a queue has no consumers, and nobody asked for it for as long as its lease is."""
-    queue, seconds = turn.subject, lease(turn.subject)
+    queue, seconds = turn.subject, leased_for(turn.subject)
     unused = queue.alive and not queue.consumers and seconds is not None
     return unused and turn.peer.clock() >= queue.used + seconds
 
