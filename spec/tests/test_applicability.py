@@ -74,15 +74,41 @@ def test_a_document_is_asked_for_by_who_means_no_other(selectors: tuple[str, ...
 
 def test_the_vocabulary_comes_from_all_documents_of_a_protocol() -> None:
     own, whole = grammar(), vocabulary("0-9-1")
-    assert whole.methods.keys() - own.methods.keys() == {"basic.nack"}
-    assert [each.name for each in whole.classes] == [each.name for each in own.classes]
+    added = whole.methods.keys() - own.methods.keys()
+    assert {each.partition(".")[0] for each in added} == {"basic", "exchange", "connection", "confirm"}
+    assert [each.name for each in whole.classes] == [*(each.name for each in own.classes), "confirm"]
     assert whole.methods["basic.nack"].fields[0].asserts == own.methods["basic.ack"].fields[0].asserts
 
 
 def test_a_method_is_defined_once() -> None:
     more = DOCUMENTS / "rabbitmq" / "methods.xml"
-    with pytest.raises(DocumentError, match=r"methods\.xml: basic\.nack is a method of another document"):
+    with pytest.raises(DocumentError, match=r"methods\.xml: [a-z.-]+ is a method of another document"):
         extended(DOCUMENT, (more, more))
+
+
+def test_a_reserved_field_gets_a_meaning() -> None:
+    own, whole = (each.methods["exchange.declare"].fields for each in (grammar(), vocabulary("0-9-1")))
+    meant = {new.name: old.name for old, new in zip(own, whole, strict=True) if old != new}
+    assert meant == {"auto-delete": "reserved-2", "internal": "reserved-3"}
+
+
+@pytest.mark.parametrize(
+    ("field", "says"),
+    [
+        ("<field name='more' domain='bit' instead-of='durable'/>", "has no reserved bit durable"),
+        ("<field name='more' domain='table' instead-of='reserved-2'/>", "has no reserved table reserved-2"),
+        ("<field name='more' domain='bit' instead-of='reserved-9'/>", "has no reserved bit reserved-9"),
+    ],
+)
+def test_no_other_field_gets_one(tmp_path: Path, field: str, says: str) -> None:
+    path = tmp_path / "more.xml"
+    path.write_text(
+        "<amqp major='0' minor='9' revision='1' port='5672'><class name='exchange' handler='channel' "
+        f"index='40'><method name='declare' index='10'>{field}</method></class></amqp>",
+        encoding="utf-8",
+    )
+    with pytest.raises(DocumentError, match=says):
+        extended(DOCUMENT, (path,))
 
 
 def test_a_document_may_add_a_class(tmp_path: Path) -> None:

@@ -184,6 +184,7 @@ class Connection(entities.Connection):
                 break
             self._meet_unit(unit)
             serve(self.peer, self.host)
+            self.peer.pass_time(self.peer.clock())
             if isinstance(unit, Garbage):
                 # We may be waiting for Close-Ok: go on where the frame ends by its own account.
                 end = int.from_bytes(unit.octets[3:7]) + OVERHEAD

@@ -44,6 +44,8 @@ class Message:
     priority: int = field(init=False)
     deaths: tuple[Table, ...] = field(init=False, default=())
     """In which queues it died before, as its header x-death tells: latest first."""
+    turned_away: bool = field(default=False, init=False)
+    """Whether one of the queues it went to would not have it."""
 
     def __post_init__(self, properties: Basic.Properties) -> None:
         # Before anything that can fail: what is counted here is taken off again whatever becomes of it.
@@ -76,6 +78,8 @@ class Entry:
     """Nobody may have it until the server was restarted."""
     expires: float | None = None
     """When it is dead, by the peer's clock; None for never."""
+    turned_away: bool = False
+    """Whether its queue would not have it: it does not join it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -146,6 +150,8 @@ class Queue:
     arrived: int = 0
     seen: int = 0
     """How many had arrived when one was taken last."""
+    used: float = 0.0
+    """When it was used last, by the peer's clock."""
 
     @property
     def exclusive(self) -> bool:

@@ -1,17 +1,26 @@
 """The peer that serves what the document `rabbitmq` adds: its tables, and the facilities with them."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from harness.amqp0_9_1 import peer
 from harness.amqp0_9_1.peer.turn import Tables
 from harness.amqp0_9_1.rabbitmq.dead_letters import DEAD_LETTERS
+from harness.amqp0_9_1.rabbitmq.arguments import POLICIES
+from harness.amqp0_9_1.rabbitmq.declare import DECLARE
+from harness.amqp0_9_1.rabbitmq.expiry import EXPIRY, renewing
+from harness.amqp0_9_1.rabbitmq.lengths import LENGTHS
 from harness.amqp0_9_1.rabbitmq.nack import NACK
 from harness.amqp0_9_1.rabbitmq.policy import DEFAULT
+from harness.amqp0_9_1.rabbitmq.priorities import every_priority
 from harness.amqp0_9_1.rabbitmq.promises import PROMISES
+from harness.peers.reference import Facility
 
-ADDED = (*PROMISES, *NACK, *DEAD_LETTERS)
+ADDED = (*PROMISES, *NACK, *DECLARE, *LENGTHS, *EXPIRY, *DEAD_LETTERS)
 """The rows of all areas; they are tried before those of 0-9-1."""
-TABLES = Tables((*ADDED, *peer.TABLES.rows), replace(peer.TABLES.strategies))
+TABLES = renewing(
+    Tables((*ADDED, *peer.TABLES.rows), replace(peer.TABLES.strategies, level=every_priority))
+)
 
 
 class Peer(peer.Peer):
@@ -19,3 +28,7 @@ class Peer(peer.Peer):
 
     right = TABLES
     default = DEFAULT
+
+    def facilities(self) -> Mapping[str, Facility]:
+        """Give by name what it can do or make for a scenario."""
+        return {**super().facilities(), "policies": lambda: {name: each.begins for name, each in POLICIES.items()}}

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from harness.amqp0_9_1.peer import policy
+from harness.amqp0_9_1.peer.policy import PRIORITIES
+from harness.amqp0_9_1.wire.field_tables import Table
 from harness.peers.policy import variants
 
 
@@ -15,6 +17,16 @@ class Policy(policy.Policy):
     extensions: Literal["unknown", "serve"] = "serve"
     redelivery_limit: int = 1 << 30
     """Only queues that are declared with a limit have one."""
+    priorities: Literal["of every queue", "asked for"] = "asked for"
+    """Only queues that are declared with priorities have them."""
+    expired: Literal["at the head", "at once"] = "at the head"
+    """rabbitmq/ttl.dead-behind-others:
+    A message that is dead behind others: discarded when it comes to the head, or at once."""
+
+    def levels(self, arguments: Table) -> int:
+        """Count the levels of a queue: one for each priority that it asks for, and one for none."""
+        highest = arguments.get(PRIORITIES, 0)
+        return highest + 1 if isinstance(highest, int) else 1
 
 
 DEFAULT: Final = Policy()
@@ -22,6 +34,8 @@ _SETTLED: Final[Mapping[str, Sequence[object]]] = {
     "extensions": [DEFAULT.extensions],
     "redelivery_limit": [DEFAULT.redelivery_limit],
     "without_requeue": [DEFAULT.without_requeue],
+    "priorities": [DEFAULT.priorities],
+    "priority_levels": [DEFAULT.priority_levels],
 }
 """What 0-9-1 leaves open and this document does not."""
 _OTHERS: Final[Mapping[str, Sequence[object]]] = {**policy.OTHERS, **_SETTLED}

@@ -1,0 +1,56 @@
+"""Arguments of Declare whose values are looked at before a queue is made."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from harness.amqp0_9_1.peer.events import ChannelState
+from harness.amqp0_9_1.peer.policy import PRIORITIES
+from harness.amqp0_9_1.peer.refusals import refuse
+from harness.amqp0_9_1.peer.turn import ChannelRow as Row
+from harness.amqp0_9_1.peer.turn import ChannelTurn
+from harness.amqp0_9_1.rabbitmq.expiry import LONGEST
+from harness.amqp0_9_1.rabbitmq.priorities import HIGHEST
+from harness.amqp0_9_1.wire.vocabulary import PRECONDITION_FAILED, Queue
+
+OVERFLOWS = ("drop-head", "reject-publish", "reject-publish-dlx")
+
+
+def _number(lowest: int, highest: int | None = None) -> Callable[[object], bool]:
+    def fits(value: object) -> bool:
+        # In Python a truth value is a number.
+        return type(value) is int and lowest <= value and (highest is None or value <= highest)
+
+    return fits
+
+
+LEGAL: Final[Mapping[str, Callable[[object], bool]]] = {
+    "x-message-ttl": _number(0, LONGEST),
+    "x-expires": _number(1, LONGEST),
+    "x-max-length": _number(0),
+    "x-max-length-bytes": _number(0),
+    "x-overflow": lambda value: value in OVERFLOWS,
+    PRIORITIES: _number(0, HIGHEST),
+}
+"""By the name of an argument which values it may have."""
+
+
+def is_illegal(name: str) -> Callable[[ChannelTurn[Queue.Declare]], bool]:
+    """Make a condition: this argument is there, with a value that it may not have."""
+
+    def condition(turn: ChannelTurn[Queue.Declare]) -> bool:
+        arguments = {} if turn.event.passive else turn.event.arguments
+        return name in arguments and not LEGAL[name](arguments[name])
+
+    return condition
+
+
+DECLARE = tuple(
+    Row(
+        f"queue.declare: refuses a wrong {name}",
+        ChannelState.OPEN,
+        Queue.Declare,
+        is_illegal(name),
+        answer=refuse(PRECONDITION_FAILED),
+    )
+    for name in LEGAL
+)
