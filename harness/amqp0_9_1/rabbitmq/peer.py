@@ -1,16 +1,21 @@
 """The peer that serves what the document `rabbitmq` adds: its tables, and the facilities with them."""
 
 from dataclasses import replace
+from typing import Any, Final
 
 from harness.amqp0_9_1 import peer
 from harness.amqp0_9_1.peer.turn import Tables
+from harness.amqp0_9_1.rabbitmq.exchanges import EXCHANGES
 from harness.amqp0_9_1.rabbitmq.nack import NACK
 from harness.amqp0_9_1.rabbitmq.policy import DEFAULT
 from harness.amqp0_9_1.rabbitmq.promises import PROMISES
+from harness.amqp0_9_1.rabbitmq.routing import ROUTING, through_exchanges, without_blind_copies
 
-ADDED = (*PROMISES, *NACK)
+ADDED = (*PROMISES, *NACK, *EXCHANGES, *ROUTING)
 """The rows of all areas; they are tried before those of 0-9-1."""
-TABLES = Tables((*ADDED, *peer.TABLES.rows), replace(peer.TABLES.strategies))
+_OTHERWISE: Final[dict[str, Any]] = {"reached": through_exchanges(), "shown": without_blind_copies}
+"""The algorithms that are not those of 0-9-1."""
+TABLES = Tables((*ADDED, *peer.TABLES.rows), replace(peer.TABLES.strategies, **_OTHERWISE))
 
 
 class Peer(peer.Peer):

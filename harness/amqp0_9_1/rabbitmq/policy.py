@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from harness.amqp0_9_1.peer import policy
+from harness.amqp0_9_1.peer.policy import Refusal
+from harness.amqp0_9_1.wire.vocabulary import ACCESS_REFUSED
 from harness.peers.policy import variants
 
 
@@ -15,6 +17,12 @@ class Policy(policy.Policy):
     extensions: Literal["unknown", "serve"] = "serve"
     redelivery_limit: int = 1 << 30
     """Only queues that are declared with a limit have one."""
+    default_exchange_bound: Refusal | Literal["serve"] = "serve"
+    """rabbitmq/exchange.bind.source.default-exchange:
+    Bind or Unbind of an exchange and the default one: served, or refused with a code nobody names."""
+    published_to_internal: Literal["refuse", "drop"] = "refuse"
+    """rabbitmq/exchange.declare.internal.not-for-publishers:
+    Publish to an internal exchange: 403, or the message goes nowhere."""
 
 
 DEFAULT: Final = Policy()
@@ -23,7 +31,9 @@ _SETTLED: Final[Mapping[str, Sequence[object]]] = {
     "redelivery_limit": [DEFAULT.redelivery_limit],
 }
 """What 0-9-1 leaves open and this document does not."""
-_OTHERS: Final[Mapping[str, Sequence[object]]] = {**policy.OTHERS, **_SETTLED}
+_LEGAL: Final[Mapping[str, Sequence[object]]] = {"default_exchange_bound": [Refusal(ACCESS_REFUSED)]}
+"""By choice the values that are legal beside the default, where its type does not list them."""
+_OTHERS: Final[Mapping[str, Sequence[object]]] = {**policy.OTHERS, **_SETTLED, **_LEGAL}
 VARIANTS: Final = {
     name: each for name, each in variants(DEFAULT, _OTHERS, policy.says).items() if each != DEFAULT
 }
