@@ -111,12 +111,14 @@ class Consumer:
 
 @dataclass(slots=True, eq=False)
 class Binding:
-    """A relation between an exchange and a queue, by their names."""
+    """A relation between an exchange and a queue, or another exchange, by their names."""
 
     exchange: str
     queue: str
     routing_key: str
     arguments: Table
+    destination: str | None = None
+    """The exchange it leads to; `queue` is blank then."""
 
 
 @dataclass(slots=True, eq=False)
@@ -130,6 +132,9 @@ class Exchange:
     bindings: list[Binding]
     """Kept by the virtual host under the exchange's name."""
     predeclared: bool = False
+    auto_delete: bool = False
+    internal: bool = False
+    """Both have no meaning in 0-9-1."""
 
 
 @dataclass(slots=True, eq=False)
@@ -203,6 +208,11 @@ class VirtualHost:
 
     def bound_to(self, exchange: str) -> list[Binding]:
         return self.bindings.setdefault(exchange, [])
+
+    def leading_to(self, exchange: str) -> list[Binding]:
+        """Give the bindings of other exchanges that lead to this one."""
+        others = [bound for name, bound in self.bindings.items() if name != exchange]
+        return [each for bound in others for each in bound if each.destination == exchange]
 
     def stir(self, queue: Queue) -> None:
         """Remember that `queue` has to be looked at."""

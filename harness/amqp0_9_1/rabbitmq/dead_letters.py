@@ -10,12 +10,13 @@ from harness.amqp0_9_1.peer.turn import AnyTurn, LifeTurn
 from harness.amqp0_9_1.peer.turn import LifeRow as Row
 from harness.amqp0_9_1.rabbitmq.arguments import asked
 from harness.amqp0_9_1.rabbitmq.contents import changed, properties_of
+from harness.amqp0_9_1.rabbitmq.routing import BLIND, COPIES, keys_in
 from harness.amqp0_9_1.wire.field_tables import Table, Timestamp
 
 EPOCH: Final = 1_750_000_000
 """The time at which a peer's clock began, in POSIX seconds: what it writes is the same in every run."""
-COPIES, BLIND_COPIES = "CC", "BCC"
-"""The headers of further routing keys: those everyone may see, those that are taken off."""
+further_keys = keys_in(COPIES)
+"""Gives the keys of a message beside its own that everyone may see."""
 
 
 def dead(turn: AnyTurn, entry: Entry, reason: str) -> None:
@@ -24,9 +25,18 @@ def dead(turn: AnyTurn, entry: Entry, reason: str) -> None:
     if not isinstance(exchange, str) or exchange not in turn.host.exchanges:
         return
     letter = _addressed(entry, exchange, _died(turn, entry, reason))
-    for queue in turn.strategies.reached(turn.host, letter, turn.strategies):
+    blind = (
+        {BLIND: entry.message.headers[BLIND]} if _keeps_keys(entry) and BLIND in entry.message.headers else {}
+    )
+    routed = changed(letter, headers={**letter.headers, **blind})
+    for queue in turn.strategies.reached(turn.host, routed, turn.strategies):
         if not goes_in_circles(letter.deaths, queue.name):
             enqueue(turn, queue, letter)
+
+
+def _keeps_keys(entry: Entry) -> bool:
+    """Say whether a queue leaves its dead messages the keys they were published with."""
+    return asked(entry.queue, "dead-letter-routing-key") is None
 
 
 def goes_in_circles(deaths: Sequence[Table], queue: str) -> bool:
@@ -37,12 +47,6 @@ def goes_in_circles(deaths: Sequence[Table], queue: str) -> bool:
         if death["queue"] == queue:
             return True
     return False
-
-
-def keys_of(message: Message) -> list[str]:
-    """Give the routing keys of a message that everyone may see."""
-    copies = message.headers.get(COPIES)
-    return [message.routing_key, *(copies if isinstance(copies, list) else ())]
 
 
 def _died(turn: AnyTurn, entry: Entry, reason: str) -> tuple[Table, ...]:
@@ -66,7 +70,7 @@ def _first(turn: AnyTurn, entry: Entry, reason: str) -> Table:
         "reason": reason,
         "time": Timestamp(EPOCH + int(turn.peer.clock())),
         "exchange": message.exchange,
-        "routing-keys": keys_of(message),
+        "routing-keys": [message.routing_key, *further_keys(message)],
         **({} if expiration is None else {"original-expiration": expiration}),
     }
 
@@ -75,7 +79,7 @@ def _addressed(entry: Entry, exchange: str, deaths: tuple[Table, ...]) -> Messag
     """Give the message as it goes to an exchange: under the queue's routing key, if it has one, and once."""
     message = entry.message
     key = asked(entry.queue, "dead-letter-routing-key")
-    dropped = (BLIND_COPIES,) if key is None else (COPIES, BLIND_COPIES)
+    dropped = (BLIND,) if _keeps_keys(entry) else (COPIES, BLIND)
     headers = {name: value for name, value in message.headers.items() if name not in dropped}
     letter = changed(
         message,

@@ -137,7 +137,9 @@ _MESSAGES = (
         expiration_is_no_time,
         answer=refuse(words.PRECONDITION_FAILED),
     ),
-    LifeRow("time-to-live: begins when it joins its queue", Entry, Arriving, lives_for_a_time, (set_its_time,)),
+    LifeRow(
+        "time-to-live: begins when it joins its queue", Entry, Arriving, lives_for_a_time, (set_its_time,)
+    ),
     _time_up("what is dead at the head goes", is_at_the_head, (expire,)),
     _time_up("what is dead goes at once", waits_and_goes_at_once, (expire,)),
     _time_up("what is dead behind others is nobody's", waits_behind_others, (keep_from_everybody,)),
@@ -194,7 +196,13 @@ def was_not_used(turn: LifeTurn[TimeUp, Queue]) -> bool:
 
 
 _QUEUES = (
-    LifeRow("lease: begins when the last consumer is gone", Queue, ConsumerGone, has_a_lease_and_lost_its_last, (renew_its_lease,)),
+    LifeRow(
+        "lease: begins when the last consumer is gone",
+        Queue,
+        ConsumerGone,
+        has_a_lease_and_lost_its_last,
+        (renew_its_lease,),
+    ),
     LifeRow("lease: what was not used is deleted", Queue, TimeUp, was_not_used, (delete_queue,)),
 )
 EXPIRY = (*_MESSAGES, *_QUEUES)

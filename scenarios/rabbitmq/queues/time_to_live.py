@@ -129,7 +129,10 @@ def declares_alone(broker: Broker, name: str, *, good: tuple[object, ...], bad: 
 @scenario("rabbitmq/ttl.illegal-queue-limit")
 @broken_by("takes any value", drops("queue.declare: refuses a wrong x-message-ttl"))
 @broken_by("takes any number", forwards(Queue.Declare, arguments=lambda given: positive(given)))
-@broken_by("calls it an error of its own", changes("queue.declare: refuses a wrong x-message-ttl", answer=refuse(INTERNAL_ERROR)))
+@broken_by(
+    "calls it an error of its own",
+    changes("queue.declare: refuses a wrong x-message-ttl", answer=refuse(INTERNAL_ERROR)),
+)
 def message_ttl_is_a_number(broker: Broker) -> None:
     """Zero and a minute are a time-to-live of messages; -1, 2 to the power of 32 and a text are refused: 406."""
     declares_alone(broker, "x-message-ttl", good=(0, LONG), bad=(-1, 1 << 32, "1000"))
@@ -215,7 +218,10 @@ def message_has_its_own_time(broker: Broker) -> None:
 
 @scenario("rabbitmq/ttl.illegal-expiration")
 @broken_by("takes any text", drops("content: refuses an expiration that is no time"))
-@broken_by("says that it cannot", changes("content: refuses an expiration that is no time", answer=refuse(NOT_IMPLEMENTED)))
+@broken_by(
+    "says that it cannot",
+    changes("content: refuses an expiration that is no time", answer=refuse(NOT_IMPLEMENTED)),
+)
 def expiration_is_a_number(broker: Broker) -> None:
     """A message that expires after 60000 is taken; after "soon", "-1" or "1.5" it is refused: 406."""
     for text in ("soon", "-1", "1.5"):
@@ -242,7 +248,9 @@ def lower_time_counts(broker: Broker) -> None:
 
 
 @scenario("rabbitmq/ttl.dead-behind-others")
-@broken_by("does not look behind the head", drops("time-to-live: what is dead goes when it comes to the head"))
+@broken_by(
+    "does not look behind the head", drops("time-to-live: what is dead goes when it comes to the head")
+)
 @broken_by("does not know it", drops(BEGINS))
 def dead_message_behind_others_is_not_got(broker: Broker) -> None:
     """Of three messages the second expires while it waits behind the first: it is not got after it."""
@@ -354,8 +362,14 @@ def queue_that_is_declared_again_stays(broker: Broker) -> None:
 
 @scenario("rabbitmq/ttl.illegal-lease")
 @broken_by("takes any value", drops("queue.declare: refuses a wrong x-expires"))
-@broken_by("takes any number", forwards(Queue.Declare, arguments=lambda given: positive(given) if given["x-expires"] else {}))
-@broken_by("calls it an error of its own", changes("queue.declare: refuses a wrong x-expires", answer=refuse(INTERNAL_ERROR)))
+@broken_by(
+    "takes any number",
+    forwards(Queue.Declare, arguments=lambda given: positive(given) if given["x-expires"] else {}),
+)
+@broken_by(
+    "calls it an error of its own",
+    changes("queue.declare: refuses a wrong x-expires", answer=refuse(INTERNAL_ERROR)),
+)
 def lease_is_a_positive_number(broker: Broker) -> None:
     """A minute is a time for a queue; 0, -1 and a text are refused: 406."""
     declares_alone(broker, "x-expires", good=(LONG,), bad=(0, -1, "1000"))
