@@ -6,7 +6,8 @@ from dataclasses import replace
 from harness.amqp0_9_1 import peer
 from harness.amqp0_9_1.peer.turn import Tables
 from harness.amqp0_9_1.rabbitmq.arguments import POLICIES
-from harness.amqp0_9_1.rabbitmq.declare import DECLARE
+from harness.amqp0_9_1.rabbitmq.confirms_for_now import CONFIRMS
+from harness.amqp0_9_1.rabbitmq.declare import DECLARE, naming
 from harness.amqp0_9_1.rabbitmq.expiry import EXPIRY, renewing
 from harness.amqp0_9_1.rabbitmq.lengths import LENGTHS
 from harness.amqp0_9_1.rabbitmq.nack import NACK
@@ -15,10 +16,10 @@ from harness.amqp0_9_1.rabbitmq.priorities import every_priority
 from harness.amqp0_9_1.rabbitmq.promises import PROMISES
 from harness.peers.reference import Facility
 
-ADDED = (*PROMISES, *NACK, *DECLARE, *LENGTHS, *EXPIRY)
+ADDED = (*PROMISES, *NACK, *CONFIRMS, *DECLARE, *LENGTHS, *EXPIRY)
 """The rows of all areas; they are tried before those of 0-9-1."""
-TABLES = renewing(
-    Tables((*ADDED, *peer.TABLES.rows), replace(peer.TABLES.strategies, level=every_priority))
+TABLES = naming(
+    renewing(Tables((*ADDED, *peer.TABLES.rows), replace(peer.TABLES.strategies, level=every_priority)))
 )
 
 
