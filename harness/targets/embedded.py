@@ -44,6 +44,7 @@ class EmbeddedTarget(Target):
             "powerless-user",
             "idle-timeout",
             "secure-port",
+            "policies",
         }
     )
     ephemeral = True

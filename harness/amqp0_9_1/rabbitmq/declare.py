@@ -7,11 +7,14 @@ from harness.amqp0_9_1.peer.events import ChannelState
 from harness.amqp0_9_1.peer.policy import PRIORITIES
 from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.peer.turn import ChannelRow as Row
-from harness.amqp0_9_1.peer.turn import ChannelTurn
+from harness.amqp0_9_1.peer.tables import queue
+from harness.amqp0_9_1.peer.turn import ChannelTurn, Tables
 from harness.amqp0_9_1.rabbitmq.expiry import LONGEST
 from harness.amqp0_9_1.rabbitmq.priorities import HIGHEST
 from harness.amqp0_9_1.wire.vocabulary import PRECONDITION_FAILED, Queue
 
+LONGEST_NAME = 255
+"""Octets that the name of a queue may have; a short string has no more."""
 OVERFLOWS = ("drop-head", "reject-publish", "reject-publish-dlx")
 
 
@@ -30,6 +33,8 @@ LEGAL: Final[Mapping[str, Callable[[object], bool]]] = {
     "x-max-length-bytes": _number(0),
     "x-overflow": lambda value: value in OVERFLOWS,
     PRIORITIES: _number(0, HIGHEST),
+    "x-dead-letter-exchange": lambda value: isinstance(value, str),
+    "x-dead-letter-routing-key": lambda value: isinstance(value, str),
 }
 """By the name of an argument which values it may have."""
 
@@ -44,6 +49,11 @@ def is_illegal(name: str) -> Callable[[ChannelTurn[Queue.Declare]], bool]:
     return condition
 
 
+def name_is_illegal(turn: ChannelTurn[Queue.Declare]) -> bool:
+    """Say whether the policy wants the names of 0-9-1, and this is none."""
+    return turn.policy.name_limit < LONGEST_NAME and queue.name_is_illegal(turn)
+
+
 DECLARE = tuple(
     Row(
         f"queue.declare: refuses a wrong {name}",
@@ -54,3 +64,8 @@ DECLARE = tuple(
     )
     for name in LEGAL
 )
+
+
+def naming(tables: Tables) -> Tables:
+    """Let queues have every name of UTF-8."""
+    return tables.replacing("queue.declare: refuses an illegal name", condition=name_is_illegal)

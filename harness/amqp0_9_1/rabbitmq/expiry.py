@@ -46,7 +46,8 @@ def expiration_is_no_time(turn: ChannelTurn[ContentHeaderReceived]) -> bool:
 def time_to_live(entry: Entry) -> float | None:
     """Give the seconds a message has on its queue, the lower of the queue's and its own; None for ever."""
     of_queue, own = asked(entry.queue, "message-ttl"), properties_of(entry.message).expiration
-    limits = [each for each in (of_queue, own and int(own)) if isinstance(each, int)]
+    limits = [of_queue] if isinstance(of_queue, int) else []
+    limits += [int(own)] if own is not None and is_time(own) else []
     return min(limits) / 1000 if limits else None
 
 
@@ -82,16 +83,16 @@ def head(queue: Queue) -> Entry | None:
     return next(iter(queue), None)
 
 
-def is_at_the_head(turn: LifeTurn[TimeUp, Entry]) -> bool:
-    return head(turn.subject.queue) is turn.subject
+def is_dead_at_the_head(turn: LifeTurn[TimeUp, Entry]) -> bool:
+    return is_dead(turn, turn.subject) and head(turn.subject.queue) is turn.subject
 
 
-def waits_behind_others(turn: LifeTurn[TimeUp, Entry]) -> bool:
-    return any(each is turn.subject for each in turn.subject.queue)
+def is_dead_behind_others(turn: LifeTurn[TimeUp, Entry]) -> bool:
+    return is_dead(turn, turn.subject) and any(each is turn.subject for each in turn.subject.queue)
 
 
-def waits_and_goes_at_once(turn: LifeTurn[TimeUp, Entry]) -> bool:
-    return turn.policy.expired == "at once" and waits_behind_others(turn)
+def is_dead_and_goes_at_once(turn: LifeTurn[TimeUp, Entry]) -> bool:
+    return turn.policy.expired == "at once" and is_dead_behind_others(turn)
 
 
 def expire(turn: LifeTurn[TimeUp, Entry]) -> None:
@@ -137,12 +138,10 @@ _MESSAGES = (
         expiration_is_no_time,
         answer=refuse(words.PRECONDITION_FAILED),
     ),
-    LifeRow(
-        "time-to-live: begins when it joins its queue", Entry, Arriving, lives_for_a_time, (set_its_time,)
-    ),
-    _time_up("what is dead at the head goes", is_at_the_head, (expire,)),
-    _time_up("what is dead goes at once", waits_and_goes_at_once, (expire,)),
-    _time_up("what is dead behind others is nobody's", waits_behind_others, (keep_from_everybody,)),
+    LifeRow("time-to-live: begins when it joins its queue", Entry, Arriving, lives_for_a_time, (set_its_time,)),
+    _time_up("what is dead at the head goes", is_dead_at_the_head, (expire,)),
+    _time_up("what is dead goes at once", is_dead_and_goes_at_once, (expire,)),
+    _time_up("what is dead behind others is nobody's", is_dead_behind_others, (keep_from_everybody,)),
     LifeRow(
         "time-to-live: what is dead goes when it comes to the head",
         Queue,
@@ -195,15 +194,15 @@ def was_not_used(turn: LifeTurn[TimeUp, Queue]) -> bool:
     return unused and turn.peer.clock() >= queue.used + seconds
 
 
+def lose_its_messages(turn: LifeTurn[TimeUp, Queue]) -> None:
+    """Drop what waits in a queue, which is no death of messages (rabbitmq/dlx.expired-queue)."""
+    for level in turn.subject.levels:
+        level.clear()
+
+
 _QUEUES = (
-    LifeRow(
-        "lease: begins when the last consumer is gone",
-        Queue,
-        ConsumerGone,
-        has_a_lease_and_lost_its_last,
-        (renew_its_lease,),
-    ),
-    LifeRow("lease: what was not used is deleted", Queue, TimeUp, was_not_used, (delete_queue,)),
+    LifeRow("lease: begins when the last consumer is gone", Queue, ConsumerGone, has_a_lease_and_lost_its_last, (renew_its_lease,)),
+    LifeRow("lease: what was not used is deleted", Queue, TimeUp, was_not_used, (lose_its_messages, delete_queue)),
 )
 EXPIRY = (*_MESSAGES, *_QUEUES)
 _USES = (

@@ -7,8 +7,9 @@ from typing import Any, Final
 from harness.amqp0_9_1 import peer
 from harness.amqp0_9_1.peer.turn import Tables
 from harness.amqp0_9_1.rabbitmq.arguments import POLICIES
+from harness.amqp0_9_1.rabbitmq.confirms_for_now import CONFIRMS
 from harness.amqp0_9_1.rabbitmq.dead_letters import DEAD_LETTERS
-from harness.amqp0_9_1.rabbitmq.declare import DECLARE
+from harness.amqp0_9_1.rabbitmq.declare import DECLARE, naming
 from harness.amqp0_9_1.rabbitmq.exchanges import EXCHANGES
 from harness.amqp0_9_1.rabbitmq.expiry import EXPIRY, renewing
 from harness.amqp0_9_1.rabbitmq.lengths import LENGTHS
@@ -20,7 +21,9 @@ from harness.amqp0_9_1.rabbitmq.routing import ROUTING, through_exchanges, witho
 from harness.peers.reference import Facility
 from harness.peers.rows import AnyRow
 
-ADDED: Final[tuple[AnyRow, ...]] = (*PROMISES, *NACK, *EXCHANGES, *ROUTING, *DECLARE, *LENGTHS, *EXPIRY, *DEAD_LETTERS)
+ADDED: Final[tuple[AnyRow, ...]] = (
+    *PROMISES, *NACK, *CONFIRMS, *EXCHANGES, *ROUTING, *DECLARE, *LENGTHS, *EXPIRY, *DEAD_LETTERS,
+)  # fmt: skip
 """The rows of all areas; they are tried before those of 0-9-1."""
 _OTHERWISE: Final[dict[str, Any]] = {
     "reached": through_exchanges(),
@@ -28,7 +31,9 @@ _OTHERWISE: Final[dict[str, Any]] = {
     "level": every_priority,
 }
 """The algorithms that are not those of 0-9-1."""
-TABLES = renewing(Tables((*ADDED, *peer.TABLES.rows), replace(peer.TABLES.strategies, **_OTHERWISE)))
+TABLES = naming(
+    renewing(Tables((*ADDED, *peer.TABLES.rows), replace(peer.TABLES.strategies, **_OTHERWISE)))
+)
 
 
 class Peer(peer.Peer):

@@ -18,6 +18,8 @@ class Policy(policy.Policy):
     extensions: Literal["unknown", "serve"] = "serve"
     redelivery_limit: int = 1 << 30
     """Only queues that are declared with a limit have one."""
+    name_limit: int = 255
+    """rabbitmq/queues.long-names: With less, names are as 0-9-1 has them."""
     priorities: Literal["of every queue", "asked for"] = "asked for"
     """Only queues that are declared with priorities have them."""
     expired: Literal["at the head", "at once"] = "at the head"
@@ -42,6 +44,7 @@ _SETTLED: Final[Mapping[str, Sequence[object]]] = {
     "extensions": [DEFAULT.extensions],
     "redelivery_limit": [DEFAULT.redelivery_limit],
     "without_requeue": [DEFAULT.without_requeue],
+    "name_limit": [127],
     "priorities": [DEFAULT.priorities],
     "priority_levels": [DEFAULT.priority_levels],
 }

@@ -6,7 +6,8 @@ from harness.amqp0_9_1.broken.content_faults import delivers
 from harness.amqp0_9_1.broken.deviations import answers, changes, forwards, ignores, rewrites, routes
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpChannel
-from harness.amqp0_9_1.client.outcomes import Received, channel_closed, connection_closed, message
+from harness.amqp0_9_1.client.outcomes import Received, channel_closed, connection_closed, message, refused
+from harness.amqp0_9_1.peer.life import delete_queue
 from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.peer.routing import direct
 from harness.amqp0_9_1.rabbitmq.broken.dead_letters import (
@@ -15,6 +16,7 @@ from harness.amqp0_9_1.rabbitmq.broken.dead_letters import (
     bury_what_was_acknowledged,
     bury_what_was_consumed,
     drop_it,
+    expire_as_if_rejected,
     takes,
     with_key,
     without,
@@ -25,6 +27,7 @@ from scenarios.registry import broken_by, scenario
 EXCHANGE = "x-dead-letter-exchange"
 KEY = "x-dead-letter-routing-key"
 REJECTED = "reject: without requeue sends to the dead-letter exchange"
+EXPIRES = "time-to-live: what is dead at the head goes"
 UNKNOWN = forwards(Queue.Declare, arguments=without(EXCHANGE))
 BY_QUEUE = changes(REJECTED, with_key(lambda entry: entry.queue.name))
 WANTS_IT_FIRST = answers(Queue.Declare, Channel.Close(NOT_FOUND), when=lambda it: EXCHANGE in it.arguments)
@@ -146,6 +149,24 @@ def dropped_message_is_a_dead_letter(broker: Broker) -> None:
     channel, (exchange, reader) = broker.channel(), grave(broker)
     mortal(channel, exchange, "older", "newer", max_length=1)
     letter(reader, "older")
+
+
+@scenario("rabbitmq/dlx.expired-queue")
+@broken_by("buries what waits in it", changes("lease: what was not used is deleted", delete_queue))
+@broken_by("knows no dead letters", UNKNOWN)
+def messages_of_an_expired_queue_are_no_dead_letters(broker: Broker) -> None:
+    """When a queue with x-expires is gone, a message rejected elsewhere is the first to be dead-lettered.
+
+    That it is gone shows when a message in a queue beside it has expired after three times as long.
+    """
+    channel, (exchange, reader) = broker.channel(), grave(broker)
+    other, later = grave(broker)
+    queue = mortal(channel, exchange, "in the queue", expires=SOON)
+    mortal(channel, other, "later", message_ttl=3 * SOON)
+    letter(later, "later")
+    broker.channel().tries(Queue.Declare(queue, passive=True), *refused(NOT_FOUND))
+    reject(channel, mortal(channel, exchange, "rejected"))
+    letter(reader, "rejected")
 
 
 @scenario("rabbitmq/dlx.nothing-else")
@@ -282,6 +303,7 @@ def further_keys_route_dead_letters_too(broker: Broker) -> None:
 
 
 @scenario("rabbitmq/dlx.cycle-dropped")
+@broken_by("goes in circles", changes(EXPIRES, expire_as_if_rejected))
 @broken_by("knows no dead letters", UNKNOWN)
 def automatic_cycle_ends(broker: Broker) -> None:
     """A message that expires in a queue which gets its own dead letters is not put there again.

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from harness.amqp0_9_1.broken.content_faults import delivers, header_with, with_properties
-from harness.amqp0_9_1.broken.deviations import Interposer, mends
+from harness.amqp0_9_1.broken.deviations import Interposer, mends, spoils
 from harness.amqp0_9_1.broken.loose import Effect, Turn
 from harness.amqp0_9_1.peer.entities import Entry, Message
 from harness.amqp0_9_1.peer.tables.basic import acknowledge, named
-from harness.amqp0_9_1.rabbitmq.contents import changed
+from harness.amqp0_9_1.rabbitmq.contents import changed, properties_of
 from harness.amqp0_9_1.rabbitmq.dead_letters import bury_rejected, dead
 
 Table = Mapping[str, Any]
@@ -26,9 +26,9 @@ def takes(**values: Any) -> Interposer:
 
 
 def tells(**fields: Any) -> Interposer:
-    """Sends letters with other values in the first table of x-death, or functions of them; None takes one away.
+    """Sends letters with other values in the first table of x-death; None takes one away.
 
-    An underscore in a name stands for a dash.
+    A value may be a function of the old one. An underscore in a name stands for a dash.
     """
 
     def told(headers: Table) -> Table:
@@ -48,6 +48,12 @@ def rewrites_history(change: Callable[[list[Table]], Any]) -> Interposer:
     return delivers(has_history, headers=lambda found: {**found, "x-death": change(list(found["x-death"]))})
 
 
+def letters(**values: Any) -> Interposer:
+    """Sends letters with other values of these properties, also where they have none."""
+    has_history = header_with(headers=lambda found: "x-death" in found)
+    return spoils(has_history, lambda frame: with_properties(frame, values))
+
+
 def drop_it(_: Turn) -> None:
     """Drops what died."""
 
@@ -63,6 +69,13 @@ def bury_what_was_acknowledged(turn: Turn) -> None:
     for delivery in named(turn):
         dead(turn, delivery.entry, "rejected")
     acknowledge(turn)
+
+
+def expire_as_if_rejected(turn: Turn) -> None:
+    """Takes what expires for rejected, so that no cycle ends."""
+    entry = turn.subject
+    entry.queue.remove(entry)
+    dead(turn, entry, "rejected")
 
 
 def bury_once_in_each_queue(turn: Turn) -> None:
@@ -103,3 +116,14 @@ def forgetting(deaths: Callable[[tuple[Table, ...]], tuple[Table, ...]]) -> Effe
 def _kept(message: Message, copy: Message) -> Message:
     copy.deaths = message.deaths
     return copy
+
+
+def leave_its_expiration(turn: Turn) -> None:
+    """Buries a message with the expiration that it had."""
+    entry = turn.subject.entry
+    expiration = properties_of(entry.message).expiration
+    bury_rejected(turn)
+    for queue in turn.host.queues.values():
+        for each in queue:
+            if each.message.deaths and each.message.body == entry.message.body:
+                each.message = _kept(each.message, changed(each.message, expiration=expiration))

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from harness.amqp0_9_1.broken.deviations import Fault
-from harness.amqp0_9_1.broken.loose import Effect, Turn
+from harness.amqp0_9_1.broken.loose import Condition, Effect, Turn
 from harness.amqp0_9_1.peer.entities import Delivery, Entry
 from harness.amqp0_9_1.peer.life import put_back
 from harness.amqp0_9_1.peer.turn import Tables
@@ -63,11 +63,25 @@ def turn_away_what_has_no_time(turn: Turn) -> None:
     dies_in(turn, turn.subject, seconds)
 
 
+def leave_it(_: Turn) -> None:
+    """Leaves what is dead where it is, for everybody to have."""
+
+
 def live_anew(turn: Turn) -> None:
     """Puts back what is dead, with all its time before it again."""
     delivery: Delivery = turn.subject
     dies_in(turn, delivery.entry, time_to_live(delivery.entry))
     put_back(turn)
+
+
+def is_no_number(name: str) -> Condition:
+    """Sees that an argument is there and is a text, and takes every number."""
+    return lambda turn: not isinstance(turn.event.arguments.get(name, 0), int)
+
+
+def is_no_number_or_negative(name: str) -> Condition:
+    """Sees that an argument is there and is a text or below zero, and takes every other number."""
+    return lambda turn: is_no_number(name)(turn) or turn.event.arguments.get(name, 0) < 0
 
 
 # -- of queues -----------------------------------------------------------------------------------------
