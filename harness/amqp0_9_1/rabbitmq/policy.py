@@ -32,6 +32,9 @@ class Policy(policy.Policy):
     published_to_internal: Literal["refuse", "drop"] = "refuse"
     """rabbitmq/exchange.declare.internal.not-for-publishers:
     Publish to an internal exchange: 403, or the message goes nowhere."""
+    replies_count_as_routed: bool = True
+    """rabbitmq/direct-reply-to.mandatory:
+    A reply with mandatory is delivered, and nothing more; or a Return comes as well, as until 4.1."""
 
     def levels(self, arguments: Table) -> int:
         """Count the levels of a queue: one for each priority that it asks for, and one for none."""
@@ -47,6 +50,7 @@ _SETTLED: Final[Mapping[str, Sequence[object]]] = {
     "name_limit": [127],
     "priorities": [DEFAULT.priorities],
     "priority_levels": [DEFAULT.priority_levels],
+    "cancel_without_queue": [DEFAULT.cancel_without_queue],
 }
 """What 0-9-1 leaves open and this document does not."""
 _LEGAL: Final[Mapping[str, Sequence[object]]] = {"default_exchange_bound": [Refusal(ACCESS_REFUSED)]}

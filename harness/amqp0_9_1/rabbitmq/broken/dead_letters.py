@@ -6,7 +6,7 @@ from typing import Any
 from harness.amqp0_9_1.broken.content_faults import delivers, header_with, with_properties
 from harness.amqp0_9_1.broken.deviations import Interposer, mends, spoils
 from harness.amqp0_9_1.broken.loose import Effect, Turn
-from harness.amqp0_9_1.peer.entities import Entry, Message
+from harness.amqp0_9_1.peer.entities import Entry
 from harness.amqp0_9_1.peer.tables.basic import acknowledge, named
 from harness.amqp0_9_1.rabbitmq.contents import changed, properties_of
 from harness.amqp0_9_1.rabbitmq.dead_letters import bury_rejected, dead
@@ -96,7 +96,7 @@ def with_key(key: Callable[[Entry], str]) -> Effect:
 
     def bury(turn: Turn) -> None:
         entry = turn.subject.entry
-        entry.message = _kept(entry.message, changed(entry.message, entry.message.exchange, key(entry)))
+        entry.message = changed(entry.message, entry.message.exchange, key(entry))
         bury_rejected(turn)
 
     return bury
@@ -113,10 +113,6 @@ def forgetting(deaths: Callable[[tuple[Table, ...]], tuple[Table, ...]]) -> Effe
     return bury
 
 
-def _kept(message: Message, copy: Message) -> Message:
-    copy.deaths = message.deaths
-    return copy
-
 
 def leave_its_expiration(turn: Turn) -> None:
     """Buries a message with the expiration that it had."""
@@ -126,4 +122,4 @@ def leave_its_expiration(turn: Turn) -> None:
     for queue in turn.host.queues.values():
         for each in queue:
             if each.message.deaths and each.message.body == entry.message.body:
-                each.message = _kept(each.message, changed(each.message, expiration=expiration))
+                each.message = changed(each.message, expiration=expiration)
