@@ -47,6 +47,7 @@ _SETTLED: Final[Mapping[str, Sequence[object]]] = {
     "extensions": [DEFAULT.extensions],
     "redelivery_limit": [DEFAULT.redelivery_limit],
     "without_requeue": [DEFAULT.without_requeue],
+    "rejected": ["redeliver"],
     "name_limit": [127],
     "priorities": [DEFAULT.priorities],
     "priority_levels": [DEFAULT.priority_levels],

@@ -136,6 +136,9 @@ def another_reason_is_another_death(broker: Broker) -> None:
     channel.publish("dead", key=one)
     reject(channel, one)
     dies(second)
+    came_back = broker.channel().consuming(one)
+    letter(came_back, "dead")
+    came_back.close()
     channel.publish("next", key=one)
     found = deaths(broker, letter(second, "dead"))
     counts = sorted(

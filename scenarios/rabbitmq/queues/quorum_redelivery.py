@@ -38,7 +38,7 @@ def comes(broker: Broker, queue: str, body: str) -> Received:
     tag = channel.consume(queue)
     seen = letter(channel, body)
     channel.ask(Basic.Cancel(tag), Basic.CancelOk)
-    channel.send(Basic.Nack(seen.method.delivery_tag, requeue=True))
+    channel.send(Basic.Reject(seen.method.delivery_tag, requeue=True))
     channel.fence().close()
     return seen
 
@@ -48,7 +48,7 @@ def comes(broker: Broker, queue: str, body: str) -> Received:
 @broken_by("makes a classic queue", CLASSIC)
 @broken_by("does not count", delivers(headers=counts(lambda _: 1)))
 @broken_by("counts deliveries", delivers(headers=counts(lambda number: number + 1)))
-@broken_by("discards it", forwards(Basic.Nack, requeue=False))
+@broken_by("discards it", forwards(Basic.Reject, requeue=False))
 def redelivered_message_tells_how_often_it_came_back(broker: Broker) -> None:
     """A message that is put back three times tells 1, 2 and 3; when it comes first it tells nothing, or 0."""
     queue = quorum(broker.channel(), "again")
@@ -56,6 +56,18 @@ def redelivered_message_tells_how_often_it_came_back(broker: Broker) -> None:
         told = headers_of(comes(broker, queue, "again")).get(COUNT)
         first = number == 0 and told is None
         broker.judge(f"{COUNT} {number}", f"another {COUNT}", first or (told == number and told is not False))
+
+
+@scenario("rabbitmq/quorum-queues.delivery-count")
+@broken_by("counts what is rejected alone", drops(COUNTED))
+def message_of_a_channel_that_ended_tells_so(broker: Broker) -> None:
+    """A message that was out to a consumer when its channel was closed tells 1 when it comes again."""
+    channel = broker.channel()
+    channel.consume(queue := quorum(channel, "again"))
+    letter(channel, "again")
+    channel.close()
+    told = headers_of(comes(broker, queue, "again")).get(COUNT)
+    broker.judge(f"{COUNT} 1", f"another {COUNT}", told == 1)
 
 
 @scenario("rabbitmq/quorum-queues.delivery-count.on-got")
@@ -132,7 +144,9 @@ def limit_is_twenty_without_another(broker: Broker) -> None:
 
 @scenario("rabbitmq/quorum-queues.delivery-limit.none")
 @broken_by("has none", UNKNOWN)
-@broken_by("has the usual one", drops("requeue: to a quorum queue without a limit is behind others"))
+@broken_by(
+    "has the usual one", changes(TOO_OFTEN, condition=lambda turn: turn.subject.entry.deliveries > DEFAULT)
+)
 def limit_can_be_taken_away(broker: Broker) -> None:
     """With a limit of -1 a message that comes back is redelivered 25 times."""
     queue = quorum(broker.channel(), "again", delivery_limit=-1)
