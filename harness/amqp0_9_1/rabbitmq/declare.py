@@ -9,7 +9,6 @@ from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.peer.turn import ChannelRow as Row
 from harness.amqp0_9_1.peer.tables import queue
 from harness.amqp0_9_1.peer.turn import ChannelTurn, Tables
-from harness.amqp0_9_1.rabbitmq.expiry import LONGEST
 from harness.amqp0_9_1.rabbitmq.priorities import HIGHEST
 from harness.amqp0_9_1.wire.vocabulary import PRECONDITION_FAILED, Queue
 
@@ -27,8 +26,8 @@ def _number(lowest: int, highest: int | None = None) -> Callable[[object], bool]
 
 
 LEGAL: Final[Mapping[str, Callable[[object], bool]]] = {
-    "x-message-ttl": _number(0, LONGEST),
-    "x-expires": _number(1, LONGEST),
+    "x-message-ttl": _number(0),
+    "x-expires": _number(1),
     "x-max-length": _number(0),
     "x-max-length-bytes": _number(0),
     "x-overflow": lambda value: value in OVERFLOWS,

@@ -21,9 +21,6 @@ from harness.amqp0_9_1.rabbitmq.timing import later
 from harness.amqp0_9_1.wire import vocabulary as words
 from harness.peers.events import Event
 
-LONGEST = 2**32 - 1
-"""Milliseconds that a time-to-live may have."""
-
 
 class TimeUp(Event):
     """The time of a message is over, or that of a queue may be."""
@@ -34,7 +31,7 @@ class TimeUp(Event):
 
 def is_time(text: str) -> bool:
     """Say whether an expiration is a number of milliseconds, zero or more."""
-    return text.isascii() and text.isdigit() and int(text) <= LONGEST
+    return text.isascii() and text.isdigit()
 
 
 def expiration_is_no_time(turn: ChannelTurn[ContentHeaderReceived]) -> bool:

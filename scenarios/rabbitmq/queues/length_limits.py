@@ -17,9 +17,9 @@ from harness.amqp0_9_1.rabbitmq.broken.lengths import (
     drop_the_last,
     drop_the_oldest_for_it,
     forget_to_tell,
+    go_nowhere_if_one_is_full,
     is_any_text,
     one_more_fits,
-    take_from_all,
     would_be_too_much_of_any,
 )
 from harness.amqp0_9_1.rabbitmq.lengths import pass_on, turn_away
@@ -192,7 +192,7 @@ def full_and_empty(channel: AmqpChannel, *bodies: str) -> tuple[str, str, str]:
 
 
 @scenario("rabbitmq/maxlength.others-take-it")
-@broken_by("rejects it for all", changes(TURNS_AWAY, take_from_all))
+@broken_by("rejects it for all", changes("routing: goes to every queue found", go_nowhere_if_one_is_full))
 @broken_by("knows no limit", drops(TURNS_AWAY))
 def other_queues_have_what_one_rejects(broker: Broker) -> None:
     """A message that one of two queues rejects is on the other one alone."""
