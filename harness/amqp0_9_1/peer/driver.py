@@ -125,7 +125,7 @@ class Connection(entities.Connection):
 
     def send_content(self, channel: int, method: Method, message: entities.Message) -> None:
         self._say(METHOD, channel, method.encode())
-        self._say(HEADER, channel, message.header)
+        self._say(HEADER, channel, self.peer.tables.strategies.shown(message))
         for payload in self.peer.tables.strategies.cut(message.body, self.frame_max):
             self._say(BODY, channel, payload)
 

@@ -41,7 +41,11 @@ def asked(entity: Queue | Exchange, key: str) -> object:
     """
     argument = entity.arguments.get(_ARGUMENTS.get(key, f"x-{key}"))
     policy = next(
-        (each.says[key] for each in POLICIES.values() if entity.name.startswith(each.begins) and key in each.says),
+        (
+            each.says[key]
+            for each in POLICIES.values()
+            if entity.name.startswith(each.begins) and key in each.says
+        ),
         None,
     )
     if isinstance(argument, int) and isinstance(policy, int):

@@ -191,9 +191,15 @@ def was_not_used(turn: LifeTurn[TimeUp, Queue]) -> bool:
     return unused and turn.peer.clock() >= queue.used + seconds
 
 
+def lose_its_messages(turn: LifeTurn[TimeUp, Queue]) -> None:
+    """Drop what waits in a queue, which is no death of messages (rabbitmq/dlx.expired-queue)."""
+    for level in turn.subject.levels:
+        level.clear()
+
+
 _QUEUES = (
     LifeRow("lease: begins when the last consumer is gone", Queue, ConsumerGone, has_a_lease_and_lost_its_last, (renew_its_lease,)),
-    LifeRow("lease: what was not used is deleted", Queue, TimeUp, was_not_used, (delete_queue,)),
+    LifeRow("lease: what was not used is deleted", Queue, TimeUp, was_not_used, (lose_its_messages, delete_queue)),
 )
 EXPIRY = (*_MESSAGES, *_QUEUES)
 _USES = (
