@@ -45,6 +45,8 @@ class EmbeddedTarget(Target):
             "idle-timeout",
             "secure-port",
             "policies",
+            "late-policy",
+            "no-late-policy",
         }
     )
     ephemeral = True

@@ -25,6 +25,12 @@ def by_messages_alone(turn: Turn) -> bool:
     return drops_its_head(turn.subject) and is_too_much(turn.subject, len(turn.subject), 0)
 
 
+def by_messages_alone_here(turn: Turn) -> bool:
+    """Sees that there would be too many messages, whatever their size."""
+    queue = turn.subject.queue
+    return not drops_its_head(queue) and is_too_much(queue, len(queue) + 1, 0)
+
+
 def by_octets_alone(turn: Turn) -> bool:
     return drops_its_head(turn.subject) and is_too_much(turn.subject, 0, octets(turn.subject))
 
