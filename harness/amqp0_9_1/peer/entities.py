@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import InitVar, dataclass, field
 
 from harness.amqp0_9_1.peer.events import ChannelState, ConnectionState, ContentHeaderReceived
@@ -157,6 +157,8 @@ class Queue:
     """How many had arrived when one was taken last."""
     used: float = 0.0
     """When it was used last, by the peer's clock."""
+    policy: Mapping[str, object] = field(default_factory=dict)
+    """What a policy asks of it that was set when it was there already."""
 
     @property
     def exclusive(self) -> bool:

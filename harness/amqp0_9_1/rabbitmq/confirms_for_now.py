@@ -27,7 +27,11 @@ def confirm(turn: LifeTurn[ContentComplete, Publication]) -> Reply:
 
 CONFIRMS = (
     ChannelRow(
-        "confirm.select: begins", ChannelState.OPEN, Confirm.Select, effects=(begin,), answer=answering(Confirm.SelectOk())
+        "confirm.select: begins",
+        ChannelState.OPEN,
+        Confirm.Select,
+        effects=(begin,),
+        answer=answering(Confirm.SelectOk()),
     ),
     LifeRow("confirm: for now", Publication, ContentComplete, confirms, (route_now,), confirm),
 )

@@ -6,13 +6,13 @@ from typing import Final
 from harness.amqp0_9_1.peer.events import ChannelState
 from harness.amqp0_9_1.peer.policy import PRIORITIES
 from harness.amqp0_9_1.peer.refusals import refuse
-from harness.amqp0_9_1.peer.turn import ChannelRow as Row
 from harness.amqp0_9_1.peer.tables import queue
+from harness.amqp0_9_1.peer.turn import ChannelRow as Row
 from harness.amqp0_9_1.peer.turn import ChannelTurn, Tables
-from harness.amqp0_9_1.rabbitmq.expiry import LONGEST
-from harness.amqp0_9_1.rabbitmq.priorities import HIGHEST
 from harness.amqp0_9_1.wire.vocabulary import PRECONDITION_FAILED, Queue
 
+HIGHEST = 255
+"""The highest priority that a queue can be declared with."""
 LONGEST_NAME = 255
 """Octets that the name of a queue may have; a short string has no more."""
 TYPES = ("classic", "quorum", "stream")
@@ -28,8 +28,8 @@ def _number(lowest: int, highest: int | None = None) -> Callable[[object], bool]
 
 
 LEGAL: Final[Mapping[str, Callable[[object], bool]]] = {
-    "x-message-ttl": _number(0, LONGEST),
-    "x-expires": _number(1, LONGEST),
+    "x-message-ttl": _number(0),
+    "x-expires": _number(1),
     "x-max-length": _number(0),
     "x-max-length-bytes": _number(0),
     "x-overflow": lambda value: value in OVERFLOWS,
@@ -73,3 +73,8 @@ DECLARE = tuple(
 def naming(tables: Tables) -> Tables:
     """Let queues have every name of UTF-8."""
     return tables.replacing("queue.declare: refuses an illegal name", condition=name_is_illegal)
+
+
+def every_priority(_: int, priority: int) -> int:
+    """Give every priority a level of its own; of a queue with fewer the highest is for all above it."""
+    return priority

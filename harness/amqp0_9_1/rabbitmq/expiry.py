@@ -1,6 +1,7 @@
 """Time-to-live: of messages, by their queue or by themselves, and of queues that nobody uses."""
 
 from collections.abc import Callable
+from typing import cast
 
 from harness.amqp0_9_1.peer.entities import Delivery, Entry, Queue
 from harness.amqp0_9_1.peer.events import (
@@ -17,12 +18,10 @@ from harness.amqp0_9_1.peer.turn import AnyTurn, ChannelRow, ChannelTurn, LifeRo
 from harness.amqp0_9_1.rabbitmq.arguments import asked
 from harness.amqp0_9_1.rabbitmq.contents import properties_of
 from harness.amqp0_9_1.rabbitmq.dead_letters import dead
+from harness.amqp0_9_1.rabbitmq.policy import Policy
 from harness.amqp0_9_1.rabbitmq.timing import later
 from harness.amqp0_9_1.wire import vocabulary as words
 from harness.peers.events import Event
-
-LONGEST = 2**32 - 1
-"""Milliseconds that a time-to-live may have."""
 
 
 class TimeUp(Event):
@@ -34,7 +33,7 @@ class TimeUp(Event):
 
 def is_time(text: str) -> bool:
     """Say whether an expiration is a number of milliseconds, zero or more."""
-    return text.isascii() and text.isdigit() and int(text) <= LONGEST
+    return text.isascii() and text.isdigit()
 
 
 def expiration_is_no_time(turn: ChannelTurn[ContentHeaderReceived]) -> bool:
@@ -92,7 +91,7 @@ def is_dead_behind_others(turn: LifeTurn[TimeUp, Entry]) -> bool:
 
 
 def is_dead_and_goes_at_once(turn: LifeTurn[TimeUp, Entry]) -> bool:
-    return turn.policy.expired == "at once" and is_dead_behind_others(turn)
+    return cast(Policy, turn.policy).expired == "at once" and is_dead_behind_others(turn)
 
 
 def expire(turn: LifeTurn[TimeUp, Entry]) -> None:
@@ -138,7 +137,9 @@ _MESSAGES = (
         expiration_is_no_time,
         answer=refuse(words.PRECONDITION_FAILED),
     ),
-    LifeRow("time-to-live: begins when it joins its queue", Entry, Arriving, lives_for_a_time, (set_its_time,)),
+    LifeRow(
+        "time-to-live: begins when it joins its queue", Entry, Arriving, lives_for_a_time, (set_its_time,)
+    ),
     _time_up("what is dead at the head goes", is_dead_at_the_head, (expire,)),
     _time_up("what is dead goes at once", is_dead_and_goes_at_once, (expire,)),
     _time_up("what is dead behind others is nobody's", is_dead_behind_others, (keep_from_everybody,)),
@@ -190,8 +191,9 @@ def has_a_lease_and_lost_its_last(turn: LifeTurn[ConsumerGone, Queue]) -> bool:
 def was_not_used(turn: LifeTurn[TimeUp, Queue]) -> bool:
     """Say whether a queue has no consumers, and nobody asked for it for as long as its lease is."""
     queue, seconds = turn.subject, leased_for(turn.subject)
-    unused = queue.alive and not queue.consumers and seconds is not None
-    return unused and turn.peer.clock() >= queue.used + seconds
+    if not queue.alive or queue.consumers or seconds is None:
+        return False
+    return turn.peer.clock() >= queue.used + seconds
 
 
 def lose_its_messages(turn: LifeTurn[TimeUp, Queue]) -> None:
@@ -201,8 +203,16 @@ def lose_its_messages(turn: LifeTurn[TimeUp, Queue]) -> None:
 
 
 _QUEUES = (
-    LifeRow("lease: begins when the last consumer is gone", Queue, ConsumerGone, has_a_lease_and_lost_its_last, (renew_its_lease,)),
-    LifeRow("lease: what was not used is deleted", Queue, TimeUp, was_not_used, (lose_its_messages, delete_queue)),
+    LifeRow(
+        "lease: begins when the last consumer is gone",
+        Queue,
+        ConsumerGone,
+        has_a_lease_and_lost_its_last,
+        (renew_its_lease,),
+    ),
+    LifeRow(
+        "lease: what was not used is deleted", Queue, TimeUp, was_not_used, (lose_its_messages, delete_queue)
+    ),
 )
 EXPIRY = (*_MESSAGES, *_QUEUES)
 _USES = (

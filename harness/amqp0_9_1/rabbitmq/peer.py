@@ -5,19 +5,19 @@ from dataclasses import replace
 from typing import Any, Final
 
 from harness.amqp0_9_1 import peer
+from harness.amqp0_9_1.peer.life import tell
 from harness.amqp0_9_1.peer.turn import Tables
-from harness.amqp0_9_1.rabbitmq.arguments import POLICIES
+from harness.amqp0_9_1.rabbitmq.arguments import LATE, POLICIES, POLICY, PolicySet
 from harness.amqp0_9_1.rabbitmq.confirms_for_now import CONFIRMS
 from harness.amqp0_9_1.rabbitmq.consumers import CONSUMERS, hears, highest_in_turn
 from harness.amqp0_9_1.rabbitmq.dead_letters import DEAD_LETTERS
-from harness.amqp0_9_1.rabbitmq.declare import DECLARE, naming
+from harness.amqp0_9_1.rabbitmq.declare import DECLARE, every_priority, naming
 from harness.amqp0_9_1.rabbitmq.exchanges import EXCHANGES
 from harness.amqp0_9_1.rabbitmq.expiry import EXPIRY, renewing
 from harness.amqp0_9_1.rabbitmq.lengths import LENGTHS
 from harness.amqp0_9_1.rabbitmq.nack import NACK
 from harness.amqp0_9_1.rabbitmq.policy import DEFAULT
 from harness.amqp0_9_1.rabbitmq.prefetch import PREFETCH, windows_allow
-from harness.amqp0_9_1.rabbitmq.priorities import every_priority
 from harness.amqp0_9_1.rabbitmq.promises import PROMISES
 from harness.amqp0_9_1.rabbitmq.quorum import QUORUM, in_its_level, making_quorum_queues
 from harness.amqp0_9_1.rabbitmq.reply_to import REPLY_TO
@@ -27,7 +27,7 @@ from harness.peers.rows import AnyRow
 
 ADDED: Final[tuple[AnyRow, ...]] = (
     *PROMISES, *NACK, *CONFIRMS, *EXCHANGES, *ROUTING, *QUORUM, *CONSUMERS, *PREFETCH, *REPLY_TO,
-    *DECLARE, *LENGTHS, *EXPIRY, *DEAD_LETTERS,
+    *DECLARE, *LENGTHS, *EXPIRY, *POLICY, *DEAD_LETTERS,
 )  # fmt: skip
 """The rows of all areas; they are tried before those of 0-9-1."""
 _OTHERWISE: Final[dict[str, Any]] = {
@@ -56,4 +56,12 @@ class Peer(peer.Peer):
         return {
             **super().facilities(),
             "policies": lambda: {name: each.begins for name, each in POLICIES.items()},
+            "late-policy": lambda: self._late(LATE.says),
+            "no-late-policy": lambda: self._late({}),
         }
+
+    def _late(self, says: Mapping[str, object]) -> dict[str, str]:
+        for host in self.virtual_hosts.values():
+            subjects = [each for each in host.queues.values() if each.name.startswith(LATE.begins)]
+            tell(self.turn_in(host), PolicySet(says), subjects)
+        return {"begins": LATE.begins}

@@ -30,7 +30,7 @@ SHARE: Final = 2
 
 @dataclass(slots=True, eq=False)
 class QuorumQueue(Entity):
-    """A queue with messages of normal and of high priority. `favoured` high ones have gone since a normal one."""
+    """A queue with messages of normal and of high priority; `favoured` high ones went since a normal one."""
 
     favoured: int = 0
 

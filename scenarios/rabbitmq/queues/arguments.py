@@ -16,13 +16,15 @@ LONGEST = 255
 @scenario("rabbitmq/queues.long-names")
 @broken_by("cuts it short", rewrites(Queue.DeclareOk, queue=lambda name: name[:100]))
 def name_may_be_long(broker: Broker) -> None:
-    """A queue with a name of 255 octets, some of them beyond ASCII, is declared and has what is sent to it."""
+    """A queue with a name of 255 octets, not all of ASCII, is declared and has what is sent to it."""
     channel = broker.channel()
     name = broker.name("queue", "{}-äöü€")
     name += "x" * (LONGEST - len(name.encode()))
     channel.remember("queue", name)
     told = fields(Queue.DeclareOk, queue=name)
-    short = channel_closed(PRECONDITION_FAILED).under("0-9-1: a name is at most 127 octets of a few characters")
+    short = channel_closed(PRECONDITION_FAILED).under(
+        "0-9-1: a name is at most 127 octets of a few characters"
+    )
     if isinstance(channel.tries(Queue.Declare(name), told, short), Queue.DeclareOk):
         channel.publish("1", key=name)
         has(channel, name, b"1")
@@ -32,9 +34,11 @@ def name_may_be_long(broker: Broker) -> None:
 @broken_by("does not compare", changes(COMPARES, condition=is_never_other))
 @broken_by("forgets them", forwards(Queue.Declare, arguments={}))
 def arguments_cannot_change(broker: Broker) -> None:
-    """A queue with limits is declared again as it was; with another limit, or with none, it is refused: 406."""
+    """A queue with limits is declared again as it was; with another limit, or none, it is refused: 406."""
     limits: dict[str, int] = {"message_ttl": LONG, "max_length": 10, "expires": LONG}
-    queue = broker.channel().declare_queue(**limited(**limits))
-    broker.channel().tries(Queue.Declare(queue, **limited(**limits)), Queue.DeclareOk)
+    queue = broker.channel().declare_queue(arguments=limited(**limits))
+    broker.channel().tries(Queue.Declare(queue, arguments=limited(**limits)), Queue.DeclareOk)
     for other in ({**limits, "message_ttl": 1}, {**limits, "max_length": 1}, {**limits, "expires": 1}, {}):
-        broker.channel().tries(Queue.Declare(queue, **limited(**other)), *refused(PRECONDITION_FAILED))
+        broker.channel().tries(
+            Queue.Declare(queue, arguments=limited(**other)), *refused(PRECONDITION_FAILED)
+        )

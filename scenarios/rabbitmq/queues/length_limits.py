@@ -11,15 +11,16 @@ from harness.amqp0_9_1.rabbitmq.broken.lengths import (
     TURNS_AWAY,
     TURNS_AWAY_DEAD,
     by_messages_alone,
+    by_messages_alone_here,
     by_octets_alone,
     by_octets_of_all,
     by_ready_and_delivered,
     drop_the_last,
     drop_the_oldest_for_it,
     forget_to_tell,
+    go_nowhere_if_one_is_full,
     is_any_text,
     one_more_fits,
-    take_from_all,
     would_be_too_much_of_any,
 )
 from harness.amqp0_9_1.rabbitmq.lengths import pass_on, turn_away
@@ -37,7 +38,7 @@ WRONG_OVERFLOW = "queue.declare: refuses a wrong x-overflow"
 
 def limited(**arguments: object) -> dict[str, object]:
     """Give the arguments of a queue with limits, by their names without "x-"."""
-    return {"arguments": {f"x-{name.replace('_', '-')}": value for name, value in arguments.items()}}
+    return {f"x-{name.replace('_', '-')}": value for name, value in arguments.items()}
 
 
 def rejecting(**more: object) -> dict[str, object]:
@@ -59,7 +60,7 @@ def oldest_is_dropped(broker: Broker) -> None:
     """Of three messages a queue that holds two has the last two; a queue without a limit has all."""
     channel = broker.channel()
     has(channel, channel.queue_with("1", "2", "3"), b"1", b"2", b"3")
-    has(channel, channel.queue_with("1", "2", "3", **limited(max_length=2)), b"2", b"3")
+    has(channel, channel.queue_with("1", "2", "3", arguments=limited(max_length=2)), b"2", b"3")
 
 
 @scenario("rabbitmq/maxlength.drop-head")
@@ -68,7 +69,12 @@ def oldest_is_dropped(broker: Broker) -> None:
 def oldest_is_dropped_by_request(broker: Broker) -> None:
     """With drop-head said, a queue that holds two has the last two of three messages."""
     channel = broker.channel()
-    has(channel, channel.queue_with("1", "2", "3", **limited(max_length=2, overflow="drop-head")), b"2", b"3")
+    has(
+        channel,
+        channel.queue_with("1", "2", "3", arguments=limited(max_length=2, overflow="drop-head")),
+        b"2",
+        b"3",
+    )
 
 
 @scenario("rabbitmq/maxlength.octets")
@@ -77,7 +83,7 @@ def oldest_is_dropped_by_request(broker: Broker) -> None:
 def octets_are_limited(broker: Broker) -> None:
     """Of three messages of four octets a queue that holds ten has the last two."""
     channel = broker.channel()
-    queue = channel.queue_with(SIZE, SIZE[::-1], SIZE, **limited(max_length_bytes=10))
+    queue = channel.queue_with(SIZE, SIZE[::-1], SIZE, arguments=limited(max_length_bytes=10))
     has(channel, queue, SIZE[::-1], SIZE)
 
 
@@ -86,7 +92,7 @@ def octets_are_limited(broker: Broker) -> None:
 def properties_do_not_count(broker: Broker) -> None:
     """Two messages of four octets with long headers are on a queue that holds ten."""
     channel = broker.channel()
-    queue = channel.declare_queue(**limited(max_length_bytes=10))
+    queue = channel.declare_queue(arguments=limited(max_length_bytes=10))
     for _ in range(2):
         channel.publish(SIZE, key=queue, headers={"long": "x" * 100}, content_type="text/plain")
     has(channel, queue, SIZE, SIZE)
@@ -99,8 +105,8 @@ def first_limit_holds(broker: Broker) -> None:
     """A queue that holds two messages of ten octets in all keeps to the limit that is reached first."""
     channel = broker.channel()
     limits = limited(max_length=2, max_length_bytes=10)
-    has(channel, channel.queue_with("1", "2", "3", **limits), b"2", b"3")
-    has(channel, channel.queue_with("123456", "654321", **limits), b"654321")
+    has(channel, channel.queue_with("1", "2", "3", arguments=limits), b"2", b"3")
+    has(channel, channel.queue_with("123456", "654321", arguments=limits), b"654321")
 
 
 @scenario("rabbitmq/maxlength.ready-alone")
@@ -108,7 +114,7 @@ def first_limit_holds(broker: Broker) -> None:
 def delivered_messages_do_not_count(broker: Broker) -> None:
     """While one message is out, a queue that holds one has another one; the first is acknowledged."""
     channel = broker.channel()
-    queue = channel.queue_with("1", **limited(max_length=1))
+    queue = channel.queue_with("1", arguments=limited(max_length=1))
     tag = channel.ask(Basic.Get(queue), Basic.GetOk).delivery_tag
     channel.publish("2", key=queue)
     channel.gets(queue, b"2")
@@ -138,9 +144,9 @@ def size_is_a_number(broker: Broker) -> None:
 @broken_by("refuses any value", changes(WRONG_OVERFLOW, condition=is_any_text))
 @broken_by("calls it an error of its own", changes(WRONG_OVERFLOW, answer=refuse(INTERNAL_ERROR)))
 def overflow_is_one_of_three(broker: Broker) -> None:
-    """The three values of x-overflow are taken, another text is refused: 406."""
+    """The three values of x-overflow are taken, another text and a number are refused: 406."""
     good = "drop-head", "reject-publish", "reject-publish-dlx"
-    declares_alone(broker, "x-overflow", good=good, bad=("drop-tail",))
+    declares_alone(broker, "x-overflow", good=good, bad=("drop-tail", 1))
 
 
 @scenario("rabbitmq/maxlength.reject-publish")
@@ -149,10 +155,19 @@ def overflow_is_one_of_three(broker: Broker) -> None:
 def newest_is_rejected(broker: Broker) -> None:
     """A queue that holds one message rejects the second one, and has room again when the first was got."""
     channel = broker.channel()
-    queue = channel.queue_with("1", "2", **rejecting())
+    queue = channel.queue_with("1", "2", arguments=rejecting())
     channel.gets(queue, b"1")
     channel.publish("3", key=queue)
     has(channel, queue, b"3")
+
+
+@scenario("rabbitmq/maxlength.reject-publish")
+@broken_by("knows no limit of octets", changes(TURNS_AWAY, condition=by_messages_alone_here))
+def newest_is_rejected_by_its_size(broker: Broker) -> None:
+    """Of three messages of four octets a queue that holds ten and rejects has the first two."""
+    channel = broker.channel()
+    limits = limited(max_length_bytes=10, overflow="reject-publish")
+    has(channel, channel.queue_with(SIZE, SIZE, SIZE[::-1], arguments=limits), SIZE, SIZE)
 
 
 @scenario("rabbitmq/maxlength.nack")
@@ -161,7 +176,7 @@ def newest_is_rejected(broker: Broker) -> None:
 def publisher_hears_of_a_rejection(broker: Broker) -> None:
     """The first message is confirmed, the second is not; when there is room again, the third is."""
     channel = broker.channel()
-    queue = channel.declare_queue(**rejecting())
+    queue = channel.declare_queue(arguments=rejecting())
     channel.tries(Confirm.Select(), Confirm.SelectOk)
     for body, expected in (("1", ACK), ("2", NACK)):
         channel.publish(body, key=queue)
@@ -183,16 +198,16 @@ def publisher_hears_of_one_rejection(broker: Broker) -> None:
 
 
 def full_and_empty(channel: AmqpChannel, *bodies: str) -> tuple[str, str, str]:
-    """Give a fanout exchange, a queue with these messages that rejects others, and an empty one bound to it."""
+    """Give a fanout exchange, a queue bound to it that rejects all but these messages, and an empty one."""
     exchange = channel.declare_exchange("fanout")
-    full, empty = channel.queue_with(*bodies, **rejecting()), channel.declare_queue()
+    full, empty = channel.queue_with(*bodies, arguments=rejecting()), channel.declare_queue()
     for queue in (full, empty):
         channel.bind(queue, exchange)
     return exchange, full, empty
 
 
 @scenario("rabbitmq/maxlength.others-take-it")
-@broken_by("rejects it for all", changes(TURNS_AWAY, take_from_all))
+@broken_by("rejects it for all", changes("routing: goes to every queue found", go_nowhere_if_one_is_full))
 @broken_by("knows no limit", drops(TURNS_AWAY))
 def other_queues_have_what_one_rejects(broker: Broker) -> None:
     """A message that one of two queues rejects is on the other one alone."""
@@ -207,7 +222,7 @@ def with_dead_letters(channel: AmqpChannel, overflow: str) -> tuple[str, str]:
     """Give a queue with one message, which rejects others, and the queue its dead messages go to."""
     dead = channel.declare_queue()
     more = {"dead_letter_exchange": "", "dead_letter_routing_key": dead, "overflow": overflow}
-    return channel.queue_with("1", **rejecting(**more)), dead
+    return channel.queue_with("1", arguments=rejecting(**more)), dead
 
 
 @scenario("rabbitmq/maxlength.reject-publish-dlx")

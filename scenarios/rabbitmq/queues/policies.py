@@ -1,6 +1,6 @@
 """What an operator asks of queues and exchanges by their names."""
 
-from harness.amqp0_9_1.broken.deviations import changes, drops
+from harness.amqp0_9_1.broken.deviations import changes, drops, swaps
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.channel import Conversation
 from harness.amqp0_9_1.client.outcomes import message, refused
@@ -9,6 +9,7 @@ from harness.amqp0_9_1.rabbitmq.broken.lengths import DROPS
 from harness.amqp0_9_1.rabbitmq.broken.policies import (
     COMPARES,
     argument_counts,
+    by_argument_alone,
     differs_from_what_holds,
     drop_by_arguments,
     drop_to_nowhere,
@@ -18,11 +19,16 @@ from harness.amqp0_9_1.rabbitmq.broken.policies import (
     has_time_by_argument,
     higher_counts,
     is_never_other,
+    lives_by_any_policy,
+    lowest_of_all_counts,
     policy_counts,
+    set_time_by_any_policy,
 )
-from harness.amqp0_9_1.wire.vocabulary import PRECONDITION_FAILED, Basic, Queue
+from harness.amqp0_9_1.rabbitmq.routing import through_exchanges
+from harness.amqp0_9_1.wire.vocabulary import PRECONDITION_FAILED, Basic, Exchange, Queue
 from scenarios.rabbitmq.queues.length_limits import has, limited
-from scenarios.rabbitmq.queues.time_to_live import AFTER, ENDS, finds_nothing, goes
+from scenarios.rabbitmq.queues.time_to_live import AFTER, finds_nothing
+from scenarios.rabbitmq.queues.unused_queues import ENDS, goes
 from scenarios.registry import broken_by, scenario
 
 NEEDS = ["policies"]
@@ -35,7 +41,7 @@ def matching(broker: Broker, key: str) -> str:
 
 def filled(channel: Conversation, queue: str, *bodies: str, **arguments: object) -> str:
     """Declare a queue of this name and publish these messages to it; give the name."""
-    channel.declare_queue(queue, **limited(**arguments))
+    channel.declare_queue(queue, arguments=limited(**arguments))
     for body in bodies:
         channel.publish(body, key=queue)
     return queue
@@ -125,11 +131,48 @@ def argument_goes_before_the_policy(broker: Broker) -> None:
 @broken_by("goes by arguments alone", changes(DROPS, condition=argument_counts))
 @broken_by("takes the higher one", changes(DROPS, condition=higher_counts))
 def operator_s_limit_holds(broker: Broker) -> None:
-    """With an operator policy of two, a policy of five and an argument of five leave the last two messages."""
+    """With an operator policy of two, a policy and an argument of five leave the last two messages."""
     channel = broker.channel()
     bodies = [str(number) for number in range(6)]
     has(channel, filled(channel, matching(broker, "operator"), *bodies), b"4", b"5")
     has(channel, filled(channel, matching(broker, "operator"), *bodies, max_length=5), b"4", b"5")
+
+
+@scenario("rabbitmq/policies.highest-priority", needs=NEEDS)
+@broken_by("takes the lowest one", changes(DROPS, condition=lowest_of_all_counts))
+@broken_by(
+    "takes what the other one says as well",
+    changes(BEGINS, set_time_by_any_policy, condition=lives_by_any_policy),
+)
+def policy_of_the_highest_priority_holds(broker: Broker) -> None:
+    """A queue that two policies match has the messages that the one with the higher priority allows."""
+    channel = broker.channel()
+    has(channel, filled(channel, matching(broker, "two"), "1", "2", "3", "4"), b"2", b"3", b"4")
+
+
+@scenario("rabbitmq/policies.of-exchanges", needs=NEEDS)
+@broken_by("goes by arguments alone", swaps(reached=through_exchanges(instead=by_argument_alone)))
+def policy_holds_for_exchanges(broker: Broker) -> None:
+    """What an exchange has no queue for is on one behind the alternate exchange that the policy names."""
+    channel = broker.channel()
+    exchange = broker.name("exchange", broker.facility("policies")["alternate-exchange"] + "{}")
+    channel.ask(Exchange.Declare(exchange, "fanout"))
+    queue = policy_s_dead_letters(channel, exchange)
+    channel.consume(queue, no_ack=True)
+    channel.hears("1", exchange=exchange, key=exchange)
+
+
+@scenario("rabbitmq/policies.queues-there", slow=True, needs=["late-policy", "no-late-policy"])
+@broken_by("holds for new queues alone", drops("policy: comes into force on a queue that is there"))
+def policy_finds_queues_that_are_there(broker: Broker) -> None:
+    """A queue with three messages keeps to a policy of one that is set then: a fourth is there alone."""
+    channel = broker.channel()
+    queue = broker.name("queue", broker.facility("no-late-policy")["begins"] + "{}")
+    filled(channel, queue, "1", "2", "3")
+    channel.depth(queue)
+    broker.facility("late-policy")
+    channel.publish("4", key=queue)
+    has(channel, queue, b"4")
 
 
 @scenario("rabbitmq/policies.not-in-declare", needs=NEEDS)
@@ -141,4 +184,4 @@ def policy_is_not_compared(broker: Broker) -> None:
     queue = matching(broker, "max-length")
     channel.declare_queue(queue)
     channel.tries(Queue.Declare(queue), Queue.DeclareOk)
-    channel.tries(Queue.Declare(queue, **limited(max_length=2)), *refused(PRECONDITION_FAILED))
+    channel.tries(Queue.Declare(queue, arguments=limited(max_length=2)), *refused(PRECONDITION_FAILED))

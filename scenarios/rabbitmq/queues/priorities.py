@@ -25,7 +25,7 @@ WRONG_HIGHEST = "queue.declare: refuses a wrong x-max-priority"
 
 def prioritized(channel: Conversation, highest: int, *priorities: int | None) -> str:
     """Give a queue with messages of these priorities, called by their places from zero on."""
-    queue = channel.declare_queue(**limited(max_priority=highest))
+    queue = channel.declare_queue(arguments=limited(max_priority=highest))
     publish(channel, queue, *priorities)
     return queue
 
@@ -48,6 +48,14 @@ def higher_priority_comes_first(broker: Broker) -> None:
     has(channel, queue, b"5", b"4", b"3", b"2", b"1", b"0")
 
 
+@scenario("rabbitmq/priority.higher-first")
+@broken_by("gives lower ones first", swaps(level=lowest_first))
+def consumer_gets_higher_priority_first(broker: Broker) -> None:
+    """A consumer that comes to messages with priorities from 0 to 5 gets them the highest first."""
+    channel = broker.channel()
+    channel.consumes(prioritized(channel, 5, 0, 1, 2, 3, 4, 5), b"5", b"4", b"3", b"2", b"1", b"0")
+
+
 @scenario("rabbitmq/priority.equal-in-order")
 @broken_by("gives the newest first", swaps(place=first_comes_last))
 @broken_by("knows none", of_no_queue)
@@ -61,7 +69,7 @@ def equal_priority_comes_in_order(broker: Broker) -> None:
 @scenario("rabbitmq/priority.none-is-lowest")
 @broken_by("takes none for the highest", swaps(place=none_is_highest))
 def no_priority_is_the_lowest(broker: Broker) -> None:
-    """Of messages without a priority, with 1, with 0 and without, the one with 1 comes first, the others in order."""
+    """Of messages with no priority, with 1, 0 and none, the one with 1 comes first, the others in order."""
     channel = broker.channel()
     queue = prioritized(channel, 5, None, 1, 0, None)
     has(channel, queue, b"1", b"0", b"2", b"3")
@@ -84,7 +92,7 @@ def queue_has_255_priorities(broker: Broker) -> None:
     """A queue with priorities up to 255 tells 255 from 254."""
     channel = broker.channel()
     queue = channel.new_name("queue")
-    channel.tries(Queue.Declare(queue, **limited(max_priority=255)), Queue.DeclareOk)
+    channel.tries(Queue.Declare(queue, arguments=limited(max_priority=255)), Queue.DeclareOk)
     publish(channel, queue, 254, 255)
     has(channel, queue, b"1", b"0")
 
@@ -118,7 +126,7 @@ def plain_queue_has_no_priorities(broker: Broker) -> None:
 def dead_message_behind_a_higher_one_is_not_got(broker: Broker) -> None:
     """A message that expires behind one of a higher priority is not got after that."""
     channel = broker.channel()
-    queue = channel.declare_queue(**limited(max_priority=5))
+    queue = channel.declare_queue(arguments=limited(max_priority=5))
     channel.publish("1", key=queue, priority=1, expiration=str(SHORT))
     channel.publish("2", key=queue, priority=2)
     channel.wait(AFTER)

@@ -221,7 +221,7 @@ def quorum_queue_is_deleted(broker: Broker) -> None:
 @broken_by("knows no limit", forwards(Basic.Qos, prefetch_count=0))
 @broken_by("does not hear Ack", ignores(Basic.Ack))
 def consumer_of_a_quorum_queue_has_a_limit(broker: Broker) -> None:
-    """With a prefetch count of two a consumer gets two of four messages, and a third when one is acknowledged."""
+    """With a prefetch count of two a consumer gets two of four messages, and a third for an Ack."""
     channel = broker.channel()
     queue = quorum(channel, "1", "2", "3", "4")
     channel.depth(queue)
@@ -240,7 +240,7 @@ def consumer_of_a_quorum_queue_has_a_limit(broker: Broker) -> None:
 @broken_by("takes the limit for each consumer", forwards(Basic.Qos, global_=False))
 @broken_by("does not mind", drops("basic.consume: refuses a quorum queue under a limit of the channel"))
 def quorum_queue_has_no_limit_with_others(broker: Broker) -> None:
-    """Consume from a quorum queue under a limit for the whole channel is refused, from a classic one it is not."""
+    """Under a limit for the whole channel Consume from a quorum queue is refused, from a classic one not."""
     channel = broker.channel()
     queue, other = quorum(channel), channel.declare_queue()
     channel.ask(Basic.Qos(0, 2, True), Basic.QosOk)
@@ -340,7 +340,7 @@ def long_quorum_queue_drops_its_oldest(broker: Broker) -> None:
 @broken_by("drops the oldest", forwards(Queue.Declare, arguments=without("x-overflow")))
 @broken_by("confirms everything", withholds(Basic.Nack))
 def full_quorum_queue_refuses_messages(broker: Broker) -> None:
-    """With reject-publish a quorum queue for one refuses a message by Nack, if not the second then a later one.
+    """With reject-publish a quorum queue for one refuses a message by Nack: the second, or a later one.
 
     What was confirmed before that is there, and nothing else.
     """

@@ -32,7 +32,7 @@ MANY = 10
 
 
 def comes(broker: Broker, queue: str, body: str) -> Received:
-    """Judge that a message comes to a new consumer for one, put it back when that is cancelled, and give it."""
+    """Judge that a message comes to a consumer for one, put it back when that is cancelled, and give it."""
     channel = broker.channel()
     channel.ask(Basic.Qos(0, 1), Basic.QosOk)
     tag = channel.consume(queue)

@@ -113,7 +113,6 @@ def forgetting(deaths: Callable[[tuple[Table, ...]], tuple[Table, ...]]) -> Effe
     return bury
 
 
-
 def leave_its_expiration(turn: Turn) -> None:
     """Buries a message with the expiration that it had."""
     entry = turn.subject.entry

@@ -9,7 +9,7 @@ from harness.amqp0_9_1.peer.life import put_back
 from harness.amqp0_9_1.peer.turn import Tables
 from harness.amqp0_9_1.rabbitmq.arguments import asked
 from harness.amqp0_9_1.rabbitmq.contents import properties_of
-from harness.amqp0_9_1.rabbitmq.expiry import dies_in, expire, leased_for, time_to_live
+from harness.amqp0_9_1.rabbitmq.expiry import dies_in, expire, leased_for, time_to_live, was_not_used
 
 BEGINS = "time-to-live: begins when it joins its queue"
 
@@ -67,6 +67,11 @@ def leave_it(_: Turn) -> None:
     """Leaves what is dead where it is, for everybody to have."""
 
 
+def expire_and_lose(turn: Turn) -> None:
+    """Takes what is dead off its queue, for nobody to have."""
+    turn.subject.queue.remove(turn.subject)
+
+
 def live_anew(turn: Turn) -> None:
     """Puts back what is dead, with all its time before it again."""
     delivery: Delivery = turn.subject
@@ -91,6 +96,10 @@ def time_is_over(turn: Turn) -> bool:
     """Sees when a queue was used last, and not whether it has consumers."""
     queue, seconds = turn.subject, leased_for(turn.subject)
     return seconds is not None and turn.peer.clock() >= queue.used + seconds
+
+
+def is_empty_and_was_not_used(turn: Turn) -> bool:
+    return not len(turn.subject) and was_not_used(turn)
 
 
 def has_nothing(turn: Turn) -> bool:

@@ -1,8 +1,9 @@
 """Conditions and effects that are wrong about the limits of queues."""
 
 from harness.amqp0_9_1.broken.loose import Turn
+from harness.amqp0_9_1.peer.deliveries import enqueue
 from harness.amqp0_9_1.rabbitmq.arguments import asked
-from harness.amqp0_9_1.rabbitmq.lengths import drops_its_head, is_too_much, octets, turn_away, would_be_too_much
+from harness.amqp0_9_1.rabbitmq.lengths import drops_its_head, is_too_much, octets, would_be_too_much
 
 DROPS = "limit: drops the oldest"
 TURNS_AWAY = "limit: turns away what is too much"
@@ -22,6 +23,12 @@ def one_more_fits(turn: Turn) -> bool:
 
 def by_messages_alone(turn: Turn) -> bool:
     return drops_its_head(turn.subject) and is_too_much(turn.subject, len(turn.subject), 0)
+
+
+def by_messages_alone_here(turn: Turn) -> bool:
+    """Sees that there would be too many messages, whatever their size."""
+    queue = turn.subject.queue
+    return not drops_its_head(queue) and is_too_much(queue, len(queue) + 1, 0)
 
 
 def by_octets_alone(turn: Turn) -> bool:
@@ -61,12 +68,16 @@ def forget_to_tell(turn: Turn) -> None:
     turn.subject.turned_away = True
 
 
-def take_from_all(turn: Turn) -> None:
-    """Takes a message off all queues it went to."""
-    turn_away(turn)
-    for queue in turn.host.queues.values():
-        for each in [other for other in queue if other.message is turn.subject.message]:
-            queue.remove(each)
+def go_nowhere_if_one_is_full(turn: Turn) -> None:
+    """Puts a message on no queue where one of them rejects it."""
+    message = turn.subject.message
+    full = [
+        each
+        for each in turn.targets
+        if not drops_its_head(each) and is_too_much(each, len(each) + 1, octets(each) + len(message.body))
+    ]
+    for queue in full or turn.targets:
+        enqueue(turn, queue, message)
 
 
 def would_be_too_much_of_any(turn: Turn) -> bool:

@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 from harness.amqp0_9_1.broken.loose import Condition, Effect, Turn
 from harness.amqp0_9_1.peer.deliveries import enqueue
-from harness.amqp0_9_1.peer.entities import Queue
+from harness.amqp0_9_1.peer.entities import Exchange, Queue, VirtualHost
 from harness.amqp0_9_1.peer.tables.queue import exists_otherwise
 from harness.amqp0_9_1.rabbitmq.arguments import POLICIES, asked
 from harness.amqp0_9_1.rabbitmq.contents import properties_of
-from harness.amqp0_9_1.rabbitmq.expiry import was_not_used
+from harness.amqp0_9_1.rabbitmq.expiry import dies_in, lives_for_a_time, time_to_live, was_not_used
 
 COMPARES = "queue.declare: refuses another durable or exclusive or other arguments"
 LENGTH = "max-length"
@@ -19,12 +19,9 @@ def _argument(queue: Queue) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def _policy(queue: Queue) -> int | None:
-    for each in POLICIES.values():
-        if queue.name.startswith(each.begins):
-            value = each.says.get(LENGTH)
-            return value if isinstance(value, int) else None
-    return None
+def _policies(queue: Queue) -> list[int]:
+    values = [each.says.get(LENGTH) for each in POLICIES.values() if queue.name.startswith(each.begins)]
+    return [each for each in values if isinstance(each, int)]
 
 
 def _holds(limit: Callable[[Queue], int | None]) -> Condition:
@@ -39,10 +36,28 @@ def _holds(limit: Callable[[Queue], int | None]) -> Condition:
 
 
 argument_counts = _holds(_argument)
-policy_counts = _holds(lambda queue: _argument(queue) if _policy(queue) is None else _policy(queue))
-higher_counts = _holds(
-    lambda queue: max((each for each in (_argument(queue), _policy(queue)) if each is not None), default=None)
-)
+policy_counts = _holds(lambda queue: min(_policies(queue), default=_argument(queue)))
+higher_counts = _holds(lambda queue: max((*_policies(queue), _argument(queue) or 0)) or None)
+lowest_of_all_counts = _holds(lambda queue: min(_policies(queue), default=_argument(queue)))
+
+
+def _is_for_two(turn: Turn) -> bool:
+    return bool(turn.subject.queue.name.startswith(POLICIES["lower-of-two"].begins))
+
+
+def lives_by_any_policy(turn: Turn) -> bool:
+    return _is_for_two(turn) or lives_for_a_time(turn)
+
+
+def set_time_by_any_policy(turn: Turn) -> None:
+    """Takes the time that a policy says which another one goes before."""
+    dies_in(turn, turn.subject, 0.0 if _is_for_two(turn) else time_to_live(turn.subject))
+
+
+def by_argument_alone(_: VirtualHost, exchange: Exchange) -> list[str]:
+    """Gives the alternate exchange of an argument, whatever a policy says."""
+    named = exchange.arguments.get("alternate-exchange")
+    return [named] if isinstance(named, str) else []
 
 
 def _contained(queue: Queue) -> int | None:
@@ -62,21 +77,21 @@ def ends_by_argument(turn: Turn) -> bool:
     return "x-expires" in turn.subject.arguments and was_not_used(turn)
 
 
-def _drops_to(exchange: Callable[[Queue], object], key: Callable[[Queue], str]) -> Effect:
+def _drops_to(exchange: Callable[[Queue], str]) -> Effect:
     def drop(turn: Turn) -> None:
         queue = turn.subject
         entry = next(iter(queue))
         queue.remove(entry)
         for each in turn.host.bound_to(exchange(queue)):
-            if each.routing_key == key(queue):
+            if each.routing_key == queue.name:
                 enqueue(turn, turn.host.queues[each.queue], entry.message)
 
     return drop
 
 
-drop_by_arguments = _drops_to(lambda queue: queue.arguments.get("x-dead-letter-exchange"), lambda queue: queue.name)
-drop_to_nowhere = _drops_to(lambda _: None, lambda queue: queue.name)
-drop_to_the_policy = _drops_to(lambda _: "amq.direct", lambda queue: queue.name)
+drop_by_arguments = _drops_to(lambda queue: str(queue.arguments.get("x-dead-letter-exchange")))
+drop_to_nowhere = _drops_to(lambda _: "nowhere")
+drop_to_the_policy = _drops_to(lambda _: "amq.direct")
 
 
 def differs_from_what_holds(turn: Turn) -> bool:

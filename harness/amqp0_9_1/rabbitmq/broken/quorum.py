@@ -1,4 +1,4 @@
-"""What is wrong with quorum queues: priorities that are none, and messages that come back too often or not."""
+"""What is wrong with quorum queues: their priorities, and what becomes of messages that come back."""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
