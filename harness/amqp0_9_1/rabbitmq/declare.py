@@ -15,7 +15,6 @@ HIGHEST = 255
 """The highest priority that a queue can be declared with."""
 LONGEST_NAME = 255
 """Octets that the name of a queue may have; a short string has no more."""
-TYPES = ("classic", "quorum", "stream")
 OVERFLOWS = ("drop-head", "reject-publish", "reject-publish-dlx")
 
 
@@ -34,8 +33,6 @@ LEGAL: Final[Mapping[str, Callable[[object], bool]]] = {
     "x-max-length-bytes": _number(0),
     "x-overflow": lambda value: value in OVERFLOWS,
     PRIORITIES: _number(0, HIGHEST),
-    "x-queue-type": lambda value: value in TYPES,
-    "x-delivery-limit": _number(-1),
     "x-quorum-initial-group-size": _number(1),
     "x-dead-letter-exchange": lambda value: isinstance(value, str),
     "x-dead-letter-routing-key": lambda value: isinstance(value, str),

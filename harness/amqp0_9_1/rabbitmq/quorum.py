@@ -9,6 +9,7 @@ from harness.amqp0_9_1.peer.entities import Delivery, Entry
 from harness.amqp0_9_1.peer.entities import Queue as Entity
 from harness.amqp0_9_1.peer.events import ChannelState, Requeued
 from harness.amqp0_9_1.peer.life import mark_redelivered, prefer_original_client, put_back
+from harness.amqp0_9_1.peer.policy import Level
 from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.peer.strategies import in_order_of_arrival, two_levels
 from harness.amqp0_9_1.peer.turn import ChannelRow as Row
@@ -156,7 +157,7 @@ QUORUM = (
         ChannelState.OPEN,
         Basic.Consume,
         is_limited_with_others,
-        answer=refuse(NOT_IMPLEMENTED),
+        answer=refuse(NOT_IMPLEMENTED, Level.CHANNEL),
     ),
     _requeue("too often to a quorum queue is a death", came_back_too_often, (bury_what_came_back,)),
     _requeue(

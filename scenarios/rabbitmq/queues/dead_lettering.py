@@ -91,6 +91,15 @@ def headers_of(seen: Received) -> dict[str, Any]:
     return dict(getattr(seen.properties, "headers", None) or {})
 
 
+def is_refused(broker: Broker, declaration: Queue.Declare) -> None:
+    """Judge that a Declare is refused, best with 406; that of its channel ends no other one."""
+    channel, other = broker.channel(), broker.channel()
+    any_code = (channel_closed() | connection_closed()).under("no sentence names the code")
+    answer = channel.tries(declaration, channel_closed(PRECONDITION_FAILED), any_code)
+    if isinstance(answer, Channel.Close):
+        other.stays_quiet()
+
+
 # -- which messages ------------------------------------------------------------------------------------
 
 
@@ -347,7 +356,4 @@ def number_is_no_name(broker: Broker) -> None:
     """A Declare with a number for the exchange or the key is refused; with strings it is confirmed."""
     mortal(broker.channel(), "", dead_letter_routing_key="key")
     for arguments in ({EXCHANGE: 1}, {EXCHANGE: "", KEY: 1}):
-        channel = broker.channel()
-        outcome = channel_closed(PRECONDITION_FAILED)
-        other = (channel_closed() | connection_closed()).under("no sentence names the code")
-        channel.tries(Queue.Declare(channel.new_name("queue"), arguments=arguments), outcome, other)
+        is_refused(broker, Queue.Declare(broker.name("queue"), arguments=arguments))

@@ -20,7 +20,7 @@ from harness.amqp0_9_1.wire.vocabulary import (
 )
 from harness.play.context import RESTART, Restart
 from scenarios.rabbitmq.queues.dead_letter_history import tell
-from scenarios.rabbitmq.queues.dead_lettering import SOON, grave, letter, reject
+from scenarios.rabbitmq.queues.dead_lettering import SOON, grave, is_refused, letter, reject
 from scenarios.registry import broken_by, scenario
 
 CLASSIC = forwards(Queue.Declare, arguments=without("x-queue-type"))
@@ -34,10 +34,7 @@ BEYOND = 7
 """More nodes than a cluster has that is judged."""
 ENOUGH = 10
 """Messages to a queue for one of them, of which some may be too many before it says so."""
-REFUSED = (
-    channel_closed(PRECONDITION_FAILED),
-    (channel_closed() | connection_closed()).under("no sentence names the code"),
-)
+DIFFERS = channel_closed(PRECONDITION_FAILED)
 
 
 def quorum(channel: AmqpChannel, *bodies: str, **arguments: Any) -> str:
@@ -78,10 +75,10 @@ def type_of_a_queue_cannot_be_changed(broker: Broker) -> None:
     """Declare of a quorum queue as a classic one is refused with 406, and so is that of a classic one."""
     channel = broker.channel()
     one = quorum(channel)
-    channel.tries(Queue.Declare(one, durable=True, arguments={"x-queue-type": "classic"}), *REFUSED[:1])
+    channel.tries(Queue.Declare(one, durable=True, arguments={"x-queue-type": "classic"}), DIFFERS)
     channel = broker.channel()
     other = channel.declare_queue(durable=True)
-    channel.tries(declaration(other), *REFUSED[:1])
+    channel.tries(declaration(other), DIFFERS)
 
 
 @scenario("rabbitmq/quorum-queues.durable-only")
@@ -90,8 +87,8 @@ def type_of_a_queue_cannot_be_changed(broker: Broker) -> None:
 @broken_by("makes it all the same", drops("queue.declare: refuses a transient quorum queue"))
 def transient_quorum_queue_is_refused(broker: Broker) -> None:
     """A Declare of a quorum queue without durable is refused; with durable it is confirmed."""
-    quorum(channel := broker.channel())
-    channel.tries(declaration(channel.new_name("queue"), durable=False), *REFUSED)
+    quorum(broker.channel())
+    is_refused(broker, declaration(broker.name("queue"), durable=False))
 
 
 @scenario("rabbitmq/quorum-queues.not-exclusive")
@@ -100,8 +97,8 @@ def transient_quorum_queue_is_refused(broker: Broker) -> None:
 @broken_by("makes it all the same", drops("queue.declare: refuses an exclusive quorum queue"))
 def exclusive_quorum_queue_is_refused(broker: Broker) -> None:
     """A Declare of a quorum queue with exclusive is refused; without it is confirmed."""
-    quorum(channel := broker.channel())
-    channel.tries(declaration(channel.new_name("queue"), exclusive=True), *REFUSED)
+    quorum(broker.channel())
+    is_refused(broker, declaration(broker.name("queue"), exclusive=True))
 
 
 @scenario("rabbitmq/quorum-queues.not-server-named")
@@ -109,10 +106,8 @@ def exclusive_quorum_queue_is_refused(broker: Broker) -> None:
 @broken_by("makes it all the same", drops("queue.declare: refuses a nameless quorum queue"))
 def nameless_quorum_queue_is_refused(broker: Broker) -> None:
     """A Declare of a quorum queue with a blank name is refused; with a name it is confirmed."""
-    quorum(channel := broker.channel())
-    answer = channel.tries(declaration(""), *REFUSED)
-    if isinstance(answer, Queue.DeclareOk):
-        channel.remember("queue", answer.queue)
+    quorum(broker.channel())
+    is_refused(broker, declaration(""))
 
 
 @scenario("rabbitmq/quorum-queues.initial-group-size")
@@ -122,8 +117,7 @@ def group_of_nobody_is_refused(broker: Broker) -> None:
     """A Declare with a group of none, of less than none or of a string is refused; of one it is confirmed."""
     quorum(broker.channel(), quorum_initial_group_size=1)
     for size in (0, -1, "one"):
-        channel = broker.channel()
-        channel.tries(declaration(channel.new_name("queue"), quorum_initial_group_size=size), *REFUSED)
+        is_refused(broker, declaration(broker.name("queue"), quorum_initial_group_size=size))
 
 
 @scenario("rabbitmq/quorum-queues.group-beyond-the-cluster")
@@ -241,12 +235,13 @@ def consumer_of_a_quorum_queue_has_a_limit(broker: Broker) -> None:
 @broken_by("does not mind", drops("basic.consume: refuses a quorum queue under a limit of the channel"))
 def quorum_queue_has_no_limit_with_others(broker: Broker) -> None:
     """Under a limit for the whole channel Consume from a quorum queue is refused, from a classic one not."""
-    channel = broker.channel()
-    queue, other = quorum(channel), channel.declare_queue()
+    channel, other = broker.channel(), broker.channel()
+    queue, classic = quorum(channel), channel.declare_queue()
     channel.ask(Basic.Qos(0, 2, True), Basic.QosOk)
-    channel.consume(other)
+    channel.consume(classic)
     level = connection_closed().under("4.8.1: the level of an exception follows its class only usually")
-    channel.tries(Basic.Consume(queue), channel_closed(), level)
+    if isinstance(channel.tries(Basic.Consume(queue), channel_closed(), level), Channel.Close):
+        other.stays_quiet()
 
 
 # -- what is kept --------------------------------------------------------------------------------------
