@@ -15,6 +15,7 @@ from harness.amqp0_9_1.rabbitmq.broken.dead_letters import (
     bury_what_was_consumed,
     drop_it,
     expire_as_if_rejected,
+    expire_unseen,
     takes,
     with_key,
     without,
@@ -137,6 +138,7 @@ def messages_refused_together_are_dead_letters(broker: Broker) -> None:
 
 @scenario("rabbitmq/dlx.expired")
 @broken_by("knows no dead letters", UNKNOWN)
+@broken_by("drops them", changes(EXPIRES, expire_unseen))
 @broken_by("knows no expiration", takes(expiration=None))
 @broken_by("knows no x-message-ttl", forwards(Queue.Declare, arguments=without("x-message-ttl")))
 def expired_message_is_a_dead_letter(broker: Broker) -> None:

@@ -4,11 +4,19 @@ from collections.abc import Iterator
 from typing import Any
 
 from harness.amqp0_9_1.broken.content_faults import delivers
-from harness.amqp0_9_1.broken.deviations import answers, drops, forwards, ignores, rewrites, withholds
+from harness.amqp0_9_1.broken.deviations import (
+    answers,
+    changes,
+    drops,
+    forwards,
+    ignores,
+    rewrites,
+    withholds,
+)
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpChannel
 from harness.amqp0_9_1.client.outcomes import answered, channel_closed, connection_closed, message, refused
-from harness.amqp0_9_1.rabbitmq.broken.dead_letters import takes, without
+from harness.amqp0_9_1.rabbitmq.broken.dead_letters import drop_it, expire_unseen, takes, without
 from harness.amqp0_9_1.wire.vocabulary import (
     NOT_FOUND,
     PRECONDITION_FAILED,
@@ -20,7 +28,15 @@ from harness.amqp0_9_1.wire.vocabulary import (
 )
 from harness.play.context import RESTART, Restart
 from scenarios.rabbitmq.queues.dead_letter_history import tell
-from scenarios.rabbitmq.queues.dead_lettering import SOON, grave, is_refused, letter, reject
+from scenarios.rabbitmq.queues.dead_lettering import (
+    EXPIRES,
+    REJECTED,
+    SOON,
+    grave,
+    is_refused,
+    letter,
+    reject,
+)
 from scenarios.registry import broken_by, scenario
 
 CLASSIC = forwards(Queue.Declare, arguments=without("x-queue-type"))
@@ -279,6 +295,7 @@ def dead_letter_of_a_quorum_queue_has_its_mode(broker: Broker) -> None:
 
 @scenario("rabbitmq/quorum-queues.dead-letters")
 @broken_by("has none", UNKNOWN)
+@broken_by("drops it", changes(REJECTED, drop_it))
 @broken_by("has no dead letters", forwards(Queue.Declare, arguments=without("x-dead-letter-exchange")))
 def quorum_queue_has_dead_letters(broker: Broker) -> None:
     """A message rejected in a quorum queue comes from its dead-letter exchange, and tells so."""
@@ -304,6 +321,7 @@ def quorum_queue_has_safer_dead_letters(broker: Broker) -> None:
 
 @scenario("rabbitmq/quorum-queues.message-ttl")
 @broken_by("has none", UNKNOWN)
+@broken_by("drops them", changes(EXPIRES, expire_unseen))
 @broken_by("knows no x-message-ttl", forwards(Queue.Declare, arguments=without("x-message-ttl")))
 @broken_by("knows no expiration", takes(expiration=None))
 def messages_of_a_quorum_queue_expire(broker: Broker) -> None:

@@ -71,6 +71,11 @@ def bury_what_was_acknowledged(turn: Turn) -> None:
     acknowledge(turn)
 
 
+def expire_unseen(turn: Turn) -> None:
+    """Drops what expires."""
+    turn.subject.queue.remove(turn.subject)
+
+
 def expire_as_if_rejected(turn: Turn) -> None:
     """Takes what expires for rejected, so that no cycle ends."""
     entry = turn.subject
