@@ -10,12 +10,15 @@ from harness.amqp0_9_1.peer.life import delete_queue
 from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.peer.routing import direct
 from harness.amqp0_9_1.rabbitmq.broken.dead_letters import (
+    bury_a_copy,
     bury_once_in_each_queue,
     bury_what_was_acknowledged,
     bury_what_was_consumed,
     drop_it,
+    expire_a_copy,
     expire_as_if_rejected,
     expire_unseen,
+    expire_with_a_short_memory,
     takes,
     with_key,
     without,
@@ -196,6 +199,22 @@ def what_did_not_die_is_no_dead_letter(broker: Broker) -> None:
     letter(reader, "rejected")
 
 
+@scenario("rabbitmq/dlx.leaves-its-queue")
+@broken_by("keeps what is rejected", changes(REJECTED, bury_a_copy))
+@broken_by("keeps what expires", changes(EXPIRES, expire_a_copy))
+@broken_by("knows no dead letters", UNKNOWN)
+def dead_message_leaves_its_queue(broker: Broker) -> None:
+    """Queues out of which a message was rejected, has expired or was dropped for another have it no more."""
+    channel, (exchange, reader) = broker.channel(), grave(broker)
+    rejected, expired = mortal(channel, exchange, "1"), mortal(channel, exchange, "2", message_ttl=SOON)
+    dropped = mortal(channel, exchange, "3", "4", max_length=1)
+    reject(channel, rejected)
+    came = sorted(letter(reader).body for _ in range(3))
+    broker.judge("a letter for each of the three", "other letters", came == [b"1", b"2", b"3"])
+    left = [body for queue in (rejected, expired, dropped) for body in broker.channel().drain(queue)]
+    broker.judge("none of them in its queue", "one of them in its queue", left == [b"4"])
+
+
 # -- where they go -------------------------------------------------------------------------------------
 
 
@@ -324,6 +343,20 @@ def automatic_cycle_ends(broker: Broker) -> None:
     channel.bind(queue, exchange)
     letter(reader, "first")
     channel.publish("second", key=queue)
+    letter(reader, "second")
+
+
+@scenario("rabbitmq/dlx.cycle-dropped")
+@broken_by("goes in circles of two", changes(EXPIRES, expire_as_if_rejected))
+@broken_by("looks at one queue alone", changes(EXPIRES, expire_with_a_short_memory))
+def automatic_cycle_of_two_queues_ends(broker: Broker) -> None:
+    """A message that expires in two queues, the second of which leads to the first, comes from there once."""
+    channel, (exchange, reader) = broker.channel(), grave(broker)
+    second = mortal(channel, exchange, message_ttl=SOON)
+    first = mortal(channel, "", "first", dead_letter_routing_key=second, message_ttl=SOON)
+    channel.bind(first, exchange)
+    letter(reader, "first")
+    channel.publish("second", key=first)
     letter(reader, "second")
 
 

@@ -7,6 +7,7 @@ from harness.amqp0_9_1.broken.content_faults import delivers, header_with, with_
 from harness.amqp0_9_1.broken.deviations import Interposer, mends, spoils
 from harness.amqp0_9_1.broken.loose import Effect, Turn
 from harness.amqp0_9_1.peer.entities import Entry
+from harness.amqp0_9_1.peer.life import put_back
 from harness.amqp0_9_1.peer.tables.basic import acknowledge, named
 from harness.amqp0_9_1.rabbitmq.contents import changed, properties_of
 from harness.amqp0_9_1.rabbitmq.dead_letters import bury_rejected, dead
@@ -56,6 +57,25 @@ def letters(**values: Any) -> Interposer:
 
 def drop_it(_: Turn) -> None:
     """Drops what died."""
+
+
+def bury_a_copy(turn: Turn) -> None:
+    """Buries what was rejected and puts it back."""
+    bury_rejected(turn)
+    put_back(turn)
+
+
+def expire_a_copy(turn: Turn) -> None:
+    """Buries what expires and leaves it where it is."""
+    dead(turn, turn.subject, "expired")
+
+
+def expire_with_a_short_memory(turn: Turn) -> None:
+    """Sends what expires on as if it had not died elsewhere."""
+    entry = turn.subject
+    entry.queue.remove(entry)
+    entry.message.deaths = ()
+    dead(turn, entry, "expired")
 
 
 def bury_what_was_consumed(turn: Turn) -> None:
