@@ -23,6 +23,7 @@ from harness.amqp0_9_1.rabbitmq.broken.policies import (
     lowest_of_all_counts,
     policy_counts,
     set_time_by_any_policy,
+    stay_in_force,
 )
 from harness.amqp0_9_1.rabbitmq.routing import through_exchanges
 from harness.amqp0_9_1.wire.vocabulary import PRECONDITION_FAILED, Basic, Exchange, Queue
@@ -32,6 +33,7 @@ from scenarios.rabbitmq.queues.unused_queues import ENDS, goes
 from scenarios.registry import broken_by, scenario
 
 NEEDS = ["policies"]
+SET = "policy: comes into force on a queue that is there"
 
 
 def matching(broker: Broker, key: str) -> str:
@@ -163,9 +165,10 @@ def policy_holds_for_exchanges(broker: Broker) -> None:
 
 
 @scenario("rabbitmq/policies.queues-there", slow=True, needs=["late-policy", "no-late-policy"])
-@broken_by("holds for new queues alone", drops("policy: comes into force on a queue that is there"))
+@broken_by("holds for new queues alone", drops(SET))
+@broken_by("holds once it was set", changes(SET, stay_in_force))
 def policy_finds_queues_that_are_there(broker: Broker) -> None:
-    """A queue with three messages keeps to a policy of one that is set then: a fourth is there alone."""
+    """A queue with three messages keeps to a policy of one that is set then, until it is taken back."""
     channel = broker.channel()
     queue = broker.name("queue", broker.facility("no-late-policy")["begins"] + "{}")
     filled(channel, queue, "1", "2", "3")
@@ -173,6 +176,10 @@ def policy_finds_queues_that_are_there(broker: Broker) -> None:
     broker.facility("late-policy")
     channel.publish("4", key=queue)
     has(channel, queue, b"4")
+    broker.facility("no-late-policy")
+    for body in ("5", "6"):
+        channel.publish(body, key=queue)
+    has(channel, queue, b"5", b"6")
 
 
 @scenario("rabbitmq/policies.not-in-declare", needs=NEEDS)

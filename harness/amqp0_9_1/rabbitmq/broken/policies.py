@@ -6,7 +6,7 @@ from harness.amqp0_9_1.broken.loose import Condition, Effect, Turn
 from harness.amqp0_9_1.peer.deliveries import enqueue
 from harness.amqp0_9_1.peer.entities import Exchange, Queue, VirtualHost
 from harness.amqp0_9_1.peer.tables.queue import exists_otherwise
-from harness.amqp0_9_1.rabbitmq.arguments import POLICIES, asked
+from harness.amqp0_9_1.rabbitmq.arguments import POLICIES, asked, come_into_force
 from harness.amqp0_9_1.rabbitmq.contents import properties_of
 from harness.amqp0_9_1.rabbitmq.expiry import dies_in, lives_for_a_time, time_to_live, was_not_used
 
@@ -52,6 +52,12 @@ def lives_by_any_policy(turn: Turn) -> bool:
 def set_time_by_any_policy(turn: Turn) -> None:
     """Takes the time that a policy says which another one goes before."""
     dies_in(turn, turn.subject, 0.0 if _is_for_two(turn) else time_to_live(turn.subject))
+
+
+def stay_in_force(turn: Turn) -> None:
+    """Asks of a queue what a policy says, and still does when that was taken back."""
+    if turn.event.says:
+        come_into_force(turn)
 
 
 def by_argument_alone(_: VirtualHost, exchange: Exchange) -> list[str]:
