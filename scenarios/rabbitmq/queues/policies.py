@@ -5,7 +5,7 @@ from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.channel import Conversation
 from harness.amqp0_9_1.client.outcomes import message, refused
 from harness.amqp0_9_1.rabbitmq.broken.expiry import BEGINS
-from harness.amqp0_9_1.rabbitmq.broken.lengths import DROPS
+from harness.amqp0_9_1.rabbitmq.broken.lengths import DROPS, TURNS_AWAY, drop_the_oldest_for_it
 from harness.amqp0_9_1.rabbitmq.broken.policies import (
     COMPARES,
     argument_counts,
@@ -15,6 +15,7 @@ from harness.amqp0_9_1.rabbitmq.broken.policies import (
     drop_to_nowhere,
     drop_to_the_policy,
     ends_by_argument,
+    for_names_that_begin_with_it,
     for_names_that_contain_it,
     has_time_by_argument,
     higher_counts,
@@ -24,6 +25,7 @@ from harness.amqp0_9_1.rabbitmq.broken.policies import (
     policy_counts,
     set_time_by_any_policy,
     stay_in_force,
+    would_be_too_much_by_argument,
 )
 from harness.amqp0_9_1.rabbitmq.routing import through_exchanges
 from harness.amqp0_9_1.wire.vocabulary import PRECONDITION_FAILED, Basic, Exchange, Queue
@@ -65,6 +67,24 @@ def policy_does_not_hold_for_other_names(broker: Broker) -> None:
     channel = broker.channel()
     queue = broker.name("queue", "{}-" + broker.facility("policies")["max-length"])
     has(channel, filled(channel, queue, "1", "2", "3"), b"1", b"2", b"3")
+
+
+@scenario("rabbitmq/policies.pattern", needs=NEEDS)
+@broken_by("looks at the beginning alone", changes(DROPS, condition=for_names_that_begin_with_it))
+def pattern_is_found_anywhere(broker: Broker) -> None:
+    """A queue whose name has in its middle what a pattern without an anchor is for keeps to the policy."""
+    channel = broker.channel()
+    queue = broker.name("queue", "{}" + broker.facility("policies")["anywhere"] + "end")
+    has(channel, filled(channel, queue, "1", "2"), b"2")
+
+
+@scenario("rabbitmq/policies.overflow", needs=NEEDS)
+@broken_by("goes by arguments alone", changes(TURNS_AWAY, condition=would_be_too_much_by_argument))
+@broken_by("drops the oldest", changes(TURNS_AWAY, drop_the_oldest_for_it))
+def policy_says_what_is_too_much(broker: Broker) -> None:
+    """A queue whose name is one for a policy of one message and reject-publish has the first of two."""
+    channel = broker.channel()
+    has(channel, filled(channel, matching(broker, "overflow"), "1", "2"), b"1")
 
 
 @scenario("rabbitmq/policies.message-ttl", needs=NEEDS)

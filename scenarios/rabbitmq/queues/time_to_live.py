@@ -161,6 +161,23 @@ def consumer_gets_what_has_no_time(broker: Broker) -> None:
     channel.expect(message(Basic.Deliver, b"2"))
 
 
+@scenario("rabbitmq/ttl.zero")
+@broken_by("keeps it for whoever is there", changes(BEGINS, zero_is_no_limit))
+def full_consumer_does_not_get_what_has_no_time(broker: Broker) -> None:
+    """While a consumer has no room, what has a time-to-live of zero is gone: it gets the one after that."""
+    channel = broker.channel()
+    queue = channel.declare_queue()
+    channel.ask(Basic.Qos(prefetch_count=1))
+    channel.consume(queue)
+    channel.publish("1", key=queue)
+    (first,) = channel.deliveries(1)
+    channel.publish("2", key=queue, expiration="0")
+    channel.publish("3", key=queue)
+    channel.fence()
+    channel.send(Basic.Ack(first.method.delivery_tag))
+    channel.expect(message(Basic.Deliver, b"3"))
+
+
 @scenario("rabbitmq/ttl.requeued")
 @broken_by("lets it live anew", changes("time-to-live: what is put back too late goes", live_anew))
 @broken_by("looks no more", drops("time-to-live: what is put back too late goes"))
