@@ -159,6 +159,10 @@ class Conversation:
         self.ask(FENCE)
         return self
 
+    def wait(self, seconds: float) -> None:
+        """Let so many seconds pass; what comes meanwhile is there to be expected."""
+        self._link.listen(seconds)
+
     def settle(self) -> None:
         """Leave the server a moment behind its answers. Raises ControlFailed when something comes."""
         seen = self._link.next(self.number, self.context.patience.quiet)

@@ -74,10 +74,11 @@ class Peer(Server):
     def _lift_alarm(self) -> dict[str, str]:
         self.alarm = False
         for host in self.virtual_hosts.values():
-            tell(self._turn_in(host), Shortened(), host.queues.values())
+            tell(self.turn_in(host), Shortened(), host.queues.values())
         return {}
 
-    def _turn_in(self, host: VirtualHost) -> ConnectionTurn[None]:
+    def turn_in(self, host: VirtualHost) -> ConnectionTurn[None]:
+        """Give a turn for what happens in a virtual host by nobody's method."""
         manager = Connection(self, 0.0)
         manager.host = host
         return Turn(self, manager, None, None, None)
@@ -90,7 +91,7 @@ class Peer(Server):
     def lose(self) -> None:
         """Lose what is not durable, in every virtual host."""
         for host in self.virtual_hosts.values():
-            turn = self._turn_in(host)
+            turn = self.turn_in(host)
             tell(turn, Restarting(), [each for bound in host.bindings.values() for each in bound])
             tell(turn, Restarting(), [entry for queue in host.queues.values() for entry in queue])
             tell(turn, Restarting(), host.queues.values())

@@ -10,7 +10,7 @@ from harness.amqp0_9_1.peer.entities import (
     VirtualHost,
     Window,
 )
-from harness.amqp0_9_1.peer.events import Delivering, Lengthened, Shortened
+from harness.amqp0_9_1.peer.events import Arriving, Delivering, Lengthened, Shortened
 from harness.amqp0_9_1.peer.turn import AnyTurn, LifeTurn, Reply, Server, Turn, WithContent
 from harness.amqp0_9_1.wire.vocabulary import Basic
 
@@ -19,6 +19,9 @@ def enqueue(turn: AnyTurn, queue: Queue, message: Message) -> None:
     """Add a message that has been routed to `queue`."""
     entry = Entry(message, queue, queue.arrived)
     queue.arrived += 1
+    turn.peer.meet(Entry, turn.about(Arriving(), entry))
+    if entry.turned_away:
+        return
     put_on_queue(turn, entry)
     turn.peer.meet(Queue, turn.about(Lengthened(), queue))
 

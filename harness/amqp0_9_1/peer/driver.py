@@ -125,7 +125,7 @@ class Connection(entities.Connection):
 
     def send_content(self, channel: int, method: Method, message: entities.Message) -> None:
         self._say(METHOD, channel, method.encode())
-        self._say(HEADER, channel, message.header)
+        self._say(HEADER, channel, self.peer.tables.strategies.shown(message))
         for payload in self.peer.tables.strategies.cut(message.body, self.frame_max):
             self._say(BODY, channel, payload)
 
@@ -184,6 +184,7 @@ class Connection(entities.Connection):
                 break
             self._meet_unit(unit)
             serve(self.peer, self.host)
+            self.peer.pass_time(self.peer.clock())
             if isinstance(unit, Garbage):
                 # We may be waiting for Close-Ok: go on where the frame ends by its own account.
                 end = int.from_bytes(unit.octets[3:7]) + OVERHEAD

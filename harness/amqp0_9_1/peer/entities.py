@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import InitVar, dataclass, field
 
 from harness.amqp0_9_1.peer.events import ChannelState, ConnectionState, ContentHeaderReceived
@@ -42,6 +42,10 @@ class Message:
     headers: Table = field(init=False)
     persistent: bool = field(init=False)
     priority: int = field(init=False)
+    deaths: tuple[Table, ...] = field(init=False, default=())
+    """In which queues it died before, as its header x-death tells: latest first."""
+    turned_away: bool = field(default=False, init=False)
+    """Whether one of the queues it went to would not have it."""
 
     def __post_init__(self, properties: Basic.Properties) -> None:
         # Before anything that can fail: what is counted here is taken off again whatever becomes of it.
@@ -74,6 +78,8 @@ class Entry:
     """Nobody may have it until the server was restarted."""
     expires: float | None = None
     """When it is dead, by the peer's clock; None for never."""
+    turned_away: bool = False
+    """Whether its queue would not have it: it does not join it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -105,12 +111,14 @@ class Consumer:
 
 @dataclass(slots=True, eq=False)
 class Binding:
-    """A relation between an exchange and a queue, by their names."""
+    """A relation between an exchange and a queue, or another exchange, by their names."""
 
     exchange: str
     queue: str
     routing_key: str
     arguments: Table
+    destination: str | None = None
+    """The exchange it leads to; `queue` is blank then."""
 
 
 @dataclass(slots=True, eq=False)
@@ -124,6 +132,9 @@ class Exchange:
     bindings: list[Binding]
     """Kept by the virtual host under the exchange's name."""
     predeclared: bool = False
+    auto_delete: bool = False
+    internal: bool = False
+    """Both have no meaning in 0-9-1."""
 
 
 @dataclass(slots=True, eq=False)
@@ -144,6 +155,10 @@ class Queue:
     arrived: int = 0
     seen: int = 0
     """How many had arrived when one was taken last."""
+    used: float = 0.0
+    """When it was used last, by the peer's clock."""
+    policy: Mapping[str, object] = field(default_factory=dict)
+    """What a policy asks of it that was set when it was there already."""
 
     @property
     def exclusive(self) -> bool:
@@ -196,6 +211,11 @@ class VirtualHost:
     def bound_to(self, exchange: str) -> list[Binding]:
         return self.bindings.setdefault(exchange, [])
 
+    def leading_to(self, exchange: str) -> list[Binding]:
+        """Give the bindings of other exchanges that lead to this one."""
+        others = [bound for name, bound in self.bindings.items() if name != exchange]
+        return [each for bound in others for each in bound if each.destination == exchange]
+
     def stir(self, queue: Queue) -> None:
         """Remember that `queue` has to be looked at."""
         self.stirred[queue] = None
@@ -236,6 +256,8 @@ class Channel:
         self.flow_asked = 0
         self.current_queue = ""
         self.window = Window()
+        self.prefetch = 0
+        """The limit of each consumer that starts from now on; none in 0-9-1."""
         self.last_tag = 0
         self.unacknowledged: dict[int, Delivery] = {}
         self.consumers: dict[str, Consumer] = {}

@@ -168,6 +168,10 @@ class Discarded(Event):
     """A delivered message was rejected without requeue."""
 
 
+class Arriving(Event):
+    """A message has come to a queue, and is about to join it."""
+
+
 class Lengthened(Event):
     """A message was added to a queue."""
 

@@ -116,6 +116,7 @@ def delete_exchange(turn: LifeTurn[object, Exchange]) -> None:
     exchange = turn.subject
     turn.host.exchanges.pop(exchange.name, None)
     tell(turn, ExchangeDeleted(), turn.host.bound_to(exchange.name))
+    tell(turn, ExchangeDeleted(), turn.host.leading_to(exchange.name))
 
 
 def remove_binding(turn: LifeTurn[object, Binding]) -> None:

@@ -139,6 +139,11 @@ def named_deliveries(unacknowledged: Mapping[int, Delivery], tag: int, multiple:
     return [each for each in unacknowledged.values() if not tag or each.tag <= tag]
 
 
+def as_received(message: Message) -> bytes:
+    """Give the octets of the content header of a message: those that were published."""
+    return message.header
+
+
 def cut_to_frames(body: bytes, frame_max: int) -> list[bytes]:
     """Give the payloads of the body frames: none larger than agreed, overhead included (4.2.3)."""
     room = (frame_max or 131072) - 8
@@ -167,6 +172,7 @@ class Strategies:
     redelivered: Callable[[Entry], bool] = delivered_before
     tag: Callable[[Channel], int] = counting
     named: Callable[[Mapping[int, Delivery], int, bool], list[Delivery]] = named_deliveries
+    shown: Callable[[Message], bytes] = as_received
     cut: Callable[[bytes, int], list[bytes]] = cut_to_frames
     logged: Callable[[Iterable[str]], Iterable[str]] = all_that_is_noted
     port: int = GRAMMAR.port

@@ -26,6 +26,8 @@ def changed(message: Message, exchange: str = "", key: str = "", **properties: A
     kept = {name: getattr(read, name) for name in read.names}
     new = Basic.Properties(**(kept | properties))
     where = (exchange, key) if exchange or key else (message.exchange, message.routing_key)
-    return Message(
+    copy = Message(
         message.store, message.publisher, *where, message.header[:_FIXED] + new.encode(), new, message.body
     )
+    copy.deaths = message.deaths
+    return copy

@@ -1,16 +1,48 @@
 """The peer that serves what the document `rabbitmq` adds: its tables, and the facilities with them."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any, Final
 
 from harness.amqp0_9_1 import peer
+from harness.amqp0_9_1.peer.life import tell
 from harness.amqp0_9_1.peer.turn import Tables
+from harness.amqp0_9_1.rabbitmq.arguments import LATE, POLICIES, POLICY, PolicySet
+from harness.amqp0_9_1.rabbitmq.confirms_for_now import CONFIRMS
+from harness.amqp0_9_1.rabbitmq.consumers import CONSUMERS, hears, highest_in_turn
+from harness.amqp0_9_1.rabbitmq.dead_letters import DEAD_LETTERS
+from harness.amqp0_9_1.rabbitmq.declare import DECLARE, every_priority, naming
+from harness.amqp0_9_1.rabbitmq.exchanges import EXCHANGES
+from harness.amqp0_9_1.rabbitmq.expiry import EXPIRY, renewing
+from harness.amqp0_9_1.rabbitmq.lengths import LENGTHS
 from harness.amqp0_9_1.rabbitmq.nack import NACK
 from harness.amqp0_9_1.rabbitmq.policy import DEFAULT
+from harness.amqp0_9_1.rabbitmq.prefetch import PREFETCH, windows_allow
 from harness.amqp0_9_1.rabbitmq.promises import PROMISES
+from harness.amqp0_9_1.rabbitmq.quorum import QUORUM, in_its_level, making_quorum_queues
+from harness.amqp0_9_1.rabbitmq.reply_to import REPLY_TO
+from harness.amqp0_9_1.rabbitmq.routing import ROUTING, through_exchanges, without_blind_copies
+from harness.peers.reference import Facility
+from harness.peers.rows import AnyRow
 
-ADDED = (*PROMISES, *NACK)
+ADDED: Final[tuple[AnyRow, ...]] = (
+    *PROMISES, *NACK, *CONFIRMS, *EXCHANGES, *ROUTING, *QUORUM, *CONSUMERS, *PREFETCH, *REPLY_TO,
+    *DECLARE, *LENGTHS, *EXPIRY, *POLICY, *DEAD_LETTERS,
+)  # fmt: skip
 """The rows of all areas; they are tried before those of 0-9-1."""
-TABLES = Tables((*ADDED, *peer.TABLES.rows), replace(peer.TABLES.strategies))
+_OTHERWISE: Final[dict[str, Any]] = {
+    "reached": through_exchanges(),
+    "shown": without_blind_copies,
+    "level": every_priority,
+    "place": in_its_level,
+    "window_allows": windows_allow,
+    "hears": hears,
+    "choose": highest_in_turn,
+}
+"""The algorithms that are not those of 0-9-1."""
+TABLES = making_quorum_queues(
+    naming(renewing(Tables((*ADDED, *peer.TABLES.rows), replace(peer.TABLES.strategies, **_OTHERWISE))))
+)
 
 
 class Peer(peer.Peer):
@@ -18,3 +50,18 @@ class Peer(peer.Peer):
 
     right = TABLES
     default = DEFAULT
+
+    def facilities(self) -> Mapping[str, Facility]:
+        """Give by name what it can do or make for a scenario."""
+        return {
+            **super().facilities(),
+            "policies": lambda: {name: each.begins for name, each in POLICIES.items()},
+            "late-policy": lambda: self._late(LATE.says),
+            "no-late-policy": lambda: self._late({}),
+        }
+
+    def _late(self, says: Mapping[str, object]) -> dict[str, str]:
+        for host in self.virtual_hosts.values():
+            subjects = [each for each in host.queues.values() if each.name.startswith(LATE.begins)]
+            tell(self.turn_in(host), PolicySet(says), subjects)
+        return {"begins": LATE.begins}

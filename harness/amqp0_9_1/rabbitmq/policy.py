@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from harness.amqp0_9_1.peer import policy
+from harness.amqp0_9_1.peer.policy import PRIORITIES, Refusal
+from harness.amqp0_9_1.wire.field_tables import Table
+from harness.amqp0_9_1.wire.vocabulary import ACCESS_REFUSED
 from harness.peers.policy import variants
 
 
@@ -15,15 +18,44 @@ class Policy(policy.Policy):
     extensions: Literal["unknown", "serve"] = "serve"
     redelivery_limit: int = 1 << 30
     """Only queues that are declared with a limit have one."""
+    name_limit: int = 255
+    """rabbitmq/queues.long-names: With less, names are as 0-9-1 has them."""
+    priorities: Literal["of every queue", "asked for"] = "asked for"
+    """Only queues that are declared with priorities have them."""
+    expired: Literal["at the head", "at once"] = "at the head"
+    """rabbitmq/ttl.dead-behind-others:
+    A message that is dead behind others: discarded when it comes to the head, or at once."""
+
+    default_exchange_bound: Refusal | Literal["serve"] = "serve"
+    """rabbitmq/exchange.bind.source.default-exchange:
+    Bind or Unbind of an exchange and the default one: served, or refused with a code nobody names."""
+    published_to_internal: Literal["refuse", "drop"] = "refuse"
+    """rabbitmq/exchange.declare.internal.not-for-publishers:
+    Publish to an internal exchange: 403, or the message goes nowhere."""
+    replies_count_as_routed: bool = True
+    """rabbitmq/direct-reply-to.mandatory:
+    A reply with mandatory is delivered, and nothing more; or a Return comes as well, as until 4.1."""
+
+    def levels(self, arguments: Table) -> int:
+        """Count the levels of a queue: one for each priority that it asks for, and one for none."""
+        highest = arguments.get(PRIORITIES, 0)
+        return highest + 1 if isinstance(highest, int) else 1
 
 
 DEFAULT: Final = Policy()
 _SETTLED: Final[Mapping[str, Sequence[object]]] = {
     "extensions": [DEFAULT.extensions],
     "redelivery_limit": [DEFAULT.redelivery_limit],
+    "without_requeue": [DEFAULT.without_requeue],
+    "name_limit": [127],
+    "priorities": [DEFAULT.priorities],
+    "priority_levels": [DEFAULT.priority_levels],
+    "cancel_without_queue": [DEFAULT.cancel_without_queue],
 }
 """What 0-9-1 leaves open and this document does not."""
-_OTHERS: Final[Mapping[str, Sequence[object]]] = {**policy.OTHERS, **_SETTLED}
+_LEGAL: Final[Mapping[str, Sequence[object]]] = {"default_exchange_bound": [Refusal(ACCESS_REFUSED)]}
+"""By choice the values that are legal beside the default, where its type does not list them."""
+_OTHERS: Final[Mapping[str, Sequence[object]]] = {**policy.OTHERS, **_SETTLED, **_LEGAL}
 VARIANTS: Final = {
     name: each for name, each in variants(DEFAULT, _OTHERS, policy.says).items() if each != DEFAULT
 }

@@ -70,6 +70,9 @@ def test_descriptions_come_with_the_suite() -> None:
         "remove-address",
         "powerless-user",
         "idle-timeout",
+        "policies",
+        "late-policy",
+        "no-late-policy",
     }
 
 
