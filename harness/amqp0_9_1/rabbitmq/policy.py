@@ -32,6 +32,13 @@ class Policy(policy.Policy):
     published_to_internal: Literal["refuse", "drop"] = "refuse"
     """rabbitmq/exchange.declare.internal.not-for-publishers:
     Publish to an internal exchange: 403, or the message goes nowhere."""
+    confirmations: Literal["one by one", "several at once", "last come first"] = "one by one"
+    """rabbitmq/confirms.multiple: Publications are confirmed at once, or later together;
+    rabbitmq/confirms.order: or in another order."""
+    blocked_notice: Literal["who publishes", "who has published"] = "who publishes"
+    """rabbitmq/connection-blocked.told: Told of an alarm is who publishes then, or who has before, too."""
+    outside: Literal["refuse", "serve"] = "refuse"
+    """rabbitmq/specification: What is not supported is refused, or served as 0-9-1 has it."""
     replies_count_as_routed: bool = True
     """rabbitmq/direct-reply-to.mandatory:
     A reply with mandatory is delivered, and nothing more; or a Return comes as well, as until 4.1."""
