@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpChannel
-from harness.amqp0_9_1.wire.vocabulary import Exchange
+from harness.amqp0_9_1.client.outcomes import channel_closed
+from harness.amqp0_9_1.wire.vocabulary import NOT_FOUND, Exchange
 
 
 def declares(channel: AmqpChannel, kind: str = "direct", **flags: Any) -> str:
@@ -28,3 +30,20 @@ def bound_queue(channel: AmqpChannel, *exchanges: str, key: str = "") -> str:
     for exchange in exchanges:
         channel.bind(queue, exchange, key)
     return queue
+
+
+def look(exchange: str) -> Exchange.Declare:
+    return Exchange.Declare(exchange, "direct", passive=True)
+
+
+def is_there(broker: Broker, exchange: str) -> None:
+    """Judge that an exchange is there."""
+    broker.channel().tries(look(exchange), Exchange.DeclareOk)
+
+
+def goes(broker: Broker, exchange: str) -> None:
+    """Judge that an exchange is not there, now or a while later."""
+    channel = broker.channel()
+    if channel.takes(look(exchange), Exchange.DeclareOk):
+        channel.settle()
+    broker.channel().tries(look(exchange), channel_closed(NOT_FOUND))

@@ -14,14 +14,13 @@ from harness.amqp0_9_1.rabbitmq.broken.exchanges import (
 )
 from harness.amqp0_9_1.wire.vocabulary import (
     NOT_ALLOWED,
-    NOT_FOUND,
     NOT_IMPLEMENTED,
     PRECONDITION_FAILED,
     Basic,
     Exchange,
     Queue,
 )
-from scenarios.rabbitmq.joining import bound_queue, declares, joins
+from scenarios.rabbitmq.joining import bound_queue, declares, goes, is_there, joins
 from scenarios.registry import broken_by, scenario
 
 CREATES = "exchange.declare: creates it"
@@ -29,23 +28,6 @@ UNBINDS_LAST_QUEUE = "queue.unbind: unbinds the last, and deletes the exchange"
 LAST_QUEUE_ENDS = "queue end: removes the last binding, and deletes the exchange"
 UNBINDS_LAST_EXCHANGE = "exchange.unbind: unbinds the last, and deletes the source"
 LAST_EXCHANGE_ENDS = "exchange end: removes the last binding that leads to it, and deletes the source"
-
-
-def look(exchange: str) -> Exchange.Declare:
-    return Exchange.Declare(exchange, "direct", passive=True)
-
-
-def is_there(broker: Broker, exchange: str) -> None:
-    """Judge that an exchange is there."""
-    broker.channel().tries(look(exchange), Exchange.DeclareOk)
-
-
-def goes(broker: Broker, exchange: str) -> None:
-    """Judge that an exchange is not there, now or a while later."""
-    channel = broker.channel()
-    if channel.takes(look(exchange), Exchange.DeclareOk):
-        channel.settle()
-    broker.channel().tries(look(exchange), channel_closed(NOT_FOUND))
 
 
 @scenario("rabbitmq/exchange.declare.auto-delete.delay")

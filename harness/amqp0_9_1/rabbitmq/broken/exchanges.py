@@ -5,11 +5,17 @@ from collections.abc import Callable, Sequence
 from harness.amqp0_9_1.broken.deviations import Fault, changes
 from harness.amqp0_9_1.broken.loose import Condition, Turn
 from harness.amqp0_9_1.peer.entities import Binding, Exchange, Message, Queue, VirtualHost
+from harness.amqp0_9_1.peer.life import delete_exchange, remove_binding
 from harness.amqp0_9_1.peer.routing import Matching, fanout
 from harness.amqp0_9_1.peer.strategies import Strategies
 from harness.amqp0_9_1.peer.tables.exchange import create_exchange
 from harness.amqp0_9_1.rabbitmq.contents import changed
-from harness.amqp0_9_1.rabbitmq.exchanges import bind_exchange, bound, joins_durable_exchanges
+from harness.amqp0_9_1.rabbitmq.exchanges import (
+    bind_exchange,
+    bound,
+    joins_durable_exchanges,
+    unbind_exchange,
+)
 from harness.amqp0_9_1.rabbitmq.routing import Onward, bound_exchanges, through_exchanges
 
 # -- declared and deleted --------------------------------------------------------------------------------
@@ -177,6 +183,53 @@ def goes_to_exchanges_or_queues() -> Fault:
     return _further(onward)
 
 
-def goes_on_as_from(source: str) -> Callable[[Message], Message]:
-    """Gives a message another key."""
-    return lambda message: changed(message, message.exchange, source)
+def goes_on_by_the_key_of_the_binding(
+    host: VirtualHost, message: Message, strategies: Strategies
+) -> list[Queue]:
+    """Has a message go on from exchange to exchange with the key of the binding it has passed."""
+
+    def behind(name: str, carried: Message) -> list[str]:
+        exchange = host.exchanges[name]
+        matches = strategies.routing[exchange.type]
+        found = strategies.queues_for(exchange, carried, matches)
+        for each in exchange.bindings:
+            if each.destination is not None and matches(each, carried):
+                found += behind(each.destination, changed(carried, carried.exchange, each.routing_key))
+        return found
+
+    return [host.queues[each] for each in behind(message.exchange, message) if each in host.queues]
+
+
+def keep_its_bindings(turn: Turn) -> None:
+    """Deletes an exchange, and leaves what leads to it and from it for the next one of its name."""
+    exchange: Exchange = turn.exchange
+    del turn.host.exchanges[exchange.name]
+
+
+def binding_of_exchanges_again(turn: Turn) -> Callable[[], None]:
+    """Give what brings the removed binding of two exchanges back."""
+    binding, host = bound(turn), turn.host
+
+    def undo() -> None:
+        if binding is not None:
+            host.bound_to(binding.exchange).append(binding)
+
+    return undo
+
+
+def unbind_and_delete_the_destination(turn: Turn) -> None:
+    """Takes a binding off, and deletes the destination if nothing else would keep it."""
+    unbind_exchange(turn)
+    _delete_by_itself(turn, turn.event.destination)
+
+
+def delete_what_it_led_to(turn: Turn) -> None:
+    """Takes a binding off, and deletes the exchange it led to if nothing else would keep it."""
+    remove_binding(turn)
+    _delete_by_itself(turn, turn.subject.destination)
+
+
+def _delete_by_itself(turn: Turn, name: str | None) -> None:
+    exchange = turn.host.exchanges.get(name)
+    if exchange is not None and exchange.auto_delete:
+        delete_exchange(turn.about(turn.event, exchange))
