@@ -17,6 +17,8 @@ class Policy(policy.Policy):
     extensions: Literal["unknown", "serve"] = "serve"
     redelivery_limit: int = 1 << 30
     """Only queues that are declared with a limit have one."""
+    illegal_field_name: Refusal | Literal["accept"] = "accept"
+    """rabbitmq/ae.unroutable: The argument alternate-exchange has a name that 4.2.5.5 does not allow."""
     default_exchange_bound: Refusal | Literal["serve"] = "serve"
     """rabbitmq/exchange.bind.source.default-exchange:
     Bind or Unbind of an exchange and the default one: served, or refused with a code nobody names."""
@@ -29,6 +31,7 @@ DEFAULT: Final = Policy()
 _SETTLED: Final[Mapping[str, Sequence[object]]] = {
     "extensions": [DEFAULT.extensions],
     "redelivery_limit": [DEFAULT.redelivery_limit],
+    "illegal_field_name": [DEFAULT.illegal_field_name],
 }
 """What 0-9-1 leaves open and this document does not."""
 _LEGAL: Final[Mapping[str, Sequence[object]]] = {"default_exchange_bound": [Refusal(ACCESS_REFUSED)]}
