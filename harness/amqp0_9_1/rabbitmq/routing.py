@@ -73,6 +73,7 @@ def through_exchanges(
             further = onward(host, exchange, message, matches)
             # An exchange that has had the message has done with it what can be done.
             done = not seen.isdisjoint(further)
+            # A binding to an exchange names no queue.
             found = [each for each in strategies.queues_for(exchange, message, matches) if each]
             found += [queue for each in further for queue in behind(each)]
             if found or done:

@@ -14,6 +14,7 @@ from harness.amqp0_9_1.rabbitmq.routing import Instead, Keys, alternate_of, thro
 from harness.amqp0_9_1.wire.vocabulary import NOT_FOUND, Basic
 
 ARGUMENT = "alternate-exchange"
+NO_ARRAY = "content header: refuses further keys that are no array"
 
 # -- alternate exchanges ---------------------------------------------------------------------------------
 
@@ -142,6 +143,28 @@ def looks_at(*names: str, most: int | None = None) -> Fault:
     return _keys(keys)
 
 
+def takes_strings() -> Fault:
+    """Takes a header that is no array for one key."""
+
+    def keys(message: Message) -> list[str]:
+        named = (message.headers.get(name, []) for name in ("CC", "BCC"))
+        return [key for each in named for key in (each if isinstance(each, list) else [str(each)])]
+
+    return Fault.together(Fault.drops(NO_ARRAY), _keys(keys))
+
+
+def drops_what_has_no_array() -> Fault:
+    """Routes a message nowhere that names further keys in another way than by an array."""
+
+    def reached(host: VirtualHost, message: Message, strategies: Strategies) -> list[Queue]:
+        named = [message.headers.get(name, []) for name in ("CC", "BCC")]
+        if not all(isinstance(each, list) for each in named):
+            return []
+        return through_exchanges()(host, message, strategies)
+
+    return Fault.together(Fault.drops(NO_ARRAY), swaps(reached=reached))
+
+
 def by_the_others_alone(host: VirtualHost, message: Message, strategies: Strategies) -> list[Queue]:
     """Routes by the keys in headers in place of the key of Publish."""
     named = [key for name in ("CC", "BCC") for key in message.headers.get(name, ())]
@@ -167,7 +190,7 @@ def by_own_key_behind(host: VirtualHost, message: Message, strategies: Strategie
     return list(dict.fromkeys([*found, *behind]))
 
 
-def by_headers_type_alone(kind: str) -> Fault:
+def only_in_exchanges_of_type(kind: str) -> Fault:
     """Takes further keys where the exchange is of one type."""
 
     def reached(host: VirtualHost, message: Message, strategies: Strategies) -> list[Queue]:
@@ -180,7 +203,7 @@ def by_headers_type_alone(kind: str) -> Fault:
     return swaps(reached=reached)
 
 
-def without_copies(*names: str) -> Fault:
+def without_headers(*names: str) -> Fault:
     """Takes other headers off what is delivered."""
 
     def shown(message: Message) -> bytes:
