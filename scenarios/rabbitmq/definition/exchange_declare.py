@@ -76,6 +76,7 @@ def exchange_goes_when_its_last_queue_is_unbound(broker: Broker) -> None:
     channel.ask(Queue.Delete(first))
     is_there(broker, exchange)
     channel.ask(Queue.Unbind(second, exchange))
+    channel.stays_quiet()
     goes(broker, exchange)
     is_there(broker, kept)
 

@@ -132,10 +132,7 @@ def default_exchange_is_unbound_as_a_destination(broker: Broker) -> None:
     """What leads from an exchange to the default one is taken off by its blank name, and routes no more."""
     channel = broker.channel()
     source, queue = declares(channel), channel.declare_queue()
-    is_unbound(broker, Exchange.Bind("", source, queue))
-    channel = broker.channel()
-    channel.publish("unbound", exchange=source, key=queue)
-    channel.holds(queue)
+    leads_no_more(broker, Exchange.Bind("", source, queue), queue, exchange=source, key=queue)
 
 
 @scenario("rabbitmq/exchange.unbind.source.default-exchange")
@@ -148,18 +145,26 @@ def default_exchange_is_unbound_as_a_source(broker: Broker) -> None:
     destination = declares(channel, "fanout")
     queue = bound_queue(channel, destination)
     key = f"{queue}.own"
-    is_unbound(broker, Exchange.Bind(destination, "", key))
-    channel = broker.channel()
-    channel.publish("unbound", key=key)
-    channel.holds(queue)
+    leads_no_more(broker, Exchange.Bind(destination, "", key), queue, key=key)
 
 
-def is_unbound(broker: Broker, bind: Exchange.Bind) -> None:
-    """Judge that a binding to or from the default exchange can be taken off, if there can be one."""
+def leads_no_more(broker: Broker, bind: Exchange.Bind, queue: str, *, key: str, exchange: str = "") -> None:
+    """Judge that a binding to or from the default exchange can be taken off, if there can be one.
+
+    What is published to the exchange with the key comes over it to the queue.
+    """
     refused_bind = (channel_closed(*BUT_NOT_FOUND) | connection_closed(*BUT_NOT_FOUND)).recorded(
         "there is no such binding; the rule about Bind judges that"
     )
     unbind = Exchange.Unbind(bind.destination, bind.source, bind.routing_key)
-    made = isinstance(broker.channel().tries(bind, answered(Exchange.BindOk), refused_bind), Exchange.BindOk)
     unbound = answered(Exchange.UnbindOk)
-    broker.channel().tries(unbind, unbound if made else unbound.recorded("nothing was bound"), KEPT_OUT)
+    channel = broker.channel()
+    if not isinstance(channel.tries(bind, answered(Exchange.BindOk), refused_bind), Exchange.BindOk):
+        broker.channel().tries(unbind, unbound.recorded("nothing was bound"), KEPT_OUT)
+        return
+    channel.publish("bound", exchange=exchange, key=key)
+    channel.holds(queue, "bound")
+    channel.send(unbind)
+    if isinstance(channel.expect(unbound, KEPT_OUT), Exchange.UnbindOk):
+        channel.publish("unbound", exchange=exchange, key=key)
+        channel.holds(queue)

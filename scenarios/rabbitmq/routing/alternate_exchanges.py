@@ -1,5 +1,7 @@
 """Alternate exchanges: where messages go that an exchange can route to no queue."""
 
+from typing import Any
+
 from harness.amqp0_9_1.broken.deviations import changes, drops, forwards, rejects, rewrites, swaps
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpChannel
@@ -195,7 +197,11 @@ def message_is_what_it_was(broker: Broker) -> None:
     alternate = declares(channel, "topic")
     exchange = declares(channel, arguments=instead(alternate))
     queue = bound_queue(channel, alternate, key="*.key")
-    properties = {"headers": {"colour": "red"}, "correlation_id": "one", "content_type": "text/plain"}
+    properties: dict[str, Any] = {
+        "headers": {"colour": "red"},
+        "correlation_id": "one",
+        "content_type": "text/plain",
+    }
     channel.publish("as it was", exchange=exchange, key="own.key", **properties)
     channel.publish("sentinel", key=queue)
     channel.consume(queue, no_ack=True)
@@ -235,7 +241,8 @@ def binding_to_an_exchange_without_queues_is_no_way(broker: Broker) -> None:
     channel.consume(rest, no_ack=True)
     sentinel = message(Basic.Deliver, b"sentinel")
     passed_on = sentinel.under("the guide's first sentence asks for bindings that match: one does")
-    if channel.observe(message(Basic.Deliver, b"no queue"), passed_on).body == b"no queue":
+    came = channel.observe(message(Basic.Deliver, b"no queue"), passed_on)
+    if not sentinel.matches(came):
         channel.expect(sentinel)
 
 

@@ -39,7 +39,7 @@ from harness.amqp0_9_1.rabbitmq.broken.exchanges import (
 )
 from harness.amqp0_9_1.wire.vocabulary import Basic, Exchange, Queue
 from harness.play.context import RESTART, Restart
-from scenarios.amqp0_9_1.exchange.types import WAYS, known_types, publish
+from scenarios.amqp0_9_1.exchange.types import WAYS, Sent, Way, known_types, publish
 from scenarios.rabbitmq.joining import bound_queue, declares, goes, is_there, joins
 from scenarios.registry import broken_by, scenario
 
@@ -114,19 +114,20 @@ def binding_leads_from_source_to_destination(broker: Broker) -> None:
 @broken_by("takes one with other arguments for the same", changes(BINDS, bind_without_arguments))
 def two_exchanges_have_several_bindings(broker: Broker) -> None:
     """By two keys, or two tables of arguments, one exchange is bound to another: each of them leads there."""
-    for kind, ways in {
-        "direct": [("one", {}), ("two", {})],
-        "headers": [("", {"x-match": "all", each: COLOURS[each]}) for each in COLOURS],
-    }.items():
-        if kind not in known_types(broker):
-            continue
+    by_type = {
+        "direct": [Way(each, Sent(each)) for each in ("one", "two")],
+        "headers": [
+            Way("", Sent(headers={each: COLOURS[each]}), None, {each: COLOURS[each]}) for each in COLOURS
+        ],
+    }
+    for kind in [each for each in by_type if each in known_types(broker)]:
         channel = broker.channel()
         source, destination = declares(channel, kind), declares(channel, "fanout")
         queue = bound_queue(channel, destination)
-        for key, arguments in ways:
-            joins(channel, source, destination, key, arguments)
-        for key, arguments in ways:
-            channel.publish("matches", exchange=source, key=key, headers=arguments)
+        for way in by_type[kind]:
+            joins(channel, source, destination, way.key, way.arguments)
+        for way in by_type[kind]:
+            way.publish(channel, source, b"matches")
         channel.publish("does not", exchange=source, key="three", headers={"colour": "blue"})
         channel.holds(queue, "matches", "matches")
 

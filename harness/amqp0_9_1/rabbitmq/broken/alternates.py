@@ -113,7 +113,7 @@ def refuses_without_alternate() -> Fault:
 
 def take_other_arguments(turn: Turn) -> None:
     """Takes the arguments of a later Declare over."""
-    turn.exchange.arguments = turn.event.arguments
+    turn.host.exchanges[turn.event.exchange].arguments = turn.event.arguments
 
 
 # -- several keys ----------------------------------------------------------------------------------------

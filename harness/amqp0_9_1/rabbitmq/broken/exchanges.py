@@ -30,7 +30,7 @@ def create_for_a_moment(turn: Turn) -> None:
 
 def take_over_auto_delete(turn: Turn) -> None:
     """Changes auto-delete of the exchange that is there to what a later Declare says."""
-    turn.exchange.auto_delete = turn.event.auto_delete
+    turn.host.exchanges[turn.event.exchange].auto_delete = turn.event.auto_delete
 
 
 def declared_anew() -> Fault:
@@ -40,18 +40,19 @@ def declared_anew() -> Fault:
 
 def has_auto_delete(turn: Turn) -> bool:
     """Takes any binding for the last one of an exchange with auto-delete."""
-    exchange = turn.host.exchanges.get(_binding(turn).exchange)
+    binding = _binding(turn)
+    exchange = turn.host.exchanges.get(binding.exchange) if binding is not None else None
     return exchange is not None and exchange.auto_delete
 
 
 def is_the_last_of_any(turn: Turn) -> bool:
     """Asks for no auto-delete where the last binding of an exchange goes."""
-    return turn.host.bound_to(_binding(turn).exchange) == [_binding(turn)]
+    binding = _binding(turn)
+    return binding is not None and turn.host.bound_to(binding.exchange) == [binding]
 
 
-def _binding(turn: Turn) -> Binding:
-    binding: Binding = turn.subject or bound(turn)
-    return binding
+def _binding(turn: Turn) -> Binding | None:
+    return turn.subject if isinstance(turn.subject, Binding) else bound(turn)
 
 
 def forget_internal(turn: Turn) -> None:
@@ -202,8 +203,7 @@ def goes_on_by_the_key_of_the_binding(
 
 def keep_its_bindings(turn: Turn) -> None:
     """Deletes an exchange, and leaves what leads to it and from it for the next one of its name."""
-    exchange: Exchange = turn.exchange
-    del turn.host.exchanges[exchange.name]
+    del turn.host.exchanges[turn.event.exchange]
 
 
 def binding_of_exchanges_again(turn: Turn) -> Callable[[], None]:
@@ -230,6 +230,6 @@ def delete_what_it_led_to(turn: Turn) -> None:
 
 
 def _delete_by_itself(turn: Turn, name: str | None) -> None:
-    exchange = turn.host.exchanges.get(name)
+    exchange = turn.host.exchanges.get(name) if name is not None else None
     if exchange is not None and exchange.auto_delete:
         delete_exchange(turn.about(turn.event, exchange))
