@@ -1,7 +1,6 @@
 """The peer that serves what the document `rabbitmq` adds: its tables, and the facilities with them."""
 
 from dataclasses import replace
-from typing import Any, Final
 
 from harness.amqp0_9_1 import peer
 from harness.amqp0_9_1.peer.turn import Tables
@@ -13,9 +12,8 @@ from harness.amqp0_9_1.rabbitmq.routing import ROUTING, through_exchanges, witho
 
 ADDED = (*PROMISES, *NACK, *EXCHANGES, *ROUTING)
 """The rows of all areas; they are tried before those of 0-9-1."""
-_OTHERWISE: Final[dict[str, Any]] = {"reached": through_exchanges(), "shown": without_blind_copies}
-"""The algorithms that are not those of 0-9-1."""
-TABLES = Tables((*ADDED, *peer.TABLES.rows), replace(peer.TABLES.strategies, **_OTHERWISE))
+STRATEGIES = replace(peer.TABLES.strategies, reached=through_exchanges(), shown=without_blind_copies)
+TABLES = Tables((*ADDED, *peer.TABLES.rows), STRATEGIES)
 
 
 class Peer(peer.Peer):

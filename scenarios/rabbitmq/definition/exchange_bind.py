@@ -118,7 +118,7 @@ def exchange_gets_a_message_once_by_two_bindings(broker: Broker) -> None:
 
 
 @scenario("rabbitmq/exchange.bind.unique")
-@broken_by("delivers once per way", swaps(reached=once_per_way))
+@broken_by("delivers once per way of two steps", swaps(reached=once_per_way))
 @broken_by("goes one step only", swaps(reached=goes_one_step))
 def exchange_gets_a_message_once_where_ways_meet(broker: Broker) -> None:
     """Two ways of two steps meet at one exchange, and two others lead to each other: a message comes once."""

@@ -65,8 +65,8 @@ def exchange_goes_with_its_last_queue(broker: Broker) -> None:
 
 @scenario("rabbitmq/exchange.declare.auto-delete.all-unbound")
 @broken_by("keeps it when the last queue is unbound", drops(UNBINDS_LAST_QUEUE))
-@broken_by("deletes it with the first queue", changes(LAST_QUEUE_ENDS, condition=has_auto_delete))
-@broken_by("deletes any", changes(LAST_QUEUE_ENDS, condition=is_the_last_of_any))
+@broken_by("deletes it with the first queue deleted", changes(LAST_QUEUE_ENDS, condition=has_auto_delete))
+@broken_by("deletes any with its queue", changes(LAST_QUEUE_ENDS, condition=is_the_last_of_any))
 def exchange_goes_when_its_last_queue_is_unbound(broker: Broker) -> None:
     """Of two queues one is deleted, the other unbound: then the exchange goes, and no other."""
     channel = broker.channel()
@@ -85,7 +85,7 @@ def exchange_goes_when_its_last_queue_is_unbound(broker: Broker) -> None:
 @broken_by("keeps it when the last exchange is unbound", drops(UNBINDS_LAST_EXCHANGE))
 @broken_by("deletes it with the first", changes(UNBINDS_LAST_EXCHANGE, condition=has_auto_delete))
 @broken_by("keeps it when the last exchange is deleted", drops(LAST_EXCHANGE_ENDS))
-@broken_by("deletes any", changes(UNBINDS_LAST_EXCHANGE, condition=is_the_last_of_any))
+@broken_by("deletes any that is unbound", changes(UNBINDS_LAST_EXCHANGE, condition=is_the_last_of_any))
 def exchange_goes_with_the_last_exchange_bound_to_it(broker: Broker) -> None:
     """An exchange goes when its last binding to another one is taken off, or the other one is deleted."""
     channel = broker.channel()
