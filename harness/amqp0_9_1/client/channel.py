@@ -93,6 +93,12 @@ class Conversation:
         for body in bodies:
             self.expect(message(Basic.Deliver, body))
 
+    def holds(self, queue: str, *bodies: str, reading: str = "") -> None:
+        """Judge that just these messages are ready in the queue, and take them; others by a reading alone."""
+        seen = [body.decode("utf-8", "backslashreplace") for body in self.drain(queue)]
+        wanted, found = (f"messages {', '.join(each) or 'none'} in the queue" for each in (bodies, seen))
+        self._link.judged(wanted, found, seen == [*bodies], reading)
+
     def hears(self, body: bytes | str, *, exchange: str = "", key: str = "", **delivered: Any) -> None:
         """Publish a message and judge that it comes back, `delivered` as `message` has it. Raises Unmet."""
         self.publish(body, exchange=exchange, key=key)

@@ -26,6 +26,8 @@ class Policy(policy.Policy):
     """rabbitmq/ttl.dead-behind-others:
     A message that is dead behind others: discarded when it comes to the head, or at once."""
 
+    illegal_field_name: Refusal | Literal["accept"] = "accept"
+    """rabbitmq/ae.unroutable: The argument alternate-exchange has a name that 4.2.5.5 does not allow."""
     default_exchange_bound: Refusal | Literal["serve"] = "serve"
     """rabbitmq/exchange.bind.source.default-exchange:
     Bind or Unbind of an exchange and the default one: served, or refused with a code nobody names."""
@@ -58,6 +60,7 @@ _SETTLED: Final[Mapping[str, Sequence[object]]] = {
     "priorities": [DEFAULT.priorities],
     "priority_levels": [DEFAULT.priority_levels],
     "cancel_without_queue": [DEFAULT.cancel_without_queue],
+    "illegal_field_name": [DEFAULT.illegal_field_name],
 }
 """What 0-9-1 leaves open and this document does not."""
 _LEGAL: Final[Mapping[str, Sequence[object]]] = {"default_exchange_bound": [Refusal(ACCESS_REFUSED)]}
