@@ -130,8 +130,8 @@ def declares_alone(broker: Broker, name: str, *, good: tuple[object, ...], bad: 
 @broken_by("takes any number", changes(WRONG_TTL, condition=is_no_number("x-message-ttl")))
 @broken_by("calls it an error of its own", changes(WRONG_TTL, answer=refuse(INTERNAL_ERROR)))
 def message_ttl_is_a_number(broker: Broker) -> None:
-    """Zero and a minute are a time-to-live of messages; -1 and a text are refused: 406."""
-    declares_alone(broker, "x-message-ttl", good=(0, LONG), bad=(-1, "1000"))
+    """Zero and a minute are a time-to-live of messages; -1, a text and the like are refused: 406."""
+    declares_alone(broker, "x-message-ttl", good=(0, LONG), bad=(-1, "1000", 1.5, True))
 
 
 @scenario("rabbitmq/ttl.zero")
@@ -229,8 +229,8 @@ def message_has_its_own_time(broker: Broker) -> None:
     changes("content: refuses an expiration that is no time", answer=refuse(NOT_IMPLEMENTED)),
 )
 def expiration_is_a_number(broker: Broker) -> None:
-    """A message that expires after 60000 is taken; after "soon", "-1" or "1.5" it is refused: 406."""
-    for text in ("soon", "-1", "1.5"):
+    """A message that expires after 60000 is taken; after "soon", "-1" and the like it is refused: 406."""
+    for text in ("soon", "-1", "1.5", "100ms", ""):
         channel = broker.channel()
         queue = channel.declare_queue()
         channel.publish("1", key=queue, expiration=str(LONG))
