@@ -3,7 +3,7 @@
 import heapq
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Generic, TypeVar
 
 from harness.peers.connection import Connection
@@ -98,10 +98,15 @@ class ReferencePeer(ABC, Generic[Policy, Strategies, Limits]):
 
     def restart(self) -> None:
         """Go down and come up again: every connection ends, only what is durable stays."""
+        for connection in self.open_connections():
+            connection.restart()
+        self.lose()
+
+    def open_connections(self) -> Iterator[Connection]:
+        """Give the connections that are not over, in the order they came."""
         for connection in sorted(self._connections, key=lambda each: each.number):
             if not connection.over:
-                connection.restart()
-        self.lose()
+                yield connection
 
     def unique(self, prefix: str) -> str:
         """Make a name never given before."""

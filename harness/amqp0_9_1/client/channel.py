@@ -22,13 +22,14 @@ from harness.amqp0_9_1.client.outcomes import (
 )
 from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.frames import BODY, HEADER, Frame, method_frame
-from harness.amqp0_9_1.wire.vocabulary import CODEC, REPLY_SUCCESS, Basic, Channel, Exchange, Queue
+from harness.amqp0_9_1.wire.vocabulary import CODEC, REPLY_SUCCESS, Basic, Channel, Confirm, Exchange, Queue
 from harness.play.context import Context
 from harness.play.expect import ControlFailed, Outcome
 from harness.wire.transport import End
 
 ASYNCHRONOUS = (Basic.Deliver, Basic.Return)
 FENCE = Exchange.Declare("amq.direct", "direct", passive=True)
+REFUSES = "the server may say that it could not take a message"
 QUIET = replace(answered(Exchange.DeclareOk), says="nothing before exchange.declare-ok")
 """What is legal behind the fence where nothing was due before it."""
 
@@ -92,6 +93,12 @@ class Conversation:
         for body in bodies:
             self.expect(message(Basic.Deliver, body))
 
+    def holds(self, queue: str, *bodies: str, reading: str = "") -> None:
+        """Judge that just these messages are ready in the queue, and take them; others by a reading alone."""
+        seen = [body.decode("utf-8", "backslashreplace") for body in self.drain(queue)]
+        wanted, found = (f"messages {', '.join(each) or 'none'} in the queue" for each in (bodies, seen))
+        self._link.judged(wanted, found, seen == [*bodies], reading)
+
     def hears(self, body: bytes | str, *, exchange: str = "", key: str = "", **delivered: Any) -> None:
         """Publish a message and judge that it comes back, `delivered` as `message` has it. Raises Unmet."""
         self.publish(body, exchange=exchange, key=key)
@@ -105,6 +112,23 @@ class Conversation:
         """Judge as `expect` does, with deliveries and returns that come first put aside. Raises Unmet."""
         self._set_aside_content()
         return self.expect(*outcomes)
+
+    def confirming(self) -> Self:
+        """Judge that the channel is put into confirm mode, and give it. Raises Unmet."""
+        self.tries(Confirm.Select(), Confirm.SelectOk)
+        return self
+
+    def confirmed(self, last: int, first: int = 1) -> list[int]:
+        """Judge that the messages `first` to `last` are confirmed, each once; give the tags. Raises Unmet."""
+        waiting, tags = set(range(first, last + 1)), list[int]()
+        while waiting:
+            told = self.expect(Basic.Ack, answered(Basic.Nack).under(REFUSES))
+            tag, multiple = told.delivery_tag, told.multiple
+            named = {each for each in waiting if each <= (tag or last)} if multiple else {tag} & waiting
+            self._link.judged("messages that wait for it", f"a confirm of {tag}", bool(named) and tag <= last)
+            waiting -= named
+            tags.append(tag)
+        return tags
 
     def stays_quiet(self) -> None:
         """Judge that nothing has come: the answer to a later method must be the first (4.7). Raises Unmet."""

@@ -91,6 +91,8 @@ class Delivery:
     entry: Entry
     consumer: Consumer | None
     """None for a message taken with Get."""
+    rejected: bool | None = None
+    """Rejected in a transaction, with requeue or without; never in 0-9-1."""
 
 
 @dataclass(slots=True, eq=False)
@@ -191,6 +193,8 @@ class Publication:
     method: Basic.Publish
     message: Message
     channel: Channel
+    number: int = 0
+    """Its number on a channel that confirms."""
 
 
 class VirtualHost:
@@ -264,6 +268,11 @@ class Channel:
         self.transacted = False
         self.transaction: list[Publication | Delivery] = []
         self.withheld: list[Delivery] = []
+        self.confirming = False
+        """Whether what is published on it is confirmed; never in 0-9-1."""
+        self.published = 0
+        """How many publications it has counted."""
+        self.unconfirmed: list[Publication] = []
         self.publishing: Basic.Publish | None = None
         self.content: ContentHeaderReceived | None = None
         self.body = bytearray()
@@ -294,6 +303,10 @@ class Connection(connection.Connection):
         self.claimed = b""
         """What Start-Ok said, where Secure asked for more."""
         self.host = host
+        self.publishes = False
+        """Whether it has published anything."""
+        self.blocked = False
+        """Whether it was told that what it publishes has to wait."""
         self.channels: dict[int, Channel] = {}
         self.window = Window()
         self.frame_max = FRAME_MIN_SIZE

@@ -80,6 +80,7 @@ def _abandon(channel: Channel) -> None:
     for item in channel.transaction:
         if isinstance(item, Delivery) and item in channel.withheld:
             channel.unacknowledged[item.tag] = item
+            item.rejected = None
     channel.unacknowledged = dict(sorted(channel.unacknowledged.items()))
     channel.transaction.clear()
     channel.withheld.clear()

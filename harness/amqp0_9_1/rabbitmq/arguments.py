@@ -22,6 +22,12 @@ class Standing:
     priority: int = 0
     operator: bool = False
     """Whether it is an operator policy: it is in force beside a policy."""
+    anywhere: bool = False
+    """Whether names that have this anywhere are meant, too: its pattern has no beginning."""
+
+    def matches(self, name: str) -> bool:
+        """Say whether a name is one that it is for."""
+        return self.begins in name if self.anywhere else name.startswith(self.begins)
 
 
 POLICIES: Final[Mapping[str, Standing]] = {
@@ -31,6 +37,8 @@ POLICIES: Final[Mapping[str, Standing]] = {
     "dead-letter-exchange": Standing(
         "conformance-dead-", {"dead-letter-exchange": "amq.direct", "max-length": 1}
     ),
+    "overflow": Standing("conformance-overflow-", {"max-length": 1, "overflow": "reject-publish"}),
+    "anywhere": Standing("-conformance-any7where-", {"max-length": 1}, anywhere=True),
     "alternate-exchange": Standing("conformance-alternate-", {"alternate-exchange": "amq.direct"}),
     "operator": Standing("conformance-operator-", {"max-length": 2}, operator=True),
     "under-operator": Standing("conformance-operator-", {"max-length": 5}),
@@ -62,9 +70,7 @@ def _by_policies(entity: Queue | Exchange, key: str) -> Iterator[object]:
     """Yield what the policy of the highest priority, and the operator policy of the highest, say."""
     for operator in (False, True):
         standing = (
-            each
-            for each in POLICIES.values()
-            if each.operator is operator and entity.name.startswith(each.begins)
+            each for each in POLICIES.values() if each.operator is operator and each.matches(entity.name)
         )
         first = max(standing, key=lambda each: each.priority, default=None)
         yield first and first.says.get(key)

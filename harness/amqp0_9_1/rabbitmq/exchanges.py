@@ -1,13 +1,19 @@
 """Exchanges bound to exchanges, deleted by themselves, and kept from publishers."""
 
+from typing import TypeAlias, cast
+
 from harness.amqp0_9_1.peer.entities import Binding, Publication
-from harness.amqp0_9_1.peer.entities import Exchange as Entity
-from harness.amqp0_9_1.peer.events import ChannelState, ContentComplete, ExchangeDeleted, QueueDeleted, Routing
+from harness.amqp0_9_1.peer.events import (
+    ChannelState,
+    ContentComplete,
+    ExchangeDeleted,
+    QueueDeleted,
+    Routing,
+)
 from harness.amqp0_9_1.peer.life import delete_exchange, remove_binding
 from harness.amqp0_9_1.peer.names import queue_is_locked
 from harness.amqp0_9_1.peer.policy import Refusal
 from harness.amqp0_9_1.peer.refusals import refuse, refuse_by
-from harness.amqp0_9_1.peer.tables.exchange import declare_ok
 from harness.amqp0_9_1.peer.tables.queue import find_binding, unbind_ok, unbind_queue
 from harness.amqp0_9_1.peer.turn import AnyTurn, ChannelTurn, LifeRow, LifeTurn
 from harness.amqp0_9_1.peer.turn import ChannelRow as Row
@@ -29,8 +35,7 @@ OPEN = ChannelState.OPEN
 
 def policy_of(turn: AnyTurn) -> Policy:
     """Give the choices about the extensions."""
-    assert isinstance(turn.policy, Policy)
-    return turn.policy
+    return cast(Policy, turn.policy)
 
 
 # -- Declare, and the end of what nothing is bound to ----------------------------------------------------
@@ -107,7 +112,7 @@ _AUTO_DELETE = (
 
 # -- Bind and Unbind -------------------------------------------------------------------------------------
 
-Both = Exchange.Bind | Exchange.Unbind
+Both: TypeAlias = Exchange.Bind | Exchange.Unbind
 
 
 def names_the_default_exchange(turn: ChannelTurn[Both]) -> bool:
@@ -174,7 +179,7 @@ def delete_the_source(turn: ChannelTurn[Exchange.Unbind]) -> None:
 bind_exchange_ok = answering(Exchange.BindOk())
 unbind_exchange_ok = answering(Exchange.UnbindOk())
 refuse_unbind = refuse_by(lambda policy: Refusal(NOT_FOUND, policy.unbind_failure))
-refuse_the_default = refuse_by(lambda policy: getattr(policy, "default_exchange_bound"))
+refuse_the_default = refuse_by(lambda policy: cast(Policy, policy).default_exchange_bound)
 
 _bind = Row("exchange.bind", OPEN, Exchange.Bind)
 _unbind = Row("exchange.unbind", OPEN, Exchange.Unbind)

@@ -7,30 +7,36 @@ from typing import Any, Final
 from harness.amqp0_9_1 import peer
 from harness.amqp0_9_1.peer.life import tell
 from harness.amqp0_9_1.peer.turn import Tables
+from harness.amqp0_9_1.rabbitmq.alarms import ALARMS, AlarmCleared, AlarmRaised
 from harness.amqp0_9_1.rabbitmq.arguments import LATE, POLICIES, POLICY, PolicySet
-from harness.amqp0_9_1.rabbitmq.confirms_for_now import CONFIRMS
+from harness.amqp0_9_1.rabbitmq.confirms import CONFIRMS
 from harness.amqp0_9_1.rabbitmq.consumers import CONSUMERS, hears, highest_in_turn
 from harness.amqp0_9_1.rabbitmq.dead_letters import DEAD_LETTERS
 from harness.amqp0_9_1.rabbitmq.declare import DECLARE, every_priority, naming
 from harness.amqp0_9_1.rabbitmq.exchanges import EXCHANGES
 from harness.amqp0_9_1.rabbitmq.expiry import EXPIRY, renewing
 from harness.amqp0_9_1.rabbitmq.lengths import LENGTHS
+from harness.amqp0_9_1.rabbitmq.logins import LOGINS
 from harness.amqp0_9_1.rabbitmq.nack import NACK
+from harness.amqp0_9_1.rabbitmq.outside import OUTSIDE, no_local_is_ignored
 from harness.amqp0_9_1.rabbitmq.policy import DEFAULT
 from harness.amqp0_9_1.rabbitmq.prefetch import PREFETCH, windows_allow
 from harness.amqp0_9_1.rabbitmq.promises import PROMISES
 from harness.amqp0_9_1.rabbitmq.quorum import QUORUM, in_its_level, making_quorum_queues
 from harness.amqp0_9_1.rabbitmq.reply_to import REPLY_TO
 from harness.amqp0_9_1.rabbitmq.routing import ROUTING, through_exchanges, without_blind_copies
+from harness.amqp0_9_1.rabbitmq.transactions import TRANSACTIONS
+from harness.peers.events import Event
 from harness.peers.reference import Facility
 from harness.peers.rows import AnyRow
 
 ADDED: Final[tuple[AnyRow, ...]] = (
-    *PROMISES, *NACK, *CONFIRMS, *EXCHANGES, *ROUTING, *QUORUM, *CONSUMERS, *PREFETCH, *REPLY_TO,
-    *DECLARE, *LENGTHS, *EXPIRY, *POLICY, *DEAD_LETTERS,
+    *PROMISES, *LOGINS, *ALARMS, *TRANSACTIONS, *OUTSIDE, *CONFIRMS, *NACK, *EXCHANGES, *ROUTING,
+    *QUORUM, *CONSUMERS, *PREFETCH, *REPLY_TO, *DECLARE, *LENGTHS, *EXPIRY, *POLICY, *DEAD_LETTERS,
 )  # fmt: skip
 """The rows of all areas; they are tried before those of 0-9-1."""
 _OTHERWISE: Final[dict[str, Any]] = {
+    "may_have": no_local_is_ignored,
     "reached": through_exchanges(),
     "shown": without_blind_copies,
     "level": every_priority,
@@ -55,10 +61,18 @@ class Peer(peer.Peer):
         """Give by name what it can do or make for a scenario."""
         return {
             **super().facilities(),
+            "memory-alarm": lambda: self._alarm(AlarmRaised(), super(Peer, self)._raise_alarm),
+            "lift-memory-alarm": lambda: self._alarm(AlarmCleared(), super(Peer, self)._lift_alarm),
             "policies": lambda: {name: each.begins for name, each in POLICIES.items()},
             "late-policy": lambda: self._late(LATE.says),
             "no-late-policy": lambda: self._late({}),
         }
+
+    def _alarm(self, event: Event, happens: Facility) -> dict[str, str]:
+        told = happens()
+        for connection in self.open_connections():
+            connection.happens(event)
+        return told
 
     def _late(self, says: Mapping[str, object]) -> dict[str, str]:
         for host in self.virtual_hosts.values():

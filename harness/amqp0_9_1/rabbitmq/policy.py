@@ -26,12 +26,21 @@ class Policy(policy.Policy):
     """rabbitmq/ttl.dead-behind-others:
     A message that is dead behind others: discarded when it comes to the head, or at once."""
 
+    illegal_field_name: Refusal | Literal["accept"] = "accept"
+    """rabbitmq/ae.unroutable: The argument alternate-exchange has a name that 4.2.5.5 does not allow."""
     default_exchange_bound: Refusal | Literal["serve"] = "serve"
     """rabbitmq/exchange.bind.source.default-exchange:
     Bind or Unbind of an exchange and the default one: served, or refused with a code nobody names."""
     published_to_internal: Literal["refuse", "drop"] = "refuse"
     """rabbitmq/exchange.declare.internal.not-for-publishers:
     Publish to an internal exchange: 403, or the message goes nowhere."""
+    confirmations: Literal["one by one", "several at once", "last come first"] = "one by one"
+    """rabbitmq/confirms.multiple: Publications are confirmed at once, or later together;
+    rabbitmq/confirms.order: or in another order."""
+    blocked_notice: Literal["who publishes", "who has published"] = "who publishes"
+    """rabbitmq/connection-blocked.told: Told of an alarm is who publishes then, or who has before, too."""
+    outside: Literal["refuse", "serve"] = "refuse"
+    """rabbitmq/specification: What is not supported is refused, or served as 0-9-1 has it."""
     replies_count_as_routed: bool = True
     """rabbitmq/direct-reply-to.mandatory:
     A reply with mandatory is delivered, and nothing more; or a Return comes as well, as until 4.1."""
@@ -52,6 +61,7 @@ _SETTLED: Final[Mapping[str, Sequence[object]]] = {
     "priorities": [DEFAULT.priorities],
     "priority_levels": [DEFAULT.priority_levels],
     "cancel_without_queue": [DEFAULT.cancel_without_queue],
+    "illegal_field_name": [DEFAULT.illegal_field_name],
 }
 """What 0-9-1 leaves open and this document does not."""
 _LEGAL: Final[Mapping[str, Sequence[object]]] = {"default_exchange_bound": [Refusal(ACCESS_REFUSED)]}

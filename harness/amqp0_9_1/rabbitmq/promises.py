@@ -1,4 +1,4 @@
-"""What the server tells of itself in Start: the capabilities it promises."""
+"""What server and client tell of themselves: the capabilities they promise."""
 
 from typing import Final
 
@@ -6,6 +6,7 @@ from harness.amqp0_9_1.peer.events import ConnectionState, GoodHeader
 from harness.amqp0_9_1.peer.handshake import LOCALES, server_properties
 from harness.amqp0_9_1.peer.turn import ConnectionRow as Row
 from harness.amqp0_9_1.peer.turn import ConnectionTurn, Reply
+from harness.amqp0_9_1.wire.field_tables import Table
 from harness.amqp0_9_1.wire.vocabulary import Connection
 
 CAPABILITIES: Final = (
@@ -19,6 +20,12 @@ CAPABILITIES: Final = (
     "per_consumer_qos",
     "direct_reply_to",
 )
+
+
+def tells(properties: Table, capability: str) -> bool:
+    """Say whether a client's properties promise a capability."""
+    capabilities = properties.get("capabilities")
+    return isinstance(capabilities, dict) and capabilities.get(capability) is True
 
 
 def start(turn: ConnectionTurn[GoodHeader]) -> Reply:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from harness.amqp0_9_1.peer.entities import Binding, Exchange, Message, Queue, VirtualHost
+from harness.amqp0_9_1.peer.entities import Exchange, Message, Queue, VirtualHost
 from harness.amqp0_9_1.peer.events import ChannelState, ContentHeaderReceived
 from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.peer.routing import Matching
@@ -18,7 +18,7 @@ COPIES, BLIND = "CC", "BCC"
 Keys = Callable[[Message], Sequence[str]]
 Onward = Callable[[VirtualHost, Exchange, Message, Matching], Sequence[str]]
 Reaching = Callable[[VirtualHost, Message, Strategies], list[Queue]]
-Instead = Callable[[VirtualHost, Exchange], Sequence[str]]
+Instead = Callable[[Exchange], Sequence[str]]
 
 
 def keys_in(*headers: str) -> Keys:
@@ -39,15 +39,13 @@ def by_any_of(keyed: Sequence[Message], matches: Matching) -> Matching:
     return lambda binding, _: any(matches(binding, each) for each in keyed)
 
 
-def bound_exchanges(
-    host: VirtualHost, exchange: Exchange, message: Message, matches: Matching
-) -> list[str]:
+def bound_exchanges(host: VirtualHost, exchange: Exchange, message: Message, matches: Matching) -> list[str]:
     """Give the exchanges that matching bindings lead to."""
     ways = (each for each in host.bound_to(exchange.name) if each.destination is not None)
     return [str(each.destination) for each in ways if matches(each, message)]
 
 
-def alternate_of(host: VirtualHost, exchange: Exchange) -> list[str]:
+def alternate_of(exchange: Exchange) -> list[str]:
     """Give the exchange for what this one can route nowhere."""
     named = asked(exchange, "alternate-exchange")
     return [named] if isinstance(named, str) else []
@@ -75,11 +73,12 @@ def through_exchanges(
             further = onward(host, exchange, message, matches)
             # An exchange that has had the message has done with it what can be done.
             done = not seen.isdisjoint(further)
-            found = strategies.queues_for(exchange, message, matches)
+            # A binding to an exchange names no queue.
+            found = [each for each in strategies.queues_for(exchange, message, matches) if each]
             found += [queue for each in further for queue in behind(each)]
             if found or done:
                 return found
-            return [queue for each in instead(host, exchange) for queue in behind(each)]
+            return [queue for each in instead(exchange) for queue in behind(each)]
 
         return [host.queues[each] for each in once(behind(message.exchange)) if each in host.queues]
 

@@ -127,16 +127,16 @@ def delivered_messages_do_not_count(broker: Broker) -> None:
 @broken_by("takes any number", changes(WRONG_LENGTH, condition=is_no_number("x-max-length")))
 @broken_by("calls it an error of its own", changes(WRONG_LENGTH, answer=refuse(INTERNAL_ERROR)))
 def length_is_a_number(broker: Broker) -> None:
-    """A queue may hold no message, or a hundred; -1 and a text are refused: 406."""
-    declares_alone(broker, "x-max-length", good=(0, 100), bad=(-1, "100"))
+    """A queue may hold no message, or a hundred; -1, a text and the like are refused: 406."""
+    declares_alone(broker, "x-max-length", good=(0, 100), bad=(-1, "100", 1.5, True))
 
 
 @scenario("rabbitmq/maxlength.illegal-limit")
 @broken_by("takes any size", drops(WRONG_OCTETS))
 @broken_by("takes any number", changes(WRONG_OCTETS, condition=is_no_number("x-max-length-bytes")))
 def size_is_a_number(broker: Broker) -> None:
-    """A queue may hold no octet, or a hundred; -1 and a text are refused: 406."""
-    declares_alone(broker, "x-max-length-bytes", good=(0, 100), bad=(-1, "100"))
+    """A queue may hold no octet, or a hundred; -1, a text and the like are refused: 406."""
+    declares_alone(broker, "x-max-length-bytes", good=(0, 100), bad=(-1, "100", 1.5, True))
 
 
 @scenario("rabbitmq/maxlength.illegal-overflow")

@@ -5,7 +5,7 @@ from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.channel import Conversation
 from harness.amqp0_9_1.client.outcomes import message, refused
 from harness.amqp0_9_1.rabbitmq.broken.expiry import BEGINS
-from harness.amqp0_9_1.rabbitmq.broken.lengths import DROPS
+from harness.amqp0_9_1.rabbitmq.broken.lengths import DROPS, TURNS_AWAY, drop_the_oldest_for_it
 from harness.amqp0_9_1.rabbitmq.broken.policies import (
     COMPARES,
     argument_counts,
@@ -15,6 +15,7 @@ from harness.amqp0_9_1.rabbitmq.broken.policies import (
     drop_to_nowhere,
     drop_to_the_policy,
     ends_by_argument,
+    for_names_that_begin_with_it,
     for_names_that_contain_it,
     has_time_by_argument,
     higher_counts,
@@ -23,6 +24,8 @@ from harness.amqp0_9_1.rabbitmq.broken.policies import (
     lowest_of_all_counts,
     policy_counts,
     set_time_by_any_policy,
+    stay_in_force,
+    would_be_too_much_by_argument,
 )
 from harness.amqp0_9_1.rabbitmq.routing import through_exchanges
 from harness.amqp0_9_1.wire.vocabulary import PRECONDITION_FAILED, Basic, Exchange, Queue
@@ -32,6 +35,7 @@ from scenarios.rabbitmq.queues.unused_queues import ENDS, goes
 from scenarios.registry import broken_by, scenario
 
 NEEDS = ["policies"]
+SET = "policy: comes into force on a queue that is there"
 
 
 def matching(broker: Broker, key: str) -> str:
@@ -63,6 +67,24 @@ def policy_does_not_hold_for_other_names(broker: Broker) -> None:
     channel = broker.channel()
     queue = broker.name("queue", "{}-" + broker.facility("policies")["max-length"])
     has(channel, filled(channel, queue, "1", "2", "3"), b"1", b"2", b"3")
+
+
+@scenario("rabbitmq/policies.pattern", needs=NEEDS)
+@broken_by("looks at the beginning alone", changes(DROPS, condition=for_names_that_begin_with_it))
+def pattern_is_found_anywhere(broker: Broker) -> None:
+    """A queue whose name has in its middle what a pattern without an anchor is for keeps to the policy."""
+    channel = broker.channel()
+    queue = broker.name("queue", "{}" + broker.facility("policies")["anywhere"] + "end")
+    has(channel, filled(channel, queue, "1", "2"), b"2")
+
+
+@scenario("rabbitmq/policies.overflow", needs=NEEDS)
+@broken_by("goes by arguments alone", changes(TURNS_AWAY, condition=would_be_too_much_by_argument))
+@broken_by("drops the oldest", changes(TURNS_AWAY, drop_the_oldest_for_it))
+def policy_says_what_is_too_much(broker: Broker) -> None:
+    """A queue whose name is one for a policy of one message and reject-publish has the first of two."""
+    channel = broker.channel()
+    has(channel, filled(channel, matching(broker, "overflow"), "1", "2"), b"1")
 
 
 @scenario("rabbitmq/policies.message-ttl", needs=NEEDS)
@@ -163,9 +185,10 @@ def policy_holds_for_exchanges(broker: Broker) -> None:
 
 
 @scenario("rabbitmq/policies.queues-there", slow=True, needs=["late-policy", "no-late-policy"])
-@broken_by("holds for new queues alone", drops("policy: comes into force on a queue that is there"))
+@broken_by("holds for new queues alone", drops(SET))
+@broken_by("holds once it was set", changes(SET, stay_in_force))
 def policy_finds_queues_that_are_there(broker: Broker) -> None:
-    """A queue with three messages keeps to a policy of one that is set then: a fourth is there alone."""
+    """A queue with three messages keeps to a policy of one that is set then, until it is taken back."""
     channel = broker.channel()
     queue = broker.name("queue", broker.facility("no-late-policy")["begins"] + "{}")
     filled(channel, queue, "1", "2", "3")
@@ -173,6 +196,10 @@ def policy_finds_queues_that_are_there(broker: Broker) -> None:
     broker.facility("late-policy")
     channel.publish("4", key=queue)
     has(channel, queue, b"4")
+    broker.facility("no-late-policy")
+    for body in ("5", "6"):
+        channel.publish(body, key=queue)
+    has(channel, queue, b"5", b"6")
 
 
 @scenario("rabbitmq/policies.not-in-declare", needs=NEEDS)

@@ -103,8 +103,8 @@ def queue_has_255_priorities(broker: Broker) -> None:
 @broken_by("knows no bound", changes(WRONG_HIGHEST, condition=is_no_number_or_negative("x-max-priority")))
 @broken_by("calls it an error of its own", changes(WRONG_HIGHEST, answer=refuse(INTERNAL_ERROR)))
 def highest_priority_is_a_small_number(broker: Broker) -> None:
-    """Five is a highest priority; -1, 256 and a text are refused: 406."""
-    declares_alone(broker, "x-max-priority", good=(5,), bad=(-1, 256, "5"))
+    """Five is a highest priority; -1, 256, a text and the like are refused: 406."""
+    declares_alone(broker, "x-max-priority", good=(5,), bad=(-1, 256, "5", 1.5, True))
 
 
 @scenario("rabbitmq/priority.only-where-asked")

@@ -130,8 +130,8 @@ def declares_alone(broker: Broker, name: str, *, good: tuple[object, ...], bad: 
 @broken_by("takes any number", changes(WRONG_TTL, condition=is_no_number("x-message-ttl")))
 @broken_by("calls it an error of its own", changes(WRONG_TTL, answer=refuse(INTERNAL_ERROR)))
 def message_ttl_is_a_number(broker: Broker) -> None:
-    """Zero and a minute are a time-to-live of messages; -1 and a text are refused: 406."""
-    declares_alone(broker, "x-message-ttl", good=(0, LONG), bad=(-1, "1000"))
+    """Zero and a minute are a time-to-live of messages; -1, a text and the like are refused: 406."""
+    declares_alone(broker, "x-message-ttl", good=(0, LONG), bad=(-1, "1000", 1.5, True))
 
 
 @scenario("rabbitmq/ttl.zero")
@@ -159,6 +159,23 @@ def consumer_gets_what_has_no_time(broker: Broker) -> None:
     channel.hears("1", key=queue)
     channel.publish("2", key=plain, expiration="0")
     channel.expect(message(Basic.Deliver, b"2"))
+
+
+@scenario("rabbitmq/ttl.zero")
+@broken_by("keeps it for whoever is there", changes(BEGINS, zero_is_no_limit))
+def full_consumer_does_not_get_what_has_no_time(broker: Broker) -> None:
+    """While a consumer has no room, what has a time-to-live of zero is gone: it gets the one after that."""
+    channel = broker.channel()
+    queue = channel.declare_queue()
+    channel.ask(Basic.Qos(prefetch_count=1))
+    channel.consume(queue)
+    channel.publish("1", key=queue)
+    (first,) = channel.deliveries(1)
+    channel.publish("2", key=queue, expiration="0")
+    channel.publish("3", key=queue)
+    channel.fence()
+    channel.send(Basic.Ack(first.method.delivery_tag))
+    channel.expect(message(Basic.Deliver, b"3"))
 
 
 @scenario("rabbitmq/ttl.requeued")
@@ -212,8 +229,8 @@ def message_has_its_own_time(broker: Broker) -> None:
     changes("content: refuses an expiration that is no time", answer=refuse(NOT_IMPLEMENTED)),
 )
 def expiration_is_a_number(broker: Broker) -> None:
-    """A message that expires after 60000 is taken; after "soon", "-1" or "1.5" it is refused: 406."""
-    for text in ("soon", "-1", "1.5"):
+    """A message that expires after 60000 is taken; after "soon", "-1" and the like it is refused: 406."""
+    for text in ("soon", "-1", "1.5", "100ms", ""):
         channel = broker.channel()
         queue = channel.declare_queue()
         channel.publish("1", key=queue, expiration=str(LONG))

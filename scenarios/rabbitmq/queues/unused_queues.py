@@ -137,5 +137,5 @@ def queue_that_is_declared_again_stays(broker: Broker) -> None:
 @broken_by("takes zero", changes(WRONG_LEASE, condition=is_no_number_or_negative("x-expires")))
 @broken_by("calls it an error of its own", changes(WRONG_LEASE, answer=refuse(INTERNAL_ERROR)))
 def lease_is_a_positive_number(broker: Broker) -> None:
-    """A minute is a time for a queue; 0, -1 and a text are refused: 406."""
-    declares_alone(broker, "x-expires", good=(LONG,), bad=(0, -1, "1000"))
+    """A minute is a time for a queue; 0, -1, a text and the like are refused: 406."""
+    declares_alone(broker, "x-expires", good=(LONG,), bad=(0, -1, "1000", 1.5, True))

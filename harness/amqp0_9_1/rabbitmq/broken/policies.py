@@ -4,11 +4,12 @@ from collections.abc import Callable
 
 from harness.amqp0_9_1.broken.loose import Condition, Effect, Turn
 from harness.amqp0_9_1.peer.deliveries import enqueue
-from harness.amqp0_9_1.peer.entities import Exchange, Queue, VirtualHost
+from harness.amqp0_9_1.peer.entities import Exchange, Queue
 from harness.amqp0_9_1.peer.tables.queue import exists_otherwise
-from harness.amqp0_9_1.rabbitmq.arguments import POLICIES, asked
+from harness.amqp0_9_1.rabbitmq.arguments import POLICIES, asked, come_into_force
 from harness.amqp0_9_1.rabbitmq.contents import properties_of
 from harness.amqp0_9_1.rabbitmq.expiry import dies_in, lives_for_a_time, time_to_live, was_not_used
+from harness.amqp0_9_1.rabbitmq.lengths import would_be_too_much
 
 COMPARES = "queue.declare: refuses another durable or exclusive or other arguments"
 LENGTH = "max-length"
@@ -20,7 +21,7 @@ def _argument(queue: Queue) -> int | None:
 
 
 def _policies(queue: Queue) -> list[int]:
-    values = [each.says.get(LENGTH) for each in POLICIES.values() if queue.name.startswith(each.begins)]
+    values = [each.says.get(LENGTH) for each in POLICIES.values() if each.matches(queue.name)]
     return [each for each in values if isinstance(each, int)]
 
 
@@ -54,7 +55,13 @@ def set_time_by_any_policy(turn: Turn) -> None:
     dies_in(turn, turn.subject, 0.0 if _is_for_two(turn) else time_to_live(turn.subject))
 
 
-def by_argument_alone(_: VirtualHost, exchange: Exchange) -> list[str]:
+def stay_in_force(turn: Turn) -> None:
+    """Asks of a queue what a policy says, and still does when that was taken back."""
+    if turn.event.says:
+        come_into_force(turn)
+
+
+def by_argument_alone(exchange: Exchange) -> list[str]:
     """Gives the alternate exchange of an argument, whatever a policy says."""
     named = exchange.arguments.get("alternate-exchange")
     return [named] if isinstance(named, str) else []
@@ -66,6 +73,19 @@ def _contained(queue: Queue) -> int | None:
 
 
 for_names_that_contain_it = _holds(_contained)
+
+
+def _begun(queue: Queue) -> int | None:
+    values = (each.says.get(LENGTH) for each in POLICIES.values() if queue.name.startswith(each.begins))
+    return next((each for each in values if isinstance(each, int)), _argument(queue))
+
+
+for_names_that_begin_with_it = _holds(_begun)
+
+
+def would_be_too_much_by_argument(turn: Turn) -> bool:
+    """Turns away for limits that arguments set, not those of policies."""
+    return "x-overflow" in turn.subject.queue.arguments and would_be_too_much(turn)
 
 
 def has_time_by_argument(turn: Turn) -> bool:
