@@ -1,6 +1,7 @@
 """What is wrong about alternate exchanges, and about messages with several keys."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from harness.amqp0_9_1.broken.deviations import Fault, swaps
 from harness.amqp0_9_1.broken.loose import Row, Turn
@@ -25,6 +26,16 @@ def _no_other(_: VirtualHost, __: Exchange) -> Sequence[str]:
 
 def _instead(instead: Instead) -> Fault:
     return swaps(reached=through_exchanges(instead=instead))
+
+
+def by_the_policy(host: VirtualHost, exchange: Exchange) -> Sequence[str]:
+    """Gives the alternate exchange of a policy, where there is one, in place of the one of an argument."""
+    return alternate_of(host, replace(exchange, arguments={})) or alternate_of(host, exchange)
+
+
+def by_policy_and_argument(host: VirtualHost, exchange: Exchange) -> Sequence[str]:
+    """Gives the alternate exchange of a policy and the one of an argument."""
+    return [*by_the_policy(host, exchange), *alternate_of(host, exchange)]
 
 
 def has_no_alternate() -> Fault:
