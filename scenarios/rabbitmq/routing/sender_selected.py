@@ -121,6 +121,7 @@ def keys_that_are_no_array_are_refused(broker: Broker) -> None:
     channel = broker.channel()
     own, other = channel.declare_queue(), channel.declare_queue()
     channel.publish("array", key=own, headers={"CC": [other]})
+    channel.stays_quiet()
     channel.holds(own, "array")
     channel.holds(other, "array")
     for header in ("CC", "BCC"):
