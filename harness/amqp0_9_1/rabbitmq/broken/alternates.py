@@ -166,6 +166,12 @@ def takes_strings() -> Fault:
     return Fault.together(Fault.drops(NO_ARRAY), _keys(keys))
 
 
+def names_further_keys(turn: Turn) -> bool:
+    """Takes offence at any value of the headers that name further keys."""
+    headers = turn.event.properties.headers or {}
+    return "CC" in headers or "BCC" in headers
+
+
 def drops_what_has_no_array() -> Fault:
     """Routes a message nowhere that names further keys in another way than by an array."""
 
