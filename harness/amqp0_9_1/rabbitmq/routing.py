@@ -18,7 +18,7 @@ COPIES, BLIND = "CC", "BCC"
 Keys = Callable[[Message], Sequence[str]]
 Onward = Callable[[VirtualHost, Exchange, Message, Matching], Sequence[str]]
 Reaching = Callable[[VirtualHost, Message, Strategies], list[Queue]]
-Instead = Callable[[Exchange], Sequence[str]]
+Instead = Callable[[VirtualHost, Exchange], Sequence[str]]
 
 
 def keys_in(*headers: str) -> Keys:
@@ -45,7 +45,7 @@ def bound_exchanges(host: VirtualHost, exchange: Exchange, message: Message, mat
     return [str(each.destination) for each in ways if matches(each, message)]
 
 
-def alternate_of(exchange: Exchange) -> list[str]:
+def alternate_of(_: VirtualHost, exchange: Exchange) -> list[str]:
     """Give the exchange for what this one can route nowhere."""
     named = asked(exchange, "alternate-exchange")
     return [named] if isinstance(named, str) else []
@@ -78,7 +78,7 @@ def through_exchanges(
             found += [queue for each in further for queue in behind(each)]
             if found or done:
                 return found
-            return [queue for each in instead(exchange) for queue in behind(each)]
+            return [queue for each in instead(host, exchange) for queue in behind(each)]
 
         return [host.queues[each] for each in once(behind(message.exchange)) if each in host.queues]
 

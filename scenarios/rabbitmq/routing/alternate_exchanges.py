@@ -8,6 +8,8 @@ from harness.amqp0_9_1.client.connection import AmqpChannel
 from harness.amqp0_9_1.client.outcomes import channel_closed, message
 from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.rabbitmq.broken.alternates import (
+    by_policy_and_argument,
+    by_the_policy,
     create_with_what_is_there,
     has_no_alternate,
     of_the_first,
@@ -22,6 +24,7 @@ from harness.amqp0_9_1.rabbitmq.broken.alternates import (
     with_a_header_more,
 )
 from harness.amqp0_9_1.rabbitmq.broken.exchanges import goes_no_further
+from harness.amqp0_9_1.rabbitmq.routing import through_exchanges
 from harness.amqp0_9_1.wire.vocabulary import (
     NOT_ALLOWED,
     NOT_FOUND,
@@ -244,6 +247,22 @@ def binding_to_an_exchange_without_queues_is_no_way(broker: Broker) -> None:
     came = channel.observe(message(Basic.Deliver, b"no queue"), passed_on)
     if not sentinel.matches(came):
         channel.expect(sentinel)
+
+
+@scenario("rabbitmq/ae.argument-first", needs=["policies"])
+@broken_by("goes by the policy", swaps(reached=through_exchanges(instead=by_the_policy)))
+@broken_by("goes by both", swaps(reached=through_exchanges(instead=by_policy_and_argument)))
+@broken_by("refuses the argument", rejects(Exchange.Declare, PRECONDITION_FAILED, when=has_alternate))
+def argument_goes_before_the_policy(broker: Broker) -> None:
+    """What goes to an exchange with a policy and an argument is behind the alternate one of the argument."""
+    channel = broker.channel()
+    exchange = broker.name("exchange", broker.facility("policies")["alternate-exchange"] + "{}")
+    alternate = declares(channel, "fanout")
+    channel.tries(Exchange.Declare(exchange, "fanout", arguments=instead(alternate)), Exchange.DeclareOk)
+    queue, other = bound_queue(channel, alternate), bound_queue(channel, "amq.direct", key=exchange)
+    channel.publish("unroutable", exchange=exchange, key=exchange)
+    channel.holds(queue, "unroutable")
+    channel.holds(other)
 
 
 @scenario("rabbitmq/ae.declared-again")

@@ -1,6 +1,7 @@
 """What is wrong about alternate exchanges, and about messages with several keys."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from harness.amqp0_9_1.broken.deviations import Fault, swaps
 from harness.amqp0_9_1.broken.loose import Row, Turn
@@ -19,12 +20,22 @@ NO_ARRAY = "content header: refuses further keys that are no array"
 # -- alternate exchanges ---------------------------------------------------------------------------------
 
 
-def _no_other(_: Exchange) -> Sequence[str]:
+def _no_other(_: VirtualHost, __: Exchange) -> Sequence[str]:
     return ()
 
 
 def _instead(instead: Instead) -> Fault:
     return swaps(reached=through_exchanges(instead=instead))
+
+
+def by_the_policy(host: VirtualHost, exchange: Exchange) -> Sequence[str]:
+    """Gives the alternate exchange of a policy, where there is one, in place of the one of an argument."""
+    return alternate_of(host, replace(exchange, arguments={})) or alternate_of(host, exchange)
+
+
+def by_policy_and_argument(host: VirtualHost, exchange: Exchange) -> Sequence[str]:
+    """Gives the alternate exchange of a policy and the one of an argument."""
+    return [*by_the_policy(host, exchange), *alternate_of(host, exchange)]
 
 
 def has_no_alternate() -> Fault:
@@ -34,19 +45,19 @@ def has_no_alternate() -> Fault:
 
 def only_where_nothing_is_bound() -> Fault:
     """Takes for unroutable what comes to an exchange without bindings, and else drops it."""
-    return _instead(lambda exchange: [] if exchange.bindings else alternate_of(exchange))
+    return _instead(lambda host, exchange: [] if exchange.bindings else alternate_of(host, exchange))
 
 
 def only_of_type(kind: str) -> Fault:
     """Has alternates for exchanges of one type."""
-    return _instead(lambda exchange: alternate_of(exchange) if exchange.type == kind else [])
+    return _instead(lambda host, exchange: alternate_of(host, exchange) if exchange.type == kind else [])
 
 
 def there_as_well(host: VirtualHost, message: Message, strategies: Strategies) -> list[Queue]:
     """Takes a message to the alternate exchange, too, when it was routed."""
     found = through_exchanges()(host, message, strategies)
     exchange = host.exchanges.get(message.exchange)
-    other = host.exchanges.get(next(iter(alternate_of(exchange)), "")) if exchange is not None else None
+    other = host.exchanges.get(next(iter(alternate_of(host, exchange)), "")) if exchange is not None else None
     if other is None or not other.name:
         return found
     names = strategies.queues_for(other, message, strategies.routing[other.type])
@@ -63,8 +74,8 @@ def there_in_every_case(host: VirtualHost, message: Message, strategies: Strateg
 def of_the_first(host: VirtualHost, message: Message, strategies: Strategies) -> list[Queue]:
     """Heeds only the alternate exchange of the exchange that a message was published to."""
 
-    def instead(exchange: Exchange) -> Sequence[str]:
-        return alternate_of(exchange) if exchange.name == message.exchange else ()
+    def instead(host: VirtualHost, exchange: Exchange) -> Sequence[str]:
+        return alternate_of(host, exchange) if exchange.name == message.exchange else ()
 
     return through_exchanges(instead=instead)(host, message, strategies)
 
@@ -72,10 +83,10 @@ def of_the_first(host: VirtualHost, message: Message, strategies: Strategies) ->
 def of_the_first_two(host: VirtualHost, message: Message, strategies: Strategies) -> list[Queue]:
     """Heeds the alternate exchange of an exchange, that one's, and no other."""
     first = host.exchanges.get(message.exchange)
-    heeded = [message.exchange, *(alternate_of(first) if first is not None else [])]
+    heeded = [message.exchange, *(alternate_of(host, first) if first is not None else [])]
 
-    def instead(exchange: Exchange) -> Sequence[str]:
-        return alternate_of(exchange) if exchange.name in heeded else ()
+    def instead(host: VirtualHost, exchange: Exchange) -> Sequence[str]:
+        return alternate_of(host, exchange) if exchange.name in heeded else ()
 
     return through_exchanges(instead=instead)(host, message, strategies)
 
@@ -96,7 +107,9 @@ def create_with_what_is_there(turn: Turn) -> None:
 
 def _alternate_is_missing(turn: Turn) -> bool:
     exchange = turn.exchange
-    return exchange is not None and any(each not in turn.host.exchanges for each in alternate_of(exchange))
+    return exchange is not None and any(
+        each not in turn.host.exchanges for each in alternate_of(turn.host, exchange)
+    )
 
 
 def refuses_without_alternate() -> Fault:
@@ -151,6 +164,12 @@ def takes_strings() -> Fault:
         return [key for each in named for key in (each if isinstance(each, list) else [str(each)])]
 
     return Fault.together(Fault.drops(NO_ARRAY), _keys(keys))
+
+
+def names_further_keys(turn: Turn) -> bool:
+    """Takes offence at any value of the headers that name further keys."""
+    headers = turn.event.properties.headers or {}
+    return "CC" in headers or "BCC" in headers
 
 
 def drops_what_has_no_array() -> Fault:

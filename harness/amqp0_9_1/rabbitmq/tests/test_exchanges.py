@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from harness.amqp0_9_1.peer.policy import Refusal
-from harness.amqp0_9_1.peer.tests.dialogue import Client, Message, queue_with
+from harness.amqp0_9_1.peer.tests.dialogue import Client, Message, peer, queue_with
 from harness.amqp0_9_1.rabbitmq.peer import Peer
 from harness.amqp0_9_1.wire.vocabulary import Exchange, Queue
 
@@ -105,14 +105,14 @@ def test_what_is_published_to_an_internal_exchange_may_be_dropped() -> None:
 
 
 def test_bindings_of_durable_exchanges_survive_a_restart() -> None:
-    client = queue_with(kind=Peer)
+    server = peer(kind=Peer)
+    client = Client(server)
     client.declare("kept", durable=True)
     for name, durable in (("a", True), ("b", True), ("c", False)):
         client.ask(Exchange.Declare(name, "fanout", durable=durable))
     for source, destination in (("a", "b"), ("b", "c")):
         client.ask(Exchange.Bind(destination, source))
     client.ask(Queue.Bind("kept", "b"))
-    server = client.peer.peer
     server.restart()
     client = Client(server)
     client.publish(exchange="a", body=b"after")
