@@ -1,8 +1,7 @@
 """confirms: what publishers are told of their messages; and what of acknowledgements 0-9-1 leaves open."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from harness.amqp0_9_1.broken.basic_faults import hold_what_is_rejected
 from harness.amqp0_9_1.broken.deviations import (
     answers,
     changes,
@@ -230,7 +229,6 @@ def message_with_room_is_not_refused(broker: Broker) -> None:
 
 @scenario("rabbitmq/confirms.persistent")
 @broken_by("loses persistent messages", drops(KEPT))
-@broken_by("confirms what it has yet to route", changes(CONFIRMED, count_it, route_late))
 @broken_by("answers and confirms nothing", answers(Confirm.Select, Confirm.SelectOk()))
 def confirmed_message_is_there_after_a_restart(broker: Broker) -> Iterator[Restart]:
     """Persistent messages in a durable queue are there after a restart that follows their confirms."""
@@ -300,19 +298,21 @@ def tags_rise_from_delivery_to_delivery(broker: Broker) -> None:
     broker.judge("rising tags", f"{tags}", rising)
 
 
+ENDS: tuple[Callable[[AmqpChannel], object], ...] = (
+    lambda channel: channel.close(),
+    lambda channel: channel.tries(Basic.Ack(9999), EXCEPTION),
+    lambda channel: channel.connection.close(),
+    lambda channel: channel.connection.drop(),
+)
+
+
 @scenario("rabbitmq/confirms.requeued-with-channel", slow=True)
 @broken_by("loses it", drops(REQUEUED))
 @broken_by("marks nothing", swaps(redelivered=never_redelivered))
 @broken_by("marks what comes for the first time", swaps(redelivered=always_redelivered))
-@broken_by("keeps it with the channel", changes(REQUEUED, hold_what_is_rejected))
 def what_was_out_comes_back_when_its_channel_ends(broker: Broker) -> None:
     """What was delivered and got is there again, marked, when channel, connection or socket has ended."""
-    for ends in (
-        lambda channel: channel.close(),
-        lambda channel: channel.tries(Basic.Ack(9999), EXCEPTION),
-        lambda channel: channel.connection.close(),
-        lambda channel: channel.connection.drop(),
-    ):
+    for ends in ENDS:
         other, channel = broker.channel(), broker.channel(new_connection=True)
         queue = other.queue_with("1", "2")
         other.depth(queue)
