@@ -11,15 +11,20 @@ from typing import Any
 
 from spec.catalogue import DOCUMENTS, index
 from spec.readers.amqp0_9_1 import Grammar, extended
+from spec.rules import Rule
 
 
 @dataclass(frozen=True, slots=True)
 class Applicability:
-    """How the document of this prefix is known to apply, and the protocol that it adds to, by its prefix."""
+    """How the document of this prefix is known to apply, and the protocol that it adds to, by its prefix.
+
+    `product` is the one that it is about, whose versions its rules may name; empty where there is none.
+    """
 
     document: str
     protocol: str
     capabilities: tuple[str, ...]
+    product: str = ""
 
     def untold(self, properties: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the capabilities that a server with these properties does not tell to be true."""
@@ -32,7 +37,9 @@ class Applicability:
 def optional(folder: Path = DOCUMENTS) -> Mapping[str, Applicability]:
     """Return by prefix the documents that only some products promise. Raises DocumentError."""
     return {
-        prefix: Applicability(prefix, entry["protocol"], tuple(entry["capabilities"]))
+        prefix: Applicability(
+            prefix, entry["protocol"], tuple(entry["capabilities"]), entry.get("product", "")
+        )
         for prefix, entry in index(folder).items()
         if "protocol" in entry
     }
@@ -62,6 +69,11 @@ def vocabulary(document: str, folder: Path = DOCUMENTS) -> Grammar:
         entries[each.document]["file"] for each in optional(folder).values() if each.protocol == document
     )
     return extended(folder / entries[document]["file"], tuple(folder / each for each in further))
+
+
+def said_of(rule: Rule) -> str:
+    """Return the product and the versions of it that a rule is said of; empty where that is all of them."""
+    return f"{optional()[rule.document].product} {rule.versions}" if rule.versions else ""
 
 
 def unpromised(target: str, document: str, claimed: Collection[str], properties: Mapping[str, Any]) -> str:

@@ -15,6 +15,7 @@ from spec.grammar.amqp1_0 import rules as grammar1_0
 from spec.grammar.derived import Derived
 from spec.one_fault import faults, with_faults
 from spec.readers.envelope import envelope
+from spec.readers.guides import guides
 from spec.readers.provisions import provisions
 from spec.readers.xml import DocumentError
 from spec.rules import Rule
@@ -111,6 +112,14 @@ def _enveloped(folder: Path, prefix: str, entry: Mapping[str, Any]) -> tuple[Doc
     return Document(prefix, read.title, read.revision, read.text, read.sha256), read.rules
 
 
+def _guided(folder: Path, prefix: str, entry: Mapping[str, Any]) -> tuple[Document, tuple[Rule, ...]]:
+    _demand(folder, prefix, entry, ("title", "revision", "text", "sha256", "product", "guides"))
+    if not _are_names(entry["guides"]):
+        raise DocumentError(f"{folder / 'index.toml'}: [{prefix}] has no list of names under 'guides'.")
+    rules = guides([folder / each for each in entry["guides"]], prefix)
+    return Document(prefix, entry["title"], entry["revision"], entry["text"], entry["sha256"]), rules
+
+
 def _derived_by(derive: Callable[[Path, str], Iterable[Derived[Any]]]) -> Reader:
     def read(folder: Path, prefix: str, entry: Mapping[str, Any]) -> tuple[Document, tuple[Rule, ...]]:
         _demand(folder, prefix, entry, ("title", "revision"))
@@ -130,6 +139,7 @@ READERS: Mapping[str, Reader] = {
     "envelope of pages": _enveloped,
     "amqp grammar": _derived_by(grammar0_9_1.derived),
     "definitions": _derived_by(grammar1_0.derived),
+    "methods and guides": _guided,
 }
 
 

@@ -101,7 +101,8 @@ class Rule:
     lead to what is said of a field, and else there are none. What is no file at all is told by `source`, with
     title, version and date. `related` are rules about the same thing, of
     this document or another, by their identities. `faults` are those that break this rule together with
-    others. `implements` are the methods ("queue.bind") of which it says that they are implemented.
+    others. `implements` are the methods ("queue.bind") of which it says that they are implemented. `versions`
+    are those of the product of which it is said, as a range (">=4.0"); empty means all.
     """
 
     id: str
@@ -124,6 +125,7 @@ class Rule:
     faults: tuple[Fault, ...] = ()
     implements: tuple[str, ...] = ()
     source: str = ""
+    versions: str = ""
 
     @property
     def gist(self) -> str:

@@ -12,8 +12,9 @@ from lxml import etree
 from spec.readers.definitions import definitions
 from spec.readers.descriptions import descriptions
 from spec.readers.keywords import fingerprint, keywords, sentences
-from spec.readers.pages import FRONT, cuts
+from spec.readers.pages import FRONT, Cut, cuts
 from spec.readers.provisions import elements, path_of, section_of
+from spec.readers.reference import reference
 from spec.readers.xml import DocumentError, parse
 from spec.rules import Claim, Rule
 
@@ -104,7 +105,15 @@ def of_pages(path: Path, rules: Iterable[Rule]) -> Iterator[Statement]:
 
     Raises as `_claimed`.
     """
-    return _claimed(path, rules, _cut)
+    return _claimed(path, rules, lambda text: _cut(cuts(text)))
+
+
+def of_reference(path: Path, rules: Iterable[Rule]) -> Iterator[Statement]:
+    """Cut the text at `path`, of a web page that goes by methods (`spec.readers.reference`), into sentences.
+
+    Raises as `_claimed`.
+    """
+    return _claimed(path, rules, lambda text: _cut(reference(text)))
 
 
 def _claimed(
@@ -155,8 +164,8 @@ def of_definitions(path: Path, rules: Iterable[Rule]) -> Iterator[Statement]:
     return _claimed(path, rules, lambda _: told)
 
 
-def _cut(text: str) -> Iterator[Statement]:
-    return (Statement(each.section, each.line, each.offset, each.text, "") for each in cuts(text))
+def _cut(found: Iterable[Cut]) -> Iterator[Statement]:
+    return (Statement(each.section, each.line, each.offset, each.text, "") for each in found)
 
 
 def _unclaimed(lines: Iterable[str]) -> Iterator[Statement]:
@@ -197,5 +206,6 @@ STATEMENTS: Mapping[str, Callable[[Path, Iterable[Rule]], Iterator[Statement]]] 
     # Those with a keyword are read for the file's own rules, with which the grammar has nothing to do.
     "amqp grammar": of_descriptions,
     "definitions": of_definitions,
+    "methods and guides": of_reference,
 }
 """How the sentences of a document are read, by the reader that index.toml names for its rules."""

@@ -13,6 +13,7 @@ from rich.text import Text
 from conformance.render.rows import show_rows
 from harness.targets.named import known_targets
 from scenarios.registry import Scenario, Watch, checks
+from spec.applicability import said_of
 from spec.catalogue import catalogue
 from spec.grammar.amqp0_9_1 import rules as grammar0_9_1
 from spec.grammar.amqp1_0 import rules as grammar1_0
@@ -74,9 +75,10 @@ def rule_page(rule: Rule) -> RenderableType:
     whose = "scenario (ours)" if rule.scenario_is_ours else "scenario"
     for name, value in (
         ("document", f"{document.title}, {document.revision}"),
-        ("stands in", f"{document.file}: {rule.place}"),
+        ("stands in", f"{document.file}: {rule.place}" if rule.claims or not rule.source else ""),
         ("asks" if rule.is_in_our_words else "sentence", rule.text),
         ("rests upon", rule.source),
+        ("said of", said_of(rule)),
         ("family", _family(rule)),
         (whose, rule.scenario),
         ("on failure", rule.on_failure or ""),

@@ -6,10 +6,12 @@ with the header of another protocol. A probe that fails in any other way leaves 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from conformance.gate.baseline import number_of
 from harness.dialect import dialect
 from harness.play.expect import Barrier
 from harness.play.speaker import Banner
@@ -21,6 +23,7 @@ from spec.applicability import optional, protocol, unpromised
 from spec.catalogue import catalogue
 from spec.rules import Rule
 from spec.selection import SelectorError, select
+from spec.versions import holds, is_past
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +32,16 @@ class Scope:
 
     `banners` are of those it speaks, `unspoken` says of others why they are left out, and of documents about
     what the target does not promise, `failed` why nothing can be judged of protocols although they may be
-    spoken. `barriers` are where the opening of a connection ends for all, by protocol. `round_trip` is the
-    longest of the protocols, in seconds: patience is for all.
+    spoken. `barriers` are where the opening of a connection ends for all, by protocol. `others` are rules
+    that are said of other versions than the target's; that they are left out is in `unspoken`, too.
+    `round_trip` is the longest of the protocols, in seconds: patience is for all.
     """
 
     banners: Mapping[str, Banner] = field(default_factory=dict)
     unspoken: Mapping[str, str] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
     barriers: Mapping[str, Barrier] = field(default_factory=dict)
+    others: frozenset[str] = frozenset()
     round_trip: float = 0.0
 
     @property
@@ -65,7 +70,7 @@ class Scope:
 
     def rules(self, rules: Iterable[Rule]) -> tuple[Rule, ...]:
         """Give those of `rules` that the run is about."""
-        return tuple(rule for rule in rules if self.covers(rule.document))
+        return tuple(rule for rule in rules if self.covers(rule.document) and rule.id not in self.others)
 
     def why_not(self, rule: Rule) -> str:
         """Say why a rule of the run cannot be judged; empty when it can."""
@@ -76,6 +81,7 @@ class Scope:
         return {
             "unspoken": dict(self.unspoken),
             "failed": dict(self.failed),
+            "others": sorted(self.others),
             "round_trip": self.round_trip,
             "barriers": {name: asdict(each) for name, each in self.barriers.items()},
         }
@@ -84,7 +90,8 @@ class Scope:
     def of(cls, told: Mapping[str, Any]) -> Scope:
         """Give the scope that `plain` told a worker."""
         barriers = {name: Barrier.of(each) for name, each in told["barriers"].items()}
-        return cls({}, told["unspoken"], told["failed"], barriers, told["round_trip"])
+        others = frozenset(told["others"])
+        return cls({}, told["unspoken"], told["failed"], barriers, others, told["round_trip"])
 
 
 def apart_of(target: Target) -> frozenset[str]:
@@ -100,7 +107,8 @@ def apart_of(target: Target) -> frozenset[str]:
 
 def unasked(target: Target, rules: Iterable[Rule], asked: Collection[str]) -> Scope:
     """Say what a run is about whose `target` could not be asked: what all are, and what was `asked` for."""
-    return Scope(unspoken=_unpromised(target, rules, asked, {}))
+    found = Scope(unspoken=_unpromised(target, rules, asked, {}))
+    return _of_its_version(found, rules)
 
 
 def _unpromised(
@@ -111,6 +119,34 @@ def _unpromised(
         told = banners[protocol(each)].properties if protocol(each) in banners else {}
         found[each] = unpromised(target.name, each, {*asked, *target.documents}, told)
     return {document: why for document, why in found.items() if why}
+
+
+def _of_its_version(found: Scope, rules: Iterable[Rule]) -> Scope:
+    """Leave out what is said of other versions than that of the target, and say of how many of `rules`."""
+    apart = {
+        rule.id: why
+        for rule in (*catalogue().rules, *rules)
+        if rule.versions and found.covers(rule.document) and (why := _why_apart(rule, found.banners))
+    }
+    asked = Counter((rule.document, apart[rule.id]) for rule in rules if rule.id in apart)
+    told = {
+        f"{document} (in part)": f"{count} {'rule is' if count == 1 else 'rules are'} said of {why}"
+        for (document, why), count in asked.items()
+    }
+    return replace(found, others=frozenset(apart), unspoken={**found.unspoken, **told})
+
+
+def _why_apart(rule: Rule, banners: Mapping[str, Banner]) -> str:
+    """Say of what else than the target a rule is said; empty where it is about the target.
+
+    Another product, or one whose version nobody can read, is held to what is said of the latest version.
+    """
+    product = optional()[rule.document].product
+    banner = banners.get(protocol(rule.document))
+    number = number_of(banner.version) if banner else ""
+    if banner and number and banner.product.casefold() == product.casefold():
+        return "" if holds(rule.versions, number) else f"other versions than {number}"
+    return f"earlier versions of {product}" if is_past(rule.versions) else ""
 
 
 def met(
@@ -141,7 +177,8 @@ def scope(
 ) -> Scope:
     """Probe the protocols of `rules` on a started `target`, each in `within` seconds.
 
-    What only some products promise is judged where the target does, or where the document was `asked` for.
+    What only some products promise is judged where the target does, or where the document was `asked` for;
+    what is said of some versions of a product, where the target is one of these.
     Raises Unreachable when none of them is spoken.
     """
     banners: dict[str, Banner] = {}
@@ -162,4 +199,5 @@ def scope(
         raise Unreachable("; ".join((*failed.values(), *unspoken.values())))
     unspoken |= _unpromised(target, rules, asked, banners)
     barriers = {name: each.barrier for name, each in banners.items() if each.barrier}
-    return Scope(banners, unspoken, failed, barriers, max(each.round_trip for each in banners.values()))
+    round_trip = max(each.round_trip for each in banners.values())
+    return _of_its_version(Scope(banners, unspoken, failed, barriers, round_trip=round_trip), rules)

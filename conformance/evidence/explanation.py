@@ -11,6 +11,7 @@ from conformance.evidence.printable import printable
 from conformance.evidence.tried import aside, tried
 from conformance.evidence.verdicts import Verdict
 from harness.wire.journal import Direction, Ended, Expected, Octets, Opened
+from spec.applicability import said_of
 from spec.rules import Rule
 
 Annotate = Callable[[str, bytes], Iterable[tuple[int, int, str, Any]]]
@@ -120,6 +121,7 @@ def _facts(
     yield "level", f"{rule.level}, binds the {rule.binds}, judged on the {rule.judged}"
     yield "asks" if rule.is_in_our_words else "sentence", rule.text
     yield "rests upon", rule.source
+    yield "said of", said_of(rule)
     yield "place", f"{rule.document}, {rule.place}"
     yield "on failure", rule.on_failure or ""
     if not aside(judged):

@@ -13,12 +13,13 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from conformance.evidence.verdicts import Verdict
 from conformance.gate.baseline import Accepted, Baseline, Flaky, Read, number_of
 from spec.rules import Role
+from spec.versions import versions
 
 
 class BaselineError(Exception):
@@ -136,11 +137,8 @@ def _verdicts(value: object, where: str) -> tuple[Verdict, ...]:
 
 def _range(value: object, where: str) -> SpecifierSet:
     try:
-        versions = SpecifierSet(_text(value, where))
-        for each in versions:
-            each.contains("0")  # only now are its numbers read
-        return versions
-    except (InvalidSpecifier, ValueError):
+        return versions(_text(value, where))
+    except ValueError:
         raise BaselineError(f'{where} {value!r} is not a range like ">=3.10,<3.11"') from None
 
 

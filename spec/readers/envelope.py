@@ -35,11 +35,7 @@ def envelope(path: Path, prefix: str) -> Envelope:
     Raises DocumentError, with the line, when the file breaks its schema or is of another prefix, when two
     rules have the same identity, when a rule lacks the reason it needs or refers to a rule that is none.
     """
-    root = parse(path)
-    schema = _schema()
-    if not schema.validate(root):
-        fault = schema.error_log[0]
-        raise DocumentError(f"{path}:{fault.line}: {fault.message}")
+    root = shaped(path, SCHEMA)
     about = {str(name): str(value) for name, value in root.attrib.items()}
     if about["prefix"] != prefix:
         raise DocumentError(f"{path}:1: is of the prefix {about['prefix']}, not {prefix}")
@@ -49,26 +45,54 @@ def envelope(path: Path, prefix: str) -> Envelope:
         if rule.id in rules:
             raise DocumentError(f"{path}:{element.sourceline}: two rules are called {rule.id}")
         rules[rule.id] = rule
-    for fault in _faults(rules):
+    for _, fault in faults(rules):
         raise DocumentError(f"{path}: {fault}")
     return Envelope(about["title"], about["revision"], about["text"], about["sha256"], tuple(rules.values()))
 
 
+def shaped(path: Path, schema: Path) -> etree._Element:
+    """Parse the file at `path` and return its root.
+
+    Raises DocumentError, with the line, when it breaks the schema at `schema`.
+    """
+    root = parse(path)
+    checked = _schema(schema)
+    if not checked.validate(root):
+        fault = checked.error_log[0]
+        # What the root lacks has no line.
+        raise DocumentError(f"{path}:{fault.line or root.sourceline}: {fault.message}")
+    return root
+
+
 @cache
-def _schema() -> etree.RelaxNG:
-    return etree.RelaxNG(etree.parse(SCHEMA))
+def _schema(path: Path) -> etree.RelaxNG:
+    return etree.RelaxNG(etree.parse(path))
 
 
 def _rule(prefix: str, element: etree._Element) -> Rule:
+    first = claim(element)
+    place = Place((("section", first.section), ("rule", element.get("name", ""))), 0, first.line)
+    return judged(prefix, first.section, element, place, (first, *map(claim, element.findall("also"))))
+
+
+def judged(
+    prefix: str,
+    section: str,
+    element: etree._Element,
+    place: Place,
+    claims: tuple[Claim, ...],
+    source: str = "",
+    versions: str = "",
+) -> Rule:
+    """Read what any envelope says in a `<rule>` that has been checked; the rest is told by its kind."""
     said = {str(name): str(value) for name, value in element.attrib.items()}
     docs = {doc.get("type", ""): text_of(doc) for doc in element.findall("doc")}
-    first = Claim(said["section"], int(said["line"]), said["sha256"])
     return Rule(
-        id=f"{prefix}/{first.section}.{said['name']}",
+        id=f"{prefix}/{section}.{said['name']}",
         document=prefix,
         name=said["name"],
-        section=first.section,
-        place=Place((("section", first.section), ("rule", said["name"])), 0, first.line),
+        section=section,
+        place=place,
         text=docs[""],
         scenario=docs["scenario"],
         scenario_is_ours=True,
@@ -79,28 +103,31 @@ def _rule(prefix: str, element: etree._Element) -> Rule:
         testability=Testability(said["testability"]),
         reason=docs.get("reason", ""),
         reading=docs.get("reading", ""),
-        claims=(first, *map(_claim, element.findall("also"))),
+        claims=claims,
         related=tuple(said.get("see", "").split()),
+        source=source,
+        versions=versions,
     )
 
 
-def _claim(element: etree._Element) -> Claim:
+def claim(element: etree._Element) -> Claim:
+    """Read which sentence an element names."""
     return Claim(element.get("section", ""), int(element.get("line", "0")), element.get("sha256", ""))
 
 
-def _faults(rules: Mapping[str, Rule]) -> Iterator[str]:
-    """List what the schema cannot see, one sentence each."""
+def faults(rules: Mapping[str, Rule]) -> Iterator[tuple[str, str]]:
+    """List what the schema cannot see: a rule's identity and what is wrong with it, one sentence each."""
     for rule in rules.values():
         cause = _needs_reason(rule)
         if cause and not rule.reason:
-            yield f"[{rule.id}] needs a reason, because {cause}."
+            yield rule.id, f"[{rule.id}] needs a reason, because {cause}."
         for identity in cited(f"{rule.reason} {rule.reading}", rule.document):
             if identity not in rules:
-                yield f"[{rule.id}] refers to {identity}, which is no rule."
+                yield rule.id, f"[{rule.id}] refers to {identity}, which is no rule."
         if len(set(rule.claims)) != len(rule.claims):
-            yield f"[{rule.id}] claims the same sentence twice."
+            yield rule.id, f"[{rule.id}] claims the same sentence twice."
         if len({rule.id, *rule.related}) != len(rule.related) + 1:
-            yield f"[{rule.id}] sees a rule twice, or itself."
+            yield rule.id, f"[{rule.id}] sees a rule twice, or itself."
 
 
 def _needs_reason(rule: Rule) -> str | None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from spec.applicability import optional, protocol, unpromised, vocabulary
+from spec.applicability import optional, protocol, said_of, unpromised, vocabulary
 from spec.catalogue import DOCUMENTS, catalogue, index
 from spec.readers.amqp0_9_1 import DOCUMENT, extended, grammar
 from spec.readers.xml import DocumentError
@@ -80,8 +81,8 @@ def test_the_vocabulary_comes_from_all_documents_of_a_protocol() -> None:
 
 
 def test_a_method_is_defined_once() -> None:
-    more = DOCUMENTS / "rabbitmq.xml"
-    with pytest.raises(DocumentError, match=r"rabbitmq\.xml: [a-z.-]+ is a method of another document"):
+    more = DOCUMENTS / "rabbitmq" / "methods.xml"
+    with pytest.raises(DocumentError, match=r"methods\.xml: [a-z.-]+ is a method of another document"):
         extended(DOCUMENT, (more, more))
 
 
@@ -139,9 +140,15 @@ def test_what_is_wrong_with_an_entry_is_said(folder: Path, old: str, new: str, s
 
 def test_every_rule_says_what_it_rests_upon() -> None:
     rules = [each for each in catalogue().rules if each.document == "rabbitmq"]
-    assert len(rules) == 10
+    assert len(rules) == 31
     assert all(each.source and each.is_in_our_words for each in rules)
     assert not any(each.source for each in catalogue().rules if each.document not in optional())
+
+
+def test_the_versions_are_told_with_their_product() -> None:
+    rule = next(each for each in catalogue().rules if each.document == "rabbitmq")
+    assert said_of(replace(rule, versions=">=4.0")) == "RabbitMQ >=4.0"
+    assert said_of(replace(rule, versions="")) == ""
 
 
 def test_descriptions_may_claim_just_these() -> None:

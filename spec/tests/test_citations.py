@@ -8,13 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from spec.catalogue import catalogue
+from spec.catalogue import DOCUMENTS, catalogue
 from spec.tests.faults import relation_faults
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("spec", "harness", "scenarios", "conformance", "reports", "ci")
 EXAMPLES = {"aliases.toml"}
 """Files that show what an identity looks like by one that is none."""
+
+FILES = {path.relative_to(DOCUMENTS).as_posix() for path in DOCUMENTS.rglob("*.*")}
+"""What index.toml names: documents that are folders have files that look like identities."""
 
 PREFIXES = {each.prefix for each in catalogue().documents}
 FIRST = "|".join(sorted({each.partition("/")[0] for each in PREFIXES}))
@@ -30,7 +33,7 @@ def files() -> Iterator[Path]:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_every_identity_that_is_cited_is_that_of_a_rule(folder: str) -> None:
-    known = {*catalogue().by_identity, *catalogue().aliases, *PREFIXES}
+    known = {*catalogue().by_identity, *catalogue().aliases, *PREFIXES, *FILES}
     unknown = {
         f"{path.relative_to(ROOT)}: {identity}"
         for path in files()

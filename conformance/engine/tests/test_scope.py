@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from conformance.engine.scope import Scope, scope, unasked
+from harness.play.speaker import Banner
 from harness.targets.embedded import EmbeddedTarget
 from spec.applicability import optional
 from spec.catalogue import catalogue
@@ -47,3 +50,61 @@ def test_what_adds_to_a_protocol_goes_with_it(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(EmbeddedTarget, "protocols", frozenset({"1-0"}))
     at = found(EmbeddedTarget(), asked={"rabbitmq"})
     assert {each.document for each in at.rules(catalogue().rules)} == {"1-0", "1-0/grammar"}
+
+
+SAID = {"rabbitmq/t.since": ">=4.0", "rabbitmq/t.until": "<4.3", "rabbitmq/t.once": ">=3.8,<3.10"}
+ALWAYS = "rabbitmq/t.always"
+
+
+def of_versions(monkeypatch: pytest.MonkeyPatch, product: str, version: str) -> Scope:
+    """Find the scope of a run on `version` of `product`, with rules that are said of some versions alone."""
+    like = next(each for each in catalogue().rules if each.document == "rabbitmq")
+    rules = tuple(replace(like, id=name, versions=said) for name, said in {**SAID, ALWAYS: ""}.items())
+    monkeypatch.setattr(
+        "conformance.engine.scope.catalogue", lambda: replace(catalogue(), rules=(*catalogue().rules, *rules))
+    )
+    monkeypatch.setattr("conformance.engine.scope._named", lambda *_: Banner(product, version, {}, 0.0))
+    with EmbeddedTarget() as target:
+        at = scope(target, rules, 30.0, {"rabbitmq"})
+    told = Scope.of(json.loads(json.dumps(at.plain())))
+    assert told.rules(rules) == at.rules(rules)
+    assert {each.id for each in at.rules(catalogue().rules)} == {each.id for each in catalogue().rules}
+    assert at.covers("rabbitmq")
+    return at
+
+
+def left(at: Scope) -> set[str]:
+    assert ALWAYS not in at.others
+    return {each.removeprefix("rabbitmq/t.") for each in at.others}
+
+
+@pytest.mark.parametrize(
+    ("version", "without"),
+    [
+        ("3.9.1", {"since"}),
+        ("3.10.8", {"since", "once"}),
+        ("4.2.0-rc.1", {"once"}),
+        ("4.3.0", {"until", "once"}),
+    ],
+)
+def test_a_rule_is_about_the_versions_it_is_said_of(
+    monkeypatch: pytest.MonkeyPatch, version: str, without: set[str]
+) -> None:
+    for product in ("RabbitMQ", "rabbitmq"):
+        assert left(of_versions(monkeypatch, product, version)) == without
+
+
+@pytest.mark.parametrize(("product", "version"), [("LavinMQ", "2.0.0"), ("LavinMQ", "3.9"), ("RabbitMQ", "")])
+def test_others_are_held_to_what_is_said_of_the_latest(
+    monkeypatch: pytest.MonkeyPatch, product: str, version: str
+) -> None:
+    at = of_versions(monkeypatch, product, version)
+    assert left(at) == {"until", "once"}
+    assert at.unspoken == {"rabbitmq (in part)": "2 rules are said of earlier versions of RabbitMQ"}
+
+
+def test_what_is_said_of_other_versions_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    at = of_versions(monkeypatch, "RabbitMQ", "3.10.8")
+    assert at.unspoken == {"rabbitmq (in part)": "2 rules are said of other versions than 3.10.8"}
+    at = of_versions(monkeypatch, "RabbitMQ", "3.9.1")
+    assert at.unspoken == {"rabbitmq (in part)": "1 rule is said of other versions than 3.9.1"}
