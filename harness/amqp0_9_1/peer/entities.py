@@ -126,6 +126,14 @@ class Exchange:
     predeclared: bool = False
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Logged:
+    """A message in a log, and when it was written there, by the peer's clock."""
+
+    message: Message
+    at: float
+
+
 @dataclass(slots=True, eq=False)
 class Queue:
     """A queue: entries by priority level, within a level by order of arrival."""
@@ -144,6 +152,8 @@ class Queue:
     arrived: int = 0
     seen: int = 0
     """How many had arrived when one was taken last."""
+    log: list[Logged] = field(default_factory=list)
+    """All that ever came, in a queue that keeps what is read."""
 
     @property
     def exclusive(self) -> bool:

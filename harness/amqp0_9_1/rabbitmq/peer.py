@@ -7,8 +7,9 @@ from harness.amqp0_9_1.peer.turn import Tables
 from harness.amqp0_9_1.rabbitmq.nack import NACK
 from harness.amqp0_9_1.rabbitmq.policy import DEFAULT
 from harness.amqp0_9_1.rabbitmq.promises import PROMISES
+from harness.amqp0_9_1.rabbitmq.streams import STREAMS
 
-ADDED = (*PROMISES, *NACK)
+ADDED = (*PROMISES, *STREAMS, *NACK)
 """The rows of all areas; they are tried before those of 0-9-1."""
 TABLES = Tables((*ADDED, *peer.TABLES.rows), replace(peer.TABLES.strategies))
 
