@@ -128,9 +128,10 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Logged:
-    """A message in a log, and when it was written there, by the peer's clock."""
+    """A message in a log, its place there, and when it was written, by the peer's clock."""
 
     message: Message
+    offset: int
     at: float
 
 

@@ -16,7 +16,7 @@ class Policy(policy.Policy):
     redelivery_limit: int = 1 << 30
     """Only queues that are declared with a limit have one."""
     chunks: Literal["of one message", "of all there is"] = "of one message"
-    """rabbitmq/streams.offset-last: How many messages of a stream are written, found and filtered together."""
+    """rabbitmq/streams.offset-last: Messages of a stream that are written, found and filtered together."""
 
 
 DEFAULT: Final = Policy()

@@ -118,7 +118,7 @@ def start_reading(turn: ChannelTurn[Basic.Consume]) -> None:
 def put_before(turn: AnyTurn, reader: Consumer, logged: Logged) -> None:
     """Have a reader get a message of the log, if it does not filter it out."""
     if passes_the_filter(turn, reader, logged):
-        reader.queue.levels[0].append(Entry(logged.message, reader.queue, 0, only=reader))
+        reader.queue.levels[0].append(Entry(logged.message, reader.queue, logged.offset, only=reader))
         turn.host.stir(reader.queue)
 
 
@@ -145,8 +145,9 @@ def write_to_the_log(turn: LifeTurn[Lengthened, Queue]) -> None:
     queue = turn.subject
     for entry in [each for each in queue if each.only is None]:
         queue.remove(entry)
-        headers = {**entry.message.headers, OFFSET: len(queue.log)}
-        logged = Logged(changed(entry.message, headers=headers), turn.peer.clock())
+        offset = len(queue.log)
+        message = changed(entry.message, headers={**entry.message.headers, OFFSET: offset})
+        logged = Logged(message, offset, turn.peer.clock())
         queue.log.append(logged)
         for reader in queue.consumers:
             put_before(turn, reader, logged)

@@ -95,7 +95,7 @@ def without_filters(turn: Turn) -> None:
     reader = _reader(turn)
     reader.arguments = {**reader.arguments, "x-stream-match-unfiltered": False}
     for entry in [each for each in turn.queue if each.only is reader]:
-        if not streams.passes_the_filter(turn, reader, Logged(entry.message, 0.0)):
+        if not streams.passes_the_filter(turn, reader, Logged(entry.message, 0, 0.0)):
             turn.queue.remove(entry)
 
 
