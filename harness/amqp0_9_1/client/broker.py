@@ -64,6 +64,15 @@ class Broker(Fixture[AmqpConnection]):
         connection.open()
         return connection
 
+    def promising(self, *capabilities: str, value: bool = True) -> AmqpConnection:
+        """Give a connection whose client tells these capabilities, as true or another `value`."""
+        connection = self.started()
+        told = connection.start_ok()
+        properties = {**told.client_properties, "capabilities": dict.fromkeys(capabilities, value)}
+        connection.authenticate(told.replace(client_properties=properties))
+        connection.open()
+        return connection
+
     def channel(self, *, new_connection: bool = False) -> AmqpChannel:
         """Give a channel, on the scenario's first usable connection or on a new one."""
         usable = [each for each in self._connections if each.usable]

@@ -1,7 +1,7 @@
 """Basic.Qos, Consume and Cancel: who gets messages, and how many in advance."""
 
 from harness.amqp0_9_1.peer.deliveries import stir_queues_of
-from harness.amqp0_9_1.peer.entities import Consumer
+from harness.amqp0_9_1.peer.entities import Consumer, Window
 from harness.amqp0_9_1.peer.events import ChannelState
 from harness.amqp0_9_1.peer.life import cancel_consumer
 from harness.amqp0_9_1.peer.names import first_free, use_of_a_queue
@@ -76,6 +76,7 @@ def start_consumer(turn: ChannelTurn[Basic.Consume]) -> None:
         wanted.no_local,
         wanted.exclusive,
         wanted.arguments,
+        window=Window(turn.channel.prefetch),
     )
     turn.channel.consumers[consumer.tag] = consumer
     queue.consumers.append(consumer)

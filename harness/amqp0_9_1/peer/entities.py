@@ -247,6 +247,8 @@ class Channel:
         self.flow_asked = 0
         self.current_queue = ""
         self.window = Window()
+        self.prefetch = 0
+        """The limit of each consumer that starts from now on; none in 0-9-1."""
         self.last_tag = 0
         self.unacknowledged: dict[int, Delivery] = {}
         self.consumers: dict[str, Consumer] = {}

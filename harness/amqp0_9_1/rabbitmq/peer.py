@@ -4,14 +4,18 @@ from dataclasses import replace
 
 from harness.amqp0_9_1 import peer
 from harness.amqp0_9_1.peer.turn import Tables
+from harness.amqp0_9_1.rabbitmq.consumers import CONSUMERS, hears, highest_in_turn
 from harness.amqp0_9_1.rabbitmq.nack import NACK
 from harness.amqp0_9_1.rabbitmq.policy import DEFAULT
+from harness.amqp0_9_1.rabbitmq.prefetch import PREFETCH, windows_allow
 from harness.amqp0_9_1.rabbitmq.promises import PROMISES
+from harness.amqp0_9_1.rabbitmq.reply_to import REPLY_TO
 from harness.amqp0_9_1.rabbitmq.streams import STREAMS
 
-ADDED = (*PROMISES, *STREAMS, *NACK)
+ADDED = (*PROMISES, *STREAMS, *NACK, *CONSUMERS, *PREFETCH, *REPLY_TO)
 """The rows of all areas; they are tried before those of 0-9-1."""
-TABLES = Tables((*ADDED, *peer.TABLES.rows), replace(peer.TABLES.strategies))
+STRATEGIES = replace(peer.TABLES.strategies, window_allows=windows_allow, hears=hears, choose=highest_in_turn)
+TABLES = Tables((*ADDED, *peer.TABLES.rows), STRATEGIES)
 
 
 class Peer(peer.Peer):

@@ -17,12 +17,16 @@ class Policy(policy.Policy):
     """Only queues that are declared with a limit have one."""
     chunks: Literal["of one message", "of all there is"] = "of one message"
     """rabbitmq/streams.offset-last: Messages of a stream that are written, found and filtered together."""
+    replies_count_as_routed: bool = True
+    """rabbitmq/direct-reply-to.mandatory:
+    A reply with mandatory is delivered, and nothing more; or a Return comes as well, as until 4.1."""
 
 
 DEFAULT: Final = Policy()
 _SETTLED: Final[Mapping[str, Sequence[object]]] = {
     "extensions": [DEFAULT.extensions],
     "redelivery_limit": [DEFAULT.redelivery_limit],
+    "cancel_without_queue": [DEFAULT.cancel_without_queue],
 }
 """What 0-9-1 leaves open and this document does not."""
 _OTHERS: Final[Mapping[str, Sequence[object]]] = {**policy.OTHERS, **_SETTLED}

@@ -4,7 +4,7 @@ The log is the queue's; what a reader has yet to get stands on the queue as entr
 """
 
 import re
-from typing import Final
+from typing import Final, cast
 
 from harness.amqp0_9_1.peer.consumers import (
     consume_ok,
@@ -19,9 +19,10 @@ from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.peer.turn import AnyTurn, ChannelTurn, LifeRow, LifeTurn
 from harness.amqp0_9_1.peer.turn import ChannelRow as Row
 from harness.amqp0_9_1.rabbitmq.contents import changed
+from harness.amqp0_9_1.rabbitmq.policy import Policy
 from harness.amqp0_9_1.wire import vocabulary as words
 from harness.amqp0_9_1.wire.field_tables import Timestamp
-from harness.amqp0_9_1.wire.vocabulary import NOT_IMPLEMENTED, PRECONDITION_FAILED, Basic
+from harness.amqp0_9_1.wire.vocabulary import PRECONDITION_FAILED, Basic
 
 OFFSET: Final = "x-stream-offset"
 """The argument of a consumer that says where it begins; the header that says where a message stands."""
@@ -38,6 +39,11 @@ def seconds(age: object) -> int | None:
 
 def is_a_stream(queue: Queue | None) -> bool:
     return queue is not None and queue.arguments.get("x-queue-type") == "stream"
+
+
+def _written_together(turn: AnyTurn) -> bool:
+    """Say whether all messages of a stream are one chunk."""
+    return cast(Policy, turn.policy).chunks == "of all there is"
 
 
 # -- declaring -----------------------------------------------------------------------------------------
@@ -73,12 +79,12 @@ def reads_a_stream(turn: ChannelTurn[Basic.Consume]) -> bool:
 
 
 def has_set_no_limit(turn: ChannelTurn[Basic.Consume]) -> bool:
-    return reads_a_stream(turn) and not turn.channel.window.count
+    return reads_a_stream(turn) and not turn.channel.prefetch
 
 
 def has_set_a_limit_for_all(turn: ChannelTurn[Basic.Consume]) -> bool:
     """Say whether a limit holds for several consumers together."""
-    return reads_a_stream(turn) and bool(turn.connection.window.count)
+    return reads_a_stream(turn) and turn.channel.window.limited
 
 
 def acknowledges_nothing(turn: ChannelTurn[Basic.Consume]) -> bool:
@@ -98,7 +104,7 @@ def beginning(turn: ChannelTurn[Basic.Consume]) -> int | None:
 
 
 def _last_chunk(turn: ChannelTurn[Basic.Consume]) -> int:
-    return 0 if turn.policy.chunks == "of all there is" else max(len(turn.queue.log) - 1, 0)
+    return 0 if _written_together(turn) else max(len(turn.queue.log) - 1, 0)
 
 
 def begins_nowhere(turn: ChannelTurn[Basic.Consume]) -> bool:
@@ -125,7 +131,7 @@ def put_before(turn: AnyTurn, reader: Consumer, logged: Logged) -> None:
 def passes_the_filter(turn: AnyTurn, reader: Consumer, logged: Logged) -> bool:
     """Say whether a message may be one of those that a reader asks for."""
     asked = reader.arguments.get("x-stream-filter")
-    if asked is None or turn.policy.chunks == "of all there is":
+    if asked is None or _written_together(turn):
         return True
     value = logged.message.headers.get("x-stream-filter-value")
     if value is None:
@@ -174,9 +180,7 @@ STREAMS = (
     _declare("refuses a stream with a filter of another size", filter_has_another_size, answer=_refused),
     _consume("refuses a stream with a limit for all", has_set_a_limit_for_all, answer=_refused),
     _consume("refuses a stream without a limit", has_set_no_limit, answer=_refused),
-    _consume(
-        "refuses a stream without acknowledgements", acknowledges_nothing, answer=refuse(NOT_IMPLEMENTED)
-    ),
+    _consume("refuses a stream without acknowledgements", acknowledges_nothing, answer=_refused),
     _consume("refuses a stream from nowhere", begins_nowhere, answer=_refused),
     _consume("reads a stream", reads_a_stream, (start_reading,), consume_ok),
     LifeRow("stream: writes to its log", Queue, Lengthened, comes_to_a_stream, (write_to_the_log,)),
