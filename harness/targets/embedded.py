@@ -13,7 +13,7 @@ from harness.targets.slow import STRAIGHT, Way
 from harness.targets.sockets import as_text, served, tables_here
 from harness.targets.target import Endpoint, Kind, Known, Target, TargetError
 from harness.wire.transport import MemoryTransport, Pause, TcpTransport, Transport, VirtualClock
-from spec.applicability import judged_with
+from spec.applicability import judged_with, protocol
 
 
 class EmbeddedTarget(Target):
@@ -172,8 +172,13 @@ class ServedTarget(EmbeddedTarget):
 
 
 def _in_turn(made: Iterable[str]) -> tuple[str, ...]:
-    """Give the documents whose peers use a facility; that of a protocol has the last word on what it made."""
-    return (*(each for each in made if each not in documents()), *documents())
+    """Give the documents whose peers use a facility; that of a protocol has the last word on what it made.
+
+    Where one that adds to a protocol is there alone, nobody has asked for the one of the protocol.
+    """
+    adding = [each for each in made if each not in documents()]
+    instead = {protocol(each) for each in adding}.difference(made)
+    return (*adding, *(each for each in documents() if each not in instead))
 
 
 def _use(peer: PeerServer | TcpPeer, facility: str) -> dict[str, str]:
