@@ -6,6 +6,7 @@ from dataclasses import replace
 from harness.amqp0_9_1 import peer
 from harness.amqp0_9_1.peer.turn import Tables
 from harness.amqp0_9_1.rabbitmq.consumers import CONSUMERS, hears, highest_in_turn
+from harness.amqp0_9_1.rabbitmq.errata import ERRATA, in_the_grammar
 from harness.amqp0_9_1.rabbitmq.nack import NACK
 from harness.amqp0_9_1.rabbitmq.permissions import PERMISSIONS, POWERLESS
 from harness.amqp0_9_1.rabbitmq.policy import DEFAULT
@@ -15,7 +16,7 @@ from harness.amqp0_9_1.rabbitmq.reply_to import REPLY_TO
 from harness.amqp0_9_1.rabbitmq.streams import STREAMS
 from harness.peers.reference import Facility
 
-ADDED = (*PROMISES, *PERMISSIONS, *STREAMS, *NACK, *CONSUMERS, *PREFETCH, *REPLY_TO)
+ADDED = (*PROMISES, *PERMISSIONS, *ERRATA, *STREAMS, *NACK, *CONSUMERS, *PREFETCH, *REPLY_TO)
 """The rows of all areas; they are tried before those of 0-9-1."""
 STRATEGIES = replace(peer.TABLES.strategies, window_allows=windows_allow, hears=hears, choose=highest_in_turn)
 TABLES = Tables((*ADDED, *peer.TABLES.rows), STRATEGIES)
@@ -26,6 +27,10 @@ class Peer(peer.Peer):
 
     right = TABLES
     default = DEFAULT
+
+    def in_the_grammar(self, header: bytes) -> bytes:
+        """Give a content header with the letters of the errata as the grammar has them."""
+        return in_the_grammar(header)
 
     def facilities(self) -> Mapping[str, Facility]:
         """Give by name what it can do or make for a scenario."""

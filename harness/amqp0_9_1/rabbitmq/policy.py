@@ -26,6 +26,13 @@ DEFAULT: Final = Policy()
 _SETTLED: Final[Mapping[str, Sequence[object]]] = {
     "extensions": [DEFAULT.extensions],
     "redelivery_limit": [DEFAULT.redelivery_limit],
+    "type_change": [DEFAULT.type_change],
+    "passive_no_wait": [DEFAULT.passive_no_wait],
+    "contested_types": [DEFAULT.contested_types],
+    "default_unbind": [DEFAULT.default_unbind],
+    "blank_exchange": [DEFAULT.blank_exchange],
+    "unroutable_code": [DEFAULT.unroutable_code],
+    "predeclared_durable": [DEFAULT.predeclared_durable],
     "cancel_without_queue": [DEFAULT.cancel_without_queue],
 }
 """What 0-9-1 leaves open and this document does not."""
