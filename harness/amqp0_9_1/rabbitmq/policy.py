@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from harness.amqp0_9_1.peer import policy
+from harness.amqp0_9_1.wire.vocabulary import NOT_ALLOWED
 from harness.peers.policy import variants
 
 
@@ -15,6 +16,8 @@ class Policy(policy.Policy):
     extensions: Literal["unknown", "serve"] = "serve"
     redelivery_limit: int = 1 << 30
     """Only queues that are declared with a limit have one."""
+    beyond_channel_max: int = NOT_ALLOWED
+    """rabbitmq/channels.channel-max: The guide shows the code."""
     chunks: Literal["of one message", "of all there is"] = "of one message"
     """rabbitmq/streams.offset-last: Messages of a stream that are written, found and filtered together."""
     replies_count_as_routed: bool = True
@@ -26,6 +29,7 @@ DEFAULT: Final = Policy()
 _SETTLED: Final[Mapping[str, Sequence[object]]] = {
     "extensions": [DEFAULT.extensions],
     "redelivery_limit": [DEFAULT.redelivery_limit],
+    "beyond_channel_max": [DEFAULT.beyond_channel_max],
     "type_change": [DEFAULT.type_change],
     "passive_no_wait": [DEFAULT.passive_no_wait],
     "contested_types": [DEFAULT.contested_types],

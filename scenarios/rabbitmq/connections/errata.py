@@ -1,7 +1,5 @@
 """What the vendor's errata make of sentences of 0-9-1 that are wrong, silent or in contradiction."""
 
-from functools import partial
-
 from harness.amqp0_9_1.broken.deviations import (
     answers,
     changes,
@@ -143,12 +141,13 @@ def predeclared_exchanges_are_durable(broker: Broker) -> None:
 @broken_by("lets others get from it", drops(f"basic.get: {SAYS_LOCKED}"))
 def exclusive_queue_is_refused_to_all_methods(broker: Broker) -> None:
     """A queue that is exclusive to another connection is refused to every method that names it."""
-    queue = exclusive(broker)
-    bound = partial(Queue.Bind, queue, "amq.direct", "key")
+    owner = elsewhere(broker)
+    queue = owner.declare_queue(exclusive=True)
+    owner.bind(queue, "amq.direct", "key")
     for method in (
         Queue.Declare(queue, exclusive=True),
         Queue.Declare(queue, passive=True),
-        bound(),
+        Queue.Bind(queue, "amq.direct", "another key"),
         Queue.Unbind(queue, "amq.direct", "key"),
         Queue.Purge(queue),
         Queue.Delete(queue),
