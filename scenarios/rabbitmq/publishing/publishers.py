@@ -57,10 +57,7 @@ def nothing_is_published_behind_an_error(broker: Broker) -> None:
     channel, queue = broker.queue()
     failing = broker.channel()
     first, behind = Basic.Publish(broker.name("exchange")), Basic.Publish("", queue)
-    frames = [
-        content_frames(failing.number, each, Basic.Properties(), b"lost", ROOM) for each in (first, behind)
-    ]
-    failing.connection.send_frames(*chain(*frames))
+    failing.connection.send_frames(*framed(failing, first), *framed(failing, behind))
     failing.expect(*REFUSED)
     channel.tries(Basic.Get(queue), Basic.GetEmpty)
 
