@@ -50,7 +50,11 @@ def names_the_default_exchange(turn: ChannelTurn[Queue.Bind | Queue.Unbind]) -> 
 
 
 def is_durable_and_exclusive(turn: ChannelTurn[Queue.Declare]) -> bool:
-    return turn.event.durable and turn.event.exclusive and not turn.event.passive
+    """Say whether a plain queue is asked for that is both; other types have rules of their own."""
+    wanted = turn.event
+    return (
+        wanted.durable and wanted.exclusive and not wanted.passive and "x-queue-type" not in wanted.arguments
+    )
 
 
 def declare_it_transient(turn: ChannelTurn[Queue.Declare]) -> None:

@@ -16,7 +16,7 @@ from harness.amqp0_9_1.rabbitmq.reply_to import REPLY_TO
 from harness.amqp0_9_1.rabbitmq.streams import STREAMS
 from harness.peers.reference import Facility
 
-ADDED = (*PROMISES, *PERMISSIONS, *ERRATA, *STREAMS, *NACK, *CONSUMERS, *PREFETCH, *REPLY_TO)
+ADDED = (*PROMISES, *PERMISSIONS, *STREAMS, *ERRATA, *NACK, *CONSUMERS, *PREFETCH, *REPLY_TO)
 """The rows of all areas; they are tried before those of 0-9-1."""
 STRATEGIES = replace(peer.TABLES.strategies, window_allows=windows_allow, hears=hears, choose=highest_in_turn)
 TABLES = Tables((*ADDED, *peer.TABLES.rows), STRATEGIES)
