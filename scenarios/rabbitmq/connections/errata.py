@@ -89,11 +89,12 @@ def queues_are_gone_at_once(broker: Broker) -> None:
 @broken_by("takes it as it is", drops("queue.declare: an exclusive queue is not durable"))
 @broken_by("refuses it", rejects(Queue.Declare, PRECONDITION_FAILED, lambda it: it.durable and it.exclusive))
 def exclusive_queue_is_not_durable(broker: Broker) -> None:
-    """A durable exclusive queue is the same as an exclusive one that is not durable."""
+    """A durable exclusive queue is the same as an exclusive one that is not durable: nobody else has it."""
     channel = broker.channel()
     queue = broker.name("queue")
     channel.tries(Queue.Declare(queue, durable=True, exclusive=True), Queue.DeclareOk)
     channel.tries(Queue.Declare(queue, exclusive=True), Queue.DeclareOk)
+    elsewhere(broker).refuses(Queue.Declare(queue, passive=True), *LOCKED)
 
 
 # -- declaring again -----------------------------------------------------------------------------------
