@@ -78,6 +78,11 @@ class Conversation:
         self.send(method)
         return self.expect(*outcomes)
 
+    def refuses(self, method: Method, *outcomes: Outcome | type[Method]) -> None:
+        """Send a method and judge its refusal; the channel, if closed, can be opened again. Raises Unmet."""
+        if isinstance(self.tries(method, *outcomes), Channel.Close):
+            self.tries(Channel.Open(), Channel.OpenOk)
+
     def takes(self, method: Method, answer: type[Method]) -> bool:
         """Send a method and say whether it is answered so; an exception is as legal. Raises Unmet."""
         return isinstance(self.tries(method, answered(answer) | EXCEPTION), answer)

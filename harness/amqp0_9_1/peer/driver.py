@@ -4,6 +4,7 @@ No behaviour is decided here beyond cutting the stream into frames and reading t
 """
 
 import struct
+from dataclasses import replace
 
 from harness.amqp0_9_1.peer import entities, events
 from harness.amqp0_9_1.peer.deliveries import serve
@@ -171,8 +172,9 @@ class Connection(entities.Connection):
         elif unit.channel == 0:
             self.happens(events.ContentOnChannelZero())
         elif unit.type == HEADER:
-            read = read_content_header(unit.payload, self.peer.checks_names, self.peer.reads_contested_types)
-            self._meet_channel(unit.channel, read)
+            header = self.peer.in_the_grammar(unit.payload)
+            read = read_content_header(header, self.peer.checks_names, self.peer.reads_contested_types)
+            self._meet_channel(unit.channel, replace(read, payload=unit.payload))
         else:
             self._meet_channel(unit.channel, events.BodyReceived(unit.payload))
 

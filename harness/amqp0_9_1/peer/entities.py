@@ -139,6 +139,15 @@ class Exchange:
     """Both have no meaning in 0-9-1."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Logged:
+    """A message in a log, its place there, and when it was written, by the peer's clock."""
+
+    message: Message
+    offset: int
+    at: float
+
+
 @dataclass(slots=True, eq=False)
 class Queue:
     """A queue: entries by priority level, within a level by order of arrival."""
@@ -161,6 +170,8 @@ class Queue:
     """When it was used last, by the peer's clock."""
     policy: Mapping[str, object] = field(default_factory=dict)
     """What a policy asks of it that was set when it was there already."""
+    log: list[Logged] = field(default_factory=list)
+    """All that ever came, in a queue that keeps what is read."""
 
     @property
     def exclusive(self) -> bool:

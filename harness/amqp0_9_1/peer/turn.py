@@ -112,6 +112,10 @@ class Server(ReferencePeer[Policy, Strategies, Limits]):
         host = self.virtual_hosts.setdefault(name, VirtualHost(name))
         host.predeclare(self.policy.predeclared_durable, self.policy.headers_instances)
 
+    def in_the_grammar(self, header: bytes) -> bytes:
+        """Give a content header as the grammar has it, where this peer reads some letters otherwise."""
+        return header
+
     def knows(self, method: type[Method]) -> bool:
         """Say whether it serves a method or refuses it by name; others are some products' only."""
         return method.full_name in OWN or self.policy.extensions == "serve"

@@ -13,26 +13,30 @@ from harness.amqp0_9_1.rabbitmq.confirms import CONFIRMS
 from harness.amqp0_9_1.rabbitmq.consumers import CONSUMERS, hears, highest_in_turn
 from harness.amqp0_9_1.rabbitmq.dead_letters import DEAD_LETTERS
 from harness.amqp0_9_1.rabbitmq.declare import DECLARE, every_priority, naming
+from harness.amqp0_9_1.rabbitmq.errata import ERRATA, in_the_grammar
 from harness.amqp0_9_1.rabbitmq.exchanges import EXCHANGES
 from harness.amqp0_9_1.rabbitmq.expiry import EXPIRY, renewing
 from harness.amqp0_9_1.rabbitmq.lengths import LENGTHS
 from harness.amqp0_9_1.rabbitmq.logins import LOGINS
 from harness.amqp0_9_1.rabbitmq.nack import NACK
 from harness.amqp0_9_1.rabbitmq.outside import OUTSIDE, no_local_is_ignored
+from harness.amqp0_9_1.rabbitmq.permissions import PERMISSIONS, POWERLESS
 from harness.amqp0_9_1.rabbitmq.policy import DEFAULT
 from harness.amqp0_9_1.rabbitmq.prefetch import PREFETCH, windows_allow
 from harness.amqp0_9_1.rabbitmq.promises import PROMISES
 from harness.amqp0_9_1.rabbitmq.quorum import QUORUM, in_its_level, making_quorum_queues
 from harness.amqp0_9_1.rabbitmq.reply_to import REPLY_TO
 from harness.amqp0_9_1.rabbitmq.routing import ROUTING, through_exchanges, without_blind_copies
+from harness.amqp0_9_1.rabbitmq.streams import STREAMS
 from harness.amqp0_9_1.rabbitmq.transactions import TRANSACTIONS
 from harness.peers.events import Event
 from harness.peers.reference import Facility
 from harness.peers.rows import AnyRow
 
 ADDED: Final[tuple[AnyRow, ...]] = (
-    *PROMISES, *LOGINS, *ALARMS, *TRANSACTIONS, *OUTSIDE, *CONFIRMS, *NACK, *EXCHANGES, *ROUTING,
-    *QUORUM, *CONSUMERS, *PREFETCH, *REPLY_TO, *DECLARE, *LENGTHS, *EXPIRY, *POLICY, *DEAD_LETTERS,
+    *PROMISES, *LOGINS, *ALARMS, *PERMISSIONS, *STREAMS, *ERRATA, *TRANSACTIONS, *OUTSIDE, *CONFIRMS, *NACK,
+    *EXCHANGES, *ROUTING, *QUORUM, *CONSUMERS, *PREFETCH, *REPLY_TO, *DECLARE, *LENGTHS, *EXPIRY, *POLICY,
+    *DEAD_LETTERS,
 )  # fmt: skip
 """The rows of all areas; they are tried before those of 0-9-1."""
 _OTHERWISE: Final[dict[str, Any]] = {
@@ -57,6 +61,10 @@ class Peer(peer.Peer):
     right = TABLES
     default = DEFAULT
 
+    def in_the_grammar(self, header: bytes) -> bytes:
+        """Give a content header with the letters of the errata as the grammar has them."""
+        return in_the_grammar(header)
+
     def facilities(self) -> Mapping[str, Facility]:
         """Give by name what it can do or make for a scenario."""
         return {
@@ -66,7 +74,12 @@ class Peer(peer.Peer):
             "policies": lambda: {name: each.begins for name, each in POLICIES.items()},
             "late-policy": lambda: self._late(LATE.says),
             "no-late-policy": lambda: self._late({}),
+            "powerless-user": self._powerless_user,
         }
+
+    def _powerless_user(self) -> dict[str, str]:
+        self.users[POWERLESS] = POWERLESS
+        return {"user": POWERLESS, "password": POWERLESS}
 
     def _alarm(self, event: Event, happens: Facility) -> dict[str, str]:
         told = happens()

@@ -7,7 +7,7 @@ from typing import Final, Literal
 from harness.amqp0_9_1.peer import policy
 from harness.amqp0_9_1.peer.policy import PRIORITIES, Refusal
 from harness.amqp0_9_1.wire.field_tables import Table
-from harness.amqp0_9_1.wire.vocabulary import ACCESS_REFUSED
+from harness.amqp0_9_1.wire.vocabulary import ACCESS_REFUSED, NOT_ALLOWED
 from harness.peers.policy import variants
 
 
@@ -41,6 +41,10 @@ class Policy(policy.Policy):
     """rabbitmq/connection-blocked.told: Told of an alarm is who publishes then, or who has before, too."""
     outside: Literal["refuse", "serve"] = "refuse"
     """rabbitmq/specification: What is not supported is refused, or served as 0-9-1 has it."""
+    beyond_channel_max: int = NOT_ALLOWED
+    """rabbitmq/channels.channel-max: The guide shows the code."""
+    chunks: Literal["of one message", "of all there is"] = "of one message"
+    """rabbitmq/streams.offset-last: Messages of a stream that are written, found and filtered together."""
     replies_count_as_routed: bool = True
     """rabbitmq/direct-reply-to.mandatory:
     A reply with mandatory is delivered, and nothing more; or a Return comes as well, as until 4.1."""
@@ -61,6 +65,14 @@ _SETTLED: Final[Mapping[str, Sequence[object]]] = {
     "name_limit": [127],
     "priorities": [DEFAULT.priorities],
     "priority_levels": [DEFAULT.priority_levels],
+    "beyond_channel_max": [DEFAULT.beyond_channel_max],
+    "type_change": [DEFAULT.type_change],
+    "passive_no_wait": [DEFAULT.passive_no_wait],
+    "contested_types": [DEFAULT.contested_types],
+    "default_unbind": [DEFAULT.default_unbind],
+    "blank_exchange": [DEFAULT.blank_exchange],
+    "unroutable_code": [DEFAULT.unroutable_code],
+    "predeclared_durable": [DEFAULT.predeclared_durable],
     "cancel_without_queue": [DEFAULT.cancel_without_queue],
     "illegal_field_name": [DEFAULT.illegal_field_name],
 }

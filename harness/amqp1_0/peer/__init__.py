@@ -61,7 +61,7 @@ class Peer(Server):
         return {}
 
     def _powerless_user(self) -> dict[str, str]:
-        name = self.unique("user-")
+        name = "powerless"  # as in peers of other protocols: who is told of one may meet another
         self.users[name] = name
         self.restricted.add(name)
         return {"user": name, "password": name}
