@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from harness.amqp0_9_1.broken.loose import Condition, Effect, Turn
 from harness.amqp0_9_1.peer.deliveries import enqueue
-from harness.amqp0_9_1.peer.entities import Exchange, Queue
+from harness.amqp0_9_1.peer.entities import Exchange, Queue, VirtualHost
 from harness.amqp0_9_1.peer.tables.queue import exists_otherwise
 from harness.amqp0_9_1.rabbitmq.arguments import POLICIES, asked, come_into_force
 from harness.amqp0_9_1.rabbitmq.contents import properties_of
@@ -61,7 +61,7 @@ def stay_in_force(turn: Turn) -> None:
         come_into_force(turn)
 
 
-def by_argument_alone(exchange: Exchange) -> list[str]:
+def by_argument_alone(_: VirtualHost, exchange: Exchange) -> list[str]:
     """Gives the alternate exchange of an argument, whatever a policy says."""
     named = exchange.arguments.get("alternate-exchange")
     return [named] if isinstance(named, str) else []
