@@ -130,7 +130,7 @@ def predeclared_exchanges_are_durable(broker: Broker) -> None:
         channel.refuses(Exchange.Declare(name, kind, durable=False), *EQUIVALENT)
 
 
-@scenario("rabbitmq/spec-differences.reserved-not-deleted")
+@scenario("rabbitmq/spec-differences.reserved-not-deleted", disruptive=True)
 @broken_by(
     "deletes them", answers(Exchange.Delete, Exchange.DeleteOk(), lambda it: it.exchange.startswith("amq."))
 )
