@@ -6,7 +6,8 @@ from dataclasses import replace
 from harness.amqp0_9_1 import peer
 from harness.amqp0_9_1.peer.turn import Tables
 from harness.amqp0_9_1.rabbitmq.consumers import CONSUMERS, hears, highest_in_turn
-from harness.amqp0_9_1.rabbitmq.errata import ERRATA, in_the_grammar
+from harness.amqp0_9_1.rabbitmq.errata import ERRATA
+from harness.amqp0_9_1.rabbitmq.field_types import in_the_grammar
 from harness.amqp0_9_1.rabbitmq.nack import NACK
 from harness.amqp0_9_1.rabbitmq.permissions import PERMISSIONS, POWERLESS
 from harness.amqp0_9_1.rabbitmq.policy import DEFAULT
