@@ -3,6 +3,7 @@
 from typing import Any
 
 from harness.amqp0_9_1.peer.entities import Message
+from harness.amqp0_9_1.rabbitmq.field_types import in_the_grammar
 from harness.amqp0_9_1.wire.vocabulary import CODEC, Basic
 
 _CLASS = Basic.Publish.key >> 16
@@ -12,7 +13,7 @@ _FIXED = 12
 
 def properties_of(message: Message) -> Basic.Properties:
     """Read the properties of a message."""
-    read = CODEC.properties[_CLASS].decode(message.header, _FIXED)
+    read = CODEC.properties[_CLASS].decode(in_the_grammar(message.header), _FIXED)
     assert isinstance(read, Basic.Properties)
     return read
 

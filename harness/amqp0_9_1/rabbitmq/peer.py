@@ -13,9 +13,10 @@ from harness.amqp0_9_1.rabbitmq.confirms import CONFIRMS
 from harness.amqp0_9_1.rabbitmq.consumers import CONSUMERS, hears, highest_in_turn
 from harness.amqp0_9_1.rabbitmq.dead_letters import DEAD_LETTERS
 from harness.amqp0_9_1.rabbitmq.declare import DECLARE, every_priority, naming
-from harness.amqp0_9_1.rabbitmq.errata import ERRATA, in_the_grammar
+from harness.amqp0_9_1.rabbitmq.errata import ERRATA
 from harness.amqp0_9_1.rabbitmq.exchanges import EXCHANGES
 from harness.amqp0_9_1.rabbitmq.expiry import EXPIRY, renewing
+from harness.amqp0_9_1.rabbitmq.field_types import in_the_grammar
 from harness.amqp0_9_1.rabbitmq.lengths import LENGTHS
 from harness.amqp0_9_1.rabbitmq.logins import LOGINS
 from harness.amqp0_9_1.rabbitmq.nack import NACK

@@ -1,4 +1,4 @@
-"""What the vendor's errata make of sentences of 0-9-1 that are wrong, silent or in contradiction."""
+"""What the vendor makes of sentences of 0-9-1 that are wrong, silent or in contradiction."""
 
 from harness.amqp0_9_1.broken.deviations import (
     answers,
@@ -38,6 +38,7 @@ from scenarios.registry import broken_by, scenario
 LOCKED = refused(RESOURCE_LOCKED)
 GONE = refused(NOT_FOUND)
 EQUIVALENT = refused(PRECONDITION_FAILED)
+CLOSED = (channel_closed(ACCESS_REFUSED), EXCEPTION.under("no sentence names the code"))
 NO_ROUTE = 312
 TYPED = "exchange.declare: refuses another type"
 SAYS_LOCKED = "refuses a queue locked by another connection"
@@ -129,6 +130,25 @@ def predeclared_exchanges_are_durable(broker: Broker) -> None:
         channel.refuses(Exchange.Declare(name, kind, durable=False), *EQUIVALENT)
 
 
+@scenario("rabbitmq/spec-differences.reserved-not-deleted", disruptive=True)
+@broken_by(
+    "deletes them", answers(Exchange.Delete, Exchange.DeleteOk(), lambda it: it.exchange.startswith("amq."))
+)
+@broken_by(
+    "keeps those that are used", answers(Exchange.Delete, Exchange.DeleteOk(), lambda it: it.if_unused)
+)
+@broken_by("deletes nothing", rejects(Exchange.Delete, NOT_ALLOWED))
+def predeclared_exchanges_stay(broker: Broker) -> None:
+    """An exchange of ours can be deleted, a pre-declared one cannot, unused or not."""
+    channel = broker.channel()
+    channel.tries(Exchange.Delete(channel.declare_exchange()), Exchange.DeleteOk)
+    for kind in ("direct", "fanout", "topic"):
+        for if_unused in (False, True):
+            channel = channel if channel.connection.usable else elsewhere(broker)
+            channel.refuses(Exchange.Delete(f"amq.{kind}", if_unused), *CLOSED)
+        broker.channel().tries(Exchange.Declare(f"amq.{kind}", kind, passive=True), Exchange.DeclareOk)
+
+
 # -- exclusive queues ----------------------------------------------------------------------------------
 
 
@@ -200,7 +220,7 @@ def default_exchange_is_for_publishing(broker: Broker) -> None:
         Queue.Unbind(queue, "", queue),
     ):
         channel = elsewhere(broker)
-        channel.refuses(method, channel_closed(ACCESS_REFUSED), EXCEPTION.under("the errata name no code"))
+        channel.refuses(method, *CLOSED)
 
 
 # -- messages ------------------------------------------------------------------------------------------

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from harness.amqp0_9_1.peer.tests.dialogue import Client, peer, queue_with
-from harness.amqp0_9_1.rabbitmq.errata import in_the_grammar
+from harness.amqp0_9_1.rabbitmq.contents import properties_of
+from harness.amqp0_9_1.rabbitmq.field_types import in_the_grammar
 from harness.amqp0_9_1.rabbitmq.peer import Peer
 from harness.amqp0_9_1.wire.field_tables import longstr, shortstr
 from harness.amqp0_9_1.wire.frames import BODY, HEADER, Frame, method_frame
@@ -54,10 +55,20 @@ def test_headers_without_a_table_stay(header: bytes) -> None:
 
 def test_a_table_of_practice_comes_back_as_it_was() -> None:
     client = queue_with(kind=Peer)
-    header = headed(0x2000, longstr(b"".join(PRACTICE[:1])))
+    header = headed(0x2000, longstr(PRACTICE[0]))
     client.send(method_frame(1, Basic.Publish("", "q")), Frame(HEADER, 1, header), Frame(BODY, 1, b"x"))
     client.send(Basic.Get("q"))
     assert header in client.peer.take()
+
+
+def test_a_table_of_practice_can_be_read() -> None:
+    client = queue_with(kind=Peer)
+    header = headed(0x2000, longstr(PRACTICE[0]))
+    client.send(method_frame(1, Basic.Publish("", "q")), Frame(HEADER, 1, header), Frame(BODY, 1, b"x"))
+    server = client.peer.peer
+    (kept,) = server.virtual_hosts["/"].queues["q"]
+    read: Any = properties_of(kept.message)
+    assert read.headers == {"name": -2}
 
 
 def test_an_exclusive_queue_is_not_durable() -> None:
