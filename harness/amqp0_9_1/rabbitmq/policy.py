@@ -55,6 +55,7 @@ DEFAULT: Final = Policy()
 _SETTLED: Final[Mapping[str, Sequence[object]]] = {
     "extensions": [DEFAULT.extensions],
     "redelivery_limit": [DEFAULT.redelivery_limit],
+    "rejected": ["redeliver"],
     "pause_publishers_at": [DEFAULT.pause_publishers_at],
     "without_requeue": [DEFAULT.without_requeue],
     "name_limit": [127],
