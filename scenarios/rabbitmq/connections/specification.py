@@ -15,7 +15,7 @@ from harness.amqp0_9_1.client.outcomes import (
     silence,
 )
 from harness.amqp0_9_1.peer.refusals import refuse
-from harness.amqp0_9_1.rabbitmq.broken.outside import change_the_end, give_no_ticket
+from harness.amqp0_9_1.rabbitmq.broken.outside import change_the_end, give_no_ticket, say_nothing
 from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.frames import METHOD, Frame
 from harness.amqp0_9_1.wire.vocabulary import (
@@ -169,7 +169,7 @@ def rejected_message_comes_in_full(broker: Broker) -> None:
 @scenario("rabbitmq/specification.access-request")
 @broken_by("knows no such method", drops(ACCESS))
 @broken_by("gives no ticket", changes(ACCESS, give_no_ticket))
-@broken_by("does not answer", changes(ACCESS, lambda turn: None))
+@broken_by("does not answer", changes(ACCESS, say_nothing))
 def access_is_granted(broker: Broker) -> None:
     """Access.Request is answered by Access.Request-Ok with a ticket, and the channel goes on."""
     channel = broker.channel()

@@ -183,7 +183,7 @@ def confirm_of_several_is_for_messages_that_are_there(broker: Broker) -> None:
             told += 1
             if seen.multiple:
                 there, tag = len(other.drain(queue)), seen.delivery_tag
-                broker.judge(f"{tag} messages in the queue", f"{there}", there >= tag)
+                broker.judge("so many messages in the queue", "fewer of them", there >= tag)
                 return
     broker.note("each message was confirmed by a method of its own")
 

@@ -15,3 +15,7 @@ def give_no_ticket(turn: Turn) -> None:
     """Answers Access.Request without the ticket."""
     head = bytes((METHOD,)) + turn.channel.number.to_bytes(2) + (4).to_bytes(4)
     turn.connection.put(head + b"\x00\x1e\x00\x0b\xce")
+
+
+def say_nothing(_: Turn) -> None:
+    """Passes over what came."""
