@@ -59,6 +59,8 @@ DEFAULT: Final = Policy()
 _SETTLED: Final[Mapping[str, Sequence[object]]] = {
     "extensions": [DEFAULT.extensions],
     "redelivery_limit": [DEFAULT.redelivery_limit],
+    "rejected": ["redeliver"],
+    "overflow": [DEFAULT.overflow],
     "pause_publishers_at": [DEFAULT.pause_publishers_at],
     "without_requeue": [DEFAULT.without_requeue],
     "rejected": ["redeliver"],

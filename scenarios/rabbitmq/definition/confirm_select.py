@@ -53,8 +53,8 @@ def message_is_in_all_its_queues_when_it_is_confirmed(broker: Broker) -> None:
     for number in range(1, 6):
         channel.publish(f"{number}", exchange=exchange, delivery_mode=1 + number % 2)
         channel.confirmed(number, number)
-        found = [other.depth(queue) for queue in queues]
-        broker.judge(f"{number} messages in each queue", "fewer in one", found == [number] * QUEUES)
+        for queue in queues:
+            other.gets(queue, f"{number}".encode())
 
 
 @scenario("rabbitmq/confirm.select.unroutable-messages")

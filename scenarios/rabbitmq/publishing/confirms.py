@@ -182,8 +182,8 @@ def confirm_of_several_is_for_messages_that_are_there(broker: Broker) -> None:
         while told < number and (seen := newest(channel, last=number == SEVERAL)) is not None:
             told += 1
             if seen.multiple:
-                there, tag = other.depth(queue), seen.delivery_tag
-                broker.judge(f"{tag} messages in the queue", f"{there}", there >= tag)
+                there, tag = len(other.drain(queue)), seen.delivery_tag
+                broker.judge("so many messages in the queue", "fewer of them", there >= tag)
                 return
     broker.note("each message was confirmed by a method of its own")
 
