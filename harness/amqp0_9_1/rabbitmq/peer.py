@@ -7,29 +7,29 @@ from typing import Any, Final
 from harness.amqp0_9_1 import peer
 from harness.amqp0_9_1.peer.life import tell
 from harness.amqp0_9_1.peer.turn import Tables
-from harness.amqp0_9_1.rabbitmq.alarms import ALARMS, AlarmCleared, AlarmRaised
 from harness.amqp0_9_1.rabbitmq.arguments import LATE, POLICIES, POLICY, PolicySet
-from harness.amqp0_9_1.rabbitmq.confirms import CONFIRMS
-from harness.amqp0_9_1.rabbitmq.consumers import CONSUMERS, hears, highest_in_turn
-from harness.amqp0_9_1.rabbitmq.dead_letters import DEAD_LETTERS
-from harness.amqp0_9_1.rabbitmq.declare import DECLARE, every_priority, naming
-from harness.amqp0_9_1.rabbitmq.errata import ERRATA
-from harness.amqp0_9_1.rabbitmq.exchanges import EXCHANGES
-from harness.amqp0_9_1.rabbitmq.expiry import EXPIRY, renewing
+from harness.amqp0_9_1.rabbitmq.connections.errata import ERRATA
+from harness.amqp0_9_1.rabbitmq.connections.logins import LOGINS
+from harness.amqp0_9_1.rabbitmq.connections.permissions import PERMISSIONS, POWERLESS
+from harness.amqp0_9_1.rabbitmq.connections.promises import PROMISES
+from harness.amqp0_9_1.rabbitmq.consuming.consumers import CONSUMERS, hears, highest_in_turn
+from harness.amqp0_9_1.rabbitmq.consuming.nack import NACK
+from harness.amqp0_9_1.rabbitmq.consuming.prefetch import PREFETCH, windows_allow
 from harness.amqp0_9_1.rabbitmq.field_types import in_the_grammar
-from harness.amqp0_9_1.rabbitmq.lengths import LENGTHS
-from harness.amqp0_9_1.rabbitmq.logins import LOGINS
-from harness.amqp0_9_1.rabbitmq.nack import NACK
-from harness.amqp0_9_1.rabbitmq.outside import OUTSIDE, no_local_is_ignored
-from harness.amqp0_9_1.rabbitmq.permissions import PERMISSIONS, POWERLESS
 from harness.amqp0_9_1.rabbitmq.policy import DEFAULT
-from harness.amqp0_9_1.rabbitmq.prefetch import PREFETCH, windows_allow
-from harness.amqp0_9_1.rabbitmq.promises import PROMISES
-from harness.amqp0_9_1.rabbitmq.quorum import QUORUM, in_its_level, making_quorum_queues
-from harness.amqp0_9_1.rabbitmq.reply_to import REPLY_TO
-from harness.amqp0_9_1.rabbitmq.routing import ROUTING, through_exchanges, without_blind_copies
-from harness.amqp0_9_1.rabbitmq.streams import STREAMS
-from harness.amqp0_9_1.rabbitmq.transactions import TRANSACTIONS
+from harness.amqp0_9_1.rabbitmq.publishing.alarms import ALARMS, AlarmCleared, AlarmRaised
+from harness.amqp0_9_1.rabbitmq.publishing.confirms import CONFIRMS
+from harness.amqp0_9_1.rabbitmq.publishing.outside import OUTSIDE, no_local_is_ignored
+from harness.amqp0_9_1.rabbitmq.publishing.transactions import TRANSACTIONS
+from harness.amqp0_9_1.rabbitmq.queues.dead_letters import DEAD_LETTERS
+from harness.amqp0_9_1.rabbitmq.queues.declare import DECLARE, every_priority, naming
+from harness.amqp0_9_1.rabbitmq.queues.expiry import EXPIRY, renewing
+from harness.amqp0_9_1.rabbitmq.queues.lengths import LENGTHS
+from harness.amqp0_9_1.rabbitmq.queues.quorum import QUORUM, in_its_level, making_quorum_queues
+from harness.amqp0_9_1.rabbitmq.queues.streams import STREAMS
+from harness.amqp0_9_1.rabbitmq.routing.exchanges import EXCHANGES
+from harness.amqp0_9_1.rabbitmq.routing.reaching import ROUTING, through_exchanges, without_blind_copies
+from harness.amqp0_9_1.rabbitmq.routing.reply_to import REPLY_TO
 from harness.peers.events import Event
 from harness.peers.reference import Facility
 from harness.peers.rows import AnyRow

@@ -63,7 +63,6 @@ _SETTLED: Final[Mapping[str, Sequence[object]]] = {
     "overflow": [DEFAULT.overflow],
     "pause_publishers_at": [DEFAULT.pause_publishers_at],
     "without_requeue": [DEFAULT.without_requeue],
-    "rejected": ["redeliver"],
     "name_limit": [127],
     "priorities": [DEFAULT.priorities],
     "priority_levels": [DEFAULT.priority_levels],

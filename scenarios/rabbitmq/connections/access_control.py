@@ -8,7 +8,7 @@ from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpConnection
 from harness.amqp0_9_1.client.outcomes import refused
 from harness.amqp0_9_1.peer.refusals import refuse
-from harness.amqp0_9_1.rabbitmq.permissions import may_do_nothing
+from harness.amqp0_9_1.rabbitmq.connections.permissions import may_do_nothing
 from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.vocabulary import ACCESS_REFUSED, NOT_ALLOWED, Basic, Channel, Exchange, Queue
 from scenarios.registry import broken_by, scenario

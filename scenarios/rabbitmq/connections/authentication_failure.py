@@ -4,7 +4,7 @@ from harness.amqp0_9_1.broken.deviations import changes, drops, ends_with, repla
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpConnection
 from harness.amqp0_9_1.client.outcomes import Received, answered, closed_silently, connection_closed
-from harness.amqp0_9_1.rabbitmq.broken.logins import (
+from harness.amqp0_9_1.rabbitmq.broken.connections.logins import (
     fails,
     fails_and_tells_capabilities,
     fails_as_a_known_user,

@@ -6,7 +6,7 @@ from harness.amqp0_9_1.client.outcomes import channel_closed, connection_closed,
 from harness.amqp0_9_1.client.pulse import Pulse
 from harness.amqp0_9_1.peer.policy import Level
 from harness.amqp0_9_1.peer.refusals import refuse
-from harness.amqp0_9_1.rabbitmq.broken.limits import cancel_all_consumers, every_other_time
+from harness.amqp0_9_1.rabbitmq.broken.connections.limits import cancel_all_consumers, every_other_time
 from harness.amqp0_9_1.wire.vocabulary import (
     CHANNEL_ERROR,
     NOT_ALLOWED,

@@ -6,7 +6,7 @@ from harness.amqp0_9_1.broken.settling_faults import forget_transaction, settle_
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.outcomes import EXCEPTION, message
 from harness.amqp0_9_1.peer.tables.basic import discard_rejected
-from harness.amqp0_9_1.rabbitmq.broken.transactions import (
+from harness.amqp0_9_1.rabbitmq.broken.publishing.transactions import (
     commit_late,
     commit_the_rejected_alone,
     forget_what_was_made,

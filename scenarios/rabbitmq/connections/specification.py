@@ -15,7 +15,7 @@ from harness.amqp0_9_1.client.outcomes import (
     silence,
 )
 from harness.amqp0_9_1.peer.refusals import refuse
-from harness.amqp0_9_1.rabbitmq.broken.outside import change_the_end, give_no_ticket, say_nothing
+from harness.amqp0_9_1.rabbitmq.broken.publishing.outside import change_the_end, give_no_ticket, say_nothing
 from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.frames import METHOD, Frame
 from harness.amqp0_9_1.wire.vocabulary import (

@@ -4,7 +4,7 @@ from harness.amqp0_9_1.broken.deviations import answers, changes, drops, ignores
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.outcomes import closed_silently, connection_closed, message
 from harness.amqp0_9_1.peer.refusals import refuse
-from harness.amqp0_9_1.rabbitmq.broken.secrets import end_channels, secret_is_empty
+from harness.amqp0_9_1.rabbitmq.broken.connections.secrets import end_channels, secret_is_empty
 from harness.amqp0_9_1.wire.vocabulary import NOT_ALLOWED, Basic, Connection
 from harness.wire.sasl import mechanism
 from scenarios.registry import broken_by, scenario

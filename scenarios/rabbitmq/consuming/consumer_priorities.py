@@ -19,7 +19,7 @@ from harness.amqp0_9_1.rabbitmq.broken.consuming import (
     stick_to_the_last,
     wait_for_the_highest,
 )
-from harness.amqp0_9_1.rabbitmq.consumers import priority
+from harness.amqp0_9_1.rabbitmq.consuming.consumers import priority
 from harness.amqp0_9_1.wire.vocabulary import PRECONDITION_FAILED, Basic
 from scenarios.rabbitmq.consuming.consumers import QUORUM, declared
 from scenarios.rabbitmq.consuming.prefetch import limit

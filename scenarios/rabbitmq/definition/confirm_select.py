@@ -4,14 +4,14 @@ from harness.amqp0_9_1.broken.deviations import answers, changes, ignores, repea
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.outcomes import message
 from harness.amqp0_9_1.peer.tables.basic import route_now
-from harness.amqp0_9_1.rabbitmq.broken.confirms import (
+from harness.amqp0_9_1.rabbitmq.broken.publishing.confirms import (
     CONFIRMED,
     confirm_already,
     has_a_body,
     is_routable,
     route_late,
 )
-from harness.amqp0_9_1.rabbitmq.confirms import count_it
+from harness.amqp0_9_1.rabbitmq.publishing.confirms import count_it
 from harness.amqp0_9_1.wire.vocabulary import Basic, Channel, Confirm
 from scenarios.registry import broken_by, scenario
 

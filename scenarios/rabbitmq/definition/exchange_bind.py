@@ -10,13 +10,13 @@ from harness.amqp0_9_1.client.outcomes import (
     message,
     refused,
 )
-from harness.amqp0_9_1.rabbitmq.broken.exchanges import (
+from harness.amqp0_9_1.rabbitmq.broken.routing.exchanges import (
     bind_once,
     goes_no_further,
     goes_one_step,
     once_per_way,
 )
-from harness.amqp0_9_1.rabbitmq.exchanges import bind_exchange, unbind_exchange
+from harness.amqp0_9_1.rabbitmq.routing.exchanges import bind_exchange, unbind_exchange
 from harness.amqp0_9_1.wire.vocabulary import (
     NOT_ALLOWED,
     NOT_FOUND,

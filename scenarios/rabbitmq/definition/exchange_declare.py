@@ -4,7 +4,7 @@ from harness.amqp0_9_1.broken.deviations import answers, changes, drops, forward
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.channel import FENCE, QUIET
 from harness.amqp0_9_1.client.outcomes import answered, channel_closed, connection_closed, message
-from harness.amqp0_9_1.rabbitmq.broken.exchanges import (
+from harness.amqp0_9_1.rabbitmq.broken.routing.exchanges import (
     create_for_a_moment,
     declared_anew,
     forget_internal,

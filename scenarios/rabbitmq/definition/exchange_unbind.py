@@ -4,8 +4,12 @@ from harness.amqp0_9_1.broken.deviations import answers, changes, drops, rejects
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.outcomes import answered, channel_closed, connection_closed
 from harness.amqp0_9_1.peer.refusals import refuse
-from harness.amqp0_9_1.rabbitmq.broken.exchanges import unbind_all, unbind_by_key, unbind_without_arguments
-from harness.amqp0_9_1.rabbitmq.exchanges import is_bound_already
+from harness.amqp0_9_1.rabbitmq.broken.routing.exchanges import (
+    unbind_all,
+    unbind_by_key,
+    unbind_without_arguments,
+)
+from harness.amqp0_9_1.rabbitmq.routing.exchanges import is_bound_already
 from harness.amqp0_9_1.wire.vocabulary import (
     NOT_FOUND,
     PRECONDITION_FAILED,

@@ -8,14 +8,14 @@ from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.channel import Conversation
 from harness.amqp0_9_1.client.connection import AmqpChannel
 from harness.amqp0_9_1.client.outcomes import Received
-from harness.amqp0_9_1.rabbitmq.alarms import publish_it, tell_of_the_alarm
-from harness.amqp0_9_1.rabbitmq.broken.alarms import (
+from harness.amqp0_9_1.rabbitmq.broken.publishing.alarms import (
     TOLD,
     in_any_alarm,
     publish_and_tell,
     tell_while_consuming,
     unblock_at_once,
 )
+from harness.amqp0_9_1.rabbitmq.publishing.alarms import publish_it, tell_of_the_alarm
 from harness.amqp0_9_1.wire.vocabulary import Basic, Connection
 from scenarios.amqp0_9_1.basic.common import ALARM
 from scenarios.registry import broken_by, scenario

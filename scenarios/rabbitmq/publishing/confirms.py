@@ -20,7 +20,7 @@ from harness.amqp0_9_1.client.channel import REFUSES
 from harness.amqp0_9_1.client.connection import AmqpChannel
 from harness.amqp0_9_1.client.outcomes import EXCEPTION, answered, channel_closed, fields, message
 from harness.amqp0_9_1.peer.tables.basic import route_now
-from harness.amqp0_9_1.rabbitmq.broken.confirms import (
+from harness.amqp0_9_1.rabbitmq.broken.publishing.confirms import (
     CONFIRMED,
     confirm_for_each_queue,
     count_all_of_the_connection,
@@ -35,7 +35,7 @@ from harness.amqp0_9_1.rabbitmq.broken.confirms import (
     route_late,
     tell_of_ten_more,
 )
-from harness.amqp0_9_1.rabbitmq.confirms import count_it
+from harness.amqp0_9_1.rabbitmq.publishing.confirms import count_it
 from harness.amqp0_9_1.wire.vocabulary import PRECONDITION_FAILED, Basic, Confirm, Tx
 from harness.play.context import RESTART, Restart
 from scenarios.amqp0_9_1.tx.common import transacted

@@ -9,7 +9,7 @@ from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpChannel
 from harness.amqp0_9_1.client.outcomes import message, refused
 from harness.amqp0_9_1.peer.refusals import refuse
-from harness.amqp0_9_1.rabbitmq.broken.limits import publishes_while_closing
+from harness.amqp0_9_1.rabbitmq.broken.connections.limits import publishes_while_closing
 from harness.amqp0_9_1.wire.frames import FRAME_MIN_SIZE, Frame, content_frames
 from harness.amqp0_9_1.wire.vocabulary import NOT_FOUND, PRECONDITION_FAILED, Basic, Channel
 from scenarios.registry import broken_by, scenario

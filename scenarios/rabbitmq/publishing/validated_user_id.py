@@ -4,7 +4,7 @@ from harness.amqp0_9_1.broken.content_faults import bare, delivers, is_header, w
 from harness.amqp0_9_1.broken.deviations import changes, drops, ignores, spoils
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.outcomes import EXCEPTION, channel_closed, message
-from harness.amqp0_9_1.rabbitmq.broken.logins import (
+from harness.amqp0_9_1.rabbitmq.broken.connections.logins import (
     carries_a_name,
     is_another_and_not_empty,
     is_another_of_the_same_length,

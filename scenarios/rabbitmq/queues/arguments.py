@@ -3,7 +3,7 @@
 from harness.amqp0_9_1.broken.deviations import changes, forwards, rewrites
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.outcomes import channel_closed, fields, refused
-from harness.amqp0_9_1.rabbitmq.broken.policies import COMPARES, is_never_other
+from harness.amqp0_9_1.rabbitmq.broken.queues.policies import COMPARES, is_never_other
 from harness.amqp0_9_1.wire.vocabulary import PRECONDITION_FAILED, Queue
 from scenarios.rabbitmq.queues.length_limits import has, limited
 from scenarios.rabbitmq.queues.time_to_live import LONG

@@ -6,7 +6,7 @@ from harness.amqp0_9_1.broken.content_faults import delivers
 from harness.amqp0_9_1.broken.deviations import changes, forwards, rewrites
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.outcomes import Received, message
-from harness.amqp0_9_1.rabbitmq.broken.dead_letters import bury_unless_a_letter, without
+from harness.amqp0_9_1.rabbitmq.broken.queues.dead_letters import bury_unless_a_letter, without
 from harness.amqp0_9_1.wire.vocabulary import Basic, Queue
 from scenarios.rabbitmq.queues.dead_lettering import (
     BY_QUEUE,

@@ -8,7 +8,7 @@ from harness.amqp0_9_1.broken.deviations import changes, forwards
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpChannel
 from harness.amqp0_9_1.client.outcomes import Received
-from harness.amqp0_9_1.rabbitmq.broken.dead_letters import (
+from harness.amqp0_9_1.rabbitmq.broken.queues.dead_letters import (
     forgetting,
     leave_its_expiration,
     letters,

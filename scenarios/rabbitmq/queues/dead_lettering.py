@@ -9,7 +9,7 @@ from harness.amqp0_9_1.client.outcomes import Received, channel_closed, connecti
 from harness.amqp0_9_1.peer.life import delete_queue
 from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.peer.routing import direct
-from harness.amqp0_9_1.rabbitmq.broken.dead_letters import (
+from harness.amqp0_9_1.rabbitmq.broken.queues.dead_letters import (
     bury_a_copy,
     bury_once_in_each_queue,
     bury_what_was_acknowledged,

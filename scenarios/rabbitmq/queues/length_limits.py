@@ -5,8 +5,8 @@ from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpChannel
 from harness.amqp0_9_1.client.outcomes import answered
 from harness.amqp0_9_1.peer.refusals import refuse
-from harness.amqp0_9_1.rabbitmq.broken.expiry import is_no_number
-from harness.amqp0_9_1.rabbitmq.broken.lengths import (
+from harness.amqp0_9_1.rabbitmq.broken.queues.expiry import is_no_number
+from harness.amqp0_9_1.rabbitmq.broken.queues.lengths import (
     DROPS,
     TURNS_AWAY,
     TURNS_AWAY_DEAD,
@@ -23,7 +23,7 @@ from harness.amqp0_9_1.rabbitmq.broken.lengths import (
     one_more_fits,
     would_be_too_much_of_any,
 )
-from harness.amqp0_9_1.rabbitmq.lengths import pass_on, turn_away
+from harness.amqp0_9_1.rabbitmq.queues.lengths import pass_on, turn_away
 from harness.amqp0_9_1.wire.vocabulary import INTERNAL_ERROR, Basic, Confirm
 from scenarios.rabbitmq.queues.time_to_live import declares_alone, finds_nothing
 from scenarios.registry import broken_by, scenario

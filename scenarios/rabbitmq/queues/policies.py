@@ -4,9 +4,9 @@ from harness.amqp0_9_1.broken.deviations import changes, drops, swaps
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.channel import Conversation
 from harness.amqp0_9_1.client.outcomes import message, refused
-from harness.amqp0_9_1.rabbitmq.broken.expiry import BEGINS
-from harness.amqp0_9_1.rabbitmq.broken.lengths import DROPS, TURNS_AWAY, drop_the_oldest_for_it
-from harness.amqp0_9_1.rabbitmq.broken.policies import (
+from harness.amqp0_9_1.rabbitmq.broken.queues.expiry import BEGINS
+from harness.amqp0_9_1.rabbitmq.broken.queues.lengths import DROPS, TURNS_AWAY, drop_the_oldest_for_it
+from harness.amqp0_9_1.rabbitmq.broken.queues.policies import (
     COMPARES,
     argument_counts,
     by_argument_alone,
@@ -27,7 +27,7 @@ from harness.amqp0_9_1.rabbitmq.broken.policies import (
     stay_in_force,
     would_be_too_much_by_argument,
 )
-from harness.amqp0_9_1.rabbitmq.routing import through_exchanges
+from harness.amqp0_9_1.rabbitmq.routing.reaching import through_exchanges
 from harness.amqp0_9_1.wire.vocabulary import PRECONDITION_FAILED, Basic, Exchange, Queue
 from scenarios.rabbitmq.queues.length_limits import has, limited
 from scenarios.rabbitmq.queues.time_to_live import AFTER, finds_nothing

@@ -5,8 +5,8 @@ from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.channel import Conversation
 from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.peer.strategies import two_levels
-from harness.amqp0_9_1.rabbitmq.broken.expiry import BEGINS, is_no_number, is_no_number_or_negative
-from harness.amqp0_9_1.rabbitmq.broken.priorities import (
+from harness.amqp0_9_1.rabbitmq.broken.queues.expiry import BEGINS, is_no_number, is_no_number_or_negative
+from harness.amqp0_9_1.rabbitmq.broken.queues.priorities import (
     first_comes_last,
     lowest_first,
     none_is_highest,

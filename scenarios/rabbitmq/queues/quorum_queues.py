@@ -16,7 +16,7 @@ from harness.amqp0_9_1.broken.deviations import (
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpChannel
 from harness.amqp0_9_1.client.outcomes import answered, channel_closed, connection_closed, message, refused
-from harness.amqp0_9_1.rabbitmq.broken.dead_letters import drop_it, expire_unseen, takes, without
+from harness.amqp0_9_1.rabbitmq.broken.queues.dead_letters import drop_it, expire_unseen, takes, without
 from harness.amqp0_9_1.wire.vocabulary import (
     NOT_FOUND,
     PRECONDITION_FAILED,

@@ -5,8 +5,8 @@ from harness.amqp0_9_1.broken.content_faults import delivers
 from harness.amqp0_9_1.broken.deviations import changes, drops, forwards, swaps
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.outcomes import Received
-from harness.amqp0_9_1.rabbitmq.broken.dead_letters import tells, without
-from harness.amqp0_9_1.rabbitmq.broken.quorum import (
+from harness.amqp0_9_1.rabbitmq.broken.queues.dead_letters import tells, without
+from harness.amqp0_9_1.rabbitmq.broken.queues.quorum import (
     IN_TURNS,
     WITHOUT_A_SHARE,
     all_alike,

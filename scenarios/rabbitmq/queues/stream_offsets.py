@@ -6,8 +6,12 @@ from harness.amqp0_9_1.broken.content_faults import delivers
 from harness.amqp0_9_1.broken.deviations import Interposer, changes, drops, forwards, rejects, withholds
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.outcomes import message
-from harness.amqp0_9_1.rabbitmq.broken.streams import begin_one_early, begin_one_late, wait_for_the_number
-from harness.amqp0_9_1.rabbitmq.streams import OFFSET
+from harness.amqp0_9_1.rabbitmq.broken.queues.streams import (
+    begin_one_early,
+    begin_one_late,
+    wait_for_the_number,
+)
+from harness.amqp0_9_1.rabbitmq.queues.streams import OFFSET
 from harness.amqp0_9_1.wire.field_tables import As, Timestamp
 from harness.amqp0_9_1.wire.vocabulary import PRECONDITION_FAILED, Basic
 from scenarios.rabbitmq.queues.streams import LOG, READS, REFUSED, comes, consuming, declared, log, reading

@@ -16,7 +16,7 @@ from harness.amqp0_9_1.client.channel import FENCE, QUIET
 from harness.amqp0_9_1.client.connection import AmqpChannel
 from harness.amqp0_9_1.client.outcomes import EXCEPTION, channel_closed, connection_closed, message
 from harness.amqp0_9_1.peer.tables.basic import acknowledge, discard_rejected
-from harness.amqp0_9_1.rabbitmq.broken.streams import (
+from harness.amqp0_9_1.rabbitmq.broken.queues.streams import (
     and_remove,
     begin_one_late,
     by_the_first_value,
@@ -27,7 +27,7 @@ from harness.amqp0_9_1.rabbitmq.broken.streams import (
     without_filters,
     write_the_urgent_first,
 )
-from harness.amqp0_9_1.rabbitmq.streams import OFFSET
+from harness.amqp0_9_1.rabbitmq.queues.streams import OFFSET
 from harness.amqp0_9_1.wire.vocabulary import NOT_IMPLEMENTED, PRECONDITION_FAILED, Basic, Queue
 from harness.play.context import RESTART, Restart
 from scenarios.registry import broken_by, scenario

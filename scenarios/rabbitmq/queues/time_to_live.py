@@ -5,7 +5,7 @@ from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpChannel
 from harness.amqp0_9_1.client.outcomes import answered, message, refused
 from harness.amqp0_9_1.peer.refusals import refuse
-from harness.amqp0_9_1.rabbitmq.broken.expiry import (
+from harness.amqp0_9_1.rabbitmq.broken.queues.expiry import (
     BEGINS,
     at_once,
     by_its_queue_alone,

@@ -7,7 +7,7 @@ from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpChannel
 from harness.amqp0_9_1.client.outcomes import channel_closed, message
 from harness.amqp0_9_1.peer.refusals import refuse
-from harness.amqp0_9_1.rabbitmq.broken.alternates import (
+from harness.amqp0_9_1.rabbitmq.broken.routing.alternates import (
     by_policy_and_argument,
     by_the_policy,
     create_with_what_is_there,
@@ -23,8 +23,8 @@ from harness.amqp0_9_1.rabbitmq.broken.alternates import (
     there_in_every_case,
     with_a_header_more,
 )
-from harness.amqp0_9_1.rabbitmq.broken.exchanges import goes_no_further
-from harness.amqp0_9_1.rabbitmq.routing import through_exchanges
+from harness.amqp0_9_1.rabbitmq.broken.routing.exchanges import goes_no_further
+from harness.amqp0_9_1.rabbitmq.routing.reaching import through_exchanges
 from harness.amqp0_9_1.wire.vocabulary import (
     NOT_ALLOWED,
     NOT_FOUND,

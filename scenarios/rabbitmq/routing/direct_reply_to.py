@@ -23,7 +23,7 @@ from harness.amqp0_9_1.client.outcomes import (
 from harness.amqp0_9_1.peer.consumers import generate_tag, start_consumer
 from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.peer.tables.basic import route_now
-from harness.amqp0_9_1.rabbitmq.broken.replying import (
+from harness.amqp0_9_1.rabbitmq.broken.routing.replying import (
     asks_for_any_replies,
     has_consumers_of_replies,
     is_a_late_reply,
@@ -36,7 +36,7 @@ from harness.amqp0_9_1.rabbitmq.broken.replying import (
     names_replies_passively,
     names_the_pseudo_queue,
 )
-from harness.amqp0_9_1.rabbitmq.reply_to import publish_it
+from harness.amqp0_9_1.rabbitmq.routing.reply_to import publish_it
 from harness.amqp0_9_1.wire.vocabulary import NOT_FOUND, PRECONDITION_FAILED, Basic, Queue
 from scenarios.registry import broken_by, scenario
 

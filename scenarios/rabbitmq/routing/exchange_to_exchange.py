@@ -16,7 +16,7 @@ from harness.amqp0_9_1.broken.faults import matches_nothing
 from harness.amqp0_9_1.broken.restart_faults import brings_back
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.outcomes import message
-from harness.amqp0_9_1.rabbitmq.broken.exchanges import (
+from harness.amqp0_9_1.rabbitmq.broken.routing.exchanges import (
     bind_once,
     bind_the_other_way,
     bind_without_arguments,

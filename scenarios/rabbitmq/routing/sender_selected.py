@@ -9,7 +9,7 @@ from harness.amqp0_9_1.client.channel import FENCE, QUIET
 from harness.amqp0_9_1.client.connection import AmqpChannel
 from harness.amqp0_9_1.client.outcomes import EXCEPTION, channel_closed, message
 from harness.amqp0_9_1.peer.refusals import close_in_silence
-from harness.amqp0_9_1.rabbitmq.broken.alternates import (
+from harness.amqp0_9_1.rabbitmq.broken.routing.alternates import (
     by_own_key_behind,
     by_the_others_alone,
     drops_what_has_no_array,
@@ -23,7 +23,7 @@ from harness.amqp0_9_1.rabbitmq.broken.alternates import (
     with_blanked,
     without_headers,
 )
-from harness.amqp0_9_1.rabbitmq.broken.exchanges import goes_no_further
+from harness.amqp0_9_1.rabbitmq.broken.routing.exchanges import goes_no_further
 from harness.amqp0_9_1.wire.vocabulary import PRECONDITION_FAILED, Basic, Exchange
 from scenarios.amqp0_9_1.exchange.types import known_types
 from scenarios.rabbitmq.joining import bound_queue, declares, joins

@@ -9,8 +9,14 @@ from harness.amqp0_9_1.peer.deliveries import settle, stir_queues_of
 from harness.amqp0_9_1.peer.entities import Channel, Consumer, Entry, Queue
 from harness.amqp0_9_1.peer.life import cancel_consumer, orphan_consumer, requeue
 from harness.amqp0_9_1.peer.strategies import in_turn
-from harness.amqp0_9_1.rabbitmq.consumers import is_active, is_quorum, is_to_be_notified, notify, priority
-from harness.amqp0_9_1.rabbitmq.prefetch import limit_new_consumers, windows_allow
+from harness.amqp0_9_1.rabbitmq.consuming.consumers import (
+    is_active,
+    is_quorum,
+    is_to_be_notified,
+    notify,
+    priority,
+)
+from harness.amqp0_9_1.rabbitmq.consuming.prefetch import limit_new_consumers, windows_allow
 
 Choosing = Callable[[Queue, Entry, Iterable[Consumer]], Consumer | None]
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from harness.amqp0_9_1.peer.tests.dialogue import Client, Message, peer
-from harness.amqp0_9_1.rabbitmq.dead_letters import EPOCH, goes_in_circles
 from harness.amqp0_9_1.rabbitmq.peer import Peer
+from harness.amqp0_9_1.rabbitmq.queues.dead_letters import EPOCH, goes_in_circles
 from harness.amqp0_9_1.wire.field_tables import Timestamp
 from harness.amqp0_9_1.wire.vocabulary import Basic, Exchange, Queue
 

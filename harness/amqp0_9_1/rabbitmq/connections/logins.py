@@ -10,8 +10,8 @@ from harness.amqp0_9_1.peer.policy import Level
 from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.peer.turn import ChannelRow, ChannelTurn, ConnectionTurn
 from harness.amqp0_9_1.peer.turn import ConnectionRow as Row
-from harness.amqp0_9_1.rabbitmq.consumers import told
-from harness.amqp0_9_1.rabbitmq.promises import tells
+from harness.amqp0_9_1.rabbitmq.connections.promises import tells
+from harness.amqp0_9_1.rabbitmq.consuming.consumers import told
 from harness.amqp0_9_1.wire.vocabulary import (
     ACCESS_REFUSED,
     NOT_ALLOWED,

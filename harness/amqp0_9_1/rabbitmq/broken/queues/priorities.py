@@ -7,7 +7,7 @@ from harness.amqp0_9_1.peer.policy import PRIORITIES
 from harness.amqp0_9_1.peer.strategies import in_order_of_arrival
 from harness.amqp0_9_1.peer.turn import Tables
 from harness.amqp0_9_1.rabbitmq.contents import properties_of
-from harness.amqp0_9_1.rabbitmq.declare import LEGAL
+from harness.amqp0_9_1.rabbitmq.queues.declare import LEGAL
 
 
 def lowest_first(_: int, priority: int) -> int:

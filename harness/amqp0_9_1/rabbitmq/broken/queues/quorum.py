@@ -8,8 +8,8 @@ from harness.amqp0_9_1.broken.loose import Effect, Turn
 from harness.amqp0_9_1.peer.entities import Entry, Queue
 from harness.amqp0_9_1.peer.strategies import in_order_of_arrival
 from harness.amqp0_9_1.peer.tables.queue import becomes_current, bind_to_the_default_exchange, create_queue
-from harness.amqp0_9_1.rabbitmq.dead_letters import dead
-from harness.amqp0_9_1.rabbitmq.quorum import COUNT, SHARE, QuorumQueue, wants_one
+from harness.amqp0_9_1.rabbitmq.queues.dead_letters import dead
+from harness.amqp0_9_1.rabbitmq.queues.quorum import COUNT, SHARE, QuorumQueue, wants_one
 
 Table = Mapping[str, Any]
 

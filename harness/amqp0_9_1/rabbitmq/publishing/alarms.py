@@ -4,8 +4,8 @@ from harness.amqp0_9_1.peer.entities import Publication
 from harness.amqp0_9_1.peer.events import ConnectionState, ContentComplete
 from harness.amqp0_9_1.peer.turn import AnyTurn, ConnectionTurn, LifeRow, LifeTurn
 from harness.amqp0_9_1.peer.turn import ConnectionRow as Row
-from harness.amqp0_9_1.rabbitmq.consumers import told
-from harness.amqp0_9_1.rabbitmq.exchanges import policy_of
+from harness.amqp0_9_1.rabbitmq.consuming.consumers import told
+from harness.amqp0_9_1.rabbitmq.routing.exchanges import policy_of
 from harness.amqp0_9_1.wire.vocabulary import Connection
 from harness.peers.events import Event
 from harness.peers.rows import answering

@@ -3,7 +3,7 @@
 from harness.amqp0_9_1.broken.loose import Turn
 from harness.amqp0_9_1.peer.deliveries import enqueue
 from harness.amqp0_9_1.rabbitmq.arguments import asked
-from harness.amqp0_9_1.rabbitmq.lengths import drops_its_head, is_too_much, octets, would_be_too_much
+from harness.amqp0_9_1.rabbitmq.queues.lengths import drops_its_head, is_too_much, octets, would_be_too_much
 
 DROPS = "limit: drops the oldest"
 TURNS_AWAY = "limit: turns away what is too much"

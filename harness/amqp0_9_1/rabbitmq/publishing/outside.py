@@ -7,7 +7,7 @@ from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.peer.strategies import may_have
 from harness.amqp0_9_1.peer.turn import AnyTurn, ChannelTurn
 from harness.amqp0_9_1.peer.turn import ChannelRow as Row
-from harness.amqp0_9_1.rabbitmq.exchanges import policy_of
+from harness.amqp0_9_1.rabbitmq.routing.exchanges import policy_of
 from harness.amqp0_9_1.wire.frames import METHOD
 from harness.amqp0_9_1.wire.vocabulary import NOT_IMPLEMENTED, Basic, Exchange, Queue
 from harness.amqp0_9_1.wire.vocabulary import Channel as Channels

@@ -16,7 +16,7 @@ from harness.amqp0_9_1.peer.turn import ChannelRow as Row
 from harness.amqp0_9_1.peer.turn import ChannelTurn, LifeRow, LifeTurn, Tables
 from harness.amqp0_9_1.rabbitmq.arguments import asked
 from harness.amqp0_9_1.rabbitmq.contents import changed
-from harness.amqp0_9_1.rabbitmq.dead_letters import dead
+from harness.amqp0_9_1.rabbitmq.queues.dead_letters import dead
 from harness.amqp0_9_1.wire.vocabulary import NOT_IMPLEMENTED, PRECONDITION_FAILED, Basic, Queue
 from harness.peers.events import Restarting
 

@@ -3,7 +3,7 @@
 from harness.amqp0_9_1.broken.deviations import Fault
 from harness.amqp0_9_1.broken.loose import Turn
 from harness.amqp0_9_1.peer.tables.basic import acknowledge
-from harness.amqp0_9_1.rabbitmq.alarms import publish_it, tell_of_the_alarm
+from harness.amqp0_9_1.rabbitmq.publishing.alarms import publish_it, tell_of_the_alarm
 from harness.amqp0_9_1.wire.vocabulary import Connection
 
 TOLD = "publication: in an alarm is answered by Blocked"

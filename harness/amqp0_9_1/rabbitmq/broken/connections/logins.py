@@ -2,7 +2,7 @@
 
 from harness.amqp0_9_1.broken.loose import Turn
 from harness.amqp0_9_1.peer.handshake import credentials_are_good, credentials_must_be_asked_for, not_offered
-from harness.amqp0_9_1.rabbitmq.logins import names_another_user
+from harness.amqp0_9_1.rabbitmq.connections.logins import names_another_user
 
 
 def carries_a_name(turn: Turn) -> bool:

@@ -4,7 +4,7 @@ from harness.amqp0_9_1.peer.entities import Entry, Queue
 from harness.amqp0_9_1.peer.events import Arriving, Lengthened, Shortened
 from harness.amqp0_9_1.peer.turn import LifeRow, LifeTurn
 from harness.amqp0_9_1.rabbitmq.arguments import asked
-from harness.amqp0_9_1.rabbitmq.dead_letters import dead
+from harness.amqp0_9_1.rabbitmq.queues.dead_letters import dead
 
 
 def octets(queue: Queue) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 from harness.amqp0_9_1.broken.loose import Turn
 from harness.amqp0_9_1.peer.entities import Binding, Queue
 from harness.amqp0_9_1.rabbitmq.contents import changed, properties_of
-from harness.amqp0_9_1.rabbitmq.reply_to import PSEUDO_QUEUE, names_replies, replies_of
+from harness.amqp0_9_1.rabbitmq.routing.reply_to import PSEUDO_QUEUE, names_replies, replies_of
 
 
 def keep_one_queue_for_all(turn: Turn) -> None:

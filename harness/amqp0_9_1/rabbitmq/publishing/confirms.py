@@ -7,7 +7,7 @@ from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.peer.tables.basic import route_now
 from harness.amqp0_9_1.peer.turn import ChannelRow as Row
 from harness.amqp0_9_1.peer.turn import ChannelTurn, LifeRow, LifeTurn, Reply
-from harness.amqp0_9_1.rabbitmq.exchanges import policy_of
+from harness.amqp0_9_1.rabbitmq.routing.exchanges import policy_of
 from harness.amqp0_9_1.rabbitmq.timing import later
 from harness.amqp0_9_1.wire.vocabulary import PRECONDITION_FAILED, Basic, Confirm, Tx
 from harness.peers.rows import answering

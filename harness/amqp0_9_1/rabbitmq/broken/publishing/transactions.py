@@ -5,8 +5,8 @@ from harness.amqp0_9_1.peer.entities import Delivery
 from harness.amqp0_9_1.peer.life import abandon_transaction, delete_queue
 from harness.amqp0_9_1.peer.tables.basic import requeue_all, route, route_now
 from harness.amqp0_9_1.peer.tables.tx import commit
+from harness.amqp0_9_1.rabbitmq.publishing.transactions import commit_with_rejections
 from harness.amqp0_9_1.rabbitmq.timing import later
-from harness.amqp0_9_1.rabbitmq.transactions import commit_with_rejections
 
 LATE = 0.05
 

@@ -2,8 +2,8 @@
 
 from harness.amqp0_9_1.broken.loose import Turn
 from harness.amqp0_9_1.peer.tables.basic import route_now
-from harness.amqp0_9_1.rabbitmq.confirms import confirmation
 from harness.amqp0_9_1.rabbitmq.contents import properties_of
+from harness.amqp0_9_1.rabbitmq.publishing.confirms import confirmation
 from harness.amqp0_9_1.rabbitmq.timing import later
 from harness.amqp0_9_1.wire.vocabulary import Basic
 

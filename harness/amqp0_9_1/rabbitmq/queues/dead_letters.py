@@ -10,7 +10,7 @@ from harness.amqp0_9_1.peer.turn import AnyTurn, LifeTurn
 from harness.amqp0_9_1.peer.turn import LifeRow as Row
 from harness.amqp0_9_1.rabbitmq.arguments import asked
 from harness.amqp0_9_1.rabbitmq.contents import changed, properties_of
-from harness.amqp0_9_1.rabbitmq.routing import BLIND, COPIES, keys_in
+from harness.amqp0_9_1.rabbitmq.routing.reaching import BLIND, COPIES, keys_in
 from harness.amqp0_9_1.wire.field_tables import Table, Timestamp
 
 EPOCH: Final = 1_750_000_000

@@ -10,13 +10,13 @@ from harness.amqp0_9_1.peer.routing import Matching, fanout
 from harness.amqp0_9_1.peer.strategies import Strategies
 from harness.amqp0_9_1.peer.tables.exchange import create_exchange
 from harness.amqp0_9_1.rabbitmq.contents import changed
-from harness.amqp0_9_1.rabbitmq.exchanges import (
+from harness.amqp0_9_1.rabbitmq.routing.exchanges import (
     bind_exchange,
     bound,
     joins_durable_exchanges,
     unbind_exchange,
 )
-from harness.amqp0_9_1.rabbitmq.routing import Onward, bound_exchanges, through_exchanges
+from harness.amqp0_9_1.rabbitmq.routing.reaching import Onward, bound_exchanges, through_exchanges
 
 # -- declared and deleted --------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.peer.strategies import Strategies
 from harness.amqp0_9_1.peer.tables.exchange import create_exchange
 from harness.amqp0_9_1.rabbitmq.contents import changed, properties_of
-from harness.amqp0_9_1.rabbitmq.routing import Instead, Keys, alternate_of, through_exchanges
+from harness.amqp0_9_1.rabbitmq.routing.reaching import Instead, Keys, alternate_of, through_exchanges
 from harness.amqp0_9_1.wire.vocabulary import NOT_FOUND, Basic
 
 ARGUMENT = "alternate-exchange"

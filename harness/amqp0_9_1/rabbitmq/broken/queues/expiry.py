@@ -9,7 +9,7 @@ from harness.amqp0_9_1.peer.life import put_back
 from harness.amqp0_9_1.peer.turn import Tables
 from harness.amqp0_9_1.rabbitmq.arguments import asked
 from harness.amqp0_9_1.rabbitmq.contents import properties_of
-from harness.amqp0_9_1.rabbitmq.expiry import dies_in, expire, leased_for, time_to_live, was_not_used
+from harness.amqp0_9_1.rabbitmq.queues.expiry import dies_in, expire, leased_for, time_to_live, was_not_used
 
 BEGINS = "time-to-live: begins when it joins its queue"
 

@@ -8,8 +8,8 @@ from harness.amqp0_9_1.peer.entities import Exchange, Queue, VirtualHost
 from harness.amqp0_9_1.peer.tables.queue import exists_otherwise
 from harness.amqp0_9_1.rabbitmq.arguments import POLICIES, asked, come_into_force
 from harness.amqp0_9_1.rabbitmq.contents import properties_of
-from harness.amqp0_9_1.rabbitmq.expiry import dies_in, lives_for_a_time, time_to_live, was_not_used
-from harness.amqp0_9_1.rabbitmq.lengths import would_be_too_much
+from harness.amqp0_9_1.rabbitmq.queues.expiry import dies_in, lives_for_a_time, time_to_live, was_not_used
+from harness.amqp0_9_1.rabbitmq.queues.lengths import would_be_too_much
 
 COMPARES = "queue.declare: refuses another durable or exclusive or other arguments"
 LENGTH = "max-length"

@@ -17,8 +17,8 @@ from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.peer.turn import AnyTurn, ChannelRow, ChannelTurn, LifeRow, LifeTurn, Tables
 from harness.amqp0_9_1.rabbitmq.arguments import asked
 from harness.amqp0_9_1.rabbitmq.contents import properties_of
-from harness.amqp0_9_1.rabbitmq.dead_letters import dead
 from harness.amqp0_9_1.rabbitmq.policy import Policy
+from harness.amqp0_9_1.rabbitmq.queues.dead_letters import dead
 from harness.amqp0_9_1.rabbitmq.timing import later
 from harness.amqp0_9_1.wire import vocabulary as words
 from harness.peers.events import Event

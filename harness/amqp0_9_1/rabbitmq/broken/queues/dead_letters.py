@@ -10,7 +10,7 @@ from harness.amqp0_9_1.peer.entities import Entry
 from harness.amqp0_9_1.peer.life import put_back
 from harness.amqp0_9_1.peer.tables.basic import acknowledge, named
 from harness.amqp0_9_1.rabbitmq.contents import changed, properties_of
-from harness.amqp0_9_1.rabbitmq.dead_letters import bury_rejected, dead
+from harness.amqp0_9_1.rabbitmq.queues.dead_letters import bury_rejected, dead
 
 Table = Mapping[str, Any]
 

@@ -1,0 +1,1 @@
+"""What is wrong with confirms, alarms, transactions, and what is not supported."""

@@ -1,0 +1,1 @@
+"""What is promised, log-ins, permissions, types of field tables."""

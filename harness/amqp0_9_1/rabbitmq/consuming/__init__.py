@@ -1,0 +1,1 @@
+"""Prefetch, priorities, who is active, refusing, and what ends a consumer."""

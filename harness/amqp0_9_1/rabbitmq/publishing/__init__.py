@@ -1,0 +1,1 @@
+"""Confirms, alarms, transactions, and what is not supported."""

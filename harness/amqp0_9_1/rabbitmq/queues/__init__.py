@@ -1,0 +1,1 @@
+"""What queues keep, how long, how much, in which order, and where it goes then."""

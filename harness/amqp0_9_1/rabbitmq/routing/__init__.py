@@ -1,0 +1,1 @@
+"""Exchanges bound to exchanges, alternate exchanges, further keys, replies."""
