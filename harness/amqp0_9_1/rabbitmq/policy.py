@@ -40,7 +40,7 @@ class Policy(policy.Policy):
     blocked_notice: Literal["who publishes", "who has published"] = "who publishes"
     """rabbitmq/connection-blocked.told: Told of an alarm is who publishes then, or who has before, too."""
     outside: Literal["refuse", "serve"] = "refuse"
-    """rabbitmq/specification: What is not supported is refused, or served as 0-9-1 has it."""
+    """rabbitmq/specification.flow: What is not supported is refused, or served as 0-9-1 has it."""
     replies_count_as_routed: bool = True
     """rabbitmq/direct-reply-to.mandatory:
     A reply with mandatory is delivered, and nothing more; or a Return comes as well, as until 4.1."""
