@@ -40,7 +40,7 @@ class Policy(policy.Policy):
     blocked_notice: Literal["who publishes", "who has published"] = "who publishes"
     """rabbitmq/connection-blocked.told: Told of an alarm is who publishes then, or who has before, too."""
     outside: Literal["refuse", "serve"] = "refuse"
-    """rabbitmq/specification: What is not supported is refused, or served as 0-9-1 has it."""
+    """rabbitmq/specification.flow: What is not supported is refused, or served as 0-9-1 has it."""
     beyond_channel_max: int = NOT_ALLOWED
     """rabbitmq/channels.channel-max: The guide shows the code."""
     chunks: Literal["of one message", "of all there is"] = "of one message"

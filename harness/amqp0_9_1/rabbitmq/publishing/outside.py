@@ -1,4 +1,4 @@
-"""Where RabbitMQ departs from 0-9-1 by its own account: what it does not support, and its answers instead."""
+"""Where RabbitMQ departs from 0-9-1 by its own account: what it refuses, and what it answers instead."""
 
 from harness.amqp0_9_1.peer.entities import Channel, Consumer, Entry
 from harness.amqp0_9_1.peer.events import ChannelState, UnknownMethod

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from harness.amqp0_9_1.broken.loose import Effect, Turn
 from harness.amqp0_9_1.peer.entities import Consumer, Logged
 from harness.amqp0_9_1.peer.tables.basic import named
-from harness.amqp0_9_1.rabbitmq.queues import streams
 from harness.amqp0_9_1.rabbitmq.contents import properties_of
+from harness.amqp0_9_1.rabbitmq.queues import streams
 
 
 def begin_one_late(turn: Turn) -> None:
