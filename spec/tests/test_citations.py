@@ -21,7 +21,7 @@ FILES = {path.relative_to(DOCUMENTS).as_posix() for path in DOCUMENTS.rglob("*.*
 
 PREFIXES = {each.prefix for each in catalogue().documents}
 FIRST = "|".join(sorted({each.partition("/")[0] for each in PREFIXES}))
-CITED = re.compile(rf"(?<![\w/.-])(?:{FIRST})/[a-z0-9./-]*[a-z0-9](?![a-z0-9/-]|\.\*)")
+CITED = re.compile(rf"(?<![\w/.-])(?:{FIRST})/[a-z0-9./-]*[a-z0-9](?![a-z0-9/-]|[a-z0-9./-]*\*)")
 
 
 def files() -> Iterator[Path]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from harness.amqp0_9_1 import peer
 from harness.amqp0_9_1.peer.life import tell
@@ -40,20 +40,19 @@ ADDED: Final[tuple[AnyRow, ...]] = (
     *DEAD_LETTERS,
 )  # fmt: skip
 """The rows of all areas; they are tried before those of 0-9-1."""
-_OTHERWISE: Final[dict[str, Any]] = {
-    "may_have": no_local_is_ignored,
-    "reached": through_exchanges(),
-    "shown": without_blind_copies,
-    "level": every_priority,
-    "place": in_its_level,
-    "window_allows": windows_allow,
-    "hears": hears,
-    "choose": highest_in_turn,
-}
-"""The algorithms that are not those of 0-9-1."""
-TABLES = making_quorum_queues(
-    naming(renewing(Tables((*ADDED, *peer.TABLES.rows), replace(peer.TABLES.strategies, **_OTHERWISE))))
+STRATEGIES: Final = replace(
+    peer.TABLES.strategies,
+    may_have=no_local_is_ignored,
+    reached=through_exchanges(),
+    shown=without_blind_copies,
+    level=every_priority,
+    place=in_its_level,
+    window_allows=windows_allow,
+    hears=hears,
+    choose=highest_in_turn,
 )
+"""The algorithms, where they are not those of 0-9-1."""
+TABLES = making_quorum_queues(naming(renewing(Tables((*ADDED, *peer.TABLES.rows), STRATEGIES))))
 
 
 class Peer(peer.Peer):
