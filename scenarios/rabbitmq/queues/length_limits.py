@@ -133,7 +133,7 @@ def length_is_a_number(broker: Broker) -> None:
 
 @scenario("rabbitmq/maxlength.illegal-limit")
 @broken_by("takes any size", drops(WRONG_OCTETS))
-@broken_by("takes any number", changes(WRONG_OCTETS, condition=is_no_number("x-max-length-bytes")))
+@broken_by("takes any number of octets", changes(WRONG_OCTETS, condition=is_no_number("x-max-length-bytes")))
 def size_is_a_number(broker: Broker) -> None:
     """A queue may hold no octet, or a hundred; -1, a text and the like are refused: 406."""
     declares_alone(broker, "x-max-length-bytes", good=(0, 100), bad=(-1, "100", 1.5, True))

@@ -49,7 +49,7 @@ def higher_priority_comes_first(broker: Broker) -> None:
 
 
 @scenario("rabbitmq/priority.higher-first")
-@broken_by("gives lower ones first", swaps(level=lowest_first))
+@broken_by("gives lower ones first to consumers", swaps(level=lowest_first))
 def consumer_gets_higher_priority_first(broker: Broker) -> None:
     """A consumer that comes to messages with priorities from 0 to 5 gets them the highest first."""
     channel = broker.channel()

@@ -195,7 +195,10 @@ def message_that_is_put_back_keeps_its_time(broker: Broker) -> None:
 
 
 @scenario("rabbitmq/ttl.requeued")
-@broken_by("lets it live anew", changes("requeue: puts the message back, marked redelivered", live_anew))
+@broken_by(
+    "lets it live anew once it is put back",
+    changes("requeue: puts the message back, marked redelivered", live_anew),
+)
 def message_that_is_put_back_dies_in_its_time(broker: Broker) -> None:
     """A message that was got and put back in time is dead when its own time is over."""
     channel, other = broker.channel(), broker.channel()

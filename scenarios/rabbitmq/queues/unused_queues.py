@@ -115,7 +115,7 @@ def queue_that_gives_a_message_stays(broker: Broker) -> None:
 
 
 @scenario("rabbitmq/ttl.got-queue", slow=True)
-@broken_by("does not count a Get that gets", not_renewed_by("basic.get: awaits acknowledgement"))
+@broken_by("does not count a Get that awaits its Ack", not_renewed_by("basic.get: awaits acknowledgement"))
 def queue_that_lends_a_message_stays(broker: Broker) -> None:
     """Get of a message amid the time that is left to a queue: it is there when that is over."""
     queue = broker.channel().queue_with("1", arguments=living(queue=LEASE))
