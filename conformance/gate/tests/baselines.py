@@ -10,9 +10,11 @@ from conformance.evidence.folder import read_run
 from conformance.evidence.results import rule_results
 from conformance.evidence.stream import read
 from conformance.evidence.verdicts import Verdict
-from conformance.gate.baseline import Accepted, Unexpected, apply
+from conformance.gate.baseline import Accepted, Unexpected, apply, number_of
 from conformance.gate.baseline_file import load
+from spec.applicability import promises
 from spec.catalogue import catalogue
+from spec.versions import holds, is_past
 
 BASELINES = Path(__file__).parents[3] / "ci" / "baselines"
 NO_EVIDENCE = (Verdict.ERROR, Verdict.NOT_RUN, Verdict.INCONCLUSIVE, Verdict.INAPPLICABLE)
@@ -22,9 +24,18 @@ def path_of(name: str) -> Path:
     return BASELINES / f"{name}.toml"
 
 
-def rules_of(*protocols: str) -> set[str]:
-    """Give all rules of these protocols, of whichever document."""
-    return {rule.id for rule in catalogue().rules if rule.id.partition("/")[0] in protocols}
+def rules_of(*protocols: str, version: str = "") -> set[str]:
+    """Give all rules of these protocols, of whichever document, that are said of a product's `version`."""
+    number = number_of(version)
+    own = (rule for rule in catalogue().rules if rule.id.partition("/")[0] in protocols)
+    return {rule.id for rule in own if holds(rule.versions, number)}
+
+
+def promised_by(run: Path) -> set[str]:
+    """Give the rules of optional documents that are promised by what the target of a run tells."""
+    told = promises(read_run(run).banner)
+    own = (rule for rule in catalogue().rules if rule.capability in told)
+    return {rule.id for rule in own if not (rule.versions and is_past(rule.versions))}
 
 
 def unexpected(run: Path, name: str) -> list[Unexpected | Accepted]:

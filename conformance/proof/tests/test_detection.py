@@ -90,7 +90,7 @@ DOCUMENTS = {
         without={},
     ),
     "rabbitmq": Facts(
-        rules={"rabbitmq": 10},
+        rules={"rabbitmq": 358},
         package="scenarios.rabbitmq",
         state=("basic.nack.", "confirm", "dead", "ttl", "length"),
         faults=Fault0_9_1,
