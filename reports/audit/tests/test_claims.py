@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator, FormatChecker  # type: ignore[impor
 
 from reports.audit import claims as module
 from reports.audit.claims import DAY, MEANINGS, RANGE, ClaimsError, Meaning, Subject, load, meaning, read
+from reports.audit.claims_join import join
 from spec.catalogue import catalogue
 
 ROOT = Path(__file__).parents[3]
@@ -321,6 +322,14 @@ def test_no_row_about_the_prose_rests_on_a_rule_for_the_other_side() -> None:
 def test_claims_that_come_with_the_suite_are_read_by_name() -> None:
     assert load(Path("@rabbitmq")) == load(RABBITMQ)
     with pytest.raises(
-        ClaimsError, match=r"^nothing called @other comes with the suite; claims are @rabbitmq$"
+        ClaimsError, match=r"^nothing called @other comes with the suite; claims are @rabbitmq, @rabbitmq-extensions$"
     ):
         load(Path("@other"))
+
+
+def test_every_rule_of_the_extensions_is_claimed_once_and_each_row_is_about_some() -> None:
+    rules = catalogue().rules
+    joined = [join(each, rules, {}) for each in load(Path("@rabbitmq-extensions")).claims]
+    assert [each.why for each in joined if each.why] == []
+    claimed = [rule.id for each in joined for rule in each.rules]
+    assert sorted(claimed) == sorted(rule.id for rule in rules if rule.document == "rabbitmq")
