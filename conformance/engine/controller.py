@@ -101,7 +101,11 @@ class Controller(Worker):
         write_run(plan.folder, RunInfo(**told, capture=plan.options.capture, started=now.isoformat()))
         ids = tuple(rule.id for rule in plan.selected)
         told["level"] = Level(plan.options.level)
-        self.writer.write(RunStarted(**told, selected=ids, catalogue=len(plan.rules)))
+        self.writer.write(
+            RunStarted(
+                **told, selected=ids, others=tuple(sorted(plan.scope.others)), catalogue=len(plan.rules)
+            )
+        )
         for each in plan.scope.breaches:
             self.writer.write(replace(each, connection=""))  # nothing of the probe is kept
         if lost := self.ending.lost:

@@ -132,7 +132,8 @@ def _in_part(found: Scope, rules: Iterable[Rule], unpromised: Mapping[str, str])
 
     A document that is `unpromised` as a whole is about it in part where a capability promises some of it.
     """
-    every = [rule for rule in (*catalogue().rules, *rules) if rule.document in optional()]
+    concerned = {rule.document for rule in rules if rule.document in optional()}
+    every = [rule for rule in (*catalogue().rules, *rules) if rule.document in concerned]
     kept = {rule.document for rule in every if _is_promised(rule, found.banners)}
     whole = {document: why for document, why in unpromised.items() if document not in kept}
     apart = {}

@@ -38,9 +38,9 @@ class RunStarted:
     """The run began: what is judged, on whom, and from which documents.
 
     `documents` are mappings with title, revision and sha256; `selected` the identities of the chosen
-    rules; `target` is without its password, and judged in its `role`; `catalogue` how many rules there
-    were to choose from; `unspoken` are protocols and documents that were left out, each with the sentence
-    why.
+    rules, `others` those that the run is not about although it is about their document; `target` is without
+    its password, and judged in its `role`; `catalogue` how many rules there were to choose from; `unspoken`
+    are protocols and documents that were left out, each with the sentence why.
     """
 
     run: str
@@ -57,6 +57,7 @@ class RunStarted:
     profile: str = "document"
     unspoken: Mapping[str, str] = field(default_factory=dict)
     selected: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
     catalogue: int | None = None
     arguments: tuple[str, ...] = ()
 

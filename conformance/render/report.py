@@ -109,7 +109,8 @@ def report_of(
     if started is None:
         raise EvidenceError(f"{run}: the run broke before it began; there is nothing to report")
     judged = {each["prefix"] for each in started.documents if "prefix" in each}
-    catalogue = {rule.id: rule for rule in rules if not judged or rule.document in judged}
+    about = (rule for rule in rules if rule.id not in started.others)
+    catalogue = {rule.id: rule for rule in about if not judged or rule.document in judged}
     ended = next((line.event for line in lines if isinstance(line.event, RunEnded)), None)
     if ended is not None and ended.exit_status not in list(Exit):
         raise EvidenceError(f"{run}: no run ends with the status {ended.exit_status}")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
 from harness.play.context import Context, Deadline
-from harness.play.expect import Barrier, Inapplicable, NotRun
+from harness.play.expect import Barrier, ControlFailed, Inapplicable, Late, NotRun, Unmet
 from harness.play.link import Link
 from harness.play.log import Log
 from harness.targets.target import Endpoint, Target
@@ -96,6 +96,17 @@ class Fixture(Generic[AnyConnection]):
         if name not in self.context.facilities:
             raise NotRun(f"the target has no facility {name!r}")
         return self.context.use(name)
+
+    @contextmanager
+    def before(self, seconds: float) -> Iterator[None]:
+        """Judge what is due in so many `seconds` from now. Raises Late for a miss when they were over."""
+        began = self.newest.link.now()
+        try:
+            yield
+        except (Unmet, ControlFailed):
+            if (passed := self.newest.link.now() - began) < seconds:
+                raise
+            raise Late(f"it took {passed:.2f} s to ask for what holds for {seconds} s") from None
 
     def log(self) -> Log:
         """Read the target's log from here on, on a connection of its own. Raises NotRun without one."""

@@ -111,7 +111,8 @@ class EmbeddedThrough(EmbeddedTarget):
 
     def make(self, document: str) -> PeerServer:
         """Make a reference peer with the interposer of that name before it, where its protocol has one."""
-        return dialect(document).proof.peer(dialect(document).proof.harmless.get(self._through))
+        proof = dialect(document).proof
+        return proof.peer(proof.harmless.get(self._through), clock=self._time)
 
 
 def names() -> list[str]:

@@ -259,6 +259,7 @@ def _to_the_exchange_of_its_key(turn: Turn) -> Publication | None:
     key = given.method.routing_key
     if given.method.exchange or key not in turn.host.exchanges:
         return None
+    given.message.exchange = key
     return replace(given, method=given.method.replace(exchange=key))
 
 
@@ -271,6 +272,7 @@ def route_to_exchanges_as_well(turn: Turn) -> None:
     """Takes what is sent to the default exchange to the exchange its key names, and to the queue."""
     if (other := _to_the_exchange_of_its_key(turn)) is not None:
         route(turn, other)
+        turn.subject.message.exchange = ""
     route(turn, turn.subject)
 
 

@@ -21,6 +21,7 @@ from scenarios.amqp0_9_1.grammar.calls import kind
 from scenarios.amqp0_9_1.grammar.sent import carrying
 from scenarios.registry import broken_by, watches_for
 from spec.grammar.amqp0_9_1.members import Subject
+from spec.readers.amqp0_9_1 import grammar
 
 Key = bytes | None
 """Class and method of a method frame; None for what carries no method that can be read."""
@@ -49,7 +50,9 @@ class Unanswered(State):
         if unit.type == METHOD:
             sent.append(unit.payload[:4])
             self._in_transaction.get(unit.channel, []).append(unit.payload[:4])
-        if method is None or (self._highest and unit.channel > self._highest):
+        # What only some products know is no method to the others.
+        unknown = method is None or method.full_name not in OWN
+        if unknown or (self._highest and unit.channel > self._highest):
             sent.append(None)
         if isinstance(method, Connection.TuneOk):
             self._highest = method.channel_max
@@ -85,6 +88,7 @@ def channel_of(each: Passage) -> int:
     return each.unit.channel
 
 
+OWN = grammar().methods
 METHODS = {method.key.to_bytes(4): method for method in CODEC.methods.values()}
 OF_THE_SERVER = CONNECTION_FORCED, INTERNAL_ERROR
 """What a server says of itself: no method of ours need have caused it."""

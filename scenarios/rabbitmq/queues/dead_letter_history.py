@@ -280,7 +280,7 @@ def dead_letter_does_not_expire(broker: Broker) -> None:
     """
     channel, (exchange, reader) = broker.channel(), grave(broker)
     channel.bind(kept := channel.declare_queue(), exchange)
-    reject(channel, expiring(channel, exchange, "rejected"))
+    reject(channel, expiring(channel, exchange, "rejected", in_time=100 * SOON))
     no_longer_expires(broker, letter(reader, "rejected"))
     for body in ("expired", "expired after it"):
         expiring(channel, exchange, body)
@@ -288,10 +288,10 @@ def dead_letter_does_not_expire(broker: Broker) -> None:
     channel.gets(kept, b"rejected", b"expired")
 
 
-def expiring(channel: AmqpChannel, exchange: str, body: str) -> str:
-    """Publish a message that expires soon, and give its queue."""
+def expiring(channel: AmqpChannel, exchange: str, body: str, in_time: int = SOON) -> str:
+    """Publish a message that expires in so many milliseconds, and give its queue."""
     queue = mortal(channel, exchange)
-    channel.publish(body, key=queue, expiration=f"{SOON}")
+    channel.publish(body, key=queue, expiration=f"{in_time}")
     return queue
 
 

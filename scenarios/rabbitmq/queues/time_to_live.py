@@ -184,11 +184,12 @@ def full_consumer_does_not_get_what_has_no_time(broker: Broker) -> None:
 def message_that_is_put_back_keeps_its_time(broker: Broker) -> None:
     """A message that was got in time and comes back too late is dead; one without a limit comes back."""
     channel, other = broker.channel(), broker.channel()
-    short, plain = channel.queue_with("1", arguments=living(messages=2 * SHORT)), channel.declare_queue()
-    channel.ask(Basic.Get(short), Basic.GetOk)
-    channel.publish("1", key=plain)
-    channel.ask(Basic.Get(plain), Basic.GetOk)
-    channel.wait(2 * AFTER)
+    short, plain = channel.declare_queue(arguments=living(messages=5 * SHORT)), channel.declare_queue()
+    for queue in (short, plain):
+        with broker.before(5 * SHORT / 1000):
+            channel.publish("1", key=queue)
+            channel.ask(Basic.Get(queue), Basic.GetOk)
+    channel.wait(3 * AFTER)
     channel.close()
     other.gets(plain, b"1")
     finds_nothing(other, short)
@@ -202,10 +203,12 @@ def message_that_is_put_back_keeps_its_time(broker: Broker) -> None:
 def message_that_is_put_back_dies_in_its_time(broker: Broker) -> None:
     """A message that was got and put back in time is dead when its own time is over."""
     channel, other = broker.channel(), broker.channel()
-    queue = channel.queue_with("1", arguments=living(messages=4 * SHORT))
-    channel.wait(2 * SHORT / 1000)
-    channel.ask(Basic.Get(queue), Basic.GetOk)
-    channel.close()
+    queue = channel.declare_queue(arguments=living(messages=4 * SHORT))
+    with broker.before(4 * SHORT / 1000):
+        channel.publish("1", key=queue)
+        channel.wait(2 * SHORT / 1000)
+        channel.ask(Basic.Get(queue), Basic.GetOk)
+        channel.close()
     other.wait(2 * SHORT / 1000 + SHORT / 1000)
     finds_nothing(other, queue)
 
@@ -283,8 +286,11 @@ def dead_message_is_sent_on(broker: Broker) -> None:
     dead = channel.declare_queue()
     other.consume(dead, no_ack=True)
     goes_on = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": dead}
-    queue = channel.queue_with("1", "2", arguments={"x-message-ttl": 2 * SHORT, **goes_on})
-    channel.ask(Basic.Get(queue), Basic.GetOk)
+    queue = channel.declare_queue(arguments={"x-message-ttl": 5 * SHORT, **goes_on})
+    with broker.before(5 * SHORT / 1000):
+        channel.publish("1", key=queue)
+        channel.publish("2", key=queue)
+        channel.ask(Basic.Get(queue), Basic.GetOk)
     other.expect(message(Basic.Deliver, b"2"))
     channel.wait(AFTER)
     channel.close()

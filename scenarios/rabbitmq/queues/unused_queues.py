@@ -18,9 +18,9 @@ from harness.amqp0_9_1.wire.vocabulary import INTERNAL_ERROR, NOT_FOUND, Basic, 
 from scenarios.rabbitmq.queues.time_to_live import AFTER, LONG, SHORT, declares_alone, living
 from scenarios.registry import broken_by, scenario
 
-LEASE = 1200
+LEASE = 3000
 """Milliseconds of a queue's lease, of which HALF leaves enough for a busy server."""
-HALF = 0.7
+HALF = 1.7
 GONE = (1.0, 2.0, 4.0)
 """Seconds before each look for a queue whose time is over: each look may count as use."""
 ENDS = "lease: what was not used is deleted"
@@ -70,8 +70,9 @@ def unused_queue_is_deleted_with_its_messages(broker: Broker) -> None:
 def consumed_queue_stays(broker: Broker) -> None:
     """A queue with a consumer is there when its time is over, and delivers."""
     channel = broker.channel()
-    queue = channel.declare_queue(arguments=living(queue=LEASE))
-    channel.consume(queue, no_ack=True)
+    with broker.before(LEASE / 1000):
+        queue = channel.declare_queue(arguments=living(queue=LEASE))
+        channel.consume(queue, no_ack=True)
     channel.wait(LEASE / 1000 + AFTER)
     channel.hears("1", key=queue)
 
@@ -81,9 +82,10 @@ def consumed_queue_stays(broker: Broker) -> None:
 def queue_goes_after_its_last_consumer(broker: Broker) -> None:
     """A queue that was consumed from for longer than it says is deleted after the last consumer."""
     channel = broker.channel()
-    queue = channel.declare_queue(arguments=living(queue=2 * SHORT))
-    tag = channel.consume(queue)
-    channel.wait(2 * AFTER)
+    with broker.before(5 * SHORT / 1000):
+        queue = channel.declare_queue(arguments=living(queue=5 * SHORT))
+        tag = channel.consume(queue)
+    channel.wait(3 * AFTER)
     channel.ask(Basic.Cancel(tag))
     goes(broker, queue)
 
@@ -91,10 +93,12 @@ def queue_goes_after_its_last_consumer(broker: Broker) -> None:
 def is_kept_by(broker: Broker, use: Method, queue: str) -> None:
     """Judge that a queue with a LEASE, declared just now, is there behind it when it was used amid it."""
     channel = broker.channel().misses("queue")
-    channel.wait(HALF)
-    channel.ask(use)
-    channel.wait(HALF)
-    is_there(channel, queue)
+    with broker.before(LEASE / 1000):
+        channel.wait(HALF)
+        channel.ask(use)
+    with broker.before(LEASE / 1000):
+        channel.wait(HALF)
+        is_there(channel, queue)
 
 
 @scenario("rabbitmq/ttl.got-queue", slow=True)
