@@ -92,7 +92,7 @@ DOCUMENTS = {
     "rabbitmq": Facts(
         rules={"rabbitmq": 358},
         package="scenarios.rabbitmq",
-        state=("basic.nack.", "dlx.", "ttl.", "maxlength."),
+        state=("basic.nack.", "ttl.", "maxlength.", "priority.", "policies.", "e2e.", "consumer-cancel."),
         faults=Fault0_9_1,
         unset="rabbitmq/basic.nack.of-got",
         without={},
