@@ -35,6 +35,8 @@ from scenarios.registry import broken_by, scenario
 LOG = (b"1", b"2", b"3")
 MANY = tuple(b"%d" % number for number in range(30))
 """So many messages that several of them are written together."""
+BURST = tuple(b"%d" % number for number in range(100))
+"""Bodies of messages, more than a server writes one by one when they come at once."""
 TRIES = 50
 READS = "basic.consume: reads a stream"
 WRITES = "stream: writes to its log"
@@ -203,12 +205,12 @@ def everyone_reads_what_was_refused(broker: Broker) -> None:
 @broken_by("hears no acknowledgements", ignores(Basic.Ack))
 def acknowledging_leads_further(broker: Broker) -> None:
     """With a prefetch count of two, two messages come; with the first one's Ack the third, and no more."""
-    _, queue = log(broker, *MANY)
+    _, queue = log(broker, *BURST)
     channel = reading(broker, queue, "first", prefetch=2)
-    comes(channel, *MANY[:2])
+    comes(channel, *BURST[:2])
     channel.stays_quiet()
     channel.send(Basic.Ack(1))
-    comes(channel, MANY[2])
+    comes(channel, BURST[2])
     channel.stays_quiet()
 
 
