@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from harness.amqp0_9_1.peer.turn import OWN
 from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.frames import BODY, HEADER, METHOD, Frame
 from harness.amqp0_9_1.wire.vocabulary import CODEC, Connection
@@ -43,16 +44,15 @@ def unreadable(method: type[Method]) -> Matching:
 
 
 def unknown(class_index: int) -> Matching:
-    """Match method frames of the class with an index that no method has."""
+    """Match method frames of the class with an index that no method of 0-9-1 itself has."""
 
     def matches(frame: Frame) -> bool:
         if frame.type != METHOD or int.from_bytes(frame.payload[:2]) != class_index:
             return False
         try:
-            CODEC.method_class(frame.payload)
+            return CODEC.method_class(frame.payload).full_name not in OWN
         except DecodeError:
             return True
-        return False
 
     return matches
 

@@ -40,8 +40,8 @@ HARD = tuple(each.value for each in GRAMMAR.constants if each.error_class == "ha
 OPEN_OK = sent_on(Channel.OpenOk, bool)
 UNKNOWN = Frame(METHOD, 0, b"\x00\x0a\x00\x63")
 """A method that the class connection does not have."""
-EXTENSION = Frame(METHOD, 1, b"\x00\x55\x00\x0b")
-"""A method of a class that this version does not have."""
+EXTENSION = Frame(METHOD, 1, b"\x00\x46\x00\x0b")
+"""A method of a class that neither this version has nor what adds to it."""
 
 
 class Asked(Unsure):
