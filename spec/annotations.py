@@ -18,7 +18,7 @@ REQUIRED: Mapping[str, type[StrEnum]] = {
     "judged": Party,
     "testability": Testability,
 }
-OPTIONAL = ("reason", "reading", "scenario", "source")
+OPTIONAL = ("reason", "reading", "scenario")
 _Choice = TypeVar("_Choice", bound=StrEnum)
 
 
@@ -92,7 +92,6 @@ def _rule(path: Path, said: Provision, table: Mapping[str, str], known: Mapping[
         testability=choice("testability", Testability),
         reason=_folded(table.get("reason", "")),
         reading=_folded(table.get("reading", "")),
-        source=_folded(table.get("source", "")),
     )
     _check(path, rule, "scenario" in table, known)
     return rule

@@ -4,7 +4,6 @@ No behaviour is decided here beyond cutting the stream into frames and reading t
 """
 
 import struct
-from dataclasses import replace
 
 from harness.amqp0_9_1.peer import entities, events
 from harness.amqp0_9_1.peer.deliveries import serve
@@ -174,7 +173,9 @@ class Connection(entities.Connection):
         elif unit.type == HEADER:
             header = self.peer.in_the_grammar(unit.payload)
             read = read_content_header(header, self.peer.checks_names, self.peer.reads_contested_types)
-            self._meet_channel(unit.channel, replace(read, payload=unit.payload))
+            # What is passed on are the octets that came, however they were read.
+            read.payload = unit.payload
+            self._meet_channel(unit.channel, read)
         else:
             self._meet_channel(unit.channel, events.BodyReceived(unit.payload))
 
