@@ -1,20 +1,6 @@
-"""What a shim is told and answers. A shim holds one client library, does what it is told, judges nothing.
+"""What a shim is told and answers; `ci/clients/README.md` explains every command and value.
 
-It reads one JSON object a line, `{"id": 7, "do": "open", "within": 5.0, "on": "c0"}`, and answers each with
-one: `{"id": 7, "ok": {…}}`, or `{"id": 7, "error": {"kind": …, "native": …, "text": …}}`. `within` are the
-seconds that the library is told as its own time-out, where it has one. The end of what it reads ends it; what
-it writes to stderr is kept as a log. It retries nothing and sleeps never, and has the library's own recovery
-off.
-
-- `hello`: contract, library, version, language, protocol.
-- `connect` to host, port with user, password, vhost: `on`, the connection's name.
-- `open` a channel `on` a connection: `on`, the channel's name.
-- `call` a method ("queue.declare") `on` a channel, with its `args` as the document names them: `reply`.
-- `send` a message `on` a channel: exchange, key, body, properties. A body is a text, or `{"fill": n}`: n
-  octets, of which the one at i is i mod 251.
-- `get` a message `on` a channel from a queue: `message` with size and crc32, or null.
-- `close` what is called `on`, and wait for the answer.
-- `reset`: drop all sockets and forget everything.
+A shim holds one client library, does what it is told by lines of JSON, and judges nothing.
 """
 
 from collections.abc import Mapping
@@ -46,13 +32,26 @@ class Kind(StrEnum):
 
 
 class Refused(Exception):
-    """A client did not do what it was told; `native` is what its library calls the reason."""
+    """A client did not do what it was told; `native` is what its library calls the reason.
 
-    def __init__(self, kind: Kind, text: str, native: str = "") -> None:
+    Where the server closed something, `level` says what (connection, channel, session, link), and `code` is
+    the reply code or the condition that the library tells.
+    """
+
+    def __init__(
+        self, kind: Kind, text: str, native: str = "", level: str = "", code: int | str = ""
+    ) -> None:
         super().__init__(f"{kind}: {text}")
         self.kind = kind
         self.text = text
         self.native = native
+        self.level = level
+        self.code = code
+
+    @property
+    def told(self) -> str:
+        """What happened by the client's account, in words that are the same in every run."""
+        return " ".join(str(each) for each in (self.kind, self.level, self.code, self.native) if each)
 
 
 class ShimLost(Exception):
@@ -66,9 +65,14 @@ class Shim(Protocol):
         """Carry out a command and give what is told back. Raises Refused, or ShimLost."""
 
 
-def body(told: str | Mapping[str, int]) -> bytes:
-    """Give the octets of a message by what `send` was told."""
+def filled(size: int) -> bytes:
+    """Give a body of so many octets, of which the one at i is i mod 251."""
+    pattern = bytes(range(251))
+    return (pattern * (size // len(pattern) + 1))[:size]
+
+
+def body(told: str | Mapping[str, int | str]) -> bytes:
+    """Give the octets of a message by what `send` was told: a text, {"fill": n}, or {"bin": hex}."""
     if isinstance(told, str):
         return told.encode()
-    pattern = bytes(range(251))
-    return (pattern * (told["fill"] // len(pattern) + 1))[: told["fill"]]
+    return bytes.fromhex(str(told["bin"])) if "bin" in told else filled(int(told["fill"]))

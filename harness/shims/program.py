@@ -2,7 +2,9 @@
 
 import json
 import os
+import resource
 import select
+import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
@@ -13,16 +15,29 @@ from harness.shims.contract import LONGEST, Kind, Refused, ShimLost
 
 PARTING = 1.0
 """Seconds that a shim has to end once nothing more can be told."""
+DUMPING = 0.3
+"""Seconds that a shim which hangs has to say where it does: JVMs and Go write their stacks at SIGQUIT."""
+MEMORY = 4 << 30
+"""Octets that a shim may allocate: what a server announces must not cost this machine its memory."""
+BUSY = 600
+"""Seconds of a processor that a shim may use."""
 
 
 class Program:
     """A running shim; implements harness.shims.contract.Shim. Raises ShimLost where it cannot be run.
 
     `within` are the seconds that a command may take by the library's own clock: a shim that is silent for
-    half as long again and two seconds hangs, and is killed. What it writes to stderr goes to `log`.
+    half as long again and two seconds hangs, and is killed; `wait` may take as long as it is told. What it
+    writes to stderr goes to `log`. `environment` is all that it gets.
     """
 
-    def __init__(self, command: Sequence[str], within: float, log: BinaryIO) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        within: float,
+        log: BinaryIO,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         self._within = within
         self._number = 0
         self._read = b""
@@ -32,28 +47,36 @@ class Program:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
+                env=environment,
                 start_new_session=True,  # Ctrl-C in a terminal is for the suite, which then ends it
             )
         except OSError as error:
             raise ShimLost(f"{command[0]} could not be run: {error.strerror}") from None
+        with suppress(ProcessLookupError):
+            resource.prlimit(self._process.pid, resource.RLIMIT_DATA, (MEMORY, MEMORY))
+            resource.prlimit(self._process.pid, resource.RLIMIT_CPU, (BUSY, BUSY))
 
     def do(self, command: str, **arguments: Any) -> Mapping[str, Any]:
         """Tell it a command and give its answer. Raises Refused, or ShimLost."""
         self._number += 1
         told = {"id": self._number, "do": command, "within": self._within, **arguments}
         self._tell(json.dumps(told).encode() + b"\n", command)
-        until = time.monotonic() + 1.5 * self._within + 2.0
-        while True:
-            answer = self._answer(self._line(until, command))
-            if "event" not in answer:
-                break
+        until = time.monotonic() + 1.5 * self._within + 2.0 + float(arguments.get("for", 0.0))
+        answer = self._answer(self._line(until, command))
         if answer.get("id") != self._number or ("ok" in answer) == ("error" in answer):
             raise self._end(f"the shim answered {command} with {json.dumps(answer)[:200]}")
         if "error" in answer:
-            error = answer["error"]
-            raise Refused(Kind(error["kind"]), str(error.get("text", "")), str(error.get("native", "")))
+            raise self._refused(answer["error"], command)
         found: Mapping[str, Any] = answer["ok"]
         return found
+
+    def _refused(self, error: Any, command: str) -> Exception:
+        try:
+            kind, code = Kind(error["kind"]), error.get("code", error.get("condition", ""))
+        except (KeyError, TypeError, ValueError):
+            return self._end(f"the shim answered {command} with the error {json.dumps(error)[:200]}")
+        text, native, level = (str(error.get(name) or "") for name in ("text", "native", "level"))
+        return Refused(kind, text, native, level, code if isinstance(code, int) else str(code or ""))
 
     def end(self) -> None:
         """End it: nothing more can be told, and after a moment it is killed."""
@@ -64,7 +87,8 @@ class Program:
         try:
             self._process.wait(PARTING)
         except subprocess.TimeoutExpired:
-            self._process.kill()
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
         self._process.stdout.close()
 
@@ -86,6 +110,9 @@ class Program:
                 raise self._end(f"the shim answered {command} with a line of more than {LONGEST >> 20} MiB")
             left = max(until - time.monotonic(), 0.0)
             if not select.select([self._process.stdout], [], [], left)[0]:
+                self._process.send_signal(signal.SIGQUIT)
+                with suppress(subprocess.TimeoutExpired):
+                    self._process.wait(DUMPING)
                 raise self._end(f"the shim hangs: no answer to {command}")
             octets = os.read(self._process.stdout.fileno(), 1 << 16)
             if not octets:
@@ -109,6 +136,7 @@ class Program:
         return self._end(f"the shim ended amid {command}")
 
     def _end(self, why: str) -> ShimLost:
-        self._process.kill()
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)  # it leads a session of its own
         self.end()
         return ShimLost(f"{why} (status {self._process.returncode})")

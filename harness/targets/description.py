@@ -249,7 +249,7 @@ def parse(text: str, source: str) -> Description:
         tls=_tls(login),
         package=process.text("package"),
         requires=process.texts("requires"),
-        fetched=_fetched(process),
+        fetched=fetched(process),
         version=process.texts("version"),
         ports=process.texts("ports"),
         links=tuple(Links(entry.text("at"), entry.texts("to")) for entry in process.tables("links")),
@@ -277,7 +277,8 @@ def _tls(login: Table) -> dict[str, str]:
     return files
 
 
-def _fetched(process: Table) -> Fetched:
+def fetched(process: Table) -> Fetched:
+    """Read `fetched` of a process or client. Raises TargetError."""
     keys = process.mapping("fetched")
     if keys and (set(keys) != {"name", "by"} or not all(keys.values())):
         raise process.wrong("fetched must hold name and by, and nothing else")

@@ -2,18 +2,24 @@
 
 A description says how the shim is run: a TOML file with `product`, `about`, `protocols` and `[client]`:
 
-- `command`: the shim as a list of words, where `{python}` is the Python that runs the suite;
+- `command`: the shim as a list of words, where `{python}` is the Python that runs the suite, `{clients}` the
+  folder of the shims that come with the suite, and `{fetched}` what was built for it;
 - `requires`: executables that must be there; `modules`: modules of that Python that must be;
-- `within`: seconds that the library may take for what it is told.
+- `fetched`: the `name` of a directory in AMQP_CONFORMANCE_CACHE, and the command that makes it, `by`;
+- `environment`: what the shim gets beside PATH, HOME and LANG;
+- `within`: seconds that the library may take for what it is told;
+- `workers`: how many of it are told what to do side by side, 4 unless given.
 """
 
+import importlib.resources
+import os
 import shutil
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any, BinaryIO, cast
 
@@ -24,13 +30,15 @@ from harness.shims.contract import Shim, ShimLost
 from harness.shims.program import Program
 from harness.targets.client.tap import MemoryClock, RealClock, Tap
 from harness.targets.client.target import BeforeServer, ClientTarget, Place
-from harness.targets.description import bundled, fill, form
+from harness.targets.description import Fetched, bundled, fetched, fill, form
 from harness.targets.strict_toml import read
 from harness.targets.target import Kind, Known, Target, TargetError
 from harness.wire.transport import MemoryTransport, Transport, VirtualClock
 
 OWN = "0-9-1"
 """The protocol of our own client."""
+KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV")
+"""What a shim gets of the environment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +52,9 @@ class ClientDescription:
     requires: tuple[str, ...]
     modules: tuple[str, ...]
     within: float
+    fetched: Fetched = field(default_factory=lambda: Fetched("", ""))
+    environment: Mapping[str, str] = field(default_factory=dict)
+    workers: int = 4
 
     def missing(self) -> str:
         """Say in one sentence what keeps it from starting on this machine; empty if nothing does."""
@@ -52,7 +63,24 @@ class ClientDescription:
         if absent := [name for name in self.modules if find_spec(name) is None]:
             lacking = ", ".join(absent)
             return f"{lacking} is not installed beside the suite (pipx inject amqp-conformance {lacking})"
+        if self.fetched.name and not self.fetched.directory().is_dir():
+            return f"{self.fetched.directory()} is not there; run {self.fetched.command()} to build it"
         return ""
+
+    def places(self) -> Mapping[str, str]:
+        """Give what the placeholders of the command and the environment stand for on this machine."""
+        clients = str(importlib.resources.files("ci") / "clients")
+        return {"python": sys.executable, "clients": clients, "fetched": str(self.fetched.directory())}
+
+    def program(self, log: BinaryIO) -> Program:
+        """Start the shim; its stderr goes to `log`. Raises TargetError, and ShimLost where it cannot run."""
+        if missing := self.missing():
+            raise TargetError(f"{self.product} cannot start here: {missing}")
+        places = self.places()
+        kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+        given = {name: fill(value, places) for name, value in self.environment.items()}
+        command = [fill(word, places) for word in self.command]
+        return Program(command, self.within, log, kept | given)
 
 
 def parse(text: str, source: str) -> ClientDescription:
@@ -69,6 +97,9 @@ def parse(text: str, source: str) -> ClientDescription:
         requires=client.texts("requires", needed=False),
         modules=client.texts("modules", needed=False),
         within=client.seconds("within"),
+        fetched=fetched(client),
+        environment=client.mapping("environment"),
+        workers=client.number("workers", 4),
     )
     top.finish()
     return described
@@ -95,12 +126,9 @@ class ProgramClient(ClientTarget):
         self._kept = b""
 
     def start(self) -> None:
-        if missing := self._described.missing():
-            raise TargetError(f"{self.name} cannot start here: {missing}")
-        command = [fill(word, {"python": sys.executable}) for word in self._described.command]
         self._log = self._log or cast("BinaryIO", tempfile.TemporaryFile())  # noqa: SIM115 - closed by `stop`
         try:
-            self._program = Program(command, self._described.within, self._log)
+            self._program = self._described.program(self._log)
         except ShimLost as failure:
             raise TargetError(f"{self.name}: {failure}") from None
 
