@@ -18,9 +18,10 @@ def talk(client: Client) -> JudgedConnection:
     channel.call("exchange.declare", exchange=exchange, type="direct")
     channel.call("queue.bind", queue=queue, exchange=exchange, routing_key="key")
     for size in SIZES:
-        channel.publish({"fill": size}, exchange, "key", content_type="application/octet-stream")
-        if (got := channel.get(queue)) != size:
-            raise ControlFailed(f"getting a message of {size} octets", f"{got} octets")
+        channel.publish({"fill": size}, exchange, "key", {"content-type": "application/octet-stream"})
+        got = channel.get(queue)
+        if got is None or got.size != size:
+            raise ControlFailed(f"getting a message of {size} octets", f"{got.size if got else 'no'} octets")
     channel.call("exchange.delete", exchange=exchange)
     channel.close()
     return connection

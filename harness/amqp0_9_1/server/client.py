@@ -1,40 +1,34 @@
 """The fixture of the 0-9-1 scenarios that judge clients: the client under test, told what to do by its shim.
 
-Methods come in two kinds. *Controls* (`connection`, `channel`, `call`, …) do what must work for a rule to be
-judged at all; when they fail the scenario ends as an error of its set-up. `expect` judges the rule, by what
-the client has sent.
+Methods come in two kinds. *Controls* (`connection`, `channel`, `call`, …) do what must work for a rule to
+be judged at all; when they fail the scenario ends as an error of its set-up. What is tried (`attempt`,
+`tries_…`, `closes`) may fail, and says how; a client that falls over there, or hangs, has missed its rule.
+`expect` judges the rule, by what the client has sent. What its library has no way to do makes the rule
+inapplicable.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
-from harness.amqp0_9_1.client.outcomes import (
-    Closed,
-    HeaderReceived,
-    Observation,
-    Received,
-    Silence,
-    signature,
-)
+from harness.amqp0_9_1.client.outcomes import HeaderReceived, Observation, Received, signature
 from harness.amqp0_9_1.peer import Peer
-from harness.amqp0_9_1.peer.policy import DEFAULT
+from harness.amqp0_9_1.server.leniency import LENIENT, leniently
 from harness.amqp0_9_1.server.link import Link
+from harness.amqp0_9_1.server.told import Event, Message
 from harness.amqp0_9_1.wire.compiled import Method
-from harness.amqp0_9_1.wire.vocabulary import CODEC, Channel
-from harness.peers.interposer import Interposer
+from harness.amqp0_9_1.wire.vocabulary import CODEC, Basic, Channel
 from harness.play.context import Context
-from harness.play.expect import ControlFailed, Outcome
-from harness.play.link import EVERYWHERE
-from harness.shims.contract import Refused, ShimLost
-from harness.targets.client.target import ClientTarget, Place
+from harness.play.expect import ControlFailed, Inapplicable, Outcome
+from harness.play.link import EVERYWHERE, Closed, Silence
+from harness.shims.contract import Kind, Refused, ShimLost
+from harness.targets.client.target import BeforeServer, ClientTarget, Place
 
-LENIENT = replace(DEFAULT, illegal_field_name="accept")
-"""What our server bears so that the rest can be seen: most clients' properties have a dot in a name."""
-LOGIN: Mapping[str, str] = {"user": "guest", "password": "guest", "vhost": "/"}
+LOGIN: dict[str, Any] = {"user": "guest", "password": "guest", "vhost": "/"}
+LIVES = 0.2
+"""Seconds that a client is let live at once, where something is waited for."""
 
 
 class Client:
@@ -46,28 +40,41 @@ class Client:
         self._links: list[Link] = []
         self._serving = ExitStack()
 
-    def connection(self, meets: Interposer | None = None) -> JudgedConnection:
-        """Have the client connect to our server, which deviates as said by what it `meets`."""
+    def connection(self, *meets: BeforeServer, **options: Any) -> JudgedConnection:
+        """Have the client connect to our server, which deviates as said by what it `meets`.
+
+        `options` are those of `connect`: heartbeat, frame_max, channel_max, mechanism.
+        """
         with self._served(meets) as (host, port):
-            on = str(self.told("connect", host=host, port=port, **LOGIN)["on"])
+            on = str(self.told("connect", host=host, port=port, **(LOGIN | options))["on"])
         return JudgedConnection(self, self._links[-1], on)
 
-    def connecting(self, meets: Interposer) -> JudgedConnection:
-        """Have the client try to connect to a server that it may not bear; its protocol header has come."""
+    def connecting(self, *meets: BeforeServer, **options: Any) -> JudgedConnection:
+        """Have the client try to connect to a server that it may not bear; its protocol header has come.
+
+        What became of it is `refused`, None where it is connected.
+        """
+        told: dict[str, Any] = {}
         with self._served(meets) as (host, port):
-            self.attempted("connect", host=host, port=port, **LOGIN)
+            refused = self.attempted("connect", into=told, host=host, port=port, **(LOGIN | options))
         if not self._links:
-            raise ControlFailed("connect", "nobody")
+            raise ControlFailed("connect", refused.told if refused else "nobody")
         seen = self._links[-1].next(EVERYWHERE, self.context.patience.answer)
         if not isinstance(seen, HeaderReceived):
             raise ControlFailed("connect", signature(seen))
-        return JudgedConnection(self, self._links[-1], "")
+        return JudgedConnection(self, self._links[-1], str(told.get("on", "")), refused)
+
+    def tries_to_connect(self, **options: Any) -> Refused | None:
+        """Have the client try to connect, though it may not even begin, and say why it did not."""
+        with self._served(()) as (host, port):
+            return self.attempted("connect", host=host, port=port, **(LOGIN | options))
 
     @contextmanager
-    def _served(self, meets: Interposer | None) -> Iterator[Place]:
+    def _served(self, meets: Sequence[BeforeServer]) -> Iterator[Place]:
         """Serve the client at a place, up to the end of the scenario; what connects within is heard."""
-        peer = Peer(LENIENT)
-        server = peer if meets is None else meets.before(peer)
+        server = leniently(Peer(LENIENT))
+        for each in meets:
+            server = each.before(server)
         place, tap = self._serving.enter_context(self._target.serves(server))
         try:
             yield place
@@ -76,24 +83,49 @@ class Client:
                 name = f"{self.context.label}.{len(self._links) + 1}"
                 self._links.append(Link(heard, self.context, name, self._protocol))
 
-    def told(self, command: str, **arguments: Any) -> Mapping[str, Any]:
-        """Have the client do something that must work. Raises ControlFailed."""
+    def _do(self, command: str, **arguments: Any) -> Mapping[str, Any]:
+        """Have the client do something. Raises Refused, ShimLost, or Inapplicable."""
         try:
             return self._target.shim.do(command, **arguments)
         except Refused as failure:
-            raise ControlFailed(command, f"{failure.kind} {failure.native}".strip()) from failure
+            if failure.kind is Kind.UNSUPPORTED:
+                raise Inapplicable(f"the library has no way to do it: {failure.text}") from None
+            raise
+
+    def told(self, command: str, **arguments: Any) -> Mapping[str, Any]:
+        """Have the client do something that must work. Raises ControlFailed, or Inapplicable."""
+        try:
+            return self._do(command, **arguments)
+        except Refused as failure:
+            raise ControlFailed(command, failure.told) from failure
         except ShimLost as failure:
             raise ControlFailed(command, str(failure)) from failure
 
-    def attempted(self, command: str, **arguments: Any) -> Refused | None:
-        """Have the client do something that may fail, and say why it did. Raises ControlFailed."""
+    def attempted(self, command: str, into: dict[str, Any] | None = None, **arguments: Any) -> Refused | None:
+        """Have the client do something that may fail, and say why it did; what is told goes `into`.
+
+        Raises Unmet where the client falls over or hangs.
+        """
         try:
-            self._target.shim.do(command, **arguments)
+            told = self._do(command, **arguments)
         except Refused as failure:
             return failure
         except ShimLost as failure:
-            raise ControlFailed(command, str(failure)) from failure
+            if not self._links:
+                raise ControlFailed(command, str(failure)) from failure
+            self.judge("the client lives on", str(failure), False)
+            raise
+        if into is not None:
+            into.update(told)
         return None
+
+    def judge(self, expected: str, otherwise: str, holds: bool, reading: str = "") -> None:
+        """Judge a fact: `expected` if it `holds`, else `otherwise`; legal all the same under a `reading`."""
+        self._links[-1].judged(expected, otherwise, holds, reading)
+
+    def note(self, text: str) -> None:
+        """Keep a fact worth reporting."""
+        self.context.note(text, self._links[-1].name, self._links[-1].now())
 
     def name(self, kind: str) -> str:
         """Make a name that nobody else uses; what has it is gone with our server."""
@@ -107,7 +139,8 @@ class Client:
             every.callback(self._links.clear)
             every.callback(self._finish)
             every.push(self._serving.pop_all())
-            self.attempted("reset")
+            with suppress(Refused, ShimLost):
+                self._target.shim.do("reset")
 
     def _finish(self) -> None:
         for link in self._links:
@@ -117,41 +150,90 @@ class Client:
 
 
 class JudgedConnection:
-    """A connection that the client has opened, called `on` by its shim."""
+    """A connection that the client has opened, called `on` by its shim; empty where it is not."""
 
-    def __init__(self, client: Client, link: Link, on: str) -> None:
-        self.client, self.link, self.on = client, link, on
+    def __init__(self, client: Client, link: Link, on: str, refused: Refused | None = None) -> None:
+        self.client, self.link, self.on, self.refused = client, link, on, refused
+        self.events: list[Event] = []
+        """What the client has told so far of what happened, oldest first."""
+        if on:
+            link.lives = self.lives
 
     def channel(self) -> JudgedChannel:
         """Have the client open a channel."""
         on = str(self.client.told("open", on=self.on)["on"])
-        self._came(Channel.Open)
+        self.came(Channel.Open)
         return JudgedChannel(self, on)
+
+    def tries_channel(self) -> JudgedChannel | Refused:
+        """Have the client open a channel that it may not be allowed to have."""
+        told: dict[str, Any] = {}
+        refused = self.client.attempted("open", into=told, on=self.on)
+        return refused or JudgedChannel(self, str(told["on"]))
 
     def close(self, on: str = "") -> None:
         """Have the client close the connection, or a channel of it, and wait for the answer."""
         self.client.told("close", on=on or self.on)
 
+    def closes(self, on: str = "") -> Refused | None:
+        """Have the client close it, though it may get no answer, and say why it gave up."""
+        return self.client.attempted("close", on=on or self.on)
+
     def ask(self, on: str, method: str, args: Mapping[str, Any]) -> Refused | None:
         """Have the client call a method, which must come, and say why it was refused, if it was."""
         named = {name.replace("_", "-"): each for name, each in args.items()}
         refused = self.client.attempted("call", on=on, method=method, args=named)
-        self._came(CODEC.methods[method])
+        self.came(CODEC.methods[method])
         return refused
 
-    def _came(self, kind: type[Method]) -> None:
+    def came(self, kind: type[Method]) -> None:
+        """Leave behind what the client has sent up to a method that must come. Raises ControlFailed."""
         seen = self.link.taken(kind)
         if not isinstance(seen, Received):
             raise ControlFailed(f"being asked for {kind.full_name}", signature(seen))
 
+    # -- letting it live -------------------------------------------------------------------------------
+
+    def lives(self, seconds: float, count: int | None = None) -> bool:
+        """Let the client live for so long, or until so many events more have come; False if it cannot."""
+        counted = {} if count is None else {"count": count}
+        told: dict[str, Any] = {}
+        refused = self.client.attempted("wait", into=told, on=self.on, **{"for": seconds}, **counted)
+        for each in told.get("events", ()):
+            plain = {name: value for name, value in each.items() if name not in ("event", "on")}
+            self.events.append(Event(str(each["event"]), str(each.get("on", "")), plain))
+        return refused is None
+
+    def tells(self, event: str, count: int = 1) -> list[Event]:
+        """Give the events of a kind, waiting for so many of them; fewer where no more come."""
+        until = self.link.now() + self.client.context.patience.answer
+        while len(found := [each for each in self.events if each.event == event]) < count:
+            before = self.link.now()
+            if before >= until or not self.lives(LIVES, 1) or self.link.over_and_heard():
+                break
+        return found
+
     def hear_out(self) -> None:
         """Leave behind what the client has sent up to now."""
-        while not isinstance(self.link.next(EVERYWHERE, 0.0), Silence | Closed):
+        while not isinstance(self.link.heard_next(), Silence | Closed):
             pass
 
+    # -- judging ---------------------------------------------------------------------------------------
+
     def expect(self, *outcomes: Outcome | type[Method]) -> Observation:
-        """Judge what the client sends next, on whatever channel. Raises Unmet."""
+        """Judge what the client sends next, on whatever channel; it is let live for that. Raises Unmet."""
         return self.link.expect(EVERYWHERE, *outcomes)
+
+    def stays_quiet(self) -> None:
+        """Judge that the client sends nothing for a while, and keeps its connection. Raises Unmet."""
+        seen = self.link.next(EVERYWHERE, self.client.context.patience.quiet)
+        self.client.judge("nothing is sent", signature(seen), isinstance(seen, Silence))
+
+    def works_on(self) -> None:
+        """Judge that the client can still use the connection, by another channel. Raises Unmet."""
+        told: dict[str, Any] = {}
+        refused = self.client.attempted("open", into=told, on=self.on)
+        self.client.judge("the connection can be used", refused.told if refused else "", refused is None)
 
 
 class JudgedChannel:
@@ -159,26 +241,106 @@ class JudgedChannel:
 
     def __init__(self, connection: JudgedConnection, on: str) -> None:
         self.connection, self.on = connection, on
+        self.client = connection.client
 
-    def call(self, method: str, **args: Any) -> None:
-        """Have the client call a method, which must succeed."""
-        if refused := self.connection.ask(self.on, method, args):
-            raise ControlFailed(method, f"{refused.kind} {refused.native}".strip())
+    def call(self, method: str, **args: Any) -> Mapping[str, Any]:
+        """Have the client call a method, which must succeed; gives what its library tells of the reply."""
+        named = {name.replace("_", "-"): each for name, each in args.items()}
+        told: Mapping[str, Any] = self.client.told("call", on=self.on, method=method, args=named)
+        self.connection.came(CODEC.methods[method])
+        return dict(told.get("reply") or {})
 
-    def attempt(self, method: str, **args: Any) -> None:
-        """Have the client call a method; what that comes to on its side is another matter."""
-        self.connection.ask(self.on, method, args)
+    def attempt(self, method: str, **args: Any) -> Refused | None:
+        """Have the client call a method, which must come, and say why it failed, if it did."""
+        return self.connection.ask(self.on, method, args)
 
-    def publish(self, body: str | Mapping[str, int], exchange: str, key: str, **properties: Any) -> None:
-        """Have the client publish a message."""
-        told = {"exchange": exchange, "key": key, "body": body, "properties": properties}
-        self.connection.client.told("send", on=self.on, **told)
+    def tries(self, method: str, **args: Any) -> Refused | Mapping[str, Any]:
+        """Have the client call a method that it may refuse itself; gives the reply as told, or why not."""
+        named = {name.replace("_", "-"): each for name, each in args.items()}
+        told: dict[str, Any] = {}
+        refused = self.client.attempted("call", into=told, on=self.on, method=method, args=named)
+        return refused or dict(told.get("reply") or {})
 
-    def get(self, queue: str) -> int | None:
-        """Have the client get a message, and give the size it tells; None when it tells of none."""
-        message = self.connection.client.told("get", on=self.on, queue=queue)["message"]
-        return None if message is None else int(message["size"])
+    def publish(
+        self,
+        body: str | Mapping[str, int],
+        exchange: str = "",
+        key: str = "",
+        properties: Mapping[str, Any] | None = None,
+        **how: Any,
+    ) -> None:
+        """Have the client publish a message; `how` has mandatory, immediate, count."""
+        self.client.told("send", **self._message(body, exchange, key, properties), **how)
+        for _ in range(how.get("count", 1)):
+            self.connection.came(Basic.Publish)
+
+    def tries_to_publish(
+        self,
+        body: str | Mapping[str, int],
+        exchange: str = "",
+        key: str = "",
+        properties: Mapping[str, Any] | None = None,
+        **how: Any,
+    ) -> Refused | None:
+        """Have the client publish a message that it may refuse."""
+        return self.client.attempted("send", **self._message(body, exchange, key, properties), **how)
+
+    def _message(self, body: object, exchange: str, key: str, properties: object) -> dict[str, Any]:
+        return {"on": self.on, "exchange": exchange, "key": key, "body": body, "properties": properties or {}}
+
+    def get(self, queue: str, settled: bool = True) -> Message | None:
+        """Have the client get a message, and give what it tells of it; None where there is none."""
+        told = self.client.told("get", on=self.on, queue=queue, settled=settled)["message"]
+        self.connection.came(Basic.Get)
+        return None if told is None else Message.of(told)
+
+    def tries_to_get(self, queue: str, settled: bool = True) -> Message | Refused | None:
+        """Have the client get a message from a server that may answer wrongly."""
+        told: dict[str, Any] = {}
+        refused = self.client.attempted("get", into=told, on=self.on, queue=queue, settled=settled)
+        return refused or (None if told["message"] is None else Message.of(told["message"]))
+
+    def receive(self, queue: str, settled: bool = True, tag: str = "") -> str:
+        """Have the client start a consumer, and give its tag."""
+        named = {"tag": tag} if tag else {}
+        told = self.client.told("receive", on=self.on, queue=queue, settled=settled, **named)
+        self.connection.came(Basic.Consume)
+        return str(told["tag"])
+
+    def tries_to_receive(self, queue: str, settled: bool = True, tag: str = "") -> Refused | None:
+        """Have the client start a consumer that it may not get."""
+        named: dict[str, Any] = {"tag": tag} if tag else {}
+        return self.client.attempted("receive", on=self.on, queue=queue, settled=settled, **named)
+
+    def messages(self, count: int = 1) -> list[Message]:
+        """Give what consumers of the connection have got, waiting for so many; fewer where no more come."""
+        return [each.message for each in self.connection.tells("message", count)]
+
+    def stop(self, tag: str) -> None:
+        """Have the client end a consumer."""
+        self.client.told("stop", on=self.on, tag=tag)
+        self.connection.came(Basic.Cancel)
+
+    def settle(self, message: Message, outcome: str = "accept", **how: Any) -> None:
+        """Have the client accept, reject or release a message."""
+        self.client.told("settle", on=self.on, token=message.token, outcome=outcome, **how)
+
+    def tries_to_settle(self, message: Message, outcome: str = "accept", **how: Any) -> Refused | None:
+        """Have the client settle a message that it may not settle."""
+        return self.client.attempted("settle", on=self.on, token=message.token, outcome=outcome, **how)
+
+    def echo(self, message: Message, key: str) -> None:
+        """Have the client publish a message again as its library gave it."""
+        self.client.told("echo", on=self.on, token=message.token, key=key)
+
+    def tries_to_echo(self, message: Message, key: str) -> Refused | None:
+        """Have the client publish a message again, though its library may not be able to."""
+        return self.client.attempted("echo", on=self.on, token=message.token, key=key)
 
     def close(self) -> None:
         """Have the client close the channel, and wait for the answer."""
         self.connection.close(self.on)
+
+    def closes(self) -> Refused | None:
+        """Have the client close the channel, though it may get no answer, and say why it gave up."""
+        return self.connection.closes(self.on)

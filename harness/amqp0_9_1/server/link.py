@@ -1,5 +1,7 @@
 """One connection of a client under test, heard frame by frame where our server takes it."""
 
+from collections.abc import Callable
+
 from harness.amqp0_9_1.client import link
 from harness.amqp0_9_1.client.outcomes import Closed, Observation, Received, Silence, Unreadable
 from harness.amqp0_9_1.client.transcript import LIMIT
@@ -13,6 +15,9 @@ from harness.wire.journal import Direction
 from harness.wire.transcript import Passage
 from harness.wire.units import Garbage
 
+SLICE = 0.1
+"""Seconds for which a client is let live at once."""
+
 
 class Link(link.Link):
     """A connection as our server sees it: what it receives is the client's, and what it sends the server's.
@@ -23,6 +28,8 @@ class Link(link.Link):
     def __init__(self, heard: Heard, context: Context, name: str, protocol: str) -> None:
         super().__init__(heard, context, name, protocol)
         heard.said = self._server_said
+        self.lives: Callable[[float], bool] | None = None
+        """Lets the client live for so many seconds, False where it cannot: blocking ones do nothing else."""
         self._heard_from = heard
         self._theirs = FrameReader(limit=LIMIT)
 
@@ -36,6 +43,30 @@ class Link(link.Link):
             return super()._pump(deadline)
         finally:
             self._heard_from.at = None
+
+    def next(self, channel: int, patience: float) -> Observation:
+        """Take what comes next within `patience` seconds, while the client is let live."""
+        began = self.now()
+        seen = super().next(channel, 0.0)
+        while isinstance(seen, Silence) and self.lives is not None:
+            if (left := patience - (self.now() - began)) <= 0:
+                return Silence(self.now() - began)
+            before = self.now()
+            lived = self.lives(min(SLICE, left))
+            # One that is over, or tells of something at once, must not be asked again and again.
+            rest = 0.0 if lived and self.now() - before >= SLICE / 2 else min(SLICE, left)
+            seen = super().next(channel, rest if lived else left)
+            if not lived:
+                return seen
+        return seen if not isinstance(seen, Silence) else super().next(channel, patience)
+
+    def heard_next(self) -> Observation:
+        """Take what has come already, without letting the client live."""
+        return super().next(EVERYWHERE, 0.0)
+
+    def over_and_heard(self) -> bool:
+        """Say whether the client has ended the connection."""
+        return self.ended is not None
 
     def taken(self, kind: type[Method]) -> Observation:
         """Take what comes up to a method of this kind, which what was asked of the client must bring."""

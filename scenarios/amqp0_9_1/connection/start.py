@@ -73,7 +73,7 @@ def client_leaves_a_server_of_another_version(client: Client) -> None:
     """The client connects; where Start suggests version 99-99 it closes the socket, and says nothing else."""
     client.connection()
     another = rewrites(Connection.Start, version_major=99, version_minor=99)
-    client.connecting(meets=another).expect(closed_silently())
+    client.connecting(another).expect(closed_silently())
 
 
 @scenario("0-9-1/connection.start.server-support")

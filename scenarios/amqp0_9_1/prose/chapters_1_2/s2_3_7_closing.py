@@ -55,7 +55,7 @@ def client_closes_by_handshake(client: Client) -> None:
     """The client declares, publishes, gets, and closes its connection: Close comes, then the socket's end."""
     connection = talk(client)
     connection.hear_out()
-    connection.close()
+    connection.closes()
     connection.expect(Connection.Close)
     connection.expect(closed_silently())
 
@@ -107,7 +107,7 @@ def close_is_answered_whatever_is_open(broker: Broker) -> None:
 @broken_by("answers no Connection.Close", ignores(Connection.CloseOk), Role.CLIENT)
 def client_answers_close(client: Client) -> None:
     """The server closes a channel on which a queue was declared, then the connection: Close-Ok comes."""
-    connection = client.connection(meets=rejects(Queue.Purge, CONNECTION_FORCED))
+    connection = client.connection(rejects(Queue.Purge, CONNECTION_FORCED))
     channel, queue = connection.channel(), client.name("queue")
     channel.call("queue.declare", queue=queue)
     channel.attempt("queue.declare", queue=client.name("missing"), passive=True)
