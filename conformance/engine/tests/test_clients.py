@@ -108,7 +108,7 @@ from harness.amqp0_9_1.shims.own import Own
 from harness.shims.serving import serve
 
 class Dying(Own):
-    def get(self, on, queue):
+    def get(self, **_):
         os.write(2, b"no more of it")
         os._exit(9)
 

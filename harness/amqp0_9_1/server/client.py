@@ -55,8 +55,16 @@ class Client:
         What became of it is `refused`, None where it is connected.
         """
         told: dict[str, Any] = {}
+        refused, fell_over = None, ""
         with self._served(meets) as (host, port):
-            refused = self.attempted("connect", into=told, host=host, port=port, **(LOGIN | options))
+            try:
+                told.update(self._do("connect", host=host, port=port, **(LOGIN | options)))
+            except Refused as failure:
+                refused = failure
+            except ShimLost as failure:
+                fell_over = str(failure)
+        if fell_over and self._links:
+            self.judge("the client lives on", fell_over, False)
         if not self._links:
             raise ControlFailed("connect", refused.told if refused else "nobody")
         seen = self._links[-1].next(EVERYWHERE, self.context.patience.answer)
