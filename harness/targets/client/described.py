@@ -120,6 +120,7 @@ class ProgramClient(ClientTarget):
         super().__init__(change)
         self.name = f"client:{key}"
         self.protocols = described.protocols
+        self.workers = described.workers
         self._key, self._described = key, described
         self._program: Program | None = None
         self._log: BinaryIO | None = None
