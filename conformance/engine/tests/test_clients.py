@@ -35,6 +35,8 @@ RULES = tuple(
 )
 """All that have a check of clients."""
 PASSIVE = {rule for rule in RULES if checks().passive(rule, Role.CLIENT)}
+KEPT = {Verdict.PASS, Verdict.INFO}
+"""What a good client comes to: a rule at level may is recorded."""
 CLOSE_ANSWERED = "0-9-1/prose/2.3.7.close-answered"
 OF_PIKA = {
     CLOSE_ANSWERED: Verdict.FAIL,  # a Close of the connection ends it without a word
@@ -57,7 +59,7 @@ def judged_as(named: str, run: Path) -> Mapping[str, Verdict]:
 
 def test_our_own_client_passes_all_and_the_run_says_whom_it_judged(tmp_path: Path) -> None:
     run = judge_here(Options(target="client:own", selectors=RULES, output=str(tmp_path / "run")))
-    assert set(verdicts(tmp_path / "run").values()) == {Verdict.PASS}
+    assert set(verdicts(tmp_path / "run").values()) <= KEPT
     assert len(PASSIVE) >= 24
     assert run.gate.sentence.startswith("not a certification")
     info = read_run(tmp_path / "run")
@@ -89,7 +91,7 @@ def test_every_check_of_clients_has_a_client_that_breaks_its_rule() -> None:
 def test_a_client_that_breaks_a_rule_is_noticed(rule: str) -> None:
     asked = catalogue()[rule]
     clean = judge_rule(asked, MemoryClient())
-    assert clean.verdict is Verdict.PASS
+    assert clean.verdict in KEPT
     for deviation in checks().of_clients[rule]:
         seen = judge_rule(asked, MemoryClient(deviation.change))
         assert fate(asked, clean, seen) is Fate.KILLED, (deviation.says, seen)
