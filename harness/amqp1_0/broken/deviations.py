@@ -7,7 +7,7 @@ real broker. What passes through unchanged passes octet for octet.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal
@@ -290,6 +290,11 @@ def _reframing(parts: Mapping[str, Any]) -> Callable[[int, Any], Passed]:
 def _refusing(condition: str) -> Callable[[int, Any], Passed]:
     close = amqp_frame(0, Close(Error(condition, "refused")))
     return lambda *_: ([], [close])
+
+
+def octets_said(channel: int, said: Sequence[Said]) -> bytes:
+    """Give the octets of what is said on a channel."""
+    return octets_of(_frames(channel, tuple(said)))
 
 
 def _frames(channel: int, said: tuple[Said, ...]) -> list[Any]:

@@ -7,15 +7,17 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import Any, Final, TypeVar
 
-from harness.amqp1_0.shims.connecting import Connection, Wanted
-from harness.amqp1_0.shims.links import Incoming, Link, Receiver, Sender
-from harness.amqp1_0.shims.messages import Sections, encoded, message
-from harness.amqp1_0.shims.refusals import Ended
-from harness.amqp1_0.shims.sessions import Session
+from harness.amqp1_0.library.connection import Connection, Wanted
+from harness.amqp1_0.library.links import Incoming, Link, Receiver, Sender
+from harness.amqp1_0.library.refusals import local
+from harness.amqp1_0.library.session import Session
+from harness.amqp1_0.shims.messages import Sections, decoded, encoded, message, told
 from harness.amqp1_0.shims.values import Json
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.performatives import (
     Accepted,
+    AmqpError,
+    Error,
     Modified,
     ReceiverSettleMode,
     Rejected,
@@ -23,8 +25,9 @@ from harness.amqp1_0.wire.performatives import (
     SenderSettleMode,
 )
 from harness.shims.contract import CONTRACT, Kind, Refused
-from harness.shims.serving import Commands, serve
+from harness.shims.serving import EVERYWHERE, Commands, serve
 from harness.wire.transport import TcpTransport, Transport, Unreachable
+from harness.wire.units import DecodeError
 
 LIBRARY, VERSION = "amqp-conformance", version("amqp-conformance")
 WITHIN = 5.0
@@ -46,10 +49,7 @@ Named = TypeVar("Named")
 class Own(Commands):
     """Our own client; `reach` opens the transport to a host and port."""
 
-    commands = (
-        "hello", "connect", "open", "attach", "send", "credit", "drain", "detach",
-        "settle", "echo", "wait", "close", "reset",
-    )  # fmt: skip
+    commands = (*EVERYWHERE, "attach", "credit", "drain", "detach")
 
     def __init__(self, reach: Callable[[str, int], Transport] | None = None) -> None:
         self._reach = reach or (lambda host, port: TcpTransport(host, port, time.monotonic()))
@@ -69,7 +69,13 @@ class Own(Commands):
     # -- connections and sessions ----------------------------------------------------------------------
 
     def connect(
-        self, host: str, port: int, vhost: str = "", container: str = "", **others: Json
+        self,
+        host: str,
+        port: int,
+        vhost: str = "",
+        container: str = "",
+        within: float = WITHIN,
+        **others: Json,
     ) -> Mapping[str, Json]:
         """Open a connection."""
         del vhost  # 1.0 has none
@@ -77,29 +83,31 @@ class Own(Commands):
         self._opened += 1
         wanted = Wanted(container or f"{LIBRARY}-own-{self._opened}", **_wanted(others))
         for _ in range(REDIRECTS + 1):
-            connection = self._connected(name, host, port, wanted)
+            connection = self._connected(name, self._reached(host, port), wanted, within)
             if not connection.redirected:
                 break
             host, port, wanted = _redirected(connection, host, port)
         if connection.redirected:
-            raise Ended(Kind.LOCAL, f"redirected more than {REDIRECTS} times")
+            raise local(f"redirected more than {REDIRECTS} times")
         self._connections[name] = connection
         return {"on": name}
 
-    def _connected(self, name: str, host: str, port: int, wanted: Wanted) -> Connection:
+    def _reached(self, host: str, port: int) -> Transport:
+        try:
+            return self._reach(host, port)
+        except Unreachable as failure:
+            raise Refused(Kind.LOST, str(failure)) from None
+
+    def _connected(self, name: str, transport: Transport, wanted: Wanted, within: float) -> Connection:
         def tell(**event: Any) -> None:
             self._tell(name, event)
 
-        try:
-            transport = self._reach(host, port)
-        except Unreachable as failure:
-            raise Ended(Kind.LOST, str(failure)) from None
-        connection = Connection(transport, wanted, WITHIN, name, tell)
+        connection = Connection(transport, wanted, within, name, tell)
         try:
             connection.open()
         except Refused:
+            connection.leave()
             if not connection.redirected:
-                self._connections[name] = connection  # it may still have to answer
                 raise
         return connection
 
@@ -131,9 +139,9 @@ class Own(Commands):
         events = self._events[on]
         if (connection := self._connections.get(on)) is not None:
             connection.live(others["for"], lambda: bool(count) and len(events) >= count)
-        told = list(events)
+        found = list(events)
         events.clear()
-        return {"events": told}
+        return {"events": found}
 
     # -- links -----------------------------------------------------------------------------------------
 
@@ -219,11 +227,23 @@ class Own(Commands):
     # -- events and names ------------------------------------------------------------------------------
 
     def _tell(self, connection: str, event: dict[str, Any]) -> None:
-        if (delivery := event.pop("delivery", None)) is not None:
+        delivery: Incoming | None = event.pop("delivery", None)
+        if delivery is not None:
+            octets = bytes(delivery.octets)
+            try:
+                sections = decoded(octets)
+                said = told(octets, sections)
+            except (DecodeError, TypeError, ValueError) as failure:
+                self._reject(event["on"], delivery, str(failure))
+                return
             token = f"m{len(self._kept)}"
-            self._kept[token] = (event["on"], delivery, delivery.sections)
-            event["message"] = {"token": token, **event["message"]}
+            self._kept[token] = (event["on"], delivery, sections)
+            event["message"] = {"token": token, **said}
         self._events[connection].append(event)
+
+    def _reject(self, on: str, delivery: Incoming, why: str) -> None:
+        """Reject what is no message."""
+        self._link(on, Receiver).settle(delivery, Rejected(Error(AmqpError.DECODE_ERROR, why)))
 
     def _number(self) -> int:
         self._attached += 1
@@ -232,22 +252,22 @@ class Own(Commands):
     @staticmethod
     def _of(named: Mapping[str, Named], name: str) -> Named:
         if name not in named:
-            raise Ended(Kind.LOCAL, f"there is no {name} any more")
+            raise local(f"there is no {name} any more")
         return named[name]
 
     def _link(self, on: str, kind: type[Link]) -> Any:
         link = self._of(self._links, on)
         if not isinstance(link, kind):
-            raise Ended(Kind.LOCAL, f"{on} is no {kind.__name__.lower()}")
+            raise local(f"{on} is no {kind.__name__.lower()}")
         return link
 
 
 def _wanted(others: Mapping[str, Json]) -> dict[str, Json]:
     """Give what a connection is to be from the arguments of `connect`, those that are set."""
     known = ("hostname", "user", "password", "mechanism", "frame_max", "channel_max", "idle")
-    unknown = [name for name in others if name not in (*known, "heartbeat")]
+    unknown = [name for name in others if name not in (*known, "vhost")]
     if unknown:
-        raise Ended(Kind.UNSUPPORTED, f"connect has no {', '.join(unknown)}")
+        raise Refused(Kind.UNSUPPORTED, f"connect has no {', '.join(unknown)}")
     return {name: others[name] for name in known if others.get(name) is not None}
 
 

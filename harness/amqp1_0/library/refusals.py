@@ -6,15 +6,6 @@ from harness.amqp1_0.wire.performatives import Close, Detach, End, Error
 from harness.shims.contract import Kind, Refused
 
 
-class Ended(Refused):
-    """The server ended what a command was about: at which `level`, with which condition as its `code`."""
-
-    def __init__(self, kind: Kind, text: str, level: str = "", code: str = "") -> None:
-        super().__init__(kind, text, code)
-        self.level = level
-        self.code = code
-
-
 @dataclass(frozen=True, slots=True)
 class Fault:
     """What is wrong with what came: the condition that the standard has for it, and why in words."""
@@ -26,6 +17,15 @@ class Fault:
     def error(self) -> Error:
         return Error(self.condition, self.why)
 
+    def ends(self, level: str) -> Refused:
+        """Say that the client has ended something because of it."""
+        return Refused(Kind.LOCAL, self.why, "", level, self.condition)
+
+
+def local(why: str) -> Refused:
+    """Say that the client does not do it."""
+    return Refused(Kind.LOCAL, why)
+
 
 def error_of(said: Close | End | Detach) -> Error | None:
     """Give the error that something ends with, if it can be read."""
@@ -33,9 +33,9 @@ def error_of(said: Close | End | Detach) -> Error | None:
     return found if isinstance(found, Error) else None
 
 
-def ended_by(level: str, said: Close | End | Detach) -> Ended:
-    """Give what a command comes to whose connection, session or link the server has ended."""
+def ended_by(level: str, said: Close | End | Detach) -> Refused:
+    """Say that the server has ended a connection, session or link."""
     error = error_of(said)
     if error is None:
-        return Ended(Kind.CLOSED, f"the server ended the {level}", level)
-    return Ended(Kind.CLOSED, error.description or "", level, str(error.condition))
+        return Refused(Kind.CLOSED, f"the server ended the {level}", "", level)
+    return Refused(Kind.CLOSED, error.description or "", "", level, str(error.condition))

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from harness.amqp1_0.shims.messages import decoded, told
-from harness.amqp1_0.shims.refusals import Ended, Fault, ended_by
+from harness.amqp1_0.library.refusals import Fault, ended_by, local
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.performatives import (
     Accepted,
@@ -16,7 +15,6 @@ from harness.amqp1_0.wire.performatives import (
     Attach,
     Detach,
     Disposition,
-    Error,
     Flow,
     LinkError,
     Modified,
@@ -30,12 +28,10 @@ from harness.amqp1_0.wire.performatives import (
     Transfer,
 )
 from harness.amqp1_0.wire.serial import Serial
-from harness.amqp1_0.wire.types import Described
-from harness.shims.contract import Kind, Refused
-from harness.wire.units import DecodeError
+from harness.shims.contract import Refused
 
 if TYPE_CHECKING:
-    from harness.amqp1_0.shims.sessions import Session
+    from harness.amqp1_0.library.session import Session
 
 OVERHEAD = 64
 """Octets that frame header and performative of a transfer of ours take at most."""
@@ -59,14 +55,13 @@ class Outgoing:
 
 @dataclass(slots=True, eq=False)
 class Incoming:
-    """A delivery of the server's; `sections` are what its octets hold once it is whole."""
+    """A delivery of the server's; `octets` are its message once it is whole."""
 
     id: Serial
     tag: bytes
     settled: bool
     format: int
     octets: bytearray = field(default_factory=bytearray)
-    sections: tuple[Described, ...] = ()
 
 
 class Link:
@@ -130,13 +125,13 @@ class Link:
     def refuse(self, fault: Fault) -> None:
         """Detach because of an error of the server's (2.6.5)."""
         self._say_detach(Detach(self.handle, True, fault.error))
-        self._end(Ended(Kind.LOCAL, fault.why, "link", fault.condition))
+        self._end(fault.ends("link"))
 
     def _say_detach(self, said: Detach) -> None:
         self._said_detach = said
         self.session.say(said)
 
-    def _end(self, why: Ended) -> None:
+    def _end(self, why: Refused) -> None:
         self.gone = self.gone or why
         self.tell(event="closed", level="link", condition=why.code, text=why.text)
 
@@ -205,7 +200,7 @@ class Sender(Link):
             raise self.gone
         largest = self.theirs.max_message_size if self.theirs is not None else None
         if largest and len(payload) > largest:
-            raise Ended(Kind.LOCAL, f"the server takes no message of more than {largest} octets")
+            raise local(f"the server takes no message of more than {largest} octets")
         mode = self.theirs.snd_settle_mode if self.theirs is not None else SenderSettleMode.MIXED
         settled = (settled or mode == SenderSettleMode.SETTLED) and mode != SenderSettleMode.UNSETTLED
         self._tags += 1
@@ -356,17 +351,9 @@ class Receiver(Link):
         return None
 
     def _deliver(self, delivery: Incoming) -> None:
-        octets = bytes(delivery.octets)
-        try:
-            delivery.sections = decoded(octets)
-            says = told(octets, delivery.sections)
-        except (DecodeError, TypeError, ValueError) as failure:
-            self.kept[delivery.id] = delivery
-            self.settle(delivery, Rejected(Error(AmqpError.DECODE_ERROR, str(failure))))
-            return
         if not delivery.settled:
             self.kept[delivery.id] = delivery
-        self.tell(event="message", tag=delivery.tag.hex(), delivery=delivery, message=says)
+        self.tell(event="message", tag=delivery.tag.hex(), delivery=delivery)
 
     def settle(self, delivery: Incoming, state: Composite) -> None:
         """Say what became of a delivery: settled at once, or once the server has settled it."""

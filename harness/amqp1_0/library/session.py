@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from harness.amqp1_0.shims.links import Link, Outgoing, Receiver, Sender
-from harness.amqp1_0.shims.refusals import Ended, Fault, ended_by
+from harness.amqp1_0.library.links import Link, Outgoing, Receiver, Sender
+from harness.amqp1_0.library.refusals import Fault, ended_by, local
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.performatives import (
     AmqpError,
@@ -22,10 +22,10 @@ from harness.amqp1_0.wire.performatives import (
     Transfer,
 )
 from harness.amqp1_0.wire.serial import Serial
-from harness.shims.contract import Kind, Refused
+from harness.shims.contract import Refused
 
 if TYPE_CHECKING:
-    from harness.amqp1_0.shims.connecting import Connection
+    from harness.amqp1_0.library.connection import Connection
 
 WINDOW = 2048
 """Transfers that we are ready to take; stated anew when half of them have come."""
@@ -91,9 +91,9 @@ class Session:
         """End it because of an error of the server's; what comes until its end is discarded (2.5.4)."""
         self._outbox.clear()
         self.say(End(fault.error))
-        self._end(Ended(Kind.LOCAL, fault.why, "session", fault.condition))
+        self._end(fault.ends("session"))
 
-    def _end(self, why: Ended) -> None:
+    def _end(self, why: Refused) -> None:
         self.gone = self.gone or why
         for link in self.links.values():
             link.gone = link.gone or why
@@ -231,5 +231,5 @@ class Session:
         highest = self.theirs.handle_max if self.theirs is not None else 0
         number = next((each for each in range(highest + 1) if each not in self.links), None)
         if number is None:
-            raise Ended(Kind.LOCAL, f"the server takes no handle above {highest}")
+            raise local(f"the server takes no handle above {highest}")
         return number

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from harness.amqp1_0.library.refusals import Fault, ended_by, error_of, local
+from harness.amqp1_0.library.session import Session
 from harness.amqp1_0.peer.events import EmptyFrame, Invalid, Undecodable, Undefined
 from harness.amqp1_0.peer.policy import DEFAULT
 from harness.amqp1_0.peer.reading import read_body, read_garbage
-from harness.amqp1_0.shims.refusals import Ended, Fault, ended_by, error_of
-from harness.amqp1_0.shims.sessions import Session
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.frames import (
     AMQP,
@@ -106,7 +106,7 @@ class Connection:
             if not self._pump(deadline):
                 if found := holds():
                     break
-                raise Ended(Kind.TIMEOUT, f"no answer within {self.within:g} s")
+                raise Refused(Kind.TIMEOUT, f"no answer within {self.within:g} s")
         return found
 
     def live(self, seconds: float, enough: Callable[[], bool]) -> None:
@@ -176,7 +176,7 @@ class Connection:
         frame = amqp_frame(channel, performative, payload)
         if len(frame.body) + 8 > self.largest:
             told = f"{performative.type_name} takes more than {self.largest} octets"
-            raise Ended(Kind.LOCAL, told)
+            raise local(told)
         self._said_close = isinstance(performative, Close)
         self._write(frame)
 
@@ -190,7 +190,7 @@ class Connection:
             return
         self.say(Close(fault.error))
         self._give_up_at = self.transport.now() + CLOSING
-        self.gone = self.gone or Ended(Kind.LOCAL, fault.why, "connection", fault.condition)
+        self.gone = self.gone or fault.ends("connection")
         self.tell(event="closed", on=self.on, level="connection", condition=fault.condition, text=fault.why)
 
     def end(self) -> None:
@@ -198,12 +198,18 @@ class Connection:
         if not self._over:
             self._over = True
             self._give_up_at = None
-            self.gone = self.gone or Ended(Kind.LOST, "the connection is over")
+            self.gone = self.gone or Refused(Kind.LOST, "the connection is over")
             self.transport.close()
+
+    def leave(self) -> None:
+        """Wait for the server's close behind one of ours, but not for ever, and close the socket."""
+        if self._said_close:
+            self.live(CLOSING, lambda: False)
+        self.end()
 
     def _lose(self) -> None:
         if not (self._said_close or self._heard_close or self.gone):
-            self.gone = Ended(Kind.LOST, "the stream ended without a close")
+            self.gone = Refused(Kind.LOST, "the stream ended without a close")
             self.tell(event="lost", on=self.on)
         self.end()
 
@@ -230,15 +236,14 @@ class Connection:
         self._answer = None
         if answer != Header(header):
             self._leave_mismatch()
-            raise Ended(Kind.LOCAL, "the server speaks another protocol")
+            raise local("the server speaks another protocol")
 
     def _leave_mismatch(self) -> None:
         """End our stream, and read on until the server ends its own (2.2)."""
         self._said_close = True
         if isinstance(self.transport, HalfClosing):
             self.transport.shut()
-        self.live(CLOSING, lambda: False)
-        self.end()
+        self.leave()
 
     def _take_answer(self, unit: Unit) -> None:
         """Take what answers a header; it says what is due behind it."""
@@ -253,21 +258,23 @@ class Connection:
         wanted = self.wanted.mechanism or ("PLAIN" if "PLAIN" in names else "ANONYMOUS")
         if wanted not in names:
             self.end()
-            raise Ended(Kind.LOCAL, f"the server offers {', '.join(names) or 'no mechanism'}, not {wanted}")
+            raise local(f"the server offers {', '.join(names) or 'no mechanism'}, not {wanted}")
         response = mechanism(wanted).response(self.wanted.user, self.wanted.password)
         self._write(sasl_frame(SaslInit(wanted, response, self.wanted.hostname)))
         while isinstance(said := self._hear_sasl(SaslChallenge, SaslOutcome), SaslChallenge):
             self._write(sasl_frame(SaslResponse(response)))
         if said.code != SaslCode.OK:
             self.end()
-            raise Ended(Kind.CLOSED, f"the server refuses the log-in, with code {said.code}", "connection")
+            raise Refused(
+                Kind.CLOSED, f"the server refuses the log-in, with code {said.code}", "", "connection"
+            )
 
     def _hear_sasl(self, *kinds: type[Composite]) -> Any:
         self.until(lambda: self._heard_sasl)
         found = self._heard_sasl.pop(0)
         if not isinstance(found, kinds):
             self.end()
-            raise Ended(Kind.LOCAL, "something else came than SASL has due")
+            raise local("something else came than SASL has due")
         return found
 
     def _take_sasl(self, unit: Unit) -> None:
@@ -359,7 +366,7 @@ class Connection:
         highest = self.theirs.channel_max if self.theirs is not None else 0
         number = next((each for each in range(highest + 1) if each not in self.sessions), None)
         if number is None:
-            raise Ended(Kind.LOCAL, f"the server takes no channel above {highest}")
+            raise local(f"the server takes no channel above {highest}")
         session = self.sessions[number] = Session(self, number)
         return session
 
@@ -394,7 +401,7 @@ class Connection:
         heard = self._heard_close
         self.end()
         if not heard:
-            raise Ended(Kind.TIMEOUT, "the server did not answer our close")
+            raise Refused(Kind.TIMEOUT, "the server did not answer our close")
 
 
 def _ignore(_: Unit) -> None:
