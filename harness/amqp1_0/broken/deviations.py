@@ -187,6 +187,12 @@ def rejects_frames(when: Condition, condition: str, skip: int = 0) -> Interposer
     return Interposer((Rule(Frame, False, _refusing(condition), when, skip),))
 
 
+def of_client(change: Interposer) -> Interposer:
+    """Does to what the client says what an interposer does to what the server says."""
+    turned = (replace(rule, from_server=not rule.from_server) for rule in change.rules)
+    return replace(change, rules=tuple(turned))
+
+
 # -- headers -------------------------------------------------------------------------------------------
 
 

@@ -2,9 +2,9 @@
 
 Methods come in three kinds. *Controls* (`connection`, `session`, `sender`, `send`, …) do what must work for
 a rule to be judged at all; when they fail the scenario ends as an error of its set-up. What is tried
-(`tries_…`, `closes`, `ends`, …) may fail, and says how. `expect` judges the rule, by what the client has sent. What its
-library has no way to do makes the rule inapplicable. What `server_…` says is done by our server itself, which
-knows of it then; `says` puts words into its mouth.
+(`tries_…`, `closes`, `ends`, …) may fail, and says how. `expect` judges the rule by what the client has sent.
+What its library has no way to do makes the rule inapplicable. What `server_…` says is done by our server
+itself, which knows of it then; `says` puts words into its mouth.
 """
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ class Client:
         self.context = context
         self._target, self._protocol = target, protocol
         self._links: list[Link] = []
+        self._servers: list[Served] = []
         self._serving = ExitStack()
 
     # -- connections -----------------------------------------------------------------------------------
@@ -69,8 +70,9 @@ class Client:
         `options` are those of `connect`: container, hostname, idle (ms), frame_max, channel_max, mechanism.
         """
         served = self.server(*meets, policy=policy)
-        host, port = served.place
-        on = str(self.told("connect", host=host, port=port, **(LOGIN | options))["on"])
+        refused, on = self.tries_to_connect(served, **options)
+        if refused is not None:
+            raise ControlFailed("connect", refused.told)
         return self.at(served, on)
 
     def connecting(self, *meets: BeforeServer, policy: Policy = LENIENT, **options: Any) -> JudgedConnection:
@@ -91,6 +93,7 @@ class Client:
         host, port = served.place
         told: dict[str, Any] = {}
         refused = self.attempted("connect", into=told, host=host, port=port, **(LOGIN | options))
+        served.hear(self._listen)
         return refused, str(told.get("on", ""))
 
     def session(self, *meets: BeforeServer, policy: Policy = LENIENT, **options: Any) -> JudgedSession:
@@ -105,7 +108,8 @@ class Client:
             server = each.before(server)
         voiced = Voiced(server)
         place, tap = self._serving.enter_context(self._target.serves(voiced))
-        return Served(place, tap, stage, voiced)
+        self._servers.append(Served(place, tap, stage, voiced))
+        return self._servers[-1]
 
     def at(self, served: Served, on: str = "", refused: Refused | None = None) -> JudgedConnection:
         """Give the last connection that came to a server. Raises ControlFailed where none has come."""
@@ -177,12 +181,15 @@ class Client:
         """Drop the client's connections, and show what went over them to the passive rules."""
         with ExitStack() as every:
             every.callback(self._links.clear)
+            every.callback(self._servers.clear)
             every.callback(self._finish)
             every.push(self._serving.pop_all())
             with suppress(Refused, ShimLost):
                 self._target.shim.do("reset")
 
     def _finish(self) -> None:
+        for served in self._servers:
+            served.hear(self._listen)
         for link in self._links:
             link.finish()
 
