@@ -13,6 +13,7 @@ from harness.amqp1_0.peer import TABLES, Peer
 from harness.amqp1_0.peer.policy import DEFAULT, VARIANTS
 from harness.amqp1_0.peer.refusals import refuse
 from harness.amqp1_0.server.client import Client
+from harness.amqp1_0.server.commands import COMMANDS
 from harness.amqp1_0.wire.annotate import annotate
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.frames import SASL_HEADER
@@ -46,13 +47,6 @@ def _asks(container: Container) -> None:
     connection.begin()
 
 
-def _connects(client: Client) -> None:
-    """Have the client open a session, and close the connection."""
-    connection = client.connection()
-    connection.session()
-    connection.close()
-
-
 DIALECT = Dialect(
     Speaker(
         document=DOCUMENT,
@@ -77,5 +71,5 @@ DIALECT = Dialect(
         fakes=FAKES,
     ),
     annotate,
-    Host(DOCUMENT, NAME, lambda target, context: Client(target, context, DOCUMENT), _connects),
+    Host(DOCUMENT, NAME, lambda target, context: Client(target, context, DOCUMENT), COMMANDS),
 )

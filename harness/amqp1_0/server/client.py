@@ -133,17 +133,12 @@ class Client:
     # -- telling it what to do -------------------------------------------------------------------------
 
     def _do(self, command: str, **arguments: Any) -> Mapping[str, Any]:
-        """Have the client do something. Raises Refused, Inapplicable, and Unmet where it falls over."""
+        """Have the client do something. Raises Refused, ShimLost, or Inapplicable."""
         try:
             return self._target.shim.do(command, **arguments)
         except Refused as failure:
             if failure.kind is Kind.UNSUPPORTED:
                 raise Inapplicable(f"the library has no way to do it: {failure.text}") from None
-            raise
-        except ShimLost as failure:
-            if not self._links:
-                raise ControlFailed(command, str(failure)) from None
-            self._links[-1].judged("the client lives on", str(failure), False)
             raise
 
     def told(self, command: str, **arguments: Any) -> Mapping[str, Any]:
@@ -152,13 +147,24 @@ class Client:
             return self._do(command, **arguments)
         except Refused as failure:
             raise ControlFailed(command, failure.told) from failure
+        except ShimLost as failure:
+            raise ControlFailed(command, str(failure)) from failure
 
     def attempted(self, command: str, into: dict[str, Any] | None = None, **arguments: Any) -> Refused | None:
-        """Have the client do something that may fail, and say why it did; what is told goes `into`."""
+        """Have the client do something that may fail, and say why it did; what is told goes `into`.
+
+        Raises Unmet where the client falls over or hangs.
+        """
         try:
             told = self._do(command, **arguments)
         except Refused as failure:
             return failure
+        except ShimLost as failure:
+            self._hear_all()
+            if not self._links:
+                raise ControlFailed(command, str(failure)) from failure
+            self.judge("the client lives on", str(failure), False)
+            raise
         if into is not None:
             into.update(told)
         return None
@@ -188,10 +194,13 @@ class Client:
                 self._target.shim.do("reset")
 
     def _finish(self) -> None:
-        for served in self._servers:
-            served.hear(self._listen)
+        self._hear_all()
         for link in self._links:
             link.finish()
+
+    def _hear_all(self) -> None:
+        for served in self._servers:
+            served.hear(self._listen)
 
     drop = leave = hang_up
 
