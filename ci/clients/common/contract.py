@@ -137,7 +137,9 @@ class Shim:
             try:
                 self.live(name, left)
             except Exception as failure:
-                self.ended(name, self.refused(failure, name))
+                why = self.refused(failure, name)
+                if why.kind == "local":  # the library gave it up
+                    self.ended(name, why)
             if not left:
                 break
         return {"events": self._events.pop(name, [])[:]}
@@ -484,12 +486,50 @@ def decimal(given: Sequence[Any]) -> Decimal:
     return Decimal(int(given[1])).scaleb(-int(given[0]))
 
 
+def fitting(key: str, *spans: tuple[int, int]) -> Callable[[str], int]:
+    """Make an integer where a library takes the type by the number: within these bounds it is the one of `key`."""
+
+    def made(number: str) -> int:
+        if any(least <= int(number) <= most for least, most in spans):
+            return int(number)
+        raise unsupported(f"the library takes a type by the number, and for {number} it is not {key}")
+
+    return made
+
+
+def double(bits: str) -> float:
+    """Make a float of the bits of a double."""
+    number: float = struct.unpack(">d", bytes.fromhex(bits))[0]
+    return number
+
+
+def single(bits: str) -> float:
+    """Make a float of the bits of a single one."""
+    number: float = struct.unpack(">f", bytes.fromhex(bits))[0]
+    return number
+
+
 def moment(seconds: str) -> datetime:
     """Make a time in UTC of seconds. Raises Refused where Python has none."""
     try:
         return datetime.fromtimestamp(int(seconds), UTC)
     except (ValueError, OverflowError, OSError):
         raise unsupported(f"a datetime of Python does not reach {seconds}") from None
+
+
+PAMQP: Makers = {
+    "i8": fitting("i8", (-(1 << 7), (1 << 7) - 1)),
+    "i16": fitting("i16", (-(1 << 15), -(1 << 7) - 1), (1 << 7, (1 << 15) - 1)),
+    "u16": fitting("u16", (1 << 15, (1 << 16) - 1)),
+    "i32": fitting("i32", (-(1 << 31), -(1 << 15) - 1), (1 << 16, (1 << 31) - 1)),
+    "u32": fitting("u32", (1 << 31, (1 << 32) - 1)),
+    "i64": fitting("i64", (-(1 << 63), -(1 << 31) - 1), (1 << 32, (1 << 63) - 1)),
+    "f32": single,  # all floats go as f
+    "dec": decimal,
+    "time": moment,
+    "bin": lambda octets: bytearray.fromhex(octets),
+}
+"""What pamqp takes, by which several libraries encode."""
 
 
 def taken_properties(given: Mapping[str, Any], makers: Makers) -> dict[str, Any]:
