@@ -66,6 +66,7 @@ class Endpoint {
 
   /** It is over by what the other side did, or the library by itself, which is an event. */
   fall(fate) {
+    if (this.fate) return;
     if (fate.kind === 'closed') this.tell('closed', { ...fate.more, text: fate.message });
     else if (!this.parent) this.tell('lost');
     this.end(fate);
@@ -136,8 +137,13 @@ class Shim {
     return this.tokens.get(token);
   }
 
+  /** Drop all sockets without a word, but those of before. */
+  drop(before = new Set()) {
+    for (const socket of sockets) if (!before.has(socket)) socket.destroy();
+  }
+
   reset() {
-    for (const socket of sockets) socket.destroy();
+    this.drop();
     this.endpoints.clear();
     this.tokens.clear();
     if (this.library.reset) this.library.reset();
@@ -152,9 +158,12 @@ class Shim {
     const act = Object.hasOwn(this.library.commands, told.do) && this.library.commands[told.do];
     if (!act) throw new Refused('unknown', `there is no command ${told.do}`);
     const on = told.on === undefined ? null : this.find(told.on);
+    // What is over already is told even where the library acts as if it were not.
+    const doom = on && on.doom;
     try {
       const done = await (on ? on.during(act(told, on, signal)) : act(told, signal));
       if (told.do === 'close' || told.do === 'detach') on.end(new Refused('local', `${on.name} has been closed`));
+      if (doom) throw doom;
       return done || {};
     } catch (error) {
       if (error instanceof Refused) throw error;
@@ -165,6 +174,7 @@ class Shim {
   /** Answer a line. Nothing takes longer than `within`, but `wait`, which says by itself how long. */
   async answer(line) {
     let told = {};
+    const before = new Set(sockets);
     const aborter = new AbortController();
     let timer;
     try {
@@ -182,6 +192,7 @@ class Shim {
       return { id: told.id, ok: await Promise.race(work) };
     } catch (error) {
       aborter.abort();
+      if (told.do === 'connect') this.drop(before);
       const kind = error instanceof Refused ? error.kind : 'internal';
       const native = error.native || (error instanceof Refused ? 'Error' : error.name);
       return { id: told.id, error: { kind, native, text: String(error.message), ...error.more } };
