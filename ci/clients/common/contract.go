@@ -241,11 +241,13 @@ func (s *Socket) Kind() string {
 // SocketKind says what an error is by the network's account; empty when it is none of the network's.
 func SocketKind(err error) string {
 	var failed net.Error
+	if errors.Is(err, net.ErrClosed) {
+		return "" // by this side
+	}
 	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &failed) && failed.Timeout() {
 		return "timeout"
 	}
-	if errors.As(err, &failed) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		errors.Is(err, net.ErrClosed) {
+	if errors.As(err, &failed) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return "lost"
 	}
 	return ""
