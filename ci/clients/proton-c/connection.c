@@ -194,10 +194,18 @@ void flush(struct connection *connection) {
     hang_up(connection);
 }
 
-bool pump(struct connection *connection, bool (*done)(void *about), void *about, double until) {
+json *over(const struct connection *connection, const struct endpoint *endpoint) {
+  for (; endpoint; endpoint = endpoint->within)
+    if (endpoint->over)
+      return endpoint->over;
+  return connection->over;
+}
+
+bool pump(struct connection *connection, struct endpoint *endpoint, bool (*done)(void *about), void *about,
+          double until) {
   for (;;) {
     flush(connection);
-    if (connection->over || done(about) || now() >= until)
+    if (over(connection, endpoint) || done(about) || now() >= until)
       return done(about);
     const int64_t next = pn_transport_tick(connection->driver.transport, milliseconds()), soon = milliseconds();
     double patience = (until - now()) * 1000 + 1;
@@ -212,13 +220,14 @@ bool pump(struct connection *connection, bool (*done)(void *about), void *about,
 }
 
 _Noreturn void refuse_why(struct connection *connection, struct endpoint *endpoint) {
-  json *over = endpoint && endpoint->over ? endpoint->over : connection->over;
-  refuse(over ? json_object_get(over) : error("timeout", "", here("no answer came in time")));
+  json *why = over(connection, endpoint);
+  refuse(why ? json_object_get(why) : error("timeout", "", here("no answer came in time")));
 }
 
 void await(json *line, struct connection *connection, struct endpoint *endpoint, bool (*done)(void *about),
            void *about) {
-  if (!pump(connection, done, about, now() + number(member(line, "within"), 5)) || (endpoint && endpoint->over))
+  if (!pump(connection, endpoint, done, about, now() + number(member(line, "within"), 5)) ||
+      (endpoint && over(connection, endpoint) != connection->over))
     refuse_why(connection, endpoint);
 }
 
@@ -256,8 +265,8 @@ struct connection *connection_on(json *line) {
 
 struct endpoint *endpoint_on(json *line) {
   struct endpoint *endpoint = called(cstring(member(line, "on"), ""));
-  json *over = endpoint->of->over ? endpoint->of->over : endpoint->over;
-  if (over)
-    refuse(json_object_get(over));
+  json *why = over(endpoint->of, endpoint);
+  if (why)
+    refuse(json_object_get(why));
   return endpoint;
 }

@@ -24,6 +24,7 @@ struct endpoint {
   const char *name;
   pn_session_t *session;
   pn_link_t *link;
+  struct endpoint *within; // of a link, its session
   int links;
   bool leaving, detached;
   json *over;
@@ -34,8 +35,11 @@ struct message {
   void *message;
 };
 
-// Let the library live until `done` says so, the connection is over, or that moment has come. Says whether it is done.
-bool pump(struct connection *connection, bool (*done)(void *about), void *about, double until);
+// The error that ended a connection, or what is given of it.
+json *over(const struct connection *connection, const struct endpoint *endpoint);
+// Let the library live until `done` says so, one of both is over, or that moment has come. Says whether it is done.
+bool pump(struct connection *connection, struct endpoint *endpoint, bool (*done)(void *about), void *about,
+          double until);
 // The like for a command, which is refused if it is not done, or if what it is about is over.
 _Noreturn void refuse_why(struct connection *connection, struct endpoint *endpoint);
 void await(json *line, struct connection *connection, struct endpoint *endpoint, bool (*done)(void *about),

@@ -71,8 +71,6 @@ static struct endpoint *endpoint(struct connection *of) {
 
 static bool is_open(void *about) {
   const struct endpoint *endpoint = about;
-  if (endpoint->over)
-    return true;
   if (!endpoint->link)
     return pn_session_state(endpoint->session) & PN_REMOTE_ACTIVE;
   // A link that is refused comes without its terminus first, and is closed then.
@@ -101,7 +99,7 @@ static json *attach(json *line) {
   snprintf(name, sizeof name, "link-%d", ++links);
   const char *wanted = cstring(member(line, "name"), name);
   link->link = sends ? pn_sender(session->session, wanted) : pn_receiver(session->session, wanted);
-  link->session = session->session;
+  link->within = session;
   link->name = name_it(link, "%s/%c%d", session->name, sends ? 's' : 'r', ++session->links);
   pn_link_set_context(link->link, link);
   pn_terminus_set_address(sends ? pn_link_target(link->link) : pn_link_source(link->link),
@@ -196,7 +194,7 @@ static bool has_outcomes(void *about) {
   const struct sent *sent = about;
   for (int at = 0; at < sent->count; at++)
     if (!outcome_of(sent->deliveries[at]) && !pn_delivery_settled(sent->deliveries[at]))
-      return sent->link->over;
+      return false;
   return true;
 }
 
@@ -231,7 +229,7 @@ static json *send_out(json *line, struct endpoint *link, pn_message_t *message) 
     const pn_delivery_tag_t tag = pn_delivery_tag(sent.deliveries[sent.count - 1]);
     return one("tag", json_object_new_string_len(tag.start, (int)tag.size));
   }
-  const bool is = pump(link->of, has_outcomes, &sent, now() + number(member(line, "within"), 5));
+  const bool is = pump(link->of, link, has_outcomes, &sent, now() + number(member(line, "within"), 5));
   const char *outcome = NULL;
   for (int at = 0; at < sent.count; at++) {
     // Nobody waits any more: what has an outcome is settled, what has none will be when it comes.
@@ -240,7 +238,7 @@ static json *send_out(json *line, struct endpoint *link, pn_message_t *message) 
     if (outcome || pn_delivery_settled(sent.deliveries[at]))
       pn_delivery_settle(sent.deliveries[at]);
   }
-  if (!is || link->over)
+  if (!is)
     refuse_why(link->of, link);
   flush(link->of);
   return one("outcome", outcome ? json_object_new_string(outcome) : NULL);
@@ -322,7 +320,7 @@ static json *wait_for(json *line) {
   struct connection *connection = called(cstring(member(line, "on"), ""));
   struct waiting waiting = {connection->name, (size_t)number(member(line, "count"), 1e9)};
   if (!connection->over)
-    pump(connection, is_enough, &waiting, now() + number(member(line, "for"), 0));
+    pump(connection, NULL, is_enough, &waiting, now() + number(member(line, "for"), 0));
   return events(connection->name);
 }
 
