@@ -267,7 +267,8 @@ final class PhpAmqpLibShim extends Contract\Shim
         $code = (int)$failure->getCode();
         $text = $failure->getMessage();
         $native = $failure::class;
-        $closed = static fn (string $level) => new Refused('closed', $text, $native, compact('level', 'code'));
+        $closed = static fn (string $level)
+            => new Refused('closed', $text, $native, ['level' => $level, 'code' => $code]);
         $connection = explode('/', $on)[0];
         if ($failure instanceof Failure\AMQPProtocolChannelException) {
             return $this->over[$on] = $closed('channel');
