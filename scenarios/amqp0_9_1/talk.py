@@ -19,8 +19,8 @@ def talk(client: Client) -> JudgedConnection:
     connection = client.connection()
     channel = connection.channel()
     queue, exchange = client.name("queue"), client.name("exchange")
-    channel.call("queue.declare", queue=queue)
-    channel.call("exchange.declare", exchange=exchange, type="direct")
+    channel.declares(queue)
+    channel.declares_exchange(exchange)
     channel.call("queue.bind", queue=queue, exchange=exchange, routing_key="key")
     for size in SIZES:
         channel.publish({"fill": size}, exchange, "key", {"content-type": "application/octet-stream"})
@@ -58,8 +58,9 @@ def consumes(client: Client, channel: JudgedChannel, queue: str) -> None:
     client.can(lambda: channel.call("basic.qos", prefetch_count=1))
     tag = channel.receive(queue, settled=False)
     channel.publish("consumed", key=queue)
-    for message in channel.messages(2):
-        channel.settle(message)
+    for count in (1, 2):
+        for message in channel.messages(count)[count - 1 :]:
+            channel.settle(message)
     channel.stop(tag)
 
 

@@ -268,6 +268,14 @@ class JudgedChannel:
         self.connection.came(CODEC.methods[method])
         return dict(told.get("reply") or {})
 
+    def declares(self, queue: str) -> None:
+        """Have the client declare a queue that stays: libraries differ in what they ask for by themselves."""
+        self.call("queue.declare", queue=queue, durable=False, exclusive=False, auto_delete=False)
+
+    def declares_exchange(self, exchange: str, kind: str = "direct") -> None:
+        """Have the client declare an exchange."""
+        self.call("exchange.declare", exchange=exchange, type=kind)
+
     def attempt(self, method: str, **args: Any) -> Refused | None:
         """Have the client call a method, which must come, and say why it failed, if it did."""
         return self.connection.ask(self.on, method, args)

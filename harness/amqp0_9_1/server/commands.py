@@ -34,7 +34,7 @@ def sends(client: Client) -> str:
     """Have the client send messages and get them."""
     channel = client.connection().channel()
     queue = client.name("queue")
-    channel.call("queue.declare", queue=queue)
+    channel.declares(queue)
     for size in (0, 5, LARGE):
         channel.publish({"fill": size}, key=queue, properties={"content-type": "a/b", "delivery-mode": 1})
         got = channel.get(queue)
@@ -50,7 +50,7 @@ def receives(client: Client) -> str:
     connection = client.connection()
     channel = connection.channel()
     queue = client.name("queue")
-    channel.call("queue.declare", queue=queue)
+    channel.declares(queue)
     tag = channel.receive(queue, settled=False)
     done: list[str] = []
     for outcome in ("accept", "reject", "release"):
@@ -69,7 +69,7 @@ def echoes(client: Client) -> str:
     connection = client.connection()
     channel = connection.channel()
     queue = client.name("queue")
-    channel.call("queue.declare", queue=queue)
+    channel.declares(queue)
     headers = {"map": [["text", "x"], ["truth", True], ["number", {"i32": "-7"}]]}
     channel.publish("echo", key=queue, properties={"headers": headers})
     message = channel.get(queue)

@@ -47,8 +47,8 @@ def prepared(client: Client) -> tuple[JudgedChannel, Mapping[str, str]]:
     """Give a channel of the client's with a queue bound to an exchange, and their names."""
     channel = client.connection().channel()
     names = {"queue": client.name("queue"), "exchange": client.name("exchange")}
-    channel.call("queue.declare", queue=names["queue"])
-    channel.call("exchange.declare", exchange=names["exchange"], type="direct")
+    channel.declares(names["queue"])
+    channel.declares_exchange(names["exchange"])
     channel.call("queue.bind", **names, routing_key="key")
     return channel, names
 
@@ -115,7 +115,7 @@ def answers_flow(client: Client, _: Subject) -> None:
     """Say Flow behind an answer: Flow-Ok comes."""
     connection = client.connection(follows(Queue.PurgeOk, Channel.Flow(True)))
     channel, queue = connection.channel(), client.name("queue")
-    channel.call("queue.declare", queue=queue)
+    channel.declares(queue)
     channel.call("queue.purge", queue=queue)
     connection.expect(Channel.FlowOk)
 
