@@ -62,7 +62,7 @@ class AioPika(Amqp091):
             return Refused("closed", str(text), "", level, code) if code else None
         return None
 
-    def live(self, connection: str, seconds: float) -> None:
+    def live(self, connection: str, seconds: float) -> None:  # noqa: ARG002
         """Wait until something happens in the loop."""
         self._something.wait(seconds)
         self._something.clear()
@@ -97,7 +97,7 @@ class AioPika(Amqp091):
         return told
 
     def open(self, on: str) -> Told:
-        """Open a channel, without confirms, which are no part of 0-9-1; so aiormq tells nothing of returns."""
+        """Open a channel, without confirms, which are no part of 0-9-1; so it tells no returns."""
 
         async def opening() -> Any:
             channel = self.found(on).channel(publisher_confirms=False)
@@ -179,11 +179,11 @@ class AioPika(Amqp091):
 
         self.run(stopping())
 
-    def acknowledge(self, on: str, message: Any, multiple: bool) -> None:
+    def acknowledge(self, on: str, message: Any, multiple: bool) -> None:  # noqa: ARG002
         """Send Basic.Ack."""
         self.run(message.ack(multiple))
 
-    def reject(self, on: str, message: Any, requeue: bool) -> None:
+    def reject(self, on: str, message: Any, requeue: bool) -> None:  # noqa: ARG002
         """Send Basic.Reject."""
         self.run(message.reject(requeue))
 
