@@ -140,6 +140,8 @@ class Shim:
                 why = self.refused(failure, name)
                 if why.kind == "local":  # the library gave it up
                     self.ended(name, why)
+            except GaveUp:  # a library that never comes back from its pump is no reason to keep the events
+                break
             if not left:
                 break
         return {"events": self._events.pop(name, [])[:]}
@@ -206,7 +208,8 @@ class Shim:
         text = str(failure) or repr(failure)
         if said := self.closed(failure):
             said.native = native
-            self.ended(on, said)
+            if said.kind in ("closed", "lost"):
+                self.ended(on, said)
             return said
         kind = self._kind(failure)
         if kind == "internal":
@@ -351,7 +354,7 @@ def serve(shim: Shim) -> None:
         number, command = given.pop("id"), given.pop("do")
         shim.within = float(given.pop("within", 5.0))
         try:
-            signal.setitimer(signal.ITIMER_REAL, shim.within + float(given.get("for", 0)) + GRACE, 1.0)
+            signal.setitimer(signal.ITIMER_REAL, float(given.get("for", shim.within)) + GRACE, 1.0)
             try:
                 answer: Told = {"ok": shim.do(command, given)}
             finally:
@@ -487,7 +490,7 @@ def decimal(given: Sequence[Any]) -> Decimal:
 
 
 def fitting(key: str, *spans: tuple[int, int]) -> Callable[[str], int]:
-    """Make an integer where a library takes the type by the number: within these bounds it is the one of `key`."""
+    """Make an integer where a library takes the type by the number: within these bounds it is `key`."""
 
     def made(number: str) -> int:
         if any(least <= int(number) <= most for least, most in spans):

@@ -1,0 +1,211 @@
+"""aio-pika as a shim: its event loop runs in a thread of its own, as it would in a program."""
+
+import asyncio
+import threading
+from collections.abc import Coroutine, Mapping
+from concurrent.futures import TimeoutError as Late
+from functools import partial
+from typing import Any
+
+import aio_pika
+import aiormq.channel
+import aiormq.connection
+import contract
+from aiormq.exceptions import AMQPChannelError, AMQPError
+from contract import Amqp091, Refused, Told, called, serve, told_properties, unsupported
+
+CODES = {
+    kind: code for of in (aiormq.channel, aiormq.connection) for code, kind in of.EXCEPTION_MAPPING.items()
+}
+"""Reply codes, which aiormq tells by the class of its exception alone."""
+NAMES = {"type": "exchange_type", "global": "global_", "no-wait": "nowait"}
+"""Arguments that aiormq calls otherwise than the document."""
+CONNECTING = {"heartbeat": "heartbeat", "mechanism": "auth"}
+
+
+class AioPika(Amqp091):
+    """aio-pika's connection, channel and message; other methods by the channel of aiormq beneath."""
+
+    library, version = "aio-pika", aio_pika.__version__
+    makers, connecting = contract.PAMQP, CONNECTING
+    stamp = staticmethod(contract.moment)
+    kinds = (
+        ("timeout", ("TimeoutError",)),
+        ("local", ("AuthenticationError", "IncompatibleProtocolError", "ChannelInvalidStateError")),
+        ("lost", ("ConnectionError", "CancelledError")),
+        ("local", ("AMQPError",)),
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._loop = asyncio.new_event_loop()
+        self._something = threading.Event()
+        self._dropped: list[Any] = []
+        threading.Thread(target=self._loop.run_forever, daemon=True).start()
+
+    def run(self, what: Coroutine[Any, Any, Any]) -> Any:
+        """Do something in the loop, and give up after `within`."""
+        future = asyncio.run_coroutine_threadsafe(asyncio.wait_for(what, self.within), self._loop)
+        try:
+            return future.result(self.within + contract.GRACE / 2)
+        except Late:
+            future.cancel()
+            raise
+
+    def closed(self, failure: BaseException) -> Refused | None:
+        """Give what the server said: text alone, or code and text."""
+        level = "channel" if isinstance(failure, AMQPChannelError) else "connection"
+        if type(failure) in CODES:
+            return Refused("closed", str(failure.args[0]), "", level, CODES[type(failure)])
+        if isinstance(failure, AMQPError) and type(failure).__name__ in ("ChannelClosed", "ConnectionClosed"):
+            code, text = (*failure.args, 0, "")[:2]
+            return Refused("closed", str(text), "", level, code) if code else None
+        return None
+
+    def live(self, connection: str, seconds: float) -> None:  # noqa: ARG002
+        """Wait until something happens in the loop."""
+        self._something.wait(seconds)
+        self._something.clear()
+
+    def happened(self, event: str, on: str, **more: Any) -> None:
+        """Keep an event and wake who waits."""
+        super().happened(event, on, **more)
+        self._something.set()
+
+    def reset(self) -> None:
+        """Drop everything; what the loop still holds must not be closed by the end of its objects."""
+        self._dropped += [*self.connections.values(), *self.inner.values()]
+        super().reset()
+
+    def _over(self, name: str, _: Any, failure: BaseException | None) -> None:
+        if name in self.connections or name in self.inner:
+            why = self.refused(failure) if failure else None
+            if why and why.kind in ("closed", "lost"):
+                self.ended(name, why)
+
+    def reach(self, host: str, port: int, user: str, password: str, vhost: str, given: Told) -> Any:
+        """Open a connection that does not come back by itself."""
+        if given.get("auth", "PLAIN") not in ("PLAIN", "EXTERNAL"):
+            raise unsupported(f"aio-pika has no {given['auth']}")
+        named = {"host": host, "port": port, "login": user, "password": password, "virtualhost": vhost}
+        return self.run(aio_pika.connect(**named, **given, timeout=self.within))
+
+    def connect(self, *given: Any, **optional: Any) -> Told:
+        """Open a connection, and hear of its end."""
+        told = super().connect(*given, **optional)
+        self.connections[told["on"]].close_callbacks.add(partial(self._over, told["on"]))
+        return told
+
+    def open(self, on: str) -> Told:
+        """Open a channel, without confirms, which are no part of 0-9-1; so it tells no returns."""
+
+        async def opening() -> Any:
+            channel = self.found(on).channel(publisher_confirms=False)
+            await channel.initialize(timeout=self.within)
+            return channel
+
+        channel = self.run(opening())
+        told = self.opened(on, channel.number, channel)
+        channel.close_callbacks.add(partial(self._over, told["on"]))
+        return told
+
+    def call(self, on: str, method: str, args: Mapping[str, Any]) -> Told:
+        """Call the function that the channel beneath has for a method."""
+        name = "flow" if method == "channel.flow" else method.replace(".", "_")
+        if method == "basic.recover-async":
+            name, args = "basic_recover", {**args, "no-wait": True}
+
+        async def calling() -> Any:
+            act = getattr(await self.found(on).get_underlay_channel(), name, None)
+            if act is None:
+                raise unsupported(f"aiormq has no function for {method}")
+            return await called(act, args, NAMES, contract.PAMQP)
+
+        answer = dict(self.run(calling()) or {})
+        return {"reply": {each.replace("_", "-"): value for each, value in answer.items()}}
+
+    def properties(self, given: Told) -> Any:
+        """Make what aio-pika calls properties; it counts an expiration in seconds."""
+        if "expiration" in given:
+            if not given["expiration"].isdecimal():
+                raise unsupported("an expiration of aio-pika is a number")
+            given["expiration"] = int(given["expiration"]) / 1000
+        return given
+
+    def publish(
+        self, on: str, exchange: str, key: str, body: bytes, properties: Any, mandatory: bool, immediate: bool
+    ) -> None:
+        """Publish a message."""
+        self._publish(on, exchange, key, aio_pika.Message(body, **properties), mandatory, immediate)
+
+    def _publish(
+        self, on: str, exchange: str, key: str, message: Any, mandatory: bool, immediate: bool
+    ) -> None:
+        async def publishing() -> None:
+            found = await self.found(on).get_exchange(exchange, ensure=False)
+            how = {"mandatory": mandatory, "immediate": immediate, "timeout": self.within}
+            await found.publish(message, key, **how)
+
+        self.run(publishing())
+
+    def get(self, on: str, queue: str, settled: bool = True) -> Told:
+        """Get a message."""
+
+        async def getting() -> Any:
+            found = await self.found(on).get_queue(queue, ensure=False)
+            return await found.get(no_ack=settled, fail=False, timeout=self.within)
+
+        message = self.run(getting())
+        return {"message": self._message(message) if message else None}
+
+    def receive(self, on: str, queue: str, settled: bool = True, tag: str | None = None) -> Told:
+        """Start a consumer."""
+
+        async def got(message: Any) -> None:
+            self.happened("message", on, tag=message.consumer_tag, message=self._message(message))
+
+        async def starting() -> Any:
+            found = await self.found(on).get_queue(queue, ensure=False)
+            return await found.consume(got, no_ack=settled, consumer_tag=tag, timeout=self.within)
+
+        return {"tag": self.run(starting())}
+
+    def stop(self, on: str, tag: str) -> None:
+        """End a consumer."""
+
+        async def stopping() -> None:
+            channel = await self.found(on).get_underlay_channel()
+            await channel.basic_cancel(tag, timeout=self.within)
+
+        self.run(stopping())
+
+    def acknowledge(self, on: str, message: Any, multiple: bool) -> None:  # noqa: ARG002
+        """Send Basic.Ack."""
+        self.run(message.ack(multiple))
+
+    def reject(self, on: str, message: Any, requeue: bool) -> None:  # noqa: ARG002
+        """Send Basic.Reject."""
+        self.run(message.reject(requeue))
+
+    def again(self, on: str, message: Any, key: str) -> None:
+        """Publish a message again, as aio-pika gave it."""
+        self._publish(on, "", key, message, False, False)
+
+    def close(self, on: str) -> None:
+        """Close a channel or a connection."""
+        self.run(self.found(on).close())
+
+    def _message(self, message: Any) -> Told:
+        more = {"exchange": message.exchange, "key": message.routing_key}
+        given = told_properties(
+            lambda name: getattr(message, name) if name != "headers" else message.headers or None
+        )
+        if "expiration" in given:
+            given["expiration"] = str(round(message.expiration * 1000))
+        return self.keep(
+            message, message.body, properties=given, redelivered=bool(message.redelivered), **more
+        )
+
+
+if __name__ == "__main__":
+    serve(AioPika())

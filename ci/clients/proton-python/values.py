@@ -1,0 +1,173 @@
+"""Values of AMQP 1.0 and messages, as lines have them and as Proton has them."""
+
+import struct
+from collections.abc import Callable, Mapping
+from typing import Any
+from uuid import UUID
+
+import contract
+import proton
+from contract import Makers, Tellers, Told, filled, mapped, taken, told, unsupported
+from proton import Array, Data, Described, Message
+
+KINDS: Mapping[str, tuple[Any, int]] = {
+    "i8": (proton.byte, Data.BYTE),
+    "u8": (proton.ubyte, Data.UBYTE),
+    "i16": (proton.short, Data.SHORT),
+    "u16": (proton.ushort, Data.USHORT),
+    "i32": (proton.int32, Data.INT),
+    "u32": (proton.uint, Data.UINT),
+    "i64": (int, Data.LONG),
+    "u64": (proton.ulong, Data.ULONG),
+    "time": (proton.timestamp, Data.TIMESTAMP),
+}
+"""Integers: the class of Proton's value, and how it names the type."""
+BITS = {"d32": (proton.decimal32, Data.DECIMAL32), "d64": (proton.decimal64, Data.DECIMAL64)}
+TYPES: Mapping[str, int] = {key: kind for key, (_, kind) in {**KINDS, **BITS}.items()} | {
+    "f32": Data.FLOAT,
+    "f64": Data.DOUBLE,
+    "d128": Data.DECIMAL128,
+    "bin": Data.BINARY,
+    "sym": Data.SYMBOL,
+    "char": Data.CHAR,
+    "uuid": Data.UUID,
+    "list": Data.LIST,
+    "map": Data.MAP,
+    "array": Data.ARRAY,
+    "text": Data.STRING,
+    "bool": Data.BOOL,
+    "null": Data.NULL,
+}
+"""Types of the elements of an array."""
+
+
+def _number(kind: Any) -> Callable[[str], Any]:
+    return lambda number: kind(int(number))
+
+
+def _bits(kind: Any) -> Callable[[str], Any]:
+    return lambda digits: kind(int(digits, 16))
+
+
+def _array(given: Any) -> Array:
+    key, values = given
+    if key not in TYPES:
+        raise unsupported(f"the shim knows no array of {key}")
+    plain = key in ("text", "bool", "null")
+    return Array(
+        proton.UNDESCRIBED,
+        TYPES[key],
+        *(taken(v if plain or isinstance(v, dict) else {key: v}, MAKERS) for v in values),
+    )
+
+
+MAKERS: Makers = {
+    **{key: _number(kind) for key, (kind, _) in KINDS.items()},
+    **{key: _bits(kind) for key, (kind, _) in BITS.items()},
+    "f32": lambda bits: proton.float32(contract.single(bits)),
+    "f64": contract.double,
+    "d128": lambda bits: proton.decimal128(bytes.fromhex(bits)),
+    "bin": bytes.fromhex,
+    "sym": proton.symbol,
+    "char": proton.char,
+    "uuid": UUID,
+    "array": _array,
+    "desc": lambda given: Described(taken(given[0], MAKERS), taken(given[1], MAKERS)),
+}
+
+
+def _told_array(value: Array) -> Told:
+    key = next((key for key, kind in TYPES.items() if kind == value.type), "")
+    inside = [told(each, TELLERS) for each in value.elements]
+    return {
+        "array": [key, [each[key] if isinstance(each, dict) and key in each else each for each in inside]]
+    }
+
+
+TELLERS: Tellers = {
+    **{kind: lambda v, key=key: {key: str(int(v))} for key, (kind, _) in KINDS.items()},
+    proton.decimal32: lambda v: {"d32": f"{int(v):08x}"},
+    proton.decimal64: lambda v: {"d64": f"{int(v):016x}"},
+    proton.decimal128: lambda v: {"d128": bytes(v).hex()},
+    proton.float32: lambda v: {"f32": struct.pack(">f", v).hex()},
+    proton.symbol: lambda v: {"sym": str(v)},
+    proton.char: lambda v: {"char": str(v)},
+    UUID: lambda v: {"uuid": str(v)},
+    Array: _told_array,
+    Described: lambda v: {"desc": [told(v.descriptor, TELLERS), told(v.value, TELLERS)]},
+}
+LIKE = (
+    *("user-id", "subject", "reply-to", "correlation-id", "content-type", "content-encoding"),
+    *("creation-time", "group-id", "group-sequence", "reply-to-group-id"),
+)
+PROPERTIES = {
+    "message-id": "id",
+    "to": "address",
+    "absolute-expiry-time": "expiry_time",
+    **{each: each.replace("-", "_") for each in LIKE},
+}
+HEADER = {
+    each: each.replace("-", "_")
+    for each in ("durable", "priority", "ttl", "first-acquirer", "delivery-count")
+}
+MILLISECONDS = ("ttl", "absolute-expiry-time", "creation-time")
+"""What Proton counts in seconds."""
+
+
+def made(given: Mapping[str, Any]) -> Message:
+    """Make a message of what `send` is told."""
+    body = given["body"]
+    if isinstance(body, Mapping) and not body.keys() <= {"fill", "bin"}:
+        ((kind, inside),) = body.items()
+        if kind not in ("value", "sequence"):
+            raise unsupported(f"no body is a {kind}")
+        listed = kind == "sequence"
+        value = [taken(each, MAKERS) for each in inside] if listed else taken(inside, MAKERS)
+        message = Message(body=value, inferred=listed)
+    else:
+        message = Message(body=filled(body), inferred=True)
+    for names, section in ((PROPERTIES, "properties"), (HEADER, "header")):
+        for name, each in (given.get(section) or {}).items():
+            if name not in names:
+                raise unsupported(f"the {section} of Proton has no {name}")
+            value = int(each["time"]) if isinstance(each, Mapping) and "time" in each else taken(each, MAKERS)
+            setattr(message, names[name], value / 1000 if name in MILLISECONDS else value)
+    for section, own in (("application", "properties"), ("annotations", "annotations")):
+        if given.get(section):
+            pairs = given[section]["map"]
+            # What a map of annotations is keyed by are symbols to Proton, whatever it is given.
+            setattr(message, own, mapped((taken(k, MAKERS), taken(v, MAKERS)) for k, v in pairs))
+    return message
+
+
+def told_body(message: Message) -> tuple[bytes | None, Told]:
+    """Tell a body: the octets of a data section, or a value or a sequence."""
+    body = message.body
+    if message.inferred and isinstance(body, bytes | memoryview):
+        return bytes(body), {}
+    if message.inferred and isinstance(body, list):
+        return None, {"sequence": [told(each, TELLERS) for each in body]}
+    return None, {"value": told(body, TELLERS)}
+
+
+def told_sections(message: Message) -> Told:
+    """Tell the other sections; Proton does not tell a field that is not there from one of the default."""
+    plain = Message()
+    sections: Told = {}
+    for names, section in ((PROPERTIES, "properties"), (HEADER, "header")):
+        got = {name: getattr(message, own) for name, own in names.items()}
+        got = {name: each for name, each in got.items() if each != getattr(plain, names[name])}
+        if got:
+            sections[section] = {name: _told_field(name, each) for name, each in got.items()}
+    for section, own in (("application", "properties"), ("annotations", "annotations")):
+        if entries := getattr(message, own):
+            sections[section] = told(dict(entries), TELLERS)
+    return sections
+
+
+def _told_field(name: str, value: Any) -> Any:
+    if name in ("message-id", "correlation-id") and isinstance(value, int):
+        return {"u64": str(value)}  # no other integer is allowed there
+    if name in MILLISECONDS:
+        return round(value * 1000) if name == "ttl" else {"time": str(round(value * 1000))}
+    return int(value) if name in ("priority", "delivery-count", "group-sequence") else told(value, TELLERS)
