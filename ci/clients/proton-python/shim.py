@@ -123,7 +123,7 @@ class Proton(Shim):
         container = self._containers[connection]
         container.timeout = seconds
         if not container.process():
-            raise Refused("local", "the container has ended")
+            self.over.setdefault(connection, Refused("local", "the container has ended"))
 
     def until(self, on: str, ready: Callable[[], Any]) -> None:
         """Pump until something is so. Raises Refused when what it is about is over, or the time is."""
