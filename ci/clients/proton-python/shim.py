@@ -97,7 +97,7 @@ class Proton(Shim):
         found = Container(heard, **({"container_id": container} if container else {}))
         self._containers[name] = found
         found.start()
-        given = {"allowed_mechs": mechanism, "virtual_host": hostname, "max_frame_size": frame_max}
+        given: Told = {"allowed_mechs": mechanism, "virtual_host": hostname, "max_frame_size": frame_max}
         given |= {"user": user, "password": password, "heartbeat": idle and idle / 1000}
         wanted = {key: each for key, each in given.items() if each is not None}
         connection = found.connect(f"amqp://{host}:{port}", handler=heard, reconnect=False, **wanted)
