@@ -1,9 +1,6 @@
 """aio-pika as a shim: its event loop runs in a thread of its own, as it would in a program."""
 
-import asyncio
-import threading
-from collections.abc import Coroutine, Mapping
-from concurrent.futures import TimeoutError as Late
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -12,7 +9,8 @@ import aiormq.channel
 import aiormq.connection
 import contract
 from aiormq.exceptions import AMQPChannelError, AMQPError
-from contract import Amqp091, Refused, Told, called, serve, told_properties, unsupported
+from contract import Refused, Told, called, serve, told_properties, unsupported
+from loop import Looped
 
 CODES = {
     kind: code for of in (aiormq.channel, aiormq.connection) for code, kind in of.EXCEPTION_MAPPING.items()
@@ -23,7 +21,7 @@ NAMES = {"type": "exchange_type", "global": "global_", "no-wait": "nowait"}
 CONNECTING = {"heartbeat": "heartbeat", "mechanism": "auth"}
 
 
-class AioPika(Amqp091):
+class AioPika(Looped):
     """aio-pika's connection, channel and message; other methods by the channel of aiormq beneath."""
 
     library, version = "aio-pika", aio_pika.__version__
@@ -36,22 +34,6 @@ class AioPika(Amqp091):
         ("local", ("AMQPError",)),
     )
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._loop = asyncio.new_event_loop()
-        self._something = threading.Event()
-        self._dropped: list[Any] = []
-        threading.Thread(target=self._loop.run_forever, daemon=True).start()
-
-    def run(self, what: Coroutine[Any, Any, Any]) -> Any:
-        """Do something in the loop, and give up after `within`."""
-        future = asyncio.run_coroutine_threadsafe(asyncio.wait_for(what, self.within), self._loop)
-        try:
-            return future.result(self.within + contract.GRACE / 2)
-        except Late:
-            future.cancel()
-            raise
-
     def closed(self, failure: BaseException) -> Refused | None:
         """Give what the server said: text alone, or code and text."""
         level = "channel" if isinstance(failure, AMQPChannelError) else "connection"
@@ -61,21 +43,6 @@ class AioPika(Amqp091):
             code, text = (*failure.args, 0, "")[:2]
             return Refused("closed", str(text), "", level, code) if code else None
         return None
-
-    def live(self, connection: str, seconds: float) -> None:  # noqa: ARG002
-        """Wait until something happens in the loop."""
-        self._something.wait(seconds)
-        self._something.clear()
-
-    def happened(self, event: str, on: str, **more: Any) -> None:
-        """Keep an event and wake who waits."""
-        super().happened(event, on, **more)
-        self._something.set()
-
-    def reset(self) -> None:
-        """Drop everything; what the loop still holds must not be closed by the end of its objects."""
-        self._dropped += [*self.connections.values(), *self.inner.values()]
-        super().reset()
 
     def _over(self, name: str, _: Any, failure: BaseException | None) -> None:
         if name in self.connections or name in self.inner:

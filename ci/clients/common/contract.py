@@ -253,7 +253,7 @@ class Shim:
 
 
 class Amqp091(Shim):
-    """A library of 0-9-1, as far as those of Python are alike; each has its own call, get, receive, stop."""
+    """A library of 0-9-1, as far as those of Python are alike; each has its own call, get, receive."""
 
     connecting: ClassVar[Mapping[str, str]] = {}
     """What else may be told to `connect`: by the contract's name, and what the library calls it."""
@@ -275,13 +275,22 @@ class Amqp091(Shim):
         """Make what the library has for properties of values that are its own, by names with underscores."""
         return given
 
+    def delivery(self, message: Any) -> int:
+        """Give the delivery tag of what was kept."""
+        tag: int = message.delivery_tag
+        return tag
+
     def acknowledge(self, on: str, message: Any, multiple: bool) -> None:
-        """Send Basic.Ack."""
-        raise NotImplementedError
+        """Send Basic.Ack, by the name that most have for it."""
+        self.found(on).basic_ack(self.delivery(message), multiple)
 
     def reject(self, on: str, message: Any, requeue: bool) -> None:
         """Send Basic.Reject."""
-        raise NotImplementedError
+        self.found(on).basic_reject(self.delivery(message), requeue)
+
+    def stop(self, on: str, tag: str) -> None:
+        """End a consumer."""
+        self.found(on).basic_cancel(tag)
 
     def again(self, on: str, message: Any, key: str) -> None:
         """Publish what was kept, untouched, to the default exchange."""

@@ -20,8 +20,6 @@ MAKERS: Makers = {
 }
 NAMES = {"type": "exchange_type", "global": "global_qos"}
 """Arguments that pika calls otherwise than the document."""
-
-
 CONNECTING = {each: each for each in ("heartbeat", "frame_max", "channel_max", "mechanism")}
 
 
@@ -127,17 +125,10 @@ class Pika(Amqp091):
 
         return {"tag": self.found(on).basic_consume(queue, got, auto_ack=settled, consumer_tag=tag)}
 
-    def stop(self, on: str, tag: str) -> None:
-        """End a consumer."""
-        self.found(on).basic_cancel(tag)
-
-    def acknowledge(self, on: str, message: Any, multiple: bool) -> None:
-        """Send Basic.Ack."""
-        self.found(on).basic_ack(message[0].delivery_tag, multiple)
-
-    def reject(self, on: str, message: Any, requeue: bool) -> None:
-        """Send Basic.Reject."""
-        self.found(on).basic_reject(message[0].delivery_tag, requeue)
+    def delivery(self, message: Any) -> int:
+        """Give the delivery tag of what was kept."""
+        tag: int = message[0].delivery_tag
+        return tag
 
     def again(self, on: str, message: Any, key: str) -> None:
         """Publish a message again, as pika gave it."""

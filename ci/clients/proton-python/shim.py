@@ -6,8 +6,8 @@ from typing import Any
 
 import proton
 from contract import Refused, Shim, Told, serve
+from heard import Heard
 from proton import Delivery, Endpoint, Link, Terminus
-from proton.handlers import MessagingHandler
 from proton.reactor import Container
 from values import made, told_body, told_sections
 
@@ -25,72 +25,6 @@ SETTLING = {
 }
 MODES = {"unsettled": Link.SND_UNSETTLED, "settled": Link.SND_SETTLED, "mixed": Link.SND_MIXED}
 RECEIVING = {"first": Link.RCV_FIRST, "second": Link.RCV_SECOND}
-
-
-class Heard(MessagingHandler):  # type: ignore[misc]
-    """What Proton tells of one connection."""
-
-    def __init__(self, shim: "Proton", name: str, channel_max: int | None) -> None:
-        super().__init__(prefetch=0, auto_accept=False, auto_settle=True, peer_close_is_error=False)
-        self._shim, self._name, self._channel_max = shim, name, channel_max
-
-    def on_connection_bound(self, event: Any) -> None:
-        """Set what can be set only of the transport."""
-        if self._channel_max is not None:
-            event.transport.channel_max = self._channel_max
-
-    def _closed(self, level: str, endpoint: Any) -> None:
-        condition = endpoint.remote_condition
-        name, text = (condition.name, condition.description) if condition else ("", "")
-        on = self._name if level == "connection" else endpoint.told_as
-        if on in self._shim.closing:  # the answer to ours, unless it brings a reason
-            self._shim.closing.discard(on)
-            self._shim.closed_by_us.add(on)
-            if not condition:
-                return
-        self._shim.ended(on, Refused("closed", text or "", "proton.Condition", level, str(name)))
-
-    def on_connection_remote_close(self, event: Any) -> None:
-        """Hear of the end of a connection."""
-        self._closed("connection", event.connection)
-
-    def on_session_remote_close(self, event: Any) -> None:
-        """Hear of the end of a session."""
-        self._closed("session", event.session)
-
-    def on_link_remote_close(self, event: Any) -> None:
-        """Hear of the end of a link."""
-        self._closed("link", event.link)
-
-    def on_link_remote_detach(self, event: Any) -> None:
-        """Hear that a link was detached, which is answered by the same."""
-        self._closed("link", event.link)
-        event.link.detach()
-
-    def on_transport_error(self, event: Any) -> None:
-        """Hear why the transport is gone."""
-        condition = event.transport.condition
-        name, text = str(condition.name), str(condition.description)
-        if name == "amqp:unauthorized-access":
-            why = Refused("closed", text, name, "connection", name)
-        elif name.startswith("amqp:") and "aborted" not in text:
-            why = Refused("local", text, name)
-        else:
-            why = Refused("lost", text, name)
-        self._shim.ended(self._name, why)
-
-    def on_disconnected(self, _: Any) -> None:
-        """Hear that the socket is gone."""
-        if self._name not in self._shim.closed_by_us:
-            self._shim.ended(self._name, Refused("lost", "the transport is closed", "on_disconnected"))
-
-    def on_message(self, event: Any) -> None:
-        """Get a message."""
-        self._shim.got(event)
-
-    def on_settled(self, event: Any) -> None:
-        """Hear that a message sent is settled."""
-        self._shim.settled(event.delivery)
 
 
 class Proton(Shim):
@@ -123,7 +57,7 @@ class Proton(Shim):
         container = self._containers[connection]
         container.timeout = seconds
         if not container.process():
-            raise Refused("local", "the container has ended")
+            self.over.setdefault(connection, Refused("local", "the container has ended"))
 
     def until(self, on: str, ready: Callable[[], Any]) -> None:
         """Pump until something is so. Raises Refused when what it is about is over, or the time is."""
@@ -163,7 +97,7 @@ class Proton(Shim):
         found = Container(heard, **({"container_id": container} if container else {}))
         self._containers[name] = found
         found.start()
-        given = {"allowed_mechs": mechanism, "virtual_host": hostname, "max_frame_size": frame_max}
+        given: Told = {"allowed_mechs": mechanism, "virtual_host": hostname, "max_frame_size": frame_max}
         given |= {"user": user, "password": password, "heartbeat": idle and idle / 1000}
         wanted = {key: each for key, each in given.items() if each is not None}
         connection = found.connect(f"amqp://{host}:{port}", handler=heard, reconnect=False, **wanted)

@@ -84,8 +84,12 @@ def _told_array(value: Array) -> Told:
     }
 
 
+def _teller(key: str) -> Callable[[Any], Told]:
+    return lambda value: {key: str(int(value))}
+
+
 TELLERS: Tellers = {
-    **{kind: lambda v, key=key: {key: str(int(v))} for key, (kind, _) in KINDS.items()},
+    **{kind: _teller(key) for key, (kind, _) in KINDS.items()},
     proton.decimal32: lambda v: {"d32": f"{int(v):08x}"},
     proton.decimal64: lambda v: {"d64": f"{int(v):016x}"},
     proton.decimal128: lambda v: {"d128": bytes(v).hex()},

@@ -135,18 +135,6 @@ class PyAmqp(Amqp091):
         channel = self.found(on)
         return {"tag": channel.basic_consume(queue, tag, no_ack=settled, callback=got, on_cancel=cancelled)}
 
-    def stop(self, on: str, tag: str) -> None:
-        """End a consumer."""
-        self.found(on).basic_cancel(tag)
-
-    def acknowledge(self, on: str, message: Any, multiple: bool) -> None:
-        """Send Basic.Ack."""
-        self.found(on).basic_ack(message.delivery_tag, multiple)
-
-    def reject(self, on: str, message: Any, requeue: bool) -> None:
-        """Send Basic.Reject."""
-        self.found(on).basic_reject(message.delivery_tag, requeue)
-
     def again(self, on: str, message: Any, key: str) -> None:
         """Publish a message again, as py-amqp gave it."""
         self.found(on).basic_publish(message, "", key)
