@@ -102,9 +102,11 @@ def blames_itself(about: Subject) -> Interposer:
     return rejects(kind(about), INTERNAL_ERROR, when=breaks(about))
 
 
-def asserted(fits: Callable[[Subject], bool], *checks: str) -> Iterator[tuple[str, Subject]]:
+def asserted(
+    fits: Callable[[Subject], bool], *checks: str, role: Role = Role.SERVER
+) -> Iterator[tuple[str, Subject]]:
     """Give the asserts of these kinds that are enforced, of methods that fit."""
-    for rule, about in of("assert"):
+    for rule, about in of("assert", role=role):
         if about.check is not None and about.check.check in checks and fits(about):
             yield rule, about
 
@@ -300,28 +302,3 @@ def server_keeps_the_assert(kept: Kept, each: Passage, _: Subject) -> Found:
     kept.wrong.append((getattr(each.said, kept.field), told))
     return None
 
-
-# -- kept by clients -----------------------------------------------------------------------------------
-
-
-def is_talked(about: Subject) -> bool:
-    """Say whether every client says the method when it talks; only some are asked for a Secure-Ok."""
-    return kind(about) is not Connection.SecureOk
-
-
-def says_nothing_there(about: Subject) -> Interposer:
-    """Leaves the field empty in what it sends."""
-    empty: dict[str, Any] = {name(about): lambda value: breach(about, value)}
-    return forwards(kind(about), **empty)
-
-
-@watches_for(
-    asserted(is_talked, "notnull"),
-    during=lambda _: TALK,
-    looks_at=lambda about: came(kind(about)),
-    role=Role.CLIENT,
-)
-@broken_by("leaves it empty", says_nothing_there, Role.CLIENT)
-def client_keeps_the_assert(each: Passage, about: Subject) -> Found:
-    """In every such method of the run the client says something in the field."""
-    return not breaks(about)(each.said) or f"{each.said.full_name} without {name(about)} at {each.at:.4f} s"

@@ -18,6 +18,19 @@ NEWLY_NAMED = "queue.declare"
 """The method in which a blank queue name has a significance of its own."""
 
 
+OF_CLIENTS_ALONE = (
+    "client-unknown-class",
+    "client-unknown-method",
+    "client-wrong-way",
+    "client-truncated",
+    "client-trailing",
+    "client-overlong",
+    "client-wrong-reply",
+    "client-unasked-reply",
+)
+"""What a client makes of a server's faults: one rule each, whichever method shows it."""
+
+
 @dataclass(frozen=True, slots=True)
 class TableType:
     """A type of values in field tables: its tag and its name in the grammar of 4.2.1."""
@@ -155,6 +168,9 @@ MEMBERS: Mapping[str, Callable[[Grammar], Iterable[Subject]]] = {
     ),
     "kept-level": lambda spec: _constants(spec, lambda each: each.name in UNPROVOKED),
     "property": _properties,
+    "property-sent": _properties,
+    "property-told": _properties,
+    "table-kept": lambda _: (Subject(type=each) for each in table_types()),
     "table": lambda _: (Subject(type=each) for each in table_types()),
     "truncated": lambda spec: _methods(spec, lambda each: serves(each) and bool(each.fields)),
     "overlong": _with_field,
@@ -171,6 +187,7 @@ MEMBERS: Mapping[str, Callable[[Grammar], Iterable[Subject]]] = {
     "unknown-class": lambda _: (Subject(),),
     "frame": lambda spec: _constants(spec, lambda each: each.name in ("frame-header", "frame-body")),
     "undefined-type": lambda _: (Subject(),),
+    **dict.fromkeys(OF_CLIENTS_ALONE, lambda _: (Subject(),)),
     "content-missing": _content_bearing,
     "content-class": _content_bearing,
     "content-header": _content_bearing,
