@@ -61,7 +61,7 @@ run(Library, #{<<"do">> := <<"hello">>}) ->
 run(_, #{<<"do">> := <<"reset">>}) ->
     drop(sockets()),
     [exit(Pid, kill) || [Pid] <- ets:match(?MODULE, {{listener, '_'}, '$1'})],
-    [exit(Pid, kill) || [Pid] <- ets:match(?MODULE, {{process, '_'}, '$1'})],
+    [exit(Pid, kill) || [Pid] <- ets:match(?MODULE, {{process, '_'}, '$1'}), is_pid(Pid)],
     [ets:match_delete(?MODULE, {{Kind, '_'}, '_'}) || Kind <- [listener, process, object, fate, token, event, waits]],
     #{};
 run(_, #{<<"do">> := <<"wait">>, <<"on">> := On, <<"for">> := For} = Told) ->
@@ -94,7 +94,8 @@ work(Library, Do, Told, On) ->
     catch
         throw:{refused, _, _, _} = Refused ->
             Refused;
-        _:Why:Stack -> failed(Library, Do, On, Why, Stack)
+        error:Why:Stack -> failed(Library, Do, On, Why, Stack);
+        exit:Why -> failed(Library, Do, On, Why, [])
     end.
 
 failed(Library, Do, _, function_clause, [{Library, command, _, _} | _]) ->
@@ -124,7 +125,7 @@ keep(Object, Process) ->
     ets:insert(?MODULE, [{{object, Name}, Object}, {{process, Name}, Process}]),
     Name.
 
-%% Keep what was opened on something under its name.
+%% Keep what was opened on something under its name; it may have no process of its own.
 keep_on(Parent, Object, Process, Mark) ->
     Name = <<Parent/binary, $/, Mark/binary, (integer_to_binary(count({opened, Parent})))/binary>>,
     ets:insert(?MODULE, [{{object, Name}, Object}, {{process, Name}, Process}]),
@@ -245,7 +246,8 @@ refuse(Kind, Text) -> throw({refused, Kind, Text, #{}}).
 unsupported(What) -> refuse(unsupported, iolist_to_binary(What)).
 
 %% Octets of a body: a text, or {"fill": n}.
-octets(#{<<"fill">> := Size}) -> <<<<(I rem 251)>> || I <- lists:seq(0, Size - 1)>>;
+octets(#{<<"fill">> := Size}) ->
+    binary:part(binary:copy(list_to_binary(lists:seq(0, 250)), Size div 251 + 1), 0, Size);
 octets(Text) -> Text.
 
 %% What is told of octets: size, crc32 and, where they are a short one, the text.
