@@ -87,8 +87,8 @@ command(<<"echo">>, #{<<"token">> := Token} = Told, On) ->
     done(amqp_channel:call(contract:find(On), Publish, Message)),
     #{};
 command(<<"close">>, _, On) ->
-    Library = case binary:match(On, <<"/">>) of nomatch -> amqp_connection; _ -> amqp_channel end,
-    done(Library:close(contract:find(On))),
+    Of = case binary:match(On, <<"/">>) of nomatch -> amqp_connection; _ -> amqp_channel end,
+    done(Of:close(contract:find(On))),
     #{}.
 
 mechanisms(#{<<"mechanism">> := <<"PLAIN">>}, _) -> [fun amqp_auth_mechanisms:plain/3];
@@ -114,10 +114,11 @@ explain({Why, {gen_server, call, _}}, Level) -> explain(Why, Level);
 explain({shutdown, Why}, Level) -> explain(Why, Level);
 explain({connection_closing, Why}, _) -> explain(Why, connection);
 explain({server_initiated_close, Code, Text}, Level) -> {refused, closed, Text, #{level => Level, code => Code}};
+explain({auth_failure, "Disconnected"}, Level) -> explain(closed, Level);
 explain({auth_failure, Text}, _) -> {refused, closed, list_to_binary(Text), #{level => connection, code => 403}};
 explain(timeout, _) -> {refused, timeout, <<"timeout">>, #{}};
 %% Of a close that answers connection.open it tells only this.
-explain(Why, _) when Why =:= not_allowed; Why =:= access_refused ->
+explain(Why, _) when Why =:= not_allowed; Why =:= access_refused; Why =:= invalid_path; Why =:= connection_forced ->
     {refused, closed, atom_to_binary(Why), #{level => connection}};
 explain({Why, _}, Level) when Why =:= socket_error; Why =:= socket_closed_unexpectedly -> explain(closed, Level);
 explain(Why, _) ->
