@@ -79,7 +79,7 @@ const commands = {
   async connect(told, signal) {
     const { host, port, user, password, vhost, heartbeat, frame_max: frameMax, channel_max: channelMax } = told;
     const mechanism = (told.mechanism || 'PLAIN').toLowerCase();
-    if (!amqplib.credentials[mechanism]) throw unsupported(`the mechanism ${mechanism}`);
+    if (!amqplib.credentials[mechanism]) throw unsupported(`the mechanism ${told.mechanism}`);
     if (!vhost) throw unsupported('an empty virtual host, of which it makes "/"');
     const place = { hostname: host, port, vhost: encodeURIComponent(vhost), heartbeat, frameMax, channelMax };
     const options = { credentials: amqplib.credentials[mechanism](user, password), timeout: told.within * 1000 };

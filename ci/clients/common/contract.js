@@ -262,10 +262,12 @@ function versionOf(name) {
   return JSON.parse(fs.readFileSync(path.join(__dirname, 'node_modules', name, 'package.json'))).version;
 }
 
+const PATTERN = Buffer.from(Array.from({ length: 251 }, (_, i) => i));
+
 /** Octets of a body: a text, or {"fill": n}. */
 function octets(body) {
   if (typeof body === 'string') return Buffer.from(body);
-  return Buffer.from(Uint8Array.from({ length: body.fill }, (_, i) => i % 251));
+  return Buffer.alloc(body.fill, PATTERN);
 }
 
 const CRC = Int32Array.from({ length: 256 }, (_, n) => {

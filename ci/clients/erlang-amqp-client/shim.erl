@@ -1,0 +1,150 @@
+%% RabbitMQ's amqp_client as a shim.
+-module(shim).
+-export([main/0, about/0, command/3, explain/1, heard/2]).
+
+-include_lib("amqp_client/include/amqp_client.hrl").
+
+-define(METHODS, [
+    'exchange.declare', 'exchange.delete', 'exchange.bind', 'exchange.unbind', 'queue.declare', 'queue.bind', 'queue.unbind',
+    'queue.purge', 'queue.delete', 'basic.qos', 'basic.recover', 'basic.recover_async', 'channel.flow', 'tx.select',
+    'tx.commit', 'tx.rollback'
+]).
+
+main() ->
+    {ok, _} = application:ensure_all_started(amqp_client),
+    contract:serve(?MODULE).
+
+about() ->
+    {ok, Version} = application:get_key(amqp_client, vsn),
+    #{library => <<"erlang-amqp-client">>, version => list_to_binary(Version), protocol => <<"0-9-1">>}.
+
+command(<<"connect">>, Told, none) ->
+    #{<<"host">> := Host, <<"port">> := Port, <<"user">> := User, <<"password">> := Password, <<"vhost">> := Vhost} = Told,
+    Default = #amqp_params_network{},
+    Wanted = Default#amqp_params_network{
+        host = binary_to_list(Host), port = Port, username = User, password = Password, virtual_host = Vhost,
+        heartbeat = maps:get(<<"heartbeat">>, Told, Default#amqp_params_network.heartbeat),
+        frame_max = maps:get(<<"frame_max">>, Told, Default#amqp_params_network.frame_max),
+        channel_max = maps:get(<<"channel_max">>, Told, Default#amqp_params_network.channel_max),
+        auth_mechanisms = mechanisms(Told, Default),
+        connection_timeout = round(maps:get(<<"within">>, Told, 60) * 1000)},
+    case amqp_connection:start(Wanted) of
+        {ok, Pid} -> #{on => heeded(Pid, contract:keep(Pid, Pid))};
+        {error, Why} -> throw(explain(Why))
+    end;
+command(<<"open">>, _, On) ->
+    case amqp_connection:open_channel(contract:find(On)) of
+        {ok, Pid} ->
+            Name = heeded(Pid, contract:keep_on(On, Pid, Pid, <<>>)),
+            contract:inside(Name, fun() -> amqp_channel:register_return_handler(Pid, self()) end),
+            #{on => Name};
+        Why -> exit(Why)
+    end;
+command(<<"call">>, #{<<"method">> := Method, <<"args">> := Args}, On) ->
+    case [Each || Each <- ?METHODS, Each =:= values:field(Method)] of
+        [Name] ->
+            Record = values:method(Name, Args),
+            Reply = done(amqp_channel:call(contract:find(On), Record)),
+            #{reply => values:reply(Reply)};
+        [] -> contract:unsupported(Method)
+    end;
+command(<<"send">>, #{<<"exchange">> := Exchange, <<"key">> := Key, <<"body">> := Body} = Told, On) ->
+    Publish = #'basic.publish'{
+        exchange = Exchange, routing_key = Key,
+        mandatory = maps:get(<<"mandatory">>, Told, false), immediate = maps:get(<<"immediate">>, Told, false)},
+    Message = #amqp_msg{props = values:properties(maps:get(<<"properties">>, Told, #{})), payload = contract:octets(Body)},
+    [done(amqp_channel:call(contract:find(On), Publish, Message)) || _ <- lists:seq(1, maps:get(<<"count">>, Told, 1))],
+    #{};
+command(<<"get">>, #{<<"queue">> := Queue, <<"settled">> := Settled}, On) ->
+    case done(amqp_channel:call(contract:find(On), #'basic.get'{queue = Queue, no_ack = Settled})) of
+        #'basic.get_empty'{} -> #{message => null};
+        {#'basic.get_ok'{delivery_tag = Tag, redelivered = Again, exchange = Exchange, routing_key = Key}, Message} ->
+            #{message => (arrived(Tag, Exchange, Key, Message))#{redelivered => Again}}
+    end;
+command(<<"receive">>, #{<<"queue">> := Queue, <<"settled">> := Settled} = Told, On) ->
+    Consume = #'basic.consume'{queue = Queue, no_ack = Settled, consumer_tag = maps:get(<<"tag">>, Told, <<>>)},
+    Subscriber = contract:inside(On, fun() -> self() end),
+    #'basic.consume_ok'{consumer_tag = Tag} = done(amqp_channel:subscribe(contract:find(On), Consume, Subscriber)),
+    #{tag => Tag};
+command(<<"stop">>, #{<<"tag">> := Tag}, On) ->
+    done(amqp_channel:call(contract:find(On), #'basic.cancel'{consumer_tag = Tag})),
+    #{};
+command(<<"settle">>, #{<<"token">> := Token, <<"outcome">> := Outcome} = Told, On) ->
+    {Tag, _} = contract:kept(Token),
+    Multiple = maps:get(<<"multiple">>, Told, false),
+    Method =
+        case {Outcome, Multiple} of
+            {<<"accept">>, _} -> #'basic.ack'{delivery_tag = Tag, multiple = Multiple};
+            {<<"reject">>, false} -> #'basic.reject'{delivery_tag = Tag, requeue = false};
+            {<<"release">>, false} -> #'basic.reject'{delivery_tag = Tag, requeue = true};
+            _ -> contract:unsupported(["to ", Outcome, " so"])
+        end,
+    done(amqp_channel:call(contract:find(On), Method)),
+    #{};
+command(<<"echo">>, #{<<"token">> := Token} = Told, On) ->
+    {_, Message} = contract:kept(Token),
+    Publish = #'basic.publish'{routing_key = maps:get(<<"key">>, Told, <<>>)},
+    done(amqp_channel:call(contract:find(On), Publish, Message)),
+    #{};
+command(<<"close">>, _, On) ->
+    Of = case binary:match(On, <<"/">>) of nomatch -> amqp_connection; _ -> amqp_channel end,
+    done(Of:close(contract:find(On))),
+    #{}.
+
+mechanisms(#{<<"mechanism">> := <<"PLAIN">>}, _) -> [fun amqp_auth_mechanisms:plain/3];
+mechanisms(#{<<"mechanism">> := <<"AMQPLAIN">>}, _) -> [fun amqp_auth_mechanisms:amqplain/3];
+mechanisms(#{<<"mechanism">> := <<"EXTERNAL">>}, _) -> [fun amqp_auth_mechanisms:external/3];
+mechanisms(#{<<"mechanism">> := Other}, _) -> contract:unsupported(["the mechanism ", Other]);
+mechanisms(_, #amqp_params_network{auth_mechanisms = Default}) -> Default.
+
+%% Have its listener learn how it ends.
+heeded(Pid, Name) ->
+    contract:inside(contract:listen(?MODULE, Name), fun() -> monitor(process, Pid) end),
+    Name.
+
+%% What amqp_channel and amqp_connection give back where they do not do it.
+done(Why) when Why =:= closing; Why =:= blocked -> exit(Why);
+done({error, Why}) -> contract:unsupported(atom_to_list(Why));
+done(Reply) -> Reply.
+
+%% Say in the contract's words what the library throws or ends with.
+explain(Why) -> explain(Why, channel).
+
+explain({Why, {gen_server, call, _}}, Level) -> explain(Why, Level);
+explain({shutdown, Why}, Level) -> explain(Why, Level);
+explain({connection_closing, Why}, _) -> explain(Why, connection);
+explain({server_initiated_close, Code, Text}, Level) -> {refused, closed, Text, #{level => Level, code => Code}};
+explain({auth_failure, "Disconnected"}, Level) -> explain(closed, Level);
+explain({auth_failure, Text}, _) -> {refused, closed, list_to_binary(Text), #{level => connection, code => 403}};
+explain(timeout, _) -> {refused, timeout, <<"timeout">>, #{}};
+%% Of a close that answers connection.open it tells only this.
+explain(Why, _) when Why =:= not_allowed; Why =:= access_refused; Why =:= invalid_path; Why =:= connection_forced ->
+    {refused, closed, atom_to_binary(Why), #{level => connection}};
+explain({Why, _}, Level) when Why =:= socket_error; Why =:= socket_closed_unexpectedly -> explain(closed, Level);
+explain(Why, _) ->
+    Lost = [socket_closed_unexpectedly, closed, econnrefused, econnreset, nxdomain, ehostunreach, etimedout],
+    Kind = case lists:member(Why, Lost) of true -> lost; false -> local end,
+    {refused, Kind, iolist_to_binary(io_lib:format("~0P", [Why, 20])), #{}}.
+
+%% What comes to the listener of a connection or channel.
+heard(Name, {'DOWN', _, process, _, Why}) ->
+    Level = case binary:match(Name, <<"/">>) of nomatch -> connection; _ -> channel end,
+    case Why of
+        normal -> contract:'end'(Name, {refused, local, <<Name/binary, " has been closed">>, #{}});
+        {shutdown, {connection_closing, _}} -> contract:'end'(Name, explain(Why));
+        shutdown when Level =:= channel -> ok; % what ended its connection is the reason
+        _ -> contract:fall(Name, explain(Why, Level))
+    end;
+heard(Name, {#'basic.deliver'{} = Deliver, Message}) ->
+    #'basic.deliver'{consumer_tag = Consumer, delivery_tag = Tag, redelivered = Again} = Deliver,
+    Told = arrived(Tag, Deliver#'basic.deliver'.exchange, Deliver#'basic.deliver'.routing_key, Message),
+    contract:tell(Name, #{event => message, tag => Consumer, message => Told#{redelivered => Again}});
+heard(Name, {#'basic.return'{reply_code = Code, reply_text = Text, exchange = Exchange, routing_key = Key}, Message}) ->
+    contract:tell(Name, #{event => returned, code => Code, text => Text, message => arrived(0, Exchange, Key, Message)});
+heard(Name, #'basic.cancel'{consumer_tag = Tag}) -> contract:tell(Name, #{event => cancelled, tag => Tag});
+heard(_, _) -> ok.
+
+%% Tell a message, with the token by which it is settled and echoed.
+arrived(Tag, Exchange, Key, #amqp_msg{props = Properties, payload = Body} = Message) ->
+    Told = (contract:measured(Body))#{token => contract:token({Tag, Message}), exchange => Exchange, key => Key},
+    Told#{properties => values:told(Properties)}.
