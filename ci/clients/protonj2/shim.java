@@ -2,12 +2,15 @@ import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import java.io.IOException;
 import java.util.*;
+import java.util.Properties;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.apache.qpid.protonj2.client.*;
 import org.apache.qpid.protonj2.client.exceptions.*;
 import org.apache.qpid.protonj2.types.Binary;
 import org.apache.qpid.protonj2.types.messaging.*;
-import org.apache.qpid.protonj2.types.messaging.Properties;
 
 /** ProtonJ2's client behind lines of JSON. */
 final class Shim extends Contract {
@@ -18,14 +21,18 @@ final class Shim extends Contract {
   private static final List<String> HEADER =
       List.of("durable", "priority", "time-to-live", "first-acquirer", "delivery-count");
 
+  private final Set<String> ended = ConcurrentHashMap.newKeySet(); // by ourselves
+
   private record Sending(Sender sender, boolean settled) {}
 
-  private Shim() {
-    super("protonj2-client", org.apache.qpid.protonj2.client.impl.ClientConnection.class.getPackage().getImplementationVersion(), "1-0");
+  private Shim(String version) {
+    super("protonj2-client", version, "1-0");
   }
 
   public static void main(String[] arguments) throws IOException {
-    new Shim().serve();
+    Properties ofMaven = new Properties();
+    ofMaven.load(Client.class.getResourceAsStream("/META-INF/maven/org.apache.qpid/protonj2-client/pom.properties"));
+    new Shim(ofMaven.getProperty("version")).serve();
   }
 
   Object connect(JsonObject told) throws Exception {
@@ -39,7 +46,9 @@ final class Shim extends Contract {
         .openTimeout(within).closeTimeout(within).requestTimeout(within).sendTimeout(within).drainTimeout(within);
     options.transportOptions().connectTimeout((int) within);
     options.disconnectedHandler((connection, event) -> {
-      over(events, name[0], whole(event.failureCause()));
+      if (!ended.contains(name[0])) {
+        over(events, name[0], whole(event.failureCause()));
+      }
       events.end();
     });
     pass(told, "frame_max", options::maxFrameSize);
@@ -71,15 +80,18 @@ final class Shim extends Contract {
     if (!List.of("unsettledfirst", "settledfirst").contains(modes)) {
       throw unsupported("it settles all or nothing before, and first as a receiver");
     }
+    long within = milliseconds(told, "within", 5);
     boolean settled = modes.startsWith("settled");
     DeliveryMode mode = settled ? DeliveryMode.AT_MOST_ONCE : DeliveryMode.AT_LEAST_ONCE;
     if (text(told, "role", "").equals("sender")) {
-      SenderOptions options = new SenderOptions().deliveryMode(mode).linkName(text(told, "name", null));
+      SenderOptions options = new SenderOptions().deliveryMode(mode).linkName(text(told, "name", null))
+          .openTimeout(within).closeTimeout(within).requestTimeout(within).sendTimeout(within);
       Sender sender = session.openSender(text(told, "address", ""), options);
       sender.openFuture().get();
       return map("on", keepBelow(told, new Sending(sender, settled)));
     }
-    ReceiverOptions options = new ReceiverOptions().deliveryMode(mode).linkName(text(told, "name", null));
+    ReceiverOptions options = new ReceiverOptions().deliveryMode(mode).linkName(text(told, "name", null))
+        .openTimeout(within).closeTimeout(within).requestTimeout(within).drainTimeout(within);
     Receiver receiver = session.openReceiver(text(told, "address", ""), options.creditWindow(0).autoAccept(false));
     receiver.openFuture().get();
     String on = keepBelow(told, receiver);
@@ -94,7 +106,8 @@ final class Shim extends Contract {
         }
       } catch (Exception failure) {
         Refused why = whole(failure);
-        if (why.kind == Kind.CLOSED && !"connection".equals(why.told.get("level"))) {
+        boolean ours = ended.stream().anyMatch(each -> (on + "/").startsWith(each + "/"));
+        if (!ours && why.kind == Kind.CLOSED && !"connection".equals(why.told.get("level"))) {
           over(events, on, why);
         }
         return null;
@@ -154,19 +167,19 @@ final class Shim extends Contract {
       Tracker tracker = sending.sender.send(message);
       if (tag != null) {
         daemon(() -> {
-          String each = outcome(tracker);
+          String each = outcome(tracker, Integer.MAX_VALUE);
           events.add(map("event", "outcome", "on", on, "tag", tag, "outcome", each));
           return each;
         });
       } else {
-        outcome = sending.settled ? null : outcome(tracker);
+        outcome = sending.settled ? null : outcome(tracker, milliseconds(told, "within", 5));
       }
     }
     return tag == null ? map("outcome", outcome) : map("tag", tag);
   }
 
-  private static String outcome(Tracker tracker) throws Exception {
-    DeliveryState state = tracker.settlementFuture().get().remoteState();
+  private static String outcome(Tracker tracker, long within) throws Exception {
+    DeliveryState state = tracker.awaitSettlement(within, TimeUnit.MILLISECONDS).remoteState();
     return state == null ? null : state.getType().name().toLowerCase(Locale.ROOT);
   }
 
@@ -183,7 +196,7 @@ final class Shim extends Contract {
       }
     }
     if (message.properties() != null) {
-      Map<String, Object> properties = fields(message.properties(), Properties.class, PROPERTIES);
+      Map<String, Object> properties = fields(message.properties(), message.properties().getClass(), PROPERTIES);
       for (String each : List.of("absolute-expiry-time", "creation-time")) { // the library has them as long
         properties.computeIfPresent(each, (name, long64) -> map("time", ((Map<?, ?>) long64).get("i64")));
       }
@@ -227,6 +240,7 @@ final class Shim extends Contract {
 
   Object close(JsonObject told) throws Exception {
     Object what = held(told, "on", Object.class);
+    ended.add(text(told, "on", ""));
     Future<?> closed = what instanceof Connection connection ? connection.closeAsync()
         : what instanceof Session session ? session.closeAsync() : link(told).closeAsync();
     closed.get();
@@ -239,7 +253,14 @@ final class Shim extends Contract {
 
   @Override
   Refused why(Throwable failure) {
-    if (failure instanceof ClientConnectionRemotelyClosedException closed) {
+    String text = String.valueOf(failure.getMessage());
+    if (failure instanceof ClientConnectionRemotelyClosedException closed && closed.getErrorCondition() == null) {
+      // The library says so of all that ends a connection, its own doing as well.
+      boolean told = Stream.of("failed to authenticate", "from remote peer", "without a specific").anyMatch(text::contains);
+      boolean lost = Stream.of("closed connection unexpectedly", "result is unknown").anyMatch(text::contains);
+      return text.contains("timed out") ? new Refused(Kind.TIMEOUT, text, failure)
+          : lost ? new Refused(Kind.LOST, text, failure) : told ? closed(failure, "connection", null) : null;
+    } else if (failure instanceof ClientConnectionRemotelyClosedException closed) {
       return closed(failure, "connection", closed.getErrorCondition());
     } else if (failure instanceof ClientSessionRemotelyClosedException closed) {
       return closed(failure, "session", closed.getErrorCondition());
