@@ -643,7 +643,8 @@ abstract class Contract {
     };
   }
 
-  private static Object hidden(Object from, String field) throws ReflectiveOperationException {
+  /** Give what a field holds that a library shows to nobody. */
+  static Object hidden(Object from, String field) throws ReflectiveOperationException {
     for (Class<?> type = from.getClass(); type != null; type = type.getSuperclass()) {
       for (java.lang.reflect.Field each : type.getDeclaredFields()) {
         if (each.getName().equals(field)) {

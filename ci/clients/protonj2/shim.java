@@ -108,7 +108,11 @@ final class Shim extends Contract {
         Refused why = whole(failure);
         boolean ours = ended.stream().anyMatch(each -> (on + "/").startsWith(each + "/"));
         if (!ours && why.kind == Kind.CLOSED && !"connection".equals(why.told.get("level"))) {
-          over(events, on, why);
+          boolean whole = "session".equals(why.told.get("level")); // told by each link, and of it once
+          String where = whole ? on.substring(0, on.lastIndexOf('/')) : on;
+          if (!whole || ended.add(where)) {
+            over(events, where, why);
+          }
         }
         return null;
       }
@@ -256,7 +260,7 @@ final class Shim extends Contract {
     String text = String.valueOf(failure.getMessage());
     if (failure instanceof ClientConnectionRemotelyClosedException closed && closed.getErrorCondition() == null) {
       // The library says so of all that ends a connection, its own doing as well.
-      boolean told = Stream.of("failed to authenticate", "from remote peer", "without a specific").anyMatch(text::contains);
+      boolean told = Stream.of("failed to authenticate", "from remote peer", "without a specific", "led to connection disconnect").anyMatch(text::contains);
       boolean lost = Stream.of("closed connection unexpectedly", "result is unknown").anyMatch(text::contains);
       return text.contains("timed out") ? new Refused(Kind.TIMEOUT, text, failure)
           : lost ? new Refused(Kind.LOST, text, failure) : told ? closed(failure, "connection", null) : null;

@@ -12,11 +12,15 @@ import java.util.regex.Pattern;
 import org.apache.qpid.jms.*;
 import org.apache.qpid.jms.exceptions.JmsConnectionFailedException;
 import org.apache.qpid.jms.message.JmsInboundMessageDispatch;
+import org.apache.qpid.jms.meta.JmsProducerId;
+import org.apache.qpid.jms.meta.JmsProducerInfo;
 import org.apache.qpid.jms.policy.JmsPrefetchPolicy;
 import org.apache.qpid.jms.policy.JmsPresettlePolicy;
 import org.apache.qpid.jms.provider.ProviderException;
+import org.apache.qpid.jms.provider.amqp.AmqpProducer;
 import org.apache.qpid.jms.provider.exceptions.*;
 import org.apache.qpid.jms.util.MetaDataSupport;
+import org.apache.qpid.proton.engine.EndpointState;
 
 /** Qpid JMS behind lines of JSON. */
 final class Shim extends Contract implements JmsPrefetchPolicy, JmsPresettlePolicy {
@@ -30,8 +34,9 @@ final class Shim extends Contract implements JmsPrefetchPolicy, JmsPresettlePoli
       "group-id", "JMSXGroupID", "group-sequence", "JMSXGroupSeq", "reply-to-group-id", "JMS_AMQP_REPLY_TO_GROUP_ID",
       "message-id", "JMSMessageID", "user-id", "JMSXUserID");
 
-  private final Map<Object, String> names = Collections.synchronizedMap(new IdentityHashMap<>());
+  private final Map<Object, String> names = Collections.synchronizedMap(new WeakHashMap<>());
   private final Map<Throwable, String> levels = Collections.synchronizedMap(new WeakHashMap<>());
+  private final Map<Object, Refused> early = new WeakHashMap<>(); // closed before it had a name
   private int prefetch; // of the next receiver
   private boolean settled; // whether the next link is
 
@@ -80,6 +85,7 @@ final class Shim extends Contract implements JmsPrefetchPolicy, JmsPresettlePoli
 
   private final class Listener implements JmsConnectionListener {
     private final Events events;
+    private boolean failed;
 
     Listener(Events events) {
       this.events = events;
@@ -87,7 +93,10 @@ final class Shim extends Contract implements JmsPrefetchPolicy, JmsPresettlePoli
 
     @Override
     public void onConnectionFailure(Throwable error) {
-      over(events, names.get(events), whole(error));
+      if (!failed) { // it may be told twice
+        over(events, names.get(events), whole(error));
+      }
+      failed = true;
       events.end();
     }
 
@@ -108,8 +117,14 @@ final class Shim extends Contract implements JmsPrefetchPolicy, JmsPresettlePoli
 
     private void gone(Object what, Throwable cause, String level) {
       levels.put(cause == null ? new Throwable() : cause, level);
-      Refused closed = new Refused(Kind.CLOSED, "", cause, "level", level, "condition", "");
-      over(events, names.getOrDefault(what, ""), cause == null ? closed : whole(cause));
+      Refused why = cause == null ? new Refused(Kind.CLOSED, "", null, "level", level, "condition", "") : whole(cause);
+      synchronized (names) {
+        if (names.containsKey(what)) {
+          over(events, names.get(what), why);
+        } else {
+          early.put(what, why);
+        }
+      }
     }
 
     @Override
@@ -130,9 +145,14 @@ final class Shim extends Contract implements JmsPrefetchPolicy, JmsPresettlePoli
     return map("on", named(told, session, session));
   }
 
-  private String named(JsonObject told, Object what, Object library) {
+  private String named(JsonObject told, Object what, Object library) throws Refused {
     String name = keepBelow(told, what);
-    names.put(library, name);
+    synchronized (names) {
+      names.put(library, name);
+      if (early.containsKey(library)) {
+        over(events(name), name, early.remove(library));
+      }
+    }
     return name;
   }
 
@@ -259,10 +279,18 @@ final class Shim extends Contract implements JmsPrefetchPolicy, JmsPresettlePoli
         return "modified";
       }
     }
+    EndpointState open = EndpointState.ACTIVE;
     try {
+      JmsProducerId id = ((JmsProducerInfo) hidden(sender.producer, "producerInfo")).getId();
+      org.apache.qpid.proton.engine.Link link = ((AmqpProducer) id.getProviderHint()).getEndpoint();
+      if (link.getSession().getRemoteState() != open) {
+        levels.put(failure.getCause() == null ? failure : failure.getCause(), "session");
+        return null;
+      }
       sender.producer.getPriority(); // which a closed one refuses
-      return whole(failure).kind == Kind.CLOSED ? "rejected" : null;
-    } catch (JMSException closed) {
+      boolean rejected = whole(failure).kind == Kind.CLOSED && !"connection".equals(whole(failure).told.get("level"));
+      return rejected && link.getRemoteState() == open ? "rejected" : null;
+    } catch (JMSException | ReflectiveOperationException closed) {
       return null;
     }
   }
@@ -325,6 +353,7 @@ final class Shim extends Contract implements JmsPrefetchPolicy, JmsPresettlePoli
     return object;
   }
 
+  @SuppressWarnings("unchecked") // JMS enumerates without types
   private Map<String, Object> message(Message got) throws JMSException {
     Map<String, Object> made = map();
     if (got instanceof BytesMessage octets) {
