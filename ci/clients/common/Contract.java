@@ -116,12 +116,14 @@ abstract class Contract {
     for (Throwable each = failure; found == null && each != null; each = each.getCause()) {
       if (each instanceof TimeoutException || each instanceof SocketTimeoutException) {
         found = new Refused(Kind.TIMEOUT, each.getMessage(), failure);
-      } else if (each instanceof SocketException || each instanceof EOFException || each instanceof ClosedChannelException
+      } else if (each instanceof SocketException || each instanceof EOFException
+          || each instanceof ClosedChannelException
           || each.getClass().getSimpleName().equals("NativeIoException")) { // Netty's
         found = new Refused(Kind.LOST, each.getMessage(), failure);
       }
     }
-    boolean checked = !(failure instanceof RuntimeException || failure instanceof ReflectiveOperationException || failure instanceof Error);
+    boolean checked = !(failure instanceof RuntimeException || failure instanceof ReflectiveOperationException
+        || failure instanceof Error);
     boolean local = checked || failure instanceof IllegalArgumentException || failure instanceof IllegalStateException
         || failure instanceof UnsupportedOperationException;
     return found == null && local ? new Refused(Kind.LOCAL, failure.getMessage(), failure) : found;
@@ -362,14 +364,13 @@ abstract class Contract {
     }
   }
 
-  /** Call for each argument the function of one parameter that is called so, with `prefix`, as `names` or Java have it. */
-  final void set(Object on, String prefix, JsonObject arguments, Map<String, String> names) throws Exception {
+  /** Call for each argument the function of one parameter that is called so, as `names` or Java have it. */
+  final void set(Object on, JsonObject arguments, Map<String, String> names) throws Exception {
     for (Map.Entry<String, JsonElement> each : arguments.entrySet()) {
       String name = names.getOrDefault(each.getKey(), camel(each.getKey()));
-      String full = prefix.isEmpty() ? name : prefix + capital(name);
       Method function = null;
       for (Method one : on.getClass().getMethods()) {
-        function = one.getName().equals(full) && one.getParameterCount() == 1 ? one : function;
+        function = one.getName().equals(name) && one.getParameterCount() == 1 ? one : function;
       }
       if (function == null) {
         throw unsupported("the library has no " + each.getKey());
@@ -385,7 +386,8 @@ abstract class Contract {
     } else if (type == byte[].class && !(value instanceof byte[])) {
       return get(value, "asByteArray");
     } else if (value instanceof Number number && type.isPrimitive()) {
-      return type == byte.class ? (Object) number.byteValue() : type == long.class ? (Object) number.longValue() : number.intValue();
+      return type == byte.class ? (Object) number.byteValue() : type == long.class ? (Object) number.longValue()
+          : number.intValue();
     }
     return value;
   }
@@ -458,10 +460,12 @@ abstract class Contract {
         return type.getConstructor(long.class).newInstance(Long.parseUnsignedLong(told.getAsString(), 16));
       case "d128":
         BigInteger bits = new BigInteger(told.getAsString(), 16);
-        return type.getConstructor(long.class, long.class).newInstance(bits.shiftRight(64).longValue(), bits.longValue());
+        return type.getConstructor(long.class, long.class)
+            .newInstance(bits.shiftRight(64).longValue(), bits.longValue());
       case "desc":
         Object descriptor = value(told.getAsJsonArray().get(0));
-        return type.getConstructor(Object.class, Object.class).newInstance(descriptor, value(told.getAsJsonArray().get(1)));
+        return type.getConstructor(Object.class, Object.class)
+            .newInstance(descriptor, value(told.getAsJsonArray().get(1)));
       case "time":
         return new Date(told.getAsLong());
       case "char":
@@ -470,7 +474,8 @@ abstract class Contract {
         }
         return told.getAsString().charAt(0);
       case "array":
-        List<Object> values = list(told.getAsJsonArray().get(1).getAsJsonArray(), told.getAsJsonArray().get(0).getAsString());
+        List<Object> values =
+            list(told.getAsJsonArray().get(1).getAsJsonArray(), told.getAsJsonArray().get(0).getAsString());
         if (values.isEmpty() || values.get(0) == null) {
           throw unsupported("what an array of nothing holds cannot be said");
         }
@@ -503,7 +508,7 @@ abstract class Contract {
   private List<Object> list(JsonArray told, String type) throws Refused {
     List<Object> made = new ArrayList<>();
     for (JsonElement each : told) {
-      made.add(each.isJsonObject() ? value(each) : typed(type, each));
+      made.add(each.isJsonObject() || List.of("str", "bool").contains(type) ? value(each) : typed(type, each));
     }
     return made;
   }
@@ -620,7 +625,8 @@ abstract class Contract {
     for (int i = 0; i < java.lang.reflect.Array.getLength(value); i++) {
       Object each = told(java.lang.reflect.Array.get(value, i));
       boolean typed = each instanceof Map<?, ?> one && one.size() == 1;
-      type = typed ? ((Map<?, ?>) each).keySet().iterator().next().toString() : "";
+      String plain = each instanceof String ? "str" : "bool";
+      type = typed ? ((Map<?, ?>) each).keySet().iterator().next().toString() : plain;
       made.add(typed ? ((Map<?, ?>) each).values().iterator().next() : each);
     }
     return map("array", List.of(type, made));

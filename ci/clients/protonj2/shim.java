@@ -42,7 +42,8 @@ final class Shim extends Contract {
     long within = milliseconds(told, "within", 5);
     Events events = new Events();
     String[] name = {""};
-    ConnectionOptions options = new ConnectionOptions().user(text(told, "user", null)).password(text(told, "password", null))
+    ConnectionOptions options =
+        new ConnectionOptions().user(text(told, "user", null)).password(text(told, "password", null))
         .openTimeout(within).closeTimeout(within).requestTimeout(within).sendTimeout(within).drainTimeout(within);
     options.transportOptions().connectTimeout((int) within);
     options.disconnectedHandler((connection, event) -> {
@@ -60,7 +61,8 @@ final class Shim extends Contract {
     if (told.has("mechanism")) {
       options.saslOptions().addAllowedMechanism(text(told, "mechanism", ""));
     }
-    ClientOptions container = told.has("container") ? new ClientOptions().id(text(told, "container", "")) : new ClientOptions();
+    ClientOptions container = told.has("container") ? new ClientOptions().id(text(told, "container", ""))
+        : new ClientOptions();
     Connection connection = Client.create(container).connect(text(told, "host", ""), number(told, "port", 0), options);
     sockets.add(behind(connection, "transport", "channel"));
     connection.openFuture().get();
@@ -135,8 +137,8 @@ final class Shim extends Contract {
 
   Object send(JsonObject told) throws Exception {
     AdvancedMessage<Object> made = AdvancedMessage.create();
-    set(made, "", object(told, "properties"), Map.of());
-    set(made, "", object(told, "header"), Map.of("ttl", "timeToLive"));
+    set(made, object(told, "properties"), Map.of());
+    set(made, object(told, "header"), Map.of("ttl", "timeToLive"));
     for (Map.Entry<Object, Object> each : pairs(told, "application").entrySet()) {
       made.property((String) each.getKey(), each.getValue());
     }
@@ -146,7 +148,8 @@ final class Shim extends Contract {
     JsonElement body = told.get("body");
     JsonObject sections = body.isJsonObject() ? body.getAsJsonObject() : new JsonObject();
     made.addBodySection(sections.has("value") ? new AmqpValue<>(value(sections.get("value")))
-        : sections.has("sequence") ? new AmqpSequence<>(list(sections.getAsJsonArray("sequence"))) : new Data(octets(body)));
+        : sections.has("sequence") ? new AmqpSequence<>(list(sections.getAsJsonArray("sequence")))
+            : new Data(octets(body)));
     return sent(told, made);
   }
 
@@ -209,7 +212,8 @@ final class Shim extends Contract {
     }
     if (message.header() != null) {
       Map<String, Object> header = fields(message.header(), Header.class, HEADER);
-      header.replaceAll((name, each) -> each instanceof Map<?, ?> number ? Long.valueOf((String) number.values().iterator().next()) : each);
+      header.replaceAll((name, each) -> each instanceof Map<?, ?> number
+          ? Long.valueOf((String) number.values().iterator().next()) : each);
       Object ttl = header.remove("time-to-live");
       header.putAll(ttl == null ? map() : map("ttl", ttl));
       made.put("header", header);
@@ -252,7 +256,8 @@ final class Shim extends Contract {
   }
 
   private Link<?> link(JsonObject told) throws Refused {
-    return held(told, "on", Object.class) instanceof Sending sending ? sending.sender : held(told, "on", Receiver.class);
+    return held(told, "on", Object.class) instanceof Sending sending ? sending.sender
+        : held(told, "on", Receiver.class);
   }
 
   @Override
@@ -260,7 +265,9 @@ final class Shim extends Contract {
     String text = String.valueOf(failure.getMessage());
     if (failure instanceof ClientConnectionRemotelyClosedException closed && closed.getErrorCondition() == null) {
       // The library says so of all that ends a connection, its own doing as well.
-      boolean told = Stream.of("failed to authenticate", "from remote peer", "without a specific", "led to connection disconnect").anyMatch(text::contains);
+      boolean told = Stream
+          .of("failed to authenticate", "from remote peer", "without a specific", "led to connection disconnect")
+          .anyMatch(text::contains);
       boolean lost = Stream.of("closed connection unexpectedly", "result is unknown").anyMatch(text::contains);
       return text.contains("timed out") ? new Refused(Kind.TIMEOUT, text, failure)
           : lost ? new Refused(Kind.LOST, text, failure) : told ? closed(failure, "connection", null) : null;
@@ -278,7 +285,8 @@ final class Shim extends Contract {
 
   private static Refused closed(Throwable failure, String level, ErrorCondition condition) {
     String text = condition == null ? failure.getMessage() : condition.description();
-    return new Refused(Kind.CLOSED, text, failure, "level", level, "condition", condition == null ? "" : condition.condition());
+    return new Refused(Kind.CLOSED, text, failure, "level", level, "condition", condition == null ? ""
+        : condition.condition());
   }
 
   @Override

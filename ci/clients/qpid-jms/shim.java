@@ -30,7 +30,8 @@ final class Shim extends Contract implements JmsPrefetchPolicy, JmsPresettlePoli
   private static final Map<String, Integer> OUTCOMES = Map.of("accept", 1, "reject", 2, "release", 3, "modify", 4);
 
   /** Properties that JMS has, and what it calls them. */
-  private static final Map<String, String> PROPERTIES = Map.of("subject", "JMSType", "correlation-id", "JMSCorrelationID",
+  private static final Map<String, String> PROPERTIES =
+      Map.of("subject", "JMSType", "correlation-id", "JMSCorrelationID",
       "group-id", "JMSXGroupID", "group-sequence", "JMSXGroupSeq", "reply-to-group-id", "JMS_AMQP_REPLY_TO_GROUP_ID",
       "message-id", "JMSMessageID", "user-id", "JMSXUserID");
 
@@ -57,8 +58,8 @@ final class Shim extends Contract implements JmsPrefetchPolicy, JmsPresettlePoli
     if (told.has("heartbeat")) {
       throw unsupported("1.0 has no heartbeat; idle is what it has");
     }
-    StringBuilder options = new StringBuilder("jms.connectTimeout=W&jms.requestTimeout=W&jms.sendTimeout=W&jms.closeTimeout=W"
-        + "&amqp.drainTimeout=W&jms.validatePropertyNames=false");
+    StringBuilder options = new StringBuilder("jms.validatePropertyNames=false&amqp.drainTimeout=W"
+        + "&jms.connectTimeout=W&jms.requestTimeout=W&jms.sendTimeout=W&jms.closeTimeout=W");
     Map.of("frame_max", "amqp.maxFrameSize", "channel_max", "amqp.channelMax", "mechanism", "amqp.saslMechanisms",
         "container", "jms.clientID", "hostname", "amqp.vhost", "idle", "amqp.idleTimeout").forEach((name, option) -> {
           if (told.has(name)) {
@@ -66,11 +67,13 @@ final class Shim extends Contract implements JmsPrefetchPolicy, JmsPresettlePoli
           }
         });
     String within = Long.toString(milliseconds(told, "within", 5));
-    JmsConnectionFactory factory = new JmsConnectionFactory("amqp://" + text(told, "host", "") + ":" + text(told, "port", "")
+    JmsConnectionFactory factory =
+        new JmsConnectionFactory("amqp://" + text(told, "host", "") + ":" + text(told, "port", "")
         + "?" + options.toString().replace("=W", "=" + within));
     factory.setPrefetchPolicy(this);
     factory.setPresettlePolicy(this);
-    JmsConnection connection = (JmsConnection) factory.createConnection(text(told, "user", null), text(told, "password", null));
+    JmsConnection connection =
+        (JmsConnection) factory.createConnection(text(told, "user", null), text(told, "password", null));
     sockets.add(behind(connection, "provider", "transport", "channel"));
     Events events = new Events();
     connection.addConnectionListener(new Listener(events));
@@ -248,7 +251,8 @@ final class Shim extends Contract implements JmsPrefetchPolicy, JmsPresettlePoli
     String outcome = null;
     for (int left = number(told, "count", 1); left > 0; left--) {
       CompletableFuture<String> found = new CompletableFuture<>();
-      sender.producer.send(made.call(), mode, number(header, "priority", Message.DEFAULT_PRIORITY), 0, new CompletionListener() {
+      sender.producer.send(made.call(), mode, number(header, "priority", Message.DEFAULT_PRIORITY), 0,
+          new CompletionListener() {
         @Override
         public void onCompletion(Message message) {
           found.complete("accepted");
@@ -322,7 +326,8 @@ final class Shim extends Contract implements JmsPrefetchPolicy, JmsPresettlePoli
         throw unsupported("JMS leaves no way to set " + each.getKey());
       }
     }
-    for (JsonElement each : told.has("application") ? object(told, "application").getAsJsonArray("map") : List.<JsonElement>of()) {
+    for (JsonElement each : told.has("application") ? object(told, "application").getAsJsonArray("map")
+        : List.<JsonElement>of()) {
       made.setObjectProperty(each.getAsJsonArray().get(0).getAsString(), value(each.getAsJsonArray().get(1)));
     }
     return made;
@@ -449,7 +454,8 @@ final class Shim extends Contract implements JmsPrefetchPolicy, JmsPresettlePoli
     } else if (failure instanceof JmsConnectionFailedException || failure instanceof ProviderFailedException) {
       boolean lost = text.contains("Transport connection remotely closed");
       return failure.getCause() != null ? null : new Refused(lost ? Kind.LOST : Kind.LOCAL, text, failure);
-    } else if (failure instanceof ProviderOperationTimedOutException || failure instanceof ProviderSendTimedOutException) {
+    } else if (failure instanceof ProviderOperationTimedOutException
+        || failure instanceof ProviderSendTimedOutException) {
       return new Refused(Kind.TIMEOUT, text, failure);
     } else if (failure instanceof MessageFormatException) {
       return new Refused(Kind.UNSUPPORTED, text, failure);
@@ -461,7 +467,8 @@ final class Shim extends Contract implements JmsPrefetchPolicy, JmsPresettlePoli
     boolean connection = failure instanceof ProviderConnectionRemotelyClosedException;
     String level = connection ? "connection" : levels.getOrDefault(failure, "link");
     boolean named = told.matches();
-    return new Refused(Kind.CLOSED, named ? told.group(1) : "", failure, "level", level, "condition", named ? told.group(2) : "");
+    return new Refused(Kind.CLOSED, named ? told.group(1) : "", failure, "level", level, "condition", named
+        ? told.group(2) : "");
   }
 
   @Override
