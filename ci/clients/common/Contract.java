@@ -79,11 +79,12 @@ abstract class Contract {
   }
 
   /** What `reset` closes. */
-  final List<Closeable> sockets = new CopyOnWriteArrayList<>();
+  final List<AutoCloseable> sockets = new CopyOnWriteArrayList<>();
 
   private final Map<String, Command> commands = new HashMap<>();
   private final Map<String, Object> held = new ConcurrentHashMap<>();
   private final Map<String, Events> events = new ConcurrentHashMap<>();
+  private final Map<String, Integer> opened = new HashMap<>();
   private int connections;
   private int tokens;
   private volatile Thread working;
@@ -106,20 +107,25 @@ abstract class Contract {
   abstract Refused why(Throwable failure);
 
   /** Say what an exception means, by those of the library that caused it, or else by what Java means. */
-  final Refused whole(Throwable failure) {
+  final Refused whole(Throwable thrown) {
     Refused found = null;
+    Throwable failure = thrown instanceof ExecutionException && thrown.getCause() != null ? thrown.getCause() : thrown;
     for (Throwable each = failure; found == null && each != null; each = each.getCause()) {
       found = why(each);
     }
     for (Throwable each = failure; found == null && each != null; each = each.getCause()) {
       if (each instanceof TimeoutException || each instanceof SocketTimeoutException) {
         found = new Refused(Kind.TIMEOUT, each.getMessage(), failure);
-      } else if (each instanceof SocketException || each instanceof EOFException || each instanceof ClosedChannelException) {
+      } else if (each instanceof SocketException || each instanceof EOFException
+          || each instanceof ClosedChannelException
+          || each.getClass().getSimpleName().equals("NativeIoException")) { // Netty's
         found = new Refused(Kind.LOST, each.getMessage(), failure);
       }
     }
-    boolean local = failure instanceof IOException || failure instanceof IllegalArgumentException
-        || failure instanceof IllegalStateException || failure instanceof UnsupportedOperationException;
+    boolean checked = !(failure instanceof RuntimeException || failure instanceof ReflectiveOperationException
+        || failure instanceof Error);
+    boolean local = checked || failure instanceof IllegalArgumentException || failure instanceof IllegalStateException
+        || failure instanceof UnsupportedOperationException;
     return found == null && local ? new Refused(Kind.LOCAL, failure.getMessage(), failure) : found;
   }
 
@@ -179,7 +185,7 @@ abstract class Contract {
   private Object reset(JsonObject told) {
     held.clear();
     events.clear();
-    for (Closeable socket : sockets) {
+    for (AutoCloseable socket : sockets) {
       try {
         socket.close();
       } catch (Exception failure) {
@@ -208,6 +214,14 @@ abstract class Contract {
     return map("on", name);
   }
 
+  /** Hold something under the next name below that of what it belongs to. */
+  final String keepBelow(JsonObject told, Object what) {
+    String on = text(told, "on", "");
+    String name = on + "/" + opened.merge(on, 1, Integer::sum);
+    keep(name, what);
+    return name;
+  }
+
   /** Give the queue of events of the connection that something belongs to. */
   final Events events(String on) throws Refused {
     Events queue = events.get(on.split("/")[0]);
@@ -222,6 +236,13 @@ abstract class Contract {
     String token = "t" + tokens++;
     held.put(token, what);
     return token;
+  }
+
+  /** Hold a message, and tell it with its token. */
+  final Map<String, Object> withToken(Object message, Map<String, Object> told) {
+    Map<String, Object> made = map("token", token(message));
+    made.putAll(told);
+    return made;
   }
 
   /** Give what is held under the name that an argument has. */
@@ -343,31 +364,44 @@ abstract class Contract {
     }
   }
 
-  /** Call for each argument the function of one parameter that is called so, with `prefix`, as `names` or Java have it. */
-  final void set(Object on, String prefix, JsonObject arguments, Map<String, String> names) throws Exception {
+  /** Call for each argument the function of one parameter that is called so, as `names` or Java have it. */
+  final void set(Object on, JsonObject arguments, Map<String, String> names) throws Exception {
     for (Map.Entry<String, JsonElement> each : arguments.entrySet()) {
       String name = names.getOrDefault(each.getKey(), camel(each.getKey()));
-      String full = prefix.isEmpty() ? name : prefix + capital(name);
       Method function = null;
       for (Method one : on.getClass().getMethods()) {
-        function = one.getName().equals(full) && one.getParameterCount() == 1 ? one : function;
+        function = one.getName().equals(name) && one.getParameterCount() == 1 ? one : function;
       }
       if (function == null) {
         throw unsupported("the library has no " + each.getKey());
       }
-      invoke(function, on, value(each.getValue()));
+      invoke(function, on, fitted(value(each.getValue()), function.getParameterTypes()[0]));
     }
+  }
+
+  /** Make a value fit where a function takes it as a number of another width. */
+  private static Object fitted(Object value, Class<?> type) throws Exception {
+    if (value instanceof Date time && type == long.class) {
+      return time.getTime();
+    } else if (type == byte[].class && !(value instanceof byte[])) {
+      return get(value, "asByteArray");
+    } else if (value instanceof Number number && type.isPrimitive()) {
+      return type == byte.class ? (Object) number.byteValue() : type == long.class ? (Object) number.longValue()
+          : number.intValue();
+    }
+    return value;
   }
 
   /** Tell what the getters of a type give; only those of `names`, unless there are none. */
   final Map<String, Object> fields(Object from, Class<?> type, List<String> names) {
     Map<String, Object> made = map();
     for (Method each : type.getDeclaredMethods()) {
-      String name = each.getName().startsWith("get") ? hyphened(each.getName().substring(3)) : "";
+      String camel = each.getName().matches("(get|is)[A-Z].*") ? each.getName().replaceFirst("get|is", "") : "";
+      String name = hyphened(camel);
       if (!name.isEmpty() && each.getParameterCount() == 0 && (names.isEmpty() || names.contains(name))) {
         try {
           Object value = each.invoke(from);
-          if (value != null) {
+          if (value != null && came(from, type, camel)) {
             made.put(name, value instanceof Integer ? value : told(value));
           }
         } catch (ReflectiveOperationException failure) {
@@ -376,6 +410,16 @@ abstract class Contract {
       }
     }
     return made;
+  }
+
+  /** Say whether a field came, where its type has a function for that. */
+  private static boolean came(Object from, Class<?> type, String camel) throws ReflectiveOperationException {
+    for (Method each : type.getDeclaredMethods()) {
+      if (each.getName().equals("has" + camel) && each.getParameterCount() == 0) {
+        return (boolean) each.invoke(from);
+      }
+    }
+    return true;
   }
 
   /** Make of a value that was told what the library has for it. */
@@ -401,8 +445,80 @@ abstract class Contract {
     return whole == (int) whole ? (Object) (int) whole : (Object) whole;
   }
 
+  /** Make a value of a type that 1.0 has and Java has not, with classes that are in a package of the library. */
+  final Object amqp(String types, String key, JsonElement told) throws Exception {
+    Map<String, String> names = Map.of("u8", "UnsignedByte", "u16", "UnsignedShort", "u32", "UnsignedInteger",
+        "u64", "UnsignedLong", "sym", "Symbol", "d32", "Decimal32", "d64", "Decimal64", "d128", "Decimal128",
+        "desc", "UnknownDescribedType");
+    Class<?> type = names.containsKey(key) ? Class.forName(types + "." + names.get(key)) : null;
+    switch (key) {
+      case "u8", "u16", "u32", "u64", "sym":
+        return invoke(type.getMethod("valueOf", String.class), null, told.getAsString());
+      case "d32":
+        return type.getConstructor(int.class).newInstance(Integer.parseUnsignedInt(told.getAsString(), 16));
+      case "d64":
+        return type.getConstructor(long.class).newInstance(Long.parseUnsignedLong(told.getAsString(), 16));
+      case "d128":
+        BigInteger bits = new BigInteger(told.getAsString(), 16);
+        return type.getConstructor(long.class, long.class)
+            .newInstance(bits.shiftRight(64).longValue(), bits.longValue());
+      case "desc":
+        Object descriptor = value(told.getAsJsonArray().get(0));
+        return type.getConstructor(Object.class, Object.class)
+            .newInstance(descriptor, value(told.getAsJsonArray().get(1)));
+      case "time":
+        return new Date(told.getAsLong());
+      case "char":
+        if (told.getAsString().length() > 1) {
+          throw unsupported("the library has one char of Java, which " + told + " is not");
+        }
+        return told.getAsString().charAt(0);
+      case "array":
+        List<Object> values =
+            list(told.getAsJsonArray().get(1).getAsJsonArray(), told.getAsJsonArray().get(0).getAsString());
+        if (values.isEmpty() || values.get(0) == null) {
+          throw unsupported("what an array of nothing holds cannot be said");
+        }
+        Object array = java.lang.reflect.Array.newInstance(values.get(0).getClass(), values.size());
+        return values.toArray((Object[]) array);
+      default:
+        throw unsupported("the library has no type for " + key);
+    }
+  }
+
+  /** Make a typed value: what Java has by itself, all else with the library's own classes. */
+  final Object typed(String types, String key, JsonElement told) throws Refused {
+    try {
+      return List.of("i8", "i16", "i32", "i64", "f32", "f64", "bin", "uuid", "list", "map").contains(key)
+          ? common(key, told) : amqp(types, key, told);
+    } catch (Refused refused) {
+      throw refused;
+    } catch (Exception failure) {
+      throw new IllegalArgumentException(failure);
+    }
+  }
+
+  /** Run something beside all commands, whose failure is nobody's. */
+  static void daemon(Callable<?> what) {
+    Thread thread = new Thread(new FutureTask<>(what));
+    thread.setDaemon(true);
+    thread.start();
+  }
+
+  private List<Object> list(JsonArray told, String type) throws Refused {
+    List<Object> made = new ArrayList<>();
+    for (JsonElement each : told) {
+      made.add(each.isJsonObject() || List.of("str", "bool").contains(type) ? value(each) : typed(type, each));
+    }
+    return made;
+  }
+
   /** Make a typed value; libraries with types of their own say so here. */
   Object typed(String key, JsonElement told) throws Refused {
+    return common(key, told);
+  }
+
+  private Object common(String key, JsonElement told) throws Refused {
     return switch (key) {
       case "i8" -> Byte.valueOf(told.getAsString());
       case "i16" -> Short.valueOf(told.getAsString());
@@ -473,7 +589,77 @@ abstract class Contract {
       values.forEach(each -> made.add(told(each)));
       return map("list", made);
     }
-    return value.toString();
+    return toldByName(value);
+  }
+
+  /** Tell what libraries of 1.0 have classes of their own for, by the names of these. */
+  private Object toldByName(Object value) {
+    String name = value.getClass().getSimpleName();
+    try {
+      switch (name) {
+        case "UnsignedByte", "UnsignedShort", "UnsignedInteger", "UnsignedLong":
+          Map<String, String> keys = Map.of("Byte", "u8", "Short", "u16", "Integer", "u32", "Long", "u64");
+          return map(keys.get(name.substring(8)), value.toString());
+        case "Symbol":
+          return map("sym", value.toString());
+        case "Decimal32":
+          return map("d32", HexFormat.of().toHexDigits((int) get(value, "getBits")));
+        case "Decimal64":
+          return map("d64", HexFormat.of().toHexDigits((long) get(value, "getBits")));
+        case "Decimal128":
+          return map("d128", HexFormat.of().toHexDigits((long) get(value, "getMostSignificantBits"))
+              + HexFormat.of().toHexDigits((long) get(value, "getLeastSignificantBits")));
+        case "UnknownDescribedType":
+          return map("desc", pair(told(get(value, "getDescriptor")), told(get(value, "getDescribed"))));
+        default:
+          return value.getClass().isArray() ? array(value) : value.toString();
+      }
+    } catch (Exception failure) {
+      throw new IllegalStateException(failure);
+    }
+  }
+
+  private Object array(Object value) {
+    List<Object> made = new ArrayList<>();
+    String type = "";
+    for (int i = 0; i < java.lang.reflect.Array.getLength(value); i++) {
+      Object each = told(java.lang.reflect.Array.get(value, i));
+      boolean typed = each instanceof Map<?, ?> one && one.size() == 1;
+      String plain = each instanceof String ? "str" : "bool";
+      type = typed ? ((Map<?, ?>) each).keySet().iterator().next().toString() : plain;
+      made.add(typed ? ((Map<?, ?>) each).values().iterator().next() : each);
+    }
+    return map("array", List.of(type, made));
+  }
+
+  private static Object get(Object from, String getter) throws Exception {
+    return invoke(from.getClass().getMethod(getter), from);
+  }
+
+  /** Give what closes the socket behind the fields of a library, which it shows to nobody. */
+  static AutoCloseable behind(Object library, String... path) {
+    return () -> {
+      Object found = library;
+      for (String field : path) {
+        found = found == null ? null : hidden(found, field);
+      }
+      if (found != null) { // else it is closed
+        found.getClass().getMethod("close").invoke(found);
+      }
+    };
+  }
+
+  /** Give what a field holds that a library shows to nobody. */
+  static Object hidden(Object from, String field) throws ReflectiveOperationException {
+    for (Class<?> type = from.getClass(); type != null; type = type.getSuperclass()) {
+      for (java.lang.reflect.Field each : type.getDeclaredFields()) {
+        if (each.getName().equals(field)) {
+          each.setAccessible(true);
+          return each.get(from);
+        }
+      }
+    }
+    throw new NoSuchFieldException(field);
   }
 
   private static List<Object> pair(Object key, Object value) {

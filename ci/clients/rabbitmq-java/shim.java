@@ -72,8 +72,10 @@ final class Shim extends Contract {
       }
     });
     channel.addReturnListener(back -> {
-      Map<String, Object> message = message(new Got(0, back.getProperties(), back.getBody()), back.getExchange(), back.getRoutingKey());
-      events.add(map("event", "returned", "on", name, "code", back.getReplyCode(), "text", back.getReplyText(), "message", message));
+      Map<String, Object> message =
+          message(new Got(0, back.getProperties(), back.getBody()), back.getExchange(), back.getRoutingKey());
+      events.add(map("event", "returned", "on", name, "code", back.getReplyCode(), "text", back.getReplyText(),
+          "message", message));
     });
     return keep(name, channel);
   }
@@ -84,17 +86,19 @@ final class Shim extends Contract {
     String method = text(told, "method", "");
     JsonObject arguments = object(told, "args");
     if (text(arguments, "queue", "").length() > 255) {
-      channel.queuePurge(text(arguments, "queue", "")); // refused, as by all of its kind; rpc would leave the channel stuck
+      // refused, as by all of its kind; rpc would leave the channel stuck
+      channel.queuePurge(text(arguments, "queue", ""));
     }
     Object builder;
     try {
       String[] words = method.split("\\.");
-      builder = Class.forName("com.rabbitmq.client.AMQP$" + capital(words[0]) + "$" + capital(camel(words[1])) + "$Builder")
+      builder = Class.forName("com.rabbitmq.client.AMQP$" + capital(words[0]) + "$" + capital(camel(words[1]))
+          + "$Builder")
           .getConstructor().newInstance();
     } catch (ClassNotFoundException failure) {
       throw unsupported("no method " + method);
     }
-    set(builder, "", arguments, Map.of("no-wait", "nowait"));
+    set(builder, arguments, Map.of("no-wait", "nowait"));
     Method made = (Method) invoke(builder.getClass().getMethod("build"), builder);
     if (method.equals("basic.recover-async") || flag(arguments, "no-wait", false)) {
       channel.asyncRpc(made); // sends it, and waits for nothing
@@ -108,11 +112,12 @@ final class Shim extends Contract {
     Channel channel = held(told, "on", Channel.class);
     byte[] body = octets(told.get("body"));
     AMQP.BasicProperties.Builder properties = new AMQP.BasicProperties.Builder();
-    set(properties, "", object(told, "properties"), Map.of());
+    set(properties, object(told, "properties"), Map.of());
     boolean mandatory = flag(told, "mandatory", false);
     boolean immediate = flag(told, "immediate", false);
     for (int left = number(told, "count", 1); left > 0; left--) {
-      channel.basicPublish(text(told, "exchange", ""), text(told, "key", ""), mandatory, immediate, properties.build(), body);
+      channel.basicPublish(text(told, "exchange", ""), text(told, "key", ""), mandatory, immediate, properties.build(),
+          body);
     }
     return null;
   }
@@ -128,7 +133,8 @@ final class Shim extends Contract {
     DeliverCallback deliver = (tag, got) -> events.add(map("event", "message", "on", name, "tag", tag,
         "message", message(got.getEnvelope(), got.getProperties(), got.getBody())));
     CancelCallback cancel = tag -> events.add(map("event", "cancelled", "on", name, "tag", tag));
-    return map("tag", held(told, "on", Channel.class).basicConsume(text(told, "queue", ""), flag(told, "settled", false),
+    return map("tag", held(told, "on", Channel.class)
+        .basicConsume(text(told, "queue", ""), flag(told, "settled", false),
         text(told, "tag", ""), deliver, cancel));
   }
 
@@ -182,7 +188,8 @@ final class Shim extends Contract {
   @Override
   Refused why(Throwable failure) {
     if (failure instanceof AuthenticationFailureException) { // keeps nothing of the Close but its text
-      return new Refused(Kind.CLOSED, failure.getMessage(), failure, "level", "connection", "code", AMQP.ACCESS_REFUSED);
+      return new Refused(Kind.CLOSED, failure.getMessage(), failure, "level", "connection", "code",
+          AMQP.ACCESS_REFUSED);
     } else if (failure instanceof ChannelContinuationTimeoutException) {
       return new Refused(Kind.TIMEOUT, failure.getMessage(), failure);
     }
@@ -195,10 +202,13 @@ final class Shim extends Contract {
     if (!ours && signal.getReason() instanceof AMQP.Channel.Close close) {
       return new Refused(Kind.CLOSED, close.getReplyText(), signal, "level", "channel", "code", close.getReplyCode());
     } else if (!ours && signal.getReason() instanceof AMQP.Connection.Close close) {
-      return new Refused(Kind.CLOSED, close.getReplyText(), signal, "level", "connection", "code", close.getReplyCode());
+      return new Refused(Kind.CLOSED, close.getReplyText(), signal, "level", "connection", "code",
+          close.getReplyCode());
     }
-    boolean lost = signal.getReason() == null && (cause == null || whole(cause) != null && whole(cause).kind == Kind.LOST);
-    return new Refused(lost ? Kind.LOST : Kind.LOCAL, signal.getMessage() + (cause == null ? "" : ": " + cause), signal);
+    boolean lost = signal.getReason() == null
+        && (cause == null || whole(cause) != null && whole(cause).kind == Kind.LOST);
+    return new Refused(lost ? Kind.LOST : Kind.LOCAL, signal.getMessage() + (cause == null ? "" : ": " + cause),
+        signal);
   }
 
   @Override
@@ -216,6 +226,7 @@ final class Shim extends Contract {
       String read = utf8(text.getBytes());
       return super.told(read == null ? text.getBytes() : read);
     }
-    return value instanceof Date time ? map("time", Long.toString(time.toInstant().getEpochSecond())) : super.told(value);
+    return value instanceof Date time ? map("time", Long.toString(time.toInstant().getEpochSecond()))
+        : super.told(value);
   }
 }
