@@ -40,7 +40,7 @@ module Contract
       Thread.handle_interrupt(Exception => :never) do
         while (line = $stdin.gets)
           told = JSON.parse(line)
-          $stdout.puts(JSON.generate({ id: told['id'] }.merge(answer(told))))
+          $stdout.puts(JSON.generate(Contract.legal({ id: told['id'] }.merge(answer(told)))))
           $stdout.flush
         end
       end
@@ -77,7 +77,7 @@ module Contract
             when GaveUp then Refused.new('timeout', 'no answer came in time')
             else meaning(failure, on)
             end
-      { kind: why.kind, native: why.native, text: Contract.legal(why.message) }.merge(why.more)
+      { kind: why.kind, native: why.native, text: why.message }.merge(why.more)
     end
 
     def called(name)
@@ -141,8 +141,14 @@ module Contract
     text.valid_encoding? ? text : { bin: octets.unpack1('H*') }
   end
 
-  def legal(text)
-    text.dup.force_encoding('UTF-8').scrub('?')
+  # What JSON can say: strings that are UTF-8, in all of it.
+  def legal(value)
+    case value
+    when String then value.dup.force_encoding('UTF-8').scrub('?')
+    when Array then value.map { |each| legal(each) }
+    when Hash then value.transform_values { |each| legal(each) }
+    else value
+    end
   end
 
   # Give the key of a typed value ("i8", "list", …), or "null", "bool", "text", "number", and what stands under it.
