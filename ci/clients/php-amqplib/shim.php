@@ -293,7 +293,7 @@ final class PhpAmqpLibShim extends Contract\Shim
             $failure instanceof Failure\AMQPExceptionInterface => new Refused('local', $text, $native),
             default => new Refused('internal', (string)$failure, $native),
         };
-        if ($why->kind === 'lost' && $on !== '') {
+        if (($why->kind === 'lost' || $failure instanceof Failure\AMQPHeartbeatMissedException) && $on !== '') {
             $this->over[$connection] ??= $why;
         }
         return $why;

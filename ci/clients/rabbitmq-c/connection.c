@@ -49,8 +49,8 @@ json *failing(struct connection *connection, int status) {
   char native[32];
   snprintf(native, sizeof native, "amqp_status_enum -0x%04x", -status);
   json *said = error(timeout ? "timeout" : lost ? "lost" : "local", native, here(amqp_error_string2(status)));
-  if (!timeout && (lost || status == AMQP_STATUS_BAD_AMQP_DATA || status == AMQP_STATUS_UNKNOWN_METHOD ||
-                   status == AMQP_STATUS_UNKNOWN_CLASS || status == AMQP_STATUS_HEARTBEAT_TIMEOUT)) {
+  if (gave_up() || (!timeout && (lost || status == AMQP_STATUS_BAD_AMQP_DATA || status == AMQP_STATUS_UNKNOWN_METHOD ||
+                                 status == AMQP_STATUS_UNKNOWN_CLASS || status == AMQP_STATUS_HEARTBEAT_TIMEOUT))) {
     drop(connection);
     connection->over = json_object_get(said);
   }

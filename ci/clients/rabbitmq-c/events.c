@@ -66,7 +66,8 @@ json *wait_for(json *line) {
   const double whole = number(member(line, "for"), 0), until = now() + whole;
   const size_t count = (size_t)number(member(line, "count"), 1e9);
   struct connection *connection = called(cstring(member(line, "on"), ""));
-  if (!connection->over)
+  const bool lives = !connection->over;
+  if (lives)
     arm(connection, whole, number(member(line, "within"), 5));
   while (!connection->over && events_waiting(connection->name) < count) {
     const double left = until - now();
@@ -86,5 +87,8 @@ json *wait_for(json *line) {
     if (left < -1)
       break;
   }
+  // A message that stops halfway has no time-out in the library.
+  if (lives && gave_up() && connection->over)
+    refuse(json_object_get(connection->over));
   return events(connection->name);
 }
