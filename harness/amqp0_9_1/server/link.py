@@ -90,6 +90,9 @@ class Link(link.Link):
     def _arrive(self, came: Received, on: int, doubtful: bool = False) -> None:  # noqa: ARG002
         self._inboxes[EVERYWHERE].append(came)
 
+    def _unreadable(self, why: str, channel: int = EVERYWHERE) -> None:  # noqa: ARG002
+        super()._unreadable(why)
+
     def _passes_over(self, garbage: Garbage) -> bool:  # noqa: ARG002
         return False
 

@@ -3,10 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from harness.amqp0_9_1.broken.deviations import Interposer, answers, forwards, ignores
+from harness.amqp0_9_1.broken.deviations import Interposer, forwards, ignores
+from harness.amqp0_9_1.broken.provocations import says_back
 from harness.amqp0_9_1.client.outcomes import Observation, Received
 from harness.amqp0_9_1.client.transcript import Passage
 from harness.amqp0_9_1.server.client import Client, JudgedChannel
+from harness.amqp0_9_1.wire.compiled import Method
+from harness.amqp0_9_1.wire.fields import attribute
 from harness.amqp0_9_1.wire.vocabulary import Connection
 from harness.play.expect import Outcome
 from harness.play.link import EVERYWHERE
@@ -141,7 +144,7 @@ def client_refuses_a_name_or_gives_it_on(client: Client, about: Subject) -> None
 
     It refuses that itself, and sends nothing; or it gives it on as it is.
     """
-    connection = client.connection(*takes_all(about))
+    connection = client.connection(takes_all(about))
     channel, asks = connection.channel(), ASKED[about.full_name]
     good = client.name("name")
     connection.hear_out()
@@ -156,13 +159,19 @@ def client_refuses_a_name_or_gives_it_on(client: Client, about: Subject) -> None
     connection.expect(given_on(about, wrong).recorded(PASSED_ON))
 
 
-def takes_all(about: Subject) -> tuple[Interposer, ...]:
-    """Give a server that answers the method whatever it names: it is the client that is judged."""
-    spec = kind(about).spec
-    replies = answers_to(spec)
+def takes_all(about: Subject) -> Interposer:
+    """Answers the method whatever it names: it is the client that is judged."""
+    replies = answers_to(kind(about).spec)
     if not replies:
-        return (ignores(kind(about)),)
-    return (answers(kind(about), replies[-1]()),)
+        return ignores(kind(about))
+    return says_back(kind(about), lambda it: repeating(replies[-1], it))
+
+
+def repeating(reply: type[Method], asked: Method) -> Method:
+    """Make a reply that says in each field what was asked there."""
+    told = [attribute(field.name) for field in reply.fields if not field.reserved]
+    same = [each for each in told if each in asked.names]
+    return reply(**{each: getattr(asked, each) for each in same})
 
 
 def is_of_open(about: Subject) -> bool:
