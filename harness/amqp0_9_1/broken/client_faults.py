@@ -1,0 +1,62 @@
+"""Faults of a client that no interposer has words for: what it does with octets, and with its socket."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from harness.peers.peer import ConnectionAround, PeerConnection, PeerServer, ServerAround
+
+
+@dataclass(frozen=True, slots=True)
+class Ears:
+    """Between a client and any server: what it `hears` of what comes at once, and whether it `stays`.
+
+    One that stays never closes its socket.
+    """
+
+    hears: Callable[[bytes], bytes]
+    stays: bool = False
+
+    def before(self, server: PeerServer) -> PeerServer:
+        """Make a server whose connections are heard so."""
+        return _Server(self, server)
+
+
+def stays() -> Ears:
+    """Leaves its socket open, whatever comes."""
+    return Ears(lambda octets: octets, stays=True)
+
+
+def mishears(said: bytes, heard: bytes = b"") -> Ears:
+    """Takes some octets for others, or does not hear them."""
+    return Ears(lambda octets: octets.replace(said, heard))
+
+
+def loses_pieces(below: int) -> Ears:
+    """Loses what comes in pieces of less than so many octets."""
+    return Ears(lambda octets: octets if len(octets) >= below else b"")
+
+
+class _Server(ServerAround):
+    def __init__(self, ears: Ears, server: PeerServer) -> None:
+        super().__init__(server)
+        self._ears = ears
+
+    def around(self, connection: PeerConnection) -> PeerConnection:
+        return _Heard(self._ears, connection)
+
+
+class _Heard(ConnectionAround):
+    def __init__(self, ears: Ears, inner: PeerConnection) -> None:
+        super().__init__(inner)
+        self._ears = ears
+
+    def take(self) -> bytes:
+        # What is not heard must not end what may come at once behind it.
+        while octets := self.inner.take():
+            if heard := self._ears.hears(octets):
+                return heard
+        return b""
+
+    def hang_up(self) -> None:
+        if not self._ears.stays:
+            self.inner.hang_up()

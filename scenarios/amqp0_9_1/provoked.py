@@ -1,0 +1,37 @@
+"""What many rules of clients begin with: a control, then the server says what it must not, or rarely does."""
+
+from typing import Any
+
+from harness.amqp0_9_1.broken.provocations import Said, follows
+from harness.amqp0_9_1.client.transcript import readable
+from harness.amqp0_9_1.server.client import Client, JudgedConnection
+from harness.amqp0_9_1.wire.frames import OVERHEAD, Frame
+from harness.amqp0_9_1.wire.vocabulary import Connection, Queue
+from harness.play.expect import ControlFailed
+from harness.targets.client.target import BeforeServer
+
+
+def provoked(
+    client: Client, *said: Said, meets: tuple[BeforeServer, ...] = (), **options: int
+) -> JudgedConnection:
+    """Have the client declare two queues; behind the second Declare-Ok the server says something more."""
+    connection = client.connection(*meets, follows(Queue.DeclareOk, *said, skip=1), **options)
+    channel = connection.channel()
+    channel.call("queue.declare", queue=client.name("queue"))
+    channel.tries("queue.declare", queue=client.name("queue"))
+    connection.came(Queue.Declare)
+    return connection
+
+
+def tune_ok(connection: JudgedConnection) -> Any:
+    """Give what the client agreed to. Raises ControlFailed where it did not."""
+    for unit in connection.link.received():
+        if isinstance(said := readable(unit), Connection.TuneOk):
+            return said
+    raise ControlFailed("connection.tune", "no connection.tune-ok")
+
+
+def largest_frame(connection: JudgedConnection) -> int:
+    """Give the octets of the largest frame that the client sent, header and end included."""
+    connection.hear_out()
+    return max(len(unit.payload) + OVERHEAD for unit in connection.link.received() if isinstance(unit, Frame))
