@@ -3,7 +3,7 @@
 from typing import Any
 
 from harness.amqp0_9_1.broken.provocations import Said, follows
-from harness.amqp0_9_1.client.transcript import readable
+from harness.amqp0_9_1.client.outcomes import Received, signature
 from harness.amqp0_9_1.server.client import Client, JudgedConnection
 from harness.amqp0_9_1.wire.frames import OVERHEAD, Frame
 from harness.amqp0_9_1.wire.vocabulary import Connection, Queue
@@ -23,12 +23,19 @@ def provoked(
     return connection
 
 
+def connects(client: Client, *meets: BeforeServer, **options: int) -> JudgedConnection:
+    """Judge that the client can connect to a server that it has to bear. Raises Unmet."""
+    connection = client.connecting(*meets, **options)
+    client.judge("a connection", connection.refused.told if connection.refused else "", bool(connection.on))
+    return connection
+
+
 def tune_ok(connection: JudgedConnection) -> Any:
-    """Give what the client agreed to. Raises ControlFailed where it did not."""
-    for unit in connection.link.received():
-        if isinstance(said := readable(unit), Connection.TuneOk):
-            return said
-    raise ControlFailed("connection.tune", "no connection.tune-ok")
+    """Give what the client agreed to; what it said before is left behind. Raises ControlFailed."""
+    seen = connection.link.taken(Connection.TuneOk)
+    if not isinstance(seen, Received):
+        raise ControlFailed("connection.tune", signature(seen))
+    return seen.method
 
 
 def largest_frame(connection: JudgedConnection) -> int:

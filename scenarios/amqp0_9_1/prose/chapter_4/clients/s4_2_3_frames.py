@@ -22,7 +22,7 @@ from harness.amqp0_9_1.wire.vocabulary import (
 from harness.play.expect import ControlFailed
 from harness.shims.contract import filled
 from scenarios.amqp0_9_1.prose.chapter_4.s4_2_3_frames import BY_HANDSHAKE, OF_NO_FORM
-from scenarios.amqp0_9_1.provoked import largest_frame, provoked, tune_ok
+from scenarios.amqp0_9_1.provoked import connects, largest_frame, provoked, tune_ok
 from scenarios.registry import broken_by, scenario
 from spec.rules import Role
 
@@ -115,11 +115,12 @@ def client_sends_no_frame_above_the_size(client: Client) -> None:
     By 4.2.6.2 the agreed size may be that of the payload.
     """
     connection = client.connection(SMALL)
+    agreed = tune_ok(connection).frame_max or FRAME_MIN_SIZE
     channel, queue = connection.channel(), client.name("queue")
     channel.call("queue.declare", queue=queue)
     channel.tries_to_publish({"fill": 20_000}, key=queue)
     published = connection.link.taken(Basic.Publish)
-    agreed, largest = tune_ok(connection).frame_max or FRAME_MIN_SIZE, largest_frame(connection)
+    largest = largest_frame(connection)
     client.judge(f"payloads of at most {agreed} octets", "a larger payload", largest <= agreed + OVERHEAD)
     payloads = "4.2.6.2: the size agreed upon is that of the payload"
     whole = f"frames of at most {agreed} octets"
@@ -161,9 +162,7 @@ def client_refuses_a_heartbeat_with_a_payload(client: Client) -> None:
 def client_reads_octets_as_they_come(client: Client) -> None:
     """All that the server says comes octet by octet: the client connects, declares, and gets a message."""
     client.connection()
-    connection = client.connecting(in_pieces(1))
-    client.judge("a connection", connection.refused.told if connection.refused else "", bool(connection.on))
-    channel = connection.tries_channel()
+    channel = connects(client, in_pieces(1)).tries_channel()
     if not isinstance(channel, JudgedChannel):
         client.judge("an open channel", channel.told, False)
         return
