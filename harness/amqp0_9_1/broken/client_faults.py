@@ -8,13 +8,14 @@ from harness.peers.peer import ConnectionAround, PeerConnection, PeerServer, Ser
 
 @dataclass(frozen=True, slots=True)
 class Ears:
-    """Between a client and any server: what it `hears` of what comes at once, and whether it `stays`.
+    """Between a client and any server: what it `hears` of what comes at once.
 
-    One that stays never closes its socket.
+    One that `stays` never closes its socket; one that is `deaf` does not see that the server has.
     """
 
-    hears: Callable[[bytes], bytes]
+    hears: Callable[[bytes], bytes] = lambda octets: octets
     stays: bool = False
+    deaf: bool = False
 
     def before(self, server: PeerServer) -> PeerServer:
         """Make a server whose connections are heard so."""
@@ -23,7 +24,12 @@ class Ears:
 
 def stays() -> Ears:
     """Leaves its socket open, whatever comes."""
-    return Ears(lambda octets: octets, stays=True)
+    return Ears(stays=True)
+
+
+def deaf_to_the_end() -> Ears:
+    """Does not see that the server has closed the socket."""
+    return Ears(deaf=True)
 
 
 def mishears(said: bytes, heard: bytes = b"") -> Ears:
@@ -49,6 +55,10 @@ class _Heard(ConnectionAround):
     def __init__(self, ears: Ears, inner: PeerConnection) -> None:
         super().__init__(inner)
         self._ears = ears
+
+    @property
+    def closed(self) -> str | None:
+        return None if self._ears.deaf else self.inner.closed
 
     def take(self) -> bytes:
         # What is not heard must not end what may come at once behind it.
