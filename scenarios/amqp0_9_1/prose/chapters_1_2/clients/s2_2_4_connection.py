@@ -23,7 +23,7 @@ from harness.amqp0_9_1.client.outcomes import answered, closed_silently
 from harness.amqp0_9_1.client.transcript import Passage
 from harness.amqp0_9_1.server.client import Client
 from harness.amqp0_9_1.wire.frames import METHOD, PROTOCOL_HEADER, method_frame
-from harness.amqp0_9_1.wire.vocabulary import CONNECTION_FORCED, Connection, Queue
+from harness.amqp0_9_1.wire.vocabulary import CONNECTION_FORCED, Channel, Connection, Queue
 from harness.play.watching import Enough, Found, Gaps, State, came, went
 from harness.shims.contract import Kind
 from harness.wire.journal import RECEIVED
@@ -86,7 +86,11 @@ class Begun(State):
 @broken_by(
     "says Start-Ok twice", adds(sent_on(Connection.StartOk), lambda it: it, from_server=False), Role.CLIENT
 )
-@broken_by("does not open the connection", ignores(Connection.Open), Role.CLIENT)
+@broken_by(
+    "opens a channel first",
+    mends(sent_on(Connection.Open), lambda _: method_frame(1, Channel.Open())),
+    Role.CLIENT,
+)
 def client_takes_its_steps_in_order(begun: Begun, each: Passage) -> Found | Enough:
     """Start-Ok comes after Start, Secure-Ok after Secure, Tune-Ok after Tune, then Open; then all else."""
     letter = STEPS.get(type(each.said), "")
@@ -197,7 +201,7 @@ def client_answers_each_challenge(client: Client) -> None:
 @scenario("0-9-1/prose/4.10.2.client-told-of-silent-close", role=Role.CLIENT)
 @broken_by("does not see the end", deaf_to_the_end(), Role.CLIENT)
 def client_notices_that_it_is_shut_out(client: Client) -> None:
-    """The server closes the socket in place of Tune, and of Open-Ok: the client says so, and does not hang."""
+    """The server closes the socket in place of Tune, then of Open-Ok: the client notices each time."""
     client.connection()
     for step in (Connection.Tune, Connection.OpenOk):
         refused = client.connecting(hangs_up(step)).refused
