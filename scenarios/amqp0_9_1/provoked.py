@@ -4,7 +4,7 @@ from typing import Any
 
 from harness.amqp0_9_1.broken.provocations import Said, follows
 from harness.amqp0_9_1.client.outcomes import Received, signature
-from harness.amqp0_9_1.server.client import Client, JudgedConnection
+from harness.amqp0_9_1.server.client import Client, JudgedChannel, JudgedConnection
 from harness.amqp0_9_1.wire.frames import OVERHEAD, Frame
 from harness.amqp0_9_1.wire.vocabulary import Connection, Queue
 from harness.play.expect import ControlFailed
@@ -15,12 +15,19 @@ def provoked(
     client: Client, *said: Said, meets: tuple[BeforeServer, ...] = (), **options: int
 ) -> JudgedConnection:
     """Have the client declare two queues; behind the second Declare-Ok the server says something more."""
-    connection = client.connection(*meets, follows(Queue.DeclareOk, *said, skip=1), **options)
+    return provoked_on(client, *said, meets=meets, **options).connection
+
+
+def provoked_on(
+    client: Client, *said: Said, meets: tuple[BeforeServer, ...] = (), **options: int
+) -> JudgedChannel:
+    """Do the same, and give the channel on which it was."""
+    connection = client.connection(follows(Queue.DeclareOk, *said, skip=1), *meets, **options)
     channel = connection.channel()
     channel.call("queue.declare", queue=client.name("queue"))
     channel.tries("queue.declare", queue=client.name("queue"))
     connection.came(Queue.Declare)
-    return connection
+    return channel
 
 
 def connects(client: Client, *meets: BeforeServer, **options: int) -> JudgedConnection:

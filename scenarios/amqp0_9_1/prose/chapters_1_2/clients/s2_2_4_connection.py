@@ -195,6 +195,22 @@ def client_answers_each_challenge(client: Client) -> None:
     again.expect(answered(Connection.SecureOk), done)
 
 
+OLDER = b"AMQP\x00\x00\x09\x00"
+REFUSES_OURS = Interposer(header_to_server=b"AMQP\x00\x63\x00\x00", header_from_server=OLDER)
+STARTS = Interposer(
+    header_from_server=method_frame(0, Connection.Start(0, 9, {}, b"PLAIN", b"en_US")).encode()
+)
+
+
+@scenario("0-9-1/prose/4.2.2.client-lowers-version", role=Role.CLIENT)
+@broken_by("takes the header for Start", STARTS, Role.CLIENT)
+def client_may_come_back_with_a_lower_version(client: Client) -> None:
+    """The header is answered with that of 0-9-0, and the end: the client goes, and may come back with that."""
+    connection = client.connecting(REFUSES_OURS)
+    goes = closed_silently().recorded("4.2.2: a client may come back with a lower version, or not")
+    connection.expect(goes)
+
+
 # -- what it makes of a server that says nothing -------------------------------------------------------
 
 
