@@ -50,7 +50,7 @@ def detect_rules(
     chosen = select(catalogue().rules, selectors, catalogue().aliases)
     tell_selected(selectors)
     in_memory = partial(stand_in, role)
-    build: Build = in_memory if latency is None else lambda change: ServedTarget(change, latency=latency)
+    build: Build = in_memory if latency is None else lambda change, _: ServedTarget(change, latency=latency)
     found = list(_with_progress(chosen, Bench(build, role), latency is None, console))
     if output is not None:
         output.write_text(detection_json(found), encoding="ascii")

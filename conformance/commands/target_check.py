@@ -18,6 +18,7 @@ from conformance.engine.scope import apart_of, met
 from conformance.evidence.printable import printable
 from conformance.gate.gate import Exit
 from harness.dialect import dialect, documents
+from harness.play.hosting import Host
 from harness.play.promises import Broken
 from harness.targets.named import known_targets, target
 from harness.targets.target import Target, TargetError
@@ -109,6 +110,8 @@ def promises(goal: Target) -> Iterator[Promise]:
         yield promise
     if not spoken:
         raise Unreachable(f"{goal.name} opens no connection of any protocol known here")
+    for document in spoken:
+        yield from _commands(goal, document)
     undoing = {undo for facility, undo in PAIRS.items() if facility in goal.facilities}
     for facility in sorted(goal.facilities - undoing):
         yield from _facility(goal, facility, spoken)
@@ -136,6 +139,13 @@ def _protocol(goal: Target, document: str) -> tuple[Promise, bool]:
         told = f"{build} speaks {title}, but the description does not say so"
         return Promise(what, State.BROKEN, told), True
     return Promise(what, State.KEPT, f"{build} opens a connection"), True
+
+
+def _commands(goal: Target, document: str) -> Iterator[Promise]:
+    """Try what the shim of a client must be able to do."""
+    if isinstance(host := dialect(document).towards(goal.role), Host):
+        for what, seen, kept in host.tries(goal):
+            yield Promise(what, State.KEPT if kept else State.BROKEN, seen)
 
 
 def _facility(goal: Target, facility: str, spoken: list[str]) -> list[Promise]:

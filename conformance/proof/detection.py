@@ -78,8 +78,8 @@ class Detected:
         return self.touchable > MANY and self.fate not in (Fate.SURVIVED, Fate.ELSEWHERE)
 
 
-Build = Callable[[object], Target]
-"""Makes a fresh target with a deviation's change (None: a clean one)."""
+Build = Callable[[object, str], Target]
+"""Makes a fresh target with a deviation's change (None: a clean one), for the rules of a document."""
 
 
 def judge_rule(rule: Rule, goal: Target, evidence: Memory | None = None, bare: bool = False) -> Judged:
@@ -124,8 +124,8 @@ def _judge(case: Case, judge: Judge, evidence: Memory) -> Judged:
         return Judged(test=case.id, rule=case.rule.id, verdict=Verdict.ERROR, detail="broke", cause=cause)
 
 
-def in_memory(change: object) -> EmbeddedTarget:
-    """Give a fresh reference peer in memory."""
+def in_memory(change: object, _: str = "") -> EmbeddedTarget:
+    """Give a fresh reference peer in memory; it speaks all protocols."""
     return EmbeddedTarget(change)
 
 
@@ -147,7 +147,7 @@ class Bench:
         for rule in rules:
             if not checks().of(rule.id, self.role):
                 continue
-            goal, evidence = stand_in(self.role), Memory()
+            goal, evidence = stand_in(self.role, document=rule.document), Memory()
             self.rules[rule.id] = rule
             self.clean[rule.id] = judge_rule(rule, goal, evidence, bare=True)
             if isinstance(goal, EmbeddedTarget):
@@ -158,7 +158,7 @@ class Bench:
     def detect(self, deviation: Deviation, others: bool = True) -> Detected:
         """Judge a deviation's own rule with it, and (with `others`) every rule it may touch."""
         rule, clean = self.rules[deviation.rule], self.clean[deviation.rule]
-        seen = judge_rule(rule, self.build(deviation.change))
+        seen = judge_rule(rule, self.build(deviation.change, rule.document))
         found = fate(rule, clean, seen)
         if not others or self.role is Role.CLIENT:
             return Detected(rule, deviation, found, clean, seen)
@@ -204,8 +204,8 @@ class Bench:
         return may, rest
 
     def _worse(self, identity: str, deviation: Deviation) -> bool:
-        clean = self.clean[identity]
-        seen = judge_rule(self.rules[identity], self.build(deviation.change))
+        rule, clean = self.rules[identity], self.clean[identity]
+        seen = judge_rule(rule, self.build(deviation.change, rule.document))
         return seen.verdict is not clean.verdict and fold([seen.verdict, clean.verdict]) is seen.verdict
 
 

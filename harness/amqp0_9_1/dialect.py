@@ -16,6 +16,7 @@ from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.rabbitmq import peer as rabbitmq
 from harness.amqp0_9_1.rabbitmq import policy as rabbitmq_policy
 from harness.amqp0_9_1.server.client import Client
+from harness.amqp0_9_1.server.commands import COMMANDS
 from harness.amqp0_9_1.wire.annotate import annotate
 from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.frames import PROTOCOL_HEADER
@@ -39,13 +40,6 @@ def _asks(broker: Broker) -> None:
     """Ask for a queue, with any answer: a broker stuck behind its connections may still open some."""
     look = Queue.Declare("amqp-conformance", passive=True)
     broker.channel().ask(look, Queue.DeclareOk, Channel.Close)
-
-
-def _connects(client: Client) -> None:
-    """Have the client open a channel, and close the connection."""
-    connection = client.connection()
-    connection.channel()
-    connection.close()
 
 
 def _dialect(
@@ -78,7 +72,7 @@ def _dialect(
             inherited=frozenset(inherited),
         ),
         annotate,
-        Host(document, NAME, lambda target, context: Client(target, context, DOCUMENT), _connects),
+        Host(document, NAME, lambda target, context: Client(target, context, DOCUMENT), COMMANDS),
     )
 
 

@@ -12,6 +12,8 @@ from harness.amqp1_0.client.promises import LOOKS
 from harness.amqp1_0.peer import TABLES, Peer
 from harness.amqp1_0.peer.policy import DEFAULT, VARIANTS
 from harness.amqp1_0.peer.refusals import refuse
+from harness.amqp1_0.server.client import Client
+from harness.amqp1_0.server.commands import COMMANDS
 from harness.amqp1_0.wire.annotate import annotate
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.frames import SASL_HEADER
@@ -19,10 +21,12 @@ from harness.amqp1_0.wire.performatives import AmqpError
 from harness.dialect import Dialect
 from harness.peers.proof import Proof
 from harness.play.context import Context
+from harness.play.hosting import Host
 from harness.play.speaker import Speaker
 from harness.targets.target import Target
 
 DOCUMENT = "1-0"
+NAME = "AMQP 1.0"
 _LAYERS: WeakKeyDictionary[Target, Layers] = WeakKeyDictionary()
 
 
@@ -46,7 +50,7 @@ def _asks(container: Container) -> None:
 DIALECT = Dialect(
     Speaker(
         document=DOCUMENT,
-        name="AMQP 1.0",
+        name=NAME,
         fixture=_container,
         opening=OPENING,
         asks=_asks,
@@ -67,4 +71,5 @@ DIALECT = Dialect(
         fakes=FAKES,
     ),
     annotate,
+    Host(DOCUMENT, NAME, lambda target, context: Client(target, context, DOCUMENT), COMMANDS),
 )

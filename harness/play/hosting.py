@@ -1,13 +1,13 @@
 """How a protocol is spoken with a target that connects: our server is the one it connects to."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from secrets import token_hex
 from typing import Generic
 
 from harness.play.context import Context
-from harness.play.expect import Barrier, Stop
+from harness.play.expect import Barrier, Inapplicable, Stop
 from harness.play.fixture import AnyVisitor, played, visiting
 from harness.play.promises import Promise
 from harness.play.speaker import Banner
@@ -24,13 +24,14 @@ NONSENSE = "frobnicate"
 class Host(Generic[AnyVisitor]):
     """How scenarios of a `document` speak with a client, in a protocol that people call by its `name`.
 
-    `fixture` makes what a scenario is handed; `looks` has a client do the least that makes it worth judging.
+    `fixture` makes what a scenario is handed; `commands` have a client do what its shim must be able to, and
+    say what was seen: the first is the least that makes it worth judging.
     """
 
     document: str
     name: str
     fixture: Callable[[ClientTarget, Context], AnyVisitor]
-    looks: Callable[[AnyVisitor], object]
+    commands: Mapping[str, Callable[[AnyVisitor], str]]
 
     def session(self, target: Target, context: Context) -> AbstractContextManager[AnyVisitor]:
         """Hand out the fixture of one scenario; on exit nothing of it is left."""
@@ -51,7 +52,7 @@ class Host(Generic[AnyVisitor]):
         prefix = f"probe-{token_hex(4)}"
         try:
             with visiting(lambda context: self._fixture(target, context), target, within, prefix) as client:
-                self.looks(client)
+                next(iter(self.commands.values()))(client)
         except Stop as failure:
             raise Unreachable(f"{target.name} opens no {self.name} connection to us: {failure}") from None
         return Banner(str(told.get("library", "")), str(told.get("version", "")), told, 0.0)
@@ -64,6 +65,18 @@ class Host(Generic[AnyVisitor]):
     def promises(self) -> Mapping[str, Promise]:
         """Give what facilities promise: a client has none beside being started again."""
         return {}
+
+    def tries(self, target: Target, within: float = 30.0) -> Iterator[tuple[str, str, bool]]:
+        """Try each command; yield what it is, what was seen, and whether the contract is kept there."""
+        for what, command in self.commands.items():
+            prefix = f"tries-{token_hex(4)}"
+            try:
+                with visiting(lambda context: self._fixture(target, context), target, within, prefix) as it:
+                    yield what, command(it), True
+            except Inapplicable as failure:
+                yield what, str(failure), True
+            except (Stop, ShimLost) as failure:
+                yield what, str(failure), False
 
     def _hello(self, target: Target) -> dict[str, object]:
         try:

@@ -11,6 +11,7 @@ from harness.targets.process import PROCESS
 from harness.targets.target import Kind, Known, Target, TargetError, UrlTarget
 from harness.targets.through import KNOWN, ThroughTarget, placed
 from harness.wire.tls import Security
+from spec.applicability import protocol
 from spec.rules import Role
 
 ANYTHING = Known(
@@ -92,12 +93,12 @@ def _target(named: str) -> Target:
     return KINDS[kind].make(rest)
 
 
-def stand_in(role: Role, change: Any = None) -> Target:
+def stand_in(role: Role, change: Any = None, document: str = "0-9-1") -> Target:
     """Give what stands for targets in a role, in memory: our reference peers, or our own client.
 
-    `change` makes it deviate (see harness.peers.deviation).
+    `change` makes it deviate (see harness.peers.deviation); a client is that of a document's protocol.
     """
-    return EmbeddedTarget(change) if role is Role.SERVER else MemoryClient(change)
+    return EmbeddedTarget(change) if role is Role.SERVER else MemoryClient(protocol(document), change)
 
 
 def attach(given: Mapping[str, Any], security: Security | None = None) -> Target:

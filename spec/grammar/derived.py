@@ -19,6 +19,7 @@ class Derived(Generic[About]):
 
 
 def judgeable(derived: Iterable[Derived[About]], key: str) -> tuple[Derived[About], ...]:
-    """Give the rules of one family that can be judged on a server."""
-    judged = (Testability.ACTIVE, Testability.PASSIVE)
-    return tuple(each for each in derived if each.family == key and each.rule.testability in judged)
+    """Give the rules of one family that can be judged, on a server or a client."""
+    return tuple(
+        each for each in derived if each.family == key and each.rule.testability is not Testability.UNTESTABLE
+    )

@@ -22,6 +22,7 @@ from conformance.tests.commands import Command
 from harness.targets.client.described import ClientDescription, MemoryClient, ProgramClient
 from harness.targets.named import target
 from scenarios.registry import Watch, checks
+from spec.applicability import protocol
 from spec.catalogue import catalogue
 from spec.rules import Role
 
@@ -34,7 +35,11 @@ RULES = tuple(
     )
 )
 """All that have a check of clients."""
+OWN = {"0-9-1": "client:own", "1-0": "client:own-1-0"}
+"""Our own clients, by their protocols."""
 PASSIVE = {rule for rule in RULES if checks().passive(rule, Role.CLIENT)}
+KEPT = {Verdict.PASS, Verdict.INFO}
+"""What a good client comes to: a rule at level may is recorded."""
 CLOSE_ANSWERED = "0-9-1/prose/2.3.7.close-answered"
 OF_PIKA = {
     CLOSE_ANSWERED: Verdict.FAIL,  # a Close of the connection ends it without a word
@@ -50,14 +55,21 @@ def verdicts(run: Path) -> Mapping[str, Verdict]:
     return {each.test: each.verdict for each in judged if isinstance(each, Judged)}
 
 
+def of(spoken: str) -> tuple[str, ...]:
+    """Give the rules of a protocol."""
+    return tuple(rule for rule in RULES if protocol(rule) == spoken)
+
+
 def judged_as(named: str, run: Path) -> Mapping[str, Verdict]:
-    judge_here(Options(target=named, selectors=RULES, capture="all", output=str(run)))
+    rules = of("1-0" if "1-0" in named else "0-9-1")
+    judge_here(Options(target=named, selectors=rules, capture="all", output=str(run)))
     return verdicts(run)
 
 
-def test_our_own_client_passes_all_and_the_run_says_whom_it_judged(tmp_path: Path) -> None:
-    run = judge_here(Options(target="client:own", selectors=RULES, output=str(tmp_path / "run")))
-    assert set(verdicts(tmp_path / "run").values()) == {Verdict.PASS}
+@pytest.mark.parametrize("spoken", OWN)
+def test_our_own_client_passes_all_and_the_run_says_whom_it_judged(spoken: str, tmp_path: Path) -> None:
+    run = judge_here(Options(target=OWN[spoken], selectors=of(spoken), output=str(tmp_path / "run")))
+    assert set(verdicts(tmp_path / "run").values()) <= KEPT
     assert len(PASSIVE) >= 24
     assert run.gate.sentence.startswith("not a certification")
     info = read_run(tmp_path / "run")
@@ -65,19 +77,21 @@ def test_our_own_client_passes_all_and_the_run_says_whom_it_judged(tmp_path: Pat
     assert (info.role, started.role, info.product) == (Role.CLIENT, Role.CLIENT, "amqp-conformance")
 
 
-def test_two_runs_agree_and_so_does_the_same_client_as_a_program(tmp_path: Path) -> None:
-    ran = [judged_as(each, tmp_path / f"{number}") for number, each in enumerate(("client:own",) * 2)]
-    ran.append(judged_as("client:own-program", tmp_path / "program"))
+@pytest.mark.parametrize("own", OWN.values())
+def test_two_runs_agree_and_so_does_the_same_client_as_a_program(own: str, tmp_path: Path) -> None:
+    ran = [judged_as(each, tmp_path / f"{number}") for number, each in enumerate((own,) * 2)]
+    ran.append(judged_as(f"{own}-program", tmp_path / "program"))
     assert ran[0] == ran[1] == ran[2]
 
 
-@pytest.mark.parametrize("named", ["client:own", "client:own-program"])
+@pytest.mark.parametrize("named", [*OWN.values(), *(f"{own}-program" for own in OWN.values())])
 def test_a_capture_gives_the_verdicts_of_the_run(named: str, tmp_path: Path) -> None:
     live = judged_as(named, tmp_path / "run")
     again = {
         each.test: each.verdict for each in judge_capture(tmp_path / "run" / "capture.pcapng", Role.CLIENT)
     }
-    assert {test.partition("[")[0] for test in again} == PASSIVE
+    judged = {test.partition("[")[0] for test in live}
+    assert {test.partition("[")[0] for test in again} == PASSIVE & judged
     assert again.items() <= live.items()
 
 
@@ -88,10 +102,10 @@ def test_every_check_of_clients_has_a_client_that_breaks_its_rule() -> None:
 @pytest.mark.parametrize("rule", RULES)
 def test_a_client_that_breaks_a_rule_is_noticed(rule: str) -> None:
     asked = catalogue()[rule]
-    clean = judge_rule(asked, MemoryClient())
-    assert clean.verdict is Verdict.PASS
+    clean = judge_rule(asked, MemoryClient(protocol(rule)))
+    assert clean.verdict in KEPT
     for deviation in checks().of_clients[rule]:
-        seen = judge_rule(asked, MemoryClient(deviation.change))
+        seen = judge_rule(asked, MemoryClient(protocol(rule), deviation.change))
         assert fate(asked, clean, seen) is Fate.KILLED, (deviation.says, seen)
 
 
@@ -143,7 +157,7 @@ def test_a_client_that_is_not_there_cannot_be_judged(tmp_path: Path, amqp_confor
     assert "client:mine does not say who it is: the shim ended amid hello (status 3)" in done.stdout
     unknown = amqp_conformance("run", CLOSE_ANSWERED, "--client", "nobody")
     assert unknown.returncode == Exit.NOTHING
-    assert "there is no target 'client:nobody'; described are own, own-program, pika" in unknown.stderr
+    assert "there is no target 'client:nobody'; described are own, own-1-0, " in unknown.stderr
 
 
 def test_the_command_line_judges_a_client(tmp_path: Path, amqp_conformance: Command) -> None:

@@ -24,7 +24,7 @@ DOCUMENTS = {rule.document for rule in RULES}
 
 @pytest.mark.endurance
 def test_over_tcp_with_latency_the_table_is_the_same() -> None:
-    bench = Bench(lambda change: ServedTarget(change, latency=LATENCY))
+    bench = Bench(lambda change, _: ServedTarget(change, latency=LATENCY))
     list(bench.prepare(RULES))
     wanted = some(deviations(RULES), 250)
     found = list(bench.detect_all(wanted, others=False, processes=32))

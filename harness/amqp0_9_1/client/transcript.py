@@ -16,6 +16,7 @@ from harness.amqp0_9_1.wire.frames import (
     Unit,
     begins_a_unit,
 )
+from harness.amqp0_9_1.wire.vocabulary import CODEC
 from harness.wire import transcript
 from harness.wire.journal import RECEIVED, SENT
 from harness.wire.transcript import Gap, Piece, Sort, sort
@@ -165,3 +166,21 @@ def readable(unit: object) -> Method | None:
 def _nearly(frame: Frame) -> Method | None:
     found = leniency.read_step(frame.payload)
     return None if found is None else found[0]
+
+
+def unreadable(unit: Frame) -> str:
+    """Say why what a method or header frame holds cannot be read; empty where it can."""
+    try:
+        unit.method() if unit.type == METHOD else unit.content_header()
+    except DecodeError as failure:
+        return str(failure)
+    return ""
+
+
+def is_known(payload: bytes) -> bool:
+    """Say whether class and method at the beginning of a method frame's payload are those of a method."""
+    try:
+        CODEC.method_class(payload)
+    except DecodeError:
+        return False
+    return True

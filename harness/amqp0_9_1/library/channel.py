@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, TypeVar
 
 from harness.amqp0_9_1.library.contents import Content
 from harness.amqp0_9_1.library.faults import Fault, closed, given_up
@@ -22,8 +23,27 @@ from harness.amqp0_9_1.wire.vocabulary import (
 from harness.shims.contract import Refused
 from harness.wire.units import DecodeError, EncodeError
 
-if TYPE_CHECKING:
-    from harness.amqp0_9_1.library.connection import ClientConnection
+Due = TypeVar("Due")
+
+
+class Carrier(Protocol):
+    """What a channel needs of its connection."""
+
+    frame_max: int
+
+    def usable(self) -> None: ...
+
+    def say(self, channel: int, method: Method) -> None: ...
+
+    def send(self, octets: bytes) -> None: ...
+
+    def until(self, done: Callable[[], Due | None]) -> Due: ...
+
+    def tell(self, event: str, channel: int, **told: Any) -> None: ...
+
+    def tell_content(self, event: str, channel: ClientChannel, content: Content) -> None: ...
+
+    def freed(self, channel: ClientChannel) -> None: ...
 
 
 class State(Enum):
@@ -37,7 +57,7 @@ class State(Enum):
 class ClientChannel:
     """One channel. What the server closes it for is `failure`."""
 
-    def __init__(self, connection: ClientConnection, number: int) -> None:
+    def __init__(self, connection: Carrier, number: int) -> None:
         self.connection = connection
         self.number = number
         self.state = State.CLOSED

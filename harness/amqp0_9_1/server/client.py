@@ -9,12 +9,13 @@ inapplicable.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from harness.amqp0_9_1.client.outcomes import HeaderReceived, Observation, Received, signature
 from harness.amqp0_9_1.peer import Peer
+from harness.amqp0_9_1.peer.policy import Policy
 from harness.amqp0_9_1.server.leniency import LENIENT, leniently
 from harness.amqp0_9_1.server.link import Link
 from harness.amqp0_9_1.server.told import Event, Message
@@ -40,23 +41,24 @@ class Client:
         self._links: list[Link] = []
         self._serving = ExitStack()
 
-    def connection(self, *meets: BeforeServer, **options: Any) -> JudgedConnection:
+    def connection(self, *meets: BeforeServer, policy: Policy = LENIENT, **options: Any) -> JudgedConnection:
         """Have the client connect to our server, which deviates as said by what it `meets`.
 
-        `options` are those of `connect`: heartbeat, frame_max, channel_max, mechanism.
+        `policy` says what it chooses of what is legal. `options` are those of `connect`: heartbeat,
+        frame_max, channel_max, mechanism.
         """
-        with self._served(meets) as (host, port):
+        with self._served(meets, policy) as (host, port):
             on = str(self.told("connect", host=host, port=port, **(LOGIN | options))["on"])
         return JudgedConnection(self, self._links[-1], on)
 
-    def connecting(self, *meets: BeforeServer, **options: Any) -> JudgedConnection:
+    def connecting(self, *meets: BeforeServer, policy: Policy = LENIENT, **options: Any) -> JudgedConnection:
         """Have the client try to connect to a server that it may not bear; its protocol header has come.
 
         What became of it is `refused`, None where it is connected.
         """
         told: dict[str, Any] = {}
         refused, fell_over = None, ""
-        with self._served(meets) as (host, port):
+        with self._served(meets, policy) as (host, port):
             try:
                 told.update(self._do("connect", host=host, port=port, **(LOGIN | options)))
             except Refused as failure:
@@ -74,13 +76,13 @@ class Client:
 
     def tries_to_connect(self, **options: Any) -> Refused | None:
         """Have the client try to connect, though it may not even begin, and say why it did not."""
-        with self._served(()) as (host, port):
+        with self._served((), LENIENT) as (host, port):
             return self.attempted("connect", host=host, port=port, **(LOGIN | options))
 
     @contextmanager
-    def _served(self, meets: Sequence[BeforeServer]) -> Iterator[Place]:
+    def _served(self, meets: Sequence[BeforeServer], policy: Policy) -> Iterator[Place]:
         """Serve the client at a place, up to the end of the scenario; what connects within is heard."""
-        server = leniently(Peer(LENIENT))
+        server = leniently(Peer(policy))
         for each in meets:
             server = each.before(server)
         place, tap = self._serving.enter_context(self._target.serves(server))
@@ -126,6 +128,14 @@ class Client:
         if into is not None:
             into.update(told)
         return None
+
+    def can(self, act: Callable[[], object]) -> bool:
+        """Have the client do what adds to the picture; False where its library has no way to, or fails."""
+        try:
+            act()
+        except (Inapplicable, ControlFailed):
+            return False
+        return True
 
     def judge(self, expected: str, otherwise: str, holds: bool, reading: str = "") -> None:
         """Judge a fact: `expected` if it `holds`, else `otherwise`; legal all the same under a `reading`."""

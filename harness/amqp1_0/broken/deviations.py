@@ -7,7 +7,7 @@ real broker. What passes through unchanged passes octet for octet.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal
@@ -187,6 +187,12 @@ def rejects_frames(when: Condition, condition: str, skip: int = 0) -> Interposer
     return Interposer((Rule(Frame, False, _refusing(condition), when, skip),))
 
 
+def of_client(change: Interposer) -> Interposer:
+    """Does to what the client says what an interposer does to what the server says."""
+    turned = (replace(rule, from_server=not rule.from_server) for rule in change.rules)
+    return replace(change, rules=tuple(turned))
+
+
 # -- headers -------------------------------------------------------------------------------------------
 
 
@@ -290,6 +296,11 @@ def _reframing(parts: Mapping[str, Any]) -> Callable[[int, Any], Passed]:
 def _refusing(condition: str) -> Callable[[int, Any], Passed]:
     close = amqp_frame(0, Close(Error(condition, "refused")))
     return lambda *_: ([], [close])
+
+
+def octets_said(channel: int, said: Sequence[Said]) -> bytes:
+    """Give the octets of what is said on a channel."""
+    return octets_of(_frames(channel, tuple(said)))
 
 
 def _frames(channel: int, said: tuple[Said, ...]) -> list[Any]:

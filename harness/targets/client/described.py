@@ -36,7 +36,8 @@ from harness.targets.target import Kind, Known, Target, TargetError
 from harness.wire.transport import MemoryTransport, Transport, VirtualClock
 
 OWN = "0-9-1"
-"""The protocol of our own client."""
+OWN_NAMES = {OWN: "own", "1-0": "own-1-0"}
+"""What our own clients are called, by their protocols."""
 KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV")
 """What a shim gets of the environment."""
 
@@ -120,6 +121,7 @@ class ProgramClient(ClientTarget):
         super().__init__(change)
         self.name = f"client:{key}"
         self.protocols = described.protocols
+        self.workers = described.workers
         self._key, self._described = key, described
         self._program: Program | None = None
         self._log: BinaryIO | None = None
@@ -183,17 +185,17 @@ class ProgramClient(ClientTarget):
 class MemoryClient(ClientTarget):
     """Our own client in this process, with our server in memory on a virtual clock."""
 
-    name = "client:own"
-    protocols = frozenset({OWN})
-
-    def __init__(self, change: BeforeServer | None = None) -> None:
+    def __init__(self, protocol: str = OWN, change: BeforeServer | None = None) -> None:
         super().__init__(change)
+        self.name = f"client:{OWN_NAMES[protocol]}"
+        self.protocols = frozenset({protocol})
+        self._protocol = protocol
         self._clock = VirtualClock()
         self._servers: list[PeerServer] = []
         self._shim = self._made()
 
     def _made(self) -> Shim:
-        make: Callable[[Callable[[str, int], Transport]], Shim] = of(OWN, "shims.own").Own
+        make: Callable[[Callable[[str, int], Transport]], Shim] = of(self._protocol, "shims.own").Own
         return make(lambda _, port: MemoryTransport(self._servers[port], self._clock))
 
     @property
@@ -213,22 +215,27 @@ class MemoryClient(ClientTarget):
         yield ("memory", len(self._servers) - 1), tap
 
     def attachment(self) -> dict[str, Any]:
-        return {"kind": "client", "rest": "own"}
+        return {"kind": "client", "rest": OWN_NAMES[self._protocol]}
 
 
 def _make(key: str) -> Target:
-    if key == "own":
-        return MemoryClient()
+    for protocol, name in OWN_NAMES.items():
+        if key == name:
+            return MemoryClient(protocol)
     known = clients()
     if key not in known:
-        raise TargetError(f"there is no target 'client:{key}'; described are own, {', '.join(known)}")
+        names = ", ".join((*OWN_NAMES.values(), *known))
+        raise TargetError(f"there is no target 'client:{key}'; described are {names}")
     return ProgramClient(key, known[key])
 
 
 def _known() -> tuple[Known, ...]:
-    ours = Known("client:own", True, "", "our own client in this process, with our server in memory")
+    ours = (
+        Known(f"client:{name}", True, "", f"our own client of {protocol}, with our server in memory")
+        for protocol, name in OWN_NAMES.items()
+    )
     return (
-        ours,
+        *ours,
         *(
             Known(f"client:{name}", not (why := described.missing()), why, described.about)
             for name, described in clients().items()

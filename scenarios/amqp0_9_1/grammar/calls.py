@@ -31,6 +31,7 @@ from scenarios.amqp0_9_1.tx.common import transacted
 from spec.grammar.amqp0_9_1.members import Subject
 from spec.grammar.amqp0_9_1.rules import family
 from spec.readers.amqp0_9_1 import Method as GrammarMethod
+from spec.rules import Role
 
 AT_ONCE = replace(closed_silently(), waits_for_end=False)
 """The socket is closed without a word, and without delay."""
@@ -45,12 +46,22 @@ UNUSED = 500
 Part = TypeVar("Part")
 
 
-def of(key: str, *without: str) -> Iterator[tuple[str, Subject]]:
-    """Give the rules of a family that can be judged, with their subjects; `without` methods or constants."""
+def of(key: str, *without: str, role: Role = Role.SERVER) -> Iterator[tuple[str, Subject]]:
+    """Give the rules of a family that can be judged on targets in a role, with their subjects.
+
+    `without` are methods or constants that are left out.
+    """
     for each in family(key):
+        if each.rule.beyond(role):
+            continue
         named = each.about.method.full_name if each.about.method else getattr(each.about.constant, "name", "")
         if named not in without:
             yield each.rule.id, each.about
+
+
+def of_clients(key: str, *without: str) -> Iterator[tuple[str, Subject]]:
+    """Give the rules of a family that can be judged on clients, as `of` does."""
+    return of(key, *without, role=Role.CLIENT)
 
 
 def given(part: Part | None) -> Part:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from harness.amqp1_0.broken.deviations import (
     changes,
     ends_by,
+    of_client,
     offers_header,
     replaces,
     takes_any_header,
@@ -41,7 +42,9 @@ from harness.play.expect import Inconclusive
 from harness.play.watching import Enough, Found, Gaps, State, came, went
 from harness.wire.journal import Direction
 from harness.wire.units import Garbage, Header
+from scenarios.amqp1_0.talk import TALK
 from scenarios.registry import broken_by, scenario, watch
+from spec.rules import Role
 
 NEWER = b"AMQP\x00\x01\x01\x00"
 """AMQP 0 1.1.0, which does not exist."""
@@ -58,6 +61,7 @@ ANOTHER = "header: another one is answered with one we accept"
 SAYS_NOTHING = changes(ANOTHER, answer=None, next=ConnectionState.END)
 LAYERS = {Header(PROTOCOL_HEADER).protocol_id: AMQP, Header(SASL_HEADER).protocol_id: SASL}
 """The type of frames behind a protocol header, by its id."""
+EMPTY_FIRST = empty_frame().encode() + PROTOCOL_HEADER
 
 
 def opens_amqp(sent: Header) -> bool:
@@ -106,9 +110,15 @@ def in_its_layer(seen: list[Passage], fits: Callable[[Passage, int], Found]) -> 
     looks_at=came(Header, Frame, Garbage),
     start=State,
     gap=Gaps.STOPS,
+    of_clients=TALK,
+)
+@broken_by(
+    "sends an empty frame before its header",
+    of_client(offers_header(EMPTY_FIRST)),
+    Role.CLIENT,
 )
 @broken_by("sends no header", offers_header(b""))
-@broken_by("sends an empty frame before its header", offers_header(empty_frame().encode() + PROTOCOL_HEADER))
+@broken_by("sends an empty frame before its header", offers_header(EMPTY_FIRST))
 def header_comes_first(_: State, each: Passage) -> Enough:
     """The first that the server sends on a connection is a protocol header."""
     unit = each.unit

@@ -10,6 +10,7 @@ from harness.amqp1_0.broken.deviations import (
     is_extended,
     is_unread,
     misframes,
+    of_client,
     of_type,
     precedes,
     reframes,
@@ -33,7 +34,9 @@ from harness.amqp1_0.wire.types import Ulong
 from harness.play.watching import Found, Gaps, came, went
 from harness.wire.units import Garbage, Header
 from scenarios.amqp1_0.connections.s2_2_version_negotiation import in_its_layer
+from scenarios.amqp1_0.talk import TALK
 from scenarios.registry import broken_by, scenario, watch
+from spec.rules import Role
 
 MALFORMED = "frame: refuses a header that cannot be"
 FOREIGN = "frame: refuses a type of no place here"
@@ -61,7 +64,9 @@ def answered_alike(connection: AmqpConnection, *said: Said) -> None:
     during="1-0/2.4.2.pipelining-indistinguishable",
     looks_at=came(Garbage, UNREAD),
     counts=came(EMPTY, *CLASSES.values()),
+    of_clients=TALK,
 )
+@broken_by("leaves the size at zero", of_client(misframes(Open, size=0)), Role.CLIENT)
 @broken_by("counts the header alone and half of the body", misframes(Open, size=12))
 @broken_by("leaves the size at zero", misframes(Open, size=0))
 @broken_by("has a data offset of one word", misframes(Open, doff=1))
@@ -152,7 +157,9 @@ def an_offset_beyond_the_frame_is_not_passed_over(container: Container) -> None:
     looks_at=came(Header, Frame) + went(Header),
     whole=True,
     gap=Gaps.STOPS,
+    of_clients=TALK,
 )
+@broken_by("sends its open as a SASL frame", of_client(reframes(Open, type=SASL)), Role.CLIENT)
 @broken_by("sends its open as a SASL frame", reframes(Open, type=SASL))
 @broken_by("offers mechanisms in an AMQP frame", reframes(SaslMechanisms, type=AMQP))
 @broken_by("sends frames of a type that nobody defines", reframes(Open, type=2))

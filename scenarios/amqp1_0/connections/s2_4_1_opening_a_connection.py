@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from harness.amqp1_0.broken.deviations import (
     drops,
+    of_client,
     on_channels,
     precedes,
     reframes,
@@ -23,7 +24,9 @@ from harness.play.expect import Inconclusive
 from harness.play.watching import Enough, Found, Gaps, State, came, went
 from harness.wire.journal import Direction
 from harness.wire.units import Garbage
+from scenarios.amqp1_0.talk import TALK
 from scenarios.registry import broken_by, scenario, watch
+from spec.rules import Role
 
 LARGE = Open("x" * MIN_MAX_FRAME_SIZE)
 """An open that does not fit into the smallest frame there is."""
@@ -95,7 +98,9 @@ def channel_zero_alone_is_used_before_the_opens(opened: Opened, each: Framed) ->
     looks_at=came(Frame, Garbage),
     start=State,
     gap=Gaps.STOPS,
+    of_clients=TALK,
 )
+@broken_by("sends an empty frame before its open", of_client(precedes(Open, empty_frame())), Role.CLIENT)
 @broken_by("sends an empty frame before its open", precedes(Open, empty_frame()))
 @broken_by("refuses without an open", replaces(Open, Close()))
 @broken_by("closes before it opens", precedes(Open, Close()))
@@ -116,7 +121,9 @@ def the_servers_first_frame_is_an_open(_: State, each: Passage) -> Found | Enoug
     "1-0/2.4.1.open-on-channel-zero",
     during="1-0/2.4.1.open-on-other-channel-refused",
     looks_at=came(Open),
+    of_clients=TALK,
 )
+@broken_by("opens on the channel it likes", of_client(reframes(Open, channel=7)), Role.CLIENT)
 @broken_by("opens on the channel it likes", reframes(Open, channel=7))
 @broken_by("opens on channel 1", places(Open, 1))
 def every_open_is_on_channel_zero(each: Framed) -> Found:

@@ -1,6 +1,6 @@
 """2.7.9 Close: its form, and the error that it may carry."""
 
-from harness.amqp1_0.broken.deviations import ends_stream, ignores, respells, rewrites
+from harness.amqp1_0.broken.deviations import ends_stream, ignores, of_client, respells, rewrites
 from harness.amqp1_0.broken.faults import does, end_stream
 from harness.amqp1_0.broken.loose import Turn
 from harness.amqp1_0.client.container import Container
@@ -11,13 +11,23 @@ from harness.amqp1_0.wire.performatives import Accepted, AmqpError, Close, Error
 from harness.amqp1_0.wire.types import As, Described, Map, Ulong
 from harness.play.watching import Found, came
 from scenarios.amqp1_0.performatives.s2_7_1_open import carries, held_against
+from scenarios.amqp1_0.talk import TALK
 from scenarios.registry import broken_by, scenario, watch
+from spec.rules import Role
 
 OURS = Error(AmqpError.INTERNAL_ERROR, "the suite closes because of an error")
 has_error = carries("error")
 
 
-@watch("1-0/2.7.9.close-well-formed", during="1-0/2.8.15.decode-error", looks_at=came(Close, UNREAD))
+@watch(
+    "1-0/2.7.9.close-well-formed",
+    during="1-0/2.8.15.decode-error",
+    looks_at=came(Close, UNREAD),
+    of_clients=TALK,
+)
+@broken_by(
+    "has two fields", of_client(respells(Close, lambda said: said.sent_as(unknown=("more",)))), Role.CLIENT
+)
 @broken_by("has two fields", respells(Close, lambda said: said.sent_as(unknown=("more",))))
 @broken_by("closes with a map", respells(Close, lambda _: Described(Ulong(Close.spec.code), Map())))
 @broken_by("closes because of an outcome", rewrites(Close, when=has_error, error=Accepted()))

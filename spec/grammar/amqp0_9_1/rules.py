@@ -43,7 +43,7 @@ def derived(path: Path = DOCUMENT, prefix: str = PREFIX) -> tuple[Derived[Subjec
 
 
 def family(key: str) -> tuple[Derived[Subject], ...]:
-    """Give the rules of one family that can be judged on a server."""
+    """Give the rules of one family that can be judged."""
     return judgeable(derived(), key)
 
 

@@ -36,7 +36,7 @@ def derived(path: Path = TRANSPORT, prefix: str = PREFIX) -> tuple[Derived[Subje
 
 
 def family(key: str) -> tuple[Derived[Subject], ...]:
-    """Give the rules of one family that can be judged on a server."""
+    """Give the rules of one family that can be judged."""
     return judgeable(derived(), key)
 
 

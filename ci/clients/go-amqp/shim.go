@@ -1,0 +1,155 @@
+// go-amqp as a shim: what the commands call.
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"strings"
+
+	"github.com/Azure/go-amqp"
+)
+
+func main() {
+	Serve(map[string]func(Told) (Object, error){
+		"hello": hello, "connect": connect, "open": open, "attach": attach, "send": send, "echo": echo, "credit": credit,
+		"drain": drain, "detach": detach, "settle": settle, "wait": wait, "close": shut, "reset": names.Reset,
+	}, func(err error) *Failure { return Failed("internal", err) })
+}
+
+func hello(Told) (Object, error) {
+	version := Version("github.com/Azure/go-amqp")
+	return Object{"contract": 1, "library": "go-amqp", "version": version, "language": "Go", "protocol": "1-0"}, nil
+}
+
+func send(told Told) (Object, error) {
+	s, err := Named[*sender](&names, told.Text("on"))
+	if err != nil {
+		return nil, err
+	}
+	message, err := message(told)
+	if err != nil {
+		return nil, err
+	}
+	return deliver(s, message, told)
+}
+
+func echo(told Told) (Object, error) {
+	s, err := Named[*sender](&names, told.Text("on"))
+	if err != nil {
+		return nil, err
+	}
+	it, err := Named[*kept](&names, told.Text("token"))
+	if err != nil {
+		return nil, err
+	}
+	return deliver(s, it.Message, told)
+}
+
+// deliver sends a message so many times, and tells the outcome of the last, or the tag where nobody waits.
+func deliver(s *sender, message *amqp.Message, told Told) (Object, error) {
+	within, stop := told.Within()
+	defer stop()
+	var receipts []amqp.SendReceipt
+	for i := 0; i < told.Number("count", 1); i++ {
+		if told.Flag("settled") || s.settled {
+			if err := s.Send(within, message, &amqp.SendOptions{Settled: true}); err != nil {
+				return nil, explain(s.of, "link", err)
+			}
+			continue
+		}
+		receipt, err := s.SendWithReceipt(within, message, nil)
+		if err != nil {
+			return nil, explain(s.of, "link", err)
+		}
+		receipts = append(receipts, receipt)
+	}
+	answer := Object{"outcome": nil}
+	for i := range receipts {
+		if wanted, given := told["wait"]; given && wanted == false {
+			tag := hex.EncodeToString(receipts[i].DeliveryTag())
+			go outcome(s, tag, receipts[i])
+			answer = Object{"tag": tag}
+			continue
+		}
+		state, err := receipts[i].Wait(within)
+		if err != nil {
+			return nil, explain(s.of, "link", err)
+		}
+		answer = Object{"outcome": outcomeOf(state)}
+	}
+	return answer, nil
+}
+
+// outcome waits for that of a delivery, and makes it an event; what closed the link is told elsewhere.
+func outcome(s *sender, tag string, receipt amqp.SendReceipt) {
+	if state, err := receipt.Wait(context.Background()); err == nil {
+		s.of.events.Put(Object{"event": "outcome", "on": s.name, "tag": tag, "outcome": outcomeOf(state)}, false)
+	}
+}
+
+func outcomeOf(state amqp.DeliveryState) any {
+	switch state.(type) {
+	case *amqp.StateAccepted:
+		return "accepted"
+	case *amqp.StateRejected:
+		return "rejected"
+	case *amqp.StateReleased:
+		return "released"
+	case *amqp.StateModified:
+		return "modified"
+	}
+	return nil
+}
+
+func credit(told Told) (Object, error) {
+	r, err := Named[*receiver](&names, told.Text("on"))
+	if err != nil {
+		return nil, err
+	}
+	return nil, explain(r.of, "link", r.IssueCredit(uint32(told.Number("credit", 0))))
+}
+
+func drain(told Told) (Object, error) {
+	r, err := Named[*receiver](&names, told.Text("on"))
+	if err != nil {
+		return nil, err
+	}
+	within, stop := told.Within()
+	defer stop()
+	return nil, explain(r.of, "link", r.DrainCredit(within, nil))
+}
+
+func detach(Told) (Object, error) { return nil, Unsupported("the library detaches only by closing") }
+
+func settle(told Told) (Object, error) {
+	it, err := Named[*kept](&names, told.Text("token"))
+	if err != nil {
+		return nil, err
+	}
+	if told.Flag("multiple") {
+		return nil, Unsupported("the library settles one delivery at a time")
+	}
+	within, stop := told.Within()
+	defer stop()
+	switch outcome := told.Text("outcome"); outcome {
+	case "accept":
+		err = it.from.AcceptMessage(within, it.Message)
+	case "reject":
+		err = it.from.RejectMessage(within, it.Message, nil)
+	case "release":
+		err = it.from.ReleaseMessage(within, it.Message)
+	case "modify":
+		err = it.from.ModifyMessage(within, it.Message, nil)
+	default:
+		err = Unsupported("the library has no outcome %s", outcome)
+	}
+	return nil, explain(it.from.of, "link", err)
+}
+
+func wait(told Told) (Object, error) {
+	c, err := Named[*connection](&names, strings.Split(told.Text("on"), "/")[0])
+	if err != nil {
+		return nil, err
+	}
+	return c.events.Wait(told)
+}

@@ -1,0 +1,284 @@
+// What go-amqp makes of the contract's values and messages, and the way back.
+package main
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/Azure/go-amqp"
+)
+
+// kept is what a token stands for.
+type kept struct {
+	*amqp.Message
+	from *receiver
+}
+
+var kinds Kinds
+
+func init() {
+	kinds = Kinds{"time": milliseconds, "sym": symbol, "uuid": uuid, "map": aMap, "array": array}
+}
+
+func milliseconds(held any) (any, error) {
+	since, err := strconv.ParseInt(fmt.Sprint(held), 10, 64)
+	return time.UnixMilli(since), err
+}
+
+func symbol(held any) (any, error) { return amqp.Symbol(fmt.Sprint(held)), nil }
+
+func uuid(held any) (any, error) {
+	made := amqp.UUID{}
+	octets, err := hex.DecodeString(strings.ReplaceAll(fmt.Sprint(held), "-", ""))
+	if err == nil && len(octets) != len(made) {
+		err = Unsupported("%v is no uuid", held)
+	}
+	copy(made[:], octets)
+	return made, err
+}
+
+// aMap makes a map of Go, which has no order, no key twice, and no key that cannot be compared.
+func aMap(held any) (any, error) {
+	made := map[any]any{}
+	return made, Pairs(held, kinds, func(key, value any) error {
+		if key != nil && !reflect.TypeOf(key).Comparable() {
+			return Unsupported("no map of Go has a key that is %T", key)
+		}
+		if _, twice := made[key]; twice {
+			return Unsupported("no map of Go has a key twice")
+		}
+		made[key] = value
+		return nil
+	})
+}
+
+// kindsOf are the contract's names of what an array may be of; the library has no array of u8 for its user.
+var kindsOf = map[string]any{"i8": int8(0), "i16": int16(0), "u16": uint16(0), "i32": int32(0), "u32": uint32(0), "i64": int64(0),
+	"u64": uint64(0), "f32": float32(0), "f64": float64(0), "bool": false, "str": "", "sym": amqp.Symbol(""), "bin": []byte(nil),
+	"time": time.Time{}, "uuid": amqp.UUID{}, "map": map[any]any(nil)}
+
+func array(held any) (any, error) {
+	parts, _ := held.([]any)
+	if len(parts) != 2 {
+		return nil, Unsupported("%v is no array", held)
+	}
+	kind, _ := parts[0].(string)
+	values, _ := parts[1].([]any)
+	of, known := kindsOf[kind]
+	if !known {
+		return nil, Unsupported("the library has no array of %s", kind)
+	}
+	made := reflect.MakeSlice(reflect.SliceOf(reflect.TypeOf(of)), 0, len(values))
+	for _, each := range values {
+		if _, object := each.(Object); !object && kind != "bool" && kind != "str" {
+			each = Object{kind: fmt.Sprint(each)} // of the array's kind, told once
+		}
+		value, err := Value(each, kinds)
+		if err != nil {
+			return nil, err
+		}
+		if reflect.TypeOf(value) != reflect.TypeOf(of) {
+			return nil, Unsupported("%v is no %s", each, kind)
+		}
+		made = reflect.Append(made, reflect.ValueOf(value))
+	}
+	return made.Interface(), nil
+}
+
+func tellValue(value any) any {
+	return Tell(value, func(value any) any {
+		switch v := value.(type) {
+		case time.Time:
+			return Object{"time": strconv.FormatInt(v.UnixMilli(), 10)}
+		case *time.Time:
+			return tellValue(*v)
+		case amqp.Symbol:
+			return Object{"sym": string(v)}
+		case amqp.UUID:
+			return Object{"uuid": v.String()}
+		case time.Duration:
+			return v.Milliseconds()
+		}
+		held := reflect.ValueOf(value)
+		switch held.Kind() {
+		case reflect.Map:
+			return tellMap(held)
+		case reflect.Slice:
+			kind, told := "u8", make([]any, held.Len()) // bytes that are no binary are the library's array of ubyte
+			for each, of := range kindsOf {
+				if reflect.TypeOf(of) == held.Type().Elem() {
+					kind = each
+				}
+			}
+			for i := range told {
+				told[i] = tellValue(held.Index(i).Interface())
+			}
+			return Object{"array": []any{kind, told}}
+		case reflect.Struct:
+			if of := held.FieldByName("Descriptor"); of.IsValid() { // the type has no public name
+				return Object{"desc": []any{tellValue(of.Interface()), tellValue(held.FieldByName("Value").Interface())}}
+			}
+		}
+		return fmt.Sprintf("%T", value)
+	})
+}
+
+func tellMap(held reflect.Value) Object {
+	pairs := make([][]any, 0, held.Len())
+	for each := held.MapRange(); each.Next(); {
+		pairs = append(pairs, []any{tellValue(each.Key().Interface()), tellValue(each.Value().Interface())})
+	}
+	sort.Slice(pairs, func(i, j int) bool { return fmt.Sprint(pairs[i][0]) < fmt.Sprint(pairs[j][0]) })
+	return Object{"map": pairs}
+}
+
+const (
+	headers    = "durable priority ttl first-acquirer delivery-count"
+	properties = "message-id user-id to subject reply-to correlation-id content-type content-encoding absolute-expiry-time " +
+		"creation-time group-id group-sequence reply-to-group-id"
+)
+
+// message makes what `send` was told.
+func message(told Told) (*amqp.Message, error) {
+	made := &amqp.Message{}
+	if err := body(made, told["body"]); err != nil {
+		return nil, err
+	}
+	if _, given := told["header"]; given {
+		made.Header = &amqp.MessageHeader{Priority: 4} // the library has no way to say that it is not set
+		if err := set(made.Header, told.Object("header")); err != nil {
+			return nil, err
+		}
+	}
+	if _, given := told["properties"]; given {
+		made.Properties = &amqp.MessageProperties{}
+		if err := set(made.Properties, told.Object("properties")); err != nil {
+			return nil, err
+		}
+	}
+	if held, given := told.Object("application")["map"]; given {
+		made.ApplicationProperties = map[string]any{}
+		if err := Pairs(held, kinds, func(key, value any) error {
+			name, ok := key.(string)
+			if _, twice := made.ApplicationProperties[name]; twice || !ok {
+				return Unsupported("to the library %v is no name, or there twice", key)
+			}
+			made.ApplicationProperties[name] = value
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+	}
+	if held, given := told.Object("annotations")["map"]; given {
+		made.Annotations = amqp.Annotations{}
+		if err := Pairs(held, kinds, func(key, value any) error {
+			switch key.(type) {
+			case string, amqp.Symbol, int64, int:
+				made.Annotations[key] = value
+				return nil
+			}
+			return Unsupported("the library has no key of annotations that is %T", key)
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return made, nil
+}
+
+func body(made *amqp.Message, told any) (err error) {
+	object, _ := told.(Object)
+	if held, given := object["value"]; given {
+		if made.Value, err = Value(held, kinds); err == nil && made.Value == nil {
+			made.Value = amqp.Null{}
+		}
+		return err
+	}
+	if held, given := object["sequence"]; given {
+		value, err := Value(Object{"list": held}, kinds)
+		if err == nil {
+			made.Sequence = [][]any{value.([]any)}
+		}
+		return err
+	}
+	octets, err := Body(told)
+	made.Data = [][]byte{octets}
+	return err
+}
+
+// set sets fields of a section by the contract's names; where the library takes a string or a number, it says which itself.
+func set(section any, told Told) error {
+	for name, held := range told {
+		if number, ok := held.(json.Number); ok {
+			switch name {
+			case "priority":
+				held = Object{"u8": number.String()}
+			case "delivery-count", "group-sequence", "ttl":
+				held = Object{"u32": number.String()}
+			}
+		}
+		value, err := Value(held, kinds)
+		if err != nil {
+			return err
+		}
+		switch v := value.(type) {
+		case amqp.Symbol: // content-type and content-encoding are strings here, and symbols when sent
+			value = string(v)
+		case string:
+			if name == "user-id" {
+				value = []byte(v)
+			}
+		case uint32:
+			if name == "ttl" {
+				value = time.Duration(v) * time.Millisecond
+			}
+		}
+		switch value.(type) {
+		case string, []byte, uint64, amqp.UUID:
+		default:
+			if name == "message-id" || name == "correlation-id" {
+				return Unsupported("the library has no %s that is %T", name, value)
+			}
+		}
+		if err := SetField(section, name, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tell makes a message of the contract, and keeps it under a token.
+func tell(message *amqp.Message, from *receiver) Object {
+	found := Object{"token": names.Next("t", 1)}
+	names.Put(found["token"].(string), &kept{message, from})
+	if message.Header != nil {
+		found["header"] = TellFields(*message.Header, headers, tellValue)
+	}
+	if message.Properties != nil {
+		found["properties"] = TellFields(*message.Properties, properties, tellValue)
+	}
+	if message.ApplicationProperties != nil {
+		found["application"] = tellMap(reflect.ValueOf(message.ApplicationProperties))
+	}
+	if message.Annotations != nil {
+		found["annotations"] = tellMap(reflect.ValueOf(message.Annotations))
+	}
+	switch {
+	case len(message.Sequence) > 0:
+		found["sequence"] = tellValue(message.Sequence[0]).(Object)["list"]
+	case len(message.Data) > 0:
+		octets := []byte{}
+		for _, each := range message.Data {
+			octets = append(octets, each...)
+		}
+		return TellBody(found, octets)
+	default:
+		found["value"] = tellValue(message.Value)
+	}
+	return found
+}

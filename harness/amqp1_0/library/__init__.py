@@ -1,0 +1,1 @@
+"""Our own client of 1.0: a small library, strict, that is judged like any other."""

@@ -1,0 +1,1 @@
+"""Client libraries of 1.0 as shims, our own among them."""
