@@ -86,8 +86,9 @@ def client_sends_heartbeats_at_intervals(client: Client) -> None:
 @broken_by("leaves the socket open", stays(), Role.CLIENT)
 @broken_by("is impatient", forwards(Connection.TuneOk, heartbeat=3), Role.CLIENT)
 def client_drops_a_silent_server(client: Client) -> None:
-    """Once it is open the server says nothing more: the client closes the socket, after two intervals."""
-    connection, agreed = beating(client, falls_silent(Connection.OpenOk))
+    """Behind a reply the server says nothing more: the client closes the socket, after two intervals."""
+    connection, agreed = beating(client, falls_silent(Queue.DeclareOk))
+    connection.channel().call("queue.declare", queue=client.name("queue"))
     handshake = connection_closed().under("2.3.7: an open connection is closed by a hand-shake")
     connection.expect(closed_silently(), handshake)
     heard = max(each.at for each in connection.link.transcript if each.direction is SENT)

@@ -202,7 +202,7 @@ A_START = method_frame(0, Connection.Start(0, 9, {}, b"PLAIN", b"en_US")).encode
 @scenario("0-9-1/prose/4.2.2.client-lowers-version", role=Role.CLIENT)
 @broken_by("takes the header for Start", mishears(OLDER, A_START), Role.CLIENT)
 def client_goes_when_the_header_is_another(client: Client) -> None:
-    """The server answers with the header of 0-9-0: the client goes, whether it comes back with that or not."""
+    """The server answers with the header of 0-9-0: the client goes, and may come back with that."""
     client.connecting(says_instead(Connection.Start, OLDER)).expect(closed_silently())
 
 

@@ -147,11 +147,12 @@ def client_ends_though_its_close_is_not_answered(client: Client) -> None:
 
 
 class Numbers(State):
-    """The channels that are open, and those whose Close the server has not answered."""
+    """The channels that are open, those whose Close the server has not answered, and those it has closed."""
 
     def __init__(self) -> None:
         self.open: set[int] = set()
         self.closing: set[int] = set()
+        self.closed: set[int] = set()
 
     def takes(self, each: Framed) -> None:
         """Take over what a method means to its channel."""
@@ -164,11 +165,14 @@ class Numbers(State):
                 self.closing.add(number)
             case Channel.CloseOk(), True:
                 self.open.discard(number)
+                self.closed.discard(number)
+            case Channel.Close(), False:
+                self.closed.add(number)
             case Channel.CloseOk(), False:
                 self.closing.discard(number)
 
 
-ON_CHANNELS = came(METHOD, HEADER, BODY, on=ABOVE) + went(Channel.CloseOk)
+ON_CHANNELS = came(METHOD, HEADER, BODY, on=ABOVE) + went(Channel.Close, Channel.CloseOk)
 
 
 @watch(
@@ -181,10 +185,17 @@ ON_CHANNELS = came(METHOD, HEADER, BODY, on=ABOVE) + went(Channel.CloseOk)
 )
 @broken_by("goes on behind Close", adds(sent_on(Channel.Close), asks_more, from_server=False), Role.CLIENT)
 def client_uses_open_channels_alone(numbers: Numbers, each: Framed) -> Found:
-    """On a channel that is not open nothing comes but Open; behind the client's Close, Close-Ok alone."""
+    """On a channel that is not open nothing comes but Open, and Close-Ok where the server has closed it.
+
+    What answers a method that comes behind the client's Close is for 0-9-1/channel.close.stability.
+    """
     number, said = each.unit.channel, each.said
-    was_open = number in numbers.open
-    may = was_open or isinstance(said, Channel.CloseOk if number in numbers.closing else Channel.Open)
+    may = (
+        number in numbers.open
+        or isinstance(said, Channel.Open)
+        or (isinstance(said, Channel.CloseOk) and number in numbers.closed)
+        or (isinstance(said, Channel.FlowOk) and number in numbers.closing)
+    )
     numbers.takes(each)
     if each.direction is not RECEIVED:
         return None
