@@ -11,6 +11,7 @@ import os
 import platform
 import signal
 import socket
+import stat
 import struct
 import sys
 import time
@@ -375,12 +376,21 @@ def drop_sockets() -> None:
     """
     nowhere = os.open(os.devnull, os.O_RDWR)
     for name in os.listdir("/dev/fd"):  # noqa: PTH208 - numbers, no files
+        if not _is_socket(int(name)):
+            continue  # what is none must not be copied: the copy would stay
         with suppress(OSError), socket.socket(fileno=os.dup(int(name))) as found:
             if found.family in (socket.AF_INET, socket.AF_INET6):
                 with suppress(OSError):  # it may not have been connected
                     found.shutdown(socket.SHUT_RDWR)
                 os.dup2(nowhere, int(name))
     os.close(nowhere)
+
+
+def _is_socket(number: int) -> bool:
+    try:
+        return stat.S_ISSOCK(os.fstat(number).st_mode)
+    except OSError:  # it was that of the list itself
+        return False
 
 
 # -- calls ---------------------------------------------------------------------------------------------
