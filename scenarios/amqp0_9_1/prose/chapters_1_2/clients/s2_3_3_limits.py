@@ -1,9 +1,10 @@
 """2.3.3, 2.2.5 and 4.3: how a client agrees to limits, and what it makes of frames beyond them."""
 
 from harness.amqp0_9_1.broken.client_faults import mishears
-from harness.amqp0_9_1.broken.deviations import mends, rewrites, withholds
+from harness.amqp0_9_1.broken.deviations import forwards, mends, rewrites, withholds
 from harness.amqp0_9_1.broken.frame_faults import on_channel, sent_on
 from harness.amqp0_9_1.client.outcomes import closed_silently, connection_closed
+from harness.amqp0_9_1.peer.policy import DEFAULT
 from harness.amqp0_9_1.server.client import Client, JudgedChannel
 from harness.amqp0_9_1.wire.frames import Frame, method_frame
 from harness.amqp0_9_1.wire.vocabulary import CHANNEL_ERROR, Channel, Connection
@@ -12,7 +13,12 @@ from scenarios.registry import broken_by, scenario
 from spec.rules import Role
 
 ONE_CHANNEL = rewrites(Connection.Tune, channel_max=1)
-UNLIMITED = rewrites(Connection.Tune, channel_max=0, frame_max=0)
+UNLIMITED = rewrites(Connection.Tune, channel_max=0, frame_max=0) + forwards(
+    Connection.TuneOk,
+    channel_max=lambda it: min(it or DEFAULT.channel_max, DEFAULT.channel_max),
+    frame_max=lambda it: min(it or DEFAULT.frame_max, DEFAULT.frame_max),
+)
+"""A server that proposes no limits; behind it is one that has some."""
 
 
 def opens(frame: Frame) -> bool:
