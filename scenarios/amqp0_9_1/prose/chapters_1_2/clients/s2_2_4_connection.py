@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from harness.amqp0_9_1.broken.client_faults import deaf_to_the_end, mishears, stays
 from harness.amqp0_9_1.broken.deviations import (
     Interposer,
     adds,
@@ -26,6 +25,7 @@ from harness.amqp0_9_1.wire.frames import METHOD, PROTOCOL_HEADER, method_frame
 from harness.amqp0_9_1.wire.vocabulary import CONNECTION_FORCED, Channel, Connection, Queue
 from harness.play.watching import Enough, Found, Gaps, State, came, went
 from harness.shims.contract import Kind
+from harness.targets.client.ears import deaf_to_the_end, mishears, stays
 from harness.wire.journal import RECEIVED
 from harness.wire.units import Header
 from scenarios.amqp0_9_1.connection.start import is_valid
