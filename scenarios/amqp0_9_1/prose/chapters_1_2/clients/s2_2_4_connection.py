@@ -154,7 +154,9 @@ UNKNOWN = rewrites(Connection.Start, mechanisms=b"X-UNKNOWN")
 @broken_by("leaves the socket open", stays(), Role.CLIENT)
 @broken_by("answers all the same", rewrites(Connection.Start, mechanisms=b"PLAIN"), Role.CLIENT)
 @broken_by(
-    "goes on without its limits", spoils(TUNE, lambda _: method_frame(0, Connection.Tune())), Role.CLIENT
+    "guesses what it cannot read",
+    spoils(TUNE, lambda _: method_frame(0, Connection.Tune(1, 4096, 0))),
+    Role.CLIENT,
 )
 def client_ends_in_silence_before_it_is_open(client: Client) -> None:
     """Start offers no mechanism that is known, Start is cut short, Tune is: each time the socket is closed.
