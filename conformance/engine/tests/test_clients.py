@@ -166,7 +166,8 @@ def test_the_command_line_judges_a_client(tmp_path: Path, amqp_conformance: Comm
     )
     assert done.returncode == Exit.MET, done.stdout + done.stderr
     listed = amqp_conformance("run", CLOSE_ANSWERED, "--client", "own", "--list")
-    assert "1 of 1 tests would be judged on client:own" in listed.stdout
+    tests = len(checks().of(CLOSE_ANSWERED, Role.CLIENT))
+    assert f"{tests} of {tests} tests would be judged on client:own" in listed.stdout
     checked = amqp_conformance("targets", "check", "client:own-program")
     assert checked.returncode == Exit.MET, checked.stdout
     read_back = amqp_conformance("judge", tmp_path / "run" / "capture.pcapng", "--role", "client")
