@@ -278,6 +278,8 @@ class Receiver(Link):
         super().__init__(session, name, handle, address)
         self.credit = 0
         self.draining = False
+        self.available: int | None = None
+        """What the server has said to be available, less what has come since; None if it has not said."""
         self.kept: dict[int, Incoming] = {}
         """Deliveries that are not settled, by their ids."""
         self._arriving: Incoming | None = None
@@ -289,6 +291,9 @@ class Receiver(Link):
 
     def _far_end(self) -> Any:
         return self.theirs.source if self.theirs is not None else None
+
+    def flow(self, **fields: Any) -> Flow:
+        return super().flow(available=self.available, **fields)
 
     def take_attach(self, said: Attach) -> None:
         self.delivery_count = Serial(said.initial_delivery_count or 0)
@@ -313,6 +318,7 @@ class Receiver(Link):
             used = Serial(said.delivery_count) - self.delivery_count
             self.delivery_count = Serial(said.delivery_count)
             self.credit = max(self.credit - used, 0)
+        self.available = said.available
         if said.echo:
             self.session.say(self.flow(link_credit=self.credit, drain=self.draining or None))
 
@@ -325,6 +331,7 @@ class Receiver(Link):
         if self._arriving is None:
             self.credit -= 1
             self.delivery_count += 1
+            self.available = max(self.available - 1, 0) if self.available is not None else None
             number, tag = Serial(said.delivery_id or 0), said.delivery_tag or b""
             self._arriving = Incoming(number, tag, False, said.message_format or 0)
         self._arriving.settled |= bool(said.settled)

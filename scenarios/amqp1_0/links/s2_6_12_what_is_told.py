@@ -165,7 +165,6 @@ class Deliveries(State):
     gap=Gaps.STOPS,
     of_clients=TALK,
 )
-@broken_by("has the other role", forwards(Disposition, role=Role.SENDER), CLIENT)
 @broken_by("names what nobody sent", forwards(Disposition, first=99, last=99), CLIENT)
 @broken_by("has the other role", rewrites(Disposition, role=Role.SENDER))
 @broken_by("names what nobody sent", rewrites(Disposition, first=99, last=99))

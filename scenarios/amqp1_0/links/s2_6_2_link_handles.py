@@ -94,7 +94,7 @@ class Attached(State):
 )
 @broken_by(
     "sends where it receives",
-    of_client(follows(Attach, Transfer(0, 9, b"t", 0), when=lambda said: said.role)),
+    of_client(follows(Attach, Transfer(1, 9, b"t", 0), when=lambda said: said.role)),
     CLIENT,
 )
 @broken_by("sends where it receives", follows(Attach, Transfer(0, 9, b"t", 0), when=lambda said: said.role))
