@@ -63,6 +63,7 @@ def arrives(receiver: JudgedReceiver, *texts: str) -> None:
 
 
 def goes_on(session: JudgedSession) -> None:
-    """Judge that the session can be used: a link is attached on it."""
+    """Judge that the session can be used behind what our server has said: a link is attached on it."""
+    hears(session)
     refused = session.failure()
     session.client.judge("the session goes on", refused.told if refused else "", refused is None)

@@ -172,7 +172,7 @@ def a_client_refuses_a_begin_that_answers_none(client: Client) -> None:
 
 
 @scenario("1-0/2.5.5.sends-behind-its-begin", role=CLIENT)
-@broken_by("loses what comes behind a begin", withholds(Flow), CLIENT)
+@broken_by("refuses what comes behind a begin", of_client(replaces(Flow, Close(OURS))), CLIENT)
 def a_client_takes_what_follows_a_begin_at_once(client: Client) -> None:
     """A begin of the server's and a flow that asks for an answer, in a single write: both are answered."""
     connection = client.connection(UNHEARD)
