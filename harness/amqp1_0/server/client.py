@@ -314,10 +314,13 @@ class JudgedConnection:
         until = self.link.now() + self.client.context.patience.answer
         while True:
             found = [each for each in self.events if each.event == event and on in ("", each.on)]
-            before = self.link.now()
+            before, told = self.link.now(), len(self.events)
             over = self.link.ended is not None or before >= until
             if len(found) >= count or over or not self.lives(LIVES, 1):
                 return [each for each in self.events if each.event == event and on in ("", each.on)]
+            if len(self.events) == told and self.link.now() - before < LIVES / 2:
+                # It is over for who comes back at once and has nothing to tell.
+                return found
 
     def tells_end(self, level: str, condition: str, *refusals: object) -> None:
         """Judge that the client has told what ended by which condition, by an event or as a refusal."""
