@@ -42,7 +42,10 @@ def hears(session: JudgedSession) -> None:
 
 def stated(receiver: JudgedReceiver) -> Flow:
     """Have the client give credit for one more message, and give the flow by which it does."""
+    before = len(receiver.sent(Flow))
     receiver.credit(1)
+    while len(receiver.sent(Flow)) <= before:
+        receiver.connection.came(Flow)
     said: Flow = receiver.sent(Flow)[-1]
     return said
 
