@@ -277,6 +277,7 @@ def a_client_has_no_credit_behind_a_drain(client: Client) -> None:
     """Credit for three is drained: credit for one more is credit for one, and one of two messages comes."""
     receiver = client.session().receiver(credit=3)
     receiver.drain()
+    hears(receiver.session)
     said = any(each.drain for each in receiver.sent(Flow))
     client.judge("a flow that drains", "no flow that drains", said)
     credit = stated(receiver).link_credit
