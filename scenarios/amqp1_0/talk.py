@@ -4,10 +4,13 @@ from harness.amqp1_0.server.client import Client, JudgedConnection
 from harness.amqp1_0.server.session import JudgedReceiver, JudgedSender, JudgedSession
 from harness.amqp1_0.wire.performatives import Flow, Transfer
 from harness.play.expect import ControlFailed
+from harness.shims.contract import Refused
 from spec.rules import Role
 
 TALK = "1-0/2.4.3.close-before-closing"
 """The rule whose scenario for clients has them talk, and so gives watches of clients their occasion."""
+MOMENT = 0.1
+"""Seconds for which a client lives that cannot be asked for more."""
 CLIENT = Role.CLIENT
 """Whose checks and deviations they are, where `Role` is that of a link."""
 SIZES = (0, 24, 300_000)
@@ -36,13 +39,21 @@ def talk(client: Client) -> JudgedConnection:
 
 
 def hears(session: JudgedSession) -> None:
-    """Have the client attach another link: what our server has said before has reached it then."""
+    """Have the client attach two more links: what our server has said before has reached it with the first.
+
+    What it has said to that has come with the second.
+    """
     session.tries_receiver()
+    if isinstance(session.tries_receiver(), Refused):
+        session.connection.wait(MOMENT)
 
 
 def stated(receiver: JudgedReceiver) -> Flow:
     """Have the client give credit for one more message, and give the flow by which it does."""
+    before = len(receiver.sent(Flow))
     receiver.credit(1)
+    while len(receiver.sent(Flow)) <= before:
+        receiver.connection.came(Flow)
     said: Flow = receiver.sent(Flow)[-1]
     return said
 

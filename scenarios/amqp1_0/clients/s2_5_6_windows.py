@@ -7,7 +7,7 @@ from harness.amqp1_0.client.endpoints import message
 from harness.amqp1_0.client.outcomes import session_ended
 from harness.amqp1_0.server.client import Client
 from harness.amqp1_0.server.leniency import LENIENT
-from harness.amqp1_0.server.session import JudgedSender
+from harness.amqp1_0.server.session import JudgedSender, JudgedSession
 from harness.amqp1_0.wire.frames import MIN_MAX_FRAME_SIZE
 from harness.amqp1_0.wire.performatives import Begin, End, Flow, Open, Transfer
 from harness.amqp1_0.wire.serial import SIZE
@@ -143,7 +143,8 @@ def a_client_takes_any_first_transfer_id(client: Client) -> None:
     for first in (1, 1 << 31, LAST):
         connection = client.connection(policy=replace(LENIENT, initial_outgoing_id=first))
         session = connection.tries_session()
-        client.judge("a session", getattr(session, "told", ""), not hasattr(session, "told"))
+        client.judge("a session", getattr(session, "told", ""), isinstance(session, JudgedSession))
+        assert isinstance(session, JudgedSession)
         receiver = session.receiver(credit=1)
         receiver.server_sends(message(b"x"))
         arrives(receiver, "x")

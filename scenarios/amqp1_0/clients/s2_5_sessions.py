@@ -1,5 +1,7 @@
 """2.5 Sessions, of clients: begins, ends, and what may come in each state."""
 
+from typing import Any
+
 from harness.amqp1_0.broken.deviations import (
     answers,
     ends_stream,
@@ -190,7 +192,7 @@ def a_client_takes_what_follows_a_begin_at_once(client: Client) -> None:
 )
 def a_client_takes_what_nobody_has_heard_of(client: Client) -> None:
     """A begin with capabilities and properties that nobody knows opens a session all the same."""
-    unknown = {
+    unknown: dict[str, Any] = {
         "offered_capabilities": [Symbol(UNHEARD_OF)],
         "desired_capabilities": [Symbol(UNHEARD_OF)],
         "properties": {Symbol(UNHEARD_OF): "x"},

@@ -325,7 +325,8 @@ def a_client_settles_last_without_a_word(client: Client) -> None:
     """A delivery on a link of second is settled by its sender: no disposition comes for that."""
     receiver = of_second(client)
     receiver.server_sends(message(b"x"))
-    receiver.settle(*receiver.messages(1))
+    for each in receiver.messages(1):
+        receiver.settle(each)
     said = receiver.expect(Disposition)
     if said.settled:
         raise Inapplicable("the client settles first where second was agreed on")
