@@ -2,9 +2,12 @@
 
 from harness.amqp1_0.server.client import Client, JudgedConnection
 from harness.play.expect import ControlFailed
+from spec.rules import Role
 
 TALK = "1-0/2.4.3.close-before-closing"
 """The rule whose scenario for clients has them talk, and so gives watches of clients their occasion."""
+CLIENT = Role.CLIENT
+"""Whose checks and deviations they are, where `Role` is that of a link."""
 SIZES = (0, 24, 300_000)
 """Octets of bodies: none, a few, and more than a frame has room for."""
 

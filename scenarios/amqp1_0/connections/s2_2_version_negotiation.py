@@ -140,7 +140,9 @@ class Headers(State):
     looks_at=came(Header, Frame, Garbage) + went(Header),
     start=Headers,
     gap=Gaps.STOPS,
+    of_clients=TALK,
 )
+@broken_by("writes the name in lower case", of_client(offers_header(b"amqp\x00\x01\x00\x00")), Role.CLIENT)
 @broken_by("writes the name in lower case", offers_header(b"amqp\x00\x01\x00\x00"))
 @broken_by("accepts the version that does not exist", replies(ANOTHER, Header(NEWER)))
 @broken_by("proceeds with SASL behind the header of AMQP", offers_header(PROTOCOL_HEADER, opens_sasl))
@@ -172,7 +174,9 @@ def headers_have_their_form(headers: Headers, each: Passage) -> Found:
     looks_at=came(Header, Frame, Garbage) + went(Header),
     whole=True,
     gap=Gaps.STOPS,
+    of_clients=TALK,
 )
+@broken_by("sends text behind the header", of_client(replaces(Open, b"GET / HTTP/1.1\r\n")), Role.CLIENT)
 @broken_by("sends text behind the header", replaces(Open, b"HTTP/1.1 400 Bad Request\r\n"))
 @broken_by("sends its open as a SASL frame", replaces(Open, Frame(SASL, 0, Open("peer").encode())))
 @broken_by("sends its header twice", offers_header(2 * PROTOCOL_HEADER, opens_amqp))
