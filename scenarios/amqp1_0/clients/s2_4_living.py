@@ -1,5 +1,6 @@
 """2.2 and 2.4 of clients: headers that differ, empty frames, silence, and the end."""
 
+from functools import partial
 from itertools import pairwise
 from typing import Final
 
@@ -21,14 +22,16 @@ from harness.amqp1_0.broken.deviations import (
 from harness.amqp1_0.broken.provocations import falls_silent
 from harness.amqp1_0.client.outcomes import (
     HeaderReceived,
+    Observation,
     answered,
     closed,
     closed_without_error,
     ended_or_closed,
     session_ended,
+    silence,
     stream_ended,
 )
-from harness.amqp1_0.server.client import Client
+from harness.amqp1_0.server.client import Client, JudgedConnection
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.frames import AMQP, PROTOCOL_HEADER, Frame, empty_frame
 from harness.amqp1_0.wire.performatives import (
@@ -57,6 +60,7 @@ from spec.rules import Role
 NOISE: Final = Frame(AMQP, 0, b"\0")
 """What no client can decode."""
 AN_ERROR = "the answer may have an error of its own"
+GIVEN_UP = "a client that has given a connection up is not let live for it: it may end the stream later"
 STATED, WATCHED = 1.0, 2.5
 """Seconds: what our server requires, and for how long the client is listened to."""
 REASON = Error(AmqpError.INTERNAL_ERROR, "a reason")
@@ -69,9 +73,12 @@ def a_client_ends_its_stream_where_headers_differ(client: Client) -> None:
     lives(client)
     for other in OTHER_VERSIONS:
         connection = client.connecting(offers_header(other, opens_amqp))
-        next_but = connection.link.next_but
-        anything = (HeaderReceived, Composite)
-        connection.hold(lambda _, patience: next_but(anything, patience), (stream_ended(),))  # noqa: B023 - at once
+        connection.hold(partial(_behind_all, connection), (stream_ended(), silence().under(GIVEN_UP)))
+
+
+def _behind_all(connection: JudgedConnection, _: object, patience: float) -> Observation:
+    """Give how the stream ends, whatever comes before."""
+    return connection.link.next_but((HeaderReceived, Composite), patience)
 
 
 def with_empty_frames(channel: int) -> Interposer:

@@ -140,9 +140,7 @@ class Headers(State):
     looks_at=came(Header, Frame, Garbage) + went(Header),
     start=Headers,
     gap=Gaps.STOPS,
-    of_clients=TALK,
 )
-@broken_by("writes the name in lower case", of_client(offers_header(b"amqp\x00\x01\x00\x00")), Role.CLIENT)
 @broken_by("writes the name in lower case", offers_header(b"amqp\x00\x01\x00\x00"))
 @broken_by("accepts the version that does not exist", replies(ANOTHER, Header(NEWER)))
 @broken_by("proceeds with SASL behind the header of AMQP", offers_header(PROTOCOL_HEADER, opens_sasl))
@@ -166,6 +164,24 @@ def headers_have_their_form(headers: Headers, each: Passage) -> Found:
         return None
     last, headers.last = headers.last, None
     return last.octets in asked or f"it proceeds after {header_name(last)}, not ours, at {each.at:.4f} s"
+
+
+@watch(
+    "1-0/2.2.header-layout",
+    during=TALK,
+    looks_at=came(Header, Frame, Garbage),
+    start=State,
+    gap=Gaps.STOPS,
+    role=Role.CLIENT,
+)
+@broken_by("writes the name in lower case", of_client(offers_header(b"amqp\x00\x01\x00\x00")), Role.CLIENT)
+@broken_by("begins with the version that does not exist", of_client(offers_header(NEWER)), Role.CLIENT)
+def clients_headers_have_their_form(_: State, each: Passage) -> Found | Enough:
+    """Every header of the client is one of 1.0.0, and what comes first is one; it need not wait for ours."""
+    unit = each.unit
+    if isinstance(unit, Header):
+        return unit.version == VERSION or f"{header_name(unit)} at {each.at:.4f} s"
+    return Enough("no header of eight octets" if isinstance(unit, Garbage) else None)
 
 
 @watch(
