@@ -50,6 +50,12 @@ def ends_what_it_should(each: Passage, family: str, *kinds: type[Composite]) -> 
     during="1-0/2.8.16.framing-error",
     looks_at=came(*ENDINGS),
     never="the target gives no condition of connections",
+    of_clients="1-0/2.8.16.framing-error",
+)
+@broken_by(
+    "ends a session by one",
+    of_client(precedes(Close, End(Error(ConnectionError_.FRAMING_ERROR)), when=lambda it: it.error)),
+    CLIENT,
 )
 @broken_by("ends a session by one", precedes(Close, End(Error(ConnectionError_.FRAMING_ERROR))))
 def conditions_of_connections_close_them(each: Passage) -> Found:
