@@ -18,6 +18,8 @@ from harness.wire.transport import Unreachable
 
 NONSENSE = "frobnicate"
 """A command that no shim has."""
+A_LITTLE = 1.0
+"""Seconds that an end may take beyond the time-out that a library is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +87,9 @@ class Host(Generic[AnyVisitor]):
             raise Unreachable(f"{target.name} does not say who it is: {failure}") from None
 
     def _fixture(self, target: Target, context: Context) -> AnyVisitor:
-        # Clients delay no end on purpose, as servers do after a failed log-in.
-        context.patience = replace(context.patience, close=context.patience.answer)
+        # Clients delay no end on purpose, as servers do after a failed log-in; some end by their time-out.
+        ends = max(context.patience.answer, self._client(target).within + A_LITTLE)
+        context.patience = replace(context.patience, close=ends)
         return self.fixture(self._client(target), context)
 
     @staticmethod

@@ -5,6 +5,9 @@ use serde_json::{json, Map, Value};
 use std::collections::HashMap;
 use std::future::Future;
 use std::io::{BufRead, Write};
+use std::mem::ManuallyDrop;
+use std::net::SocketAddr;
+use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 use std::str::FromStr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -208,8 +211,9 @@ pub fn next(beginning: &str, first: u32) -> String {
     format!("{beginning}{}", *number - 1)
 }
 
-/// Second handles of all sockets, by which they are dropped, and how often they were.
-static SOCKETS: Mutex<(u64, Vec<std::net::TcpStream>)> = Mutex::new((0, Vec::new()));
+/// The numbers and addresses of all sockets, by which they are dropped, and how often they were. No second handles: a
+/// socket that the library lets go of has to close.
+static SOCKETS: Mutex<(u64, Vec<(RawFd, SocketAddr)>)> = Mutex::new((0, Vec::new()));
 
 /// Open the socket for `connect`; one that opens only after a reset is closed at once.
 pub async fn dial(told: &Told) -> std::io::Result<tokio::net::TcpStream> {
@@ -220,21 +224,24 @@ pub async fn dial(told: &Told) -> std::io::Result<tokio::net::TcpStream> {
         tokio::net::TcpStream::connect((told.text("host"), port)),
     )
     .await??;
-    let opened = opened.into_std()?;
     let mut sockets = SOCKETS.lock().unwrap();
     if sockets.0 != age {
         return Err(std::io::ErrorKind::ConnectionAborted.into());
     }
-    sockets.1.push(opened.try_clone()?);
-    tokio::net::TcpStream::from_std(opened)
+    sockets.1.push((opened.as_raw_fd(), opened.local_addr()?));
+    Ok(opened)
 }
 
 /// Drop all sockets without a word.
 pub fn drop_sockets() {
     let mut sockets = SOCKETS.lock().unwrap();
     sockets.0 += 1;
-    for socket in sockets.1.drain(..) {
-        let _ = socket.shutdown(std::net::Shutdown::Both);
+    for (number, address) in sockets.1.drain(..) {
+        // The number of one that is closed may be another's by now, or nobody's: its address is not.
+        let socket = ManuallyDrop::new(unsafe { std::net::TcpStream::from_raw_fd(number) });
+        if socket.local_addr().is_ok_and(|its| its == address) {
+            let _ = socket.shutdown(std::net::Shutdown::Both);
+        }
     }
 }
 

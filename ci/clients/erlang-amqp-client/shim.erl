@@ -45,6 +45,7 @@ command(<<"call">>, #{<<"method">> := Method, <<"args">> := Args}, On) ->
         [Name] ->
             Record = values:method(Name, Args),
             Reply = done(amqp_channel:call(contract:find(On), Record)),
+            due(Name, Reply),
             #{reply => values:reply(Reply)};
         [] -> contract:unsupported(Method)
     end;
@@ -106,6 +107,14 @@ heeded(Pid, Name) ->
 done(Why) when Why =:= closing; Why =:= blocked -> exit(Why);
 done({error, Why}) -> contract:unsupported(atom_to_list(Why));
 done(Reply) -> Reply.
+
+%% Take the reply that is due, as an application does by matching its record.
+due(_, ok) -> ok;
+due(Name, Reply) ->
+    case atom_to_list(element(1, Reply)) =:= atom_to_list(Name) ++ "_ok" of
+        true -> ok;
+        false -> throw({refused, local, <<"another reply">>, #{}})
+    end.
 
 %% Say in the contract's words what the library throws or ends with.
 explain(Why) -> explain(Why, channel).

@@ -33,10 +33,13 @@ class Link(link.Link):
         """Lets the client live for so many seconds, False where it cannot: blocking ones do nothing else."""
         self.ended_at = math.inf
         """When the client ended the connection."""
+        self.spoken: list[float] = []
+        """When the server said something, be it a single octet."""
         self._heard_from = heard
         self._theirs = FrameReader(limit=LIMIT)
 
     def _server_said(self, octets: bytes) -> None:
+        self.spoken.append(self.now())
         for raw, unit in self._theirs.feed(octets):
             self._keep(Direction.SENT, raw, unit)
             self.transcript.append(Passage(self.now(), Direction.SENT, unit, self._kept))

@@ -122,6 +122,7 @@ class ProgramClient(ClientTarget):
         self.name = f"client:{key}"
         self.protocols = described.protocols
         self.workers = described.workers
+        self.within = described.within
         self._key, self._described = key, described
         self._program: Program | None = None
         self._log: BinaryIO | None = None

@@ -30,6 +30,8 @@ class ClientTarget(Target):
     ephemeral = True
     single = True
     workers = 0
+    within = 0.0
+    """Seconds that its library is told to take at most."""
 
     def __init__(self, change: BeforeServer | None = None) -> None:
         super().__init__()

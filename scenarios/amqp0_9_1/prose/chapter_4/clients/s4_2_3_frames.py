@@ -94,7 +94,7 @@ def client_refuses_a_frame_above_the_size(client: Client) -> None:
     connection = client.connection(SMALL, in_one)
     channel, queue = connection.channel(), client.name("queue")
     channel.call("queue.declare", queue=queue)
-    channel.publish({"fill": len(body)}, key=queue, count=2)
+    channel.publish("small enough", key=queue, count=2)
     if channel.get(queue) is None:
         raise ControlFailed("basic.get", "no message")
     channel.tries_to_get(queue)

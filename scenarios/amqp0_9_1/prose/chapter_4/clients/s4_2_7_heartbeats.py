@@ -19,7 +19,7 @@ from harness.amqp0_9_1.client.transcript import readable
 from harness.amqp0_9_1.server.client import Client, JudgedConnection
 from harness.amqp0_9_1.wire.frames import HEARTBEAT, Frame
 from harness.amqp0_9_1.wire.vocabulary import Basic, Connection, Queue
-from harness.play.expect import Inapplicable
+from harness.play.expect import Inapplicable, Late
 from harness.targets.client.ears import stays
 from harness.targets.client.target import BeforeServer
 from harness.wire.journal import RECEIVED, SENT
@@ -31,6 +31,8 @@ EVERY_SECOND = rewrites(Connection.Tune, heartbeat=1)
 BEAT = Frame(HEARTBEAT, 0, b"")
 ALMOST_TWO = 1.9
 """Intervals: the client counts from when it heard the server, we from when the server spoke."""
+MORE_THAN_THREE = 3.5
+"""Intervals: some wait for three of them, and the eight octets of a heartbeat take four."""
 MUCH_OF_TWO = 1.5
 """Intervals: who sends once in each is a little late when the machine is busy."""
 
@@ -55,6 +57,12 @@ def times(connection: JudgedConnection) -> Iterator[float]:
 
 def longest_silence(connection: JudgedConnection) -> float:
     return max(later - earlier for earlier, later in pairwise(times(connection)))
+
+
+def longest_pause(connection: JudgedConnection) -> float:
+    """Give how long the server said nothing, up to when the client ended the connection."""
+    said = [*connection.link.spoken, connection.link.ended_at]
+    return max(later - earlier for earlier, later in pairwise(said))
 
 
 def heartbeats(connection: JudgedConnection) -> int:
@@ -142,6 +150,8 @@ def client_takes_any_octet_for_a_sign_of_life(client: Client) -> None:
     """In place of each heartbeat, at half intervals, a single octet of one comes: the connection stays."""
     octets = octets_of_beats()
     connection, agreed = beating(client, spoils(is_heartbeat, lambda _: next(octets)))
-    connection.lives(3 * agreed)
+    connection.lives(MORE_THAN_THREE * agreed)
     connection.hear_out()
+    if connection.link.over_and_heard() and longest_pause(connection) >= 2 * agreed:
+        raise Late("our server's octets came too late")
     client.judge("an open connection", "it was ended", not connection.link.over_and_heard())

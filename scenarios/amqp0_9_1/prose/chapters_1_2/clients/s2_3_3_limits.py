@@ -13,6 +13,7 @@ from scenarios.registry import broken_by, scenario
 from spec.rules import Role
 
 ONE_CHANNEL = rewrites(Connection.Tune, channel_max=1)
+TWO_CHANNELS = rewrites(Connection.Tune, channel_max=2)
 UNLIMITED = rewrites(Connection.Tune, channel_max=0, frame_max=0) + forwards(
     Connection.TuneOk,
     channel_max=lambda it: min(it or DEFAULT.channel_max, DEFAULT.channel_max),
@@ -61,23 +62,24 @@ def client_bears_a_single_channel(client: Client) -> None:
 @scenario("0-9-1/prose/2.3.3.client-keeps-to-channel-max", role=Role.CLIENT)
 @broken_by("does not hear of it", rewrites(Connection.Tune, channel_max=7), Role.CLIENT)
 def client_opens_no_channel_beyond_the_limit(client: Client) -> None:
-    """A channel-max of 1 is proposed: a client with one channel that is told to open another does not."""
-    connection = client.connection(ONE_CHANNEL)
+    """A channel-max of 2 is proposed: a client that is told to open three channels does not."""
+    connection = client.connection(TWO_CHANNELS)
     connection.channel()
-    connection.tries_channel()
+    for _ in range(2):
+        connection.tries_channel()
     connection.hear_out()
-    beyond = [unit for unit in connection.link.received() if isinstance(unit, Frame) and unit.channel > 1]
-    client.judge("nothing on channels above 1", "frames on channels above 1", not beyond)
+    beyond = [unit for unit in connection.link.received() if isinstance(unit, Frame) and unit.channel > 2]
+    client.judge("nothing on channels above 2", "frames on channels above 2", not beyond)
 
 
 STRAY = Channel.Flow(True)
 
 
 @scenario("0-9-1/prose/2.3.3.beyond-channel-max-disconnected", role=Role.CLIENT)
-@broken_by("passes it over", mishears(method_frame(2, STRAY).encode()), Role.CLIENT)
+@broken_by("passes it over", mishears(method_frame(3, STRAY).encode()), Role.CLIENT)
 def client_ends_at_a_channel_beyond_the_limit(client: Client) -> None:
-    """With a channel-max of 1 the server says something on channel 2: the client ends the connection."""
-    connection = provoked(client, method_frame(2, STRAY), meets=(ONE_CHANNEL,), channel_max=1)
+    """With a channel-max of 2 the server says something on channel 3: the client ends the connection."""
+    connection = provoked(client, method_frame(3, STRAY), meets=(TWO_CHANNELS,), channel_max=2)
     connection.expect(connection_closed() | closed_silently())
 
 
