@@ -36,6 +36,15 @@ def says_instead(method: type[Method], *said: Said, when: Condition = always, sk
     return _beside(method, lambda _, more: more, said, when, skip, content=True)
 
 
+def says_back(method: type[Method], answer: Callable[[Method], Method]) -> Interposer:
+    """Answers a method of the client's by what `answer` makes of it; the server never sees it."""
+
+    def act(channel: int, met: Any) -> tuple[list[Any], list[Any]]:
+        return [], [method_frame(channel, answer(met))]
+
+    return Interposer((Rule(method, False, act),))
+
+
 def _beside(
     method: type[Method],
     join: Callable[[bytes, bytes], bytes],

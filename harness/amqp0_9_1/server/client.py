@@ -79,6 +79,11 @@ class Client:
         with self._served((), LENIENT) as (host, port):
             return self.attempted("connect", host=host, port=port, **(LOGIN | options))
 
+    @property
+    def newest(self) -> Link:
+        """The connection that was opened last, as it was heard."""
+        return self._links[-1]
+
     @contextmanager
     def _served(self, meets: Sequence[BeforeServer], policy: Policy) -> Iterator[Place]:
         """Serve the client at a place, up to the end of the scenario; what connects within is heard."""
@@ -235,6 +240,10 @@ class JudgedConnection:
         """Leave behind what the client has sent up to now."""
         while not isinstance(self.link.heard_next(), Silence | Closed):
             pass
+
+    def has_sent_nothing(self) -> bool:
+        """Say whether nothing of the client's has come that was not looked at."""
+        return isinstance(self.link.heard_next(), Silence)
 
     # -- judging ---------------------------------------------------------------------------------------
 

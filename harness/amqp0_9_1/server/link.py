@@ -1,5 +1,6 @@
 """One connection of a client under test, heard frame by frame where our server takes it."""
 
+import math
 from collections.abc import Callable
 
 from harness.amqp0_9_1.client import link
@@ -30,6 +31,8 @@ class Link(link.Link):
         heard.said = self._server_said
         self.lives: Callable[[float], bool] | None = None
         """Lets the client live for so many seconds, False where it cannot: blocking ones do nothing else."""
+        self.ended_at = math.inf
+        """When the client ended the connection."""
         self._heard_from = heard
         self._theirs = FrameReader(limit=LIMIT)
 
@@ -42,6 +45,8 @@ class Link(link.Link):
         try:
             return super()._pump(deadline)
         finally:
+            if self.ended is not None:
+                self.ended_at = min(self.ended_at, self.now())
             self._heard_from.at = None
 
     def next(self, channel: int, patience: float) -> Observation:
@@ -62,6 +67,8 @@ class Link(link.Link):
 
     def heard_next(self) -> Observation:
         """Take what has come already, without letting the client live."""
+        while self.ended is None and self._pump(self.now()):
+            pass  # else heartbeats, which are not observed, would hide what came behind them
         return super().next(EVERYWHERE, 0.0)
 
     def over_and_heard(self) -> bool:
@@ -89,6 +96,9 @@ class Link(link.Link):
 
     def _arrive(self, came: Received, on: int, doubtful: bool = False) -> None:  # noqa: ARG002
         self._inboxes[EVERYWHERE].append(came)
+
+    def _unreadable(self, why: str, channel: int = EVERYWHERE) -> None:  # noqa: ARG002
+        super()._unreadable(why)
 
     def _passes_over(self, garbage: Garbage) -> bool:  # noqa: ARG002
         return False

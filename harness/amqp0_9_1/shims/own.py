@@ -11,7 +11,7 @@ from zlib import crc32
 from harness.amqp0_9_1.library.channel import ClientChannel
 from harness.amqp0_9_1.library.connection import ClientConnection
 from harness.amqp0_9_1.library.contents import Content
-from harness.amqp0_9_1.shims.methods import kept, made, replies, told_fields
+from harness.amqp0_9_1.shims.methods import made, replies, told_fields
 from harness.amqp0_9_1.shims.values import taken_properties, told_properties
 from harness.amqp0_9_1.wire.vocabulary import Basic
 from harness.shims import contract
@@ -67,7 +67,6 @@ class Own(Commands):
         within: float = WITHIN,
     ) -> Mapping[str, Any]:
         """Open a connection."""
-        kept("connection.open", {"virtual-host": vhost})
         try:
             transport = self._reach(host, port)
         except Unreachable as failure:
@@ -133,7 +132,6 @@ class Own(Commands):
         count: int = 1,
     ) -> None:
         """Publish a message, so many times."""
-        kept("basic.publish", {"exchange": exchange})
         method = Basic.Publish(exchange=exchange, routing_key=key, mandatory=mandatory, immediate=immediate)
         given = taken_properties(properties or {})
         for _ in range(count):

@@ -25,7 +25,7 @@ def program(tmp_path: Path, answer: str, within: float = 5.0) -> Program:
 
 
 def test_what_it_is_told_is_answered(tmp_path: Path) -> None:
-    shim = program(tmp_path, f'print(\'{{"event": "blocked"}}\')\n    {ANSWERS}')
+    shim = program(tmp_path, ANSWERS)
     assert [shim.do(each) for each in ("hello", "open")] == [{"heard": "hello"}, {"heard": "open"}]
     shim.end()
     with pytest.raises(ShimLost, match="the shim has been ended"):
@@ -33,18 +33,27 @@ def test_what_it_is_told_is_answered(tmp_path: Path) -> None:
 
 
 def test_why_it_did_not_do_it_is_raised(tmp_path: Path) -> None:
-    told = "{'kind': 'lost', 'native': 'Oops', 'text': 'gone'}"
+    told = "{'kind': 'closed', 'native': 'Oops', 'text': 'gone', 'level': 'channel', 'code': 404}"
     shim = program(tmp_path, f"print(json.dumps({{'id': told['id'], 'error': {told}}}), flush=True)")
     with pytest.raises(Refused) as refused:
         shim.do("open")
     shim.end()
-    assert (refused.value.kind, refused.value.native, refused.value.text) == (Kind.LOST, "Oops", "gone")
+    why = refused.value
+    assert (why.kind, why.native, why.text, why.level, why.code) == (
+        Kind.CLOSED, "Oops", "gone", "channel", 404,
+    )  # fmt: skip
+    assert why.told == "closed channel 404 Oops"
 
 
 @pytest.mark.parametrize(
     ("answer", "sentence"),
     [
         ("time.sleep(60)", "the shim hangs: no answer to open"),
+        ("print(json.dumps({'event': 'blocked'}), flush=True)", "the shim answered open with"),
+        (
+            "print(json.dumps({'id': 1, 'error': {'kind': 'sad'}}), flush=True)",
+            "answered open with the error",
+        ),
         ("sys.exit(7)", r"the shim ended amid open \(status 7\)"),
         ("print('well', flush=True)", "the shim wrote what is no answer: b'well'"),
         ("print('[]', flush=True)", "the shim wrote what is no answer"),
@@ -96,3 +105,33 @@ def test_a_body_is_a_text_or_filled() -> None:
     assert body("ä") == b"\xc3\xa4"
     filled = body({"fill": 300})
     assert (len(filled), filled[250], filled[251], filled[299]) == (300, 250, 0, 48)
+
+
+def test_waiting_may_take_as_long_as_it_is_told(tmp_path: Path) -> None:
+    shim = program(tmp_path, f"time.sleep(2.5)\n    {ANSWERS}", within=0.1)
+    assert shim.do("wait", **{"for": 3.0}) == {"heard": "wait"}
+    shim.end()
+
+
+def test_one_that_hangs_is_asked_where_before_it_is_ended(tmp_path: Path) -> None:
+    says = "import signal, os\n    signal.signal(signal.SIGQUIT, lambda *_: os.write(2, b'here'))"
+    dumps = f"{says}\n    time.sleep(60)"
+    shim = program(tmp_path, dumps, within=0.1)
+    with pytest.raises(ShimLost):
+        shim.do("open")
+    assert (tmp_path / "log").read_bytes() == b"here"
+
+
+def test_memory_is_limited(tmp_path: Path) -> None:
+    shim = program(tmp_path, f"room = bytearray(5 << 30)\n    {ANSWERS}")
+    with pytest.raises(ShimLost, match="the shim ended amid open"):
+        shim.do("open")
+
+
+def test_it_gets_the_environment_that_is_said(tmp_path: Path) -> None:
+    answers = "import os\n    print(json.dumps({'id': told['id'], 'ok': dict(os.environ)}), flush=True)"
+    with (tmp_path / "log").open("wb") as log:
+        shim = Program([sys.executable, "-c", LINE + answers], 5.0, log, {"ONE": "1"})
+    assert {"ONE": "1"}.items() <= shim.do("hello").items()
+    assert "HOME" not in shim.do("hello")
+    shim.end()

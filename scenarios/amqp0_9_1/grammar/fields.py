@@ -34,7 +34,6 @@ from harness.play.watching import Found, Gaps, Repeats, came, went
 from harness.wire.journal import SENT
 from scenarios.amqp0_9_1.connection.tune_ok import one_less, refuses_more_than_proposed
 from scenarios.amqp0_9_1.grammar.calls import AT_ONCE, Call, again, answers_to, given, kind, of
-from scenarios.amqp0_9_1.talk import TALK
 from scenarios.registry import broken_by, scenarios_for, watches_for
 from spec.grammar.amqp0_9_1.members import Subject
 from spec.rules import Role
@@ -301,4 +300,3 @@ def server_keeps_the_assert(kept: Kept, each: Passage, _: Subject) -> Found:
     told = f"{each.said.full_name} with {kept.field} at {each.at:.4f} s"
     kept.wrong.append((getattr(each.said, kept.field), told))
     return None
-

@@ -3,16 +3,20 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from harness.amqp0_9_1.broken.deviations import Interposer, forwards
+from harness.amqp0_9_1.broken.deviations import Interposer, forwards, ignores
+from harness.amqp0_9_1.broken.provocations import says_back
 from harness.amqp0_9_1.client.outcomes import Observation, Received
 from harness.amqp0_9_1.client.transcript import Passage
-from harness.amqp0_9_1.server.client import Client, JudgedChannel, JudgedConnection
+from harness.amqp0_9_1.server.client import Client, JudgedChannel
+from harness.amqp0_9_1.wire.compiled import Method
+from harness.amqp0_9_1.wire.fields import attribute
 from harness.amqp0_9_1.wire.vocabulary import Connection
 from harness.play.expect import Outcome
+from harness.play.link import EVERYWHERE
 from harness.play.watching import Found, Gaps, State, came, went
 from harness.shims.contract import Kind, Refused
 from harness.wire.journal import SENT, Direction
-from scenarios.amqp0_9_1.grammar.calls import kind, of_clients
+from scenarios.amqp0_9_1.grammar.calls import answers_to, kind
 from scenarios.amqp0_9_1.grammar.clients.sent import NEVER, occasion
 from scenarios.amqp0_9_1.grammar.fields import asserted, breach, breaks, name
 from scenarios.amqp0_9_1.talk import TALK
@@ -80,13 +84,112 @@ def client_asks_for_no_more_than_proposed(proposed: Proposed, each: Passage, _: 
 
 # -- names that break their form -----------------------------------------------------------------------
 
-Ask = Callable[[JudgedChannel, str, str], object]
+Ask = Callable[[JudgedChannel, str], object]
+"""Has the client do something with a value; what its library refuses comes back as Refused."""
 
 
-def calls(**given: object) -> Ask:
-    """Have the client call the method of the rule with a value in its field."""
+def calls(method: str, field: str, **given: object) -> Ask:
+    return lambda channel, value: channel.tries(method, **(given | {field: value}))
 
-    def ask(channel: JudgedChannel, method: str, field: str, value: str) -> object:
-        return channel.tries(method, **(given | {field: value}))
 
-    return ask  # type: ignore[return-value]
+def binds(field: str, method: str = "queue.bind") -> Ask:
+    named = {"queue": "q", "exchange": "e", "routing_key": "k"}
+    return lambda channel, value: channel.tries(method, **(named | {field: value}))
+
+
+ASKED: Mapping[str, Ask] = {
+    "exchange.declare.exchange": calls("exchange.declare", "exchange", type="direct"),
+    "exchange.delete.exchange": calls("exchange.delete", "exchange"),
+    "queue.declare.queue": calls("queue.declare", "queue"),
+    "queue.bind.queue": binds("queue"),
+    "queue.bind.exchange": binds("exchange"),
+    "queue.unbind.queue": binds("queue", "queue.unbind"),
+    "queue.unbind.exchange": binds("exchange", "queue.unbind"),
+    "queue.purge.queue": calls("queue.purge", "queue"),
+    "queue.delete.queue": calls("queue.delete", "queue"),
+    "basic.consume.queue": lambda channel, value: channel.tries_to_receive(value),
+    "basic.publish.exchange": lambda channel, value: channel.tries_to_publish("body", value, "key"),
+    "basic.get.queue": lambda channel, value: channel.tries_to_get(value),
+}
+"""How a client is asked for a method with a name in a field."""
+
+
+def is_named(about: Subject) -> bool:
+    return about.full_name in ASKED
+
+
+def given_on(about: Subject, value: str) -> Outcome:
+    """Expect the method with the value as it was given."""
+
+    def matches(seen: Observation) -> bool:
+        method = seen.method if isinstance(seen, Received) else None
+        return isinstance(method, kind(about)) and getattr(method, name(about)) == value
+
+    return Outcome(f"{kind(about).full_name} with the {name(about)} as given", matches)
+
+
+def says_another(about: Subject) -> Interposer:
+    """Sends another name than the one it was given, of a form that fits."""
+    another: dict[str, Any] = {name(about): "another"}
+    return forwards(kind(about), when=breaks(about), **another)
+
+
+@scenarios_for(
+    asserted(is_named, "length", "regexp", role=Role.CLIENT),
+    role=Role.CLIENT,
+)
+@broken_by("changes it in silence", says_another, Role.CLIENT)
+def client_refuses_a_name_or_gives_it_on(client: Client, about: Subject) -> None:
+    """The client is asked for the method with a good name, then with one that breaks the assert.
+
+    It refuses that itself, and sends nothing; or it gives it on as it is.
+    """
+    connection = client.connection(takes_all(about))
+    channel, asks = connection.channel(), ASKED[about.full_name]
+    good = client.name("name")
+    connection.hear_out()
+    asks(channel, good)
+    connection.expect(given_on(about, good))
+    connection.hear_out()
+    wrong = breach(about, good)
+    refused = asks(channel, wrong)
+    if isinstance(refused, Refused) and refused.kind is Kind.LOCAL and connection.has_sent_nothing():
+        client.judge("the client refuses it itself", "", True)
+        return
+    connection.expect(given_on(about, wrong).recorded(PASSED_ON))
+
+
+def takes_all(about: Subject) -> Interposer:
+    """Answers the method whatever it names: it is the client that is judged."""
+    replies = answers_to(kind(about).spec)
+    if not replies:
+        return ignores(kind(about))
+    return says_back(kind(about), lambda it: repeating(replies[-1], it))
+
+
+def repeating(reply: type[Method], asked: Method) -> Method:
+    """Make a reply that says in each field what was asked there."""
+    told = [attribute(field.name) for field in reply.fields if not field.reserved]
+    same = [each for each in told if each in asked.names]
+    return reply(**{each: getattr(asked, each) for each in same})
+
+
+def is_of_open(about: Subject) -> bool:
+    return kind(about) is Connection.Open
+
+
+@scenarios_for(asserted(is_of_open, "length", role=Role.CLIENT), role=Role.CLIENT)
+@broken_by("changes it in silence", says_another, Role.CLIENT)
+def client_refuses_a_long_virtual_host_or_gives_it_on(client: Client, about: Subject) -> None:
+    """The client is asked to open a virtual host, then one with a name that is too long.
+
+    It refuses that itself, and opens none; or it gives it on as it is.
+    """
+    client.connection()
+    control, wrong = client.newest, breach(about, "v")
+    refused = client.tries_to_connect(vhost=wrong)
+    if isinstance(refused, Refused) and client.newest is control:
+        client.judge("the client refuses it itself", "", True)
+        return
+    client.newest.taken(Connection.TuneOk)
+    client.newest.expect(EVERYWHERE, given_on(about, wrong).recorded(PASSED_ON))

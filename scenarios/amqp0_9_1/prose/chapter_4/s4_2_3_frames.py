@@ -342,11 +342,13 @@ def heartbeat_on_a_channel_is_refused(broker: Broker) -> None:
     "0-9-1/prose/4.2.3.heartbeat-form",
     during="0-9-1/prose/4.2.7.heartbeats-at-intervals",
     looks_at=came(HEARTBEAT, Garbage),
+    of_clients="0-9-1/prose/4.2.7.client-sends-heartbeats",
 )
+@broken_by("puts something into it", mends(is_heartbeat, lambda _: Frame(HEARTBEAT, 0, b"!")), Role.CLIENT)
 @broken_by("puts something into it", spoils(is_heartbeat, lambda _: Frame(HEARTBEAT, 0, b"alive")))
 @broken_by("gives it type 4", spoils(is_heartbeat, lambda _: RawFrame(4, 0).encode()))
 def heartbeats_are_empty_frames_of_type_8(each: Passage) -> Found:
-    """Every heartbeat of the server's has type 8 and no payload; none has type 4."""
+    """Every heartbeat has type 8 and no payload; none has type 4."""
     if isinstance(each.unit, Frame):
         return not each.unit.payload or f"{len(each.unit.payload)} octets of payload at {each.at:.4f} s"
     return f"type 4 at {each.at:.4f} s" if each.unit.octets[0] == 4 else None

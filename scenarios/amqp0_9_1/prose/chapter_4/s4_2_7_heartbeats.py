@@ -8,7 +8,7 @@ from harness.amqp0_9_1.broken.content_faults import (
     gives_up_when,
     is_heartbeat,
 )
-from harness.amqp0_9_1.broken.deviations import changes, drops, objects, spoils, swallows
+from harness.amqp0_9_1.broken.deviations import changes, drops, mends, objects, spoils, swallows
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.channel import FENCE
 from harness.amqp0_9_1.client.outcomes import Silence, closed_silently, connection_closed, silence
@@ -29,6 +29,7 @@ from harness.amqp0_9_1.wire.vocabulary import (
 from harness.play.watching import Found, came
 from scenarios.amqp0_9_1.prose.chapter_4.s4_2_3_frames import OF_NO_FORM
 from scenarios.registry import broken_by, scenario, watch
+from spec.rules import Role
 
 REFUSES = "heartbeat: refuses one with a payload"
 DROPS_THE_SILENT = "heartbeat: two intervals of silence end the connection"
@@ -40,10 +41,12 @@ PROPOSES_NONE = "the server proposes no heartbeats, and has none"
     "0-9-1/prose/4.2.7.own-heartbeats-on-zero",
     during="0-9-1/prose/4.2.7.heartbeats-at-intervals",
     looks_at=came(HEARTBEAT),
+    of_clients="0-9-1/prose/4.2.7.client-sends-heartbeats",
 )
+@broken_by("sends them on channel 1", mends(is_heartbeat, lambda _: Frame(HEARTBEAT, 1, b"")), Role.CLIENT)
 @broken_by("sends them on channel 1", spoils(is_heartbeat, lambda _: Frame(HEARTBEAT, 1, b"")))
 def heartbeats_are_on_channel_zero(each: Framed) -> Found:
-    """Every heartbeat of the server's is on channel 0."""
+    """Every heartbeat is on channel 0."""
     return not each.unit.channel or f"on channel {each.unit.channel} at {each.at:.4f} s"
 
 

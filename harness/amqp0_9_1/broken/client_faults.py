@@ -1,0 +1,86 @@
+"""Faults of a client that other deviations have no words for: what it hears, and does with its socket."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from harness.amqp0_9_1.broken.deviations import FrameRule, Interposer
+from harness.amqp0_9_1.broken.frame_faults import sent_on
+from harness.amqp0_9_1.wire.compiled import Method
+from harness.amqp0_9_1.wire.frames import Frame, method_frame
+from harness.peers.interposer import Passed
+from harness.peers.peer import ConnectionAround, PeerConnection, PeerServer, ServerAround
+
+
+@dataclass(frozen=True, slots=True)
+class Ears:
+    """Between a client and any server: what it `hears` of what comes at once.
+
+    One that `stays` never closes its socket; one that is `deaf` does not see that the server has.
+    """
+
+    hears: Callable[[bytes], bytes] = lambda octets: octets
+    stays: bool = False
+    deaf: bool = False
+
+    def before(self, server: PeerServer) -> PeerServer:
+        """Make a server whose connections are heard so."""
+        return _Server(self, server)
+
+
+def stays() -> Ears:
+    """Leaves its socket open, whatever comes."""
+    return Ears(stays=True)
+
+
+def deaf_to_the_end() -> Ears:
+    """Does not see that the server has closed the socket."""
+    return Ears(deaf=True)
+
+
+def mishears(said: bytes, heard: bytes = b"") -> Ears:
+    """Takes some octets for others, or does not hear them."""
+    return Ears(lambda octets: octets.replace(said, heard))
+
+
+def loses_pieces(below: int) -> Ears:
+    """Loses what comes in pieces of less than so many octets."""
+    return Ears(lambda octets: octets if len(octets) >= below else b"")
+
+
+def replies(method: type[Method], by: Method) -> Interposer:
+    """Answers a method of the server's by itself, whether the client does or not."""
+
+    def act(frame: Frame) -> Passed:
+        return [frame], [method_frame(frame.channel, by)]
+
+    return Interposer(frames=(FrameRule(sent_on(method), True, act),))
+
+
+class _Server(ServerAround):
+    def __init__(self, ears: Ears, server: PeerServer) -> None:
+        super().__init__(server)
+        self._ears = ears
+
+    def around(self, connection: PeerConnection) -> PeerConnection:
+        return _Heard(self._ears, connection)
+
+
+class _Heard(ConnectionAround):
+    def __init__(self, ears: Ears, inner: PeerConnection) -> None:
+        super().__init__(inner)
+        self._ears = ears
+
+    @property
+    def closed(self) -> str | None:
+        return None if self._ears.deaf else self.inner.closed
+
+    def take(self) -> bytes:
+        # What is not heard must not end what may come at once behind it.
+        while octets := self.inner.take():
+            if heard := self._ears.hears(octets):
+                return heard
+        return b""
+
+    def hang_up(self) -> None:
+        if not self._ears.stays:
+            self.inner.hang_up()

@@ -1,0 +1,1 @@
+"""What the same chapter asks of clients."""
