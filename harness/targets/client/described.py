@@ -8,7 +8,7 @@ A description says how the shim is run: a TOML file with `product`, `about`, `pr
 - `fetched`: the `name` of a directory in AMQP_CONFORMANCE_CACHE, and the command that makes it, `by`;
 - `environment`: what the shim gets beside PATH, HOME and LANG;
 - `within`: seconds that the library may take for what it is told;
-- `workers`: how many of it are told what to do side by side, 4 unless given.
+- `workers`: how many of it are told what to do side by side, 8 unless given.
 """
 
 import importlib.resources
@@ -55,7 +55,7 @@ class ClientDescription:
     within: float
     fetched: Fetched = field(default_factory=lambda: Fetched("", ""))
     environment: Mapping[str, str] = field(default_factory=dict)
-    workers: int = 4
+    workers: int = 8
 
     def missing(self) -> str:
         """Say in one sentence what keeps it from starting on this machine; empty if nothing does."""
@@ -100,7 +100,7 @@ def parse(text: str, source: str) -> ClientDescription:
         within=client.seconds("within"),
         fetched=fetched(client),
         environment=client.mapping("environment"),
-        workers=client.number("workers", 4),
+        workers=client.number("workers", 8),
     )
     top.finish()
     return described
