@@ -1,15 +1,18 @@
 """What many rules of clients begin with: an empty queue, from which Get brings what the server makes up."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from harness.amqp0_9_1.broken.deviations import Interposer
 from harness.amqp0_9_1.broken.provocations import says_instead
+from harness.amqp0_9_1.client.transcript import unreadable
 from harness.amqp0_9_1.server.client import Client, JudgedChannel, JudgedConnection
 from harness.amqp0_9_1.server.told import Message
 from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.frames import BODY, HEADER, ContentHeader, Frame, method_frame
 from harness.amqp0_9_1.wire.vocabulary import Basic, Channel
 from harness.play.expect import ControlFailed, Outcome
+from harness.play.link import EVERYWHERE
 from harness.shims.contract import Refused
 from harness.targets.client.target import BeforeServer
 
@@ -91,10 +94,35 @@ def given_wrongly(client: Client, said: Octets) -> tuple[JudgedConnection, Messa
     return channel.connection, told
 
 
+def soon(connection: JudgedConnection, *outcomes: Outcome) -> None:
+    """Judge what comes where nothing may come as well, and should be waited for no longer than needed."""
+    link = connection.link
+    began = link.now()
+    seen = link.next(EVERYWHERE, connection.client.context.patience.quiet)
+    link.hold(seen, link.legal(*outcomes), began)
+
+
 def refuses(client: Client, said: Octets, *outcomes: Outcome) -> None:
     """Judge that the client answers what it got by one of these."""
     connection, _ = given_wrongly(client, said)
     connection.expect(*outcomes)
+
+
+def header_sent(connection: JudgedConnection) -> bytes:
+    """Give the payload of the last content header that the client has sent, readable or not, or nothing."""
+    connection.link.next(EVERYWHERE, connection.client.context.patience.quiet)
+    frames = (each for each in connection.link.received() if isinstance(each, Frame) and each.type == HEADER)
+    return next((each.payload for each in reversed([*frames])), b"")
+
+
+def headers_sent(connection: JudgedConnection) -> Mapping[str, Any]:
+    """Give the headers table of the last message that the client has sent; empty if it cannot be read."""
+    return headers_in(header_sent(connection))
+
+
+def headers_in(header: bytes) -> Mapping[str, Any]:
+    frame = Frame(HEADER, 1, header)
+    return {} if unreadable(frame) else getattr(frame.content_header().properties, "headers", None) or {}
 
 
 def channel_numbers(connection: JudgedConnection) -> list[int]:
