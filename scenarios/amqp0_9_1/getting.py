@@ -12,7 +12,7 @@ from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.frames import BODY, HEADER, ContentHeader, Frame, method_frame
 from harness.amqp0_9_1.wire.vocabulary import Basic, Channel
 from harness.play.expect import ControlFailed, Outcome
-from harness.play.link import EVERYWHERE
+from harness.play.link import EVERYWHERE, Closed, Silence
 from harness.shims.contract import Refused
 from harness.targets.client.target import BeforeServer
 
@@ -108,19 +108,25 @@ def refuses(client: Client, said: Octets, *outcomes: Outcome) -> None:
     connection.expect(*outcomes)
 
 
-def header_sent(connection: JudgedConnection) -> bytes:
-    """Give the payload of the last content header that the client has sent, readable or not, or nothing."""
-    connection.link.next(EVERYWHERE, connection.client.context.patience.quiet)
-    frames = (each for each in connection.link.received() if isinstance(each, Frame) and each.type == HEADER)
-    return next((each.payload for each in reversed([*frames])), b"")
+def header_sent(connection: JudgedConnection, act: Callable[[], object]) -> bytes:
+    """Give the payload of the content header that comes of an act, readable or not; empty if none does."""
+    connection.hear_out()
+    before, quiet = len(_headers(connection)), connection.client.context.patience.quiet
+    act()
+    # What cannot be read leaves more than one thing to be heard.
+    while len(found := _headers(connection)) == before:
+        if isinstance(connection.link.next(EVERYWHERE, quiet), Silence | Closed):
+            return b""
+    return found[-1]
 
 
-def headers_sent(connection: JudgedConnection) -> Mapping[str, Any]:
-    """Give the headers table of the last message that the client has sent; empty if it cannot be read."""
-    return headers_in(header_sent(connection))
+def _headers(connection: JudgedConnection) -> list[bytes]:
+    frames = (each for each in connection.link.received() if isinstance(each, Frame))
+    return [each.payload for each in frames if each.type == HEADER]
 
 
 def headers_in(header: bytes) -> Mapping[str, Any]:
+    """Give the headers table in a content header; empty if it cannot be read."""
     frame = Frame(HEADER, 1, header)
     return {} if unreadable(frame) else getattr(frame.content_header().properties, "headers", None) or {}
 

@@ -9,7 +9,7 @@ from harness.amqp0_9_1.broken.deviations import Interposer, mends, spoils
 from harness.amqp0_9_1.broken.frame_faults import sent_on
 from harness.amqp0_9_1.client.outcomes import closed_silently, connection_closed, silence
 from harness.amqp0_9_1.client.transcript import Framed, unreadable
-from harness.amqp0_9_1.server.client import Client, JudgedConnection
+from harness.amqp0_9_1.server.client import Client
 from harness.amqp0_9_1.server.told import Message, plain
 from harness.amqp0_9_1.wire.field_tables import TAGS, As, encode_value, shortstr
 from harness.amqp0_9_1.wire.frames import HEADER, METHOD, Frame
@@ -26,7 +26,6 @@ from scenarios.amqp0_9_1.getting import (
     headed,
     header_sent,
     headers_in,
-    headers_sent,
     soon,
 )
 from scenarios.amqp0_9_1.getting import with_properties as headed_with
@@ -79,15 +78,12 @@ def client_counts_octets_of_an_array(client: Client) -> None:
     """An array of a boolean, an integer and an array is given on, and sent, whole, with what follows it."""
     channel, queue = getting(client, with_headers(NESTED))
     connection, nobody = channel.connection, client.name("nobody")
-    told = got(channel, queue)
-    connection.hear_out()
-    if told is not None:
-        channel.tries_to_echo(told, nobody)
-        client.judge(
-            "the array and what follows is given on", "another table", headers_sent(connection) == NESTED
-        )
-    channel.tries_to_publish(BODY, key=nobody, properties={"headers": GIVEN})
-    client.judge("the array and what follows is sent", "another table", headers_sent(connection) == NESTED)
+    if told := got(channel, queue):
+        echoed = header_sent(connection, partial(channel.tries_to_echo, told, nobody))
+        client.judge("what was got is given on", "another table", headers_in(echoed) == NESTED)
+    publishes = partial(channel.tries_to_publish, BODY, key=nobody, properties={"headers": GIVEN})
+    sent = headers_in(header_sent(connection, publishes))
+    client.judge("what was given is sent", "another table", sent == NESTED)
 
 
 VALUES: tuple[Any, ...] = (
@@ -115,9 +111,8 @@ VALUES: tuple[Any, ...] = (
 PRACTICE = "4.2.1 against practice: the letter has another meaning for this library"
 
 
-def is_known(client: Client, connection: JudgedConnection, value: Any) -> None:
-    """Judge the value that the client sends next by its letter, and by what the grammar reads there."""
-    header = header_sent(connection)
+def is_known(client: Client, header: bytes, value: Any) -> None:
+    """Judge a value that the client sends by its letter, and by what the grammar reads there."""
     at = header.find(shortstr(PROBE))
     if at < 0:
         return
@@ -149,8 +144,8 @@ def client_sends_values_of_the_grammar(client: Client) -> None:
     connection.hear_out()
     for value in VALUES:
         told = {"headers": {"map": [[PROBE, value]]}}
-        if client.can(partial(channel.tries_to_publish, BODY, key=nobody, properties=told)):
-            is_known(client, connection, value)
+        publishes = partial(channel.tries_to_publish, BODY, key=nobody, properties=told)
+        is_known(client, header_sent(connection, partial(client.can, publishes)), value)
 
 
 def nested(depth: int) -> bytes:
@@ -191,17 +186,14 @@ def client_keeps_decimals(client: Client) -> None:
     """Decimals with two places, with none and with 200 are given on, and the first of them is sent."""
     channel, queue = getting(client, with_headers(DECIMALS))
     connection, nobody = channel.connection, client.name("nobody")
-    told = got(channel, queue)
-    connection.hear_out()
     octets = {name: shortstr(name) + encode_value(As("D", value)) for name, value in DECIMALS.items()}
-    if told is not None:
-        channel.tries_to_echo(told, nobody)
-        header = header_sent(connection)
+    if told := got(channel, queue):
+        header = header_sent(connection, partial(channel.tries_to_echo, told, nobody))
         kept = all(each in header for each in octets.values())
         client.judge("the decimals are given on", "others, or none", kept)
     given = {"headers": {"map": [["price", {"dec": [2, "12345"]}]]}}
-    channel.tries_to_publish(BODY, key=nobody, properties=given)
-    client.judge("the decimal is sent", "another value", octets["price"] in header_sent(connection))
+    sent = header_sent(connection, partial(channel.tries_to_publish, BODY, key=nobody, properties=given))
+    client.judge("the decimal is sent", "another value", octets["price"] in sent)
 
 
 ONCE = headed_with(Basic.Properties(headers={"first": 1, "other": 2}))

@@ -1,6 +1,7 @@
 """4.2.5.1 to 4.2.5.4: integers, bits, strings and timestamps, as clients send and read them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from harness.amqp0_9_1.broken.content_faults import delivers, header_with, is_body, with_properties
@@ -220,9 +221,9 @@ def client_bears_what_is_no_text(client: Client) -> None:
 HEADERS: Mapping[str, Any] = {"map": [[name, {"bin": octets.hex()}] for name, octets in OCTETS.items()]}
 
 
-def holds_the_octets(channel: JudgedChannel, how: str) -> None:
-    """Judge what the client sends next: the octets are there, whatever it gives for their type."""
-    header = header_sent(channel.connection)
+def holds_the_octets(channel: JudgedChannel, how: str, act: Callable[[], object]) -> None:
+    """Judge what the client sends then: the octets are there, whatever it gives for their type."""
+    header = header_sent(channel.connection, act)
     there = all(longstr(each) in header for each in OCTETS.values())
     channel.client.judge(f"the octets are {how}", "others, or none", there)
 
@@ -233,14 +234,11 @@ def holds_the_octets(channel: JudgedChannel, how: str) -> None:
 def client_has_long_strings_of_anything(client: Client) -> None:
     """A long string with each octet there is, and one of 2000 octets: they are told, given on, and sent."""
     channel, queue = getting(client, content(headed_with(Basic.Properties(headers=OCTETS)), TEXT))
-    connection, nobody = channel.connection, client.name("nobody")
-    told = got(channel, queue)
-    connection.hear_out()
-    if told is not None:
-        channel.tries_to_echo(told, nobody)
-        holds_the_octets(channel, "given on")
-    channel.tries_to_publish(BODY, key=nobody, properties={"headers": HEADERS})
-    holds_the_octets(channel, "sent")
+    nobody = client.name("nobody")
+    if told := got(channel, queue):
+        holds_the_octets(channel, "given on", partial(channel.tries_to_echo, told, nobody))
+    publishes_it = partial(channel.tries_to_publish, BODY, key=nobody, properties={"headers": HEADERS})
+    holds_the_octets(channel, "sent", publishes_it)
 
 
 # -- 4.2.5.4 -------------------------------------------------------------------------------------------
