@@ -18,7 +18,7 @@ REQUIRED: Mapping[str, type[StrEnum]] = {
     "judged": Party,
     "testability": Testability,
 }
-OPTIONAL = ("reason", "reading", "scenario")
+OPTIONAL = ("reason", "reading", "scenario", "left-to")
 _Choice = TypeVar("_Choice", bound=StrEnum)
 
 
@@ -92,6 +92,7 @@ def _rule(path: Path, said: Provision, table: Mapping[str, str], known: Mapping[
         testability=choice("testability", Testability),
         reason=_folded(table.get("reason", "")),
         reading=_folded(table.get("reading", "")),
+        left_to=choice("left-to", Party) if "left-to" in table else None,
     )
     _check(path, rule, "scenario" in table, known)
     return rule

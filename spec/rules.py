@@ -103,7 +103,8 @@ class Rule:
     this document or another, by their identities. `faults` are those that break this rule together with
     others. `implements` are the methods ("queue.bind") of which it says that they are implemented.
     `capability` is what a server tells that promises it alone, without the rest of its document. `versions`
-    are those of the product of which it is said, as a range (">=4.0"); empty means all.
+    are those of the product of which it is said, as a range (">=4.0"); empty means all. A duty of clients may
+    be `left_to` their applications: a library sends what it is asked for.
     """
 
     id: str
@@ -128,6 +129,7 @@ class Rule:
     source: str = ""
     versions: str = ""
     capability: str = ""
+    left_to: Party | None = None
 
     @property
     def gist(self) -> str:
@@ -163,6 +165,8 @@ class Rule:
         concerns = self.concerns(role)
         if self.testability is Testability.UNTESTABLE or (role is Role.SERVER and not concerns):
             return self.reason or str(self.testability)
+        if self.left_to and role is Role.CLIENT:
+            return f"a library does what its {self.left_to} asks for: the duty is that of the {self.left_to}"
         return "" if concerns else f"it binds the {self.binds}, and a client is judged"
 
     def named(self, kind: str) -> str | None:

@@ -104,7 +104,7 @@ def _declared_for(watch: Watch, kept: Memory, judge: Judge) -> Counter[str]:
     if occasions(sighted(kept.lines).get(watch.rule, ())):
         return Counter()
     before = len(kept.lines)
-    give_occasion(watch, judge)
+    give_occasion(watch, judge, {})
     events: Iterable[Any] = [line.event for line in kept.lines[before:]]
     del kept.lines[before:]
     return Counter(event.kind for event in events if isinstance(event, Declared))

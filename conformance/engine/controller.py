@@ -53,6 +53,8 @@ class Controller(Worker):
     _heard: bool = False
     _exclusive: dict[str, Judged] = field(default_factory=dict)
     _seen: Mapping[str, Sequence[Sighted]] | None = None
+    _given: dict[str, Judged] = field(default_factory=dict)
+    """What was played to give passive rules an occasion, by test."""
 
     # -- beginning -------------------------------------------------------------------------------------
 
@@ -132,8 +134,12 @@ class Controller(Worker):
         if not occasions(self._sighted(case)):
             if why := self._why_not(case):
                 return case.not_run(why)
-            blocked = give_occasion(watch, self.judge, self._played())
-            self._seen = None  # every passive rule has looked on
+            played = {**self._given, **self._played()}
+            before = len(played)
+            blocked = give_occasion(watch, self.judge, played)
+            if len(played) > before:
+                self._given = played
+                self._seen = None  # every passive rule has looked on
             if blocked and not occasions(self._sighted(case)):
                 return case.not_run(blocked.detail, signature=blocked.signature)
         return conclude_passive(case.rule, watch, self._sighted(case))

@@ -5,8 +5,7 @@ all the same: such a breach counts as an occasion of a passive rule, and against
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 
 from conformance.engine.door import BLOCKED
 from conformance.engine.judge import MISSED, Judge
@@ -17,23 +16,26 @@ from scenarios.registry import Watch, checks
 from spec.catalogue import catalogue
 from spec.rules import Level, Role, Rule
 
-NOTHING: Mapping[str, Judged] = MappingProxyType({})
 PLAYED = (Verdict.PASS, Verdict.INFO, Verdict.WARN)
 """Of a scenario that came to its end: once more it would show what it has shown."""
 
 
-def give_occasion(watch: Watch, judge: Judge, played: Mapping[str, Judged] = NOTHING) -> Judged | None:
+def give_occasion(watch: Watch, judge: Judge, played: MutableMapping[str, Judged]) -> Judged | None:
     """Play what gives a passive rule its occasion; give the judgement that says why none could come.
 
     That is one that met a barrier; or the first where nothing could be played, for want of a facility, unless
     the server decides whether there is an occasion. Every passive rule has looked on at what this run has
-    `played`, by test; that is not played again.
+    `played`, by test; that is not played again, and what is played now is added.
     """
-    judged = [
-        played.get(scenario.test) or judge.judge(catalogue()[watch.during], scenario)
-        for scenario in checks().scenarios.get(watch.during, ())
-        if scenario.role is watch.role and not scenario.exclusive
+    giving = [
+        each
+        for each in checks().scenarios.get(watch.during, ())
+        if each.role is watch.role and not each.exclusive
     ]
+    for each in giving:
+        if each.test not in played:
+            played[each.test] = judge.judge(catalogue()[watch.during], each)
+    judged = [played[each.test] for each in giving]
     barriers = [each for each in judged if each.signature.startswith(BLOCKED)]
     if barriers:
         return barriers[-1]

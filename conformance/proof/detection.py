@@ -108,7 +108,7 @@ def _judge(case: Case, judge: Judge, evidence: Memory) -> Judged:
             case None:
                 return case.unchecked()
             case Watch() as watch:
-                give_occasion(watch, judge)
+                give_occasion(watch, judge, {})
                 return conclude_passive(case.rule, watch, sighted(evidence.lines).get(case.rule.id, ()))
             case Scenario(exclusive=True) as scenario:
                 if why := judge.missing(scenario):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from secrets import token_hex
 from typing import Generic
 
@@ -85,6 +85,8 @@ class Host(Generic[AnyVisitor]):
             raise Unreachable(f"{target.name} does not say who it is: {failure}") from None
 
     def _fixture(self, target: Target, context: Context) -> AnyVisitor:
+        # Clients delay no end on purpose, as servers do after a failed log-in.
+        context.patience = replace(context.patience, close=context.patience.answer)
         return self.fixture(self._client(target), context)
 
     @staticmethod

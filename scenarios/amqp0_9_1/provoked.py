@@ -12,14 +12,14 @@ from harness.targets.client.target import BeforeServer
 
 
 def provoked(
-    client: Client, *said: Said, meets: tuple[BeforeServer, ...] = (), **options: int
+    client: Client, *said: Said, meets: tuple[BeforeServer, ...] = (), **options: Any
 ) -> JudgedConnection:
     """Have the client declare two queues; behind the second Declare-Ok the server says something more."""
     return provoked_on(client, *said, meets=meets, **options).connection
 
 
 def provoked_on(
-    client: Client, *said: Said, meets: tuple[BeforeServer, ...] = (), **options: int
+    client: Client, *said: Said, meets: tuple[BeforeServer, ...] = (), **options: Any
 ) -> JudgedChannel:
     """Do the same, and give the channel on which it was."""
     connection = client.connection(follows(Queue.DeclareOk, *said, skip=1), *meets, **options)
@@ -30,7 +30,7 @@ def provoked_on(
     return channel
 
 
-def connects(client: Client, *meets: BeforeServer, **options: int) -> JudgedConnection:
+def connects(client: Client, *meets: BeforeServer, **options: Any) -> JudgedConnection:
     """Judge that the client can connect to a server that it has to bear. Raises Unmet."""
     connection = client.connecting(*meets, **options)
     client.judge("a connection", connection.refused.told if connection.refused else "", bool(connection.on))

@@ -45,7 +45,7 @@ def test_where_nothing_could_give_an_occasion_that_is_why(facilities: set[str], 
     target = EmbeddedTarget()
     target.facilities = frozenset(facilities)
     with target:
-        said = give_occasion(watch, Judge(target, Memory(), "occasion"))
+        said = give_occasion(watch, Judge(target, Memory(), "occasion"), {})
     assert (said.detail if said else None) == why
 
 
@@ -58,7 +58,7 @@ def test_what_the_run_has_played_is_not_played_again() -> None:
     with EmbeddedTarget() as target:
         assert give_occasion(watch, Judge(target, told, "occasion"), played) is None
         assert told.lines == []
-        assert give_occasion(watch, Judge(target, told, "occasion")) is None
+        assert give_occasion(watch, Judge(target, told, "occasion"), {}) is None
     assert told.lines
 
 

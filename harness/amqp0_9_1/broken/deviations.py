@@ -113,6 +113,11 @@ def confirms(method: type[Method], by: Method) -> Interposer:
     return _on(method, False, lambda on, sent: ([_said(on, sent)], [_said(on, by)]), content=False)
 
 
+def replies(method: type[Method], by: Method) -> Interposer:
+    """Answers a method of the server as well, on its channel; the client sees it all the same."""
+    return _on(method, True, lambda on, sent: ([_said(on, sent)], [_said(on, by)]), content=False)
+
+
 def rejects(method: type[Method], code: int, when: Condition = always, skip: int = 0) -> Interposer:
     """Refuses a method of the client by a Close of the connection; the server never sees it."""
     close = method_frame(0, Connection.Close(code, "refused", method.spec.class_index, method.spec.index))

@@ -39,6 +39,8 @@ ROOM = 131072
 """Octets of a frame where the server sets no limit."""
 MOST = 1 << 24
 """Octets of the largest frame that is read at all."""
+MOST_CHANNELS = 0xFFFF
+"""The highest number of a channel: what is agreed upon where nobody sets a limit must not be zero."""
 STRONGEST = ("EXTERNAL", "PLAIN", "AMQPLAIN")
 """Mechanisms, those first that are to be preferred."""
 SILENT = 2
@@ -108,7 +110,7 @@ class ClientConnection:
     def open(self, host: str, frame_max: int, channel_max: int, heartbeat: int | None) -> None:
         """Agree and open a virtual host; zero sets no limit of our own. Raises Refused."""
         frames = _lower(_lower(self.tune.frame_max, frame_max), ROOM)
-        channels = _lower(self.tune.channel_max, channel_max)
+        channels = _lower(self.tune.channel_max, channel_max) or MOST_CHANNELS
         beat = self.tune.heartbeat if heartbeat is None else heartbeat
         self.frame_max, self.channel_max, self.heartbeat = max(frames, FRAME_MIN_SIZE), channels, float(beat)
         self.say(0, Connection.TuneOk(channels, self.frame_max, beat))

@@ -221,7 +221,14 @@ class Connection:
             self._authenticate()
         self._exchange(PROTOCOL_HEADER)
         wanted = self.wanted
-        ours = Open(wanted.container, wanted.hostname, wanted.frame_max, wanted.channel_max, wanted.idle)
+        ours = Open(
+            wanted.container,
+            wanted.hostname,
+            wanted.frame_max,
+            wanted.channel_max,
+            wanted.idle,
+            properties={"product": "amqp-conformance"},
+        )
         try:
             self.say(ours)
         except Refused:

@@ -61,6 +61,8 @@ class Incoming:
     tag: bytes
     settled: bool
     format: int
+    unknown: bool = False
+    """Whether it is resumed, though we have never heard of it."""
     octets: bytearray = field(default_factory=bytearray)
 
 
@@ -171,6 +173,11 @@ class Link:
         """Take what the server says of its own deliveries."""
 
     @property
+    def in_error(self) -> bool:
+        """Whether we have detached it because of an error."""
+        return self._said_detach is not None and self._said_detach.error is not None
+
+    @property
     def ending(self) -> bool:
         """Whether we have detached it."""
         return self._said_detach is not None
@@ -278,6 +285,8 @@ class Receiver(Link):
         super().__init__(session, name, handle, address)
         self.credit = 0
         self.draining = False
+        self.available: int | None = None
+        """What the server has said to be available, less what has come since; None if it has not said."""
         self.kept: dict[int, Incoming] = {}
         """Deliveries that are not settled, by their ids."""
         self._arriving: Incoming | None = None
@@ -289,6 +298,9 @@ class Receiver(Link):
 
     def _far_end(self) -> Any:
         return self.theirs.source if self.theirs is not None else None
+
+    def flow(self, **fields: Any) -> Flow:
+        return super().flow(available=self.available, **fields)
 
     def take_attach(self, said: Attach) -> None:
         self.delivery_count = Serial(said.initial_delivery_count or 0)
@@ -313,6 +325,7 @@ class Receiver(Link):
             used = Serial(said.delivery_count) - self.delivery_count
             self.delivery_count = Serial(said.delivery_count)
             self.credit = max(self.credit - used, 0)
+        self.available = said.available
         if said.echo:
             self.session.say(self.flow(link_credit=self.credit, drain=self.draining or None))
 
@@ -325,8 +338,9 @@ class Receiver(Link):
         if self._arriving is None:
             self.credit -= 1
             self.delivery_count += 1
+            self.available = max(self.available - 1, 0) if self.available is not None else None
             number, tag = Serial(said.delivery_id or 0), said.delivery_tag or b""
-            self._arriving = Incoming(number, tag, False, said.message_format or 0)
+            self._arriving = Incoming(number, tag, False, said.message_format or 0, bool(said.resume))
         self._arriving.settled |= bool(said.settled)
         self._arriving.octets += payload
         if said.aborted:
@@ -340,17 +354,27 @@ class Receiver(Link):
         if len(said.delivery_tag or b"") > LONGEST_TAG:
             return Fault(AmqpError.INVALID_FIELD, f"a delivery-tag of more than {LONGEST_TAG} octets")
         if arriving is not None:
-            told = ((said.delivery_id, arriving.id), (said.delivery_tag, arriving.tag))
+            told = (
+                (said.delivery_id, arriving.id),
+                (said.delivery_tag, arriving.tag),
+                (said.message_format, arriving.format),
+            )
             if any(given is not None and given != first for given, first in told):
                 return Fault(AmqpError.INVALID_FIELD, "another delivery amid one")
             return None
         if self.credit <= 0:
             return Fault(LinkError.TRANSFER_LIMIT_EXCEEDED, "a transfer beyond our credit")
+        agreed = self.theirs.rcv_settle_mode if self.theirs is not None else None
+        wanted = ReceiverSettleMode.FIRST if said.settled else said.rcv_settle_mode
+        if wanted == ReceiverSettleMode.SECOND != agreed:
+            return Fault(AmqpError.INVALID_FIELD, "a transfer of second on a link of first")
         if said.delivery_id is None or said.delivery_tag is None:
             return Fault(AmqpError.INVALID_FIELD, "a first transfer without delivery-id or delivery-tag")
         return None
 
     def _deliver(self, delivery: Incoming) -> None:
+        if delivery.unknown:
+            return
         if not delivery.settled:
             self.kept[delivery.id] = delivery
         self.tell(event="message", tag=delivery.tag.hex(), delivery=delivery)

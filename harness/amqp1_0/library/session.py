@@ -110,6 +110,8 @@ class Session:
             self._take_end(said)
         elif self._said_end:
             return
+        elif self._is_errant(said):
+            self.refuse(Fault(SessionError.ERRANT_LINK, "something for a link that is in error"))
         elif isinstance(said, Attach):
             self._take_attach(said)
         elif isinstance(said, Flow):
@@ -120,6 +122,13 @@ class Session:
             self._take_transfer(said, payload)
         elif isinstance(said, Detach) and (link := self._link_of(said.handle)) is not None:
             link.take_detach(said)
+
+    def _is_errant(self, said: Composite) -> bool:
+        """Say whether it is for a link that we have detached with an error, and no detach (2.6.5)."""
+        if not isinstance(said, Flow | Transfer) or said.handle is None:
+            return False
+        link = self.by_theirs.get(said.handle)
+        return link is not None and link.in_error
 
     def _take_end(self, said: End) -> None:
         self._heard_end = True

@@ -9,12 +9,12 @@ itself, which knows of it then; `says` puts words into its mouth.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from harness.amqp1_0.broken.deviations import Said, octets_said
-from harness.amqp1_0.client.outcomes import HeaderReceived, Observation, Received, signature
+from harness.amqp1_0.client.outcomes import ENDINGS, HeaderReceived, Observation, Received, signature
 from harness.amqp1_0.peer import Policy, driver
 from harness.amqp1_0.peer.entities import Message as Stored
 from harness.amqp1_0.server.leniency import LENIENT
@@ -23,10 +23,10 @@ from harness.amqp1_0.server.session import JudgedSession
 from harness.amqp1_0.server.told import Event
 from harness.amqp1_0.server.voice import Stage, Voice, Voiced
 from harness.amqp1_0.wire.composites import Composite
-from harness.amqp1_0.wire.performatives import Begin, Close, Error, Open
+from harness.amqp1_0.wire.performatives import Begin, Close, Detach, Error, Open
 from harness.play.context import Context
 from harness.play.expect import ControlFailed, Inapplicable, Outcome
-from harness.play.link import EVERYWHERE, Closed, Silence
+from harness.play.link import EVERYWHERE, Closed, Silence, Unreadable
 from harness.shims.contract import Kind, Refused, ShimLost
 from harness.targets.client.tap import Tap
 from harness.targets.client.target import BeforeServer, ClientTarget, Place
@@ -173,6 +173,29 @@ class Client:
         """Judge a fact: `expected` if it `holds`, else `otherwise`; legal all the same under a `reading`."""
         self._links[-1].judged(expected, otherwise, holds, reading)
 
+    @contextmanager
+    def works(self, expected: str) -> Iterator[None]:
+        """Judge that what is done inside works: a control that fails there decides. Raises Unmet."""
+        otherwise = ""
+        try:
+            yield
+        except ControlFailed as failure:
+            otherwise = str(failure)
+        self.judge(expected, otherwise, not otherwise)
+
+    def fails(self, act: Callable[[], object]) -> bool:
+        """Have something done that may not work, and say whether it did not."""
+        try:
+            act()
+        except ControlFailed:
+            return True
+        return False
+
+    @property
+    def last(self) -> JudgedConnection:
+        """The last connection that the client has opened, or has tried to."""
+        return self.at(self._servers[-1])
+
     def note(self, text: str) -> None:
         """Keep a fact worth reporting."""
         self.context.note(text, self._links[-1].name, self._links[-1].now())
@@ -313,11 +336,15 @@ class JudgedConnection:
         """Give the events of a kind, waiting for so many of them; fewer where no more come."""
         until = self.link.now() + self.client.context.patience.answer
         while True:
+            self.link.hear()
             found = [each for each in self.events if each.event == event and on in ("", each.on)]
-            before = self.link.now()
+            before, told = self.link.now(), len(self.events)
             over = self.link.ended is not None or before >= until
             if len(found) >= count or over or not self.lives(LIVES, 1):
                 return [each for each in self.events if each.event == event and on in ("", each.on)]
+            if len(self.events) == told and self.link.now() - before < LIVES / 2:
+                # It is over for who comes back at once and has nothing to tell.
+                return found
 
     def tells_end(self, level: str, condition: str, *refusals: object) -> None:
         """Judge that the client has told what ended by which condition, by an event or as a refusal."""
@@ -362,6 +389,22 @@ class JudgedConnection:
             next_(passed, patience.close if slow else patience.answer), legal, began, acknowledge=False
         )
         return seen.performative if isinstance(seen, Received) else seen
+
+    def expect_ending(self, *outcomes: Outcome) -> Any:
+        """Judge how the client ends something because of an error, now or before. Raises Unmet."""
+        return self.hold(lambda _, patience: self._ending(patience), outcomes)
+
+    def _ending(self, patience: float) -> Observation:
+        """Give the first ending that has an error, else a close or an end of the client, or of its stream."""
+        until = self.link.now() + patience
+        while True:
+            said = self.sent(*ENDINGS)
+            if wrong := [each for each in said if each.carried("error") is not None]:
+                return Received(0, wrong[0])
+            seen = self.link.next(EVERYWHERE, max(until - self.link.now(), 0.0))
+            if isinstance(seen, Silence | Closed | Unreadable):
+                ended = [each for each in said if not isinstance(each, Detach)]
+                return Received(0, ended[0]) if ended else seen
 
     def sends_no(self, *kinds: type[Any], within: float | None = None) -> None:
         """Judge that nothing of these kinds comes for a while; what else comes stays to be expected."""

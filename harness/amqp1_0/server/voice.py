@@ -44,10 +44,18 @@ class Voice(ConnectionAround):
         """Have something done; the octets that it gives are said behind what the server says."""
         self._acts.append(act)
 
-    def take(self) -> bytes:
+    def receive(self, octets: bytes) -> None:
+        # What was told before the client has spoken is said before it is answered.
+        self._act()
+        self.inner.receive(octets)
+
+    def _act(self) -> None:
         while self._acts:
             said = self._acts.popleft()()
             self._said += self.inner.take() + said
+
+    def take(self) -> bytes:
+        self._act()
         octets, self._said = self._said + self.inner.take(), b""
         return octets
 

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from harness.amqp0_9_1.broken.client_faults import Ears
 from harness.amqp0_9_1.broken.deviations import forwards, rewrites, spoils
 from harness.amqp0_9_1.broken.frame_faults import START
 from harness.amqp0_9_1.client.outcomes import Observation, Received, closed_silently, connection_closed
@@ -10,6 +9,7 @@ from harness.amqp0_9_1.server.client import Client
 from harness.amqp0_9_1.wire.frames import FRAME_MIN_SIZE, Frame, method_frame
 from harness.amqp0_9_1.wire.vocabulary import Connection
 from harness.play.expect import Outcome
+from harness.targets.client.ears import Ears
 from scenarios.amqp0_9_1.provoked import connects
 from scenarios.registry import broken_by, scenario
 from spec.rules import Role

@@ -167,12 +167,32 @@ def headers_have_their_form(headers: Headers, each: Passage) -> Found:
 
 
 @watch(
+    "1-0/2.2.header-layout",
+    during=TALK,
+    looks_at=came(Header, Frame, Garbage),
+    start=State,
+    gap=Gaps.STOPS,
+    role=Role.CLIENT,
+)
+@broken_by("writes the name in lower case", of_client(offers_header(b"amqp\x00\x01\x00\x00")), Role.CLIENT)
+@broken_by("begins with the version that does not exist", of_client(offers_header(NEWER)), Role.CLIENT)
+def clients_headers_have_their_form(_: State, each: Passage) -> Found | Enough:
+    """Every header of the client is one of 1.0.0, and what comes first is one; it need not wait for ours."""
+    unit = each.unit
+    if isinstance(unit, Header):
+        return unit.version == VERSION or f"{header_name(unit)} at {each.at:.4f} s"
+    return Enough("no header of eight octets" if isinstance(unit, Garbage) else None)
+
+
+@watch(
     "1-0/2.2.data-matches-header",
     during="1-0/2.4.2.pipelining-indistinguishable",
     looks_at=came(Header, Frame, Garbage) + went(Header),
     whole=True,
     gap=Gaps.STOPS,
+    of_clients=TALK,
 )
+@broken_by("sends text behind the header", of_client(replaces(Open, b"GET / HTTP/1.1\r\n")), Role.CLIENT)
 @broken_by("sends text behind the header", replaces(Open, b"HTTP/1.1 400 Bad Request\r\n"))
 @broken_by("sends its open as a SASL frame", replaces(Open, Frame(SASL, 0, Open("peer").encode())))
 @broken_by("sends its header twice", offers_header(2 * PROTOCOL_HEADER, opens_amqp))

@@ -9,6 +9,7 @@ from harness.amqp1_0.broken.deviations import (
     ignores_frames,
     is_extended,
     is_unread,
+    of_client,
     on_channels,
     precedes,
     rejects_frames,
@@ -29,7 +30,9 @@ from harness.amqp1_0.wire.performatives import AmqpError, Begin, Close, Open
 from harness.amqp1_0.wire.types import As, Described, Symbol, Ulong
 from harness.play.watching import Found, came
 from scenarios.amqp1_0.connections.s2_3_1_frame_layout import answered_alike
+from scenarios.amqp1_0.talk import TALK
 from scenarios.registry import broken_by, scenario, watch
+from spec.rules import Role
 
 CHANNEL = 0x0102
 """Of two octets that differ."""
@@ -73,7 +76,9 @@ def no_performative(_: Any) -> Described:
     during="1-0/2.4.1.open-answered",
     looks_at=came(UNREAD, on=OF_AMQP),
     counts=came(*CLASSES.values(), on=OF_AMQP),
+    of_clients=TALK,
 )
+@broken_by("sends a performative of its own", of_client(respells(Open, no_performative)), Role.CLIENT)
 @broken_by("sends a performative of its own", respells(Open, no_performative))
 @broken_by("sends a list without a descriptor", spells(Open, lambda said: encode(said.elements())))
 @broken_by("sends a null", replaces(Open, Frame(AMQP, 0, encode(None))))

@@ -80,7 +80,9 @@ class Opened(State):
     looks_at=came(OF_AMQP) + went(Open),
     start=Opened,
     gap=Gaps.STOPS,
+    of_clients=TALK,
 )
+@broken_by("opens on channel 1", of_client(reframes(Open, channel=1)), Role.CLIENT)
 @broken_by("opens on channel 1", reframes(Open, channel=1))
 @broken_by("uses channel 1 before it opens", together(EMPTY_FRAME_BEFORE_OPEN, places(Frame, 1)))
 def channel_zero_alone_is_used_before_the_opens(opened: Opened, each: Framed) -> Found:
@@ -150,6 +152,10 @@ def an_open_on_another_channel_is_refused(container: Container) -> None:
     looks_at=came(OF_AMQP) + went(Open),
     start=Opened,
     gap=Gaps.STOPS,
+    of_clients=TALK,
+)
+@broken_by(
+    "uses a channel that the server does not have", of_client(reframes(Begin, channel=0xFFFF)), Role.CLIENT
 )
 @broken_by("sends more octets than we take", rewrites(Open, container_id=LARGE.container_id))
 @broken_by("uses a channel that we do not have", reframes(Begin, channel=1))

@@ -10,7 +10,9 @@ from harness.amqp1_0.broken.deviations import (
     ends_with,
     follows,
     ignores,
+    of_client,
     on_channels,
+    precedes,
     reframes,
     rejects_frames,
     rewrites,
@@ -53,7 +55,9 @@ from harness.play.expect import Inconclusive, Outcome
 from harness.play.watching import Enough, Found, Gaps, State, came, went
 from harness.wire.journal import Direction
 from harness.wire.units import Garbage, Header
+from scenarios.amqp1_0.talk import TALK
 from scenarios.registry import broken_by, scenario, watch
+from spec.rules import Role
 
 OPENED, DISCARDING = ConnectionState.OPENED, ConnectionState.DISCARDING
 UNDEFINED = Frame(AMQP, 0, b"\x00\x53\x99\x45")
@@ -246,7 +250,9 @@ class BehindClose(State):
     needs=came(Close),
     start=partial(BehindClose, "{} more behind the close at {:.4f} s"),
     gap=Gaps.TOLD,
+    of_clients=TALK,
 )
+@broken_by("sends an empty frame behind its close", of_client(follows(Close, empty_frame())), Role.CLIENT)
 @broken_by("sends an empty frame behind its close", follows(Close, empty_frame()))
 @broken_by("talks behind a close with an error", TALKS_BEHIND_ITS_CLOSE)
 @broken_by("sends text behind its close", ends_with(b"good-bye"))
@@ -335,7 +341,13 @@ def a_close_is_heard_on_every_channel(container: Container) -> None:
         connection.expect_of_all(expected)
 
 
-@watch("1-0/2.4.3.close-on-channel-zero", during="1-0/2.4.3.close-on-any-channel", looks_at=came(Close))
+@watch(
+    "1-0/2.4.3.close-on-channel-zero",
+    during="1-0/2.4.3.close-on-any-channel",
+    looks_at=came(Close),
+    of_clients=TALK,
+)
+@broken_by("closes on channel 1", of_client(precedes(Close, Frame(AMQP, 1, Close().encode()))), Role.CLIENT)
 @broken_by("closes on channel 1", reframes(Close, channel=1))
 @broken_by("writes its closes on the highest channel", places(Close, 0xFFFF))
 def closes_come_on_channel_zero(each: Framed) -> Found:

@@ -9,6 +9,7 @@ from harness.amqp1_0.broken.deviations import (
     follows,
     is_empty,
     moves_frames,
+    of_client,
     offers_header,
     on_channels,
     precedes,
@@ -37,7 +38,9 @@ from harness.play.watching import Enough, Found, Gaps, State, came, went
 from harness.wire.journal import Direction
 from harness.wire.units import Header
 from scenarios.amqp1_0.connections.s2_4_3_closing_a_connection import BehindClose
+from scenarios.amqp1_0.talk import TALK
 from scenarios.registry import broken_by, scenario, watch
+from spec.rules import Role
 
 MEANS_NOTHING = "empty frame: means nothing"
 FRAMING_ERROR = ConnectionError_.FRAMING_ERROR
@@ -107,7 +110,9 @@ def life(
     "1-0/2.4.5.empty-frames-on-channel-zero",
     during="1-0/2.4.5.idle-timeouts-independent",
     looks_at=came(EMPTY, on=OF_AMQP),
+    of_clients="1-0/2.7.1.idle-time-out-honoured",
 )
+@broken_by("sends them on channel 1", of_client(moves_frames(is_empty, channel=1)), Role.CLIENT)
 @broken_by("sends them on channel 1", moves_frames(is_empty, channel=1))
 @broken_by("writes them on the highest channel", places(Frame, 0xFFFF))
 def empty_frames_come_on_channel_zero(each: Framed) -> Found:
@@ -153,7 +158,9 @@ class Early(State):
     needs=came(Open),
     start=Early,
     gap=Gaps.STOPS,
+    of_clients=TALK,
 )
+@broken_by("sends one before its open", of_client(precedes(Open, empty_frame())), Role.CLIENT)
 @broken_by("begins with an empty frame", EMPTY_FRAME_BEFORE_OPEN)
 @broken_by("sends one before its open", precedes(Open, empty_frame()))
 def no_empty_frame_before_the_servers_open(early: Early, each: Passage) -> Found | Enough:
@@ -171,7 +178,9 @@ def no_empty_frame_before_the_servers_open(early: Early, each: Passage) -> Found
     needs=came(Close),
     start=partial(BehindClose, "{} empty frames behind the server's close"),
     gap=Gaps.TOLD,
+    of_clients=TALK,
 )
+@broken_by("sends one behind its close", of_client(follows(Close, empty_frame())), Role.CLIENT)
 @broken_by("sends one behind its close", follows(Close, empty_frame()))
 @broken_by("sends one behind a close with an error", TALKS_BEHIND_ITS_CLOSE)
 @broken_by("keeps a closed connection alive", KEEPS_A_CLOSED_CONNECTION_ALIVE)

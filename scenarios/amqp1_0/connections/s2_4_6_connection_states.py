@@ -3,7 +3,16 @@
 from collections.abc import Iterator
 from itertools import islice
 
-from harness.amqp1_0.broken.deviations import answers, changes, drops, ends_by, follows, rejects, swaps
+from harness.amqp1_0.broken.deviations import (
+    answers,
+    changes,
+    drops,
+    ends_by,
+    follows,
+    of_client,
+    rejects,
+    swaps,
+)
 from harness.amqp1_0.broken.faults import answers_all_the_same, does, end_stream, open_again
 from harness.amqp1_0.client.connection import AmqpConnection
 from harness.amqp1_0.client.container import Container
@@ -37,7 +46,9 @@ from scenarios.amqp1_0.connections.s2_4_3_closing_a_connection import (
     REFUSAL,
     closed_by_the_server,
 )
+from scenarios.amqp1_0.talk import TALK
 from scenarios.registry import broken_by, scenario, watch
+from spec.rules import Role
 
 BEGUN = Begin(0, 0, 1, 1)
 WHO_ENDS = "the server leaves it to us to close the TCP connection"
@@ -88,7 +99,9 @@ def a_second_open_is_not_answered_by_an_open(container: Container) -> None:
     looks_at=came(Open) + went(Open),
     whole=True,
     gap=Gaps.STOPS,
+    of_clients=TALK,
 )
+@broken_by("opens twice", of_client(follows(Open, Open("again"))), Role.CLIENT)
 @broken_by("opens twice", follows(Open, Open("again")))
 @broken_by("opens again behind its begin", follows(Begin, Open("again", max_frame_size=1024)))
 @broken_by("opens again for good measure", does(OPENED, Entered, always, open_again))

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
-from harness.amqp1_0.broken.deviations import forwards, ignores, rewrites
+from harness.amqp1_0.broken.deviations import forwards, ignores, of_client, rewrites
 from harness.amqp1_0.broken.faults import does, take_open
 from harness.amqp1_0.client.container import Container
 from harness.amqp1_0.client.outcomes import ENDINGS, answered, goes_on, stream_ended
@@ -35,7 +35,9 @@ from harness.amqp1_0.wire.types import (
 from harness.peers.rows import always
 from harness.play.watching import Found, came
 from scenarios.amqp1_0.performatives.s2_7_1_open import carries, shuts_out, takes
+from scenarios.amqp1_0.talk import TALK
 from scenarios.registry import broken_by, scenario, watch
+from spec.rules import Role
 
 KEY = Symbol("conformance:key")
 
@@ -63,6 +65,12 @@ def why_in_a_string(error: Error) -> Error:
     during="1-0/2.8.15.decode-error",
     looks_at=came(Open, *ENDINGS),
     never="no open of the server has properties, and no error an info",
+    of_clients=TALK,
+)
+@broken_by(
+    "has strings for keys of its properties",
+    of_client(rewrites(Open, properties=Map([("product", "faulty")]))),
+    Role.CLIENT,
 )
 @broken_by("has strings for keys of its properties", rewrites(Open, properties=Map([("product", "faulty")])))
 @broken_by("has a null among the keys", rewrites(Open, properties=Map([(KEY, "good"), (None, "bad")])))

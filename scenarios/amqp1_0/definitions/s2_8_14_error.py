@@ -3,18 +3,20 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-from harness.amqp1_0.broken.deviations import Interposer, rewrites
+from harness.amqp1_0.broken.deviations import Interposer, forwards, of_client, rewrites
 from harness.amqp1_0.client.outcomes import ENDINGS
 from harness.amqp1_0.client.transcript import Passage
 from harness.amqp1_0.wire.composites import choices
 from harness.amqp1_0.wire.definitions import departures_of_error, is_error
 from harness.amqp1_0.wire.generated import GRAMMAR
-from harness.amqp1_0.wire.performatives import Close, Error
+from harness.amqp1_0.wire.performatives import Close, End, Error
 from harness.amqp1_0.wire.types import As, Described, Map, Symbol, Ulong
 from harness.play.watching import Found, came
 from scenarios.amqp1_0.performatives.s2_7_1_open import carries
+from scenarios.amqp1_0.talk import CLIENT
 from scenarios.registry import broken_by, watch
 from spec.readers.amqp1_0 import Restricted
+from spec.rules import Role
 
 LISTED: Final = {
     str(value)
@@ -31,7 +33,17 @@ def errs(by: Callable[[Error], Any]) -> Interposer:
     return rewrites(Close, when=carries("error"), error=by)
 
 
-@watch("1-0/2.8.14.error-well-formed", during="1-0/2.8.15.decode-error", looks_at=came(*ENDINGS))
+@watch(
+    "1-0/2.8.14.error-well-formed",
+    during="1-0/2.8.15.decode-error",
+    looks_at=came(*ENDINGS),
+    of_clients="1-0/2.5.4.unable-ends",
+)
+@broken_by(
+    "has no condition",
+    forwards(End, when=carries("error"), error=lambda error: error.replace(condition=None)),
+    CLIENT,
+)
 @broken_by("has no condition", errs(lambda error: error.replace(condition=None)))
 @broken_by("has a string for a condition", errs(lambda error: error.replace(condition=As(0xA1, "why"))))
 @broken_by("has a number for a description", errs(lambda error: error.replace(description=As(0x54, 1))))
@@ -45,7 +57,17 @@ def every_error_is_as_defined(each: Passage) -> Found:
     return not wrong or f"error of a {each.said.type_name} at {each.at:.4f} s: {wrong}"
 
 
-@watch("1-0/2.8.14.condition-known", during="1-0/2.8.15.decode-error", looks_at=came(Close))
+@watch(
+    "1-0/2.8.14.condition-known",
+    during="1-0/2.8.15.decode-error",
+    looks_at=came(Close),
+    of_clients="1-0/2.8.15.decode-error",
+)
+@broken_by(
+    "misspells a condition",
+    of_client(errs(lambda error: error.replace(condition="amqp:framing-error"))),
+    Role.CLIENT,
+)
 @broken_by("has a condition nobody knows", errs(lambda error: error.replace(condition="amqp:no-idea")))
 @broken_by("misspells a condition", errs(lambda error: error.replace(condition="amqp:framing-error")))
 def every_condition_is_listed_or_of_another_name(each: Passage) -> Found:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from harness.amqp1_0.broken.deviations import drops, precedes, replaces, rewrites, withholds
+from harness.amqp1_0.broken.deviations import drops, of_client, precedes, replaces, rewrites, withholds
 from harness.amqp1_0.broken.faults import replies
 from harness.amqp1_0.client.container import Container
 from harness.amqp1_0.client.endpoints import message
@@ -27,6 +27,7 @@ from harness.amqp1_0.wire.performatives import (
 )
 from harness.amqp1_0.wire.types import Symbol
 from harness.play.watching import Found, came
+from scenarios.amqp1_0.talk import CLIENT
 from scenarios.registry import broken_by, scenario, watch
 
 NOWHERE = 5
@@ -49,6 +50,12 @@ def ends_what_it_should(each: Passage, family: str, *kinds: type[Composite]) -> 
     during="1-0/2.8.16.framing-error",
     looks_at=came(*ENDINGS),
     never="the target gives no condition of connections",
+    of_clients="1-0/2.8.16.framing-error",
+)
+@broken_by(
+    "ends a session by one",
+    of_client(precedes(Close, End(Error(ConnectionError_.FRAMING_ERROR)), when=lambda it: it.error)),
+    CLIENT,
 )
 @broken_by("ends a session by one", precedes(Close, End(Error(ConnectionError_.FRAMING_ERROR))))
 def conditions_of_connections_close_them(each: Passage) -> Found:
@@ -61,7 +68,9 @@ def conditions_of_connections_close_them(each: Passage) -> Found:
     during="1-0/2.7.4.unattached-handle",
     looks_at=came(*ENDINGS),
     never="the target gives no condition of sessions",
+    of_clients="1-0/2.7.4.unattached-handle",
 )
+@broken_by("closes by one", of_client(replaces(End, Close(Error(SessionError.UNATTACHED_HANDLE)))), CLIENT)
 @broken_by("closes by one", replaces(End, Close(Error(SessionError.UNATTACHED_HANDLE))))
 def conditions_of_sessions_end_them(each: Passage) -> Found:
     """Every condition that begins with amqp:session: is that of an end, but for handle-in-use in a close."""
@@ -75,6 +84,12 @@ def conditions_of_sessions_end_them(each: Passage) -> Found:
     during="1-0/2.7.3.larger-message-refused",
     looks_at=came(*ENDINGS),
     never="the target gives no condition of links",
+    of_clients="1-0/2.6.7.excess-taken-or-refused",
+)
+@broken_by(
+    "ends the session by one",
+    of_client(replaces(Detach, End(Error(LinkError.TRANSFER_LIMIT_EXCEEDED)))),
+    CLIENT,
 )
 @broken_by("ends the session by one", replaces(Detach, End(Error(LinkError.MESSAGE_SIZE_EXCEEDED))))
 def conditions_of_links_detach_them(each: Passage) -> Found:

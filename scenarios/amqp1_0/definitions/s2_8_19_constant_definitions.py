@@ -8,6 +8,7 @@ from harness.amqp1_0.broken.deviations import (
     forwards,
     ignores,
     ignores_garbage,
+    of_client,
     rewrites,
     swaps,
 )
@@ -22,7 +23,9 @@ from harness.play.watching import Found, Gaps, State, came
 from harness.wire.journal import Direction
 from harness.wire.tls import is_tls
 from scenarios.amqp1_0.performatives.s2_7_1_limits import TALKATIVE, largest_frame
+from scenarios.amqp1_0.talk import TALK
 from scenarios.registry import broken_by, scenario, watch
+from spec.rules import Role
 
 TOO_SMALL = (MIN_MAX_FRAME_SIZE - 1, 0)
 TAKEN_FOR_512 = "frames of 512 octets are accepted by all: that may be taken for what was meant"
@@ -71,6 +74,10 @@ class Stated(State):
     needs=came(Open),
     start=Stated,
     gap=Gaps.TOLD,
+    of_clients=TALK,
+)
+@broken_by(
+    "states one octet less", of_client(rewrites(Open, max_frame_size=MIN_MAX_FRAME_SIZE - 1)), Role.CLIENT
 )
 @broken_by("states one octet less", rewrites(Open, max_frame_size=MIN_MAX_FRAME_SIZE - 1))
 @broken_by("accepts nothing", rewrites(Open, max_frame_size=0))

@@ -73,13 +73,18 @@ def until(about: Subject) -> Pattern:
     return () if "error" in (about.composite.name, about.given.type) else OURS_IS_WRONG
 
 
-@watches_for(of("sent"), during=occasion, looks_at=where, until=until, never=never)
-@broken_by("has another type there", lambda about: writes(about, of_another_type(about)))
-@broken_by("has nothing there", leaves_out)
-def the_field_is_as_defined(each: Passage, about: Subject) -> Found:
-    """The field is of its type in every such composite of the run, and there where it is mandatory."""
+def what_is_there(each: Passage, about: Subject) -> Found:
+    """Say whether the field is as defined, where the composite has come and need or does have it."""
     field, said = about.given, part(about, each.said)
     if not isinstance(said, kind(about)) or (said.carried(name(about)) is None and not field.mandatory):
         return None
     wrong = [breach.what for breach in said.breaches() if breach.field == field.name]
     return not wrong or f"{about.full_name} at {each.at:.4f} s {wrong[0]}"
+
+
+@watches_for(of("sent"), during=occasion, looks_at=where, until=until, never=never)
+@broken_by("has another type there", lambda about: writes(about, of_another_type(about)))
+@broken_by("has nothing there", leaves_out)
+def the_field_is_as_defined(each: Passage, about: Subject) -> Found:
+    """The field is of its type in every such composite of the run, and there where it is mandatory."""
+    return what_is_there(each, about)

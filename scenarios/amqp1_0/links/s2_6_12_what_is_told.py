@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from harness.amqp1_0.broken.deviations import answers, follows, forwards, rewrites
+from harness.amqp1_0.broken.deviations import answers, follows, forwards, of_client, rewrites
 from harness.amqp1_0.client.container import Container
 from harness.amqp1_0.client.outcomes import covers, fields, silence
 from harness.amqp1_0.client.transcript import Framed
@@ -23,6 +23,7 @@ from harness.wire.journal import Direction
 from scenarios.amqp1_0.links.resumption import sender_of_second
 from scenarios.amqp1_0.performatives.s2_7_1_open import OURS_IS_WRONG
 from scenarios.amqp1_0.performatives.s2_7_6_disposition import comes_again
+from scenarios.amqp1_0.talk import CLIENT, TALK
 from scenarios.registry import broken_by, scenario, watch
 
 TERMINAL = (Accepted, Rejected, Released, Modified)
@@ -72,6 +73,12 @@ def settles(said: object) -> bool:
     start=Told,
     gap=Gaps.STOPS,
     never="the target tells of no delivery of its own that it is settled",
+    of_clients="1-0/2.6.12.settles-behind-an-outcome",
+)
+@broken_by(
+    "says it twice",
+    of_client(follows(Disposition, Disposition(Role.SENDER, 0, 0, True), when=of_sender)),
+    CLIENT,
 )
 @broken_by("says it twice", follows(Disposition, Disposition(Role.SENDER, 0, 0, True), when=of_sender))
 def a_sender_settles_once(told: Told, each: Framed) -> Found:
@@ -91,6 +98,12 @@ def a_sender_settles_once(told: Told, each: Framed) -> Found:
     start=Told,
     gap=Gaps.STOPS,
     never="the target tells of no delivery of its own what became of it",
+    of_clients="1-0/2.6.12.settles-behind-an-outcome",
+)
+@broken_by(
+    "takes it back",
+    of_client(follows(Disposition, Disposition(Role.SENDER, 0, 0, True, Released()), when=of_sender)),
+    CLIENT,
 )
 @broken_by(
     "takes it back", follows(Disposition, Disposition(Role.SENDER, 0, 0, True, Released()), when=of_sender)
@@ -150,7 +163,9 @@ class Deliveries(State):
     until=OURS_IS_WRONG,
     start=Deliveries,
     gap=Gaps.STOPS,
+    of_clients=TALK,
 )
+@broken_by("names what nobody sent", forwards(Disposition, first=99, last=99), CLIENT)
 @broken_by("has the other role", rewrites(Disposition, role=Role.SENDER))
 @broken_by("names what nobody sent", rewrites(Disposition, first=99, last=99))
 def a_disposition_is_about_deliveries_of_its_role(deliveries: Deliveries, each: Framed) -> Found:

@@ -2,7 +2,9 @@
 
 from harness.amqp1_0.broken.deviations import (
     follows,
+    forwards,
     ignores,
+    of_client,
     rejects,
     rewrites,
     withholds,
@@ -24,6 +26,7 @@ from harness.amqp1_0.wire.performatives import (
     Transfer,
 )
 from harness.play.watching import Found, Gaps, State, came
+from scenarios.amqp1_0.talk import CLIENT, TALK
 from scenarios.registry import broken_by, scenario, watch
 
 HIGH = 7
@@ -87,6 +90,12 @@ class Attached(State):
     looks_at=came(OF_AMQP),
     start=Attached,
     gap=Gaps.STOPS,
+    of_clients=TALK,
+)
+@broken_by(
+    "sends where it receives",
+    of_client(follows(Attach, Transfer(1, 9, b"t", 0), when=lambda said: said.role)),
+    CLIENT,
 )
 @broken_by("sends where it receives", follows(Attach, Transfer(0, 9, b"t", 0), when=lambda said: said.role))
 def transfers_come_from_a_sender_alone(attached: Attached, each: Framed) -> Found:
@@ -107,7 +116,9 @@ def transfers_come_from_a_sender_alone(attached: Attached, each: Framed) -> Foun
     looks_at=came(OF_AMQP),
     start=Attached,
     gap=Gaps.STOPS,
+    of_clients="1-0/2.7.3.lowest-handle",
 )
+@broken_by("has one handle for all", forwards(Attach, handle=0), CLIENT)
 @broken_by("has one handle for all", rewrites(Attach, handle=0))
 def no_handle_of_the_server_has_two_links(attached: Attached, each: Framed) -> Found:
     """Every attach of the server is on a handle that none of its links has."""

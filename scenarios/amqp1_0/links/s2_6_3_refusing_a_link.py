@@ -1,11 +1,6 @@
 """2.6.3: links that come to nothing: what is not there, and what a link without terminus does."""
 
-from harness.amqp1_0.broken.deviations import (
-    follows,
-    replaces,
-    rewrites,
-    withholds,
-)
+from harness.amqp1_0.broken.deviations import follows, of_client, precedes, replaces, rewrites, withholds
 from harness.amqp1_0.broken.faults import replies
 from harness.amqp1_0.client.container import Container
 from harness.amqp1_0.client.outcomes import (
@@ -27,6 +22,7 @@ from harness.amqp1_0.wire.performatives import (
     Transfer,
 )
 from harness.play.watching import Found, Gaps, State, came
+from scenarios.amqp1_0.talk import CLIENT
 from scenarios.registry import broken_by, scenario, watch
 
 NOBODY = "attach: refuses an address that names nothing"
@@ -64,7 +60,9 @@ class Termini(State):
     start=Termini,
     gap=Gaps.STOPS,
     never="the target refuses links otherwise",
+    of_clients="1-0/2.6.3.attach-answered",
 )
+@broken_by("is in no hurry", of_client(precedes(Detach, Flow(0, 9, 0, 9))), CLIENT)
 @broken_by("leaves the link attached", withholds(Detach, when=lambda said: said.error is not None))
 @broken_by("is in no hurry", replies(NOBODY, Attach("x", 0, Role.SENDER)))
 def a_link_without_terminus_is_detached_at_once(termini: Termini, each: Framed) -> Found:

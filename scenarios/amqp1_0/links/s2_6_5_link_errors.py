@@ -4,6 +4,7 @@ from harness.amqp1_0.broken.deviations import (
     answers,
     changes,
     ignores,
+    of_client,
     rejects,
     replaces,
     rewrites,
@@ -38,6 +39,7 @@ from harness.amqp1_0.wire.performatives import (
 )
 from harness.play.link import Silence
 from harness.play.watching import Found, came
+from scenarios.amqp1_0.talk import CLIENT
 from scenarios.registry import broken_by, scenario, watch
 
 OF_LINKS = "amqp:link:"
@@ -115,6 +117,10 @@ def a_detach_behind_one_with_an_error_is_taken(container: Container) -> None:
     during="1-0/2.6.5.errant-link",
     looks_at=came(Detach, End, Close),
     never="no link of the target comes to an error",
+    of_clients="1-0/2.6.7.excess-taken-or-refused",
+)
+@broken_by(
+    "ends the session for it", of_client(replaces(Detach, End(Error(LinkError.DETACH_FORCED)))), CLIENT
 )
 @broken_by("ends the session for it", rewrites(End, error=Error(LinkError.DETACH_FORCED)))
 @broken_by("closes for it", replaces(End, Close(Error(LinkError.TRANSFER_LIMIT_EXCEEDED))))

@@ -13,6 +13,7 @@ from harness.wire.journal import Direction
 from scenarios.amqp1_0.links.s2_6_7_flow_control import of_a_link, uses_up
 from scenarios.amqp1_0.performatives.s2_7_4_flow import Links
 from scenarios.amqp1_0.sessions.s2_5_6_session_flow_control import comes
+from scenarios.amqp1_0.talk import CLIENT
 from scenarios.registry import broken_by, scenario, watch
 
 
@@ -90,7 +91,9 @@ class Available(Links):
     start=Available,
     gap=Gaps.STOPS,
     never="the target says nothing of available on links to it",
+    of_clients="1-0/2.6.7.available-zero",
 )
+@broken_by("counts on below zero", forwards(Flow, when=of_a_link, available=SIZE - 1), CLIENT)
 @broken_by("counts on below zero", rewrites(Flow, when=of_a_link, available=SIZE - 1))
 def what_is_available_is_never_less_than_nothing(links: Available, each: Framed) -> Found:
     """No flow about a link to the server says that more is available than we have ever said."""

@@ -3,7 +3,15 @@
 from collections.abc import Callable
 from typing import Any
 
-from harness.amqp1_0.broken.deviations import Interposer, answers, forwards, ignores, respells, rewrites
+from harness.amqp1_0.broken.deviations import (
+    Interposer,
+    answers,
+    forwards,
+    ignores,
+    of_client,
+    respells,
+    rewrites,
+)
 from harness.amqp1_0.broken.faults import does, end_stream, take_open
 from harness.amqp1_0.client.connection import AmqpConnection
 from harness.amqp1_0.client.container import Container
@@ -17,7 +25,9 @@ from harness.amqp1_0.wire.performatives import AmqpError, Close, Error, Open
 from harness.amqp1_0.wire.types import Array, As, Described, Map, Symbol, Ulong
 from harness.peers.rows import always
 from harness.play.watching import Found, came, went
+from scenarios.amqp1_0.talk import TALK
 from scenarios.registry import broken_by, scenario, watch
+from spec.rules import Role
 
 UNHEARD_OF = "conformance:unheard-of"
 """A capability, and a property, that nobody knows."""
@@ -76,7 +86,9 @@ def held_against(kind: type[Composite], each: Framed) -> Found:
     during="1-0/2.7.1.optional-fields-optional",
     looks_at=came(Open, UNREAD),
     until=OURS_IS_WRONG,
+    of_clients=TALK,
 )
+@broken_by("does not say who it is", of_client(rewrites(Open, container_id=None)), Role.CLIENT)
 @broken_by("does not say who it is", rewrites(Open, container_id=None))
 @broken_by("has a symbol for its name", rewrites(Open, container_id=Symbol("faulty")))
 @broken_by("has a text for its channel-max", rewrites(Open, channel_max=As(STR8, "many")))

@@ -1,6 +1,6 @@
 """2.7.2 Begin: its form, its channel, its handles."""
 
-from harness.amqp1_0.broken.deviations import drops, forwards, rejects, respells, rewrites
+from harness.amqp1_0.broken.deviations import drops, forwards, of_client, rejects, respells, rewrites
 from harness.amqp1_0.broken.faults import replies
 from harness.amqp1_0.client.container import Container
 from harness.amqp1_0.client.outcomes import (
@@ -32,6 +32,7 @@ from harness.amqp1_0.wire.serial import SIZE
 from harness.amqp1_0.wire.types import As, Described, Map, Symbol, Ulong
 from harness.play.watching import Found, came
 from scenarios.amqp1_0.performatives.s2_7_1_open import OURS_IS_WRONG, STR8, UNHEARD_OF, carries, held_against
+from scenarios.amqp1_0.talk import CLIENT, TALK
 from scenarios.registry import broken_by, scenario, watch
 
 HIGHEST = SIZE - 1
@@ -45,6 +46,13 @@ ABOVE_OURS = "attach: refuses a handle above ours"
     during="1-0/2.5.1.begin-answered",
     looks_at=came(Begin, UNREAD),
     until=OURS_IS_WRONG,
+    of_clients=TALK,
+)
+@broken_by("states no window", forwards(Begin, incoming_window=None), CLIENT)
+@broken_by(
+    "says more than a begin holds",
+    of_client(respells(Begin, lambda said: said.sent_as(unknown=("more",)))),
+    CLIENT,
 )
 @broken_by("states no window", rewrites(Begin, incoming_window=None))
 @broken_by("states no first id", rewrites(Begin, next_outgoing_id=None))

@@ -1,6 +1,6 @@
 """2.7.3 Attach: its form, its handle, its settlement modes."""
 
-from harness.amqp1_0.broken.deviations import forwards, rejects, replaces, respells, rewrites
+from harness.amqp1_0.broken.deviations import forwards, of_client, rejects, replaces, respells, rewrites
 from harness.amqp1_0.broken.faults import replies
 from harness.amqp1_0.client.container import Container
 from harness.amqp1_0.client.outcomes import closed, detached, ended_or_closed, fields, session_ended
@@ -20,6 +20,7 @@ from harness.amqp1_0.wire.performatives import (
 from harness.amqp1_0.wire.types import As, Described, Map, Symbol, Ulong
 from harness.play.watching import Found, came
 from scenarios.amqp1_0.performatives.s2_7_1_open import OURS_IS_WRONG, STR8, UNHEARD_OF, carries, held_against
+from scenarios.amqp1_0.talk import CLIENT, TALK
 from scenarios.registry import broken_by, scenario, watch
 
 HANDLE_IN_USE = "attach: refuses a handle in use"
@@ -30,6 +31,13 @@ HANDLE_IN_USE = "attach: refuses a handle in use"
     during="1-0/2.6.3.attach-answered",
     looks_at=came(Attach, UNREAD),
     until=OURS_IS_WRONG,
+    of_clients=TALK,
+)
+@broken_by("has no name", forwards(Attach, name=None), CLIENT)
+@broken_by(
+    "says more than an attach holds",
+    of_client(respells(Attach, lambda said: said.sent_as(unknown=("more",)))),
+    CLIENT,
 )
 @broken_by("has no name", rewrites(Attach, name=None))
 @broken_by("has a text for a role", rewrites(Attach, role=As(STR8, "sender")))
@@ -40,7 +48,13 @@ def every_attach_is_as_defined(each: Framed) -> Found:
     return held_against(Attach, each)
 
 
-@watch("1-0/2.7.3.initial-delivery-count-stated", during="1-0/2.6.3.attach-answered", looks_at=came(Attach))
+@watch(
+    "1-0/2.7.3.initial-delivery-count-stated",
+    during="1-0/2.6.3.attach-answered",
+    looks_at=came(Attach),
+    of_clients=TALK,
+)
+@broken_by("does not say it", forwards(Attach, initial_delivery_count=None), CLIENT)
 @broken_by("does not say it", rewrites(Attach, initial_delivery_count=None))
 def a_sender_says_where_its_count_begins(each: Passage) -> Found:
     """Every attach of the server as sender has an initial-delivery-count."""

@@ -1,6 +1,6 @@
 """2.7.4 Flow: its form, and what it says of a session and of a link."""
 
-from harness.amqp1_0.broken.deviations import ignores, respells, rewrites, withholds
+from harness.amqp1_0.broken.deviations import forwards, ignores, respells, rewrites, withholds
 from harness.amqp1_0.broken.faults import replies
 from harness.amqp1_0.client.container import Container
 from harness.amqp1_0.client.outcomes import fields, session_ended
@@ -21,6 +21,7 @@ from harness.play.watching import Found, Gaps, State, came, went
 from harness.wire.journal import Direction
 from scenarios.amqp1_0.performatives.s2_7_1_open import OURS_IS_WRONG, STR8, held_against
 from scenarios.amqp1_0.sessions.s2_5_2_ending_a_session import HANDLE_UNKNOWN, NOWHERE
+from scenarios.amqp1_0.talk import CLIENT, TALK
 from scenarios.registry import broken_by, scenario, watch
 
 OF_LINKS = ("delivery_count", "link_credit", "available", "drain", "properties")
@@ -39,7 +40,10 @@ def of_a_link(said: Flow) -> bool:
     during="1-0/2.7.4.echo-answered",
     looks_at=came(Flow, UNREAD),
     until=OURS_IS_WRONG,
+    of_clients=TALK,
 )
+@broken_by("states no window", forwards(Flow, incoming_window=None), CLIENT)
+@broken_by("has a text for credit", forwards(Flow, link_credit=As(STR8, "much")), CLIENT)
 @broken_by("states no window", rewrites(Flow, incoming_window=None))
 @broken_by("has a text for credit", rewrites(Flow, link_credit=As(STR8, "much")))
 @broken_by("says more than a flow holds", respells(Flow, lambda said: said.sent_as(unknown=("more",))))
@@ -49,7 +53,10 @@ def every_flow_is_as_defined(each: Framed) -> Found:
     return held_against(Flow, each)
 
 
-@watch("1-0/2.7.4.next-incoming-id-set", during="1-0/2.7.4.echo-answered", looks_at=came(Flow))
+@watch(
+    "1-0/2.7.4.next-incoming-id-set", during="1-0/2.7.4.echo-answered", looks_at=came(Flow), of_clients=TALK
+)
+@broken_by("does not say it", forwards(Flow, next_incoming_id=None), CLIENT)
 @broken_by("does not say it", rewrites(Flow, next_incoming_id=None))
 def every_flow_says_what_is_expected(each: Passage) -> Found:
     """Every flow of the run has a next-incoming-id."""
@@ -62,7 +69,9 @@ def every_flow_says_what_is_expected(each: Passage) -> Found:
     looks_at=came(Flow),
     until=OURS_IS_WRONG,
     never="the target sends no flow of a session alone",
+    of_clients="1-0/2.7.4.session-echo-answered",
 )
+@broken_by("gives credit to nobody", forwards(Flow, link_credit=5), CLIENT)
 @broken_by("gives credit to nobody", rewrites(Flow, link_credit=5))
 @broken_by("drains nothing", rewrites(Flow, drain=True))
 def without_a_handle_nothing_is_said_of_a_link(each: Passage) -> Found:
@@ -119,7 +128,9 @@ class Links(State):
     looks_at=came(OF_AMQP),
     start=Links,
     gap=Gaps.STOPS,
+    of_clients="1-0/2.7.4.echo-answered",
 )
+@broken_by("does not say it", forwards(Flow, delivery_count=None), CLIENT)
 @broken_by("does not say it", rewrites(Flow, delivery_count=None))
 def a_flow_of_a_sender_says_its_count(links: Links, each: Framed) -> Found:
     """Every flow about a link on which the server sends has a delivery-count."""
@@ -137,7 +148,10 @@ def a_flow_of_a_sender_says_its_count(links: Links, each: Framed) -> Found:
     until=OURS_IS_WRONG,
     start=Links,
     gap=Gaps.STOPS,
+    of_clients=TALK,
 )
+@broken_by("does not say it", forwards(Flow, delivery_count=None), CLIENT)
+@broken_by("is one ahead", forwards(Flow, when=of_a_link, delivery_count=lambda count: count + 1), CLIENT)
 @broken_by("does not say it", rewrites(Flow, delivery_count=None))
 @broken_by("is one ahead", rewrites(Flow, when=of_a_link, delivery_count=lambda count: count + 1))
 @broken_by("counts from zero", rewrites(Flow, when=of_a_link, delivery_count=0))

@@ -3,6 +3,7 @@
 from harness.amqp1_0.broken.deviations import (
     forwards,
     ignores,
+    of_client,
     rejects,
     respells,
     rewrites,
@@ -32,6 +33,7 @@ from harness.amqp1_0.wire.types import As, Described, Map, Ulong
 from harness.play.expect import Outcome
 from harness.play.watching import Found, Gaps, State, came
 from scenarios.amqp1_0.performatives.s2_7_1_open import OURS_IS_WRONG, STR8, held_against
+from scenarios.amqp1_0.talk import CLIENT, TALK
 from scenarios.registry import broken_by, scenario, watch
 
 LONGEST_TAG = 32
@@ -50,6 +52,13 @@ SETTLED, UNSETTLED = SenderSettleMode.SETTLED, SenderSettleMode.UNSETTLED
     during="1-0/2.6.12.tags-differ",
     looks_at=came(Transfer, UNREAD),
     until=OURS_IS_WRONG,
+    of_clients=TALK,
+)
+@broken_by("has no handle", forwards(Transfer, handle=None), CLIENT)
+@broken_by(
+    "says more than a transfer holds",
+    of_client(respells(Transfer, lambda said: said.sent_as(unknown=("x",)))),
+    CLIENT,
 )
 @broken_by("has no handle", rewrites(Transfer, handle=None))
 @broken_by("has a text for more", rewrites(Transfer, more=As(STR8, "no")))
@@ -81,7 +90,11 @@ class Arriving(State):
     looks_at=came(Transfer),
     start=Arriving,
     gap=Gaps.STOPS,
+    of_clients=TALK,
 )
+@broken_by("has no delivery-tag", forwards(Transfer, delivery_tag=None), CLIENT)
+@broken_by("has no delivery-id", forwards(Transfer, delivery_id=None), CLIENT)
+@broken_by("has no message-format", forwards(Transfer, message_format=None), CLIENT)
 @broken_by("has no delivery-tag", rewrites(Transfer, delivery_tag=None))
 @broken_by("has no delivery-id", rewrites(Transfer, delivery_id=None))
 @broken_by("has no message-format", rewrites(Transfer, message_format=None))
@@ -99,6 +112,15 @@ def the_first_transfer_says_all_of_its_delivery(arriving: Arriving, each: Framed
     looks_at=came(Transfer),
     start=Arriving,
     gap=Gaps.STOPS,
+    of_clients=TALK,
+)
+@broken_by(
+    "has another id", forwards(Transfer, when=lambda said: said.delivery_id is None, delivery_id=99), CLIENT
+)
+@broken_by(
+    "has another tag",
+    forwards(Transfer, when=lambda said: said.delivery_id is None, delivery_tag=b"?"),
+    CLIENT,
 )
 @broken_by("has another id", rewrites(Transfer, when=lambda said: said.delivery_id is None, delivery_id=99))
 @broken_by(
@@ -114,7 +136,8 @@ def later_transfers_are_of_the_same_delivery(arriving: Arriving, each: Framed) -
     return not wrong or f"another {', '.join(wrong)} at {each.at:.4f} s"
 
 
-@watch("1-0/2.8.7.tag-length", during="1-0/2.6.12.tags-differ", looks_at=came(Transfer))
+@watch("1-0/2.8.7.tag-length", during="1-0/2.6.12.tags-differ", looks_at=came(Transfer), of_clients=TALK)
+@broken_by("has a long tag", forwards(Transfer, delivery_tag=bytes(LONGEST_TAG + 1)), CLIENT)
 @broken_by("has a long tag", rewrites(Transfer, delivery_tag=bytes(LONGEST_TAG + 1)))
 def every_delivery_tag_is_short(each: Passage) -> Found:
     """Every delivery-tag of the run has at most 32 octets."""

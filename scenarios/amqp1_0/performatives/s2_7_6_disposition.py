@@ -11,6 +11,7 @@ from harness.amqp1_0.wire.types import As, Described, Map, Ulong
 from harness.play.expect import Inconclusive
 from harness.play.watching import Found, came
 from scenarios.amqp1_0.performatives.s2_7_1_open import OURS_IS_WRONG, STR8, held_against
+from scenarios.amqp1_0.talk import CLIENT, TALK
 from scenarios.registry import broken_by, scenario, watch
 
 
@@ -19,7 +20,10 @@ from scenarios.registry import broken_by, scenario, watch
     during="1-0/2.7.5.first-settles",
     looks_at=came(Disposition, UNREAD),
     until=OURS_IS_WRONG,
+    of_clients=TALK,
 )
+@broken_by("names no delivery", forwards(Disposition, first=None), CLIENT)
+@broken_by("has a text for settled", forwards(Disposition, settled=As(STR8, "yes")), CLIENT)
 @broken_by("names no delivery", rewrites(Disposition, first=None))
 @broken_by("has a text for settled", rewrites(Disposition, settled=As(STR8, "yes")))
 @broken_by("says more than one holds", respells(Disposition, lambda said: said.sent_as(unknown=("more",))))

@@ -1,6 +1,6 @@
 """2.7.7 Detach: its form, its error, and the handle that it frees."""
 
-from harness.amqp1_0.broken.deviations import ignores, rejects, respells, rewrites
+from harness.amqp1_0.broken.deviations import forwards, ignores, rejects, respells, rewrites
 from harness.amqp1_0.client.container import Container
 from harness.amqp1_0.client.outcomes import answered
 from harness.amqp1_0.client.transcript import UNREAD, Framed, Passage
@@ -17,6 +17,7 @@ from harness.amqp1_0.wire.performatives import (
 from harness.amqp1_0.wire.types import As, Described, Map, Ulong
 from harness.play.watching import Found, came
 from scenarios.amqp1_0.performatives.s2_7_1_open import OURS_IS_WRONG, STR8, carries, held_against
+from scenarios.amqp1_0.talk import CLIENT, TALK
 from scenarios.registry import broken_by, scenario, watch
 
 has_error = carries("error")
@@ -27,7 +28,10 @@ has_error = carries("error")
     during="1-0/2.6.6.close-answered",
     looks_at=came(Detach, UNREAD),
     until=OURS_IS_WRONG,
+    of_clients=TALK,
 )
+@broken_by("has no handle", forwards(Detach, handle=None), CLIENT)
+@broken_by("has a text for closed", forwards(Detach, closed=As(STR8, "yes")), CLIENT)
 @broken_by("has no handle", rewrites(Detach, handle=None))
 @broken_by("has a text for closed", rewrites(Detach, closed=As(STR8, "yes")))
 @broken_by("has four fields", respells(Detach, lambda said: said.sent_as(unknown=("more",))))
@@ -43,6 +47,10 @@ def every_detach_is_as_defined(each: Framed) -> Found:
     during="1-0/2.6.3.unknown-link-has-no-terminus",
     looks_at=came(Detach),
     never="the target detaches no link with an error",
+    of_clients="1-0/2.6.7.excess-taken-or-refused",
+)
+@broken_by(
+    "says no more", forwards(Detach, when=has_error, error=lambda it: it.replace(description=None)), CLIENT
 )
 @broken_by("says no more", rewrites(Detach, when=has_error, error=lambda it: it.replace(description=None)))
 def every_error_of_a_detach_has_details(each: Passage) -> Found:

@@ -65,7 +65,17 @@ def close_with_error_is_answered(container: Container) -> None:
     faulty.expect(closed_without_error(), closed().recorded("the answer may have an error of its own"))
 
 
-@watch("1-0/2.7.9.error-details", during="1-0/2.8.15.decode-error", looks_at=came(Close))
+@watch(
+    "1-0/2.7.9.error-details",
+    during="1-0/2.8.15.decode-error",
+    looks_at=came(Close),
+    of_clients="1-0/2.8.15.decode-error",
+)
+@broken_by(
+    "says no more",
+    of_client(rewrites(Close, when=has_error, error=lambda it: it.replace(description=None))),
+    Role.CLIENT,
+)
 @broken_by("says no more", rewrites(Close, when=has_error, error=lambda it: it.replace(description=None)))
 @broken_by(
     "has an empty text",

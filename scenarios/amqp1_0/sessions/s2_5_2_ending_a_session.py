@@ -4,6 +4,7 @@ from harness.amqp1_0.broken.deviations import (
     drops,
     follows,
     ignores,
+    of_client,
     precedes,
     reframes,
     rejects,
@@ -43,6 +44,7 @@ from harness.amqp1_0.wire.performatives import (
 )
 from harness.peers.rows import always
 from harness.play.watching import Found, Gaps, State, came
+from scenarios.amqp1_0.talk import CLIENT, TALK
 from scenarios.registry import broken_by, scenario, watch
 
 UNMAPPED, MAPPED, DISCARDING = SessionState.UNMAPPED, SessionState.MAPPED, SessionState.DISCARDING
@@ -129,7 +131,9 @@ class Channels(State):
     looks_at=came(OF_AMQP),
     start=Channels,
     gap=Gaps.STOPS,
+    of_clients=TALK,
 )
+@broken_by("says a last word", of_client(follows(End, FAULTY)), CLIENT)
 @broken_by("says a last word", follows(End, FAULTY))
 @broken_by("ends twice", follows(End, End()))
 def behind_its_end_the_server_is_silent(ended: Channels, each: Framed) -> Found:
@@ -223,7 +227,9 @@ def a_frame_on_a_channel_without_a_session_is_refused(container: Container) -> N
     looks_at=came(OF_AMQP),
     start=Channels,
     gap=Gaps.STOPS,
+    of_clients=TALK,
 )
+@broken_by("flows before it begins", of_client(precedes(Begin, FAULTY)), CLIENT)
 @broken_by("flows before it begins", precedes(Begin, FAULTY))
 @broken_by("ends what it has not begun", replaces(Begin, End()))
 def before_its_begin_the_server_is_silent(begun: Channels, each: Framed) -> Found:

@@ -8,6 +8,7 @@ from harness.amqp1_0.client.transcript import OF_AMQP, Framed
 from harness.amqp1_0.wire.performatives import AmqpError, Attach, Begin, End, Flow, Transfer
 from harness.amqp1_0.wire.serial import SIZE, Serial
 from harness.play.watching import Found, Gaps, State, came
+from scenarios.amqp1_0.talk import CLIENT, TALK
 from scenarios.registry import broken_by, scenario, watch
 
 MANY = 100
@@ -38,7 +39,10 @@ class Sent(State):
     looks_at=came(OF_AMQP),
     start=Sent,
     gap=Gaps.STOPS,
+    of_clients=TALK,
 )
+@broken_by("is one ahead", forwards(Flow, next_outgoing_id=lambda number: number + 1), CLIENT)
+@broken_by("begins elsewhere", forwards(Begin, next_outgoing_id=lambda number: number + 1), CLIENT)
 @broken_by("is one ahead", rewrites(Flow, next_outgoing_id=lambda number: number + 1))
 @broken_by("begins elsewhere", rewrites(Begin, next_outgoing_id=lambda number: number + 1))
 def flows_say_the_id_of_the_next_transfer(sent: Sent, each: Framed) -> Found:

@@ -2,7 +2,6 @@
 
 from zlib import crc32
 
-from harness.amqp0_9_1.broken.client_faults import loses_pieces, mishears, stays
 from harness.amqp0_9_1.broken.content_faults import body_of, is_body, is_heartbeat
 from harness.amqp0_9_1.broken.deviations import ignores, mends, rewrites, spoils
 from harness.amqp0_9_1.broken.frame_faults import on_channel, sent_on
@@ -21,6 +20,7 @@ from harness.amqp0_9_1.wire.vocabulary import (
 )
 from harness.play.expect import ControlFailed
 from harness.shims.contract import filled
+from harness.targets.client.ears import loses_pieces, mishears, stays
 from scenarios.amqp0_9_1.prose.chapter_4.s4_2_3_frames import BY_HANDSHAKE, OF_NO_FORM
 from scenarios.amqp0_9_1.provoked import connects, largest_frame, provoked, tune_ok
 from scenarios.registry import broken_by, scenario

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from harness.amqp0_9_1.broken.client_faults import deaf_to_the_end, mishears, stays
 from harness.amqp0_9_1.broken.deviations import (
     Interposer,
     adds,
@@ -26,6 +25,7 @@ from harness.amqp0_9_1.wire.frames import METHOD, PROTOCOL_HEADER, method_frame
 from harness.amqp0_9_1.wire.vocabulary import CONNECTION_FORCED, Channel, Connection, Queue
 from harness.play.watching import Enough, Found, Gaps, State, came, went
 from harness.shims.contract import Kind
+from harness.targets.client.ears import deaf_to_the_end, mishears, stays
 from harness.wire.journal import RECEIVED
 from harness.wire.units import Header
 from scenarios.amqp0_9_1.connection.start import is_valid
@@ -154,7 +154,9 @@ UNKNOWN = rewrites(Connection.Start, mechanisms=b"X-UNKNOWN")
 @broken_by("leaves the socket open", stays(), Role.CLIENT)
 @broken_by("answers all the same", rewrites(Connection.Start, mechanisms=b"PLAIN"), Role.CLIENT)
 @broken_by(
-    "goes on without its limits", spoils(TUNE, lambda _: method_frame(0, Connection.Tune())), Role.CLIENT
+    "guesses what it cannot read",
+    spoils(TUNE, lambda _: method_frame(0, Connection.Tune(1, 4096, 0))),
+    Role.CLIENT,
 )
 def client_ends_in_silence_before_it_is_open(client: Client) -> None:
     """Start offers no mechanism that is known, Start is cut short, Tune is: each time the socket is closed.

@@ -1,6 +1,5 @@
 """2.3.3, 2.2.5 and 4.3: how a client agrees to limits, and what it makes of frames beyond them."""
 
-from harness.amqp0_9_1.broken.client_faults import mishears
 from harness.amqp0_9_1.broken.deviations import forwards, mends, rewrites, withholds
 from harness.amqp0_9_1.broken.frame_faults import on_channel, sent_on
 from harness.amqp0_9_1.client.outcomes import closed_silently, connection_closed
@@ -8,6 +7,7 @@ from harness.amqp0_9_1.peer.policy import DEFAULT
 from harness.amqp0_9_1.server.client import Client, JudgedChannel
 from harness.amqp0_9_1.wire.frames import Frame, method_frame
 from harness.amqp0_9_1.wire.vocabulary import CHANNEL_ERROR, Channel, Connection
+from harness.targets.client.ears import mishears
 from scenarios.amqp0_9_1.provoked import connects, provoked
 from scenarios.registry import broken_by, scenario
 from spec.rules import Role

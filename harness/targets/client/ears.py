@@ -1,13 +1,8 @@
-"""Faults of a client that other deviations have no words for: what it hears, and does with its socket."""
+"""Faults of a client, of any protocol, that no interposer has words for: what it hears, its socket."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from harness.amqp0_9_1.broken.deviations import FrameRule, Interposer
-from harness.amqp0_9_1.broken.frame_faults import sent_on
-from harness.amqp0_9_1.wire.compiled import Method
-from harness.amqp0_9_1.wire.frames import Frame, method_frame
-from harness.peers.interposer import Passed
 from harness.peers.peer import ConnectionAround, PeerConnection, PeerServer, ServerAround
 
 
@@ -45,15 +40,6 @@ def mishears(said: bytes, heard: bytes = b"") -> Ears:
 def loses_pieces(below: int) -> Ears:
     """Loses what comes in pieces of less than so many octets."""
     return Ears(lambda octets: octets if len(octets) >= below else b"")
-
-
-def replies(method: type[Method], by: Method) -> Interposer:
-    """Answers a method of the server's by itself, whether the client does or not."""
-
-    def act(frame: Frame) -> Passed:
-        return [frame], [method_frame(frame.channel, by)]
-
-    return Interposer(frames=(FrameRule(sent_on(method), True, act),))
 
 
 class _Server(ServerAround):
