@@ -37,7 +37,7 @@ def judged(run: Path) -> Mapping[str, Judged]:
 
 
 def beyond_us(run: Path) -> Mapping[str, str]:
-    """Give what could not be judged, which is a fault of ours or of the shim, but for rules without a check."""
+    """Give what could not be judged, a fault of ours or of the shim; rules without a check are none."""
     return {
         each.test: each.detail
         for each in judged(run).values()
