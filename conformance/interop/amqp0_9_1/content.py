@@ -1,0 +1,120 @@
+"""Contents of 0-9-1: from what a case asks to what is on the wire, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any
+from zlib import crc32
+
+from conformance.interop.amqp0_9_1.values import Reader, Unread, table
+from conformance.interop.comparing import octets_of
+from conformance.interop.outcomes import Form
+
+PROPERTIES = (
+    "content-type", "content-encoding", "headers", "delivery-mode", "priority", "correlation-id", "reply-to",
+    "expiration", "message-id", "timestamp", "type", "user-id", "app-id", "reserved",
+)  # fmt: skip
+NUMBERS = ("delivery-mode", "priority")
+
+
+def form_of(message: Mapping[str, Any]) -> Form:
+    """Encode a message as a case asks for it. Raises ValueError for a type that 0-9-1 has not."""
+    given = message.get("properties", {})
+    flags, values = 0, b""
+    for bit, name in enumerate(PROPERTIES):
+        if name in given:
+            flags |= 1 << 15 - bit
+            values += _property(name, given[name])
+    body = octets_of(message.get("body", ""))
+    if body is None:
+        raise ValueError("0-9-1 has no bodies of typed values")
+    return keyed(Form(flags.to_bytes(2) + values, body))
+
+
+def _property(name: str, value: Any) -> bytes:
+    if name == "headers":
+        return table(value["map"])
+    if name == "timestamp":
+        return int(value["time"]).to_bytes(8)
+    if name in NUMBERS:
+        return bytes((int(value["u8"] if isinstance(value, Mapping) else value),))
+    octets: bytes = value.encode()
+    return bytes((len(octets),)) + octets
+
+
+def with_value(message: Mapping[str, Any], octets: bytes) -> Form:
+    """Give the form of a message whose header `v` are these octets, a letter and what follows it."""
+    field = b"\x01v" + octets
+    others = {name: each for name, each in message.get("properties", {}).items() if name != "headers"}
+    if others:
+        raise ValueError("a spelled form is of a message with nothing but a header")
+    body = octets_of(message.get("body", "")) or b""
+    return keyed(Form((1 << 13).to_bytes(2) + len(field).to_bytes(4) + field, body))
+
+
+def readings(form: Form, asked: bool = False) -> list[dict[str, Any]]:
+    """Read a message in each way that makes sense of it, by the document first. Raises Unread for none.
+
+    Where octets were `asked` for, those of a long string are what was meant, also if they are a text.
+    """
+    told: list[dict[str, Any]] = []
+    failure: Unread | None = None
+    for errata, binary in ((False, False), (True, False), *(((False, True), (True, True)) if asked else ())):
+        try:
+            properties = _properties(Reader(form.head, errata, binary))
+        except (Unread, UnicodeDecodeError) as unread:
+            failure = failure or Unread(str(unread))
+            continue
+        read = {"size": len(form.body), "crc32": crc32(form.body), "properties": properties}
+        if read not in told:
+            told.append(read)
+    if not told:
+        raise failure or Unread("nothing is there")
+    return told
+
+
+def _properties(reader: Reader) -> dict[str, Any]:
+    flags = int.from_bytes(reader.take(2))
+    if flags & 1:
+        raise Unread("the flags go on in another word")
+    told = {name: _read(name, reader) for bit, name in enumerate(PROPERTIES) if flags >> 15 - bit & 1}
+    if reader.at != len(reader.octets):
+        raise Unread(f"{len(reader.octets) - reader.at} octets follow the last property")
+    return told
+
+
+def _read(name: str, reader: Reader) -> Any:
+    if name == "headers":
+        return reader.table()
+    if name == "timestamp":
+        return {"time": str(int.from_bytes(reader.take(8)))}
+    return reader.take(1)[0] if name in NUMBERS else reader.short()
+
+
+def keyed(form: Form) -> Form:
+    """Name a form: the same name for fields in another order, another one for other letters."""
+    digest = sha256(len(form.body).to_bytes(8) + sha256(form.body).digest())
+    digest.update(_unordered(form.head))
+    return Form(form.head, form.body, digest.hexdigest()[:12])
+
+
+def _unordered(head: bytes) -> bytes:
+    """Give octets that are the same for heads that differ in the order of fields alone."""
+    for errata in (True, False):
+        try:
+            read = _properties(Reader(head, errata))
+        except (Unread, UnicodeDecodeError):
+            continue
+        letters = sorted(head)  # 'x' and 'S' read alike, and are other forms
+        return json.dumps([_sorted(read), letters], sort_keys=True).encode()
+    return head
+
+
+def _sorted(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        if set(value) == {"map"}:
+            return {"map": sorted(([k, _sorted(v)] for k, v in value["map"]), key=json.dumps)}
+        return {name: _sorted(each) for name, each in value.items()}
+    return [_sorted(each) for each in value] if isinstance(value, list) else value

@@ -1,0 +1,132 @@
+"""Legs made of what lanes saw: each is compared with what went into it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from conformance.interop.cases import Case
+from conformance.interop.comparing import compare_messages, described
+from conformance.interop.lane import Failed, Got, Sent
+from conformance.interop.outcomes import RANK, Finding, Form, Leg, Octets, Outcome, Stage
+from conformance.interop.protocol import Wire
+
+TOLD = ("token", "exchange", "key", "text")
+"""What a shim tells of a message that is not of the message, or differs from one time to the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meter:
+    """Makes the legs of one broker; `blank` says of which."""
+
+    wire: Wire
+    blank: Leg
+
+    def of(self, case: Case, leg: Stage, **what: Any) -> Leg:
+        return replace(self.blank, case=case.name, leg=leg, **what)
+
+    def sent(self, case: Case, client: str, version: str, seen: Sent | Failed) -> Leg:
+        """Make the leg from what was asked of a client to what it put on the wire."""
+        who = {"client": client, "client_version": version, "asked": case.message}
+        if isinstance(seen, Failed):
+            return self.of(case, Stage.SEND, **who, **failed(seen))
+        found = best(
+            [
+                compare_messages(described(case.message), each, case.exact)
+                for each in self.read(seen.form, asked=True)
+            ]
+        )
+        return self.of(
+            case, Stage.SEND, **who, **finding(found), form=seen.form.key, octets=Octets.of(seen.form.octets)
+        )
+
+    def passed(self, case: Case, form: Form, after: Form | Failed) -> Leg:
+        """Make the leg through the broker."""
+        before: dict[str, Any] = {"form": form.key, "octets": Octets.of(form.octets)}
+        if isinstance(after, Failed):
+            return self.of(case, Stage.BROKER, **before, **failed(after))
+        found = self.between(form, after)
+        return self.of(
+            case,
+            Stage.BROKER,
+            **before,
+            **finding(found),
+            after=after.key,
+            octets_after=Octets.of(after.octets),
+        )
+
+    def got(self, case: Case, client: str, version: str, form: Form, seen: Got | Failed) -> Leg:
+        """Make the leg from what the broker delivered to what the client tells, and sends again."""
+        who: dict[str, Any] = {"client": client, "client_version": version, "form": form.key}
+        if isinstance(seen, Failed):
+            return self.of(case, Stage.RECEIVE, **who, octets=Octets.of(form.octets), **failed(seen))
+        what, delivered = told(seen.told), seen.delivered
+        who |= {"told": what, "octets": Octets.of(delivered.form.octets)}
+        found = best(
+            [
+                compare_messages({**each, **again(delivered.again)}, what, False, loose=True)
+                for each in self.read(delivered.form)
+            ]
+        )
+        found = Finding(found.outcome, f"told: {found.detail}" if found.detail else "")
+        if isinstance(seen.echo, Failed):
+            found = found.joined(Finding(seen.echo.outcome, f"echo: {seen.echo.detail}"))
+            return self.of(
+                case, Stage.RECEIVE, **who, **finding(found), kind=seen.echo.kind, native=seen.echo.native
+            )
+        sent = self.between(delivered.form, seen.echo)
+        found = found.joined(Finding(sent.outcome, f"echo: {sent.detail}" if sent.detail else ""))
+        return self.of(
+            case,
+            Stage.RECEIVE,
+            **who,
+            **finding(found),
+            after=seen.echo.key,
+            octets_after=Octets.of(seen.echo.octets),
+        )
+
+    def between(self, before: Form, after: Form) -> Finding:
+        """Compare two forms: by their octets, and where these differ by what they mean."""
+        if before.octets == after.octets:
+            return Finding()
+        return best(
+            [
+                compare_messages(one, other, False)
+                for one, other in zip(self.read(before), self.read(after), strict=False)
+            ]
+        )
+
+    def read(self, form: Form, asked: bool = False) -> Sequence[Mapping[str, Any]]:
+        """Read a form in every way that makes sense; what makes none is told as nothing at all."""
+        try:
+            return self.wire.readings(form, asked)
+        except ValueError as failure:
+            return [{"properties": {"unread": str(failure)}}]
+
+
+def best(findings: Sequence[Finding]) -> Finding:
+    """Give the best of several readings: what can be read as it was meant is as it was meant."""
+    return min(findings, key=lambda each: RANK[each.outcome])
+
+
+def again(redelivered: bool | None) -> dict[str, Any]:
+    return {} if redelivered is None else {"redelivered": redelivered}
+
+
+def told(message: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: each for name, each in message.items() if name not in TOLD}
+
+
+def finding(found: Finding) -> dict[str, Any]:
+    return {"outcome": found.outcome, "detail": found.detail}
+
+
+def failed(seen: Failed) -> dict[str, Any]:
+    return {"outcome": seen.outcome, "detail": seen.detail, "kind": seen.kind, "native": seen.native}
+
+
+def untried(meter: Meter, case: Case, client: str, version: str, form: Form, why: str) -> Leg:
+    """Make the leg that could not be tried, as the broker has not passed the form on."""
+    who = {"client": client, "client_version": version, "form": form.key}
+    return meter.of(case, Stage.RECEIVE, **who, outcome=Outcome.UNTRIED, detail=why)

@@ -1,0 +1,201 @@
+"""All clients at one broker, side by side: first they send, then each gets what any of them sent, then pairs.
+
+Most of the time somebody is waited for, so every client has a thread.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+from zlib import crc32
+
+from conformance.interop.cases import Case
+from conformance.interop.comparing import compare_messages
+from conformance.interop.lane import Failed, Lane
+from conformance.interop.measuring import Meter, untried
+from conformance.interop.outcomes import Form, Leg, Outcome, Stage
+
+SAMPLE = 10
+"""Of so many pairs one is played."""
+
+
+class Follower(Protocol):
+    """Is told how far a session is."""
+
+    def expect(self, total: int) -> None:
+        """So many legs are to be measured, as far as can be said now."""
+
+    def move(self, outcome: str, what: str) -> None:
+        """A leg has been measured."""
+
+
+@dataclass
+class Played:
+    """What is known of one broker so far; filled by several threads."""
+
+    legs: list[Leg] = field(default_factory=list)
+    forms: dict[str, dict[str, Form]] = field(default_factory=dict)
+    """By case: the forms that go into the broker, by their keys."""
+    sent: dict[tuple[str, str], str] = field(default_factory=dict)
+    """By client and case: the key of what it sends."""
+    passed: dict[tuple[str, str], Form | Failed] = field(default_factory=dict)
+    """By case and key: what comes out of the broker."""
+    received: dict[tuple[str, str, str], Leg] = field(default_factory=dict)
+    """By client, case and key."""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class Session:
+    """The lanes of all clients at one broker."""
+
+    def __init__(
+        self, meter: Meter, lanes: Mapping[str, Lane], cases: Sequence[Case], follower: Follower
+    ) -> None:
+        self._meter, self._lanes, self._cases, self._follower = meter, lanes, cases, follower
+        self.played = Played()
+
+    def play(self) -> list[Leg]:
+        """Play all; give the legs in an order that is the same each time."""
+        for phase in (self._send, self._receive, self._pair):
+            self._follower.expect(self._expected())
+            with ThreadPoolExecutor(len(self._lanes)) as pool:
+                list(pool.map(phase, self._lanes))
+        order = {case.name: number for number, case in enumerate(self._cases)}
+        stages = {stage: number for number, stage in enumerate(Stage)}
+        return sorted(
+            self.played.legs,
+            key=lambda each: (order[each.case], stages[each.leg], each.client, each.other, each.form),
+        )
+
+    def _expected(self) -> int:
+        """Say how many legs there will be, as far as forms are known."""
+        forms = sum(map(len, self.played.forms.values())) or len(self._cases)
+        pairs = sum(
+            is_played(one, other, self._meter.blank.broker, case.name)
+            for one in self._lanes
+            for other in self._lanes
+            for case in self._cases
+        )
+        return len(self._lanes) * (len(self._cases) + forms) + forms + pairs
+
+    def _keep(self, leg: Leg) -> None:
+        with self.played.lock:
+            self.played.legs.append(leg)
+        self._follower.move(str(leg.outcome), f"{leg.other or leg.client} {leg.leg} {leg.case}")
+
+    # -- sending ---------------------------------------------------------------------------------------
+
+    def _send(self, client: str) -> None:
+        lane, played = self._lanes[client], self.played
+        for case in self._cases:
+            try:
+                seen = lane.send(case)
+            except Failed as failure:
+                self._keep(self._meter.sent(case, client, lane.version, failure))
+                continue
+            self._keep(self._meter.sent(case, client, lane.version, seen))
+            with played.lock:
+                played.sent[client, case.name] = seen.form.key
+            self._came(case, seen.form, seen.after)
+        if client == next(iter(self._lanes)):
+            self._send_ours(lane)
+
+    def _send_ours(self, lane: Lane) -> None:
+        """Send by our own end what the document has for a case, and the spellings that it lists."""
+        for case in self._cases:
+            for form in self._ours(case):
+                if (case.name, form.key) not in self.played.passed:
+                    self._came(case, form, lane.publish(case, form))
+
+    def _ours(self, case: Case) -> Iterable[Form]:
+        with suppress(ValueError):  # the protocol may have no such type
+            yield self._meter.wire.form(case.message)
+        for octets in case.forms:
+            yield self._meter.wire.spelled(case.message, octets)
+
+    def _came(self, case: Case, form: Form, after: Form | Failed) -> None:
+        with self.played.lock:
+            known = (case.name, form.key) in self.played.passed
+            if not known:
+                self.played.forms.setdefault(case.name, {})[form.key] = form
+                self.played.passed[case.name, form.key] = after
+        if not known:
+            self._keep(self._meter.passed(case, form, after))
+
+    # -- receiving -------------------------------------------------------------------------------------
+
+    def _receive(self, client: str) -> None:
+        lane, played = self._lanes[client], self.played
+        for case in self._cases:
+            for key, form in sorted(played.forms.get(case.name, {}).items()):
+                passed = played.passed[case.name, key]
+                if isinstance(passed, Failed):
+                    leg = untried(self._meter, case, client, lane.version, form, passed.detail)
+                else:
+                    leg = self._got(lane, client, case, form)
+                with played.lock:
+                    played.received[client, case.name, key] = leg
+                self._keep(leg)
+
+    def _got(self, lane: Lane, client: str, case: Case, form: Form) -> Leg:
+        try:
+            seen = lane.get(case, form)
+        except Failed as failure:
+            return self._meter.got(case, client, lane.version, form, failure)
+        return self._meter.got(case, client, lane.version, form, seen)
+
+    # -- pairs -----------------------------------------------------------------------------------------
+
+    def _pair(self, client: str) -> None:
+        for case in self._cases:
+            for sender in self._lanes:
+                key = self.played.sent.get((sender, case.name))
+                if key is None or not is_played(sender, client, self._meter.blank.broker, case.name):
+                    continue
+                if isinstance(self.played.passed[case.name, key], Form):
+                    self._keep(self._proved(sender, client, case))
+
+    def _proved(self, sender: str, client: str, case: Case) -> Leg:
+        """Play a pair; what comes of it has to be what its legs let expect."""
+        lane, other = self._lanes[client], self._lanes[sender]
+        with ExitStack() as both:
+            for name in sorted({sender, client}):
+                both.enter_context(self._lanes[name].lock)
+            try:
+                lane.prepare()
+                form = other.take_out(case, lane)
+                leg = self._meter.got(case, client, lane.version, form, lane.get(case, None))
+            except Failed as failure:
+                form = self.played.forms[case.name][self.played.sent[sender, case.name]]
+                leg = self._meter.got(case, client, lane.version, form, failure)
+        leg = replace(leg, leg=Stage.PLAYED, other=sender)
+        expected = self.played.received.get((client, case.name, form.key))
+        if why := contradiction(expected, leg):
+            return replace(leg, outcome=Outcome.CONTRADICTED, detail=f"{why}; {leg.detail}")
+        return leg
+
+
+def is_played(sender: str, receiver: str, broker: str, case: str) -> bool:
+    """Say whether a pair is played for real: each with itself, and of the others a tenth, always the same."""
+    return sender == receiver or crc32(f"{sender} {receiver} {broker} {case}".encode()) % SAMPLE == 0
+
+
+def contradiction(expected: Leg | None, played: Leg) -> str:
+    """Say in what a played pair is not what the leg to the receiver lets expect; empty if it is."""
+    if expected is None:
+        return "the sender sent another form this time"
+    if expected.outcome is not played.outcome:
+        return f"{expected.outcome} was expected, and it was {played.outcome}"
+    if (expected.told is None) != (played.told is None):
+        return "it was told once, and once it was not"
+    if expected.told is not None:
+        found = compare_messages(expected.told, played.told, exact=True)
+        if found.outcome is not Outcome.SAME:
+            return f"it was told otherwise: {found.detail}"
+    if expected.after != played.after:
+        return "it was sent again in another form"
+    return ""
