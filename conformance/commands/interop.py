@@ -18,7 +18,7 @@ from conformance.gate.gate import Exit
 
 if TYPE_CHECKING:
     from conformance.interop.known import Known
-    from conformance.interop.running import Run
+    from conformance.interop.play.running import Run
 
 PROTOCOLS = ("0-9-1", "1-0")
 
@@ -87,13 +87,13 @@ def interop(
 def play_interop(choice: Choice, console: Console) -> Exit:
     """Play what was chosen, write the folder, print the table. Raises TargetError."""
     from conformance.commands.run import place_for_runs
-    from conformance.interop.brokers import checked
     from conformance.interop.cases import cases
     from conformance.interop.known import read_known
-    from conformance.interop.protocol import wire
-    from conformance.interop.running import Plan, play
-    from conformance.interop.shims import chosen
-    from conformance.interop.telling import listing
+    from conformance.interop.play.brokers import checked
+    from conformance.interop.play.protocol import wire
+    from conformance.interop.play.running import Plan, play
+    from conformance.interop.play.shims import chosen
+    from conformance.interop.tell.terminal import listing
     from conformance.render.board import board
 
     found = cases(choice.protocol, choice.globs)
@@ -123,8 +123,8 @@ def concluded(protocol: str, run: Run, known: Sequence[Known], place: Path, cons
     from conformance.interop.folder import PAGE, summary, write
     from conformance.interop.known import against
     from conformance.interop.matrix import Matrix
-    from conformance.interop.page import page
-    from conformance.interop.telling import tell
+    from conformance.interop.tell.page import page
+    from conformance.interop.tell.terminal import tell
 
     matrix, found = Matrix(run.legs), against(run.legs, known)
     about = {"protocol": protocol, "seconds": run.seconds}

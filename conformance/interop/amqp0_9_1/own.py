@@ -19,8 +19,8 @@ from conformance.interop.amqp0_9_1.stream import (
     ended,
 )
 from conformance.interop.outcomes import Form
-from conformance.interop.passing import Content
-from conformance.interop.protocol import BrokerEnded, Login
+from conformance.interop.play.passing import Content
+from conformance.interop.play.protocol import BrokerEnded, Login
 from harness.dialect import of
 
 VOCABULARY: Any = of("0-9-1", "wire.vocabulary")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from conformance.interop.amqp0_9_1.content import keyed
 from conformance.interop.outcomes import Form
-from conformance.interop.passing import Content, Ended, Seen
+from conformance.interop.play.passing import Content, Ended, Seen
 
 METHOD, HEADER, BODY = 1, 2, 3
 AROUND = 8

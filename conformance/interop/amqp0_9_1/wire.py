@@ -8,12 +8,12 @@ from typing import Any
 from conformance.interop.amqp0_9_1.content import form_of, readings, with_value
 from conformance.interop.amqp0_9_1.own import Own
 from conformance.interop.amqp0_9_1.stream import Stream
-from conformance.interop.protocol import Wire
+from conformance.interop.play.protocol import Wire
 from harness.shims.contract import Kind, Refused, Shim
 
 
 class Talk:
-    """One connection with one channel of a client; implements conformance.interop.protocol.Talk."""
+    """One connection with one channel of a client; implements conformance.interop.play.protocol.Talk."""
 
     def __init__(self, shim: Shim, where: Mapping[str, Any]) -> None:
         self._shim = shim

@@ -10,14 +10,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from conformance.interop.brokers import Running, running
 from conformance.interop.cases import Case
-from conformance.interop.lane import Lane
-from conformance.interop.measuring import Meter
 from conformance.interop.outcomes import Leg, Outcome, Stage
-from conformance.interop.playing import Session
-from conformance.interop.protocol import Wire
-from conformance.interop.shims import starter
+from conformance.interop.play.brokers import Running, running
+from conformance.interop.play.lane import Lane
+from conformance.interop.play.measuring import Meter
+from conformance.interop.play.protocol import Wire
+from conformance.interop.play.session import Session
+from conformance.interop.play.shims import starter
 from conformance.render.board import Board
 from harness.targets.client.described import ClientDescription
 from harness.targets.target import Target, TargetError

@@ -15,9 +15,9 @@ from zlib import crc32
 
 from conformance.interop.cases import Case
 from conformance.interop.comparing import compare_messages
-from conformance.interop.lane import Failed, Lane
-from conformance.interop.measuring import Meter, untried
 from conformance.interop.outcomes import Form, Leg, Outcome, Stage
+from conformance.interop.play.lane import Failed, Lane
+from conformance.interop.play.measuring import Meter, untried
 
 SAMPLE = 10
 """Of so many pairs one is played."""

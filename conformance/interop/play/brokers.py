@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from conformance.interop.lane import Broker
-from conformance.interop.protocol import BrokerEnded, Login, Wire
+from conformance.interop.play.lane import Broker
+from conformance.interop.play.protocol import BrokerEnded, Login, Wire
 from harness.targets.named import target
 from harness.targets.target import Target, TargetError
 from harness.wire.transport import Unreachable

@@ -17,7 +17,7 @@ from conformance.interop.matrix import Cell, Matrix, Pair, counted
 from conformance.interop.outcomes import Leg, Outcome, worst
 from conformance.render.html.environment import alone, environment, style
 
-HERE = "conformance.interop"
+HERE = "conformance.interop.tell"
 SYMBOLS: Mapping[Outcome, str] = {
     Outcome.SAME: "✓",
     Outcome.WIDENED: "≈",

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from conformance.interop.outcomes import Form
-from conformance.interop.passing import Content, Ended, Stream
+from conformance.interop.play.passing import Content, Ended, Stream
 from harness.shims.contract import Shim
 
 

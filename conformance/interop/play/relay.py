@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Self
 
-from conformance.interop.passing import Content, Ended, Stream
+from conformance.interop.play.passing import Content, Ended, Stream
 
 PIECE = 1 << 18
 """Octets that are passed on at once."""

@@ -16,9 +16,9 @@ from typing import Any
 
 from conformance.interop.cases import Case
 from conformance.interop.outcomes import Form, Outcome
-from conformance.interop.passing import Content, Ended
-from conformance.interop.protocol import BrokerEnded, Login, OwnEnd, Talk, Wire
-from conformance.interop.relay import Relay, until
+from conformance.interop.play.passing import Content, Ended
+from conformance.interop.play.protocol import BrokerEnded, Login, OwnEnd, Talk, Wire
+from conformance.interop.play.relay import Relay, until
 from harness.shims.contract import Kind, Refused, Shim, ShimLost
 
 PATIENCE = 3.0
