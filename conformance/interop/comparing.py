@@ -27,6 +27,8 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     }
 }
 """What a field of a section means that is not there."""
+EMPTY = {"map": []}
+"""What means nothing more than its absence, unless a case is about just that."""
 SHOWN = 80
 """Characters of a value in a sentence."""
 
@@ -87,7 +89,7 @@ def compare(before: Any, after: Any, at: str = "", loose: bool = False) -> Findi
     if one == other == "desc":
         pairs = zip(("descriptor", "value"), held(before), held(after), strict=True)
         return _all([compare(a, b, f"{at}.{name}", loose) for name, a, b in pairs])
-    if one == other and one not in FLOATS:
+    if one == other and one not in FLOATS and one != "dec":
         equal = (plain(before) == plain(after) and held(before) == held(after)) or _alike(one, before, after)
         return Finding() if equal else _differs(Outcome.CHANGED, at, before, after)
     try:
@@ -98,7 +100,13 @@ def compare(before: Any, after: Any, at: str = "", loose: bool = False) -> Findi
         equal = False
     if not equal:
         return _differs(Outcome.CHANGED, at, before, after)
-    if loose or one == other or (one == "int" and other in INTEGERS) or (other == "int" and one in INTEGERS):
+    if (
+        loose
+        or (one == other and one != "dec")
+        or held(before) == held(after)
+        or (one == "int" and other in INTEGERS)
+        or (other == "int" and one in INTEGERS)
+    ):
         return Finding()
     return _differs(Outcome.WIDENED, at, before, after)
 
@@ -227,7 +235,9 @@ def _sections(section: str, before: Any, after: Any, exact: bool, loose: bool) -
         if a is None and name not in one:
             found.append(Finding(Outcome.CHANGED if exact else Outcome.SAME, f"{at} is new: {shown(b)}"))
         elif b is None and name not in other:
-            found.append(Finding(Outcome.CHANGED, f"{at} is gone"))
+            found.append(
+                Finding(Outcome.SAME if a == EMPTY and not exact else Outcome.CHANGED, f"{at} is gone")
+            )
         else:
             found.append(compare(a, b, at, loose))
     return _all(found)

@@ -77,7 +77,7 @@ def read_known(file: Path | None) -> tuple[Known, ...]:
 def against(legs: Sequence[Leg], known: Iterable[Known]) -> Against:
     """Sort failures into new ones and known ones, and find the entries that nothing needs any more."""
     entries = tuple(known)
-    failing = [leg for leg in legs if leg.outcome.fails]
+    failing = [leg for leg in legs if leg.fails]
     covered = [(leg, next((each for each in entries if each.covers(leg)), None)) for leg in failing]
     used = {id(each) for _, each in covered if each is not None}
     gone = [each for each in entries if id(each) not in used and any(map(each.about, legs))]

@@ -28,7 +28,8 @@ class Cell:
     @property
     def outcome(self) -> Outcome:
         """Give the worst of it; that a form of others was not tried says nothing of this client."""
-        return worst(each.outcome for each in self.legs if each.outcome is not Outcome.UNTRIED)
+        found = (leg.outcome for leg in self.legs if leg.leg is not Stage.PLAYED or leg.fails)
+        return worst(outcome for outcome in found if outcome is not Outcome.UNTRIED)
 
 
 @dataclass(frozen=True, slots=True)

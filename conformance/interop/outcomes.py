@@ -17,7 +17,7 @@ class Outcome(StrEnum):
 
     SAME = "same"
     WIDENED = "widened"
-    """The same value, in another type."""
+    """The same value, in another type; of a decimal, with another scale."""
     UNSUPPORTED = "unsupported"
     """The library has no way to do it."""
     UNTRIED = "untried"
@@ -97,6 +97,11 @@ class Leg:
     kind: str = ""
     native: str = ""
     other: str = ""
+
+    @property
+    def fails(self) -> bool:
+        """True of a leg on which a value was lost; of a pair that was played, where it contradicts its legs."""
+        return self.outcome.fails and (self.leg is not Stage.PLAYED or self.outcome is Outcome.CONTRADICTED)
 
     def line(self) -> dict[str, Any]:
         """Give what stands in the line: all that is not empty."""

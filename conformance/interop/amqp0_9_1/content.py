@@ -54,14 +54,14 @@ def with_value(message: Mapping[str, Any], octets: bytes) -> Form:
     return keyed(Form((1 << 13).to_bytes(2) + len(field).to_bytes(4) + field, body))
 
 
-def readings(form: Form, asked: bool = False) -> list[dict[str, Any]]:
+def readings(form: Form) -> list[dict[str, Any]]:
     """Read a message in each way that makes sense of it, by the document first. Raises Unread for none.
 
-    Where octets were `asked` for, those of a long string are what was meant, also if they are a text.
+    A long string that is a text may have been meant as octets.
     """
     told: list[dict[str, Any]] = []
     failure: Unread | None = None
-    for errata, binary in ((False, False), (True, False), *(((False, True), (True, True)) if asked else ())):
+    for errata, binary in ((False, False), (True, False), (False, True), (True, True)):
         try:
             properties = _properties(Reader(form.head, errata, binary))
         except (Unread, UnicodeDecodeError) as unread:

@@ -31,12 +31,8 @@ class Meter:
         who = {"client": client, "client_version": version, "asked": case.message}
         if isinstance(seen, Failed):
             return self.of(case, Stage.SEND, **who, **failed(seen))
-        found = best(
-            [
-                compare_messages(described(case.message), each, case.exact)
-                for each in self.read(seen.form, asked=True)
-            ]
-        )
+        asked = described(case.message)
+        found = best([compare_messages(asked, each, case.exact) for each in self.read(seen.form)])
         return self.of(
             case, Stage.SEND, **who, **finding(found), form=seen.form.key, octets=Octets.of(seen.form.octets)
         )
@@ -46,7 +42,7 @@ class Meter:
         before: dict[str, Any] = {"form": form.key, "octets": Octets.of(form.octets)}
         if isinstance(after, Failed):
             return self.of(case, Stage.BROKER, **before, **failed(after))
-        found = self.between(form, after)
+        found = self.between(case, form, after)
         return self.of(
             case,
             Stage.BROKER,
@@ -63,19 +59,15 @@ class Meter:
             return self.of(case, Stage.RECEIVE, **who, octets=Octets.of(form.octets), **failed(seen))
         what, delivered = told(seen.told), seen.delivered
         who |= {"told": what, "octets": Octets.of(delivered.form.octets)}
-        found = best(
-            [
-                compare_messages({**each, **again(delivered.again)}, what, False, loose=True)
-                for each in self.read(delivered.form)
-            ]
-        )
+        meant = {**self.meant(case, delivered.form), **again(delivered.again)}
+        found = compare_messages(meant, what, False, loose=True)
         found = Finding(found.outcome, f"told: {found.detail}" if found.detail else "")
         if isinstance(seen.echo, Failed):
             found = found.joined(Finding(seen.echo.outcome, f"echo: {seen.echo.detail}"))
             return self.of(
                 case, Stage.RECEIVE, **who, **finding(found), kind=seen.echo.kind, native=seen.echo.native
             )
-        sent = self.between(delivered.form, seen.echo)
+        sent = self.between(case, delivered.form, seen.echo)
         found = found.joined(Finding(sent.outcome, f"echo: {sent.detail}" if sent.detail else ""))
         return self.of(
             case,
@@ -86,21 +78,23 @@ class Meter:
             octets_after=Octets.of(seen.echo.octets),
         )
 
-    def between(self, before: Form, after: Form) -> Finding:
+    def between(self, case: Case, before: Form, after: Form) -> Finding:
         """Compare two forms: by their octets, and where these differ by what they mean."""
         if before.octets == after.octets:
             return Finding()
-        return best(
-            [
-                compare_messages(one, other, False)
-                for one, other in zip(self.read(before), self.read(after), strict=False)
-            ]
-        )
+        meant = self.meant(case, before)
+        found = best([compare_messages(meant, each, case.exact) for each in self.read(after)])
+        return found.joined(Finding(detail="" if found.detail else "other octets"))
 
-    def read(self, form: Form, asked: bool = False) -> Sequence[Mapping[str, Any]]:
+    def meant(self, case: Case, form: Form) -> Mapping[str, Any]:
+        """Read a form as it was meant: of several readings the one nearest to what the case asks."""
+        asked = described(case.message)
+        return min(self.read(form), key=lambda each: RANK[compare_messages(asked, each, False).outcome])
+
+    def read(self, form: Form) -> Sequence[Mapping[str, Any]]:
         """Read a form in every way that makes sense; what makes none is told as nothing at all."""
         try:
-            return self.wire.readings(form, asked)
+            return self.wire.readings(form)
         except ValueError as failure:
             return [{"properties": {"unread": str(failure)}}]
 

@@ -86,7 +86,7 @@ class Wire:
     talk: Callable[[Shim, Mapping[str, Any]], Talk]
     form: Callable[[Mapping[str, Any]], Form]
     spelled: Callable[[Mapping[str, Any], bytes], Form]
-    readings: Callable[[Form, bool], Sequence[dict[str, Any]]]
+    readings: Callable[[Form], Sequence[dict[str, Any]]]
 
 
 HOMES = {"0-9-1": "amqp0_9_1", "1-0": "amqp1_0"}

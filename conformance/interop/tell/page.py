@@ -32,7 +32,7 @@ SYMBOLS: Mapping[Outcome, str] = {
 }
 MEANINGS: Mapping[Outcome, str] = {
     Outcome.SAME: "the same value in the same type",
-    Outcome.WIDENED: "the same value in another type",
+    Outcome.WIDENED: "the same value in another type, or of another scale",
     Outcome.UNSUPPORTED: "the library has no way to do it",
     Outcome.UNTRIED: "an earlier leg has left nothing to try",
     Outcome.CHANGED: "another value",
@@ -87,7 +87,7 @@ class View:
         return self._shown(Cell(None, None, legs, ()))
 
     def _shown(self, cell: Cell) -> Shown:
-        failing = [leg for leg in cell.legs if leg.outcome.fails]
+        failing = [leg for leg in cell.legs if leg.fails]
         return Shown(
             cell.outcome, cell.legs, bool(failing) and all(id(leg) in self.reasons for leg in failing)
         )
