@@ -27,7 +27,7 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     }
 }
 """What a field of a section means that is not there."""
-EMPTY = {"map": []}
+EMPTY: Mapping[str, Any] = {"map": []}
 """What means nothing more than its absence, unless a case is about just that."""
 SHOWN = 80
 """Characters of a value in a sentence."""

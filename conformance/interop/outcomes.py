@@ -100,7 +100,7 @@ class Leg:
 
     @property
     def fails(self) -> bool:
-        """True of a leg on which a value was lost; of a pair that was played, where it contradicts its legs."""
+        """True of a leg on which a value was lost; of a pair that was played, if it contradicts its legs."""
         return self.outcome.fails and (self.leg is not Stage.PLAYED or self.outcome is Outcome.CONTRADICTED)
 
     def line(self) -> dict[str, Any]:

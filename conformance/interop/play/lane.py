@@ -27,6 +27,8 @@ LARGE = 1_000_000
 """Octets for which a leg may take a second more."""
 IDLE = 1.5
 """Seconds after which a connection is made anew: who sends no heartbeats by itself may have lost it."""
+VAIN = 3
+"""Times in a row that a client may fail to connect before it is not asked any more."""
 NOWHERE = "interop-nobody-has-this"
 OUTCOMES: Mapping[Kind, Outcome] = {
     Kind.UNSUPPORTED: Outcome.UNSUPPORTED,
@@ -105,6 +107,7 @@ class Lane:
         self._out = self.into = ""
         self._left: list[str] = []
         self._used = 0.0
+        self._vain: list[Failed] = []
         self._heartbeat: dict[str, int] = {"heartbeat": 0}
 
     def __enter__(self) -> Lane:
@@ -138,6 +141,23 @@ class Lane:
             if time.monotonic() > deadline:
                 return self._given_up(Failed(Outcome.LOST, "the broker has not delivered it"))
         return content.form
+
+    def again(self, act: Callable[[], Any]) -> Any:
+        """Do something again if the broker ended meanwhile, whoever made it: that is not of this case."""
+        ends = self.broker.ends
+        try:
+            found = act()
+            lost = getattr(found, "after", found)
+        except Failed as failure:
+            found, lost = None, failure
+        if isinstance(lost, Failed) and lost.outcome is Outcome.LOST:
+            with suppress(Failed):
+                self.prepare()
+            if self.broker.ends != ends:
+                return act()
+        if found is None:
+            raise lost
+        return found
 
     def publish(self, case: Case, form: Form) -> Form | Failed:
         """Send a form by our own end to our own end, through the broker."""
@@ -268,30 +288,52 @@ class Lane:
         if self._talk is not None and self._own is not None and not self._relay.ended() and idle < IDLE:
             return self._talk, self._own
         self._hang_up()
+        self._own = self._furnished()
+        talk = self._connected()
+        own = self._own or self._furnished()
+        self._own, self._talk, self._used = own, talk, time.monotonic()
+        return talk, own
+
+    def _furnished(self) -> OwnEnd:
+        """Give our own end with its queues, at a broker that is started again if need be. Raises Failed."""
         ends = self.broker.ends
         try:
-            self._own = self._furnish()
+            return self._furnish()
         except BrokerEnded:
             self.broker.up_again(ends)
-            try:
-                self._own = self._furnish()
-            except BrokerEnded as failure:
-                raise Failed(Outcome.LOST, str(failure)) from None
-        self._relay.forget()
-        login = self.broker.login
-        where = {
-            "host": "127.0.0.1",
-            "port": self._relay.port,
-            "user": login.user,
-            "password": login.password,
-        }
-        shim = self._running()
-        talk = self._told(lambda: self._connected(shim, where | {"vhost": login.virtual_host}))
-        self._talk, self._used = talk, time.monotonic()
-        return talk, self._own
+        try:
+            return self._furnish()
+        except BrokerEnded as failure:
+            raise Failed(Outcome.LOST, str(failure)) from None
 
-    def _connected(self, shim: Shim, where: Mapping[str, Any]) -> Talk:
+    def _connected(self) -> Talk:
+        """Have the client connect, if need be in a fresh program: an old one may have run out of something.
+
+        One that has failed to a few times in a row is not asked any more. Raises Failed.
+        """
+        if len(self._vain) >= VAIN:
+            raise self._vain[-1]
+        for fresh in (False, True):
+            self._relay.forget()
+            try:
+                talk: Talk = self._told(lambda: self._connect(self._running()))
+            except Failed as failure:
+                failure.detail = f"connecting: {failure.detail}"
+                if fresh or failure.outcome not in (Outcome.LOST, Outcome.CRASHED):
+                    self._vain.append(failure)
+                    raise
+                self._end()
+                self._shim = None
+            else:
+                self._vain.clear()
+                return talk
+        raise AssertionError("the second time it is told what came of it")
+
+    def _connect(self, shim: Shim) -> Talk:
         """Connect without heartbeats where the library can do that: most of the time nobody talks."""
+        login = self.broker.login
+        who = {"user": login.user, "password": login.password, "vhost": login.virtual_host}
+        where: dict[str, Any] = {"host": "127.0.0.1", "port": self._relay.port, **who}
         try:
             return self.wire.talk(shim, {**where, **self._heartbeat})
         except Refused as refusal:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol
 from zlib import crc32
 
@@ -93,7 +94,7 @@ class Session:
         lane, played = self._lanes[client], self.played
         for case in self._cases:
             try:
-                seen = lane.send(case)
+                seen = lane.again(partial(lane.send, case))
             except Failed as failure:
                 self._keep(self._meter.sent(case, client, lane.version, failure))
                 continue
@@ -109,7 +110,7 @@ class Session:
         for case in self._cases:
             for form in self._ours(case):
                 if (case.name, form.key) not in self.played.passed:
-                    self._came(case, form, lane.publish(case, form))
+                    self._came(case, form, lane.again(partial(lane.publish, case, form)))
 
     def _ours(self, case: Case) -> Iterable[Form]:
         with suppress(ValueError):  # the protocol may have no such type
@@ -143,7 +144,7 @@ class Session:
 
     def _got(self, lane: Lane, client: str, case: Case, form: Form) -> Leg:
         try:
-            seen = lane.get(case, form)
+            seen = lane.again(partial(lane.get, case, form))
         except Failed as failure:
             return self._meter.got(case, client, lane.version, form, failure)
         return self._meter.got(case, client, lane.version, form, seen)
