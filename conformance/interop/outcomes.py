@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from hashlib import sha256
 from typing import Any
@@ -40,6 +40,30 @@ class Outcome(StrEnum):
         return self not in (Outcome.SAME, Outcome.WIDENED, Outcome.UNSUPPORTED, Outcome.UNTRIED)
 
 
+SYMBOLS: Mapping[Outcome, str] = {
+    Outcome.SAME: "✓",
+    Outcome.WIDENED: "≈",
+    Outcome.UNSUPPORTED: "–",
+    Outcome.UNTRIED: "·",
+    Outcome.CHANGED: "≠",
+    Outcome.REFUSED: "✗",
+    Outcome.CLOSED: "⊘",
+    Outcome.LOST: "∅",
+    Outcome.CRASHED: "☠",
+    Outcome.CONTRADICTED: "‼",
+}
+MEANINGS: Mapping[Outcome, str] = {
+    Outcome.SAME: "the same value in the same type",
+    Outcome.WIDENED: "the same value in another type, or of another scale",
+    Outcome.UNSUPPORTED: "the library has no way to do it",
+    Outcome.UNTRIED: "an earlier leg has left nothing to try",
+    Outcome.CHANGED: "another value",
+    Outcome.REFUSED: "the library refused it",
+    Outcome.CLOSED: "the broker closed the channel, link or connection",
+    Outcome.LOST: "nothing came",
+    Outcome.CRASHED: "the client's program ended, hung or fell over",
+    Outcome.CONTRADICTED: "what was played is not what the legs let expect",
+}
 RANK = {outcome: rank for rank, outcome in enumerate(Outcome)}
 
 
@@ -140,7 +164,6 @@ class Form:
 
     head: bytes
     body: bytes = b""
-    key: str = field(default="", compare=False)
 
     @property
     def octets(self) -> bytes:

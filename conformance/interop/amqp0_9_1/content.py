@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Any
 from zlib import crc32
@@ -30,7 +30,7 @@ def form_of(message: Mapping[str, Any]) -> Form:
     body = octets_of(message.get("body", ""))
     if body is None:
         raise ValueError("0-9-1 has no bodies of typed values")
-    return keyed(Form(flags.to_bytes(2) + values, body))
+    return Form(flags.to_bytes(2) + values, body)
 
 
 def _property(name: str, value: Any) -> bytes:
@@ -51,7 +51,7 @@ def with_value(message: Mapping[str, Any], octets: bytes) -> Form:
     if others:
         raise ValueError("a spelled form is of a message with nothing but a header")
     body = octets_of(message.get("body", "")) or b""
-    return keyed(Form((1 << 13).to_bytes(2) + len(field).to_bytes(4) + field, body))
+    return Form((1 << 13).to_bytes(2) + len(field).to_bytes(4) + field, body)
 
 
 def readings(form: Form) -> list[dict[str, Any]]:
@@ -76,13 +76,20 @@ def readings(form: Form) -> list[dict[str, Any]]:
 
 
 def _properties(reader: Reader) -> dict[str, Any]:
+    return {name: value for name, value, _ in _spans(reader)}
+
+
+def _spans(reader: Reader) -> Iterator[tuple[str, Any, bytes]]:
+    """Read the properties that are there: the value of each, and its octets. Raises Unread."""
     flags = int.from_bytes(reader.take(2))
     if flags & 1:
         raise Unread("the flags go on in another word")
-    told = {name: _read(name, reader) for bit, name in enumerate(PROPERTIES) if flags >> 15 - bit & 1}
+    for bit, name in enumerate(PROPERTIES):
+        if flags >> 15 - bit & 1:
+            begun = reader.at
+            yield name, _read(name, reader), reader.octets[begun : reader.at]
     if reader.at != len(reader.octets):
         raise Unread(f"{len(reader.octets) - reader.at} octets follow the last property")
-    return told
 
 
 def _read(name: str, reader: Reader) -> Any:
@@ -93,22 +100,27 @@ def _read(name: str, reader: Reader) -> Any:
     return reader.take(1)[0] if name in NUMBERS else reader.short()
 
 
-def keyed(form: Form) -> Form:
-    """Name a form: the same name for fields in another order, another one for other letters."""
+def key(form: Form, message: Mapping[str, Any]) -> str:
+    """Name a form of a message: the same name for fields in another order, another one for other letters.
+
+    Of properties that were not asked for only the names count: some libraries make up a value each time.
+    """
     digest = sha256(len(form.body).to_bytes(8) + sha256(form.body).digest())
-    digest.update(_unordered(form.head))
-    return Form(form.head, form.body, digest.hexdigest()[:12])
+    digest.update(_head(form.head, message.get("properties", {})))
+    return digest.hexdigest()[:12]
 
 
-def _unordered(head: bytes) -> bytes:
-    """Give octets that are the same for heads that differ in the order of fields alone."""
+def _head(head: bytes, asked: Mapping[str, Any]) -> bytes:
     for errata in (True, False):
+        reader = Reader(head, errata)
         try:
-            read = _properties(Reader(head, errata))
+            read = {name: (value, octets) for name, value, octets in _spans(reader)}
         except (Unread, UnicodeDecodeError):
             continue
-        letters = sorted(head)  # 'x' and 'S' read alike, and are other forms
-        return json.dumps([_sorted(read), letters], sort_keys=True).encode()
+        known = {
+            name: [_sorted(value), sorted(octets)] for name, (value, octets) in read.items() if name in asked
+        }
+        return json.dumps([known, sorted(read)], sort_keys=True).encode()
     return head
 
 

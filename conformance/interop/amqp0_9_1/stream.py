@@ -6,7 +6,6 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from conformance.interop.amqp0_9_1.content import keyed
 from conformance.interop.outcomes import Form
 from conformance.interop.play.passing import Content, Ended, Seen
 
@@ -92,7 +91,7 @@ class Stream:
 
 def _content(coming: _Coming) -> Content:
     method, payload = coming.method.method, coming.method.payload
-    form = keyed(Form(coming.head, bytes(coming.body or b"")))
+    form = Form(coming.head, bytes(coming.body or b""))
     again = None
     if method == GET_OK:
         again = payload[12] == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from conformance.interop.amqp0_9_1.content import form_of, readings, with_value
+from conformance.interop.amqp0_9_1.content import form_of, key, readings, with_value
 from conformance.interop.amqp0_9_1.own import Own
 from conformance.interop.amqp0_9_1.stream import Stream
 from conformance.interop.play.protocol import Wire
@@ -54,4 +54,4 @@ class Talk:
         self._shim.do("settle", on=self._channel, token=token, outcome="accept")
 
 
-WIRE = Wire("0-9-1", Stream, Own, Talk, form_of, with_value, readings)
+WIRE = Wire("0-9-1", Stream, Own, Talk, form_of, with_value, readings, key)

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 
 from conformance.interop.play.lane import Broker
 from conformance.interop.play.protocol import BrokerEnded, Login, Wire
+from harness.dialect import of
+from harness.targets.embedded import ServedTarget
 from harness.targets.named import target
 from harness.targets.target import Target, TargetError
 from harness.wire.transport import Unreachable
 from spec.rules import Role
 
-IN_MEMORY = {"embedded": "embedded:tcp"}
-"""What is meant where a target in memory is named: clients need a port."""
+IN_MEMORY = ("embedded", "embedded:tcp")
+"""Our own peers, which are served over TCP here: clients need a port."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,7 @@ class Running:
 
 def checked(named: str, protocol: str) -> Target:
     """Give a target that clients can connect to. Raises TargetError, before anything is started."""
-    goal = target(IN_MEMORY.get(named, named))
+    goal = ServedTarget(policy=_bearing(protocol)) if named in IN_MEMORY else target(named)
     if goal.role is not Role.SERVER:
         raise TargetError(f"{named} is a client; clients are named by --client")
     if goal.tls:
@@ -64,6 +66,11 @@ def _place(goal: Target, protocol: str) -> tuple[str, int]:
     transport.close()
     host, _, port = transport.endpoint.rpartition(":")
     return host.strip("[]"), int(port)
+
+
+def _bearing(protocol: str) -> object:
+    """Give the policy of a peer of ours that bears what most clients do; None where it has only one."""
+    return of(protocol, "server.client").LENIENT if protocol == "0-9-1" else None
 
 
 def _revive(goal: Target) -> None:

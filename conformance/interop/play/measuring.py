@@ -34,12 +34,17 @@ class Meter:
         asked = described(case.message)
         found = best([compare_messages(asked, each, case.exact) for each in self.read(seen.form)])
         return self.of(
-            case, Stage.SEND, **who, **finding(found), form=seen.form.key, octets=Octets.of(seen.form.octets)
+            case,
+            Stage.SEND,
+            **who,
+            **finding(found),
+            form=self.key(case, seen.form),
+            octets=Octets.of(seen.form.octets),
         )
 
     def passed(self, case: Case, form: Form, after: Form | Failed) -> Leg:
         """Make the leg through the broker."""
-        before: dict[str, Any] = {"form": form.key, "octets": Octets.of(form.octets)}
+        before: dict[str, Any] = {"form": self.key(case, form), "octets": Octets.of(form.octets)}
         if isinstance(after, Failed):
             return self.of(case, Stage.BROKER, **before, **failed(after))
         found = self.between(case, form, after)
@@ -48,13 +53,13 @@ class Meter:
             Stage.BROKER,
             **before,
             **finding(found),
-            after=after.key,
-            octets_after=Octets.of(after.octets),
+            after=self.key(case, after),
+            octets_after=changed(form, after),
         )
 
     def got(self, case: Case, client: str, version: str, form: Form, seen: Got | Failed) -> Leg:
         """Make the leg from what the broker delivered to what the client tells, and sends again."""
-        who: dict[str, Any] = {"client": client, "client_version": version, "form": form.key}
+        who: dict[str, Any] = {"client": client, "client_version": version, "form": self.key(case, form)}
         if isinstance(seen, Failed):
             return self.of(case, Stage.RECEIVE, **who, octets=Octets.of(form.octets), **failed(seen))
         what, delivered = told(seen.told), seen.delivered
@@ -74,8 +79,8 @@ class Meter:
             Stage.RECEIVE,
             **who,
             **finding(found),
-            after=seen.echo.key,
-            octets_after=Octets.of(seen.echo.octets),
+            after=self.key(case, seen.echo),
+            octets_after=changed(delivered.form, seen.echo),
         )
 
     def between(self, case: Case, before: Form, after: Form) -> Finding:
@@ -85,6 +90,10 @@ class Meter:
         meant = self.meant(case, before)
         found = best([compare_messages(meant, each, case.exact) for each in self.read(after)])
         return found.joined(Finding(detail="" if found.detail else "other octets"))
+
+    def key(self, case: Case, form: Form) -> str:
+        """Name a form of a case."""
+        return self.wire.key(form, case.message)
 
     def meant(self, case: Case, form: Form) -> Mapping[str, Any]:
         """Read a form as it was meant: of several readings the one nearest to what the case asks."""
@@ -97,6 +106,11 @@ class Meter:
             return self.wire.readings(form)
         except ValueError as failure:
             return [{"properties": {"unread": str(failure)}}]
+
+
+def changed(before: Form, after: Form) -> Octets | None:
+    """Give what came out, where it is not what went in."""
+    return None if before.octets == after.octets else Octets.of(after.octets)
 
 
 def best(findings: Sequence[Finding]) -> Finding:
@@ -122,5 +136,5 @@ def failed(seen: Failed) -> dict[str, Any]:
 
 def untried(meter: Meter, case: Case, client: str, version: str, form: Form, why: str) -> Leg:
     """Make the leg that could not be tried, as the broker has not passed the form on."""
-    who = {"client": client, "client_version": version, "form": form.key}
+    who = {"client": client, "client_version": version, "form": meter.key(case, form)}
     return meter.of(case, Stage.RECEIVE, **who, outcome=Outcome.UNTRIED, detail=why)

@@ -14,34 +14,10 @@ from markupsafe import Markup
 from conformance.interop.folder import of_cell
 from conformance.interop.known import Against, Known
 from conformance.interop.matrix import Cell, Matrix, Pair, counted
-from conformance.interop.outcomes import Leg, Outcome, worst
+from conformance.interop.outcomes import MEANINGS, SYMBOLS, Leg, Outcome, Stage, worst
 from conformance.render.html.environment import alone, environment, style
 
 HERE = "conformance.interop.tell"
-SYMBOLS: Mapping[Outcome, str] = {
-    Outcome.SAME: "✓",
-    Outcome.WIDENED: "≈",
-    Outcome.UNSUPPORTED: "–",
-    Outcome.UNTRIED: "·",
-    Outcome.CHANGED: "≠",
-    Outcome.REFUSED: "✗",
-    Outcome.CLOSED: "⊘",
-    Outcome.LOST: "∅",
-    Outcome.CRASHED: "☠",
-    Outcome.CONTRADICTED: "‼",
-}
-MEANINGS: Mapping[Outcome, str] = {
-    Outcome.SAME: "the same value in the same type",
-    Outcome.WIDENED: "the same value in another type, or of another scale",
-    Outcome.UNSUPPORTED: "the library has no way to do it",
-    Outcome.UNTRIED: "an earlier leg has left nothing to try",
-    Outcome.CHANGED: "another value",
-    Outcome.REFUSED: "the library refused it",
-    Outcome.CLOSED: "the broker closed the channel, link or connection",
-    Outcome.LOST: "nothing came",
-    Outcome.CRASHED: "the client's program ended, hung or fell over",
-    Outcome.CONTRADICTED: "what was played is not what the legs let expect",
-}
 PAIRED = 60
 """Cases at most that are told of one pair."""
 
@@ -53,6 +29,21 @@ class Shown:
     outcome: Outcome
     legs: tuple[Leg, ...]
     known: bool
+
+    @property
+    def notable(self) -> tuple[Leg, ...]:
+        """Give the legs that are told one by one: all but those on which nothing happened."""
+        quiet = (Outcome.SAME, Outcome.UNTRIED)
+        return tuple(
+            leg
+            for leg in self.legs
+            if leg.fails or (leg.outcome not in quiet and leg.leg is not Stage.PLAYED)
+        )
+
+    @property
+    def quiet(self) -> int:
+        """Count the others."""
+        return len(self.legs) - len(self.notable)
 
 
 @dataclass(frozen=True, slots=True)

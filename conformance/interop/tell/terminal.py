@@ -13,7 +13,7 @@ from conformance.interop.cases import Case
 from conformance.interop.folder import of_cell
 from conformance.interop.known import Against
 from conformance.interop.matrix import Matrix
-from conformance.interop.outcomes import Leg, Outcome
+from conformance.interop.outcomes import SYMBOLS, Leg, Outcome
 
 SHOWN = 40
 """New failures at most that are told one by one; the folder has all."""
@@ -32,6 +32,7 @@ def tell(matrix: Matrix, found: Against, broke: Mapping[str, str], console: Cons
         name = f"{client} {matrix.version_of(client=client)}".strip()
         table.add_row(Text(printable(name)), *map(_counts, cells))
     console.print(table)
+    console.print(Text("  ".join(f"{symbol} {outcome}" for outcome, symbol in SYMBOLS.items()), style="dim"))
     for name, why in broke.items():
         console.print(Text(printable(f"{name} could not be played: {why}"), style="red"), soft_wrap=True)
     _failures(found, console)
@@ -41,7 +42,7 @@ def _counts(counts: Mapping[Outcome, int]) -> Text:
     told = Text()
     for outcome, count in counts.items():
         style = "red" if outcome.fails else "green" if outcome is Outcome.SAME else "yellow"
-        told.append(f"{', ' if told else ''}{count} {outcome}", style=style)
+        told.append(f"{' ' if told else ''}{count}{SYMBOLS[outcome]}", style=style)
     return told
 
 
