@@ -17,6 +17,8 @@ from conformance.interop.outcomes import Finding, Outcome
 INTEGERS = frozenset({"i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "int"})
 FLOATS = {"f32": ">f", "f64": ">d"}
 TEXTS = frozenset({"str", "short", "sym", "char"})
+WITHOUT_A_LIKE = frozenset({"bool", "null", "map", "list", "array", "desc"})
+"""Types whose values are no values of another type."""
 SECTIONS = ("properties", "header", "application", "annotations")
 DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "header": {
@@ -92,23 +94,23 @@ def compare(before: Any, after: Any, at: str = "", loose: bool = False) -> Findi
     if one == other and one not in FLOATS and one != "dec":
         equal = (plain(before) == plain(after) and held(before) == held(after)) or _alike(one, before, after)
         return Finding() if equal else _differs(Outcome.CHANGED, at, before, after)
-    try:
-        equal = (
-            one not in ("bool", "null") and other not in ("bool", "null") and plain(before) == plain(after)
-        )
-    except (ValueError, TypeError, struct.error, ArithmeticError):
-        equal = False
-    if not equal:
+    if not _equal(one, other, before, after):
         return _differs(Outcome.CHANGED, at, before, after)
-    if (
-        loose
-        or (one == other and one != "dec")
-        or held(before) == held(after)
-        or (one == "int" and other in INTEGERS)
-        or (other == "int" and one in INTEGERS)
-    ):
-        return Finding()
-    return _differs(Outcome.WIDENED, at, before, after)
+    if one == other:
+        alike = one != "dec" or held(before) == held(after)
+    else:
+        alike = {one, other} <= INTEGERS and "int" in (one, other)
+    return Finding() if alike or loose else _differs(Outcome.WIDENED, at, before, after)
+
+
+def _equal(one: str, other: str, before: Any, after: Any) -> bool:
+    """Say whether values of the types `one` and `other` are the same value."""
+    if not {one, other}.isdisjoint(WITHOUT_A_LIKE):
+        return False
+    try:
+        return bool(plain(before) == plain(after))
+    except (ValueError, TypeError, struct.error, ArithmeticError):
+        return False
 
 
 def _alike(kind: str, before: Any, after: Any) -> bool:
