@@ -29,7 +29,8 @@ class Run:
 
     legs: list[Leg] = field(default_factory=list)
     broke: dict[str, str] = field(default_factory=dict)
-    seconds: dict[str, float] = field(default_factory=dict)
+    seconds: dict[str, dict[str, float]] = field(default_factory=dict)
+    """By broker: how long all of it took, and each client, which are side by side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +64,19 @@ def play(plan: Plan, board: Board) -> Run:
     with ExitStack() as whole, ThreadPoolExecutor(1) as ahead:
         coming = _begin(plan, 0, ahead, whole)
         for number, goal in enumerate(plan.goals):
-            began, sentence = time.monotonic(), ""
+            began, sentence, taken = time.monotonic(), "", dict[str, float]()
             here, coming = _wait(coming), _begin(plan, number + 1, ahead, whole)
             try:
                 started, stack = here.result()
                 with stack:
-                    run.legs += _played(plan, started, board)
+                    session = _session(plan, started, board, stack)
+                    run.legs += session.play()
+                    taken |= session.seconds
             except TargetError as failure:
                 run.broke[goal.name] = sentence = str(failure)
-            run.seconds[goal.name] = round(time.monotonic() - began, 1)
-            board.end(goal.name, sentence or f"done in {run.seconds[goal.name]:.0f} s")
+            taken["all"] = time.monotonic() - began
+            run.seconds[goal.name] = {client: round(each, 1) for client, each in taken.items()}
+            board.end(goal.name, sentence or f"done in {taken['all']:.0f} s")
     return run
 
 
@@ -94,23 +98,15 @@ def _begin(
     return ahead.submit(start) if number < len(plan.goals) else Future()
 
 
-def _played(plan: Plan, started: Running, board: Board) -> list[Leg]:
+def _session(plan: Plan, started: Running, board: Board, stack: ExitStack) -> Session:
+    """Put every client before a broker; they leave it with the stack."""
     blank = Leg(plan.wire.name, "", "", started.name, started.version, "", Stage.SEND, Outcome.SAME)
-    with ExitStack() as stack:
-        lanes = {
-            name: stack.enter_context(
-                Lane(
-                    plan.wire,
-                    started.broker,
-                    starter(
-                        described, plan.wire.name, plan.logs / f"{_plain(name)}@{_plain(started.name)}.log"
-                    ),
-                    started.address,
-                )
-            )
-            for name, described in plan.clients.items()
-        }
-        return Session(Meter(plan.wire, blank), lanes, plan.cases, _Shown(board, started.name)).play()
+    lanes = {}
+    for name, described in plan.clients.items():
+        log = plan.logs / f"{_plain(name)}@{_plain(started.name)}.log"
+        start = starter(described, plan.wire.name, log)
+        lanes[name] = stack.enter_context(Lane(plan.wire, started.broker, start, started.address))
+    return Session(Meter(plan.wire, blank), lanes, plan.cases, _Shown(board, started.name))
 
 
 def _plain(name: str) -> str:

@@ -6,7 +6,8 @@ Most of the time somebody is waited for, so every client has a thread.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
@@ -58,19 +59,37 @@ class Session:
     ) -> None:
         self._meter, self._lanes, self._cases, self._follower = meter, lanes, cases, follower
         self.played = Played()
+        self.seconds: dict[str, float] = {}
+        self._stopped = False
 
     def play(self) -> list[Leg]:
         """Play all; give the legs in an order that is the same each time."""
         for phase in (self._send, self._receive, self._pair):
             self._follower.expect(self._expected())
-            with ThreadPoolExecutor(len(self._lanes)) as pool:
-                list(pool.map(phase, self._lanes))
+            self._side_by_side(phase)
         order = {case.name: number for number, case in enumerate(self._cases)}
         stages = {stage: number for number, stage in enumerate(Stage)}
         return sorted(
             self.played.legs,
             key=lambda each: (order[each.case], stages[each.leg], each.client, each.other, each.form),
         )
+
+    def _side_by_side(self, phase: Callable[[str], None]) -> None:
+        with ThreadPoolExecutor(len(self._lanes)) as pool:
+            try:
+                list(pool.map(partial(self._timed, phase), self._lanes))
+            except BaseException:
+                self._stopped = True  # the others end with what they are at
+                raise
+
+    def _timed(self, phase: Callable[[str], None], client: str) -> None:
+        began = time.monotonic()
+        phase(client)
+        self.seconds[client] = self.seconds.get(client, 0.0) + time.monotonic() - began
+
+    def _going(self) -> Iterator[Case]:
+        """Give the cases one after the other, until somebody has stopped it all."""
+        return (case for case in self._cases if not self._stopped)
 
     def _expected(self) -> int:
         """Say how many legs there will be, as far as forms are known."""
@@ -92,7 +111,7 @@ class Session:
 
     def _send(self, client: str) -> None:
         lane, played = self._lanes[client], self.played
-        for case in self._cases:
+        for case in self._going():
             try:
                 seen = lane.again(partial(lane.send, case))
             except Failed as failure:
@@ -132,7 +151,7 @@ class Session:
 
     def _receive(self, client: str) -> None:
         lane, played = self._lanes[client], self.played
-        for case in self._cases:
+        for case in self._going():
             for key, form in sorted(played.forms.get(case.name, {}).items()):
                 passed = played.passed[case.name, key]
                 if isinstance(passed, Failed):
@@ -153,7 +172,7 @@ class Session:
     # -- pairs -----------------------------------------------------------------------------------------
 
     def _pair(self, client: str) -> None:
-        for case in self._cases:
+        for case in self._going():
             for sender in self._lanes:
                 key = self.played.sent.get((sender, case.name))
                 if key is None or not is_played(sender, client, self._meter.blank.broker, case.name):
