@@ -21,7 +21,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from conformance.interop.comparing import SECTIONS
+from conformance.interop.comparing import SECTIONS, fields
 from harness.targets.target import TargetError
 
 BODY = "m"
@@ -42,6 +42,18 @@ class Case:
     by: str = "get"
     again: bool = False
     send: Mapping[str, Any] = field(default_factory=dict)
+
+    def about_it(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Give of a message what this case is about: what it asks for, and the rest only where it is exact."""
+        if self.exact:
+            return dict(message)
+        kept = {name: each for name, each in message.items() if name not in SECTIONS}
+        for section in SECTIONS:
+            asked = dict(fields(self.message.get(section)))
+            told = {name: each for name, each in fields(message.get(section)) if name in asked}
+            if told:
+                kept[section] = told
+        return kept
 
     @property
     def size(self) -> int:

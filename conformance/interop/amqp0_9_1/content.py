@@ -100,17 +100,18 @@ def _read(name: str, reader: Reader) -> Any:
     return reader.take(1)[0] if name in NUMBERS else reader.short()
 
 
-def key(form: Form, message: Mapping[str, Any]) -> str:
+def key(form: Form, message: Mapping[str, Any], exact: bool) -> str:
     """Name a form of a message: the same name for fields in another order, another one for other letters.
 
-    Of properties that were not asked for only the names count: some libraries make up a value each time.
+    Properties that were not asked for count only where `exact`, and then by their names alone: some libraries
+    make up a value each time.
     """
     digest = sha256(len(form.body).to_bytes(8) + sha256(form.body).digest())
-    digest.update(_head(form.head, message.get("properties", {})))
+    digest.update(_head(form.head, message.get("properties", {}), exact))
     return digest.hexdigest()[:12]
 
 
-def _head(head: bytes, asked: Mapping[str, Any]) -> bytes:
+def _head(head: bytes, asked: Mapping[str, Any], exact: bool) -> bytes:
     for errata in (True, False):
         reader = Reader(head, errata)
         try:
@@ -120,7 +121,7 @@ def _head(head: bytes, asked: Mapping[str, Any]) -> bytes:
         known = {
             name: [_sorted(value), sorted(octets)] for name, (value, octets) in read.items() if name in asked
         }
-        return json.dumps([known, sorted(read)], sort_keys=True).encode()
+        return json.dumps([known, sorted(read) if exact else []], sort_keys=True).encode()
     return head
 
 

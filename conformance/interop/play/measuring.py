@@ -65,7 +65,7 @@ class Meter:
         what, delivered = told(seen.told), seen.delivered
         who |= {"told": what, "octets": Octets.of(delivered.form.octets)}
         meant = {**self.meant(case, delivered.form), **again(delivered.again)}
-        found = compare_messages(meant, what, False, loose=True)
+        found = compare_messages(meant, case.about_it(what), case.exact, loose=True)
         found = Finding(found.outcome, f"told: {found.detail}" if found.detail else "")
         if isinstance(seen.echo, Failed):
             found = found.joined(Finding(seen.echo.outcome, f"echo: {seen.echo.detail}"))
@@ -88,17 +88,18 @@ class Meter:
         if before.octets == after.octets:
             return Finding()
         meant = self.meant(case, before)
-        found = best([compare_messages(meant, each, case.exact) for each in self.read(after)])
+        found = best([compare_messages(meant, case.about_it(each), case.exact) for each in self.read(after)])
         return found.joined(Finding(detail="" if found.detail else "other octets"))
 
     def key(self, case: Case, form: Form) -> str:
         """Name a form of a case."""
-        return self.wire.key(form, case.message)
+        return self.wire.key(form, case.message, case.exact)
 
     def meant(self, case: Case, form: Form) -> Mapping[str, Any]:
         """Read a form as it was meant: of several readings the one nearest to what the case asks."""
         asked = described(case.message)
-        return min(self.read(form), key=lambda each: RANK[compare_messages(asked, each, False).outcome])
+        read = min(self.read(form), key=lambda each: RANK[compare_messages(asked, each, False).outcome])
+        return case.about_it(read)
 
     def read(self, form: Form) -> Sequence[Mapping[str, Any]]:
         """Read a form in every way that makes sense; what makes none is told as nothing at all."""

@@ -87,7 +87,7 @@ class Wire:
     form: Callable[[Mapping[str, Any]], Form]
     spelled: Callable[[Mapping[str, Any], bytes], Form]
     readings: Callable[[Form], Sequence[dict[str, Any]]]
-    key: Callable[[Form, Mapping[str, Any]], str]
+    key: Callable[[Form, Mapping[str, Any], bool], str]
 
 
 HOMES = {"0-9-1": "amqp0_9_1", "1-0": "amqp1_0"}

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from zlib import crc32
 
 from conformance.interop.cases import Case
-from conformance.interop.comparing import SECTIONS, compare_messages
+from conformance.interop.comparing import SECTIONS, compare_messages, fields
 from conformance.interop.outcomes import Form, Leg, Outcome, Stage
 from conformance.interop.play.lane import Failed, Lane
 from conformance.interop.play.measuring import Meter, untried
@@ -224,10 +224,10 @@ def contradiction(case: Case, expected: Leg | None, played: Leg) -> str:
 
 
 def without_values(case: Case, told: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Give a message without the values of what the case did not ask for: they may be others each time."""
-    kept = dict(told)
+    """Give what a case is about of a message, of what it did not ask for no values: these may vary."""
+    kept = case.about_it(told)
     for section in SECTIONS:
-        if isinstance(fields := told.get(section), Mapping):
-            asked = case.message.get(section, {})
-            kept[section] = {name: value if name in asked else "…" for name, value in fields.items()}
+        asked = dict(fields(case.message.get(section)))
+        if section in kept:
+            kept[section] = {name: value if name in asked else "…" for name, value in fields(kept[section])}
     return kept
