@@ -44,7 +44,7 @@ class Case:
     send: Mapping[str, Any] = field(default_factory=dict)
 
     def about_it(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Give of a message what this case is about: what it asks for, and the rest only where it is exact."""
+        """Give of a message what this case is about: what it asks for, and all of it where it is exact."""
         if self.exact:
             return dict(message)
         kept = {name: each for name, each in message.items() if name not in SECTIONS}
