@@ -79,8 +79,9 @@ class Own:
         self._answer((50, 11))
         return name
 
-    def listen(self, name: str) -> None:
+    def listen(self, name: str, kept: bool = True) -> None:
         """Take what comes to a queue from now on, by `take`."""
+        assert kept, "what nobody wants is sent to a queue that nobody has"
         self._listening.add(name)
         self._tell(VOCABULARY.Basic.Consume(name, name, no_ack=True))
         self._answer((60, 21))

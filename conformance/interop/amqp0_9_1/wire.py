@@ -54,4 +54,4 @@ class Talk:
         self._shim.do("settle", on=self._channel, token=token, outcome="accept")
 
 
-WIRE = Wire("0-9-1", Stream, Own, Talk, form_of, with_value, readings, key)
+WIRE = Wire("0-9-1", Stream, Own, Talk, form_of, with_value, readings, "interop-nobody-has-this", key)

@@ -29,7 +29,6 @@ IDLE = 1.5
 """Seconds after which a connection is made anew: who sends no heartbeats by itself may have lost it."""
 VAIN = 3
 """Times in a row that a client may fail to connect before it is not asked any more."""
-NOWHERE = "interop-nobody-has-this"
 OUTCOMES: Mapping[Kind, Outcome] = {
     Kind.UNSUPPORTED: Outcome.UNSUPPORTED,
     Kind.UNKNOWN: Outcome.UNSUPPORTED,
@@ -104,7 +103,7 @@ class Lane:
         self._own: OwnEnd | None = None
         self._talk: Talk | None = None
         self._relay = Relay(broker.place, wire.stream)
-        self._out = self.into = ""
+        self._out = self.into = self._aside = ""
         self._left: list[str] = []
         self._used = 0.0
         self._vain: list[Failed] = []
@@ -199,17 +198,13 @@ class Lane:
 
     def _echoed(self, talk: Talk, case: Case, token: str, within: float) -> Form | Failed:
         try:
-            self._told(lambda: talk.echo(token, self.nowhere()))
+            self._told(lambda: talk.echo(token, self._aside))
             form = self._on_wire(self._relay.sent(within), "echoed")
             if not case.settled:
                 self._told(lambda: talk.settle(token))
         except Failed as failure:
             return failure
         return form
-
-    def nowhere(self) -> str:
-        """Give an address to which messages can be sent that nobody wants."""
-        return self._address(NOWHERE)
 
     def take_out(self, case: Case, other: Lane) -> Form:
         """Have the client send a case to where `other` gets it from. Raises Failed."""
@@ -349,6 +344,10 @@ class Lane:
             own.place(self._address(f"{name}-out")),
             own.place(self._address(f"{name}-into")),
         )
+        self._aside = self.wire.unroutable
+        if not self._aside:
+            self._aside = own.place(self._address(f"{name}-aside"))
+            own.listen(self._aside, kept=False)
         own.listen(self._out)
         self._tidy(own)
         return own

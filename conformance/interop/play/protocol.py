@@ -38,8 +38,8 @@ class OwnEnd(Protocol):
     def place(self, name: str) -> str:
         """Make a queue, and give the address by which clients reach it."""
 
-    def listen(self, name: str) -> None:
-        """Take what comes to a queue from now on."""
+    def listen(self, name: str, kept: bool = True) -> None:
+        """Take what comes to a queue from now on, by `take`, or away."""
 
     def remove(self, name: str) -> None:
         """Remove a queue."""
@@ -87,6 +87,8 @@ class Wire:
     form: Callable[[Mapping[str, Any]], Form]
     spelled: Callable[[Mapping[str, Any], bytes], Form]
     readings: Callable[[Form], Sequence[dict[str, Any]]]
+    unroutable: str
+    """An address that nobody has and that can be sent to all the same; empty where there is none."""
     key: Callable[[Form, Mapping[str, Any], bool], str]
 
 
