@@ -7,8 +7,8 @@
     forms = ["62 80"]              # what our own end sends, too: the octets of the header "v", letter first
 
 `body`, `properties`, `header`, `application`, `annotations` are as in the contract. `exact`: what is added
-to the message counts, too. `settled = false`: it is got with an acknowledgement; `by = "receive"`: by a
-consumer; `again`: it was given back before. `send` holds more arguments for the command.
+to the message counts, too. `settled`: it is got without an acknowledgement, as in 0-9-1 unless told otherwise;
+`by = "receive"`: by a consumer; `again`: it was given back before. `send` holds more arguments.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def cases(protocol: str, globs: Sequence[str] = (), source: Path | None = None) 
 def _case(entry: Mapping[str, Any], protocol: str) -> Case:
     if unknown := set(entry) - KEYS:
         raise ValueError(f"{entry.get('name')}: there is no {', '.join(sorted(unknown))}")
-    message = {name: entry[name] for name in SECTIONS if name in entry}
+    message = {name: told(entry[name]) for name in SECTIONS if name in entry}
     message["body"] = entry.get("body", BODY)
     if "value" in entry and protocol == "0-9-1":
         message["properties"] = {"headers": {"map": [["v", told(entry["value"])]]}}
@@ -91,7 +91,7 @@ def _case(entry: Mapping[str, Any], protocol: str) -> Case:
         message=message,
         forms=tuple(bytes.fromhex(each) for each in entry.get("forms", ())),
         exact=entry.get("exact", False),
-        settled=entry.get("settled", True),
+        settled=entry.get("settled", protocol == "0-9-1"),
         by=entry.get("by", "get"),
         again=entry.get("again", False),
         send=entry.get("send", {}),
