@@ -7,7 +7,7 @@
     forms = ["62 80"]              # what our own end sends, too: the octets of the header "v", letter first
 
 `body`, `properties`, `header`, `application`, `annotations` are as in the contract. `exact`: what is added
-to the message counts, too. `settled`: it is got without an acknowledgement, as in 0-9-1 unless told otherwise;
+to the message counts, too. `settled`: it is got without an acknowledgement, by default in 0-9-1 alone;
 `by = "receive"`: by a consumer; `again`: it was given back before. `send` holds more arguments.
 """
 

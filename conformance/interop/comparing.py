@@ -20,6 +20,7 @@ TEXTS = frozenset({"str", "short", "sym", "char"})
 WITHOUT_A_LIKE = frozenset({"bool", "null", "map", "list", "array", "desc"})
 """Types whose values are no values of another type."""
 SECTIONS = ("properties", "header", "application", "annotations")
+NO_VALUE = (TypeError, ValueError, KeyError, IndexError, AttributeError, ArithmeticError, struct.error)
 DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "header": {
         "durable": False,
@@ -137,7 +138,8 @@ def elements(row: Any) -> Sequence[Any]:
     if tag(row) == "list":
         return list(what)
     kind, values = what
-    return [each if kind in ("bool", "null", "str") else {kind: each} for each in values]
+    bare = kind in ("bool", "null", "str")
+    return [each if bare or isinstance(each, Mapping) else {kind: each} for each in values]
 
 
 def _maps(before: Sequence[Any], after: Sequence[Any], at: str, loose: bool) -> Finding:
@@ -198,7 +200,19 @@ def described(message: Mapping[str, Any]) -> dict[str, Any]:
 def compare_messages(
     before: Mapping[str, Any], after: Mapping[str, Any], exact: bool, loose: bool = False
 ) -> Finding:
-    """Compare two messages as they are told; what is added to one is a change only where `exact`."""
+    """Compare two messages as they are told; what is added to one is a change only where `exact`.
+
+    What is told may be no value of the contract at all.
+    """
+    try:
+        return _compare_messages(before, after, exact, loose)
+    except NO_VALUE as failure:
+        return Finding(Outcome.CRASHED, f"what was told is no value: {type(failure).__name__} {failure}")
+
+
+def _compare_messages(
+    before: Mapping[str, Any], after: Mapping[str, Any], exact: bool, loose: bool
+) -> Finding:
     found = [_bodies(before, after, loose)]
     for section in SECTIONS:
         found.append(_sections(section, before.get(section), after.get(section), exact, loose))

@@ -105,7 +105,7 @@ class Meter:
         """Read a form in every way that makes sense; what makes none is told as nothing at all."""
         try:
             return self.wire.readings(form)
-        except ValueError as failure:
+        except (ValueError, KeyError, TypeError) as failure:
             return [{"properties": {"unread": str(failure)}}]
 
 

@@ -97,3 +97,13 @@ def test_the_worst_counts() -> None:
     assert worst([SAME, CHANGED, WIDENED]) is CHANGED
     assert worst([]) is Outcome.UNTRIED
     assert Finding(WIDENED, "a").joined(Finding(SAME, "b")) == Finding(WIDENED, "a; b")
+
+
+@pytest.mark.parametrize(
+    "told", [{"i32": {"i32": "1"}}, {"map": [["a"]]}, {"f64": "xyz"}, {"array": 7}, {"i8": None}]
+)
+def test_a_shim_that_tells_no_value_breaks_nothing(told: Any) -> None:
+    found = compare_messages(
+        message(properties={"a": {"i32": "1"}}), message(properties={"a": told}), exact=False
+    )
+    assert found.outcome in (Outcome.CHANGED, Outcome.CRASHED)
