@@ -5,6 +5,7 @@ Values are those of the contract of shims (ci/clients/README.md). Fields of a ma
 
 from __future__ import annotations
 
+import json
 import math
 import struct
 from collections.abc import Mapping, Sequence
@@ -229,12 +230,15 @@ def _bodies(before: Mapping[str, Any], after: Mapping[str, Any], loose: bool) ->
                 one, other = {"list": one}, {"list": other}
             return compare(one, other, "body", loose)
     sizes = [(each.get("size"), each.get("crc32")) for each in (before, after)]
-    if sizes[0] == sizes[1] and sizes[0][0] is not None:
-        return Finding()
     kinds = [
-        next((k for k in ("value", "sequence") if k in each), f"{each.get('size')} octets")
+        next(
+            (k for k in ("value", "sequence") if k in each),
+            f"{each['size']} octets" if "size" in each else "none",
+        )
         for each in (before, after)
     ]
+    if sizes[0] == sizes[1] and kinds[0] == kinds[1]:
+        return Finding()
     return Finding(
         Outcome.CHANGED,
         f"body: {kinds[0]} became {kinds[1]}" + (", other ones" if kinds[0] == kinds[1] else ""),
@@ -266,3 +270,12 @@ def fields(section: Any) -> list[tuple[str, Any]]:
     if set(section) == {"map"}:
         return [(_key(key), value) for key, value in section["map"]]
     return list(section.items())
+
+
+def ordered(value: Any) -> Any:
+    """Give a value with the fields of its maps in one order, as they have none."""
+    if isinstance(value, Mapping):
+        if set(value) == {"map"}:
+            return {"map": sorted(([k, ordered(v)] for k, v in value["map"]), key=json.dumps)}
+        return {name: ordered(each) for name, each in value.items()}
+    return [ordered(each) for each in value] if isinstance(value, list) else value

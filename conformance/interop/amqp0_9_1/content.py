@@ -9,7 +9,7 @@ from typing import Any
 from zlib import crc32
 
 from conformance.interop.amqp0_9_1.values import Reader, Unread, table
-from conformance.interop.comparing import octets_of
+from conformance.interop.comparing import octets_of, ordered
 from conformance.interop.outcomes import Form
 
 PROPERTIES = (
@@ -119,15 +119,7 @@ def _head(head: bytes, asked: Mapping[str, Any], exact: bool) -> bytes:
         except (Unread, UnicodeDecodeError):
             continue
         known = {
-            name: [_sorted(value), sorted(octets)] for name, (value, octets) in read.items() if name in asked
+            name: [ordered(value), sorted(octets)] for name, (value, octets) in read.items() if name in asked
         }
         return json.dumps([known, sorted(read) if exact else []], sort_keys=True).encode()
     return head
-
-
-def _sorted(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        if set(value) == {"map"}:
-            return {"map": sorted(([k, _sorted(v)] for k, v in value["map"]), key=json.dumps)}
-        return {name: _sorted(each) for name, each in value.items()}
-    return [_sorted(each) for each in value] if isinstance(value, list) else value

@@ -9,7 +9,7 @@ from typing import Any
 from zlib import crc32
 
 from conformance.interop.amqp1_0.values import Reader, Unread, encode
-from conformance.interop.comparing import SECTIONS, fields, octets_of
+from conformance.interop.comparing import SECTIONS, fields, octets_of, ordered
 from conformance.interop.outcomes import Form
 
 HEADER, DELIVERY, MESSAGE, PROPERTIES, APPLICATION, DATA, SEQUENCE, VALUE, FOOTER = range(0x70, 0x79)
@@ -63,7 +63,7 @@ def _section(code: int, octets: bytes) -> bytes:
 def _body(body: Any) -> bytes:
     octets = octets_of(body)
     if octets is not None:
-        return _section(DATA, encode({"bin": octets.hex()}))
+        return _section(DATA, b"\xb0" + len(octets).to_bytes(4) + octets)
     if "sequence" in body:
         return _section(SEQUENCE, encode({"list": body["sequence"]}))
     return _section(VALUE, encode(body["value"]))
@@ -88,7 +88,7 @@ def readings(form: Form) -> list[dict[str, Any]]:
         elif code in TABLES:
             told[TABLES[code]] = value
         elif code == DATA:
-            data += bytes.fromhex(value["bin"])
+            data += value
             told |= {"size": len(data), "crc32": crc32(data)}
         elif code == SEQUENCE:
             told["sequence"] = [*told.get("sequence", ()), *value["list"]]
@@ -98,13 +98,17 @@ def readings(form: Form) -> list[dict[str, Any]]:
 
 
 def sections(octets: bytes) -> Iterator[tuple[int, Any, bytes]]:
-    """Read sections one by one: the code of each, what it holds, and the octets of that. Raises Unread."""
+    """Read sections one by one: the code of each, what it holds, and the octets of that. Raises Unread.
+
+    Data is given as it is.
+    """
     reader = Reader(octets)
     while reader.at < len(octets):
         if reader.take(1) != b"\0":
             raise Unread(f"no section begins at {reader.at - 1}")
         descriptor, begun = reader.value(), reader.at
-        value = reader.value()
+        is_data = descriptor == {"u64": str(DATA)}
+        value = reader.binary() if is_data else reader.value()
         if not isinstance(descriptor, Mapping) or "u64" not in descriptor:
             raise Unread("a section is described by a symbol")
         code = int(descriptor["u64"])
@@ -124,6 +128,10 @@ def key(form: Form, message: Mapping[str, Any], exact: bool) -> str:
         body = [octets for code, _, octets in sections(form.body) if code in (DATA, SEQUENCE, VALUE)]
     except (Unread, KeyError, TypeError):
         return sha256(form.body).hexdigest()[:12]
+    for kind in ("value", "sequence"):
+        if kind in told:  # a map has no order, an encoding counts
+            digest.update(json.dumps([kind, ordered(told[kind]), sorted(b"".join(body))]).encode())
+            body = []
     for octets in body:
         digest.update(len(octets).to_bytes(8) + sha256(octets).digest())
     for section in SECTIONS:

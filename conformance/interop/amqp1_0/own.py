@@ -62,7 +62,7 @@ class Own:
         self._given: dict[int, int] = {}
         self._counts: dict[int, int] = {}
         self._theirs: dict[int, int] = {}
-        self._next = self._incoming = self._linked = 0
+        self._next = self._incoming = self._linked = self._numbers = 0
         self._room = FRAME - 512
         self.product = self.version = ""
         self._shake_hands(login)
@@ -162,14 +162,14 @@ class Own:
         handle, theirs = self._attach(name, SENDER)
         self._until(lambda: self._given.get(theirs, 0) - self._left[theirs] > 0, "credit")
         self._left[theirs] += 1
-        number, self._next = self._next, self._next + 1
+        number, self._numbers = self._numbers, self._numbers + 1
         pieces = [form.body[at : at + self._room] for at in range(0, len(form.body), self._room)] or [b""]
         for at, piece in enumerate(pieces):
             tag = {"bin": number.to_bytes(4).hex()}
             begun = [{"u32": str(number)}, tag, {"u32": "0"}] if at == 0 else [None, None, None]
             more = at + 1 < len(pieces)
             self._tell(TRANSFER, [{"u32": str(handle)}, *begun, False, more], payload=piece)
-        self._next += len(pieces) - 1
+        self._next += len(pieces)
         self._settled(number)
 
     def _settled(self, number: int) -> None:

@@ -136,6 +136,13 @@ class Reader:
             return {"desc": [self.value(depth + 1), self.value(depth + 1)]}
         return self._behind(code, depth)
 
+    def binary(self) -> bytes:
+        """Read a binary behind its constructor, as it is. Raises Unread."""
+        code = self.take(1)[0]
+        if OCTETS.get(code) != "bin":
+            raise Unread(f"no binary has the constructor {code:#04x}")
+        return self.take(self._size(code))
+
     def _behind(self, code: int, depth: int) -> Any:
         """Read what stands behind a constructor."""
         if code in EMPTY:

@@ -22,6 +22,8 @@ class Talk:
         self._connection = shim.do("connect", **told)["on"]
         self._session = shim.do("open", on=self._connection)["on"]
         self._links: dict[tuple[str, str, bool], str] = {}
+        self._from = ""
+        """The link from which the last message came."""
 
     def _link(self, role: str, address: str, settled: bool) -> str:
         """Give a link to or from an address, attached once."""
@@ -45,8 +47,8 @@ class Talk:
 
     def get(self, address: str, settled: bool, within: float) -> Mapping[str, Any] | None:
         """Give credit for one message, and wait for it."""
-        link = self._link("receiver", address, settled)
-        self._shim.do("credit", on=link, credit=1)
+        self._from = self._link("receiver", address, settled)
+        self._shim.do("credit", on=self._from, credit=1)
         events = self._shim.do("wait", on=self._connection, **{"for": within}, count=1)["events"]
         found: list[Mapping[str, Any]] = [each["message"] for each in events if each["event"] == "message"]
         return found[0] if found else None
@@ -57,7 +59,7 @@ class Talk:
         self._shim.do("echo", on=self._link("sender", address, False), token=token)
 
     def settle(self, token: str) -> None:
-        self._shim.do("settle", on=self._connection, token=token, outcome="accept")
+        self._shim.do("settle", on=self._from, token=token, outcome="accept")
 
 
 WIRE = Wire("1-0", Stream, Own, Talk, form_of, with_value, readings, "", key)

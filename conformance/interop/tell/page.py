@@ -13,13 +13,11 @@ from markupsafe import Markup
 
 from conformance.interop.folder import of_cell
 from conformance.interop.known import Against, Known
-from conformance.interop.matrix import Cell, Matrix, Pair, counted
+from conformance.interop.matrix import Cell, Matrix, counted
 from conformance.interop.outcomes import MEANINGS, SYMBOLS, Leg, Outcome, Stage, worst
 from conformance.render.html.environment import alone, environment, style
 
 HERE = "conformance.interop.tell"
-PAIRED = 60
-"""Cases at most that are told of one pair."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +46,11 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """A sender and a receiver at a broker: how their cases divide, and those that are not the same."""
+    """A sender and a receiver at a broker: how their cases divide, and which are not the same."""
 
     counts: Mapping[Outcome, int]
-    cases: tuple[tuple[str, Pair], ...]
+    cases: Mapping[Outcome, Sequence[str]]
+    contradicted: Sequence[Leg]
     played: int
 
     @property
@@ -92,9 +91,13 @@ class View:
     def between(self, sender: str, receiver: str, broker: str) -> Between:
         pairs = [(case, self.matrix.pair(sender, receiver, broker, case)) for case in self.matrix.cases]
         pairs = [(case, pair) for case, pair in pairs if pair.legs]
-        notable = [(case, pair) for case, pair in pairs if pair.outcome is not Outcome.SAME]
-        played = sum(pair.played is not None for _, pair in pairs)
-        return Between(counted(pair.outcome for _, pair in pairs), tuple(notable[:PAIRED]), played)
+        cases: dict[Outcome, list[str]] = {}
+        for case, pair in pairs:
+            if pair.outcome is not Outcome.SAME:
+                cases.setdefault(pair.outcome, []).append(case)
+        played = [pair.played for _, pair in pairs if pair.played is not None]
+        contradicted = [leg for leg in played if leg.fails]
+        return Between(counted(pair.outcome for _, pair in pairs), cases, contradicted, len(played))
 
 
 def page(
