@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -15,7 +17,7 @@ from conformance.interop.play.lane import Lane
 from conformance.interop.play.measuring import Meter
 from conformance.interop.play.protocol import wire
 from conformance.interop.play.session import Session, is_played
-from conformance.interop.play.shims import Start
+from conformance.interop.play.shims import Start, starter
 from conformance.interop.tests import fakes
 from harness.targets.target import TargetError
 
@@ -175,3 +177,19 @@ def test_who_cannot_be_a_broker_here_is_refused_beforehand() -> None:
         checked("client:own", "0-9-1")
     with pytest.raises(TargetError, match="reached by TLS"):
         checked("amqps://localhost", "0-9-1")
+
+
+@pytest.mark.skipif(
+    find_spec("harness.amqp1_0.shims") is None, reason="there is no client of ours for 1.0 yet"
+)
+def test_1_0_goes_the_same_way() -> None:
+    protocol = wire("1-0")
+    chosen = cases("1-0", ["value.i32.least", "value.map", "sections.all", "settled.*", "body.data.100-kB"])
+    with ExitStack() as stack:
+        here = stack.enter_context(running(checked("embedded", "1-0"), protocol))
+        start = starter(None, "1-0", Path("no-log"))
+        lane = stack.enter_context(Lane(protocol, here.broker, start, here.address))
+        blank = Leg("1-0", "", "", here.name, here.version, "", Stage.SEND, Outcome.SAME)
+        legs = Session(Meter(protocol, blank), {"own": lane}, chosen, Silent()).play()
+    assert {leg.outcome for leg in legs} == {Outcome.SAME}
+    assert len({leg.case for leg in legs if leg.leg is Stage.PLAYED}) == len(chosen)
