@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from hashlib import sha256
 from typing import Any
@@ -128,8 +128,9 @@ class Leg:
         return self.outcome.fails and (self.leg is not Stage.PLAYED or self.outcome is Outcome.CONTRADICTED)
 
     def line(self) -> dict[str, Any]:
-        """Give what stands in the line: all that is not empty."""
-        kept = {name: each for name, each in asdict(self).items() if each not in (None, "")}
+        """Give what stands in the line: who, where and what, and all else that is not empty."""
+        given = asdict(self)
+        kept = {each.name: given[each.name] for each in fields(self) if given[each.name] != each.default}
         return {**kept, "outcome": str(self.outcome), "leg": str(self.leg)}
 
     @classmethod

@@ -53,5 +53,10 @@ class Talk:
     def settle(self, token: str) -> None:
         self._shim.do("settle", on=self._channel, token=token, outcome="accept")
 
+    def fence(self, address: str) -> None:
+        self._shim.do(
+            "call", on=self._channel, method="queue.declare", args={"queue": address, "passive": True}
+        )
+
 
 WIRE = Wire("0-9-1", Stream, Own, Talk, form_of, with_value, readings, "interop-nobody-has-this", key)

@@ -61,5 +61,8 @@ class Talk:
     def settle(self, token: str) -> None:
         self._shim.do("settle", on=self._from, token=token, outcome="accept")
 
+    def fence(self, address: str) -> None:
+        """Do nothing: what is sent again is answered."""
+
 
 WIRE = Wire("1-0", Stream, Own, Talk, form_of, with_value, readings, "", key)

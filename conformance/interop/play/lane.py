@@ -194,7 +194,18 @@ class Lane:
                 )
             if not isinstance(delivered, Content):
                 raise self._given_up(Failed(Outcome.LOST, self._why(delivered, "nothing was delivered")))
-            return Got(delivered, message, self._echoed(talk, case, str(message["token"]), within))
+            echo = self._echoed(talk, case, str(message["token"]), within)
+            if isinstance(echo, Form) and echo.octets != delivered.form.octets:
+                self._survives(talk)
+            return Got(delivered, message, echo)
+
+    def _survives(self, talk: Talk) -> None:
+        """See whether the broker ends the client for what it has sent again: the next case must not pay."""
+        try:
+            self._told(lambda: talk.fence(self.into))
+        except Failed as failure:
+            if failure.outcome is Outcome.UNSUPPORTED:
+                self._hang_up()
 
     def _echoed(self, talk: Talk, case: Case, token: str, within: float) -> Form | Failed:
         try:

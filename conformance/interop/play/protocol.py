@@ -75,6 +75,9 @@ class Talk(Protocol):
     def settle(self, token: str) -> None:
         """Have it accept a message."""
 
+    def fence(self, address: str) -> None:
+        """Have it wait until the broker has heeded all that it has sent; the queue is empty."""
+
 
 @dataclass(frozen=True, slots=True)
 class Wire:

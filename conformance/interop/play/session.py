@@ -21,6 +21,8 @@ from conformance.interop.outcomes import Form, Leg, Outcome, Stage
 from conformance.interop.play.lane import Failed, Got, Lane
 from conformance.interop.play.measuring import Meter, untried
 
+NOT_PASSED = "!"
+"""Stands behind the name of a form that has not come out of the broker."""
 SAMPLE = 10
 """Of so many pairs one is played."""
 
@@ -119,13 +121,13 @@ class Session:
             except Failed as failure:
                 self._keep(self._meter.sent(case, client, lane.version, failure))
                 continue
-            leg = self._meter.sent(case, client, lane.version, seen)
+            key = self._came(case, seen.form, seen.after)
+            leg = replace(self._meter.sent(case, client, lane.version, seen), form=key)
             self._keep(leg)
             with played.lock:
                 if leg.outcome is Outcome.CHANGED:
                     played.changing.add((client, case.name))
-                played.sent[client, case.name] = self._meter.key(case, seen.form)
-            self._came(case, seen.form, seen.after)
+                played.sent[client, case.name] = key
         if client == next(iter(self._lanes)):
             self._send_ours(lane)
 
@@ -142,15 +144,20 @@ class Session:
         for octets in case.forms:
             yield self._meter.wire.spelled(case.message, octets)
 
-    def _came(self, case: Case, form: Form, after: Form | Failed) -> None:
-        key = self._meter.key(case, form)
+    def _came(self, case: Case, form: Form, after: Form | Failed) -> str:
+        """Note what went into the broker and came out, once for each form; give the name of the form.
+
+        One that has not come out has another name than one that has: octets may be cut into frames otherwise.
+        """
+        key = self._meter.key(case, form) + (NOT_PASSED if isinstance(after, Failed) else "")
         with self.played.lock:
             known = (case.name, key) in self.played.passed
             if not known:
                 self.played.forms.setdefault(case.name, {})[key] = form
                 self.played.passed[case.name, key] = after
         if not known:
-            self._keep(self._meter.passed(case, form, after))
+            self._keep(replace(self._meter.passed(case, form, after), form=key))
+        return key
 
     # -- receiving -------------------------------------------------------------------------------------
 
@@ -161,6 +168,7 @@ class Session:
                 passed = played.passed[case.name, key]
                 if isinstance(passed, Failed):
                     leg = untried(self._meter, case, client, lane.version, form, passed.detail)
+                    leg = replace(leg, form=key)
                 else:
                     leg = self._got(lane, client, case, form)
                 with played.lock:

@@ -79,6 +79,18 @@ def swallows(command: str, arguments: dict[str, Any], shim: Shim) -> Mapping[str
     return shim.do(command, **arguments)
 
 
+def echoes_to_nobody(command: str, arguments: dict[str, Any], shim: Shim) -> Mapping[str, Any]:
+    """Send another message again instead of a short one, for which the broker closes the channel."""
+    if command != "echo" or arguments["token"] != "m0":
+        return shim.do(command, **arguments)
+    return shim.do("send", on=arguments["on"], exchange="nobody", key="", body="other")
+
+
+def sends_to_nobody(command: str, arguments: dict[str, Any], shim: Shim) -> Mapping[str, Any]:
+    """Send to an exchange that is not there."""
+    return shim.do(command, **arguments | ({"exchange": "nobody"} if command == "send" else {}))
+
+
 def dies(command: str, arguments: dict[str, Any], shim: Shim) -> Mapping[str, Any]:
     """End amid a message with a priority."""
     if command == "send" and "priority" in arguments["properties"]:

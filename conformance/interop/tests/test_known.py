@@ -70,7 +70,11 @@ def test_the_list_of_the_suite_can_be_read() -> None:
 
 
 def test_legs_are_written_and_read_back(tmp_path: Path) -> None:
-    legs = [leg(octets=Octets.of(b"\xff" * 1000), told={"size": 1}, detail="\u202e\ud800"), leg()]
+    legs = [
+        leg(octets=Octets.of(b"\xff" * 1000), told={"size": 1}, detail="\u202e\ud800"),
+        leg(),
+        leg(client="", client_version=""),
+    ]
     write(tmp_path, legs, {})
     assert read(tmp_path) == legs
     assert (tmp_path / "interop.jsonl").read_bytes().isascii()

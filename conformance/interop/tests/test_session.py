@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -118,6 +117,23 @@ def test_what_goes_wrong_costs_its_case(
     assert {leg.case for leg in matrix.legs if leg.fails} == {"property.priority"}
 
 
+def test_what_a_broker_refuses_late_is_not_paid_for_by_the_next_case() -> None:
+    matrix = played(small("body.one-octet", "body.binary"), other=fakes.starts(fakes.echoes_to_nobody))
+    received = {leg.case: leg.outcome for leg in matrix.legs if leg.leg is Stage.RECEIVE}
+    assert received == {"body.one-octet": Outcome.CHANGED, "body.binary": Outcome.SAME}
+
+
+def test_a_form_that_a_broker_takes_of_one_client_alone_has_two_names(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clients = {"one": fakes.starts(fakes.right), "other": fakes.starts(fakes.sends_to_nobody)}
+    matrix = played(small("body.one-octet"), monkeypatch, **clients)
+    legs = matrix.of_broker("embedded:tcp", "body.one-octet")
+    assert sorted(leg.outcome for leg in legs) == [Outcome.CLOSED, Outcome.SAME]
+    assert matrix.pair("one", "other", "embedded:tcp", "body.one-octet").outcome is Outcome.SAME
+    assert matrix.pair("other", "one", "embedded:tcp", "body.one-octet").outcome is Outcome.CLOSED
+
+
 def test_a_shim_that_ended_is_started_again() -> None:
     started: list[fakes.Changed] = []
     played(small(), other=fakes.starts(fakes.dies, started))
@@ -179,9 +195,6 @@ def test_who_cannot_be_a_broker_here_is_refused_beforehand() -> None:
         checked("amqps://localhost", "0-9-1")
 
 
-@pytest.mark.skipif(
-    find_spec("harness.amqp1_0.shims") is None, reason="there is no client of ours for 1.0 yet"
-)
 def test_1_0_goes_the_same_way() -> None:
     protocol = wire("1-0")
     chosen = cases("1-0", ["value.i32.least", "value.map", "sections.all", "settled.*", "body.data.100-kB"])
