@@ -11,6 +11,7 @@ from rich.console import Console
 from conformance.commands.clicked import RUN as RUN
 from conformance.commands.clicked import also_called as also_called
 from conformance.commands.clicked import options_of, targets_option
+from conformance.commands.interop import interop
 from conformance.commands.targets import targets as targets_group
 from conformance.engine.options import By, Options
 from conformance.evidence.captured import CaptureError
@@ -304,6 +305,7 @@ def detect(selectors: tuple[str, ...], latency: float | None, output: Path | Non
 
 
 main.add_command(targets_group)
+main.add_command(interop)
 main.add_command(also_called(check, "verify"))
 
 

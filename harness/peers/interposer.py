@@ -172,11 +172,13 @@ class Interposed(ConnectionAround, ABC, Generic[Unit]):
 
     def _taken(self) -> bytes:
         out = b""
-        for raw, unit in self._to_client.reader.feed(self.inner.take()):
-            on, back = self._apply(self._to_client, True, raw, unit)
-            out += on
-            if back:
-                self.inner.receive(back)
+        # What comes in pieces is no unit yet: nothing to say would be silence.
+        while not out and (came := self.inner.take()):
+            for raw, unit in self._to_client.reader.feed(came):
+                on, back = self._apply(self._to_client, True, raw, unit)
+                out += on
+                if back:
+                    self.inner.receive(back)
         return out + (self._to_client.unread() if self._to_client.reader.broken else b"")
 
     def _acted(self, way: Way[Unit], from_server: bool, channel: int, met: Any) -> tuple[Rule, Passed] | None:

@@ -371,9 +371,16 @@ def serve(shim: Shim) -> None:
                 signal.setitimer(signal.ITIMER_REAL, 0)
         except (Exception, GaveUp) as failure:
             answer = {"error": shim.refused(failure, str(given.get("on", ""))).answer()}
-        answers.write(json.dumps({"id": number, **answer}) + "\n")
+        answers.write(json.dumps({"id": number, **answer}, default=_octets) + "\n")
         answers.flush()
     os._exit(0)
+
+
+def _octets(value: object) -> Told:
+    """Tell what a library gives as octets where text is usual."""
+    if isinstance(value, bytes | bytearray):
+        return {"bin": value.hex()}
+    raise TypeError(f"a {type(value).__name__} cannot be told")
 
 
 def _give_up(*_: Any) -> None:

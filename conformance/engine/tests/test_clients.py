@@ -38,8 +38,8 @@ RULES = tuple(
 OWN = {"0-9-1": "client:own", "1-0": "client:own-1-0"}
 """Our own clients, by their protocols."""
 PASSIVE = {rule for rule in RULES if checks().passive(rule, Role.CLIENT)}
-KEPT = {Verdict.PASS, Verdict.INFO}
-"""What a good client comes to: a rule at level may is recorded."""
+KEPT = {Verdict.PASS, Verdict.INFO, Verdict.INAPPLICABLE}
+"""What a good client comes to: rules at level may are recorded, those about what it never says not its."""
 NEVER_FILLED = {rule for rule in RULES if rule.startswith("1-0/grammar/") and rule.endswith(".sent")}
 """Rules of fields that a good client need not fill: what it never says is not applicable."""
 

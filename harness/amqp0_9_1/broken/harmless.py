@@ -6,9 +6,10 @@ None of them may change a verdict. Each is legal by a sentence, which its name o
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from harness.amqp0_9_1.broken.deviations import FrameRule, Interposer, rewrites
-from harness.amqp0_9_1.wire.frames import BODY, FRAME_MIN_SIZE, HEADER, OVERHEAD, Frame
-from harness.amqp0_9_1.wire.vocabulary import Basic, Channel, Connection
+from harness.amqp0_9_1.broken.deviations import FrameRule, Interposer, adds, forwards, rewrites
+from harness.amqp0_9_1.broken.frame_faults import sent_on
+from harness.amqp0_9_1.wire.frames import BODY, FRAME_MIN_SIZE, HEADER, HEARTBEAT, OVERHEAD, Frame
+from harness.amqp0_9_1.wire.vocabulary import Basic, Channel, Connection, Queue
 from harness.peers.interposer import Passed
 from harness.wire.units import DecodeError
 
@@ -89,3 +90,16 @@ HARMLESS: Mapping[str, Interposer] = {
 }
 """Interposers by name. What is sent by us is changed where its frames fit into the smallest limit only: a
 larger one may be the point."""
+OF_CLIENTS: Mapping[str, Interposer] = {
+    "other-order-sent": forwards(Connection.StartOk, client_properties=turned)
+    + Interposer(frames=(FrameRule(_has_headers, False, _with_turned_headers),)),
+    "more-properties-sent": forwards(
+        Connection.StartOk, client_properties=lambda told: {"motto": "conformance", **told, "zeal": {"n": 1}}
+    ),
+    "other-reply-texts-sent": forwards(Connection.Close, reply_text=OTHERWISE)
+    + forwards(Channel.Close, reply_text=OTHERWISE),
+    "more-heartbeats-sent": adds(
+        sent_on(Queue.Declare), lambda _: Frame(HEARTBEAT, 0, b""), from_server=False
+    ),
+}
+"""What clients may do otherwise, too."""

@@ -24,6 +24,7 @@ from harness.shims.contract import Refused
 from harness.wire.units import DecodeError, EncodeError
 
 Due = TypeVar("Due")
+Said = TypeVar("Said", Method, Properties, Basic.Publish)
 
 
 class Carrier(Protocol):
@@ -99,7 +100,7 @@ class ClientChannel:
     def publish(self, method: Basic.Publish, properties: Properties, body: bytes) -> None:
         """Publish a message, once the server lets contents flow. Raises Refused."""
         payload = Basic.Properties.class_index.to_bytes(2) + bytes(2) + len(body).to_bytes(8)
-        self.publish_as(method, payload + self._encoded(properties), body)
+        self.publish_as(method, payload + _sendable(properties).encode(), body)
 
     def publish_as(self, method: Basic.Publish, header: bytes, body: bytes) -> None:
         """Publish a message with this payload of its header frame. Raises Refused."""
@@ -107,19 +108,12 @@ class ClientChannel:
         if not self.flowing:
             self.connection.until(lambda: True if self.flowing else None)
         room = self.connection.frame_max - OVERHEAD
-        frames = [method_frame(self.number, method), Frame(HEADER, self.number, header)]
+        frames = [method_frame(self.number, _sendable(method)), Frame(HEADER, self.number, header)]
         frames += [Frame(BODY, self.number, body[at : at + room]) for at in range(0, len(body), room)]
         self.connection.send(b"".join(frame.encode() for frame in frames))
 
-    @staticmethod
-    def _encoded(properties: Properties) -> bytes:
-        try:
-            return properties.encode()
-        except EncodeError as failure:
-            raise given_up(str(failure)) from None
-
     def _say(self, method: Method) -> None:
-        self.connection.say(self.number, method)
+        self.connection.say(self.number, _sendable(method))
 
     def _usable(self) -> None:
         self.connection.usable()
@@ -219,6 +213,17 @@ class ClientChannel:
         self._awaited = ()
         self.consumers.clear()
         self.connection.freed(self)
+
+
+def _sendable(said: Said) -> Said:
+    """Give what can be sent: no string is too long, and no short one has a zero octet. Raises Refused."""
+    if any("\0" in each for name in said.names if isinstance(each := getattr(said, name), str)):
+        raise given_up("a short string cannot hold a zero octet")
+    try:
+        said.encode()
+    except EncodeError as failure:
+        raise given_up(str(failure)) from None
+    return said
 
 
 def _indices(method: Method) -> tuple[int, int]:

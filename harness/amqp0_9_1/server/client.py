@@ -231,9 +231,11 @@ class JudgedConnection:
         """Give the events of a kind, waiting for so many of them; fewer where no more come."""
         until = self.link.now() + self.client.context.patience.answer
         while len(found := [each for each in self.events if each.event == event]) < count:
-            before = self.link.now()
+            before, known = self.link.now(), len(self.events)
             if before >= until or not self.lives(LIVES, 1) or self.link.over_and_heard():
                 break
+            if self.link.now() <= before and len(self.events) == known:
+                break  # it is over for the client, which lives no more
         return found
 
     def hear_out(self) -> None:

@@ -55,9 +55,11 @@ class Link(link.Link):
     def next(self, channel: int, patience: float) -> Observation:
         """Take what comes next within `patience` seconds, while the client is let live."""
         began = self.now()
+        # As a point in time: what is left of a span may be less than moves a clock.
+        until = began + patience
         seen = super().next(channel, 0.0)
         while isinstance(seen, Silence) and self.lives is not None:
-            if (left := patience - (self.now() - began)) <= 0:
+            if (left := until - self.now()) <= 0:
                 return Silence(self.now() - began)
             before = self.now()
             lived = self.lives(min(SLICE, left))

@@ -159,3 +159,5 @@ HARMLESS: Mapping[str, Interposer] = {
     **dict(_both("no-trailing-nulls", lambda server: _respelled(cut_short, server))),
 }
 """Interposers by name; the ones that end in `-sent` change what we send."""
+OF_CLIENTS: Mapping[str, Interposer] = {}
+"""What only clients may do otherwise: all of it can be done by either peer."""

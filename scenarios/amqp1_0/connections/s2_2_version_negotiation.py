@@ -167,24 +167,6 @@ def headers_have_their_form(headers: Headers, each: Passage) -> Found:
 
 
 @watch(
-    "1-0/2.2.header-layout",
-    during=TALK,
-    looks_at=came(Header, Frame, Garbage),
-    start=State,
-    gap=Gaps.STOPS,
-    role=Role.CLIENT,
-)
-@broken_by("writes the name in lower case", of_client(offers_header(b"amqp\x00\x01\x00\x00")), Role.CLIENT)
-@broken_by("begins with the version that does not exist", of_client(offers_header(NEWER)), Role.CLIENT)
-def clients_headers_have_their_form(_: State, each: Passage) -> Found | Enough:
-    """Every header of the client is one of 1.0.0, and what comes first is one; it need not wait for ours."""
-    unit = each.unit
-    if isinstance(unit, Header):
-        return unit.version == VERSION or f"{header_name(unit)} at {each.at:.4f} s"
-    return Enough("no header of eight octets" if isinstance(unit, Garbage) else None)
-
-
-@watch(
     "1-0/2.2.data-matches-header",
     during="1-0/2.4.2.pipelining-indistinguishable",
     looks_at=came(Header, Frame, Garbage) + went(Header),

@@ -170,6 +170,8 @@ MEMBERS: Mapping[str, Callable[[Grammar], Iterable[Subject]]] = {
     "property": _properties,
     "property-sent": _properties,
     "property-told": _properties,
+    "field-told": lambda spec: _arguments(spec, from_server),
+    "field-repeated": lambda spec: _arguments(spec, serves),
     "table-kept": lambda _: (Subject(type=each) for each in table_types()),
     "table": lambda _: (Subject(type=each) for each in table_types()),
     "truncated": lambda spec: _methods(spec, lambda each: serves(each) and bool(each.fields)),

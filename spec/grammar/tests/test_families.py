@@ -87,7 +87,11 @@ def test_only_the_listed_bits_have_a_rule() -> None:
             'reason = "{action}"',
             "[family assert] has {action} under 'reason', which",
         ),
-        ("listed = true", 'listed = "yes"', "[family bit] says neither true nor false under 'listed'."),
+        (
+            "listed = true",
+            'listed = "yes"',
+            "[family field-told] says neither true nor false under 'listed'.",
+        ),
         (
             'of = ["basic.reject"]',
             'of = "basic.reject"',

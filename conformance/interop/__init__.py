@@ -1,0 +1,1 @@
+"""Whether clients understand each other through a broker: three recorded legs of every message."""

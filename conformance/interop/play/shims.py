@@ -1,0 +1,79 @@
+"""Clients by name: how the shim of each is started, and who can be named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from harness.dialect import of
+from harness.shims.contract import Kind, Refused, Shim, ShimLost
+from harness.targets.client.described import ClientDescription, clients
+from harness.targets.target import TargetError
+
+OWN, ALL = "own", "all"
+Start = Callable[[], tuple[Shim, Callable[[], None]]]
+"""Starts a shim; gives it, and what ends it. Raises ShimLost."""
+
+
+class InThisProcess:
+    """Our own client in this process; what it falls over becomes an answer, as in a program of its own."""
+
+    def __init__(self, shim: Shim) -> None:
+        self._shim = shim
+
+    def do(self, command: str, **arguments: Any) -> Mapping[str, Any]:
+        try:
+            return self._shim.do(command, **arguments)
+        except Refused:
+            raise
+        except Exception as failure:
+            raise Refused(Kind.INTERNAL, str(failure), type(failure).__name__) from failure
+
+    def end(self) -> None:
+        with suppress(Refused):
+            self.do("reset")
+
+
+def chosen(names: Sequence[str], protocol: str) -> dict[str, ClientDescription | None]:
+    """Give the clients that are meant, None for our own; `all` are those that can start here.
+
+    Raises TargetError for one that is not there, cannot start, or speaks another protocol.
+    """
+    known = clients()
+    speaking = {name: each for name, each in known.items() if protocol in each.protocols}
+    found: dict[str, ClientDescription | None] = {}
+    for name in names:
+        if name == ALL:
+            found |= {each: described for each, described in speaking.items() if not described.missing()}
+        elif name == OWN:
+            found[name] = None
+        elif name not in known:
+            raise TargetError(f"there is no client {name!r}; described are {', '.join((OWN, *known))}")
+        elif name not in speaking:
+            raise TargetError(f"{name} does not speak {protocol}")
+        elif why := known[name].missing():
+            raise TargetError(f"{name} cannot start here: {why}")
+        else:
+            found[name] = known[name]
+    return found
+
+
+def starter(described: ClientDescription | None, protocol: str, log: Path) -> Start:
+    """Give what starts the shim of a client; what it writes to stderr is added to `log`."""
+
+    def own() -> tuple[Shim, Callable[[], None]]:
+        shim = InThisProcess(of(protocol, "shims.own").Own())
+        return shim, shim.end
+
+    def program() -> tuple[Shim, Callable[[], None]]:
+        assert described is not None
+        try:
+            with log.open("ab") as file:
+                started = described.program(file)
+        except TargetError as failure:
+            raise ShimLost(str(failure)) from None
+        return started, started.end
+
+    return own if described is None else program

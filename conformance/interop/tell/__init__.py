@@ -1,0 +1,1 @@
+"""What a run is told as: on a terminal, and on a page."""

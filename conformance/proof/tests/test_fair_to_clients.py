@@ -1,0 +1,46 @@
+"""What a client may do in another way fails no check of clients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+
+import pytest
+
+from conformance.evidence.verdicts import Verdict
+from conformance.proof.detection import judge_rule
+from conformance.tests.endurance import some
+from harness.dialect import dialect, documents, of
+from harness.peers.interposer import Interposer
+from harness.targets.client.described import MemoryClient
+from scenarios.registry import checks
+from spec.applicability import protocol
+from spec.catalogue import catalogue
+
+SAMPLE = 60
+"""Rules that each variant is tried by, but for `make endurance`."""
+AGAINST = (Verdict.FAIL, Verdict.WARN, Verdict.ERROR)
+
+
+def variants() -> Iterator[tuple[str, str, Interposer]]:
+    """Give every legal difference of each protocol: in what a client says, and in what it hears."""
+    for document in documents():
+        known = dialect(document).proof.harmless.items()
+        own = of(document, "broken.harmless").OF_CLIENTS.items()
+        yield from ((document, name, change) for name, change in chain(known, own))
+
+
+VARIANTS = list(variants())
+ids = [f"{document} {name}" for document, name, _ in VARIANTS]
+
+
+@pytest.mark.endurance
+@pytest.mark.parametrize(("document", "name", "change"), VARIANTS, ids=ids)
+def test_a_client_that_is_otherwise_is_not_blamed(document: str, name: str, change: Interposer) -> None:
+    rules = [rule for rule in checks().of_clients if protocol(rule) == document]
+    blamed = {}
+    for rule in some(rules, SAMPLE, name):
+        judged = judge_rule(catalogue()[rule], MemoryClient(document, change))
+        if judged.verdict in AGAINST:
+            blamed[rule] = f"{judged.verdict}: {judged.detail}"
+    assert blamed == {}
