@@ -66,10 +66,32 @@ class Heard(MessagingHandler):  # type: ignore[misc]
         if self._name not in self._shim.closed_by_us:
             self._shim.ended(self._name, Refused("lost", "the transport is closed", "on_disconnected"))
 
+    def on_session_error(self, event: Any) -> None:
+        """Let the connection live, which the base class would close."""
+
+    def on_link_error(self, event: Any) -> None:
+        """Let the connection live, which the base class would close."""
+
+    def on_link_flow(self, event: Any) -> None:
+        """Use up the credit that is to be drained, as is left to who sends."""
+        link = event.link
+        if link.is_sender and link.drain_mode and not link.queued:
+            link.drained()
+
     def on_message(self, event: Any) -> None:
         """Get a message."""
         self._shim.got(event)
 
+    def on_accepted(self, event: Any) -> None:
+        """Settle what has an outcome; it is told once."""
+        self._shim.settled(event.delivery)
+        event.delivery.settle()
+
+    on_rejected = on_released = on_accepted
+
     def on_settled(self, event: Any) -> None:
         """Hear that a message sent is settled."""
-        self._shim.settled(event.delivery)
+        if event.link.is_sender:
+            self._shim.settled(event.delivery)
+        elif event.delivery.local_state:  # of second: we have said what became of it
+            event.delivery.settle()
