@@ -69,9 +69,11 @@ class Own:
 
     def _shake_hands(self, login: Login) -> None:
         self._write(b"AMQP\x03\x01\x00\x00")
-        self._answer(MECHANISMS)
+        offered = self._answer(MECHANISMS).field(0)
+        names = offered[1] if isinstance(offered, list) else [offered]
         response = b"\0" + login.user.encode() + b"\0" + login.password.encode()
-        self._tell(INIT, [{"sym": "PLAIN"}, {"bin": response.hex()}], kind=1)
+        plain = [{"sym": "PLAIN"}, {"bin": response.hex()}]
+        self._tell(INIT, plain if "PLAIN" in names else [{"sym": "ANONYMOUS"}, {"bin": ""}], kind=1)
         if self._answer(OUTCOME).number(0) != 0:
             raise BrokerEnded("the broker does not let us in")
         self._write(b"AMQP\x00\x01\x00\x00")
