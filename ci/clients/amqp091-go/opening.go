@@ -31,6 +31,9 @@ type channel struct {
 }
 
 func connect(told Told) (Object, error) {
+	if told.Text("vhost") == "" {
+		return nil, Unsupported("to the library's dial an empty virtual host is its default, /")
+	}
 	config := amqp.Config{Vhost: told.Text("vhost"), FrameSize: told.Number("frame_max", 0)}
 	if _, given := told["frame_max"]; given && config.FrameSize == 0 {
 		config.FrameSize = amqp.FrameSizeUnlimited
