@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from harness.amqp1_0.broken.deviations import Said, octets_said
 from harness.amqp1_0.client.endpoints import Delivery
@@ -11,15 +11,13 @@ from harness.amqp1_0.client.outcomes import Observation, Received
 from harness.amqp1_0.peer import entities, windows
 from harness.amqp1_0.peer.entities import Message as Stored
 from harness.amqp1_0.peer.traffic import serve
+from harness.amqp1_0.server.connection import Connection
 from harness.amqp1_0.server.told import Event, Message
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.frames import AMQP, Frame
 from harness.amqp1_0.wire.performatives import Attach, Begin, Detach, End, Error, Flow, Role, Transfer
 from harness.play.expect import ControlFailed, Outcome
 from harness.shims.contract import Refused
-
-if TYPE_CHECKING:
-    from harness.amqp1_0.server.client import JudgedConnection
 
 Told = str | Mapping[str, Any]
 """A body as the contract has it: a text, {"fill": n}, {"value": v}, {"sequence": [v, …]}."""
@@ -29,7 +27,7 @@ AnyLink = TypeVar("AnyLink", bound="JudgedLink")
 class JudgedSession:
     """A session that the client has opened, called `on` by its shim; `channel` is the client's."""
 
-    def __init__(self, connection: JudgedConnection, on: str, channel: int) -> None:
+    def __init__(self, connection: Connection, on: str, channel: int) -> None:
         self.connection, self.on, self.channel = connection, on, channel
         self.client = connection.client
 
