@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from harness.amqp1_0.library.refusals import Fault, ended_by, local
+from harness.amqp1_0.library.windows import Outgoing, Windows
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.performatives import (
     Accepted,
@@ -30,27 +31,10 @@ from harness.amqp1_0.wire.performatives import (
 from harness.amqp1_0.wire.serial import Serial
 from harness.shims.contract import Refused
 
-if TYPE_CHECKING:
-    from harness.amqp1_0.library.session import Session
-
 OVERHEAD = 64
 """Octets that frame header and performative of a transfer of ours take at most."""
 LONGEST_TAG = 32
 OUTCOMES: Final = (Accepted, Rejected, Released, Modified)
-
-
-@dataclass(slots=True, eq=False)
-class Outgoing:
-    """A delivery of ours; `outcome` is what the server has said of it, once `done`."""
-
-    link: Sender
-    tag: bytes
-    payload: bytes
-    settled: bool
-    told: bool
-    """Whether its outcome is an event."""
-    outcome: str | None = None
-    done: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -71,7 +55,7 @@ class Link:
 
     role: ClassVar[bool]
 
-    def __init__(self, session: Session, name: str, handle: int, address: str) -> None:
+    def __init__(self, session: Windows, name: str, handle: int, address: str) -> None:
         self.session = session
         self.name = name
         self.handle = handle
@@ -188,7 +172,7 @@ class Sender(Link):
 
     role = Role.SENDER
 
-    def __init__(self, session: Session, name: str, handle: int, address: str) -> None:
+    def __init__(self, session: Windows, name: str, handle: int, address: str) -> None:
         super().__init__(session, name, handle, address)
         self.credit = 0
         self._waiting: deque[Outgoing] = deque()
@@ -281,7 +265,7 @@ class Receiver(Link):
 
     role = Role.RECEIVER
 
-    def __init__(self, session: Session, name: str, handle: int, address: str) -> None:
+    def __init__(self, session: Windows, name: str, handle: int, address: str) -> None:
         super().__init__(session, name, handle, address)
         self.credit = 0
         self.draining = False

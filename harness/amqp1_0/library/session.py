@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
-from typing import TYPE_CHECKING
-
-from harness.amqp1_0.library.links import Link, Outgoing, Receiver, Sender
+from harness.amqp1_0.library.links import Link, Receiver, Sender
 from harness.amqp1_0.library.refusals import Fault, ended_by, local
+from harness.amqp1_0.library.stream import Stream
+from harness.amqp1_0.library.windows import WINDOW, Windows
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.performatives import (
     AmqpError,
@@ -24,36 +23,22 @@ from harness.amqp1_0.wire.performatives import (
 from harness.amqp1_0.wire.serial import Serial
 from harness.shims.contract import Refused
 
-if TYPE_CHECKING:
-    from harness.amqp1_0.library.connection import Connection
-
-WINDOW = 2048
-"""Transfers that we are ready to take; stated anew when half of them have come."""
 HANDLES = 255
 """The highest handle that we accept."""
 
 
-class Session:
+class Session(Windows):
     """A session; `channel` is ours, `theirs_channel` the server's, `theirs` its begin."""
 
-    def __init__(self, connection: Connection, channel: int) -> None:
-        self.connection = connection
-        self.channel = channel
+    def __init__(self, connection: Stream, channel: int) -> None:
+        super().__init__(connection, channel)
         self.on = ""
         self.theirs: Begin | None = None
         self.theirs_channel: int | None = None
         self.gone: Refused | None = None
         self.links: dict[int, Link] = {}
         self.by_theirs: dict[int, Link] = {}
-        self.next_delivery_id = Serial(0)
-        self.sent: dict[int, Outgoing] = {}
-        """What we have sent and is not settled, by delivery-id."""
-        self._said_end = self._heard_end = False
-        self._next_outgoing_id = Serial(0)
-        self._next_incoming_id = Serial(0)
-        self._window = WINDOW
-        self._remote_window = 0
-        self._outbox: deque[tuple[Link, Transfer, bytes]] = deque()
+        self._heard_end = False
 
     # -- begin and end ---------------------------------------------------------------------------------
 
@@ -72,12 +57,6 @@ class Session:
         self.theirs, self.theirs_channel = theirs, channel
         self._next_incoming_id = Serial(theirs.next_outgoing_id)
         self._remote_window = theirs.incoming_window
-
-    def say(self, performative: Composite, payload: bytes = b"") -> None:
-        """Say something, unless we have ended the session."""
-        if not self._said_end:
-            self._said_end = isinstance(performative, End)
-            self.connection.say(performative, self.channel, payload)
 
     def end(self) -> None:
         """End it, and wait for the server's end. Raises Refused."""
@@ -136,7 +115,7 @@ class Session:
         if not self._said_end:
             self._end(ended_by("session", said))
             self.say(End())
-        self.connection.forget(self)
+        self.connection.forget(self.channel, self.theirs_channel)
 
     def _link_of(self, handle: int) -> Link | None:
         """Give the link with a handle of the server's; without one this is an error."""
@@ -207,32 +186,6 @@ class Session:
         for each in told:
             each.link.take_outcome(each, said)
 
-    # -- flows and transfers ---------------------------------------------------------------------------
-
-    def flow(self) -> Flow:
-        """Give a flow that states the session."""
-        return Flow(self._next_incoming_id, self._window, self._next_outgoing_id, WINDOW)
-
-    def send(self, link: Link, transfer: Transfer, payload: bytes) -> None:
-        """Send a transfer as soon as the server's window has room."""
-        self._outbox.append((link, transfer, payload))
-
-    def flush(self) -> None:
-        """Send as many transfers as the server's window has room for."""
-        while self._outbox and self._remote_window > 0 and not self._said_end:
-            _, transfer, payload = self._outbox.popleft()
-            self._next_outgoing_id += 1
-            self._remote_window -= 1
-            self.say(transfer, payload)
-
-    def drop(self, link: Link) -> None:
-        """Forget what a link has not sent, and its handles."""
-        self._outbox = deque(each for each in self._outbox if each[0] is not link)
-        self.sent = {number: each for number, each in self.sent.items() if each.link is not link}
-        self.links.pop(link.handle, None)
-        for handle in [handle for handle, each in self.by_theirs.items() if each is link]:
-            del self.by_theirs[handle]
-
     # -- links -----------------------------------------------------------------------------------------
 
     def free_handle(self) -> int:
@@ -242,3 +195,10 @@ class Session:
         if number is None:
             raise local(f"the server takes no handle above {highest}")
         return number
+
+    def drop(self, link: object) -> None:
+        """Forget a link, and free its handles."""
+        super().drop(link)
+        for handles in (self.links, self.by_theirs):
+            for handle in [handle for handle, each in handles.items() if each is link]:
+                del handles[handle]

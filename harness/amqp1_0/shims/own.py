@@ -7,10 +7,11 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import Any, Final, TypeVar
 
-from harness.amqp1_0.library.connection import Connection, Wanted
+from harness.amqp1_0.library.connection import Connection
 from harness.amqp1_0.library.links import Incoming, Link, Receiver, Sender
 from harness.amqp1_0.library.refusals import local
 from harness.amqp1_0.library.session import Session
+from harness.amqp1_0.library.stream import Wanted
 from harness.amqp1_0.shims.messages import Sections, decoded, encoded, message, told
 from harness.amqp1_0.shims.values import Json
 from harness.amqp1_0.wire.composites import Composite
