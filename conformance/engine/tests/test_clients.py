@@ -49,12 +49,6 @@ def kept(rule: str) -> set[Verdict]:
 
 
 CLOSE_ANSWERED = "0-9-1/prose/2.3.7.close-answered"
-OF_PIKA = {
-    CLOSE_ANSWERED: Verdict.FAIL,  # a Close of the connection ends it without a word
-    "0-9-1/prose/4.2.5.5.own-field-names-go-on": Verdict.WARN,  # basic.nack
-    "0-9-1/grammar/channel.close.reply-code.assert-notnull": Verdict.WARN,  # zero, unless it is told another
-}
-"""What pika 1.4.4 does not pass."""
 
 
 def verdicts(run: Path) -> Mapping[str, Verdict]:
@@ -187,10 +181,12 @@ def test_the_command_line_judges_a_client(tmp_path: Path, amqp_conformance: Comm
 
 
 @pytest.mark.broker("client:pika")
-def test_pika_is_judged_and_what_it_breaks_is_known(tmp_path: Path) -> None:
+def test_what_pika_sent_is_judged_the_same_from_a_capture(tmp_path: Path) -> None:
     assert target("client:pika").role is Role.CLIENT
-    judged = judged_as("client:pika", tmp_path / "run")
-    found = {test.partition("[")[0]: each for test, each in judged.items() if each is not Verdict.PASS}
-    assert found == OF_PIKA
+    rules = (CLOSE_ANSWERED, "0-9-1/grammar/queue.*", "0-9-1/prose/4.2.5*")
+    judge_here(Options(target="client:pika", selectors=rules, capture="all", output=str(tmp_path / "run")))
+    judged = verdicts(tmp_path / "run")
     again = judge_capture(tmp_path / "run" / "capture.pcapng", Role.CLIENT)
-    assert {each.test: each.verdict for each in again}.items() <= judged.items()
+    asked = {each.test: each.verdict for each in again if each.test in judged}
+    assert asked.items() <= judged.items()
+    assert list(asked.values()).count(Verdict.PASS) > 10

@@ -78,7 +78,7 @@ SILENT = frozenset(
 
 DOCUMENTS = {
     "0-9-1": Facts(
-        rules={"0-9-1": 115, "0-9-1/prose": 149, "0-9-1/grammar": 382},
+        rules={"0-9-1": 115, "0-9-1/prose": 174, "0-9-1/grammar": 457},
         package="scenarios.amqp0_9_1",
         state=(
             "durab", "persist", "exclusive", "auto-delete", "if-unused", "if-empty", "prefetch",

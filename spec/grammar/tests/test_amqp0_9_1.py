@@ -41,7 +41,7 @@ def altered(folder: Path, old: str, new: str) -> dict[str, Rule]:
 
 
 def test_identities_are_unique_and_plain() -> None:
-    assert len(RULES) == len(FOUND) == 382
+    assert len(RULES) == len(FOUND) == 457
     assert len({name.lower() for name in RULES}) == len(RULES)
     assert all(set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-./") for name in RULES)
 
