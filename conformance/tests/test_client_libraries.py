@@ -27,7 +27,7 @@ AT_ONCE = 2
 """How many are judged side by side: most of it is waiting."""
 UNCHECKED = "no scenario yet"
 
-pytestmark = [pytest.mark.minutes]
+pytestmark = [pytest.mark.minutes, pytest.mark.endurance]
 
 
 def judged(run: Path) -> Mapping[str, Judged]:
