@@ -1,4 +1,9 @@
-"""What can happen to every reference peer, whatever protocol it speaks: time passes, and somebody goes."""
+"""What can happen to every reference peer, whatever it speaks, and its turn when something does."""
+
+from abc import ABC, abstractmethod
+from typing import Any, Generic, TypeVar
+
+E = TypeVar("E", covariant=True)
 
 
 class Event:
@@ -21,3 +26,16 @@ class HungUp(Event):
 
 class Restarting(Event):
     """The server goes down and comes up again."""
+
+
+class Turn(ABC, Generic[E]):
+    """An `event` being answered, and the name of the `row` that was taken for it; protocols add their own."""
+
+    # Filled by protocols themselves: one is made for every event.
+    __slots__ = ("event", "row")
+    event: E
+    row: str
+
+    @abstractmethod
+    def say(self, reply: Any) -> None:
+        """Say what a row answers."""

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Generic, TypeVar
 
 from harness.peers.connection import Connection
+from harness.peers.events import Turn
 from harness.peers.rows import AnyRow, Tables
-from harness.peers.turn import Turn
 
 Policy = TypeVar("Policy")
 Strategies = TypeVar("Strategies")

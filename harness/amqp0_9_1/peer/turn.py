@@ -29,7 +29,7 @@ from harness.amqp0_9_1.peer.routing import Matching
 from harness.amqp0_9_1.peer.strategies import Strategies
 from harness.amqp0_9_1.wire import vocabulary as words
 from harness.amqp0_9_1.wire.compiled import Method
-from harness.peers import rows, turn
+from harness.peers import events, rows
 from harness.peers.reference import ReferencePeer
 from spec.readers.amqp0_9_1 import grammar
 
@@ -128,7 +128,7 @@ E1 = TypeVar("E1")
 S1 = TypeVar("S1")
 
 
-class Turn(turn.Turn[E], Generic[E, C, S]):
+class Turn(events.Turn[E], Generic[E, C, S]):
     """One event, where it happened, and what it is about.
 
     `event` is a method or one of `peer.events`, `channel` None where it concerns the connection. `subject`

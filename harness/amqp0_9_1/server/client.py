@@ -10,7 +10,7 @@ inapplicable.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 from harness.amqp0_9_1.client.outcomes import HeaderReceived, Observation, Received, signature
@@ -24,7 +24,8 @@ from harness.amqp0_9_1.wire.vocabulary import CODEC, Basic, Channel
 from harness.play.context import Context
 from harness.play.expect import ControlFailed, Inapplicable, Outcome
 from harness.play.link import EVERYWHERE, Closed, Silence
-from harness.shims.contract import Kind, Refused, ShimLost
+from harness.play.telling import Telling
+from harness.shims.contract import Refused, ShimLost
 from harness.targets.client.target import BeforeServer, ClientTarget, Place
 
 LOGIN: dict[str, Any] = {"user": "guest", "password": "guest", "vhost": "/"}
@@ -32,14 +33,11 @@ LIVES = 0.2
 """Seconds that a client is let live at once, where something is waited for."""
 
 
-class Client:
+class Client(Telling[Link]):
     """The client under test, for one scenario; of its connections nothing is left behind."""
 
     def __init__(self, target: ClientTarget, context: Context, protocol: str) -> None:
-        self.context = context
-        self._target, self._protocol = target, protocol
-        self._links: list[Link] = []
-        self._serving = ExitStack()
+        super().__init__(target, context, protocol, Link)
 
     def connection(self, *meets: BeforeServer, policy: Policy = LENIENT, **options: Any) -> JudgedConnection:
         """Have the client connect to our server, which deviates as said by what it `meets`.
@@ -95,44 +93,7 @@ class Client:
             yield place
         finally:
             for heard in tap.accepted:
-                name = f"{self.context.label}.{len(self._links) + 1}"
-                self._links.append(Link(heard, self.context, name, self._protocol))
-
-    def _do(self, command: str, **arguments: Any) -> Mapping[str, Any]:
-        """Have the client do something. Raises Refused, ShimLost, or Inapplicable."""
-        try:
-            return self._target.shim.do(command, **arguments)
-        except Refused as failure:
-            if failure.kind is Kind.UNSUPPORTED:
-                raise Inapplicable(f"the library has no way to do it: {failure.text}") from None
-            raise
-
-    def told(self, command: str, **arguments: Any) -> Mapping[str, Any]:
-        """Have the client do something that must work. Raises ControlFailed, or Inapplicable."""
-        try:
-            return self._do(command, **arguments)
-        except Refused as failure:
-            raise ControlFailed(command, failure.told) from failure
-        except ShimLost as failure:
-            raise ControlFailed(command, str(failure)) from failure
-
-    def attempted(self, command: str, into: dict[str, Any] | None = None, **arguments: Any) -> Refused | None:
-        """Have the client do something that may fail, and say why it did; what is told goes `into`.
-
-        Raises Unmet where the client falls over or hangs.
-        """
-        try:
-            told = self._do(command, **arguments)
-        except Refused as failure:
-            return failure
-        except ShimLost as failure:
-            if not self._links:
-                raise ControlFailed(command, str(failure)) from failure
-            self.judge("the client lives on", str(failure), False)
-            raise
-        if into is not None:
-            into.update(told)
-        return None
+                self._listen(heard)
 
     def can(self, act: Callable[[], object]) -> bool:
         """Have the client do what adds to the picture; False where its library has no way to, or fails."""
@@ -141,35 +102,6 @@ class Client:
         except (Inapplicable, ControlFailed):
             return False
         return True
-
-    def judge(self, expected: str, otherwise: str, holds: bool, reading: str = "") -> None:
-        """Judge a fact: `expected` if it `holds`, else `otherwise`; legal all the same under a `reading`."""
-        self._links[-1].judged(expected, otherwise, holds, reading)
-
-    def note(self, text: str) -> None:
-        """Keep a fact worth reporting."""
-        self.context.note(text, self._links[-1].name, self._links[-1].now())
-
-    def name(self, kind: str) -> str:
-        """Make a name that nobody else uses; what has it is gone with our server."""
-        return f"{self.context.prefix}-{kind}-{next(self.context.numbers)}"
-
-    # -- leaving ---------------------------------------------------------------------------------------
-
-    def hang_up(self) -> None:
-        """Drop the client's connections, and show what went over them to the passive rules."""
-        with ExitStack() as every:
-            every.callback(self._links.clear)
-            every.callback(self._finish)
-            every.push(self._serving.pop_all())
-            with suppress(Refused, ShimLost):
-                self._target.shim.do("reset")
-
-    def _finish(self) -> None:
-        for link in self._links:
-            link.finish()
-
-    drop = leave = hang_up
 
 
 class JudgedConnection:

@@ -13,7 +13,7 @@ from harness.amqp1_0.peer.policy import DEFAULT, Policy
 from harness.amqp1_0.peer.strategies import Strategies
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.performatives import Close, Open
-from harness.peers import rows, turn
+from harness.peers import events, rows
 from harness.peers.reference import ReferencePeer
 
 Reply: TypeAlias = tuple[Said, ...]
@@ -78,7 +78,7 @@ L = TypeVar("L", bound=Link | None, covariant=True)
 E1 = TypeVar("E1")
 
 
-class Turn(turn.Turn[E], Generic[E, S, L]):
+class Turn(events.Turn[E], Generic[E, S, L]):
     """One event, where it happened, and the row that was taken for it.
 
     `event` is a performative or one of `peer.events`, `channel` that of the frame, `payload` what followed

@@ -9,23 +9,43 @@ itself, which knows of it then; `says` puts words into its mouth.
 
 from __future__ import annotations
 
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from harness.amqp1_0.client.outcomes import HeaderReceived, signature
 from harness.amqp1_0.peer import Policy
 from harness.amqp1_0.server.connection import Connection
 from harness.amqp1_0.server.leniency import LENIENT
+from harness.amqp1_0.server.link import Link
 from harness.amqp1_0.server.session import JudgedSession
-from harness.amqp1_0.server.telling import Served, Telling
 from harness.amqp1_0.server.voice import Stage, Voiced
 from harness.amqp1_0.wire.performatives import Begin
+from harness.play.context import Context
 from harness.play.expect import ControlFailed
 from harness.play.link import EVERYWHERE
-from harness.shims.contract import Refused, ShimLost
-from harness.targets.client.target import BeforeServer
+from harness.play.telling import Telling
+from harness.shims.contract import Refused
+from harness.targets.client.tap import Tap
+from harness.targets.client.target import BeforeServer, ClientTarget, Place
 
 LOGIN: dict[str, Any] = {"user": "guest", "password": "guest", "vhost": "/"}
+
+
+class Served:
+    """A server of ours at a `place`, to which clients connect; `heard` are their connections so far."""
+
+    def __init__(self, place: Place, tap: Tap, stage: Stage, voiced: Voiced) -> None:
+        self.place = place
+        self.heard: list[Link] = []
+        self.stage, self.voiced = stage, voiced
+        self._tap = tap
+        voiced.looks = place[0] != "memory"
+
+    def hear(self, listen: Callable[[Any], Link]) -> None:
+        """Listen to what has connected meanwhile."""
+        while self._tap.accepted:
+            self.heard.append(listen(self._tap.accepted.popleft()))
 
 
 class JudgedConnection(Connection):
@@ -46,8 +66,12 @@ class JudgedConnection(Connection):
         return JudgedSession(self, on, self.came(Begin).channel)
 
 
-class Client(Telling):
+class Client(Telling[Link]):
     """The client under test, for one scenario; of its connections nothing is left behind."""
+
+    def __init__(self, target: ClientTarget, context: Context, protocol: str) -> None:
+        super().__init__(target, context, protocol, Link)
+        self._servers: list[Served] = []
 
     # -- connections -----------------------------------------------------------------------------------
 
@@ -117,21 +141,24 @@ class Client(Telling):
         """The last connection that the client has opened, or has tried to."""
         return self.at(self._servers[-1])
 
-    # -- leaving ---------------------------------------------------------------------------------------
+    @contextmanager
+    def works(self, expected: str) -> Iterator[None]:
+        """Judge that what is done inside works: a control that fails there decides. Raises Unmet."""
+        otherwise = ""
+        try:
+            yield
+        except ControlFailed as failure:
+            otherwise = str(failure)
+        self.judge(expected, otherwise, not otherwise)
 
-    def hang_up(self) -> None:
-        """Drop the client's connections, and show what went over them to the passive rules."""
-        with ExitStack() as every:
-            every.callback(self._links.clear)
-            every.callback(self._servers.clear)
-            every.callback(self._finish)
-            every.push(self._serving.pop_all())
-            with suppress(Refused, ShimLost):
-                self._target.shim.do("reset")
+    def fails(self, act: Callable[[], object]) -> bool:
+        """Have something done that may not work, and say whether it did not."""
+        try:
+            act()
+        except ControlFailed:
+            return True
+        return False
 
-    def _finish(self) -> None:
-        self._hear_all()
-        for link in self._links:
-            link.finish()
-
-    drop = leave = hang_up
+    def _hear_all(self) -> None:
+        for served in self._servers:
+            served.hear(self._listen)

@@ -10,13 +10,13 @@ from harness.amqp1_0.client.outcomes import ENDINGS, Observation, Received, sign
 from harness.amqp1_0.peer import driver
 from harness.amqp1_0.peer.entities import Message as Stored
 from harness.amqp1_0.server.link import AT_ANY_TIME, Link
-from harness.amqp1_0.server.telling import Telling
 from harness.amqp1_0.server.told import Event
 from harness.amqp1_0.server.voice import Voice
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.performatives import Close, Detach, Error, Open
 from harness.play.expect import ControlFailed, Outcome
 from harness.play.link import EVERYWHERE, Closed, Silence, Unreadable
+from harness.play.telling import Telling
 from harness.shims.contract import Refused
 
 LIVES = 0.2
@@ -28,7 +28,7 @@ class Connection:
 
     def __init__(
         self,
-        client: Telling,
+        client: Telling[Link],
         link: Link,
         on: str,
         refused: Refused | None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from harness.peers import turn
+from harness.peers import events
 from harness.peers.connection import Connection
 from harness.peers.events import Event
 from harness.peers.policy import variants
@@ -38,7 +38,7 @@ class Strategies:
     """There is one way to do each thing."""
 
 
-class Turn(turn.Turn[object]):
+class Turn(events.Turn[object]):
     """A unit being answered."""
 
     def __init__(self, event: object, session: Session) -> None:

@@ -1,44 +1,32 @@
-"""Telling a client under test what to do by its shim, and judging what becomes of it."""
+"""Telling a client under test what to do by its shim, and judging what becomes of it; of no protocol."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from typing import Any
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
+from typing import Any, Generic, TypeVar
 
-from harness.amqp1_0.server.link import Link
-from harness.amqp1_0.server.voice import Stage, Voiced
 from harness.play.context import Context
 from harness.play.expect import ControlFailed, Inapplicable
+from harness.play.link import Link
 from harness.shims.contract import Kind, Refused, ShimLost
-from harness.targets.client.tap import Tap
-from harness.targets.client.target import ClientTarget, Place
+from harness.targets.client.tap import Heard
+from harness.targets.client.target import ClientTarget
+
+AnyLink = TypeVar("AnyLink", bound=Link[Any, Any])
+Listening = Callable[[Heard, Context, str, str], AnyLink]
+"""Makes a connection of the client heard, for a scenario, under a name, of a protocol."""
 
 
-class Served:
-    """A server of ours at a `place`, to which clients connect; `heard` are their connections so far."""
+class Telling(Generic[AnyLink]):
+    """A client under test, for one scenario; of its connections nothing is left behind."""
 
-    def __init__(self, place: Place, tap: Tap, stage: Stage, voiced: Voiced) -> None:
-        self.place = place
-        self.heard: list[Link] = []
-        self.stage, self.voiced = stage, voiced
-        self._tap = tap
-        voiced.looks = place[0] != "memory"
-
-    def hear(self, listen: Callable[[Any], Link]) -> None:
-        """Listen to what has connected meanwhile."""
-        while self._tap.accepted:
-            self.heard.append(listen(self._tap.accepted.popleft()))
-
-
-class Telling:
-    """A client under test as its shim is told what to do; its connections so far, and our servers."""
-
-    def __init__(self, target: ClientTarget, context: Context, protocol: str) -> None:
+    def __init__(
+        self, target: ClientTarget, context: Context, protocol: str, listening: Listening[AnyLink]
+    ) -> None:
         self.context = context
-        self._target, self._protocol = target, protocol
-        self._links: list[Link] = []
-        self._servers: list[Served] = []
+        self._target, self._protocol, self._listening = target, protocol, listening
+        self._links: list[AnyLink] = []
         self._serving = ExitStack()
 
     def _do(self, command: str, **arguments: Any) -> Mapping[str, Any]:
@@ -82,24 +70,6 @@ class Telling:
         """Judge a fact: `expected` if it `holds`, else `otherwise`; legal all the same under a `reading`."""
         self._links[-1].judged(expected, otherwise, holds, reading)
 
-    @contextmanager
-    def works(self, expected: str) -> Iterator[None]:
-        """Judge that what is done inside works: a control that fails there decides. Raises Unmet."""
-        otherwise = ""
-        try:
-            yield
-        except ControlFailed as failure:
-            otherwise = str(failure)
-        self.judge(expected, otherwise, not otherwise)
-
-    def fails(self, act: Callable[[], object]) -> bool:
-        """Have something done that may not work, and say whether it did not."""
-        try:
-            act()
-        except ControlFailed:
-            return True
-        return False
-
     def note(self, text: str) -> None:
         """Keep a fact worth reporting."""
         self.context.note(text, self._links[-1].name, self._links[-1].now())
@@ -108,11 +78,28 @@ class Telling:
         """Make a name that nobody else uses; what has it is gone with our server."""
         return f"{self.context.prefix}-{kind}-{next(self.context.numbers)}"
 
-    def _listen(self, heard: Any) -> Link:
+    # -- what connects, and leaving --------------------------------------------------------------------
+
+    def _listen(self, heard: Heard) -> AnyLink:
         name = f"{self.context.label}.{len(self._links) + 1}"
-        self._links.append(Link(heard, self.context, name, self._protocol))
+        self._links.append(self._listening(heard, self.context, name, self._protocol))
         return self._links[-1]
 
     def _hear_all(self) -> None:
-        for served in self._servers:
-            served.hear(self._listen)
+        """Listen to whatever has connected meanwhile."""
+
+    def hang_up(self) -> None:
+        """Drop the client's connections, and show what went over them to the passive rules."""
+        with ExitStack() as every:
+            every.callback(self._links.clear)
+            every.callback(self._finish)
+            every.push(self._serving.pop_all())
+            with suppress(Refused, ShimLost):
+                self._target.shim.do("reset")
+
+    def _finish(self) -> None:
+        self._hear_all()
+        for link in self._links:
+            link.finish()
+
+    drop = leave = hang_up
