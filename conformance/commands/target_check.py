@@ -47,11 +47,19 @@ class State(StrEnum):
 
     KEPT = "kept"
     BROKEN = "broken"
+    UNTRIED = "not tried"
+    """The library has no way to do it, or to do all of it."""
     UNUSED = "unused"
     """Nobody asks for it: a misspelt name, or a facility for one's own scenarios."""
 
 
-STYLES = {State.KEPT: "green", State.BROKEN: "bold red", State.UNUSED: "yellow"}
+STYLES = {
+    State.KEPT: "green",
+    State.BROKEN: "bold red",
+    State.UNTRIED: "yellow",
+    State.UNUSED: "yellow",
+}
+COMMAND = {True: State.KEPT, False: State.BROKEN, None: State.UNTRIED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +153,7 @@ def _commands(goal: Target, document: str) -> Iterator[Promise]:
     """Try what the shim of a client must be able to do."""
     if isinstance(host := dialect(document).towards(goal.role), Host):
         for what, seen, kept in host.tries(goal):
-            yield Promise(what, State.KEPT if kept else State.BROKEN, seen)
+            yield Promise(what, COMMAND[kept], seen)
 
 
 def _facility(goal: Target, facility: str, spoken: list[str]) -> list[Promise]:

@@ -68,17 +68,18 @@ class Host(Generic[AnyVisitor]):
         """Give what facilities promise: a client has none beside being started again."""
         return {}
 
-    def tries(self, target: Target, within: float = 30.0) -> Iterator[tuple[str, str, bool]]:
-        """Try each command; yield what it is, what was seen, and whether the contract is kept there."""
+    def tries(self, target: Target, within: float = 30.0) -> Iterator[tuple[str, str, bool | None]]:
+        """Try each command; yield it, what was seen, whether the contract is kept, None where it cannot."""
         for what, command in self.commands.items():
             prefix = f"tries-{token_hex(4)}"
             try:
                 with visiting(lambda context: self._fixture(target, context), target, within, prefix) as it:
                     yield what, command(it), True
             except Inapplicable as failure:
-                yield what, str(failure), True
+                yield what, str(failure), None
             except (Stop, ShimLost) as failure:
-                yield what, str(failure), False
+                why = failure.__cause__
+                yield what, f"{failure}{f' ({why.text})' if isinstance(why, Refused) else ''}", False
 
     def _hello(self, target: Target) -> dict[str, object]:
         try:

@@ -9,13 +9,15 @@ from harness.play.expect import ControlFailed
 
 TALK = "0-9-1/prose/2.3.7.close-by-handshake"
 """The rule whose scenario for clients has them talk, and so gives watches of clients their occasion."""
-SIZES = (0, 24, 300_000)
-"""Octets of bodies: none, a few, and more than a frame has room for."""
+SIZES = (0, 24)
+LARGE = 300_000
+"""Octets of a body that no frame has room for."""
 OUTCOMES = ("accept", "reject", "release")
 
 
 def talk(client: Client) -> JudgedConnection:
     """Have the client use all that its library has; give its connection, with no channel open."""
+    client.can(partial(sends_much, client))
     connection = client.connection()
     channel = connection.channel()
     queue, exchange = client.name("queue"), client.name("exchange")
@@ -43,6 +45,16 @@ def talk(client: Client) -> JudgedConnection:
     channel.call("exchange.delete", exchange=exchange)
     channel.close()
     return connection
+
+
+def sends_much(client: Client) -> None:
+    """Have the client send and get a large message, on a connection that may not survive it."""
+    connection = client.connection()
+    channel, queue = connection.channel(), client.name("queue")
+    channel.declares(queue)
+    channel.publish({"fill": LARGE}, key=queue)
+    channel.get(queue)
+    connection.close()
 
 
 def settles(client: Client, channel: JudgedChannel, queue: str) -> None:

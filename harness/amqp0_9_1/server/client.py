@@ -99,7 +99,11 @@ class Client(Telling[Link]):
         """Have the client do what adds to the picture; False where its library has no way to, or fails."""
         try:
             act()
-        except (Inapplicable, ControlFailed):
+        except Inapplicable:
+            return False
+        except ControlFailed as failure:
+            if isinstance(failure.__cause__, ShimLost):
+                raise
             return False
         return True
 
@@ -158,6 +162,15 @@ class JudgedConnection:
             plain = {name: value for name, value in each.items() if name not in ("event", "on")}
             self.events.append(Event(str(each["event"]), str(each.get("on", "")), plain))
         return refused is None
+
+    def outlives(self, seconds: float) -> bool:
+        """Let the client live for so long, and say whether its connection is open at the end of it."""
+        until = self.link.now() + seconds
+        while not self.link.over_and_heard() and (left := until - self.link.now()) > 0:
+            # A shim comes back at once where its library has given up, maybe before the end is heard.
+            self.link.next(EVERYWHERE, left)
+        self.hear_out()
+        return not self.link.over_and_heard()
 
     def tells(self, event: str, count: int = 1) -> list[Event]:
         """Give the events of a kind, waiting for so many of them; fewer where no more come."""

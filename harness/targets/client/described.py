@@ -226,7 +226,9 @@ def _make(key: str) -> Target:
     known = clients()
     if key not in known:
         names = ", ".join((*OWN_NAMES.values(), *known))
-        raise TargetError(f"there is no target 'client:{key}'; described are {names}")
+        raise TargetError(
+            f"there is no target 'client:{key}'; described are {names}; --targets FILE adds your own"
+        )
     return ProgramClient(key, known[key])
 
 

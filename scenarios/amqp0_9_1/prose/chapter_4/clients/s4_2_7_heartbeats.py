@@ -84,9 +84,9 @@ def client_sends_heartbeats(client: Client) -> None:
 def client_sends_heartbeats_at_intervals(client: Client) -> None:
     """For four intervals nothing is asked of the client: it is never silent for two of them."""
     connection, agreed = beating(client)
-    connection.lives(4 * agreed)
-    ended, longest = connection.link.over_and_heard(), longest_silence(connection) / agreed
-    client.judge("an open connection", "the connection was ended", not ended)
+    lived = connection.outlives(4 * agreed)
+    longest = longest_silence(connection) / agreed
+    client.judge("an open connection", "the connection was ended", lived)
     client.judge("no two intervals of silence", "two intervals of silence", longest < 2)
     late = "4.2.7: the effort is a best one"
     client.judge("a sign of life at every interval", "one interval without", longest <= MUCH_OF_TWO, late)
@@ -150,8 +150,7 @@ def client_takes_any_octet_for_a_sign_of_life(client: Client) -> None:
     """In place of each heartbeat, at half intervals, a single octet of one comes: the connection stays."""
     octets = octets_of_beats()
     connection, agreed = beating(client, spoils(is_heartbeat, lambda _: next(octets)))
-    connection.lives(MORE_THAN_THREE * agreed)
-    connection.hear_out()
-    if connection.link.over_and_heard() and longest_pause(connection) >= 2 * agreed:
+    lived = connection.outlives(MORE_THAN_THREE * agreed)
+    if not lived and longest_pause(connection) >= 2 * agreed:
         raise Late("our server's octets came too late")
-    client.judge("an open connection", "it was ended", not connection.link.over_and_heard())
+    client.judge("an open connection", "it was ended", lived)
