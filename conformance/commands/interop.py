@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.resources
+import secrets
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -107,18 +110,25 @@ def play_interop(choice: Choice, console: Console) -> Exit:
         listing(found, list(clients), [goal.name for goal in goals], console)
         return Exit.MET
     place = place_for_runs(choice.output)
-    logs = place / "logs"
+    began, logs = datetime.now(UTC), place / "logs"
     logs.mkdir(parents=True)
     with board([goal.name for goal in goals]) as shown:
         run = play(Plan(wire(choice.protocol), clients, goals, found, logs), shown)
     for file in logs.iterdir():
         if not file.stat().st_size:
             file.unlink()
-    return concluded(choice.protocol, run, known, place, console)
+    return concluded(choice.protocol, run, known, place, console, began)
 
 
-def concluded(protocol: str, run: Run, known: Sequence[Known], place: Path, console: Console) -> Exit:
-    """Write what a run has come to, print it, and give the exit status."""
+def concluded(
+    protocol: str,
+    run: Run,
+    known: Sequence[Known],
+    place: Path,
+    console: Console,
+    began: datetime | None = None,
+) -> Exit:
+    """Write what a run has come to, print it, and give the exit status; `began` is when, None just now."""
     from conformance.interop.cases import cases
     from conformance.interop.folder import PAGE, summary, write
     from conformance.interop.known import against
@@ -127,7 +137,13 @@ def concluded(protocol: str, run: Run, known: Sequence[Known], place: Path, cons
     from conformance.interop.tell.terminal import tell
 
     matrix, found = Matrix(run.legs), against(run.legs, known)
-    about = {"protocol": protocol, "seconds": run.seconds}
+    about = {
+        "run": f"interop-{secrets.token_hex(8)}",
+        "started": (began or datetime.now(UTC)).isoformat(),
+        "suite": importlib.metadata.version("amqp-conformance"),
+        "protocol": protocol,
+        "seconds": run.seconds,
+    }
     about_cases = {each.name: each.about for each in cases(protocol)}
     write(place, run.legs, summary(matrix, found, run.broke, about))
     (place / PAGE).write_text(page(matrix, found, run.broke, about_cases), encoding="utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,12 @@ SCHEMA = 1
 
 
 def write(folder: Path, legs: Sequence[Leg], summary: Mapping[str, Any]) -> None:
-    """Write both files, in pure ASCII, whatever a peer has said."""
+    """Write both files, in pure ASCII, whatever a peer has said; the summary has the hash of the legs."""
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / LEGS).open("w", encoding="ascii") as file:
-        for leg in legs:
-            file.write(json.dumps(leg.line()) + "\n")
-    (folder / SUMMARY).write_text(json.dumps(summary, indent=1) + "\n", encoding="ascii")
+    lines = "".join(json.dumps(leg.line()) + "\n" for leg in legs).encode("ascii")
+    (folder / LEGS).write_bytes(lines)
+    whole = {**summary, "sha256": sha256(lines).hexdigest()}
+    (folder / SUMMARY).write_text(json.dumps(whole, indent=1) + "\n", encoding="ascii")
 
 
 def read(folder: Path) -> list[Leg]:
@@ -37,7 +38,12 @@ def read(folder: Path) -> list[Leg]:
 def summary(
     matrix: Matrix, found: Against, broke: Mapping[str, str], about: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Sum a run up: who took part, in which version, and what came of it in each cell."""
+    """Sum a run up: who took part, in which version, and what came of it in each cell.
+
+    `excused` gives the reason by the number of a leg that is known to fail, from 0.
+    """
+    reasons = {id(leg): known.reason for leg, known in found.known}
+    excused = {str(at): reasons[id(leg)] for at, leg in enumerate(matrix.legs) if id(leg) in reasons}
     return {
         "schema": SCHEMA,
         **about,
@@ -48,6 +54,7 @@ def summary(
         "broke": dict(broke),
         "new": len(found.new),
         "known": len(found.known),
+        "excused": excused,
         "gone": [{"case": each.case, "client": each.client, "reason": each.reason} for each in found.gone],
         "cells": _cells(matrix),
     }

@@ -100,19 +100,25 @@ def site(
 @click.argument("old")
 @click.argument("new")
 @click.option("--format", "form", type=FORMS, default="table", show_default=True)
+@click.option("--interop", "between", is_flag=True, help="of a warehouse: two clients, or two brokers")
 @warehouse_option(required=False)
 @master_option
-def compare(old: str, new: str, form: str, warehouse: str | None, master: str | None) -> None:
+def compare(old: str, new: str, form: str, between: bool, warehouse: str | None, master: str | None) -> None:
     """Compare two builds: what fails or passes anew, what is read differently. Exit 1 on a regression.
 
     OLD and NEW are run folders, or `latest`; with --warehouse they are builds ("RabbitMQ 3.10.8", or with
     the target behind it: "RabbitMQ 3.10.8 @ process:rabbitmq"), and a rule whose runs disagree is told as
-    flaky.
+    flaky. With --interop they are versions of a client or of a broker ("pika 1.3.2", "process:rabbitmq
+    3.10.8"), and what became of values between clients and brokers is told.
 
     Example: amqp-conformance compare runs/before runs/after --format markdown
     """
-    from reports.commands.commands import compare_builds
+    from reports.commands.commands import compare_builds, compare_sides
 
+    if between and not warehouse:
+        end("compare --interop needs a warehouse: ingest the runs, then name it by --warehouse", Exit.NOTHING)
+    if between and warehouse:
+        sys.exit(compare_sides(old, new, form, warehouse, master, Console()))
     if not warehouse:
         old, new = (str(RUN.convert(each, None, None)) for each in (old, new))
     sys.exit(compare_builds(old, new, form, warehouse, master, Console()))

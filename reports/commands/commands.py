@@ -20,12 +20,14 @@ from conformance.evidence.folder import RUN_FILE
 from conformance.evidence.kinds import EvidenceError
 from conformance.evidence.printable import printable
 from conformance.gate.gate import Exit
+from conformance.interop.folder import LEGS
 from reports.audit import audit_text
 from reports.audit.audit import Audit, audit
 from reports.audit.claims import Claims, load
 from reports.compare import comparison_text
 from reports.compare.comparison import Comparison, compare
 from reports.compare.matrix import Detection, read_detection
+from reports.interop import text as interop_text
 from reports.model.findings import Build, Column
 from reports.model.single import column_of
 from reports.warehouse.spark import require, session
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
     from reports.ingest.ingest import Ingested
     from reports.warehouse.warehouse import Snapshot
 
+MARKS = (RUN_FILE, LEGS)
+"""The files by which a folder is known as that of a run."""
 FEW = 100
 """Runs up to which a warehouse is read faster by a virtual machine that does not compile it well."""
 
@@ -87,8 +91,9 @@ def ingest_runs(runs: Sequence[Path], warehouse: str, master: str | None, consol
 def all_of(folders: Sequence[Path]) -> Iterator[Path]:
     """Give the run folders; one of several targets, which holds a run of each, stands for these."""
     for each in folders:
-        inside = [] if (each / RUN_FILE).exists() else sorted(each.glob(f"*/{RUN_FILE}"))
-        yield from (found.parent for found in inside) if inside else [each]
+        own = any((each / mark).exists() for mark in MARKS)
+        inside = [] if own else sorted({found.parent for mark in MARKS for found in each.glob(f"*/{mark}")})
+        yield from inside or [each]
 
 
 def write_site(
@@ -125,6 +130,19 @@ def compare_builds(
     else:
         click.echo(COMPARISONS[form](found), nl=False)
     return int(Exit.NOT_MET if found.regressions else Exit.MET)
+
+
+def compare_sides(old: str, new: str, form: str, warehouse: str, master: str | None, console: Console) -> int:
+    """Print what came out otherwise between two versions of a client, or of a broker."""
+    from reports.commands.between import FORMS, between
+
+    with starting(master, console, warehouse) as spark:
+        found = between(spark, _snapshot(warehouse), old, new)
+    if form == "table":
+        interop_text.show(found, console)
+    else:
+        click.echo(FORMS[form](found), nl=False)
+    return int(Exit.NOT_MET if found.regressed else Exit.MET)
 
 
 def audit_claims(
@@ -170,6 +188,7 @@ def render_site(
 
     Raises SiteError when `output` holds something else.
     """
+    from reports.commands.between import interop_of
     from reports.compare.coverage import ledgers
     from reports.site.data import SiteData
     from reports.site.rendering import render
@@ -193,6 +212,7 @@ def render_site(
         frames=look_up,
         detection=detection,
         audit=None if claims is None else _audited(claims, columns),
+        interop=interop_of(spark, snapshot),
     )
     return len(render(output, site))
 

@@ -7,6 +7,7 @@ another writer has been faster.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,11 +15,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from reports.ingest import parsing
 from reports.ingest.intake import Folder, groups, portions
 from reports.ingest.parsing import PARSED, given, parsed, unpacked
 from reports.ingest.reconciling import Decision, Left, Offered, Plan, RunCopy, plan
-from reports.model.columns import QUARANTINE
+from reports.model.columns import QUARANTINE, TABLES
 from reports.warehouse import held
 from reports.warehouse.compaction import compact
 from reports.warehouse.manifest import Batch
@@ -130,7 +130,7 @@ class _Portion:
                 head = told[at]
                 reason = head.reason
                 evidence = None if reason else RunCopy(head.run, head.digest, head.partial, head.events)
-                self._counts[at] = {"runs": 1, "verdicts": head.verdicts or 0, "frames": head.frames or 0}
+                self._counts[at] = head.counts or {}
             run = evidence.run if evidence else folder.run
             offered.append(Offered(folder.name, run, folder.digest, evidence, reason))
         return offered
@@ -178,14 +178,17 @@ class _Portion:
         from pyspark.sql.pandas.types import from_arrow_schema
 
         kept = rows.where(f.col("position").isin(sorted(keep)))
+        counts = Counter[str]()
+        for at in keep:
+            counts.update(self._counts[at])
         return {
             name: (
                 kept.where(f.col("table") == name)
                 .select("rows")
-                .mapInArrow(unpacked, from_arrow_schema(schema)),
-                sum(self._counts[at][name] for at in keep),
+                .mapInArrow(unpacked, from_arrow_schema(TABLES[name])),
+                count,
             )
-            for name, schema in parsing.TABLES.items()
+            for name, count in counts.items()
         }
 
     def _taken(self, offered: Sequence[Offered], decided: Plan) -> list[Taken]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from conformance.evidence.folder import RUN_FILE
 from conformance.evidence.kinds import EvidenceError
 from conformance.evidence.printable import printable
+from conformance.interop.folder import SUMMARY
 from reports.model.rows import digest, evidence_files
 
 RUN_OCTETS = 128 * 1024 * 1024
@@ -64,7 +65,7 @@ def read(path: Path) -> Folder:
         return Folder(path, reason=told(bare.name, str(failure).replace(str(path), bare.name)))
     except OSError as failure:  # of the folder itself: it may not be listed, or its name is too long
         return Folder(path, reason=f"{bare.name}: cannot be read ({failure.strerror})")
-    return Folder(path, _claimed(files.get(RUN_FILE, b"")), digest(files), files)
+    return Folder(path, _claimed(files.get(RUN_FILE) or files.get(SUMMARY, b"")), digest(files), files)
 
 
 def told(name: str, reason: str) -> str:
@@ -91,7 +92,7 @@ def _contents(path: Path, name: str) -> dict[str, bytes]:
 
 
 def _claimed(description: bytes) -> str:
-    """Read the identity that a run.json claims, for want of a better when it is broken."""
+    """Read the identity that a description claims, for want of a better when it is broken."""
     try:
         data = json.loads(description)
     except (ValueError, RecursionError):

@@ -7,9 +7,11 @@ import pyarrow as pa
 
 from conformance.evidence.kinds import EvidenceError
 from conformance.evidence.printable import printable
+from conformance.interop.folder import LEGS
 from reports.ingest.intake import Folder, told
-from reports.model.columns import FRAMES, RUNS, VERDICTS
-from reports.model.rows import Rows, TableRow, rows_of
+from reports.interop.rows import interop_rows_of
+from reports.model.columns import TABLES
+from reports.model.rows import TableRow, rows_of
 
 GIVEN = pa.schema(
     [
@@ -27,12 +29,10 @@ PARSED = pa.schema(
         ("digest", pa.string()),
         ("partial", pa.bool_()),
         ("events", pa.int64()),
-        ("verdicts", pa.int64()),  # how many rows
-        ("frames", pa.int64()),
+        ("counts", pa.map_(pa.string(), pa.int64())),  # by table, how many rows
         ("reason", pa.string()),  # why there is nothing else
     ]
 )
-TABLES: Mapping[str, pa.Schema] = {"runs": RUNS, "verdicts": VERDICTS, "frames": FRAMES}
 AT_ONCE = 10_000
 """Rows of one stream."""
 
@@ -68,11 +68,10 @@ def unpacked(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def _parsed(position: int, folder: str, files: Mapping[str, bytes]) -> Iterator[pa.RecordBatch]:
     packed: list[TableRow] = []
     try:
-        rows = rows_of(folder, files)
-        tables = {"runs": [rows.run], "verdicts": rows.verdicts, "frames": rows.frames}
+        run, tables = (_interop if LEGS in files else _judged)(folder, files)
         for name, table in tables.items():
             packed += ({"table": name, "rows": stream} for stream in _packed(TABLES[name], table))
-        head = _head(rows)
+        head = _head(run, tables)
     except EvidenceError as failure:
         packed, head = [], {"reason": told(folder, str(failure))}
     except Exception as failure:  # nobody foresaw what stands there; the other folders must not suffer
@@ -82,9 +81,19 @@ def _parsed(position: int, folder: str, files: Mapping[str, bytes]) -> Iterator[
     yield _batch(PARSED, [row | {"position": position} for row in found])
 
 
-def _head(rows: Rows) -> TableRow:
-    facts = {name: rows.run[name] for name in ("run", "digest", "partial", "events")}
-    return facts | {"verdicts": len(rows.verdicts), "frames": len(rows.frames), "reason": ""}
+def _judged(folder: str, files: Mapping[str, bytes]) -> tuple[TableRow, Mapping[str, list[TableRow]]]:
+    rows = rows_of(folder, files)
+    return rows.run, {"runs": [rows.run], "verdicts": rows.verdicts, "frames": rows.frames}
+
+
+def _interop(folder: str, files: Mapping[str, bytes]) -> tuple[TableRow, Mapping[str, list[TableRow]]]:
+    rows = interop_rows_of(folder, files)
+    return rows.run, {"interop_runs": [rows.run], "interop_legs": rows.legs}
+
+
+def _head(run: TableRow, tables: Mapping[str, list[TableRow]]) -> TableRow:
+    facts = {name: run[name] for name in ("run", "digest", "partial", "events")}
+    return facts | {"counts": [(name, len(rows)) for name, rows in tables.items()], "reason": ""}
 
 
 def _packed(schema: pa.Schema, rows: list[TableRow]) -> Iterator[bytes]:

@@ -1,8 +1,10 @@
 """The tables of the warehouse: their columns, once, for the Arrow rows written and the Parquet read.
 
 One row of `runs` is a run folder, one of `verdicts` what a rule came to in a run, one of `frames` what
-happened on a connection: it opened, a unit went by, it ended. `quarantine` names the folders that were left
-out. No column says where or when something was ingested: the same runs make the same rows.
+happened on a connection: it opened, a unit went by, it ended. One of `interop_runs` is the folder of a run
+of clients and brokers, one of `interop_legs` what became of a value on a leg of it. `quarantine` names the
+folders that were left out. No column says where or when something was ingested: the same runs make the same
+rows.
 """
 
 from dataclasses import fields
@@ -86,17 +88,54 @@ FRAMES = pa.schema(
     ]
 )
 
+_VERSION, _BROKE = pa.struct(texts("name", "version")), pa.struct(texts("name", "why"))
+_SEEN = pa.struct([("hex", pa.string()), ("length", pa.int64()), ("sha256", pa.string())])
+
+INTEROP_RUNS = pa.schema(
+    [
+        *texts("run", "digest", "folder", "started", "suite", "protocol"),  # as in `runs`
+        ("events", pa.int64()),  # legs
+        ("partial", pa.bool_()),  # never: what was cut short has left no folder
+        *((name, pa.int32()) for name in ("cases", "new", "known")),
+        ("clients", pa.list_(_VERSION)),
+        ("brokers", pa.list_(_VERSION)),
+        ("broke", pa.list_(_BROKE)),  # brokers that could not be played
+    ]
+)
+
+INTEROP_LEGS = pa.schema(
+    [
+        *texts("run", "protocol", "client", "client_version", "broker", "broker_version", "case", "leg"),
+        # Of a leg of the broker no client; of one that was played, `other` has sent it.
+        *texts("outcome", "changed_by"),  # the client or broker whose leg it is, where a value became another
+        ("fails", pa.bool_()),
+        *texts("known", "detail", "form", "after", "kind", "native", "other"),  # known: the reason, or empty
+        *texts("asked", "told"),  # JSON with sorted keys
+        ("octets", _SEEN),
+        ("octets_after", _SEEN),
+    ]
+)
+
 QUARANTINE = pa.schema(texts("folder", "run", "digest", "reason"))
 """The folder's last name, and the run as far as its description can be read, else empty."""
 
 BEFORE: dict[str, bool | float | int | str] = {"role": str(Role.SERVER)}
 """What rows of `runs` say that were written before they had such a column."""
 
-TABLES = {"runs": RUNS, "verdicts": VERDICTS, "frames": FRAMES, "quarantine": QUARANTINE}
+TABLES = {
+    "runs": RUNS,
+    "verdicts": VERDICTS,
+    "frames": FRAMES,
+    "interop_runs": INTEROP_RUNS,
+    "interop_legs": INTEROP_LEGS,
+    "quarantine": QUARANTINE,
+}
 ORDER = {
     "runs": ["started", "run"],
     "verdicts": ["rule", "run"],
     "frames": ["rule", "run", "connection", "number"],
+    "interop_runs": ["started", "run"],
+    "interop_legs": ["protocol", "case", "client", "broker", "run", "leg", "form", "other"],
     "quarantine": ["folder", "run", "digest"],
 }
 """How each table is sorted within its files: what is asked for together stands together."""

@@ -29,12 +29,15 @@ from conformance.evidence.results import RuleResult, rule_results
 from conformance.evidence.stream import State, load
 from conformance.evidence.verdicts import Verdict
 from conformance.gate.gate import Standing
+from conformance.interop.folder import LEGS, SUMMARY
 from harness.wire.journal import Ended, Expected, Octets, Opened
 
 TableRow = dict[str, Any]
 """A row of a table, by column."""
 Files = Mapping[str, bytes]
-"""The files of a run folder that are evidence, by name: run.json and the streams of events."""
+"""The files of a run folder that are evidence, by name: run.json and the streams of events, or OF_INTEROP."""
+OF_INTEROP = (LEGS, SUMMARY)
+"""What is evidence of a run of clients and brokers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +52,16 @@ class Rows:
 def evidence_files(folder: Path) -> list[Path]:
     """Read the files in a run `folder` that are evidence. Raises EvidenceError when it holds none."""
     found = [folder / name for name in Source.of(folder).files]
-    if not found:
-        raise EvidenceError(f"{folder}: not a run folder, it has neither {RUN_FILE} nor {STREAM}")
-    return found
+    between = [
+        folder / name for name in OF_INTEROP if (folder / LEGS).is_file() and (folder / name).is_file()
+    ]
+    if found and between:
+        raise EvidenceError(
+            f"{folder}: it holds two runs, {LEGS} and {found[0].name}; put them into two folders"
+        )
+    if not found and not between:
+        raise EvidenceError(f"{folder}: not a run folder, it has neither {RUN_FILE} nor {STREAM}, nor {LEGS}")
+    return found or between
 
 
 def digest(files: Files) -> str:
@@ -110,7 +120,7 @@ def _why(lines: Sequence[Line], ended: RunEnded | None, sentence: str) -> str:
 def _run_row(info: RunInfo, started: RunStarted, ended: RunEnded | None, why: str) -> TableRow:
     return {
         **{name: str(getattr(started, name)) for name in _TOLD},
-        "started": _utc(info.started),
+        "started": in_utc(info.started),
         "partial": bool(why),
         "why": why,
         "whole": started.catalogue == len(started.selected),
@@ -130,7 +140,8 @@ def _run_row(info: RunInfo, started: RunStarted, ended: RunEnded | None, why: st
 _TOLD = ("run", "suite", "target", "role", "product", "version", "level", "profile")
 
 
-def _utc(text: str) -> str:
+def in_utc(text: str) -> str:
+    """Write a moment as the tables do. Raises EvidenceError when it is none."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as failure:

@@ -2,15 +2,20 @@
 
 from pathlib import Path
 
+from conformance.evidence.kinds import EvidenceError
 from conformance.gate.gate import Score, Standing
 from reports.model.findings import Build, Column, Finding
-from reports.model.rows import Rows, TableRow, evidence_files, rows_of
+from reports.model.rows import OF_INTEROP, Rows, TableRow, evidence_files, rows_of
 from spec.rules import Level
 
 
 def rows_in(folder: Path) -> Rows:
     """Read the rows of the run in `folder`. Raises EvidenceError, one sentence, if it is no evidence."""
-    return rows_of(str(folder), {path.name: path.read_bytes() for path in evidence_files(folder)})
+    files = evidence_files(folder)
+    if files[0].name in OF_INTEROP:
+        told = "a run of clients and brokers; ingest it and compare --interop in the warehouse"
+        raise EvidenceError(f"{folder}: {told}")
+    return rows_of(str(folder), {path.name: path.read_bytes() for path in files})
 
 
 def column_of(folder: Path) -> Column:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from reports.audit.audit import Audit
 from reports.compare.exchanges import Frames, Wanted
 from reports.compare.matrix import Detection
+from reports.interop.found import Interop
 from reports.model.findings import Column
 from reports.model.rows import TableRow
 from scenarios.registry import Checks
@@ -25,7 +26,8 @@ class SiteData:
 
     `columns` stand in the order of `reports.model.findings.columns_in_order`, `frames` is asked for a bounded
     number of connections at a time, `detection` is None when the deviations were not run here,
-    `audit` when no vendor's claims were held against the builds.
+    `audit` when no vendor's claims were held against the builds, `interop` when no clients and brokers were
+    played.
     """
 
     catalogue: Catalogue
@@ -35,3 +37,4 @@ class SiteData:
     frames: Frames = no_frames
     detection: Detection | None = None
     audit: Audit | None = None
+    interop: Interop | None = None

@@ -26,10 +26,10 @@ class Press:
         with self._file(name).open("w", encoding="utf-8", newline="") as file:
             file.writelines(pieces)
 
-    def assets(self) -> None:
-        """Write the style and the script."""
+    def assets(self, *extra: str) -> None:
+        """Write the style, with what some pages add to it, and the script."""
         script = resources.files("reports.site").joinpath("assets", "site.js")
-        self.text("assets/site.css", [style()])
+        self.text("assets/site.css", [style(), *extra])
         self.text("assets/site.js", [script.read_text(encoding="utf-8")])
 
     def room(self, name: str) -> Path:

@@ -12,6 +12,7 @@ from reports.model.findings import Column, mark, roles_of
 from reports.site import findings as rule_findings
 from reports.site.alone import audited, compared
 from reports.site.data import SiteData
+from reports.site.interop import interop_pages, interop_style
 from reports.site.names import build_name, rule_name
 from reports.site.overview import cards
 from reports.site.press import Press
@@ -47,8 +48,9 @@ def render(output: Path, site: SiteData) -> list[Path]:
             detected=site.detection is not None,
             base="page.html.j2",
             audited=site.audit is not None,
+            between=site.interop is not None,
         )
-        press.assets()
+        press.assets(*([interop_style()] if site.interop else []))
         press.page("index.html", "index.html.j2", cards=list(cards(table, site)), total=len(list(table.rows)))
         _matrix(press, table)
         _rules(press, table, site)
@@ -59,6 +61,8 @@ def render(output: Path, site: SiteData) -> list[Path]:
             if shown["since"]:
                 page = f"compare/{build_name(column.build)}.html"
                 press.page(page, "compare.html.j2", **compared(shown["since"]))
+        if site.interop:
+            interop_pages(press, site.interop)
         if site.audit:
             press.page("audit.html", "audit.html.j2", **audited(site.audit))
         judged = {chapter.document.prefix for chapter in table.chapters if chapter.document}

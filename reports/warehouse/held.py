@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from reports.ingest.reconciling import Left, RunCopy
@@ -14,18 +15,22 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 OF_A_RUN = ("runs", "verdicts", "frames")
-"""The tables in which a run has rows."""
+"""The tables in which a run of rules has rows."""
+DESCRIBING = ("runs", "interop_runs")
+"""The tables in which a run has a row of its own. One of clients and brokers is never replaced."""
 
 
 def evidence(spark: SparkSession, snapshot: Snapshot, column: str, values: Collection[str]) -> list[RunCopy]:
     """Find the evidence held of the runs whose `column` (run or digest) is among `values`."""
+    from pyspark.sql import DataFrame
     from pyspark.sql import functions as f
 
-    if not values or not snapshot.manifest.parts("runs"):
+    tables = [name for name in DESCRIBING if values and snapshot.manifest.parts(name)]
+    if not tables:
         return []
-    rows = snapshot.table(spark, "runs").where(f.col(column).isin(sorted(values)))
-    found = rows.select("run", "digest", "partial", "events").collect()
-    return [RunCopy(row.run, row.digest, row.partial, row.events) for row in found]
+    each = [snapshot.table(spark, name).select("run", "digest", "partial", "events") for name in tables]
+    rows = reduce(DataFrame.unionByName, each).where(f.col(column).isin(sorted(values)))
+    return [RunCopy(row.run, row.digest, row.partial, row.events) for row in rows.collect()]
 
 
 def left(

@@ -18,7 +18,13 @@ PROTOCOLS = {"amqp0_9_1": "amqp0_9_1", "amqp1_0": "amqp1_0", "rabbitmq": "amqp0_
 """By folder: what only some products promise is of the protocol that it adds to."""
 ROOM = 16
 """So many modules may stand in one folder, `__init__` left out."""
-TOLD = {"conformance.evidence", "conformance.gate", "conformance.render"}
+TOLD = {
+    "conformance.evidence",
+    "conformance.gate",
+    "conformance.render",
+    "conformance.interop.folder",
+    "conformance.interop.outcomes",
+}
 """What the reports need of a run: what it kept, what it came to, how that is told."""
 COMMANDS = {
     "reports.commands.cli": {
@@ -76,7 +82,7 @@ def protocol(module: str) -> str | None:
 
 
 def is_told(module: str) -> bool:
-    return ".".join(module.split(".")[:2]) in TOLD
+    return any(module == each or module.startswith(f"{each}.") for each in TOLD)
 
 
 def upward(importer: str, module: str) -> bool:

@@ -1,0 +1,1 @@
+"""What clients and brokers made of each other's messages, over runs and versions."""
