@@ -17,7 +17,7 @@ from conformance.interop.outcomes import Finding, Outcome
 
 INTEGERS = frozenset({"i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "int"})
 FLOATS = {"f32": ">f", "f64": ">d"}
-TEXTS = frozenset({"str", "short", "sym", "char"})
+TEXTS = frozenset({"text", "short", "sym", "char"})
 WITHOUT_A_LIKE = frozenset({"bool", "null", "map", "list", "array", "desc"})
 """Types whose values are no values of another type."""
 SECTIONS = ("properties", "header", "application", "annotations")
@@ -49,7 +49,7 @@ def tag(value: Any) -> str:
         case float():
             return "f64"
         case str():
-            return "str"
+            return "text"
         case Mapping() if len(value) == 1:
             return str(next(iter(value)))
     return "?"
@@ -139,7 +139,7 @@ def elements(row: Any) -> Sequence[Any]:
     if tag(row) == "list":
         return list(what)
     kind, values = what
-    bare = kind in ("bool", "null", "str")
+    bare = kind in ("bool", "null", "text")
     return [each if bare or isinstance(each, Mapping) else {kind: each} for each in values]
 
 

@@ -508,7 +508,7 @@ abstract class Contract {
   private List<Object> list(JsonArray told, String type) throws Refused {
     List<Object> made = new ArrayList<>();
     for (JsonElement each : told) {
-      made.add(each.isJsonObject() || List.of("str", "bool").contains(type) ? value(each) : typed(type, each));
+      made.add(each.isJsonObject() || List.of("text", "bool").contains(type) ? value(each) : typed(type, each));
     }
     return made;
   }
@@ -625,7 +625,7 @@ abstract class Contract {
     for (int i = 0; i < java.lang.reflect.Array.getLength(value); i++) {
       Object each = told(java.lang.reflect.Array.get(value, i));
       boolean typed = each instanceof Map<?, ?> one && one.size() == 1;
-      String plain = each instanceof String ? "str" : "bool";
+      String plain = each instanceof String ? "text" : "bool";
       type = typed ? ((Map<?, ?>) each).keySet().iterator().next().toString() : plain;
       made.add(typed ? ((Map<?, ?>) each).values().iterator().next() : each);
     }
