@@ -253,11 +253,11 @@ def _sections(section: str, before: Any, after: Any, exact: bool, loose: bool) -
         at = f"{section}.{name}"
         a, b = one.get(name, absent.get(name)), other.get(name, absent.get(name))
         if a is None and name not in one:
-            found.append(Finding(Outcome.CHANGED if exact else Outcome.SAME, f"{at} is new: {shown(b)}"))
+            if exact:
+                found.append(Finding(Outcome.CHANGED, f"{at} is new: {shown(b)}"))
         elif b is None and name not in other:
-            found.append(
-                Finding(Outcome.SAME if a == EMPTY and not exact else Outcome.CHANGED, f"{at} is gone")
-            )
+            if exact or a != EMPTY:
+                found.append(Finding(Outcome.CHANGED, f"{at} is gone"))
         else:
             found.append(compare(a, b, at, loose))
     return _all(found)

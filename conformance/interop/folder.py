@@ -48,7 +48,7 @@ def summary(
         "broke": dict(broke),
         "new": len(found.new),
         "known": len(found.known),
-        "gone": [{"case": each.case, "client": each.client, "reason": each.reason} for each in found.gone],
+        "gone": [{"entry": str(each), "reason": each.reason} for each in found.gone],
         "cells": _cells(matrix),
     }
 

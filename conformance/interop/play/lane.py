@@ -107,7 +107,7 @@ class Lane:
         self._left: list[str] = []
         self._used = 0.0
         self._vain: list[Failed] = []
-        self._heartbeat: dict[str, int] = {"heartbeat": 0}
+        self._extras: dict[str, Any] = {"heartbeat": 0, "mechanism": broker.login.mechanism}
 
     def __enter__(self) -> Lane:
         self._relay.__enter__()
@@ -336,17 +336,20 @@ class Lane:
         raise AssertionError("the second time it is told what came of it")
 
     def _connect(self, shim: Shim) -> Talk:
-        """Connect without heartbeats where the library can do that: most of the time nobody talks."""
+        """Connect without heartbeats, for most of the time nobody talks, and by the mechanism of the broker.
+
+        Some libraries would choose another one, whatever it offers; what a library cannot be told is left to it.
+        """
         login = self.broker.login
         who = {"user": login.user, "password": login.password, "vhost": login.virtual_host}
         where: dict[str, Any] = {"host": "127.0.0.1", "port": self._relay.port, **who}
-        try:
-            return self.wire.talk(shim, {**where, **self._heartbeat})
-        except Refused as refusal:
-            if not self._heartbeat or OUTCOMES[refusal.kind] is not Outcome.UNSUPPORTED:
-                raise
-            self._heartbeat = {}
-            return self.wire.talk(shim, where)
+        while True:
+            try:
+                return self.wire.talk(shim, {**where, **self._extras})
+            except Refused as refusal:
+                if not self._extras or OUTCOMES[refusal.kind] is not Outcome.UNSUPPORTED:
+                    raise
+                self._extras.popitem()
 
     def _furnish(self) -> OwnEnd:
         own = self.wire.own(self.broker.place, self.broker.login)

@@ -27,6 +27,7 @@ class Login:
     user: str
     password: str
     virtual_host: str
+    mechanism: str = "PLAIN"
 
 
 class OwnEnd(Protocol):
