@@ -31,6 +31,12 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     }
 }
 """What a field of a section means that is not there."""
+PER_HOP = frozenset({"first-acquirer", "delivery-count"})
+"""Fields that say how a message comes from who delivers it, not what it is."""
+FADING = frozenset({"ttl"})
+"""Fields that get less with the time that a message waits."""
+WAITED = 60_000
+"""Milliseconds that it waits at most."""
 EMPTY: Mapping[str, Any] = {"map": []}
 """What means nothing more than its absence, unless a case is about just that."""
 SHOWN = 80
@@ -251,16 +257,23 @@ def _sections(section: str, before: Any, after: Any, exact: bool, loose: bool) -
     found = []
     for name in [*one, *(each for each in other if each not in one)]:
         at = f"{section}.{name}"
+        if name not in one and (name in PER_HOP or not exact):
+            continue
         a, b = one.get(name, absent.get(name)), other.get(name, absent.get(name))
         if a is None and name not in one:
-            if exact:
-                found.append(Finding(Outcome.CHANGED, f"{at} is new: {shown(b)}"))
+            found.append(Finding(Outcome.CHANGED, f"{at} is new: {shown(b)}"))
         elif b is None and name not in other:
             if exact or a != EMPTY:
                 found.append(Finding(Outcome.CHANGED, f"{at} is gone"))
-        else:
+        elif name not in FADING or not faded(a, b):
             found.append(compare(a, b, at, loose))
     return _all(found)
+
+
+def faded(before: Any, after: Any) -> bool:
+    """Say whether a time is what is left of another one."""
+    numbers = [plain(each) for each in (before, after)]
+    return all(isinstance(each, Decimal) for each in numbers) and abs(numbers[0] - numbers[1]) < WAITED
 
 
 def fields(section: Any) -> list[tuple[str, Any]]:

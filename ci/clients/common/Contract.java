@@ -385,6 +385,8 @@ abstract class Contract {
       return time.getTime();
     } else if (type == byte[].class && !(value instanceof byte[])) {
       return get(value, "asByteArray");
+    } else if (value != null && type == String.class) {
+      return value.toString();
     } else if (value instanceof Number number && type.isPrimitive()) {
       return type == byte.class ? (Object) number.byteValue() : type == long.class ? (Object) number.longValue()
           : number.intValue();
@@ -602,6 +604,11 @@ abstract class Contract {
           return map(keys.get(name.substring(8)), value.toString());
         case "Symbol":
           return map("sym", value.toString());
+        case "Binary":
+          ByteBuffer octets = (ByteBuffer) get(value, "asByteBuffer");
+          byte[] made = new byte[octets.remaining()];
+          octets.get(made);
+          return map("bin", HexFormat.of().formatHex(made));
         case "Decimal32":
           return map("d32", HexFormat.of().toHexDigits((int) get(value, "getBits")));
         case "Decimal64":

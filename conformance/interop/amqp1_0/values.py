@@ -143,6 +143,14 @@ class Reader:
             raise Unread(f"no binary has the constructor {code:#04x}")
         return self.take(self._size(code))
 
+    def count(self) -> int:
+        """Read how many values a list or a map holds, and stop before the first. Raises Unread."""
+        code = self.take(1)[0]
+        if code not in (*LISTS, *MAPS):
+            raise Unread(f"nothing that holds values has the constructor {code:#04x}")
+        self._size(code)
+        return self._size(code)
+
     def _behind(self, code: int, depth: int) -> Any:
         """Read what stands behind a constructor."""
         if code in EMPTY:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,9 @@ from harness.shims.contract import Kind, Refused, Shim, ShimLost
 PATIENCE = 3.0
 """Seconds that a message may take on a leg."""
 LARGE = 1_000_000
-"""Octets for which a leg may take a second more."""
+"""Octets for which a leg may take a second more; messages that have more are few at once."""
+AT_ONCE = 3
+"""How many large messages may be on their way through a broker: it has to keep them."""
 IDLE = 1.5
 """Seconds after which a connection is made anew: who sends no heartbeats by itself may have lost it."""
 VAIN = 3
@@ -75,6 +77,7 @@ class Broker:
         self._revive = revive
         self._lock = threading.Lock()
         self.ends = 0
+        self.large = threading.BoundedSemaphore(AT_ONCE)
 
     def up_again(self, ends: int) -> None:
         """Start it again, unless another lane has since it had ended `ends` times. Raises TargetError."""
@@ -114,7 +117,7 @@ class Lane:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._hang_up()
+        self.hang_up()
         self._end()
         self._relay.__exit__()
 
@@ -122,7 +125,7 @@ class Lane:
 
     def send(self, case: Case) -> Sent:
         """Have the client send a case, and take it from the broker. Raises Failed."""
-        with self.lock:
+        with self.lock, self._room(case):
             talk, own = self._ready()
             within = self.within(case)
             self._told(lambda: talk.send(case.message, self._out, **case.send))
@@ -160,7 +163,7 @@ class Lane:
 
     def publish(self, case: Case, form: Form) -> Form | Failed:
         """Send a form by our own end to our own end, through the broker; the client has no part in it."""
-        with self.lock:
+        with self.lock, self._room(case):
             try:
                 own = self._own = self._own or self._furnished()
                 own.publish(self._out, form)
@@ -172,7 +175,7 @@ class Lane:
 
     def get(self, case: Case, form: Form | None) -> Got:
         """Have the client get a form that our own end publishes, or what is there. Raises Failed."""
-        with self.lock:
+        with self.lock, self._room(case):
             talk, own = self._ready()
             within = self.within(case)
             try:
@@ -205,7 +208,7 @@ class Lane:
             self._told(lambda: talk.fence(self.into))
         except Failed as failure:
             if failure.outcome is Outcome.UNSUPPORTED:
-                self._hang_up()
+                self.hang_up()
 
     def _echoed(self, talk: Talk, case: Case, token: str, within: float) -> Form | Failed:
         try:
@@ -223,6 +226,21 @@ class Lane:
             talk, _ = self._ready()
             self._told(lambda: talk.send(case.message, other.into, **case.send))
             return self._on_wire(self._relay.sent(self.within(case)), "sent")
+
+    @contextmanager
+    def _room(self, case: Case) -> Iterator[None]:
+        """Wait until there is room for a large message, and leave what carried it behind.
+
+        Else what many frames do to a connection falls on the next case.
+        """
+        if case.size < LARGE:
+            yield
+            return
+        with self.broker.large:
+            try:
+                yield
+            finally:
+                self.hang_up()
 
     # -- what can go wrong -----------------------------------------------------------------------------
 
@@ -260,10 +278,11 @@ class Lane:
 
     def _given_up(self, failed: Failed) -> Failed:
         """Leave everything behind; the next case begins anew."""
-        self._hang_up()
+        self.hang_up()
         return failed
 
-    def _hang_up(self) -> None:
+    def hang_up(self) -> None:
+        """Leave all connections; the next case makes its own."""
         own, self._own, self._talk = self._own, None, None
         if own is not None:
             self._left += [self._out, self.into]
@@ -293,7 +312,7 @@ class Lane:
         idle, self._used = time.monotonic() - self._used, time.monotonic()
         if self._talk is not None and self._own is not None and not self._relay.ended() and idle < IDLE:
             return self._talk, self._own
-        self._hang_up()
+        self.hang_up()
         self._own = self._furnished()
         talk = self._connected()
         own = self._own or self._furnished()
