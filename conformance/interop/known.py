@@ -114,8 +114,8 @@ def _entries(entry: Mapping[str, Any]) -> Iterator[Known]:
 def against(legs: Sequence[Leg], known: Iterable[Known], whole: bool = True) -> Against:
     """Sort failures into new ones and known ones, and find the entries that nothing needs any more.
 
-    Where not all clients took part, so is the `whole` not: what some would have sent nobody got, and it is said of
-    what clients send alone that it no longer fails.
+    Where not all clients took part it is not the `whole`: nobody got what the others send, and it is said
+    of what clients send alone that it no longer fails.
     """
     entries = tuple(known)
     failing = [leg for leg in legs if leg.fails]

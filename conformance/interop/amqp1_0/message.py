@@ -118,7 +118,7 @@ def sections(octets: bytes) -> Iterator[tuple[int, Any, bytes]]:
 
 
 def key(form: Form, message: Mapping[str, Any], exact: bool) -> str:
-    """Name a form: the same name for keys in another order, another one for other encodings of what a user says.
+    """Name a form: the same name for keys in another order, another one for other encodings of values.
 
     What was not asked for counts only where `exact`, and then by its name alone; an empty section, too.
     """

@@ -357,7 +357,7 @@ class Lane:
     def _connect(self, shim: Shim) -> Talk:
         """Connect without heartbeats, for most of the time nobody talks, and by the mechanism of the broker.
 
-        Some libraries would choose another one, whatever it offers; what a library cannot be told is left to it.
+        Some libraries would choose another one, whatever it offers. What one cannot be told is left to it.
         """
         login = self.broker.login
         who = {"user": login.user, "password": login.password, "vhost": login.virtual_host}
