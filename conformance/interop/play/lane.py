@@ -9,9 +9,8 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any
 
 from conformance.interop.cases import Case
@@ -19,7 +18,9 @@ from conformance.interop.outcomes import Form, Outcome
 from conformance.interop.play.passing import Content, Ended
 from conformance.interop.play.protocol import BrokerEnded, Login, OwnEnd, Talk, Wire
 from conformance.interop.play.relay import Relay, until
-from harness.shims.contract import Kind, Refused, Shim, ShimLost
+from conformance.interop.play.seen import OUTCOMES, Failed, Got, Sent
+from conformance.interop.play.shims import Patient
+from harness.shims.contract import Refused, Shim, ShimLost
 
 PATIENCE = 3.0
 """Seconds that a message may take on a leg."""
@@ -31,42 +32,6 @@ IDLE = 1.5
 """Seconds after which a connection is made anew: who sends no heartbeats by itself may have lost it."""
 VAIN = 3
 """Times in a row that a client may fail to connect before it is not asked any more."""
-OUTCOMES: Mapping[Kind, Outcome] = {
-    Kind.UNSUPPORTED: Outcome.UNSUPPORTED,
-    Kind.UNKNOWN: Outcome.UNSUPPORTED,
-    Kind.LOCAL: Outcome.REFUSED,
-    Kind.CLOSED: Outcome.CLOSED,
-    Kind.LOST: Outcome.LOST,
-    Kind.TIMEOUT: Outcome.LOST,
-    Kind.INTERNAL: Outcome.CRASHED,
-}
-
-
-@dataclass(eq=False)
-class Failed(Exception):
-    """A leg came to an end before anything could be compared."""
-
-    outcome: Outcome
-    detail: str
-    kind: str = ""
-    native: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """What a client put on the wire, and what came out of the broker: a form, or why none."""
-
-    form: Form
-    after: Form | Failed
-
-
-@dataclass(frozen=True, slots=True)
-class Got:
-    """What was delivered to a client, what it told of it, and what it sent when told to send it again."""
-
-    delivered: Content
-    told: Mapping[str, Any]
-    echo: Form | Failed
 
 
 class Broker:
@@ -108,7 +73,7 @@ class Lane:
         self._relay = Relay(broker.place, wire.stream)
         self._out = self.into = self._aside = ""
         self._left: list[str] = []
-        self._used = 0.0
+        self._used = self._patience = 0.0
         self._vain: list[Failed] = []
         self._extras: dict[str, Any] = {"heartbeat": 0, "mechanism": broker.login.mechanism}
 
@@ -237,10 +202,12 @@ class Lane:
             yield
             return
         with self.broker.large:
+            self._patience = self.within(case)
             try:
                 yield
             finally:
                 self.hang_up()
+                self._patience = 0.0
 
     # -- what can go wrong -----------------------------------------------------------------------------
 
@@ -388,7 +355,8 @@ class Lane:
     def _running(self) -> Shim:
         if self._shim is None:
             try:
-                self._shim, self._end = self._start()
+                shim, self._end = self._start()
+                self._shim = Patient(shim, lambda: self._patience)
                 self.version = str(self._shim.do("hello").get("version", ""))
             except (ShimLost, Refused) as failure:
                 self._shim = None

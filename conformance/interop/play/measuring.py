@@ -9,8 +9,8 @@ from typing import Any
 from conformance.interop.cases import Case
 from conformance.interop.comparing import compare_messages, described
 from conformance.interop.outcomes import RANK, Finding, Form, Leg, Octets, Outcome, Stage
-from conformance.interop.play.lane import Failed, Got, Sent
 from conformance.interop.play.protocol import Wire
+from conformance.interop.play.seen import Failed, Got, Sent
 
 TOLD = ("token", "exchange", "key", "text")
 """What a shim tells of a message that is not of the message, or differs from one time to the next."""

@@ -18,8 +18,9 @@ from zlib import crc32
 from conformance.interop.cases import Case
 from conformance.interop.comparing import SECTIONS, compare_messages, fields
 from conformance.interop.outcomes import Form, Leg, Outcome, Stage
-from conformance.interop.play.lane import LARGE, Failed, Got, Lane
+from conformance.interop.play.lane import LARGE, Lane
 from conformance.interop.play.measuring import Meter, untried
+from conformance.interop.play.seen import Failed, Got
 
 NOT_PASSED = "!"
 """Stands behind the name of a form that has not come out of the broker."""
