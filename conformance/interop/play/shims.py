@@ -48,6 +48,13 @@ class Patient:
         return self._shim.do(command, **arguments, **patience)
 
 
+def libraries(protocol: str) -> frozenset[str]:
+    """Name all libraries that are described for a protocol, whether they can start here or not."""
+    return frozenset(
+        name for name, each in clients().items() if protocol in each.protocols and not name.startswith(OWN)
+    )
+
+
 def chosen(names: Sequence[str], protocol: str) -> dict[str, ClientDescription | None]:
     """Give the clients that are meant, None for our own; `all` are those that can start here.
 
