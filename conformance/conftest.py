@@ -28,8 +28,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def amqp_conformance(tmp_path: Path) -> Command:
     """Run a command of ours in an empty directory; gives status, stdout and stderr."""
 
-    def run(*arguments: str | Path) -> Ended:
-        return command(*arguments, cwd=tmp_path, env=environment())  # that of the call: a test may change it
+    def run(*arguments: str | Path, timeout: float = 600) -> Ended:
+        now = environment()  # that of the call: a test may change it
+        return command(*arguments, cwd=tmp_path, env=now, timeout=timeout)
 
     return run
 

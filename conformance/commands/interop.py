@@ -6,7 +6,6 @@ import importlib.metadata
 import importlib.resources
 import secrets
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +19,7 @@ from conformance.commands.clicked import targets_option
 from conformance.gate.gate import Exit
 
 if TYPE_CHECKING:
-    from conformance.interop.known import Known
+    from conformance.interop.known import Against
     from conformance.interop.play.running import Run
 
 PROTOCOLS = ("0-9-1", "1-0")
@@ -91,11 +90,11 @@ def play_interop(choice: Choice, console: Console) -> Exit:
     """Play what was chosen, write the folder, print the table. Raises TargetError."""
     from conformance.commands.run import place_for_runs
     from conformance.interop.cases import cases
-    from conformance.interop.known import read_known
+    from conformance.interop.known import against, read_known
     from conformance.interop.play.brokers import checked
     from conformance.interop.play.protocol import wire
     from conformance.interop.play.running import Plan, play
-    from conformance.interop.play.shims import chosen
+    from conformance.interop.play.shims import chosen, libraries
     from conformance.interop.tell.terminal import listing
     from conformance.render.board import board
 
@@ -117,26 +116,21 @@ def play_interop(choice: Choice, console: Console) -> Exit:
     for file in logs.iterdir():
         if not file.stat().st_size:
             file.unlink()
-    return concluded(choice.protocol, run, known, place, console, began)
+    found_known = against(run.legs, known, whole=libraries(choice.protocol) <= set(clients))
+    return concluded(choice.protocol, run, found_known, place, console, began)
 
 
 def concluded(
-    protocol: str,
-    run: Run,
-    known: Sequence[Known],
-    place: Path,
-    console: Console,
-    began: datetime | None = None,
+    protocol: str, run: Run, found: Against, place: Path, console: Console, began: datetime | None = None
 ) -> Exit:
     """Write what a run has come to, print it, and give the exit status; `began` is when, None just now."""
     from conformance.interop.cases import cases
     from conformance.interop.folder import PAGE, summary, write
-    from conformance.interop.known import against
     from conformance.interop.matrix import Matrix
     from conformance.interop.tell.page import page
     from conformance.interop.tell.terminal import tell
 
-    matrix, found = Matrix(run.legs), against(run.legs, known)
+    matrix = Matrix(run.legs)
     about = {
         "run": f"interop-{secrets.token_hex(8)}",
         "started": (began or datetime.now(UTC)).isoformat(),

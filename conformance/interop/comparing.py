@@ -17,7 +17,7 @@ from conformance.interop.outcomes import Finding, Outcome
 
 INTEGERS = frozenset({"i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "int"})
 FLOATS = {"f32": ">f", "f64": ">d"}
-TEXTS = frozenset({"str", "short", "sym", "char"})
+TEXTS = frozenset({"text", "short", "sym", "char"})
 WITHOUT_A_LIKE = frozenset({"bool", "null", "map", "list", "array", "desc"})
 """Types whose values are no values of another type."""
 SECTIONS = ("properties", "header", "application", "annotations")
@@ -31,6 +31,12 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     }
 }
 """What a field of a section means that is not there."""
+PER_HOP = frozenset({"first-acquirer", "delivery-count"})
+"""Fields that say how a message comes from who delivers it, not what it is."""
+FADING = frozenset({"ttl"})
+"""Fields that get less with the time that a message waits."""
+WAITED = 60_000
+"""Milliseconds that it waits at most."""
 EMPTY: Mapping[str, Any] = {"map": []}
 """What means nothing more than its absence, unless a case is about just that."""
 SHOWN = 80
@@ -49,7 +55,7 @@ def tag(value: Any) -> str:
         case float():
             return "f64"
         case str():
-            return "str"
+            return "text"
         case Mapping() if len(value) == 1:
             return str(next(iter(value)))
     return "?"
@@ -139,7 +145,7 @@ def elements(row: Any) -> Sequence[Any]:
     if tag(row) == "list":
         return list(what)
     kind, values = what
-    bare = kind in ("bool", "null", "str")
+    bare = kind in ("bool", "null", "text")
     return [each if bare or isinstance(each, Mapping) else {kind: each} for each in values]
 
 
@@ -251,16 +257,23 @@ def _sections(section: str, before: Any, after: Any, exact: bool, loose: bool) -
     found = []
     for name in [*one, *(each for each in other if each not in one)]:
         at = f"{section}.{name}"
+        if name not in one and (name in PER_HOP or not exact):
+            continue
         a, b = one.get(name, absent.get(name)), other.get(name, absent.get(name))
         if a is None and name not in one:
-            found.append(Finding(Outcome.CHANGED if exact else Outcome.SAME, f"{at} is new: {shown(b)}"))
+            found.append(Finding(Outcome.CHANGED, f"{at} is new: {shown(b)}"))
         elif b is None and name not in other:
-            found.append(
-                Finding(Outcome.SAME if a == EMPTY and not exact else Outcome.CHANGED, f"{at} is gone")
-            )
-        else:
+            if exact or a != EMPTY:
+                found.append(Finding(Outcome.CHANGED, f"{at} is gone"))
+        elif name not in FADING or not faded(a, b):
             found.append(compare(a, b, at, loose))
     return _all(found)
+
+
+def faded(before: Any, after: Any) -> bool:
+    """Say whether a time is what is left of another one."""
+    numbers = [plain(each) for each in (before, after)]
+    return all(isinstance(each, Decimal) for each in numbers) and abs(numbers[0] - numbers[1]) < WAITED
 
 
 def fields(section: Any) -> list[tuple[str, Any]]:

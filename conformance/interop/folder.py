@@ -55,7 +55,7 @@ def summary(
         "new": len(found.new),
         "known": len(found.known),
         "excused": excused,
-        "gone": [{"case": each.case, "client": each.client, "reason": each.reason} for each in found.gone],
+        "gone": [{"entry": str(each), "reason": each.reason} for each in found.gone],
         "cells": _cells(matrix),
     }
 

@@ -26,9 +26,9 @@ BUSY = 600
 class Program:
     """A running shim; implements harness.shims.contract.Shim. Raises ShimLost where it cannot be run.
 
-    `within` are the seconds that a command may take by the library's own clock: a shim that is silent for
-    half as long again and two seconds hangs, and is killed; `wait` may take as long as it is told. What it
-    writes to stderr goes to `log`. `environment` is all that it gets.
+    `within` are the seconds that a command may take by the library's own clock, unless it is given others: a
+    shim that is silent for half as long again and two seconds hangs, and is killed; `wait` may take as long
+    as it is told. What it writes to stderr goes to `log`. `environment` is all that it gets.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Program:
         self._number += 1
         told = {"id": self._number, "do": command, "within": self._within, **arguments}
         self._tell(json.dumps(told).encode() + b"\n", command)
-        until = time.monotonic() + 1.5 * self._within + 2.0 + float(arguments.get("for", 0.0))
+        until = time.monotonic() + 1.5 * float(told["within"]) + 2.0 + float(arguments.get("for", 0.0))
         answer = self._answer(self._line(until, command))
         if answer.get("id") != self._number or ("ok" in answer) == ("error" in answer):
             raise self._end(f"the shim answered {command} with {json.dumps(answer)[:200]}")

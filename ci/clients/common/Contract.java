@@ -385,6 +385,8 @@ abstract class Contract {
       return time.getTime();
     } else if (type == byte[].class && !(value instanceof byte[])) {
       return get(value, "asByteArray");
+    } else if (value != null && type == String.class) {
+      return value.toString();
     } else if (value instanceof Number number && type.isPrimitive()) {
       return type == byte.class ? (Object) number.byteValue() : type == long.class ? (Object) number.longValue()
           : number.intValue();
@@ -508,7 +510,7 @@ abstract class Contract {
   private List<Object> list(JsonArray told, String type) throws Refused {
     List<Object> made = new ArrayList<>();
     for (JsonElement each : told) {
-      made.add(each.isJsonObject() || List.of("str", "bool").contains(type) ? value(each) : typed(type, each));
+      made.add(each.isJsonObject() || List.of("text", "bool").contains(type) ? value(each) : typed(type, each));
     }
     return made;
   }
@@ -602,6 +604,11 @@ abstract class Contract {
           return map(keys.get(name.substring(8)), value.toString());
         case "Symbol":
           return map("sym", value.toString());
+        case "Binary":
+          ByteBuffer octets = (ByteBuffer) get(value, "asByteBuffer");
+          byte[] made = new byte[octets.remaining()];
+          octets.get(made);
+          return map("bin", HexFormat.of().formatHex(made));
         case "Decimal32":
           return map("d32", HexFormat.of().toHexDigits((int) get(value, "getBits")));
         case "Decimal64":
@@ -625,7 +632,7 @@ abstract class Contract {
     for (int i = 0; i < java.lang.reflect.Array.getLength(value); i++) {
       Object each = told(java.lang.reflect.Array.get(value, i));
       boolean typed = each instanceof Map<?, ?> one && one.size() == 1;
-      String plain = each instanceof String ? "str" : "bool";
+      String plain = each instanceof String ? "text" : "bool";
       type = typed ? ((Map<?, ?>) each).keySet().iterator().next().toString() : plain;
       made.add(typed ? ((Map<?, ?>) each).values().iterator().next() : each);
     }

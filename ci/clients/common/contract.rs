@@ -418,7 +418,7 @@ impl Typed {
                 let kind = parts()?[0].as_str().ok_or_else(bad)?;
                 let each = |held: &Value| match held {
                     Value::Object(_) => Typed::read(held),
-                    _ if kind == "bool" || kind == "str" => Typed::read(held),
+                    _ if kind == "bool" || kind == "text" => Typed::read(held),
                     _ => Typed::of(kind, held), // of the array's kind, told once
                 };
                 let values = parts()?[1].as_array().ok_or_else(bad)?;
@@ -486,7 +486,7 @@ impl Typed {
     /// Say what kind it is, as an array has it.
     pub fn kind(&self) -> String {
         match (self, self.tell()) {
-            (Typed::Text(_), _) => "str".into(),
+            (Typed::Text(_), _) => "text".into(),
             (Typed::Bool(_), _) => "bool".into(),
             (Typed::Short(_), _) => "short".into(),
             (_, Value::Object(object)) => object.keys().next().cloned().unwrap_or_default(),

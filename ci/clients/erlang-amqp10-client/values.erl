@@ -7,6 +7,9 @@
 -define(INTEGERS, #{
     <<"i8">> => byte, <<"u8">> => ubyte, <<"i16">> => short, <<"u16">> => ushort, <<"i32">> => int, <<"u32">> => uint,
     <<"i64">> => long, <<"u64">> => ulong, <<"time">> => timestamp}).
+-define(OTHERS, #{
+    symbol => <<"sym">>, utf8 => <<"text">>, boolean => <<"bool">>, binary => <<"bin">>, float => <<"f32">>,
+    double => <<"f64">>, described => <<"desc">>}).
 -define(TIMES, [absolute_expiry_time, creation_time]).
 
 %% Make a message of what `send` says. Setters are called only for what is given.
@@ -143,7 +146,7 @@ encode(Value) -> case contract:text(Value) of true -> Value; false -> #{bin => h
 kind(Type) ->
     case [Kind || {Kind, Each} <- maps:to_list(?INTEGERS), Each =:= Type] of
         [Kind] -> Kind;
-        [] -> maps:get(Type, #{symbol => <<"sym">>, utf8 => <<"text">>}, atom_to_binary(Type))
+        [] -> maps:get(Type, ?OTHERS, atom_to_binary(Type))
     end.
 
 inner({utf8, Value}) -> Value;

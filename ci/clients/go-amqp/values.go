@@ -60,7 +60,7 @@ func aMap(held any) (any, error) {
 
 // kindsOf are the contract's names of what an array may be of; the library has no array of u8 for its user.
 var kindsOf = map[string]any{"i8": int8(0), "i16": int16(0), "u16": uint16(0), "i32": int32(0), "u32": uint32(0), "i64": int64(0),
-	"u64": uint64(0), "f32": float32(0), "f64": float64(0), "bool": false, "str": "", "sym": amqp.Symbol(""), "bin": []byte(nil),
+	"u64": uint64(0), "f32": float32(0), "f64": float64(0), "bool": false, "text": "", "sym": amqp.Symbol(""), "bin": []byte(nil),
 	"time": time.Time{}, "uuid": amqp.UUID{}, "map": map[any]any(nil)}
 
 func array(held any) (any, error) {
@@ -76,7 +76,7 @@ func array(held any) (any, error) {
 	}
 	made := reflect.MakeSlice(reflect.SliceOf(reflect.TypeOf(of)), 0, len(values))
 	for _, each := range values {
-		if _, object := each.(Object); !object && kind != "bool" && kind != "str" {
+		if _, object := each.(Object); !object && kind != "bool" && kind != "text" {
 			each = Object{kind: fmt.Sprint(each)} // of the array's kind, told once
 		}
 		value, err := Value(each, kinds)

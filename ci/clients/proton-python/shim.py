@@ -213,7 +213,9 @@ class Proton(Shim):
         """Tell a message that came."""
         body, more = told_body(event.message)
         message = self.keep((event.delivery, event.message), body, **more, **told_sections(event.message))
-        self.happened("message", event.link.told_as, tag=str(event.delivery.tag), message=message)
+        # Of one that came settled Proton has no tag any more, and falls over who asks for it.
+        tag = "" if event.delivery.settled else str(event.delivery.tag)
+        self.happened("message", event.link.told_as, tag=tag, message=message)
 
     def credit(self, on: str, credit: int) -> None:
         """Give credit, which Proton adds."""

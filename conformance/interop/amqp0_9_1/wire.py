@@ -59,4 +59,4 @@ class Talk:
         )
 
 
-WIRE = Wire("0-9-1", Stream, Own, Talk, form_of, with_value, readings, "interop-nobody-has-this", key)
+WIRE = Wire("0-9-1", Stream, Own, Talk, form_of, with_value, readings, "interop-nobody-has-this", key, dict)

@@ -9,7 +9,7 @@ from typing import Any
 from zlib import crc32
 
 from conformance.interop.amqp1_0.values import Reader, Unread, encode
-from conformance.interop.comparing import SECTIONS, fields, octets_of, ordered
+from conformance.interop.comparing import FADING, SECTIONS, fields, octets_of, ordered
 from conformance.interop.outcomes import Form
 
 HEADER, DELIVERY, MESSAGE, PROPERTIES, APPLICATION, DATA, SEQUENCE, VALUE, FOOTER = range(0x70, 0x79)
@@ -118,9 +118,9 @@ def sections(octets: bytes) -> Iterator[tuple[int, Any, bytes]]:
 
 
 def key(form: Form, message: Mapping[str, Any], exact: bool) -> str:
-    """Name a form: the same name for keys in another order, another one for other encodings of the body.
+    """Name a form: the same name for keys in another order, another one for other encodings of values.
 
-    What was not asked for counts only where `exact`, and then by its name alone.
+    What was not asked for counts only where `exact`, and then by its name alone; an empty section, too.
     """
     digest = sha256()
     try:
@@ -134,10 +134,37 @@ def key(form: Form, message: Mapping[str, Any], exact: bool) -> str:
             body = []
     for octets in body:
         digest.update(len(octets).to_bytes(8) + sha256(octets).digest())
+    written = {TABLES[code]: _entries(octets) for code, _, octets in sections(form.body) if code in TABLES}
     for section in SECTIONS:
         asked = {name for name, _ in fields(message.get(section))}
         found = fields(told.get(section))
-        known = sorted([name, json.dumps(value)] for name, value in found if name in asked)
-        others = sorted(name for name, _ in found) if exact else []
+        spelled = written.get(section, [""] * len(found))
+        known = sorted(
+            [name, "" if name in FADING else json.dumps(value), octets]
+            for (name, value), octets in zip(found, spelled, strict=True)
+            if name in asked
+        )
+        others = [section in told, *sorted(name for name, _ in found)] if exact else []
         digest.update(json.dumps([section, known, others]).encode())
     return digest.hexdigest()[:12]
+
+
+def _entries(octets: bytes) -> list[str]:
+    """Give the octets of each value of a map."""
+    reader, found = Reader(octets), []
+    for _ in range(reader.count() // 2):
+        reader.value()
+        begun = reader.at
+        reader.value()
+        found.append(octets[begun : reader.at].hex())
+    return found
+
+
+def asked(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Give what is asked for with the types that the standard has for fields."""
+    typed_ones = {
+        section: {name: typed(name, value) for name, value in message[section].items()}
+        for section, _ in FIELDS.values()
+        if section in message
+    }
+    return {**message, **typed_ones}

@@ -25,7 +25,7 @@ READ_BITS = {code: (kind, size) for kind, (code, size) in BITS.items()}
 EMPTY: Mapping[int, Any] = {
     0x40: None, 0x41: True, 0x42: False, 0x43: {"u32": "0"}, 0x44: {"u64": "0"}, 0x45: {"list": []},
 }  # fmt: skip
-OCTETS = {0xA0: "bin", 0xB0: "bin", 0xA1: "str", 0xB1: "str", 0xA3: "sym", 0xB3: "sym"}
+OCTETS = {0xA0: "bin", 0xB0: "bin", 0xA1: "text", 0xB1: "text", 0xA3: "sym", 0xB3: "sym"}
 LISTS, MAPS, ARRAYS = (0xC0, 0xD0), (0xC1, 0xD1), (0xE0, 0xF0)
 DEEPEST = 64
 
@@ -82,7 +82,7 @@ def _array(held: Sequence[Any]) -> tuple[int, bytes]:
 
 
 _ANY: Mapping[str, Any] = {
-    "str": "",
+    "text": "",
     "null": None,
     "bool": False,
     "list": [],
@@ -95,7 +95,7 @@ _ANY: Mapping[str, Any] = {
 def _item(kind: str, value: Any) -> tuple[int, bytes]:
     if kind == "bool":
         return 0x56, bytes((value,))
-    return _written(value if kind in ("str", "null") else {kind: value})
+    return _written(value if kind in ("text", "null") else {kind: value})
 
 
 _WRITERS: Mapping[str, Callable[[Any], tuple[int, bytes]]] = {
@@ -142,6 +142,14 @@ class Reader:
         if OCTETS.get(code) != "bin":
             raise Unread(f"no binary has the constructor {code:#04x}")
         return self.take(self._size(code))
+
+    def count(self) -> int:
+        """Read how many values a list or a map holds, and stop before the first. Raises Unread."""
+        code = self.take(1)[0]
+        if code not in (*LISTS, *MAPS):
+            raise Unread(f"nothing that holds values has the constructor {code:#04x}")
+        self._size(code)
+        return self._size(code)
 
     def _behind(self, code: int, depth: int) -> Any:
         """Read what stands behind a constructor."""
@@ -228,4 +236,4 @@ def _told(kind: str, octets: bytes) -> Any:
     if kind == "bin":
         return {"bin": octets.hex()}
     text = octets.decode("utf-8", "backslashreplace")
-    return text if kind == "str" else {"sym": text}
+    return text if kind == "text" else {"sym": text}

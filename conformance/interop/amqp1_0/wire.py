@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from typing import Any
 
-from conformance.interop.amqp1_0.message import form_of, key, readings, with_value
+from conformance.interop.amqp1_0.message import asked, form_of, key, readings, with_value
 from conformance.interop.amqp1_0.own import Own
 from conformance.interop.amqp1_0.stream import Stream
 from conformance.interop.comparing import SECTIONS
@@ -19,6 +20,7 @@ class Talk:
     def __init__(self, shim: Shim, where: Mapping[str, Any]) -> None:
         self._shim = shim
         told = {name: each for name, each in where.items() if name != "heartbeat"}
+        told["container"] = f"interop-{secrets.token_hex(6)}"  # some libraries would have none
         self._connection = shim.do("connect", **told)["on"]
         self._session = shim.do("open", on=self._connection)["on"]
         self._links: dict[tuple[str, str, bool], str] = {}
@@ -65,4 +67,4 @@ class Talk:
         """Do nothing: what is sent again is answered."""
 
 
-WIRE = Wire("1-0", Stream, Own, Talk, form_of, with_value, readings, "", key)
+WIRE = Wire("1-0", Stream, Own, Talk, form_of, with_value, readings, "", key, asked)

@@ -16,6 +16,7 @@ from harness.targets.target import Target, TargetError
 from harness.wire.transport import Unreachable
 from spec.rules import Role
 
+LARGE = "large-messages"
 IN_MEMORY = ("embedded", "embedded:tcp")
 """Our own peers, which are served over TCP here: clients need a port."""
 
@@ -48,8 +49,9 @@ def running(goal: Target, wire: Wire) -> Iterator[Running]:
     """Start a broker while the block runs. Raises TargetError."""
     with goal:
         endpoint = goal.endpoint()
-        login = Login(endpoint.user, endpoint.password, endpoint.virtual_host)
+        login = Login(endpoint.user, endpoint.password, endpoint.virtual_host, endpoint.mechanism)
         broker = Broker(_place(goal, wire.name), login, lambda: _revive(goal))
+        _open_up(goal)
         try:
             own = wire.own(broker.place, login)
         except BrokerEnded as failure:
@@ -78,6 +80,13 @@ def _revive(goal: Target) -> None:
     if "restart" not in goal.facilities:
         raise TargetError(f"{goal.name} has ended, and cannot be started again")
     goal.use("restart")
+    _open_up(goal)
+
+
+def _open_up(goal: Target) -> None:
+    """Have it take large messages, where its description has set a limit for rules about limits."""
+    if LARGE in goal.facilities:
+        goal.use(LARGE)
 
 
 def _addresses(goal: Target, protocol: str) -> Callable[[str], str]:

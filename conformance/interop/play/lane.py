@@ -9,9 +9,8 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from conformance.interop.cases import Case
@@ -19,52 +18,20 @@ from conformance.interop.outcomes import Form, Outcome
 from conformance.interop.play.passing import Content, Ended
 from conformance.interop.play.protocol import BrokerEnded, Login, OwnEnd, Talk, Wire
 from conformance.interop.play.relay import Relay, until
-from harness.shims.contract import Kind, Refused, Shim, ShimLost
+from conformance.interop.play.seen import OUTCOMES, Failed, Got, Sent
+from conformance.interop.play.shims import Patient
+from harness.shims.contract import Refused, Shim, ShimLost
 
 PATIENCE = 3.0
 """Seconds that a message may take on a leg."""
 LARGE = 1_000_000
-"""Octets for which a leg may take a second more."""
+"""Octets for which a leg may take a second more; messages that have more are few at once."""
+AT_ONCE = 3
+"""How many large messages may be on their way through a broker: it has to keep them."""
 IDLE = 1.5
 """Seconds after which a connection is made anew: who sends no heartbeats by itself may have lost it."""
 VAIN = 3
 """Times in a row that a client may fail to connect before it is not asked any more."""
-OUTCOMES: Mapping[Kind, Outcome] = {
-    Kind.UNSUPPORTED: Outcome.UNSUPPORTED,
-    Kind.UNKNOWN: Outcome.UNSUPPORTED,
-    Kind.LOCAL: Outcome.REFUSED,
-    Kind.CLOSED: Outcome.CLOSED,
-    Kind.LOST: Outcome.LOST,
-    Kind.TIMEOUT: Outcome.LOST,
-    Kind.INTERNAL: Outcome.CRASHED,
-}
-
-
-@dataclass(eq=False)
-class Failed(Exception):
-    """A leg came to an end before anything could be compared."""
-
-    outcome: Outcome
-    detail: str
-    kind: str = ""
-    native: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """What a client put on the wire, and what came out of the broker: a form, or why none."""
-
-    form: Form
-    after: Form | Failed
-
-
-@dataclass(frozen=True, slots=True)
-class Got:
-    """What was delivered to a client, what it told of it, and what it sent when told to send it again."""
-
-    delivered: Content
-    told: Mapping[str, Any]
-    echo: Form | Failed
 
 
 class Broker:
@@ -75,6 +42,7 @@ class Broker:
         self._revive = revive
         self._lock = threading.Lock()
         self.ends = 0
+        self.large = threading.BoundedSemaphore(AT_ONCE)
 
     def up_again(self, ends: int) -> None:
         """Start it again, unless another lane has since it had ended `ends` times. Raises TargetError."""
@@ -105,16 +73,16 @@ class Lane:
         self._relay = Relay(broker.place, wire.stream)
         self._out = self.into = self._aside = ""
         self._left: list[str] = []
-        self._used = 0.0
+        self._used = self._patience = 0.0
         self._vain: list[Failed] = []
-        self._heartbeat: dict[str, int] = {"heartbeat": 0}
+        self._extras: dict[str, Any] = {"heartbeat": 0, "mechanism": broker.login.mechanism}
 
     def __enter__(self) -> Lane:
         self._relay.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._hang_up()
+        self.hang_up()
         self._end()
         self._relay.__exit__()
 
@@ -122,7 +90,7 @@ class Lane:
 
     def send(self, case: Case) -> Sent:
         """Have the client send a case, and take it from the broker. Raises Failed."""
-        with self.lock:
+        with self.lock, self._room(case):
             talk, own = self._ready()
             within = self.within(case)
             self._told(lambda: talk.send(case.message, self._out, **case.send))
@@ -160,7 +128,7 @@ class Lane:
 
     def publish(self, case: Case, form: Form) -> Form | Failed:
         """Send a form by our own end to our own end, through the broker; the client has no part in it."""
-        with self.lock:
+        with self.lock, self._room(case):
             try:
                 own = self._own = self._own or self._furnished()
                 own.publish(self._out, form)
@@ -172,7 +140,7 @@ class Lane:
 
     def get(self, case: Case, form: Form | None) -> Got:
         """Have the client get a form that our own end publishes, or what is there. Raises Failed."""
-        with self.lock:
+        with self.lock, self._room(case):
             talk, own = self._ready()
             within = self.within(case)
             try:
@@ -205,7 +173,7 @@ class Lane:
             self._told(lambda: talk.fence(self.into))
         except Failed as failure:
             if failure.outcome is Outcome.UNSUPPORTED:
-                self._hang_up()
+                self.hang_up()
 
     def _echoed(self, talk: Talk, case: Case, token: str, within: float) -> Form | Failed:
         try:
@@ -223,6 +191,23 @@ class Lane:
             talk, _ = self._ready()
             self._told(lambda: talk.send(case.message, other.into, **case.send))
             return self._on_wire(self._relay.sent(self.within(case)), "sent")
+
+    @contextmanager
+    def _room(self, case: Case) -> Iterator[None]:
+        """Wait until there is room for a large message, and leave what carried it behind.
+
+        Else what many frames do to a connection falls on the next case.
+        """
+        if case.size < LARGE:
+            yield
+            return
+        with self.broker.large:
+            self._patience = self.within(case)
+            try:
+                yield
+            finally:
+                self.hang_up()
+                self._patience = 0.0
 
     # -- what can go wrong -----------------------------------------------------------------------------
 
@@ -260,10 +245,11 @@ class Lane:
 
     def _given_up(self, failed: Failed) -> Failed:
         """Leave everything behind; the next case begins anew."""
-        self._hang_up()
+        self.hang_up()
         return failed
 
-    def _hang_up(self) -> None:
+    def hang_up(self) -> None:
+        """Leave all connections; the next case makes its own."""
         own, self._own, self._talk = self._own, None, None
         if own is not None:
             self._left += [self._out, self.into]
@@ -293,7 +279,7 @@ class Lane:
         idle, self._used = time.monotonic() - self._used, time.monotonic()
         if self._talk is not None and self._own is not None and not self._relay.ended() and idle < IDLE:
             return self._talk, self._own
-        self._hang_up()
+        self.hang_up()
         self._own = self._furnished()
         talk = self._connected()
         own = self._own or self._furnished()
@@ -336,17 +322,20 @@ class Lane:
         raise AssertionError("the second time it is told what came of it")
 
     def _connect(self, shim: Shim) -> Talk:
-        """Connect without heartbeats where the library can do that: most of the time nobody talks."""
+        """Connect without heartbeats, for most of the time nobody talks, and by the mechanism of the broker.
+
+        Some libraries would choose another one, whatever it offers. What one cannot be told is left to it.
+        """
         login = self.broker.login
         who = {"user": login.user, "password": login.password, "vhost": login.virtual_host}
         where: dict[str, Any] = {"host": "127.0.0.1", "port": self._relay.port, **who}
-        try:
-            return self.wire.talk(shim, {**where, **self._heartbeat})
-        except Refused as refusal:
-            if not self._heartbeat or OUTCOMES[refusal.kind] is not Outcome.UNSUPPORTED:
-                raise
-            self._heartbeat = {}
-            return self.wire.talk(shim, where)
+        while True:
+            try:
+                return self.wire.talk(shim, {**where, **self._extras})
+            except Refused as refusal:
+                if not self._extras or OUTCOMES[refusal.kind] is not Outcome.UNSUPPORTED:
+                    raise
+                self._extras.popitem()
 
     def _furnish(self) -> OwnEnd:
         own = self.wire.own(self.broker.place, self.broker.login)
@@ -366,7 +355,8 @@ class Lane:
     def _running(self) -> Shim:
         if self._shim is None:
             try:
-                self._shim, self._end = self._start()
+                shim, self._end = self._start()
+                self._shim = Patient(shim, lambda: self._patience)
                 self.version = str(self._shim.do("hello").get("version", ""))
             except (ShimLost, Refused) as failure:
                 self._shim = None

@@ -9,8 +9,8 @@ from typing import Any
 from conformance.interop.cases import Case
 from conformance.interop.comparing import compare_messages, described
 from conformance.interop.outcomes import RANK, Finding, Form, Leg, Octets, Outcome, Stage
-from conformance.interop.play.lane import Failed, Got, Sent
 from conformance.interop.play.protocol import Wire
+from conformance.interop.play.seen import Failed, Got, Sent
 
 TOLD = ("token", "exchange", "key", "text")
 """What a shim tells of a message that is not of the message, or differs from one time to the next."""
@@ -31,7 +31,7 @@ class Meter:
         who = {"client": client, "client_version": version, "asked": case.message}
         if isinstance(seen, Failed):
             return self.of(case, Stage.SEND, **who, **failed(seen))
-        asked = described(case.message)
+        asked = described(self.wire.asked(case.message))
         found = best([compare_messages(asked, each, case.exact) for each in self.read(seen.form)])
         return self.of(
             case,
@@ -97,7 +97,7 @@ class Meter:
 
     def meant(self, case: Case, form: Form) -> Mapping[str, Any]:
         """Read a form as it was meant: of several readings the one nearest to what the case asks."""
-        asked = described(case.message)
+        asked = described(self.wire.asked(case.message))
         read = min(self.read(form), key=lambda each: RANK[compare_messages(asked, each, False).outcome])
         return case.about_it(read)
 

@@ -27,6 +27,7 @@ class Login:
     user: str
     password: str
     virtual_host: str
+    mechanism: str = "PLAIN"
 
 
 class OwnEnd(Protocol):
@@ -93,6 +94,8 @@ class Wire:
     unroutable: str
     """An address that nobody has and that can be sent to all the same; empty where there is none."""
     key: Callable[[Form, Mapping[str, Any], bool], str]
+    asked: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+    """What is asked for, with the types that the protocol has where a case has none."""
 
 
 HOMES = {"0-9-1": "amqp0_9_1", "1-0": "amqp1_0"}

@@ -18,8 +18,9 @@ from zlib import crc32
 from conformance.interop.cases import Case
 from conformance.interop.comparing import SECTIONS, compare_messages, fields
 from conformance.interop.outcomes import Form, Leg, Outcome, Stage
-from conformance.interop.play.lane import Failed, Got, Lane
+from conformance.interop.play.lane import LARGE, Lane
 from conformance.interop.play.measuring import Meter, untried
+from conformance.interop.play.seen import Failed, Got
 
 NOT_PASSED = "!"
 """Stands behind the name of a form that has not come out of the broker."""
@@ -218,7 +219,11 @@ class Session:
                 both.enter_context(self._lanes[name].lock)
             lane.prepare()
             form = self._lanes[sender].take_out(case, lane)
-            return form, lane.get(case, None)
+            try:
+                return form, lane.get(case, None)
+            finally:
+                if case.size >= LARGE:
+                    self._lanes[sender].hang_up()
 
 
 def is_played(sender: str, receiver: str, broker: str, case: str) -> bool:

@@ -23,7 +23,8 @@ class InThisProcess:
     def __init__(self, shim: Shim) -> None:
         self._shim = shim
 
-    def do(self, command: str, **arguments: Any) -> Mapping[str, Any]:
+    def do(self, command: str, within: float = 0.0, **arguments: Any) -> Mapping[str, Any]:
+        del within  # it runs by our own clock
         try:
             return self._shim.do(command, **arguments)
         except Refused:
@@ -34,6 +35,24 @@ class InThisProcess:
     def end(self) -> None:
         with suppress(Refused):
             self.do("reset")
+
+
+class Patient:
+    """A shim that is given as many seconds as `patience` says, where it says any."""
+
+    def __init__(self, shim: Shim, patience: Callable[[], float]) -> None:
+        self._shim, self._patience = shim, patience
+
+    def do(self, command: str, **arguments: Any) -> Mapping[str, Any]:
+        patience = {"within": each} if (each := self._patience()) else {}
+        return self._shim.do(command, **arguments, **patience)
+
+
+def libraries(protocol: str) -> frozenset[str]:
+    """Name all libraries that are described for a protocol, whether they can start here or not."""
+    return frozenset(
+        name for name, each in clients().items() if protocol in each.protocols and not name.startswith(OWN)
+    )
 
 
 def chosen(names: Sequence[str], protocol: str) -> dict[str, ClientDescription | None]:

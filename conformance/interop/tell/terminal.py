@@ -57,10 +57,7 @@ def _failures(found: Against, console: Console) -> None:
     if len(alike) > SHOWN:
         console.print(Text(f"… and {len(alike) - SHOWN} more kinds, in the folder"))
     for each in found.gone:
-        said = (
-            f"no longer fails: {each.client or 'broker'} {each.broker} {each.case} {each.leg} {each.outcome}"
-        )
-        console.print(Text(printable(said), style="yellow"), soft_wrap=True)
+        console.print(Text(printable(f"no longer fails: {each}"), style="yellow"), soft_wrap=True)
     told = f"{len(found.new)} new failures, {len(found.known)} known, {len(found.gone)} no longer there"
     console.print(Text(told, style="red" if found.new else "green"))
 

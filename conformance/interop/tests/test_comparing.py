@@ -60,7 +60,7 @@ def test_what_is_told_need_not_say_its_type(before: Any, after: Any) -> None:
 
 def test_the_place_of_a_difference_is_told() -> None:
     before, after = {"map": [["a", {"list": [1, "x"]}]]}, {"map": [["a", {"list": [1, "y"]}]]}
-    assert compare(before, after, "headers") == Finding(CHANGED, "headers.a[1]: str x became str y")
+    assert compare(before, after, "headers") == Finding(CHANGED, "headers.a[1]: text x became text y")
 
 
 def message(**sections: Any) -> dict[str, Any]:

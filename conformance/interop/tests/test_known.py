@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,35 @@ def test_what_no_longer_fails_is_said() -> None:
     assert against([leg(outcome=Outcome.SAME)], [ENTRY]).gone == (ENTRY,)
 
 
+def test_an_entry_says_how_a_leg_fails() -> None:
+    entry = replace(ENTRY, detail=("told: * became int 0*", "echo: *"))
+    told = [leg(detail="told: v: f32 3f000000 became int 0"), leg(detail="told: v is gone")]
+    found = against(told, [entry])
+    assert [each.detail for each, _ in found.known] == [told[0].detail]
+    assert found.new == (told[1],)
+
+
+def test_what_fails_sometimes_may_be_missing() -> None:
+    assert against([leg(outcome=Outcome.SAME)], [replace(ENTRY, sometimes=True)]).gone == ()
+
+
+def test_of_some_clients_only_what_they_send_is_said_to_fail_no_longer() -> None:
+    sends = replace(ENTRY, leg="send")
+    legs = [leg(outcome=Outcome.SAME), leg(leg=Stage.SEND, outcome=Outcome.SAME)]
+    assert against(legs, [ENTRY, sends], whole=False).gone == (sends,)
+
+
+def test_each_case_of_an_entry_is_needed_or_said(tmp_path: Path) -> None:
+    (tmp_path / "known.toml").write_text(
+        "[[known]]\nclient='pika'\ncase=['field.f32.*', 'field.i8.*']\nleg='*'\noutcome='changed'\nreason='r'"
+    )
+    floats, octets = read_known(tmp_path / "known.toml")
+    legs = [leg(), leg(case="field.i8.least", outcome=Outcome.SAME)]
+    found = against(legs, (floats, octets))
+    assert [each for _, each in found.known] == [floats]
+    assert found.gone == (octets,)
+
+
 def test_an_entry_about_what_was_not_played_is_left_alone() -> None:
     assert against([leg(client="lapin", outcome=Outcome.SAME)], [ENTRY]).gone == ()
 
@@ -53,7 +83,7 @@ def test_a_played_pair_fails_only_where_it_contradicts_its_legs() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("[[known]]\nclient='a'", "holds broker, case, client"),
+        ("[[known]]\nclient='a'", "holds case, client"),
         ("[[known]]\nclient='a'\nbroker='b'\ncase='c'\nleg='send'\noutcome='lost'\nreason=' '", "no reason"),
         ("[[known]]\nclient=1\nbroker='b'\ncase='c'\nleg='send'\noutcome='lost'\nreason='r'", "as texts"),
         ("[[known", "known.toml"),

@@ -72,7 +72,7 @@ def test_each_type_has_its_constructor(value: Any, octets: str) -> None:
         ("c0 03 02 41 40", {"list": [True, None]}),
         ("c1 05 02 a1 01 61 40", {"map": [["a", None]]}),
         ("e0 04 02 54 01 ff", {"array": ["i32", ["1", "-1"]]}),
-        ("e0 06 02 a1 01 61 01 62", {"array": ["str", ["a", "b"]]}),
+        ("e0 06 02 a1 01 61 01 62", {"array": ["text", ["a", "b"]]}),
         ("e0 08 02 00 a3 01 64 50 01 02", {"list": [{"desc": [{"sym": "d"}, {"u8": n}]} for n in "12"]}),
     ],
 )

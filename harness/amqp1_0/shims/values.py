@@ -22,7 +22,7 @@ _INTEGERS: Final[Mapping[str, str]] = {
 }  # fmt: skip
 """Types of integers by their keys."""
 _DECIMALS: Final[Mapping[str, str]] = {"d32": "decimal32", "d64": "decimal64", "d128": "decimal128"}
-_PLAIN: Final[Mapping[str, str]] = {"null": "null", "bool": "boolean", "str": "string"}
+_PLAIN: Final[Mapping[str, str]] = {"null": "null", "bool": "boolean", "text": "string"}
 """What an array of values says that stand for themselves."""
 _OTHERS: Final[Mapping[str, str]] = {
     "f32": "float", "f64": "double", "bin": "binary", "sym": "symbol", "char": "char", "uuid": "uuid",

@@ -111,7 +111,7 @@ def test_two_versions_of_a_client_are_told_apart(cells: Cells, tmp_path: Path) -
     pairs = following(Side(*row[:3]) for row in jobs.sides(found).collect())
     assert [(each.old.called, each.new.called) for each in pairs] == [("one 1.9", "one 1.10")]
     with pytest.raises(
-        EvidenceError, match="'one 3' is no client and no broker of the warehouse; there are here 3.0, there"
+        EvidenceError, match=r"'one 3' is no client and no broker of the warehouse; there are here 3.0, there"
     ):
         compared(found, "one 1.9", "one 3")
     with pytest.raises(EvidenceError, match="are a client and a broker, and cannot be compared"):
