@@ -1,21 +1,48 @@
-"""2.4 Connections, of clients: closing, and being redirected."""
+"""2.2 and 2.4 Connections, of clients: who speaks first, closing, and being redirected."""
+
+from dataclasses import replace
+from typing import Final
 
 from harness.amqp1_0.broken.deviations import (
     ends_stream,
     follows,
     ignores,
     of_client,
+    offers_header,
     withholds,
 )
-from harness.amqp1_0.client.outcomes import closed, closed_without_error, stream_ended
+from harness.amqp1_0.client.outcomes import (
+    HeaderReceived,
+    closed,
+    closed_without_error,
+    signature,
+    stream_ended,
+)
 from harness.amqp1_0.server.client import Client
+from harness.amqp1_0.server.leniency import LENIENT
+from harness.amqp1_0.wire.frames import PROTOCOL_HEADER
 from harness.amqp1_0.wire.performatives import AmqpError, Close, ConnectionError_, Error, Open
+from harness.play.link import EVERYWHERE
+from scenarios.amqp1_0.connections.s2_2_version_negotiation import EMPTY_FIRST
 from scenarios.amqp1_0.talk import TALK, talk
 from scenarios.registry import broken_by, scenario
 from spec.rules import Role
 
 OURS = Error(AmqpError.INTERNAL_ERROR, "the client closes because of an error")
 AN_ERROR = "the answer may have an error of its own"
+LEFT_OPEN: Final = replace(LENIENT, socket_close="left to the client")
+"""A server that leaves its socket open behind the closes."""
+
+
+@scenario("1-0/2.2.client-header-at-once", role=Role.CLIENT)
+@broken_by("waits for the server's", of_client(offers_header(b"")), Role.CLIENT)
+@broken_by("sends a frame before it", of_client(offers_header(EMPTY_FIRST)), Role.CLIENT)
+def a_client_sends_its_header_unasked(client: Client) -> None:
+    """To a server that says nothing before it has a header, the client's comes, and nothing before it."""
+    served = client.server()
+    refused, on = client.tries_to_connect(served)
+    first = client.at(served, on, refused).link.next(EVERYWHERE, client.context.patience.answer)
+    client.judge("the client's header", signature(first), isinstance(first, HeaderReceived))
 
 
 @scenario(TALK, role=Role.CLIENT)
@@ -39,6 +66,24 @@ def a_client_answers_a_close(client: Client) -> None:
         connection.hear_out()
         connection.server_closes(condition)
         connection.expect(closed_without_error(), closed().recorded(AN_ERROR))
+
+
+@scenario("1-0/2.4.3.socket-not-reused", role=Role.CLIENT)
+@broken_by("begins anew", of_client(follows(Close, PROTOCOL_HEADER)), Role.CLIENT)
+@broken_by("opens it again", of_client(follows(Close, Open("again"))), Role.CLIENT)
+def a_client_begins_nothing_behind_the_closes(client: Client) -> None:
+    """On a socket that the server leaves open nothing begins behind the closes, whoever closes first."""
+    for who in ("client", "server"):
+        served = client.server(policy=LEFT_OPEN)
+        refused, on = client.tries_to_connect(served)
+        connection = client.at(served, on, refused)
+        if who == "client":
+            connection.closes()
+        else:
+            connection.server_closes()
+        connection.came(Close)
+        client.tries_to_connect(served)
+        connection.sends_no(HeaderReceived, Open)
 
 
 @scenario("1-0/2.8.16.redirect-followed", role=Role.CLIENT)

@@ -3,14 +3,26 @@
 from dataclasses import replace
 from typing import Any
 
-from harness.amqp1_0.broken.deviations import forwards, ignores, of_client, replaces, rewrites, withholds
+from harness.amqp1_0.broken.deviations import (
+    follows,
+    forwards,
+    ignores,
+    of_client,
+    replaces,
+    rewrites,
+    withholds,
+)
+from harness.amqp1_0.broken.provocations import delays
 from harness.amqp1_0.client.endpoints import message
 from harness.amqp1_0.client.outcomes import fields
+from harness.amqp1_0.client.transcript import performative_of
 from harness.amqp1_0.server.client import Client
 from harness.amqp1_0.server.leniency import LENIENT
+from harness.amqp1_0.server.link import Link
 from harness.amqp1_0.server.session import JudgedLink, JudgedSender
 from harness.amqp1_0.wire.performatives import (
     AmqpError,
+    Attach,
     Detach,
     End,
     Error,
@@ -20,6 +32,7 @@ from harness.amqp1_0.wire.performatives import (
 )
 from harness.amqp1_0.wire.serial import SIZE
 from harness.play.expect import Inapplicable
+from harness.wire.journal import Direction
 from scenarios.amqp1_0.links.s2_6_7_flow_control import of_a_link
 from scenarios.amqp1_0.talk import CLIENT, arrives, comes, hears, stated
 from scenarios.registry import broken_by, scenario
@@ -28,6 +41,8 @@ MUCH = rewrites(Flow, when=of_a_link, link_credit=100)
 """Takes any credit for a large one."""
 LATER = withholds(Flow, when=of_a_link, skip=1)
 """Never goes on."""
+LATE = 0.2
+"""Seconds that our server takes for its attach."""
 
 
 def with_credit(client: Client, credit: int, count: int, **more: Any) -> JudgedSender:
@@ -284,3 +299,28 @@ def a_client_has_no_credit_behind_a_drain(client: Client) -> None:
     client.judge("credit for one", f"credit for {credit}", credit == 1)
     receiver.server_sends(message(b"late"))
     arrives(receiver, "late")
+
+
+@scenario("1-0/2.7.4.no-count-before-the-attach", role=CLIENT)
+@broken_by("says a count", of_client(follows(Attach, Flow(0, 9, 0, 9, 0, 0, 1))), CLIENT)
+def a_client_says_no_delivery_count_before_the_senders_attach(client: Client) -> None:
+    """The server's attach comes late: a flow that a receiver sends before it has no delivery-count."""
+    session = client.session(delays(Attach, LATE))
+    session.tries_receiver(credit=1)
+    early = _before_the_attach(session.connection.link)
+    if not early:
+        raise Inapplicable("the client says no flow before the server's attach")
+    counted = [each for each in early if each.carried("delivery_count") is not None]
+    client.judge("flows without delivery-count", "a flow with a delivery-count", not counted)
+
+
+def _before_the_attach(link: Link) -> list[Flow]:
+    """Give the flows of links that the client has sent before our server's attach went out."""
+    early = []
+    for passage in link.transcript:
+        said = performative_of(passage.unit)
+        if isinstance(said, Attach) and passage.direction is Direction.SENT:
+            break
+        if isinstance(said, Flow) and said.handle is not None:
+            early.append(said)
+    return early

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from harness.amqp1_0.broken.deviations import (
     Interposer,
+    forwards,
     is_extended,
     moves_frames,
     of_client,
@@ -17,8 +18,9 @@ from harness.amqp1_0.broken.deviations import (
 from harness.amqp1_0.client.outcomes import Refusal, refused
 from harness.amqp1_0.server.client import Client
 from harness.amqp1_0.wire.frames import AMQP, MIN_MAX_FRAME_SIZE, WORD, Frame
-from harness.amqp1_0.wire.performatives import AmqpError, Begin, Close, Open
+from harness.amqp1_0.wire.performatives import AmqpError, Begin, Close, Open, SaslInit
 from harness.amqp1_0.wire.types import Map, Raw, Symbol
+from harness.play.expect import Inapplicable
 from scenarios.amqp1_0.clients.s2_3_frames import HANGS_UP, QUIET
 from scenarios.amqp1_0.connections.s2_3_2_amqp_frames import A_CLOSE, ENCODINGS, LIST32, begins
 from scenarios.amqp1_0.definitions.s2_8_13_fields import OF_EVERY_TYPE, pairs_of
@@ -208,3 +210,19 @@ def a_client_uses_no_channel_above_the_servers(client: Client) -> None:
     connection.link.hear()
     highest = max(each.channel for each in connection.link.received() if isinstance(each, Frame))
     client.judge("frames on channel 0", f"a frame on channel {highest}", not (session.channel or highest))
+
+
+@scenario("1-0/2.7.1.hostname-agrees-with-lower-layers", role=Role.CLIENT)
+@broken_by("opens for another host", forwards(Open, hostname="another"), Role.CLIENT)
+@broken_by("asks SASL for another", forwards(SaslInit, hostname="another"), Role.CLIENT)
+def a_client_names_one_host_to_sasl_and_in_its_open(client: Client) -> None:
+    """A hostname that SASL was given stands in the open, or none, told one by the application or not."""
+    given = []
+    for told in ({"hostname": "there"}, {}):
+        connection = client.connection(**told)
+        named = connection.opened.hostname
+        given += [(each.hostname, named) for each in connection.sent(SaslInit) if each.hostname is not None]
+    if not given:
+        raise Inapplicable("the client gives SASL no hostname")
+    agree = all(named in (None, before) for before, named in given)
+    client.judge("the hostname of SASL, or none", "another hostname", agree)
