@@ -120,8 +120,8 @@ def client_discards_what_follows_its_channel_close(client: Client) -> None:
     channel.call("queue.declare", queue=client.name("queue"))
     refused = channel.closes()
     connection.came(Channel.Close)
-    client.judge("a closed channel", refused.told if refused else "", refused is None)
     connection.stays_quiet()
+    client.judge("a closed channel", refused.told if refused else "", refused is None)
     connection.works_on()
 
 
@@ -134,8 +134,8 @@ def client_discards_what_follows_its_connection_close(client: Client) -> None:
     connection.channel().call("queue.declare", queue=client.name("queue"))
     refused = connection.closes()
     connection.came(Connection.Close)
-    client.judge("a closed connection", refused.told if refused else "", refused is None)
     connection.expect(closed_silently())
+    client.judge("a closed connection", refused.told if refused else "", refused is None)
 
 
 @scenario("0-9-1/prose/2.3.7.client-close-unanswered", slow=True, role=Role.CLIENT)
