@@ -124,6 +124,11 @@ class Program:
     def _answer(self, line: bytes) -> Mapping[str, Any]:
         try:
             answer = json.loads(line)
+        except RecursionError:  # it is we who cannot read what is so deep
+            return {
+                "id": self._number,
+                "error": {"kind": Kind.INTERNAL, "text": "an answer too deep to read"},
+            }
         except ValueError:
             answer = None
         if not isinstance(answer, dict):

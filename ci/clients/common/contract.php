@@ -50,7 +50,10 @@ abstract class Shim
         while (($line = fgets(STDIN)) !== false) {
             $told = json_decode($line, true);
             $flags = JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE | JSON_INVALID_UTF8_SUBSTITUTE;
-            fwrite(STDOUT, json_encode(['id' => $told['id']] + $this->answer($told), $flags) . "\n");
+            $said = json_encode(['id' => $told['id']] + $this->answer($told), $flags);
+            // What is too deep for JSON is no fault of the library.
+            $cannot = ['kind' => 'internal', 'native' => 'json_encode', 'text' => json_last_error_msg()];
+            fwrite(STDOUT, ($said ?: json_encode(['id' => $told['id'], 'error' => $cannot])) . "\n");
         }
         exit(0);
     }

@@ -40,7 +40,7 @@ module Contract
       Thread.handle_interrupt(Exception => :never) do
         while (line = $stdin.gets)
           told = JSON.parse(line)
-          $stdout.puts(JSON.generate(Contract.legal({ id: told['id'] }.merge(answer(told)))))
+          $stdout.puts(said({ id: told['id'] }.merge(answer(told))))
           $stdout.flush
         end
       end
@@ -48,6 +48,13 @@ module Contract
     end
 
     private
+
+    # Give an answer as a line; one that JSON has no way to say is an error of the shim's.
+    def said(answer)
+      JSON.generate(Contract.legal(answer), max_nesting: 0)
+    rescue SystemStackError, JSON::JSONError => e
+      JSON.generate({ id: answer[:id], error: { kind: 'internal', native: e.class.name, text: 'it cannot be told' } })
+    end
 
     def answer(told)
       command = "do_#{told['do']}"

@@ -50,6 +50,8 @@ static json *connect_to(json *line) {
 
 static json *open_channel(json *line) {
   struct connection *connection = connection_of(line, 0);
+  if (connection->channels >= amqp_get_channel_max(connection->state) && amqp_get_channel_max(connection->state))
+    unsupported("rabbitmq-c leaves the numbers of channels to its user");
   struct channel *channel = calloc(1, sizeof *channel);
   channel->of = connection;
   channel->number = (amqp_channel_t)++connection->channels;

@@ -107,6 +107,16 @@ def test_a_body_is_a_text_or_filled() -> None:
     assert (len(filled), filled[250], filled[251], filled[299]) == (300, 250, 0, 48)
 
 
+def test_an_answer_too_deep_to_read_is_no_fault_of_the_library(tmp_path: Path) -> None:
+    deep = "print('{\"id\": %d, \"ok\": %s}' % (told['id'], 9999 * '[' + 9999 * ']'), flush=True)"
+    shim = program(tmp_path, deep, within=0.1)
+    for _ in range(2):
+        with pytest.raises(Refused, match="too deep") as refused:
+            shim.do("get")
+        assert refused.value.kind is Kind.INTERNAL
+    shim.end()
+
+
 def test_waiting_may_take_as_long_as_it_is_told(tmp_path: Path) -> None:
     shim = program(tmp_path, f"time.sleep(2.5)\n    {ANSWERS}", within=0.1)
     assert shim.do("wait", **{"for": 3.0}) == {"heard": "wait"}

@@ -165,11 +165,12 @@ def settles(outcome: str) -> Callable[[Client, type[Any]], None]:
 
 
 def confirms_flow(client: Client, method: type[Any]) -> None:
-    pauses = follows(Queue.PurgeOk, Channel.Flow(False), Channel.Flow(True))
-    channel, queue = client.connection(pauses, ignores(method)).channel(), client.name("queue")
-    channel.declares(queue)
-    channel.call("queue.purge", queue=queue)
+    """Say each Flow on a connection of its own: in which order two are answered is another rule's."""
     for active in (False, True):
+        flow = follows(Queue.PurgeOk, Channel.Flow(active))
+        channel, queue = client.connection(flow, ignores(method)).channel(), client.name("queue")
+        channel.declares(queue)
+        channel.call("queue.purge", queue=queue)
         channel.connection.expect(fields(method, active=active))
 
 

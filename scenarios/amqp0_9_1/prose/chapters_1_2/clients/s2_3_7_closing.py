@@ -120,8 +120,8 @@ def client_discards_what_follows_its_channel_close(client: Client) -> None:
     channel.call("queue.declare", queue=client.name("queue"))
     refused = channel.closes()
     connection.came(Channel.Close)
-    client.judge("a closed channel", refused.told if refused else "", refused is None)
     connection.stays_quiet()
+    client.judge("a closed channel", refused.told if refused else "", refused is None)
     connection.works_on()
 
 
@@ -134,8 +134,8 @@ def client_discards_what_follows_its_connection_close(client: Client) -> None:
     connection.channel().call("queue.declare", queue=client.name("queue"))
     refused = connection.closes()
     connection.came(Connection.Close)
-    client.judge("a closed connection", refused.told if refused else "", refused is None)
     connection.expect(closed_silently())
+    client.judge("a closed connection", refused.told if refused else "", refused is None)
 
 
 @scenario("0-9-1/prose/2.3.7.client-close-unanswered", slow=True, role=Role.CLIENT)
@@ -152,11 +152,11 @@ def client_ends_though_its_close_is_not_answered(client: Client) -> None:
 
 
 class Numbers(State):
-    """The channels that are open, those whose Close the server has not answered, and those it has closed."""
+    """The channels that are open, those that the client has closed, and those that the server has."""
 
     def __init__(self) -> None:
         self.open: set[int] = set()
-        self.closing: set[int] = set()
+        self.left: set[int] = set()
         self.closed: set[int] = set()
 
     def takes(self, each: Framed) -> None:
@@ -165,19 +165,18 @@ class Numbers(State):
         match each.said, each.direction is RECEIVED:
             case Channel.Open(), True:
                 self.open.add(number)
+                self.left.discard(number)
             case Channel.Close(), True:
                 self.open.discard(number)
-                self.closing.add(number)
+                self.left.add(number)
             case Channel.CloseOk(), True:
                 self.open.discard(number)
                 self.closed.discard(number)
             case Channel.Close(), False:
                 self.closed.add(number)
-            case Channel.CloseOk(), False:
-                self.closing.discard(number)
 
 
-ON_CHANNELS = came(METHOD, HEADER, BODY, on=ABOVE) + went(Channel.Close, Channel.CloseOk)
+ON_CHANNELS = came(METHOD, HEADER, BODY, on=ABOVE) + went(Channel.Close)
 
 
 @watch(
@@ -192,14 +191,15 @@ ON_CHANNELS = came(METHOD, HEADER, BODY, on=ABOVE) + went(Channel.Close, Channel
 def client_uses_open_channels_alone(numbers: Numbers, each: Framed) -> Found:
     """On a channel that is not open nothing comes but Open, and Close-Ok where the server has closed it.
 
-    What answers a method that comes behind the client's Close is for 0-9-1/channel.close.stability.
+    What answers a method that comes behind the client's Close is for 0-9-1/channel.close.stability, even
+    where Close-Ok is on its way already.
     """
     number, said = each.unit.channel, each.said
     may = (
         number in numbers.open
         or isinstance(said, Channel.Open)
         or (isinstance(said, Channel.CloseOk) and number in numbers.closed)
-        or (isinstance(said, Channel.FlowOk) and number in numbers.closing)
+        or (isinstance(said, Channel.FlowOk) and number in numbers.left)
     )
     numbers.takes(each)
     if each.direction is not RECEIVED:
