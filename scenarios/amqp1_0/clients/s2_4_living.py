@@ -146,10 +146,11 @@ def empty_frames_mean_nothing_to_a_client(client: Client) -> None:
 @broken_by("ends the stream without a close", HANGS_UP, Role.CLIENT)
 @broken_by("does not say why", of_client(rewrites(Close, error=None)), Role.CLIENT)
 def a_client_closes_what_is_idle_with_an_error(client: Client) -> None:
-    """A client that requires frames every 500 ms hears none behind the open: it closes with an error."""
-    client.connection(idle=500)
-    connection = client.connection(falls_silent(Open), idle=500)
-    connection.hear_out()
+    """A client that requires frames every 500 ms hears none behind an attach: it closes with an error."""
+    client.session(idle=500).receiver()
+    session = client.session(falls_silent(Attach), idle=500)
+    session.receiver()
+    connection = session.connection
     connection.hold(
         lambda passed, _: connection.link.next_but(passed, 3 * STATED),
         (closed(), stream_ended().under("a peer may close its socket where nothing is heard")),

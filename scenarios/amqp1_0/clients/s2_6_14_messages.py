@@ -366,9 +366,8 @@ def delivery_ids_wrap_around_for_a_client(client: Client) -> None:
     for number in ids:
         receiver.server_transfers(message(b"%d" % number), delivery_id=number, delivery_tag=b"%d" % number)
     arrives(receiver, *map(str, ids))
-    for each in receiver.messages(4):
-        receiver.settle(each)
-    hears(receiver.session)
+    if not any(receiver.tries_to_settle(each) for each in receiver.messages(4)):
+        hears(receiver.session)
     said = receiver.session.sent(Disposition)
     missed = [number for number in ids if not any(covers(each, number) for each in said)]
     client.judge("dispositions for all four", f"none for {missed}", not missed)
