@@ -8,10 +8,10 @@ use crate::errors::Explained;
 use crate::send_handed;
 use crate::values::tell;
 use fe2o3_amqp::connection::ConnectionHandle;
-use fe2o3_amqp::link::{CreditMode, RecvError};
+use fe2o3_amqp::link::{CreditMode, ErrorRecovery, RecvError};
 use fe2o3_amqp::sasl_profile::SaslProfile;
 use fe2o3_amqp::session::SessionHandle;
-use fe2o3_amqp::types::definitions::{ReceiverSettleMode, SenderSettleMode};
+use fe2o3_amqp::types::definitions::{self, AmqpError, ReceiverSettleMode, SenderSettleMode};
 use fe2o3_amqp::types::messaging::{Body, Modified};
 use fe2o3_amqp::types::primitives::Value;
 use fe2o3_amqp::Sendable;
@@ -345,13 +345,19 @@ async fn own_receiver(
                         let message = tell(info, message, of.clone());
                         of.of.events.put(json!({"event": "message", "on": of.name, "tag": tag, "message": message}));
                     }
-                    Err(error @ RecvError::MessageDecode(_)) => eprintln!("{}: {error:?}", of.name),
+                    Err(error) if error.recovery() == ErrorRecovery::UseLink => eprintln!("{}: {error:?}", of.name),
                     Err(error) => {
+                        let wrong = definitions::Error::new(AmqpError::NotAllowed, format!("{error:?}"), None);
+                        let link_is_over = matches!(error, RecvError::LinkStateError(_));
                         let failure = error.explain(Some(&of.of));
                         if failure.0["level"] == "link" {
                             of.of.events.put(failure.event(&of.name));
                         }
                         *of.reason.lock().unwrap() = Some(failure);
+                        if !link_is_over {
+                            // To say why a link is of no more use is left to its user.
+                            let _ = it.close_with_error(wrong).await;
+                        }
                         return;
                     }
                 }

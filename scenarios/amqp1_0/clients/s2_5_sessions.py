@@ -22,11 +22,13 @@ from harness.amqp1_0.client.outcomes import (
     answered,
     begun,
     closed,
+    closed_without_error,
     ended_or_closed,
     ended_well,
     refused,
     session_ended,
     silence,
+    stream_ended,
 )
 from harness.amqp1_0.client.session import the_begin
 from harness.amqp1_0.client.transcript import performative_of
@@ -98,6 +100,8 @@ UNHEARD = ignores_frames(lambda frame: frame.type == AMQP and is_of_ours(perform
 """Our server knows nothing of sessions that words of ours have begun; a library may have one of its own."""
 ASKS = Flow(0, 100, 0, 100, echo=True)
 UNANSWERED = ignores(Begin, when=answers_ours)
+NO_ANSWER = (closed() | closed_without_error() | stream_ended() | silence()).recorded()
+"""Of a client that does not answer a begin, which is judged by 1-0/2.5.1.begin-answered."""
 
 
 def _begins(client: Client, beyond: int, *behind: Said) -> tuple[JudgedConnection, int]:
@@ -127,7 +131,7 @@ def a_client_answers_a_begin(client: Client) -> None:
 def a_client_names_the_channel_that_it_answers(client: Client) -> None:
     """The begin that answers one on a channel above 0 names it; who answers none is judged elsewhere."""
     connection, channel = _begins(client, 1)
-    if isinstance(connection.expect(begun(channel), (closed() | silence()).recorded()), Begin):
+    if isinstance(connection.expect(begun(channel), NO_ANSWER), Begin):
         return
     raise Inapplicable("the client answers no begin")
 
@@ -185,7 +189,7 @@ def a_client_refuses_a_begin_that_answers_none(client: Client) -> None:
 def a_client_takes_what_follows_a_begin_at_once(client: Client) -> None:
     """A begin of the server's and a flow that asks for an answer, in a single write: both are answered."""
     connection, _ = _begins(client, 0, ASKS)
-    seen = connection.expect(answered(Begin), (closed() | silence()).recorded())
+    seen = connection.expect(answered(Begin), NO_ANSWER)
     if not isinstance(seen, Begin):
         raise Inapplicable("the client answers no begin")
     connection.expect(Flow, silence().under("that an echo is answered is judged by 1-0/2.7.4.echo-answered"))
