@@ -237,7 +237,7 @@ class Judge:
             case Late() | ControlFailed(lost=True):
                 return True
             case Stop():
-                return not self.alone and _ended(stop) is Verdict.ERROR
+                return (not self.alone or self.target.single) and _ended(stop) is Verdict.ERROR
         return False
 
     def _run(

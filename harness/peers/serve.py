@@ -275,7 +275,8 @@ class TcpPeer:
         # Shut, but go on reading: closing with octets unread sends RST, which may cost the client the end.
         try:
             line.socket.shutdown(socket.SHUT_WR)
-        except OSError:
+        except OSError:  # the client's end has come already
+            line.peer.hang_up()
             self._drop(line)
 
     def _reset(self, line: _Line) -> None:

@@ -507,6 +507,11 @@ abstract class Contract {
     thread.start();
   }
 
+  /** Make a thread that is there while there is something to do, one thing at a time in its order. */
+  static ThreadPoolExecutor oneByOne() {
+    return new ThreadPoolExecutor(0, 1, 1, TimeUnit.SECONDS, new LinkedBlockingQueue<>());
+  }
+
   private List<Object> list(JsonArray told, String type) throws Refused {
     List<Object> made = new ArrayList<>();
     for (JsonElement each : told) {

@@ -5,14 +5,16 @@
 
 use crate::contract::{dial, next, unsupported, Answer, Events, Failure, Names, Told};
 use crate::errors::Explained;
+use crate::send_handed;
 use crate::values::tell;
 use fe2o3_amqp::connection::ConnectionHandle;
-use fe2o3_amqp::link::{CreditMode, RecvError};
+use fe2o3_amqp::link::{CreditMode, ErrorRecovery, RecvError};
 use fe2o3_amqp::sasl_profile::SaslProfile;
 use fe2o3_amqp::session::SessionHandle;
-use fe2o3_amqp::types::definitions::{ReceiverSettleMode, SenderSettleMode};
+use fe2o3_amqp::types::definitions::{self, AmqpError, ReceiverSettleMode, SenderSettleMode};
 use fe2o3_amqp::types::messaging::{Body, Modified};
 use fe2o3_amqp::types::primitives::Value;
+use fe2o3_amqp::Sendable;
 use serde_json::json;
 use std::future::Future;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -25,6 +27,9 @@ pub static RECEIVERS: LazyLock<Names<Receiver>> = LazyLock::new(Names::new);
 
 /// What an owner is asked: a command with its arguments, and where the answer goes.
 pub type Asked<T> = (String, Told, oneshot::Sender<Result<T, Failure>>);
+
+/// A message that was handed over, whether it is sent settled, and the tag by which its outcome is told.
+pub type Handed = (Sendable<Body<Value>>, bool, String);
 
 pub struct Connection {
     pub events: Arc<Events>,
@@ -52,6 +57,8 @@ pub struct Sender {
     pub of: Arc<Connection>,
     pub settled: bool,
     pub it: tokio::sync::Mutex<Option<fe2o3_amqp::Sender>>,
+    /// What was handed over, and waits its turn.
+    pub handed: mpsc::UnboundedSender<Handed>,
 }
 
 pub struct Receiver {
@@ -295,13 +302,16 @@ pub async fn attach(told: Told) -> Answer {
     match link {
         Link::Sender(it) => {
             let settled = told.text("snd") == "settled";
-            let sender = Sender {
+            let (handed, asked) = mpsc::unbounded_channel();
+            let sender = Arc::new(Sender {
                 name: name.clone(),
                 of,
                 settled,
                 it: tokio::sync::Mutex::new(Some(it)),
-            };
-            SENDERS.put(&name, Arc::new(sender));
+                handed,
+            });
+            tokio::spawn(send_handed(asked, Arc::downgrade(&sender)));
+            SENDERS.put(&name, sender);
         }
         Link::Receiver(it) => {
             let (ask, asked) = mpsc::unbounded_channel();
@@ -335,13 +345,19 @@ async fn own_receiver(
                         let message = tell(info, message, of.clone());
                         of.of.events.put(json!({"event": "message", "on": of.name, "tag": tag, "message": message}));
                     }
-                    Err(error @ RecvError::MessageDecode(_)) => eprintln!("{}: {error:?}", of.name),
+                    Err(error) if error.recovery() == ErrorRecovery::UseLink => eprintln!("{}: {error:?}", of.name),
                     Err(error) => {
+                        let wrong = definitions::Error::new(AmqpError::NotAllowed, format!("{error:?}"), None);
+                        let link_is_over = matches!(error, RecvError::LinkStateError(_));
                         let failure = error.explain(Some(&of.of));
                         if failure.0["level"] == "link" {
                             of.of.events.put(failure.event(&of.name));
                         }
                         *of.reason.lock().unwrap() = Some(failure);
+                        if !link_is_over {
+                            // To say why a link is of no more use is left to its user.
+                            let _ = it.close_with_error(wrong).await;
+                        }
                         return;
                     }
                 }

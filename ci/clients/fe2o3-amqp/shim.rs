@@ -9,9 +9,10 @@ use contract::{serve, unsupported, Answer, Failure, Told};
 use errors::Explained;
 use fe2o3_amqp::types::messaging::Outcome;
 use fe2o3_amqp::Sendable;
-use opening::{ask_receiver, CONNECTIONS, RECEIVERS, SENDERS, SESSIONS};
+use opening::{ask_receiver, Handed, Sender, CONNECTIONS, RECEIVERS, SENDERS, SESSIONS};
 use serde_json::{json, Value};
-use std::sync::Arc;
+use std::sync::Weak;
+use tokio::sync::mpsc;
 use values::{message, Message, KEPT};
 
 fn main() {
@@ -92,40 +93,60 @@ fn outcome(of: &Outcome) -> &'static str {
     }
 }
 
-/// Send a message so many times, and tell the outcome of the last, or the tag where nobody waits.
+/// Send a message so many times, and tell the outcome of the last, or a tag where nobody waits.
 async fn send(message: &Message, told: &Told) -> Answer {
     let sender = SENDERS.get(&told.text("on"))?;
+    let settled = told.flag("settled");
+    let mut sendable = Sendable::from(message.clone());
+    if settled {
+        sendable.settled = Some(true);
+    }
+    let settled = settled || sender.settled;
+    let count = told.number("count")?.unwrap_or(1);
+    if told.given("wait") == Some(&json!(false)) {
+        // The library waits for credit before it takes a message: it is kept for it, behind those before it.
+        let tag = contract::next(&format!("{}-", sender.name), 1);
+        for _ in 0..count {
+            let _ = sender
+                .handed
+                .send((sendable.clone(), settled, tag.clone()));
+        }
+        return Ok(json!({"tag": tag}));
+    }
     let mut it = sender.it.lock().await;
     let Some(it) = it.as_mut() else {
         return Err(Failure::new("local", "", "it has been closed"));
     };
-    let explained = |error: fe2o3_amqp::link::SendError| error.explain(Some(&sender.of));
-    let mut sendable = Sendable::from(message.clone());
-    let settled = told.flag("settled");
-    if settled {
-        sendable.settled = Some(true);
-    }
-    let waits = settled || sender.settled || told.given("wait") != Some(&json!(false));
     let mut answer = json!({"outcome": null});
-    for _ in 0..told.number("count")?.unwrap_or(1) {
-        if waits {
-            let found = it.send_ref(&sendable).await.map_err(explained)?;
-            if !settled && !sender.settled {
-                answer = json!({"outcome": outcome(&found)});
-            }
-            continue;
+    for _ in 0..count {
+        let found = it
+            .send_ref(&sendable)
+            .await
+            .map_err(|error| error.explain(Some(&sender.of)))?;
+        if !settled {
+            answer = json!({"outcome": outcome(&found)});
         }
-        let sent = it.send_batchable_ref(&sendable).await.map_err(explained)?;
-        let tag = contract::hex(sent.delivery_tag());
-        answer = json!({"tag": tag});
-        let sender = Arc::clone(&sender);
+    }
+    Ok(answer)
+}
+
+/// Send what is handed over, in its order, and make events of the outcomes. What closed the link is told elsewhere.
+pub async fn send_handed(mut handed: mpsc::UnboundedReceiver<Handed>, of: Weak<Sender>) {
+    while let Some((sendable, settled, tag)) = handed.recv().await {
+        let Some(sender) = of.upgrade() else { return };
+        let mut it = sender.it.lock().await;
+        let Some(Ok(sent)) = (match it.as_mut() {
+            Some(it) => Some(it.send_batchable_ref(&sendable).await),
+            None => None,
+        }) else {
+            continue;
+        };
+        drop(it);
         tokio::spawn(async move {
-            // What closed the link is told elsewhere.
-            if let Ok(found) = sent.await {
+            if let (Ok(found), false) = (sent.await, settled) {
                 let event = json!({"event": "outcome", "on": sender.name, "tag": tag, "outcome": outcome(&found)});
                 sender.of.events.put(event);
             }
         });
     }
-    Ok(answer)
 }

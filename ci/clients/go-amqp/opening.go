@@ -33,6 +33,7 @@ type sender struct {
 	name    string
 	of      *connection
 	settled bool
+	last    chan struct{} // is closed when all that was handed over before has been sent
 }
 
 type receiver struct {
@@ -127,7 +128,7 @@ func attach(told Told) (Object, error) {
 		if err != nil {
 			return nil, explain(s.of, "link", err)
 		}
-		it := &sender{opened, names.Next(s.name+"/", 1), s.of, snd != nil && *snd == amqp.SenderSettleModeSettled}
+		it := &sender{opened, names.Next(s.name+"/", 1), s.of, snd != nil && *snd == amqp.SenderSettleModeSettled, none}
 		names.Put(it.name, it)
 		return Object{"on": it.name}, nil
 	}

@@ -3,7 +3,6 @@ package main
 
 import (
 	"context"
-	"encoding/hex"
 	"strings"
 
 	"github.com/Azure/go-amqp"
@@ -45,19 +44,42 @@ func echo(told Told) (Object, error) {
 	return deliver(s, it.Message, told)
 }
 
-// deliver sends a message so many times, and tells the outcome of the last, or the tag where nobody waits.
+// none is closed: nothing is waited for.
+var none = func() chan struct{} {
+	done := make(chan struct{})
+	close(done)
+	return done
+}()
+
+// deliver sends a message so many times, and tells the outcome of the last, or a tag where nobody waits.
 func deliver(s *sender, message *amqp.Message, told Told) (Object, error) {
+	settled, count := told.Flag("settled") || s.settled, told.Number("count", 1)
+	if wanted, given := told["wait"]; given && wanted == false {
+		// The library waits for credit before it takes a message: it is kept for it, behind those before it.
+		before, done, tag := s.last, make(chan struct{}), names.Next(s.name+"-", 1)
+		s.last = done
+		go func() {
+			<-before
+			defer close(done)
+			for i := 0; i < count; i++ {
+				receipt, err := transfer(context.Background(), s, message, settled)
+				if err == nil && !settled {
+					go outcome(s, tag, receipt)
+				}
+			}
+		}()
+		return Object{"tag": tag}, nil
+	}
 	within, stop := told.Within()
 	defer stop()
+	select {
+	case <-s.last:
+	case <-within.Done():
+		return nil, explain(s.of, "link", within.Err())
+	}
 	var receipts []amqp.SendReceipt
-	for i := 0; i < told.Number("count", 1); i++ {
-		if told.Flag("settled") || s.settled {
-			if err := s.Send(within, message, &amqp.SendOptions{Settled: true}); err != nil {
-				return nil, explain(s.of, "link", err)
-			}
-			continue
-		}
-		receipt, err := s.SendWithReceipt(within, message, nil)
+	for i := 0; i < count; i++ {
+		receipt, err := transfer(within, s, message, settled)
 		if err != nil {
 			return nil, explain(s.of, "link", err)
 		}
@@ -65,11 +87,8 @@ func deliver(s *sender, message *amqp.Message, told Told) (Object, error) {
 	}
 	answer := Object{"outcome": nil}
 	for i := range receipts {
-		if wanted, given := told["wait"]; given && wanted == false {
-			tag := hex.EncodeToString(receipts[i].DeliveryTag())
-			go outcome(s, tag, receipts[i])
-			answer = Object{"tag": tag}
-			continue
+		if settled {
+			break
 		}
 		state, err := receipts[i].Wait(within)
 		if err != nil {
@@ -78,6 +97,19 @@ func deliver(s *sender, message *amqp.Message, told Told) (Object, error) {
 		answer = Object{"outcome": outcomeOf(state)}
 	}
 	return answer, nil
+}
+
+// transfer sends a message once; one that is settled has no receipt.
+func transfer(within context.Context, s *sender, message *amqp.Message, settled bool) (amqp.SendReceipt, error) {
+	if settled {
+		return amqp.SendReceipt{}, s.Send(within, message, &amqp.SendOptions{Settled: true})
+	}
+	receipt, err := s.SendWithReceipt(within, message, nil)
+	if err != nil && strings.HasPrefix(err.Error(), "SendWithReceipt cannot be called") {
+		// The other side has made a link of settled deliveries of it: these have another call.
+		return receipt, s.Send(within, message, nil)
+	}
+	return receipt, err
 }
 
 // outcome waits for that of a delivery, and makes it an event; what closed the link is told elsewhere.

@@ -1,6 +1,7 @@
 #include "connection.h"
 
 #include <proton/sasl.h>
+#include <proton/terminus.h>
 #include <proton/transport.h>
 
 #include <errno.h>
@@ -77,7 +78,9 @@ static void delivered(pn_delivery_t *delivery) {
   pn_link_t *link = pn_delivery_link(delivery);
   struct endpoint *endpoint = pn_link_get_context(link);
   if (pn_link_is_receiver(link)) {
-    if (pn_delivery_readable(delivery) && !pn_delivery_partial(delivery) && pn_link_current(link) == delivery)
+    if (pn_delivery_aborted(delivery)) // which the library leaves to its user to forget
+      pn_delivery_settle(delivery);
+    else if (pn_delivery_readable(delivery) && !pn_delivery_partial(delivery) && pn_link_current(link) == delivery)
       got(endpoint, delivery);
     else if (pn_delivery_settled(delivery) && pn_delivery_local_state(delivery) && pn_delivery_get_context(delivery)) {
       // The sender settles what was left to it to settle first.
@@ -99,6 +102,26 @@ static void delivered(pn_delivery_t *delivery) {
   pn_delivery_settle(delivery);
 }
 
+// What the peer begins by itself is answered as the library's handlers for other languages do.
+static void begun(pn_session_t *session) {
+  if (pn_session_state(session) & PN_LOCAL_UNINIT)
+    pn_session_open(session);
+}
+
+static void attached(pn_link_t *link) {
+  if (!(pn_link_state(link) & PN_LOCAL_UNINIT))
+    return;
+  pn_terminus_copy(pn_link_source(link), pn_link_remote_source(link));
+  pn_terminus_copy(pn_link_target(link), pn_link_remote_target(link));
+  pn_link_open(link);
+}
+
+// That it has nothing more to send is for the user of the library to say, where the peer wants to drain.
+static void flowed(pn_link_t *link) {
+  if (pn_link_is_sender(link) && pn_link_get_drain(link) && !pn_link_queued(link))
+    pn_link_drained(link);
+}
+
 static void handle(struct connection *connection, pn_event_t *event) {
   pn_connection_t *whole = connection->driver.connection;
   struct endpoint *endpoint = pn_event_link(event)      ? pn_link_get_context(pn_event_link(event))
@@ -106,6 +129,9 @@ static void handle(struct connection *connection, pn_event_t *event) {
                                                         : NULL;
   switch (pn_event_type(event)) {
   case PN_DELIVERY: delivered(pn_event_delivery(event)); break;
+  case PN_SESSION_REMOTE_OPEN: begun(pn_event_session(event)); break;
+  case PN_LINK_REMOTE_OPEN: attached(pn_event_link(event)); break;
+  case PN_LINK_FLOW: flowed(pn_event_link(event)); break;
   case PN_LINK_REMOTE_DETACH:
     if (endpoint)
       endpoint->detached = true;

@@ -217,7 +217,9 @@ static pn_delivery_t *put_on_link(struct endpoint *link, pn_message_t *message, 
 }
 
 static json *send_out(json *line, struct endpoint *link, pn_message_t *message) {
-  const bool settled = truth(member(line, "settled")), waits = !member(line, "wait") || truth(member(line, "wait"));
+  // The library asks its user to settle what is sent on a link that says so.
+  const bool settled = truth(member(line, "settled")) || pn_link_snd_settle_mode(link->link) == PN_SND_SETTLED;
+  const bool waits = !member(line, "wait") || truth(member(line, "wait"));
   struct sent sent = {link, (int)number(member(line, "count"), 1), NULL};
   sent.deliveries = keep((size_t)sent.count * sizeof *sent.deliveries);
   for (int at = 0; at < sent.count; at++)

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.util.*;
 import java.util.Properties;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -23,7 +24,8 @@ final class Shim extends Contract {
 
   private final Set<String> ended = ConcurrentHashMap.newKeySet(); // by ourselves
 
-  private record Sending(Sender sender, boolean settled) {}
+  /** The library waits for credit before it takes a message: what is handed over waits in a thread of its own. */
+  private record Sending(Sender sender, boolean settled, ExecutorService turn) {}
 
   private Shim(String version) {
     super("protonj2-client", version, "1-0");
@@ -90,7 +92,7 @@ final class Shim extends Contract {
           .openTimeout(within).closeTimeout(within).requestTimeout(within).sendTimeout(within);
       Sender sender = session.openSender(text(told, "address", ""), options);
       sender.openFuture().get();
-      return map("on", keepBelow(told, new Sending(sender, settled)));
+      return map("on", keepBelow(told, new Sending(sender, settled, oneByOne())));
     }
     ReceiverOptions options = new ReceiverOptions().deliveryMode(mode).linkName(text(told, "name", null))
         .openTimeout(within).closeTimeout(within).requestTimeout(within).drainTimeout(within);
@@ -167,20 +169,26 @@ final class Shim extends Contract {
     if (flag(told, "settled", sending.settled) && !sending.settled) {
       throw unsupported("it settles all that a link sends, or nothing");
     }
-    String tag = sending.settled || flag(told, "wait", true) ? null : token("");
+    String tag = flag(told, "wait", true) ? null : token("");
     Events events = events(on);
-    String outcome = null;
+    long within = milliseconds(told, "within", 5);
+    Queue<Future<Tracker>> handed = new ArrayDeque<>();
     for (int left = number(told, "count", 1); left > 0; left--) {
-      Tracker tracker = sending.sender.send(message);
-      if (tag != null) {
+      handed.add(sending.turn.submit(() -> sending.sender.send(message)));
+    }
+    if (tag != null && !sending.settled) {
+      for (Future<Tracker> each : handed) {
         daemon(() -> {
-          String each = outcome(tracker, Integer.MAX_VALUE);
-          events.add(map("event", "outcome", "on", on, "tag", tag, "outcome", each));
-          return each;
+          String outcome = outcome(each.get(), Integer.MAX_VALUE);
+          events.add(map("event", "outcome", "on", on, "tag", tag, "outcome", outcome));
+          return outcome;
         });
-      } else {
-        outcome = sending.settled ? null : outcome(tracker, milliseconds(told, "within", 5));
       }
+    }
+    String outcome = null;
+    while (tag == null && !handed.isEmpty()) {
+      Tracker tracker = handed.remove().get();
+      outcome = sending.settled ? null : outcome(tracker, within);
     }
     return tag == null ? map("outcome", outcome) : map("tag", tag);
   }

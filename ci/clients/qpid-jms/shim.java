@@ -41,7 +41,9 @@ final class Shim extends Contract implements JmsPrefetchPolicy, JmsPresettlePoli
   private int prefetch; // of the next receiver
   private boolean settled; // whether the next link is
 
-  private record Sender(Session session, MessageProducer producer, String address, boolean settled) {}
+  /** The library waits for credit before it takes a message: what is handed over waits in a thread of its own. */
+  private record Sender(Session session, MessageProducer producer, String address, boolean settled,
+      ThreadPoolExecutor turn) {}
 
   /** What gets credit for one message at a time pumps them, where the library has none to give by itself. */
   private record Receiver(Session session, MessageConsumer consumer, ThreadPoolExecutor pump) {}
@@ -171,7 +173,7 @@ final class Shim extends Contract implements JmsPrefetchPolicy, JmsPresettlePoli
     Queue queue = session.createQueue(address);
     if (text(told, "role", "").equals("sender")) {
       MessageProducer producer = session.createProducer(queue);
-      return map("on", named(told, new Sender(session, producer, address, settled), producer));
+      return map("on", named(told, new Sender(session, producer, address, settled, oneByOne()), producer));
     }
     MessageConsumer consumer = session.createConsumer(queue);
     ThreadPoolExecutor pump = null;
@@ -246,32 +248,52 @@ final class Shim extends Contract implements JmsPrefetchPolicy, JmsPresettlePoli
   private Object sent(JsonObject told, Sender sender, Callable<Message> made, JsonObject header) throws Exception {
     String on = text(told, "on", "");
     Events events = events(on);
-    String tag = sender.settled || flag(told, "wait", true) ? null : token("");
+    String tag = flag(told, "wait", true) ? null : token("");
     int mode = flag(header, "durable", true) ? DeliveryMode.PERSISTENT : DeliveryMode.NON_PERSISTENT;
-    String outcome = null;
+    int priority = number(header, "priority", Message.DEFAULT_PRIORITY);
+    java.util.Queue<Future<String>> handed = new ArrayDeque<>();
     for (int left = number(told, "count", 1); left > 0; left--) {
       CompletableFuture<String> found = new CompletableFuture<>();
-      sender.producer.send(made.call(), mode, number(header, "priority", Message.DEFAULT_PRIORITY), 0,
-          new CompletionListener() {
-        @Override
-        public void onCompletion(Message message) {
-          found.complete("accepted");
-        }
-
-        @Override
-        public void onException(Message message, Exception failure) {
-          String outcome = outcome(sender, failure);
-          boolean known = outcome == null ? found.completeExceptionally(failure) : found.complete(outcome);
+      Message message = made.call();
+      handed.add(found);
+      sender.turn.submit(() -> {
+        try {
+          sender.producer.send(message, mode, priority, 0, new Told(sender, found));
+        } catch (JMSException | RuntimeException failure) {
+          found.completeExceptionally(failure);
         }
       });
-      if (tag == null) {
-        String each = found.get();
-        outcome = sender.settled ? null : each;
-      } else {
+      if (tag != null && !sender.settled) {
         found.thenAccept(each -> events.add(map("event", "outcome", "on", on, "tag", tag, "outcome", each)));
       }
     }
-    return tag == null ? map("outcome", outcome) : map("tag", tag);
+    String outcome = null;
+    while (tag == null && !handed.isEmpty()) {
+      outcome = handed.remove().get();
+    }
+    return tag == null ? map("outcome", sender.settled ? null : outcome) : map("tag", tag);
+  }
+
+  /** Hears what became of a message. */
+  private final class Told implements CompletionListener {
+    private final Sender sender;
+    private final CompletableFuture<String> found;
+
+    Told(Sender sender, CompletableFuture<String> found) {
+      this.sender = sender;
+      this.found = found;
+    }
+
+    @Override
+    public void onCompletion(Message message) {
+      found.complete("accepted");
+    }
+
+    @Override
+    public void onException(Message message, Exception failure) {
+      String outcome = outcome(sender, failure);
+      boolean known = outcome == null ? found.completeExceptionally(failure) : found.complete(outcome);
+    }
   }
 
   /** JMS tells outcomes as exceptions; a rejection is whatever came while the link is open. */

@@ -93,6 +93,8 @@ const commands = {
     });
     for (const outcome of OUTCOMES) of.on(outcome, ({ delivery }) => decided(link, delivery, outcome));
     of.on('settled', ({ delivery }) => decided(link, delivery, null));
+    // That there is nothing more to send is for its user to say, where the other side wants to drain.
+    of.on('sender_draining', () => of.set_drained(true));
     await link.during(next(of, `${role}_open`));
     // One without a terminus is refused; the reason comes with the detach.
     if (!of[terminus]) await link.during(new Promise(() => {}));

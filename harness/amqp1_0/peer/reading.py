@@ -72,6 +72,8 @@ def _checked(performative: Composite, policy: Policy) -> Event | Composite:
     for breach in performative.breaches():
         if breach.field == "properties" and policy.property_keys == "ignore" and _is_map(performative):
             continue
+        if breach.field == "error.condition" and policy.error_conditions == "missing":
+            continue
         missing = "mandatory" in breach.what and "." not in breach.field
         return invalid(f"{performative.type_name}, field {breach.field} {breach.what}", performative, missing)
     return performative

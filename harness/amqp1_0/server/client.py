@@ -53,16 +53,21 @@ class JudgedConnection(Connection):
 
     def session(self) -> JudgedSession:
         """Have the client open a session."""
+        before = self.link.waiting(Begin)
         on = str(self.client.told("open", on=self.on)["on"])
-        return self._session(on)
+        return self._session(on, before)
 
     def tries_session(self) -> JudgedSession | Refused:
         """Have the client open a session that it may not get."""
         told: dict[str, Any] = {}
+        before = self.link.waiting(Begin)
         refused = self.client.attempted("open", into=told, on=self.on)
-        return refused or self._session(str(told["on"]))
+        return refused or self._session(str(told["on"]), before)
 
-    def _session(self, on: str) -> JudgedSession:
+    def _session(self, on: str, before: int) -> JudgedSession:
+        """Give the session whose begin comes behind those `before`, which the library began for itself."""
+        for _ in range(before):
+            self.came(Begin)
         return JudgedSession(self, on, self.came(Begin).channel)
 
 

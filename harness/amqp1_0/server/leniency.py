@@ -7,6 +7,7 @@ from harness.amqp1_0.peer.policy import DEFAULT
 LENIENT = replace(
     DEFAULT,
     property_keys="ignore",
+    error_conditions="missing",
     stray_link_state="ignore",
     small_frame_size="ignore",
     idle_time_out=0,

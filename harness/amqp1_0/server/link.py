@@ -89,6 +89,11 @@ class Link(link.Link):
         while self.ended is None and self._pump(self.now()):
             pass
 
+    def waiting(self, *kinds: type[Any]) -> int:
+        """Count what has come already of these kinds, and was not looked at."""
+        self.hear()
+        return sum(isinstance(_kept(each), kinds) for each in self._inboxes[EVERYWHERE])
+
     def performatives(self) -> Iterator[Composite]:
         """Yield all that the client has said as far as it was taken in, in its order."""
         for unit in self.received():

@@ -33,32 +33,40 @@ class JudgedSession:
 
     def sender(self, address: str = "", **how: Any) -> JudgedSender:
         """Have the client attach a link to send on; `how` has name, snd, rcv."""
-        return self._link(JudgedSender, self._attach("sender", address, how))
+        return self._attach(JudgedSender, address, how)
 
     def receiver(self, address: str = "", credit: int = 0, **how: Any) -> JudgedReceiver:
         """Have the client attach a link to receive on; `how` has name, snd, rcv."""
-        return self._link(JudgedReceiver, self._attach("receiver", address, how | {"credit": credit}))
+        return self._attach(JudgedReceiver, address, how | {"credit": credit})
 
-    def _attach(self, role: str, address: str, how: dict[str, Any]) -> str:
-        address = address or self.client.name("node")
-        return str(self.client.told("attach", on=self.on, role=role, address=address, **how)["on"])
+    def _attach(self, kind: type[AnyLink], address: str, how: dict[str, Any]) -> AnyLink:
+        asked = self._asked(kind, address, how)
+        before = self.connection.link.waiting(Attach)
+        return self._link(kind, str(self.client.told("attach", **asked)["on"]), before)
+
+    def _asked(self, kind: type[AnyLink], address: str, how: dict[str, Any]) -> dict[str, Any]:
+        role = "sender" if kind.role is Role.SENDER else "receiver"
+        return {"on": self.on, "role": role, "address": address or self.client.name("node"), **how}
 
     def tries_sender(self, address: str = "", **how: Any) -> JudgedSender | Refused:
         """Have the client attach a link to send on that it may not get."""
-        return self._tries(JudgedSender, "sender", address, how)
+        return self._tries(JudgedSender, address, how)
 
     def tries_receiver(self, address: str = "", credit: int = 0, **how: Any) -> JudgedReceiver | Refused:
         """Have the client attach a link to receive on that it may not get."""
-        return self._tries(JudgedReceiver, "receiver", address, how | {"credit": credit})
+        return self._tries(JudgedReceiver, address, how | {"credit": credit})
 
-    def _tries(self, kind: type[AnyLink], role: str, address: str, how: dict[str, Any]) -> AnyLink | Refused:
+    def _tries(self, kind: type[AnyLink], address: str, how: dict[str, Any]) -> AnyLink | Refused:
         told: dict[str, Any] = {}
-        address = address or self.client.name("node")
-        asked = {"role": role, "address": address, **how}
-        refused = self.client.attempted("attach", into=told, on=self.on, **asked)
-        return refused or self._link(kind, str(told["on"]))
+        asked = self._asked(kind, address, how)
+        before = self.connection.link.waiting(Attach)
+        refused = self.client.attempted("attach", into=told, **asked)
+        return refused or self._link(kind, str(told["on"]), before)
 
-    def _link(self, kind: type[AnyLink], on: str) -> AnyLink:
+    def _link(self, kind: type[AnyLink], on: str, before: int) -> AnyLink:
+        """Give the link whose attach comes behind those `before`, which were not looked at."""
+        for _ in range(before):
+            self.connection.came(Attach)
         attach: Attach = self.connection.came(Attach).performative
         return kind(self, on, attach)
 
@@ -256,8 +264,12 @@ class JudgedSender(JudgedLink):
         return refused or told.get("outcome")
 
     def hands_over(self, body: Told = "x", **how: Any) -> str:
-        """Have the client take a message to be sent when it may; give its tag. Outcomes come as events."""
-        return str(self.client.told("send", on=self.on, body=body, wait=False, **how)["tag"])
+        """Have the client take a message to be sent when it may; give its tag, empty where none is told.
+
+        Outcomes come as events. A library may wait for credit or room before it has taken a message, and
+        gives up after a time: then it has none to give, and what it sends decides.
+        """
+        return str(self.client.told("send", on=self.on, body=body, wait=False, **how).get("tag", ""))
 
     def echo(self, message: Message) -> None:
         """Have the client send a message again as its library gave it."""

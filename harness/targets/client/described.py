@@ -8,7 +8,8 @@ A description says how the shim is run: a TOML file with `product`, `about`, `pr
 - `fetched`: the `name` of a directory in AMQP_CONFORMANCE_CACHE, and the command that makes it, `by`;
 - `environment`: what the shim gets beside PATH, HOME and LANG;
 - `within`: seconds that the library may take for what it is told;
-- `workers`: how many of it are told what to do side by side, 8 unless given.
+- `workers`: how many of it are told what to do side by side, 8 unless given;
+- `apart`: selects rules that a library which misses them may not come back from: it is started anew behind.
 """
 
 import importlib.resources
@@ -56,6 +57,7 @@ class ClientDescription:
     fetched: Fetched = field(default_factory=lambda: Fetched("", ""))
     environment: Mapping[str, str] = field(default_factory=dict)
     workers: int = 8
+    apart: tuple[str, ...] = ()
 
     def missing(self) -> str:
         """Say in one sentence what keeps it from starting on this machine; empty if nothing does."""
@@ -101,6 +103,7 @@ def parse(text: str, source: str) -> ClientDescription:
         fetched=fetched(client),
         environment=client.mapping("environment"),
         workers=client.number("workers", 8),
+        apart=client.texts("apart", needed=False),
     )
     top.finish()
     return described
@@ -121,7 +124,7 @@ class ProgramClient(ClientTarget):
         super().__init__(change)
         self.name = f"client:{key}"
         self.protocols = described.protocols
-        self.workers = described.workers
+        self.workers, self.apart = described.workers, described.apart
         self.within = described.within
         self._key, self._described = key, described
         self._program: Program | None = None

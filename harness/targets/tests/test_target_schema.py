@@ -84,7 +84,14 @@ CLIENT: Content = {
     "product": "Mine",
     "about": "my library",
     "protocols": ["0-9-1"],
-    "client": {"command": ["mine"], "requires": ["mine"], "modules": ["mine"], "within": 5},
+    "client": {
+        "command": ["mine"],
+        "requires": ["mine"],
+        "modules": ["mine"],
+        "within": 5,
+        "workers": 2,
+        "apart": ["1-0/2.5.1*"],
+    },
 }
 WHOLE = {"process": PROCESS, "container": CONTAINER, "client": CLIENT}
 

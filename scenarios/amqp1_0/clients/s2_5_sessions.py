@@ -3,6 +3,7 @@
 from typing import Any
 
 from harness.amqp1_0.broken.deviations import (
+    Said,
     answers,
     ends_stream,
     follows,
@@ -21,11 +22,13 @@ from harness.amqp1_0.client.outcomes import (
     answered,
     begun,
     closed,
+    closed_without_error,
     ended_or_closed,
     ended_well,
     refused,
     session_ended,
     silence,
+    stream_ended,
 )
 from harness.amqp1_0.client.session import the_begin
 from harness.amqp1_0.client.transcript import performative_of
@@ -88,22 +91,29 @@ def answers_ours(said: Begin) -> bool:
     return said.remote_channel is not None
 
 
-UNHEARD = ignores_frames(
-    lambda frame: frame.type == AMQP and not isinstance(performative_of(frame), Open | Close)
-)
-"""Our server knows nothing of sessions that words of ours have begun."""
+def is_of_ours(said: object) -> bool:
+    """Say whether something may be about a session that words of ours have begun."""
+    return not isinstance(said, Open | Close) and (not isinstance(said, Begin) or answers_ours(said))
+
+
+UNHEARD = ignores_frames(lambda frame: frame.type == AMQP and is_of_ours(performative_of(frame)))
+"""Our server knows nothing of sessions that words of ours have begun; a library may have one of its own."""
 ASKS = Flow(0, 100, 0, 100, echo=True)
 UNANSWERED = ignores(Begin, when=answers_ours)
+NO_ANSWER = (closed() | closed_without_error() | stream_ended() | silence()).recorded()
+"""Of a client that does not answer a begin, which is judged by 1-0/2.5.1.begin-answered."""
 
 
-def _begun(client: Client, channel: int) -> JudgedConnection:
-    """Have our server begin a session of its own on a channel, on a connection that has none."""
+def _begins(client: Client, beyond: int, *behind: Said) -> tuple[JudgedConnection, int]:
+    """Have our server begin a session of its own, so far beyond the first free channel, and name that."""
     connection = client.connection(UNHEARD)
+    connection.hear_out()
+    used = [on for on, said in connection.link.said if isinstance(said, Begin)]
+    channel = max(used, default=-1) + 1 + beyond
     if connection.opened.channel_max < channel:
         raise Inapplicable("the client takes one session at a time")
-    connection.hear_out()
-    connection.says(the_begin(), channel=channel)
-    return connection
+    connection.says(the_begin(), *behind, channel=channel)
+    return connection, channel
 
 
 @scenario("1-0/2.5.1.begin-answered", role=CLIENT)
@@ -111,16 +121,17 @@ def _begun(client: Client, channel: int) -> JudgedConnection:
 @broken_by("closes the connection", of_client(replaces(Begin, Close(OURS))), CLIENT)
 def a_client_answers_a_begin(client: Client) -> None:
     """A begin of the server's own is answered by a begin."""
-    _begun(client, 0).expect(Begin)
+    connection, _ = _begins(client, 0)
+    connection.expect(Begin)
 
 
 @scenario("1-0/2.5.1.remote-channel-set", role=CLIENT)
 @broken_by("does not say what it answers", forwards(Begin, remote_channel=None), CLIENT)
 @broken_by("names channel 0 always", forwards(Begin, remote_channel=0), CLIENT)
 def a_client_names_the_channel_that_it_answers(client: Client) -> None:
-    """The begin that answers one on channel 1 names it; a client that answers none is judged elsewhere."""
-    connection = _begun(client, 1)
-    if isinstance(connection.expect(begun(1), (closed() | silence()).recorded()), Begin):
+    """The begin that answers one on a channel above 0 names it; who answers none is judged elsewhere."""
+    connection, channel = _begins(client, 1)
+    if isinstance(connection.expect(begun(channel), NO_ANSWER), Begin):
         return
     raise Inapplicable("the client answers no begin")
 
@@ -177,10 +188,8 @@ def a_client_refuses_a_begin_that_answers_none(client: Client) -> None:
 @broken_by("refuses what comes behind a begin", of_client(replaces(Flow, Close(OURS))), CLIENT)
 def a_client_takes_what_follows_a_begin_at_once(client: Client) -> None:
     """A begin of the server's and a flow that asks for an answer, in a single write: both are answered."""
-    connection = client.connection(UNHEARD)
-    connection.hear_out()
-    connection.says(the_begin(), ASKS)
-    seen = connection.expect(answered(Begin), (closed() | silence()).recorded())
+    connection, _ = _begins(client, 0, ASKS)
+    seen = connection.expect(answered(Begin), NO_ANSWER)
     if not isinstance(seen, Begin):
         raise Inapplicable("the client answers no begin")
     connection.expect(Flow, silence().under("that an echo is answered is judged by 1-0/2.7.4.echo-answered"))

@@ -200,11 +200,11 @@ def a_client_bears_that_there_is_no_outcome(client: Client) -> None:
 @broken_by("refuses the second", of_client(answers(Disposition, End(OURS), skip=1)), CLIENT)
 @broken_by("takes the last word", withholds(Disposition, when=lambda it: it.state == Accepted()), CLIENT)
 def what_is_settled_stays_so_for_a_client(client: Client) -> None:
-    """A delivery is settled as accepted, and then as released: it is accepted."""
+    """A delivery is settled as accepted, and in the same write as released: it is accepted."""
     (sender,) = sent(client, 1)
     number = first_id(sender)
-    says(sender, number, number, True, Accepted())
-    says(sender, number, number, True, Released())
+    both = [Disposition(Role.RECEIVER, number, number, True, each) for each in (Accepted(), Released())]
+    sender.session.says(*both)
     goes_on(sender.session)
     are(sender, "accepted")
 

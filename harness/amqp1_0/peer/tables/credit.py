@@ -35,10 +35,10 @@ def learn_count(turn: LinkTurn[Flow]) -> None:
 
 
 def drain(turn: LinkTurn[Flow]) -> Reply:
-    """Consume the credit that no message is left for, and say so (2.6.7); the same flow answers an echo."""
+    """Consume the credit that no message is left for, even none, and say so (2.6.7); this answers an echo."""
     link = turn.link
     nothing_left = link.node is None or not link.node.messages
-    drained = link.drain and link.credit > 0 and nothing_left
+    drained = link.drain and nothing_left
     if drained:
         link.delivery_count += link.credit
         link.credit = 0
