@@ -106,8 +106,9 @@ class Change:
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Change:
         """Make it of a row."""
-        where = (row[name] for name in ("protocol", "other", "case"))
-        return cls(Kind(row["kind"]), *where, Cell.of(row["old"]), Cell.of(row["new"]))
+        kind = next(each for each in Kind if each == row["kind"])
+        old, new = Cell.of(row["old"]), Cell.of(row["new"])
+        return cls(kind, row["protocol"], row["other"], row["case"], old, new)
 
 
 @dataclass(frozen=True, slots=True)

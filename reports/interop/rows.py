@@ -39,7 +39,7 @@ def interop_rows_of(folder: str, files: Mapping[str, bytes]) -> InteropRows:
         raise EvidenceError(f"{folder}/{LEGS} was changed after the run: its hash is not the summary's")
     legs = [_leg(f"{folder}/{LEGS}:{at}", line) for at, line in enumerate(lines.splitlines(), 1)]
     excused = _excused(summary["excused"], legs)
-    if wrong := next(_disagreeing(summary, legs, excused), ""):
+    if wrong := next(iter(_disagreeing(summary, legs, excused)), ""):
         raise EvidenceError(f"{folder}/{SUMMARY} does not describe the legs beside it: {wrong}")
     run = _run_row(summary) | {"digest": digest(files), "folder": Path(folder).name}
     rows = [_leg_row(summary, leg, excused.get(at, "")) for at, leg in enumerate(legs)]

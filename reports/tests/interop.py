@@ -38,7 +38,7 @@ def make_interop_run(
     blank = {"client_version": client_version, "broker": broker, "broker_version": broker_version}
     legs = []
     for case, outcome in sends.items():
-        told = {"protocol": "0-9-1", "case": case, "form": f"form of {case}", **blank}
+        told: dict[str, Any] = {"protocol": "0-9-1", "case": case, "form": f"form of {case}", **blank}
         detail = "it became another"
         legs.append(Leg(client=client, leg=Stage.SEND, outcome=outcome, detail=detail, **told))
         passed = told | {"client_version": ""}

@@ -50,7 +50,7 @@ def read(folder: Path) -> InteropRows:
     return interop_rows_of(folder.name, intake.read(folder).files)
 
 
-BROKEN: dict[str, tuple[Callable[[Path], None], str]] = {
+BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     "no-summary": (lambda at: (at / SUMMARY).unlink(), f"{SUMMARY}: cannot be read (No such file"),
     "no-json": (lambda at: (at / SUMMARY).write_text("{"), f"{SUMMARY}: not JSON"),
     "a-list": (lambda at: (at / SUMMARY).write_text("[]"), f"{SUMMARY}: not the summary of a run"),
