@@ -23,7 +23,7 @@ OF_FRAMES = {
     "0-9-1/prose/4.2.7.any-octet-counts": "",
     "0-9-1/grammar/basic.return.reply-text.told-as-received": "other-reply-texts",
 }
-"""Rules of single octets, which every variant gives on in whole frames, and of what the variant named changes."""
+"""Rules of single octets, which every variant gives on in whole frames, and of what that variant changes."""
 AGAINST = (Verdict.FAIL, Verdict.WARN, Verdict.ERROR)
 
 
