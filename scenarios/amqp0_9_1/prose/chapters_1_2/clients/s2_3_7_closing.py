@@ -111,7 +111,7 @@ def client_bears_crossing_closes(client: Client) -> None:
 
 
 def is_closed(client: Client, what: str, refused: Refused | None) -> None:
-    """Judge that a close has succeeded; which error it gave in its place may depend on threads of the client's."""
+    """Judge that a close has succeeded; which error is told in its place may be up to threads of the client."""
     if refused:
         client.note(f"told is {refused.told}")
     client.judge(what, "an error", refused is None)
