@@ -111,7 +111,7 @@ def client_bears_crossing_closes(client: Client) -> None:
 
 
 def is_closed(client: Client, what: str, refused: Refused | None) -> None:
-    """Judge that a close has succeeded; which error is told in its place may be up to threads of the client."""
+    """Judge that a close has succeeded; which error comes in its place may be up to its threads."""
     if refused:
         client.note(f"told is {refused.told}")
     client.judge(what, "an error", refused is None)
