@@ -19,6 +19,11 @@ from spec.catalogue import catalogue
 
 SAMPLE = 60
 """Rules that each variant is tried by, but for `make endurance`."""
+OF_FRAMES = {
+    "0-9-1/prose/4.2.7.any-octet-counts": "",
+    "0-9-1/grammar/basic.return.reply-text.told-as-received": "other-reply-texts",
+}
+"""Rules of single octets, which every variant gives on in whole frames, and of what that variant changes."""
 AGAINST = (Verdict.FAIL, Verdict.WARN, Verdict.ERROR)
 
 
@@ -37,7 +42,11 @@ ids = [f"{document} {name}" for document, name, _ in VARIANTS]
 @pytest.mark.endurance
 @pytest.mark.parametrize(("document", "name", "change"), VARIANTS, ids=ids)
 def test_a_client_that_is_otherwise_is_not_blamed(document: str, name: str, change: Interposer) -> None:
-    rules = [rule for rule in checks().of_clients if protocol(rule) == document]
+    rules = [
+        rule
+        for rule in checks().of_clients
+        if protocol(rule) == document and OF_FRAMES.get(rule, "-") not in ("", name)
+    ]
     blamed = {}
     for rule in some(rules, SAMPLE, name):
         judged = judge_rule(catalogue()[rule], MemoryClient(document, change))

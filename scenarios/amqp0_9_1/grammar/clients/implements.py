@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from harness.amqp0_9_1.broken.deviations import Interposer, ignores, rejects, rewrites, withholds
 from harness.amqp0_9_1.broken.provocations import follows
-from harness.amqp0_9_1.client.outcomes import closed_silently
+from harness.amqp0_9_1.client.outcomes import answered, closed_silently
 from harness.amqp0_9_1.server.client import Client, JudgedChannel
 from harness.amqp0_9_1.server.leniency import LENIENT
 from harness.amqp0_9_1.wire.vocabulary import CONNECTION_FORCED, Basic, Channel, Connection, Queue
@@ -77,7 +77,7 @@ def answers_a_challenge(client: Client, _: Subject) -> None:
     """Ask for the response by Secure: Secure-Ok comes, and the connection is opened."""
     connection = client.connecting(policy=SECURE)
     connection.came(Connection.StartOk)
-    connection.expect(Connection.SecureOk)
+    connection.expect(replace(answered(Connection.SecureOk), waits_for_end=True))
     goes_on(client, connection.refused)
 
 
