@@ -63,7 +63,7 @@ func deliver(s *sender, message *amqp.Message, told Told) (Object, error) {
 			defer close(done)
 			for i := 0; i < count; i++ {
 				receipt, err := transfer(context.Background(), s, message, settled)
-				if err == nil && !settled {
+				if err == nil && receipt != nil {
 					go outcome(s, tag, receipt)
 				}
 			}
@@ -77,7 +77,7 @@ func deliver(s *sender, message *amqp.Message, told Told) (Object, error) {
 	case <-within.Done():
 		return nil, explain(s.of, "link", within.Err())
 	}
-	var receipts []amqp.SendReceipt
+	var receipts []*amqp.SendReceipt
 	for i := 0; i < count; i++ {
 		receipt, err := transfer(within, s, message, settled)
 		if err != nil {
@@ -87,7 +87,7 @@ func deliver(s *sender, message *amqp.Message, told Told) (Object, error) {
 	}
 	answer := Object{"outcome": nil}
 	for i := range receipts {
-		if settled {
+		if receipts[i] == nil {
 			break
 		}
 		state, err := receipts[i].Wait(within)
@@ -100,20 +100,20 @@ func deliver(s *sender, message *amqp.Message, told Told) (Object, error) {
 }
 
 // transfer sends a message once; one that is settled has no receipt.
-func transfer(within context.Context, s *sender, message *amqp.Message, settled bool) (amqp.SendReceipt, error) {
+func transfer(within context.Context, s *sender, message *amqp.Message, settled bool) (*amqp.SendReceipt, error) {
 	if settled {
-		return amqp.SendReceipt{}, s.Send(within, message, &amqp.SendOptions{Settled: true})
+		return nil, s.Send(within, message, &amqp.SendOptions{Settled: true})
 	}
 	receipt, err := s.SendWithReceipt(within, message, nil)
 	if err != nil && strings.HasPrefix(err.Error(), "SendWithReceipt cannot be called") {
 		// The other side has made a link of settled deliveries of it: these have another call.
-		return receipt, s.Send(within, message, nil)
+		return nil, s.Send(within, message, nil)
 	}
-	return receipt, err
+	return &receipt, err
 }
 
 // outcome waits for that of a delivery, and makes it an event; what closed the link is told elsewhere.
-func outcome(s *sender, tag string, receipt amqp.SendReceipt) {
+func outcome(s *sender, tag string, receipt *amqp.SendReceipt) {
 	if state, err := receipt.Wait(context.Background()); err == nil {
 		s.of.events.Put(Object{"event": "outcome", "on": s.name, "tag": tag, "outcome": outcomeOf(state)}, false)
 	}

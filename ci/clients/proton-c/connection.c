@@ -114,6 +114,9 @@ static void attached(pn_link_t *link) {
   pn_terminus_copy(pn_link_source(link), pn_link_remote_source(link));
   pn_terminus_copy(pn_link_target(link), pn_link_remote_target(link));
   pn_link_open(link);
+  // One that is asked for without a terminus is refused.
+  if (pn_terminus_get_type(pn_link_is_sender(link) ? pn_link_source(link) : pn_link_target(link)) == PN_UNSPECIFIED)
+    pn_link_close(link);
 }
 
 // That it has nothing more to send is for the user of the library to say, where the peer wants to drain.

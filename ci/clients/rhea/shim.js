@@ -96,8 +96,8 @@ const commands = {
     // That there is nothing more to send is for its user to say, where the other side wants to drain.
     of.on('sender_draining', () => of.set_drained(true));
     await link.during(next(of, `${role}_open`));
-    // One without a terminus is refused; the reason comes with the detach.
-    if (!of[terminus]) await link.during(new Promise(() => {}));
+    // One without a terminus, or with a null that the library has wrapped, is refused; the reason comes with the detach.
+    if (!of[terminus] || of[terminus].value === null) await link.during(new Promise(() => {}));
     if (credit) of.add_credit(credit);
     return { on: link.name };
   },
@@ -134,6 +134,7 @@ function decided(link, delivery, outcome) {
 }
 
 async function send(link, message, { settled = false, wait = true, count = 1 }) {
+  if (link.doom) throw link.doom;
   // Whether a message is sent settled is said of the link, not of each.
   if (settled && !link.settled) throw unsupported('a settled message on a link that is not so');
   const outcomes = [];

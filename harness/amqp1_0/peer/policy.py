@@ -132,7 +132,7 @@ class Policy:
     property_keys: Refusal | Ignored = Refusal(AmqpError.INVALID_FIELD)
     """2.8.13: a key of properties that is no symbol: refused, or properties are not looked into."""
     error_conditions: str = "mandatory"
-    """2.8.14: whether an error must have its condition; judges of clients bear one that is "missing"."""
+    """2.8.14: whether an error must have its condition; where clients are judged it may be "missing"."""
     small_frame_size: Refusal | Ignored = Refusal(AmqpError.INVALID_FIELD)
     """2.8.19: a max-frame-size below 512: refused, or taken for 512."""
     idle: Symbol = AmqpError.RESOURCE_LIMIT_EXCEEDED

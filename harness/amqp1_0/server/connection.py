@@ -118,10 +118,11 @@ class Connection:
         until = self.link.now() + self.client.context.patience.answer
         while True:
             self.link.hear()
+            # What a client tells of the end of its stream it may tell behind it: it is asked once more.
+            last = self.link.ended is not None or self.link.now() >= until
             found = [each for each in self.events if each.event == event and on in ("", each.on)]
             before, told = self.link.now(), len(self.events)
-            over = self.link.ended is not None or before >= until
-            if len(found) >= count or over or not self.lives(LIVES, 1):
+            if len(found) >= count or not self.lives(LIVES, 1) or last:
                 return [each for each in self.events if each.event == event and on in ("", each.on)]
             if len(self.events) == told and self.link.now() - before < LIVES / 2:
                 # It is over for who comes back at once and has nothing to tell.

@@ -154,13 +154,15 @@ def sessions_of_a_client_have_channels_of_their_own(client: Client) -> None:
     CLIENT,
 )
 def a_client_takes_the_lowest_free_channel(client: Client) -> None:
-    """Three sessions have channels 0, 1 and 2."""
+    """Three sessions have the three lowest channels, behind those that the client has begun by itself."""
     connection = client.connection()
-    taken = [connection.session().channel for _ in range(3)]
+    for _ in range(3):
+        connection.session()
+    taken = sorted(connection.link.told)
     client.judge(
-        "channels 0, 1 and 2",
+        "the lowest channels",
         f"channels {', '.join(map(str, taken))}",
-        taken == [0, 1, 2],
+        taken == list(range(len(taken))),
         "any channel that is free is legal; the lowest is recommended",
     )
 
@@ -312,14 +314,18 @@ def a_client_names_the_error_of_a_detach_of_no_link(client: Client) -> None:
     _ended_for(Detach(NOWHERE, True), client)
 
 
+GONE = (ended_or_closed() | closed_without_error() | stream_ended()).recorded()
+"""Of a client that does not end the session alone, which is judged by 1-0/2.5.4.unable-ends."""
+
+
 @scenario("1-0/2.5.4.discards-until-end", role=CLIENT)
 @broken_by("attaches all the same", of_client(answers(Attach, Attach("late", 3, True))), CLIENT)
 def a_client_discards_what_follows_its_end(client: Client) -> None:
     """Behind the client's end with an error the server attaches a link before it ends: nothing comes."""
     session = client.session(precedes(End, Attach("late", 3, True), ASKS))
     session.says(Flow(0, 9, 0, 9, nowhere(session), 0, 0))
-    if not isinstance(session.expect(session_ended(), ended_or_closed().recorded()), End):
-        raise Inapplicable("the client closes the connection for what a session cannot process")
+    if not isinstance(session.expect(session_ended(), GONE), End):
+        raise Inapplicable("the client ends the connection for what a session cannot process")
     session.connection.sends_no(Attach, Flow, End, Close)
     session.connection.works_on()
 
@@ -330,8 +336,8 @@ def a_client_has_the_channel_again_behind_its_error(client: Client) -> None:
     """Behind the client's end with an error, and the server's, it begins another session."""
     session = client.session()
     session.says(Flow(0, 9, 0, 9, nowhere(session), 0, 0))
-    if not isinstance(session.expect(session_ended(), ended_or_closed().recorded()), End):
-        raise Inapplicable("the client closes the connection for what a session cannot process")
+    if not isinstance(session.expect(session_ended(), GONE), End):
+        raise Inapplicable("the client ends the connection for what a session cannot process")
     session.connection.works_on()
 
 

@@ -59,9 +59,7 @@ def client_answers_close_in_place_of_open_ok(client: Client) -> None:
     connection = client.connecting(rejects(Connection.Open, NOT_ALLOWED))
     connection.came(Connection.Open)
     early = closed_silently().under("2.2.4: there is no hand-shake while a connection is not fully open")
-    crosses = connection_closed(REPLY_SUCCESS).under(
-        "2.3.7: one of its own may have been on its way"
-    )
+    crosses = connection_closed(REPLY_SUCCESS).under("2.3.7: one of its own may have been on its way")
     seen = connection.expect(answered(Connection.CloseOk), early, crosses)
     if isinstance(seen, Received) and isinstance(seen.method, Connection.Close):
         connection.expect(answered(Connection.CloseOk), early)
