@@ -208,7 +208,7 @@ class Session:
         if expected is None and (sender, case.name) in self.played.changing:
             expected = self.played.received.get((client, case.name, sent))
         if why := contradiction(case, expected, leg):
-            return replace(leg, outcome=Outcome.CONTRADICTED, detail=f"{why}; {leg.detail}")
+            return replace(leg, outcome=Outcome.CONTRADICTED, detail=f"{why}; {leg.detail}".rstrip("; "))
         return leg
 
     def _through(self, sender: str, client: str, case: Case) -> tuple[Form, Got]:
