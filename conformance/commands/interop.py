@@ -111,8 +111,8 @@ def play_interop(choice: Choice, console: Console) -> Exit:
     place = place_for_runs(choice.output)
     began, logs = datetime.now(UTC), place / "logs"
     logs.mkdir(parents=True)
-    with board([goal.name for goal in goals]) as shown:
-        run = play(Plan(wire(choice.protocol), clients, goals, found, logs), shown)
+    with board([goal.name for goal in goals], doing="legs measured") as shown:
+        run = play(Plan(wire(choice.protocol), clients, goals, found, logs, known), shown)
     for file in logs.iterdir():
         if not file.stat().st_size:
             file.unlink()

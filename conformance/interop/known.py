@@ -111,6 +111,11 @@ def _entries(entry: Mapping[str, Any]) -> Iterator[Known]:
         yield Known(**{"broker": "*", **given, "case": case, "sometimes": sometimes})
 
 
+def is_known(known: Iterable[Known], leg: Leg) -> bool:
+    """Say whether a leg is known to fail like that."""
+    return any(each.covers(leg) for each in known)
+
+
 def against(legs: Sequence[Leg], known: Iterable[Known], whole: bool = True) -> Against:
     """Sort failures into new ones and known ones, and find the entries that nothing needs any more.
 
@@ -120,7 +125,7 @@ def against(legs: Sequence[Leg], known: Iterable[Known], whole: bool = True) -> 
     entries = tuple(known)
     failing = [leg for leg in legs if leg.fails]
     covered = [(leg, next((each for each in entries if each.covers(leg)), None)) for leg in failing]
-    used = {id(each) for _, each in covered if each is not None}
+    used = {id(each) for each in entries if any(map(each.covers, failing))}
     told = entries if whole else [each for each in entries if each.leg == Stage.SEND]
     unused = [each for each in told if id(each) not in used and not each.sometimes]
     return Against(

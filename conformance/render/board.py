@@ -39,10 +39,12 @@ class Bars:
 
 
 class Lines:
-    """A line about a target each ten seconds while cases are judged, and at its end."""
+    """A line about a target each ten seconds while cases are judged, or what `doing` says, and at its end."""
 
-    def __init__(self, console: Console, names: Sequence[str], clock: Callable[[], float]) -> None:
-        self._console, self._clock, self._began = console, clock, clock()
+    def __init__(
+        self, console: Console, names: Sequence[str], clock: Callable[[], float], doing: str = "cases judged"
+    ) -> None:
+        self._console, self._clock, self._began, self._doing = console, clock, clock(), doing
         self._lock = threading.Lock()
         self._totals = dict.fromkeys(names, 0)
         self._done = dict.fromkeys(names, 0)
@@ -58,7 +60,7 @@ class Lines:
         if now - self._told[name] >= EVERY:
             self._told[name] = now
             after = f"after {now - self._began:.0f} s"
-            self.say(f"{name}: {self._done[name]} of {self._totals[name]} cases judged {after}")
+            self.say(f"{name}: {self._done[name]} of {self._totals[name]} {self._doing} {after}")
 
     def end(self, name: str, sentence: str) -> None:
         self.say(f"{name}: {sentence}")
@@ -74,15 +76,18 @@ Board = Bars | Lines
 
 @contextmanager
 def board(
-    names: Sequence[str], console: Console | None = None, clock: Callable[[], float] = time.monotonic
+    names: Sequence[str],
+    console: Console | None = None,
+    clock: Callable[[], float] = time.monotonic,
+    doing: str = "cases judged",
 ) -> Iterator[Board]:
     """Show the progress of the targets of these `names` while the block runs; nothing is left of bars.
 
-    `console` is standard error without one; `clock` gives seconds.
+    `console` is standard error without one; `clock` gives seconds; `doing` says what is counted.
     """
     console = console or Console(stderr=True)
     if not console.is_terminal:
-        yield Lines(console, names, clock)
+        yield Lines(console, names, clock, doing)
         return
     columns = (
         TextColumn("{task.description}", markup=False),

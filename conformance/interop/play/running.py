@@ -8,9 +8,11 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from conformance.interop.cases import Case
+from conformance.interop.known import Known, is_known
 from conformance.interop.outcomes import Leg, Outcome, Stage
 from conformance.interop.play.brokers import Running, running
 from conformance.interop.play.lane import Lane
@@ -42,6 +44,7 @@ class Plan:
     goals: Sequence[Target]
     cases: Sequence[Case]
     logs: Path
+    known: Sequence[Known] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +109,8 @@ def _session(plan: Plan, started: Running, board: Board, stack: ExitStack) -> Se
         log = plan.logs / f"{_plain(name)}@{_plain(started.name)}.log"
         start = starter(described, plan.wire.name, log)
         lanes[name] = stack.enter_context(Lane(plan.wire, started.broker, start, started.address))
-    return Session(Meter(plan.wire, blank), lanes, plan.cases, _Shown(board, started.name))
+    shown = _Shown(board, started.name)
+    return Session(Meter(plan.wire, blank), lanes, plan.cases, shown, partial(is_known, plan.known))
 
 
 def _plain(name: str) -> str:

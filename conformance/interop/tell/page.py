@@ -15,6 +15,7 @@ from conformance.interop.folder import of_cell
 from conformance.interop.known import Against, Known
 from conformance.interop.matrix import Cell, Matrix, counted
 from conformance.interop.outcomes import MEANINGS, SYMBOLS, Leg, Outcome, Stage, worst
+from conformance.interop.tell.terminal import line
 from conformance.render.html.environment import alone, environment, style
 
 HERE = "conformance.interop.tell"
@@ -52,6 +53,7 @@ class Between:
     cases: Mapping[Outcome, Sequence[str]]
     contradicted: Sequence[Leg]
     played: int
+    known: bool
 
     @property
     def outcome(self) -> Outcome:
@@ -97,7 +99,51 @@ class View:
                 cases.setdefault(pair.outcome, []).append(case)
         played = [pair.played for _, pair in pairs if pair.played is not None]
         contradicted = [leg for leg in played if leg.fails]
-        return Between(counted(pair.outcome for _, pair in pairs), cases, contradicted, len(played))
+        failing = [*contradicted, *(leg for _, pair in pairs for leg in pair.legs if leg.fails)]
+        known = all(id(leg) in self.reasons for leg in failing)
+        return Between(counted(pair.outcome for _, pair in pairs), cases, contradicted, len(played), known)
+
+    @cached_property
+    def why(self) -> Sequence[Why]:
+        """Give what fails by its reason; what is new comes first, and of what is known what fails most."""
+        new: dict[str, list[Leg]] = {}
+        for leg in self.against.new:
+            new.setdefault(line(leg), []).append(leg)
+        known: dict[str, list[Leg]] = {}
+        for leg, entry in self.against.known:
+            known.setdefault(entry.reason, []).append(leg)
+        return [
+            *(Why.of(legs, "") for legs in new.values()),
+            *(Why.of(legs, reason) for reason, legs in sorted(known.items(), key=lambda each: -len(each[1]))),
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """What fails for one reason: whose legs, at which brokers, in which cases; no reason where it is new."""
+
+    reason: str
+    who: Sequence[str]
+    where: Sequence[str]
+    cases: Sequence[str]
+    outcomes: Sequence[Outcome]
+    example: Leg
+    count: int
+
+    @classmethod
+    def of(cls, legs: Sequence[Leg], reason: str) -> Why:
+        """Sum up legs that fail alike."""
+        who, where, cases = (
+            list(dict.fromkeys(each))
+            for each in (
+                sorted(leg.client or "the broker" for leg in legs),
+                (leg.broker for leg in legs),
+                (leg.case for leg in legs),
+            )
+        )
+        return cls(
+            reason, who, where, cases, list(dict.fromkeys(leg.outcome for leg in legs)), legs[0], len(legs)
+        )
 
 
 def page(

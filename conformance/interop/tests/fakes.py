@@ -113,6 +113,19 @@ def never_connects(command: str, arguments: dict[str, Any], shim: Shim) -> Mappi
     return shim.do(command, **arguments)
 
 
+class Late:
+    """Say that a message with a priority was sent, and send nothing the first time."""
+
+    def __init__(self) -> None:
+        self._late = True
+
+    def __call__(self, command: str, arguments: dict[str, Any], shim: Shim) -> Mapping[str, Any]:
+        if self._late and command == "send" and "priority" in arguments["properties"]:
+            self._late = False
+            return {}
+        return shim.do(command, **arguments)
+
+
 class Moody:
     """Tell the truth the first time, and another body from the second time on."""
 

@@ -93,6 +93,26 @@ def test_what_a_header_of_1_0_means_by_default_is_no_change() -> None:
     assert compare_messages(before, message(), exact=False).outcome is CHANGED
 
 
+def test_a_header_that_was_not_asked_for_counts_only_where_a_case_is_about_it() -> None:
+    before, after = message(), message(header={"durable": True})
+    assert compare_messages(before, after, exact=False) == Finding()
+    assert compare_messages(before, after, exact=True).outcome is CHANGED
+
+
+def test_how_a_message_comes_is_no_change_of_it() -> None:
+    after = message(header={"first-acquirer": True, "delivery-count": {"u32": "3"}})
+    assert compare_messages(message(), after, exact=True) == Finding()
+    asked = message(header={"delivery-count": {"u32": "0"}})
+    assert compare_messages(asked, after, exact=False).outcome is CHANGED
+
+
+def test_a_lifetime_gets_less_by_the_time_a_message_waits() -> None:
+    before = message(header={"ttl": {"u32": "600000"}})
+    for ttl, outcome in (("599990", SAME), ("600000", SAME), ("1000", CHANGED)):
+        assert compare_messages(before, message(header={"ttl": {"u32": ttl}}), False).outcome is outcome
+    assert compare_messages(before, message(), exact=False).outcome is CHANGED
+
+
 def test_the_worst_counts() -> None:
     assert worst([SAME, CHANGED, WIDENED]) is CHANGED
     assert worst([]) is Outcome.UNTRIED

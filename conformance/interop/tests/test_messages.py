@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from conformance.interop.amqp1_0.message import form_of, key, readings, with_value
+from conformance.interop.amqp1_0.message import asked, form_of, key, readings, with_value
 from conformance.interop.amqp1_0.stream import Stream
 from conformance.interop.amqp1_0.values import DEEPEST, Reader, Unread, encode
 from conformance.interop.cases import cases
@@ -131,6 +131,37 @@ def test_a_form_is_named_by_what_was_asked_for() -> None:
     assert key(form_of(one), one, exact=True) == key(form_of(other), one, exact=True)
     wide, compact = (with_value({}, octets) for octets in (b"\x70\0\0\0\0", b"\x43"))
     assert key(wide, {}, exact=False) != key(compact, {}, exact=False)
+
+
+def test_an_encoding_of_an_application_property_is_a_form_of_its_own() -> None:
+    message = {"body": "m", "application": {"map": [["v", True]]}}
+    long, short = (
+        Form(b"", bytes.fromhex("005374 c1 05 02 a10176" + each + "005375a0016d")) for each in ("41", "5601")
+    )
+    short = Form(b"", short.body.replace(b"\xc1\x05", b"\xc1\x06"))
+    assert readings(long) == readings(short)
+    assert key(long, message, False) != key(short, message, False)
+
+
+def test_an_empty_section_counts_where_a_case_is_about_all() -> None:
+    without, with_one = (Form(b"", bytes.fromhex(each + "005375a0016d")) for each in ("", "00537345"))
+    assert key(without, {"body": "m"}, True) != key(with_one, {"body": "m"}, True)
+    assert key(without, {"body": "m"}, False) == key(with_one, {"body": "m"}, False)
+
+
+def test_a_lifetime_names_no_form() -> None:
+    message = {"body": "m", "header": {"ttl": 5}}
+    one, other = (form_of({"body": "m", "header": {"ttl": each}}) for each in (5, 4))
+    assert key(one, message, False) == key(other, message, False)
+
+
+def test_a_case_asks_for_the_types_of_the_standard() -> None:
+    told = asked({"body": "m", "header": {"priority": 7}, "properties": {"user-id": {"bin": "00"}}})
+    assert told == {
+        "body": "m",
+        "header": {"priority": {"u8": "7"}},
+        "properties": {"user-id": {"bin": "00"}},
+    }
 
 
 def test_several_pieces_of_data_are_one_body() -> None:

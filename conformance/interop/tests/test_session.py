@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from conformance.interop.cases import Case, cases
+from conformance.interop.known import Known, is_known
 from conformance.interop.matrix import Matrix
 from conformance.interop.outcomes import Leg, Outcome, Stage
 from conformance.interop.play.brokers import checked, running
@@ -18,6 +21,7 @@ from conformance.interop.play.protocol import wire
 from conformance.interop.play.session import Session, is_played
 from conformance.interop.play.shims import Start, starter
 from conformance.interop.tests import fakes
+from harness.shims.contract import Shim
 from harness.targets.target import TargetError
 
 SMALL = ("field.i8.least", "property.priority", "body.one-octet")
@@ -33,7 +37,12 @@ class Silent:
         pass
 
 
-def played(chosen: Sequence[Case], monkeypatch: pytest.MonkeyPatch | None = None, **clients: Start) -> Matrix:
+def played(
+    chosen: Sequence[Case],
+    monkeypatch: pytest.MonkeyPatch | None = None,
+    known: Sequence[Known] = (),
+    **clients: Start,
+) -> Matrix:
     """Play the cases with these clients at our own peer."""
     if monkeypatch:
         monkeypatch.setattr("conformance.interop.play.lane.PATIENCE", 0.2)
@@ -45,7 +54,8 @@ def played(chosen: Sequence[Case], monkeypatch: pytest.MonkeyPatch | None = None
             for name, start in clients.items()
         }
         blank = Leg("0-9-1", "", "", here.name, here.version, "", Stage.SEND, Outcome.SAME)
-        return Matrix(Session(Meter(protocol, blank), lanes, chosen, Silent()).play())
+        knows = partial(is_known, known)
+        return Matrix(Session(Meter(protocol, blank), lanes, chosen, Silent(), knows).play())
 
 
 def small(*globs: str) -> Sequence[Case]:
@@ -134,16 +144,38 @@ def test_a_form_that_a_broker_takes_of_one_client_alone_has_two_names(
     assert matrix.pair("other", "one", "embedded:tcp", "body.one-octet").outcome is Outcome.CLOSED
 
 
+def test_what_fails_by_time_and_was_not_known_is_measured_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix = played(small("property.priority"), monkeypatch, other=fakes.starts(fakes.Late()))
+    assert at(matrix, "other", "property.priority")[Stage.SEND] == {Outcome.SAME}
+    known = [Known("other", "*", "*", "send", "lost", "it is late")]
+    matrix = played(small("property.priority"), monkeypatch, known, other=fakes.starts(fakes.Late()))
+    assert at(matrix, "other", "property.priority")[Stage.SEND] == {Outcome.LOST}
+
+
+def test_a_large_message_has_the_time_that_it_takes() -> None:
+    seen: list[float] = []
+
+    def looks(command: str, arguments: dict[str, Any], shim: Shim) -> Mapping[str, Any]:
+        if "within" in arguments:
+            seen.append(arguments["within"])
+        return shim.do(command, **arguments)
+
+    big = Case("big", "", {"body": {"fill": 2_000_000}})
+    matrix = played([big, *small("body.one-octet")], other=fakes.starts(looks))
+    assert {leg.outcome for leg in matrix.legs} == {Outcome.SAME}
+    assert set(seen) == {Lane.within(big)}
+
+
 def test_a_shim_that_ended_is_started_again() -> None:
     started: list[fakes.Changed] = []
     played(small(), other=fakes.starts(fakes.dies, started))
-    assert len(started) == 2
+    assert len(started) == 3, "the case with which it ends is tried twice"
 
 
 def test_who_cannot_connect_is_not_asked_for_ever() -> None:
     asked: list[str] = []
 
-    def change(command: str, arguments: dict[str, object], shim: object) -> dict[str, object]:
+    def change(command: str, arguments: dict[str, Any], shim: object) -> dict[str, object]:
         asked.append(command)
         return dict(fakes.never_connects(command, arguments, shim))  # type: ignore[arg-type]
 
