@@ -85,6 +85,8 @@ class Connection:
         self.redirected: Mapping[Any, Any] = {}
         self.sessions: dict[int, Session] = {}
         self.by_theirs: dict[int, Session] = {}
+        self.in_error: set[tuple[str, bool]] = set()
+        """Names and roles of links that the server has detached because of an error, and not closed."""
         self._reader = FrameReader(limit=max(wanted.frame_max, MIN_MAX_FRAME_SIZE))
         self._takes: Callable[[Unit], None] = self._take_answer
         self._answer: Unit | None = None
