@@ -32,12 +32,14 @@ class JudgedConnection(Connection):
     """A connection that the client has opened, on which it can be told to open sessions."""
 
     def session(self) -> JudgedSession:
-        """Have the client open a session."""
+        """Have the client open a session; one that it has opened by itself before is another."""
+        self.hear_out()
         on = str(self.client.told("open", on=self.on)["on"])
         return self._session(on)
 
     def tries_session(self) -> JudgedSession | Refused:
         """Have the client open a session that it may not get."""
+        self.hear_out()
         told: dict[str, Any] = {}
         refused = self.client.attempted("open", into=told, on=self.on)
         return refused or self._session(str(told["on"]))
