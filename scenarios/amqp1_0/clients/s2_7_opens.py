@@ -218,8 +218,7 @@ def a_client_uses_no_channel_above_the_servers(client: Client) -> None:
 def a_client_names_one_host_to_sasl_and_in_its_open(client: Client) -> None:
     """A hostname that SASL was given stands in the open, or none, told one by the application or not."""
     given = []
-    for told in ({"hostname": "there"}, {}):
-        connection = client.connection(**told)
+    for connection in (client.connection(hostname="there"), client.connection()):
         named = connection.opened.hostname
         given += [(each.hostname, named) for each in connection.sent(SaslInit) if each.hostname is not None]
     if not given:

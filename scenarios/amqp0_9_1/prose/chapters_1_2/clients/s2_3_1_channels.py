@@ -47,8 +47,9 @@ def named_on(connection: JudgedConnection) -> Iterator[tuple[type[Method], tuple
     """Give each method that names a queue, the queue, and the number of its channel."""
     connection.hear_out()
     for unit in connection.link.received():
+        on = getattr(unit, "channel", 0)
         match readable(unit):
             case Queue.Declare() | Basic.Get() as said:
-                yield type(said), (said.queue, unit.channel)
+                yield type(said), (said.queue, on)
             case Basic.Publish() as said:
-                yield type(said), (said.routing_key, unit.channel)
+                yield type(said), (said.routing_key, on)
