@@ -1,8 +1,10 @@
 """What a client of 1.0 under test is told to do so that there is something to see of it."""
 
+from harness.amqp1_0.server.telling import Served
+
 from harness.amqp1_0.server.client import Client, JudgedConnection
 from harness.amqp1_0.server.session import JudgedReceiver, JudgedSender, JudgedSession
-from harness.amqp1_0.wire.performatives import Flow, Transfer
+from harness.amqp1_0.wire.performatives import Flow, SaslInit, Transfer
 from harness.play.expect import ControlFailed
 from harness.shims.contract import Refused
 from spec.rules import Role
@@ -78,3 +80,17 @@ def goes_on(session: JudgedSession) -> None:
     hears(session)
     refused = session.failure()
     session.client.judge("the session goes on", refused.told if refused else "", refused is None)
+
+
+def names_elsewhere(client: Client, elsewhere: Served) -> None:
+    """Judge that who is redirected `elsewhere` names that host; its application goes where it does not."""
+    if not client.came_to(elsewhere):
+        client.tries_to_connect(elsewhere, hostname="elsewhere")
+    connection = client.at(elsewhere)
+    named = connection.opened.hostname
+    told = f"an open for {'another' if named else 'no'} host"
+    client.judge("an open for elsewhere", told, named == "elsewhere")
+    for init in connection.sent(SaslInit):
+        asked = init.hostname
+        told = f"sasl-init for {'another' if asked else 'no'} host"
+        client.judge("sasl-init for elsewhere", told, asked == "elsewhere")

@@ -20,6 +20,8 @@ MAKERS: Makers = {
 }
 NAMES = {"type": "exchange_type", "global": "global_qos"}
 """Arguments that pika calls otherwise than the document."""
+OTHERWISE = {"channel.flow": "flow", "confirm.select": "confirm_delivery"}
+"""Methods whose functions pika calls otherwise."""
 CONNECTING = {each: each for each in ("heartbeat", "frame_max", "channel_max", "mechanism")}
 
 
@@ -89,7 +91,7 @@ class Pika(Amqp091):
 
     def call(self, on: str, method: str, args: Mapping[str, Any]) -> Told:
         """Call the function that pika has for a method."""
-        name = "flow" if method == "channel.flow" else method.replace(".", "_").replace("-", "_")
+        name = OTHERWISE.get(method) or method.replace(".", "_").replace("-", "_")
         act = getattr(self.found(on), name, None)
         if act is None:
             raise unsupported(f"pika has no function for {method}")

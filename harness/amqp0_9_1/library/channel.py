@@ -19,6 +19,7 @@ from harness.amqp0_9_1.wire.vocabulary import (
     UNEXPECTED_FRAME,
     Basic,
     Channel,
+    Confirm,
 )
 from harness.shims.contract import Refused
 from harness.wire.units import DecodeError, EncodeError
@@ -64,6 +65,8 @@ class ClientChannel:
         self.state = State.CLOSED
         self.failure: Refused | None = None
         self.flowing = True
+        self.confirmed = False
+        """Whether the server confirms what we publish, as only some products do."""
         self.consumers: set[str] = set()
         self._awaited: tuple[type[Method], ...] = ()
         self._replies: deque[tuple[Method, Content | None]] = deque()
@@ -179,6 +182,8 @@ class ClientChannel:
             case Basic.Cancel() if method.consumer_tag in self.consumers:
                 self.consumers.discard(method.consumer_tag)
                 self.connection.tell("cancelled", self.number, tag=method.consumer_tag)
+            case Basic.Ack() | Basic.Nack() if self.confirmed:
+                pass  # nobody has asked what became of a message
             case _ if isinstance(method, self._awaited):
                 self._take_reply(method)
             case _:
@@ -188,6 +193,7 @@ class ClientChannel:
         self._awaited = ()
         if isinstance(method, Basic.ConsumeOk):
             self.consumers.add(method.consumer_tag)
+        self.confirmed |= isinstance(method, Confirm.SelectOk)
         if method.spec.content:
             self._content = Content(method)
         else:

@@ -71,6 +71,8 @@ class Link:
 
     def attach(self, **fields: Any) -> None:
         """Attach it, and wait for the answer. Raises Refused."""
+        if (self.name, self.role) in self.session.connection.in_error:
+            fields["unsettled"] = {}  # its endpoint is destroyed: this resumes it (2.6.5)
         self._attached = fields
         self.session.say(self._ours(**fields))
         self.session.connection.until(lambda: self.theirs, self.session, self)
@@ -124,6 +126,8 @@ class Link:
     def take_detach(self, said: Detach) -> None:
         answered = self._said_detach is not None
         if not answered:
+            if said.error is not None and not said.closed:
+                self.session.connection.in_error.add((self.name, self.role))
             self._end(ended_by("link", said))
             self._say_detach(Detach(self.handle, said.carried("closed")))
         elif said.closed and self._said_detach is not None and not self._said_detach.closed:

@@ -81,6 +81,8 @@ class Stream:
         self.theirs: Open | None = None
         self.gone: Refused | None = None
         self.redirected: Mapping[Any, Any] = {}
+        self.in_error: set[tuple[str, bool]] = set()
+        """Names and roles of links that the server has detached because of an error, and not closed."""
         self._reader = FrameReader(limit=max(wanted.frame_max, MIN_MAX_FRAME_SIZE))
         self._takes: Callable[[Unit], None] = self._take_answer
         self._answer: Unit | None = None

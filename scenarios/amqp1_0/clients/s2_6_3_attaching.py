@@ -4,6 +4,7 @@ from typing import Any
 
 from harness.amqp1_0.broken.deviations import (
     answers,
+    ends_stream,
     follows,
     forwards,
     ignores,
@@ -292,6 +293,38 @@ def a_client_sends_no_message_that_is_too_large(client: Client) -> None:
 def a_client_takes_a_largest_message_of_zero_octets_for_any(client: Client) -> None:
     """A message of 3,000 octets comes where the server states a max-message-size of zero."""
     client.judge("a message", "no message", len(_sends(client, 0)) == 1)
+
+
+@scenario("1-0/2.6.3.remote-terminus-verified", role=CLIENT)
+@broken_by("ends the session for it", of_client(replaces(Detach, End(OURS))), CLIENT)
+@broken_by("hangs up for it", of_client(ends_stream(Detach)), CLIENT)
+@broken_by("does not detach it", ignores(Detach), CLIENT)
+def a_client_goes_on_with_another_terminus_or_detaches(client: Client) -> None:
+    """Where the server has attached another address the client detaches, or sends its message there."""
+    session = client.session(rewrites(Attach, target=Target("another")))
+    link = session.tries_sender("wanted")
+    if isinstance(link, Refused):
+        session.connection.came(Attach)
+    else:
+        client.attempted("send", on=link.on, body="x", wait=False)
+    session.expect(answered(Detach), answered(Transfer).recorded("the terminus suits the client"))
+
+
+@scenario("1-0/2.6.3.remote-terminus-verified", role=CLIENT)
+@broken_by(
+    "does not look at it",
+    rewrites(Attach, source=lambda found: found or Source("wanted")) + withholds(Detach),
+    CLIENT,
+)
+def a_client_takes_no_terminus_for_none(client: Client) -> None:
+    """Where the server attaches no source and detaches, the application is told that there is no link."""
+    gone = Detach(0, True, Error(AmqpError.NOT_FOUND, "there is no such source"))
+    session = client.session(rewrites(Attach, source=None), follows(Attach, gone))
+    link = session.tries_receiver("wanted", credit=1)
+    told = isinstance(link, Refused) or bool(link.tells("closed"))
+    if not told and isinstance(link, JudgedReceiver):
+        told = client.attempted("credit", on=link.on, credit=1) is not None
+    client.judge("the client tells that there is no link", "it goes on as if there were one", told)
 
 
 # -- detaching, and again ------------------------------------------------------------------------------

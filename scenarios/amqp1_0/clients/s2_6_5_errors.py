@@ -22,12 +22,14 @@ from harness.amqp1_0.wire.performatives import (
     Error,
     Flow,
     LinkError,
+    Open,
+    SaslInit,
     SessionError,
     Transfer,
 )
 from harness.play.expect import Inapplicable
 from harness.shims.contract import Refused
-from scenarios.amqp1_0.talk import CLIENT, arrives, goes_on, hears
+from scenarios.amqp1_0.talk import CLIENT, arrives, goes_on, hears, names_elsewhere
 from scenarios.registry import broken_by, scenario
 
 OURS = Error(AmqpError.INTERNAL_ERROR, "the client would not have done so")
@@ -102,6 +104,23 @@ def a_client_takes_the_detach_behind_its_error(client: Client) -> None:
     client.judge("one detach", f"{len(said)} detaches", len(said) == 1)
 
 
+@scenario("1-0/2.6.5.resumed-not-reattached", role=CLIENT)
+@broken_by("reattaches", forwards(Attach, unsettled=None), CLIENT)
+def a_client_resumes_what_was_detached_for_an_error(client: Client) -> None:
+    """A link that is detached with an error, and not closed, is attached again with an unsettled map."""
+    session, name = client.session(), client.name("link")
+    sender = session.sender("x", name=name)
+    sender.server_detaches(LinkError.DETACH_FORCED, closed=False)
+    if session.connection.came(Detach).performative.closed:
+        raise Inapplicable("the client closes the link: what it attaches then is another")
+    before = len(session.sent(Attach))
+    client.attempted("attach", on=session.on, role="sender", address="x", name=name)
+    again = session.sent(Attach)[before:]
+    if not again:
+        raise Inapplicable("the client does not attach such a link again")
+    client.judge("an attach that resumes", "an attach without unsettled", again[0].unsettled is not None)
+
+
 # -- redirects -----------------------------------------------------------------------------------------
 
 
@@ -118,3 +137,17 @@ def a_client_takes_a_redirect_of_a_link(client: Client) -> None:
     sender.expect(fields(Detach, closed=True))
     if not client.came_to(elsewhere):
         session.connection.tells_end("link", LinkError.REDIRECT)
+
+
+@scenario("1-0/2.8.18.link-redirect-hostname", role=CLIENT)
+@broken_by("forgets the name", forwards(Open, hostname="forgotten"), CLIENT)
+@broken_by("does not tell SASL", forwards(SaslInit, hostname=None), CLIENT)
+def a_client_whose_link_is_redirected_names_the_host(client: Client) -> None:
+    """Behind a redirect of a link, the client or its application goes there and names the host."""
+    elsewhere = client.server()
+    host, port = elsewhere.place
+    info = {"hostname": "elsewhere", "network-host": host, "port": port, "address": "x"}
+    sender = client.session().sender()
+    sender.session.says(Detach(sender.server_handle, True, Error(LinkError.REDIRECT, "go there", info)))
+    client.fails(lambda: sender.connection.came(Detach))  # that it answers is asked elsewhere
+    names_elsewhere(client, elsewhere)

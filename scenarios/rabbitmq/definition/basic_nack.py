@@ -4,7 +4,17 @@ from functools import partial
 from itertools import product
 
 from harness.amqp0_9_1.broken.basic_faults import hold_what_is_rejected, last_come_last, tag_was_never_given
-from harness.amqp0_9_1.broken.deviations import changes, drops, forwards, ignores, swaps
+from harness.amqp0_9_1.broken.deviations import (
+    answers,
+    changes,
+    confirms,
+    drops,
+    forwards,
+    ignores,
+    replies,
+    rewrites,
+    swaps,
+)
 from harness.amqp0_9_1.broken.settling_faults import (
     consumed_only,
     discard_what_was_consumed,
@@ -16,19 +26,43 @@ from harness.amqp0_9_1.broken.settling_faults import (
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.channel import FENCE, QUIET
 from harness.amqp0_9_1.client.connection import AmqpChannel
-from harness.amqp0_9_1.client.outcomes import message, silence
+from harness.amqp0_9_1.client.outcomes import answered, message, silence
 from harness.amqp0_9_1.peer.refusals import refuse
 from harness.amqp0_9_1.peer.tables.basic import discard_rejected, requeue_rejected
-from harness.amqp0_9_1.wire.vocabulary import NOT_IMPLEMENTED, PRECONDITION_FAILED, UNEXPECTED_FRAME, Basic
+from harness.amqp0_9_1.server.client import Client
+from harness.amqp0_9_1.wire.vocabulary import (
+    COMMAND_INVALID,
+    NOT_IMPLEMENTED,
+    PRECONDITION_FAILED,
+    UNEXPECTED_FRAME,
+    Basic,
+    Channel,
+    Confirm,
+    Connection,
+    Queue,
+)
 from scenarios.amqp0_9_1.basic.ack import REFUSED, taken
 from scenarios.amqp0_9_1.basic.reject import refused_amid_its_content
 from scenarios.registry import broken_by, scenario
+from spec.rules import Role
 
 UNKNOWN = "basic.nack: refuses a tag of no delivered message"
 DISCARDS = "basic.nack: discards"
 REQUEUES = "basic.nack: requeues for others"
 MANY = 100
 """Refused messages: a server that takes turns, or chance, sends some of so many back."""
+REFUSING = (
+    rewrites(
+        Connection.Start,
+        server_properties=lambda told: {
+            **told,
+            "capabilities": {"publisher_confirms": True, "basic.nack": True},
+        },
+    ),
+    answers(Confirm.Select, Confirm.SelectOk()),
+    confirms(Basic.Publish, Basic.Nack(1)),
+)
+"""Our server has confirms, and says Nack for the first message."""
 AGAIN = "what is put back may be ready for redelivery at once, to whichever consumer has room"
 
 
@@ -205,3 +239,18 @@ def what_is_put_back_takes_its_old_place(broker: Broker) -> None:
     channel.send(Basic.Nack(second, requeue=True))
     channel.stays_quiet()
     left(broker, queue, "2", "4")
+
+
+@scenario("rabbitmq/basic.nack.04", role=Role.CLIENT)
+@broken_by("closes the channel for it", replies(Basic.Nack, Channel.Close(COMMAND_INVALID)), Role.CLIENT)
+@broken_by("says nothing more", ignores(Queue.Declare), Role.CLIENT)
+def a_client_takes_nack_for_what_it_publishes(client: Client) -> None:
+    """A message published with confirms is refused by Nack: the channel goes on, and declares a queue."""
+    connection = client.connection(*REFUSING)
+    channel = connection.channel()
+    channel.call("confirm.select")
+    channel.tries_to_publish("x", key=client.name("queue"))
+    connection.came(Basic.Publish)
+    connection.lives(0.0)
+    channel.tries("queue.declare", queue=client.name("queue"))
+    connection.expect(answered(Queue.Declare))

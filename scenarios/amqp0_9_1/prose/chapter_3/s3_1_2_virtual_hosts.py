@@ -1,13 +1,19 @@
 """3.1.2: a connection belongs to one virtual host."""
 
-from harness.amqp0_9_1.broken.deviations import answers, drops
+from harness.amqp0_9_1.broken.deviations import adds, answers, drops
 from harness.amqp0_9_1.broken.faults import goes_over_to_another_host
+from harness.amqp0_9_1.broken.frame_faults import sent_on
 from harness.amqp0_9_1.client.broker import Broker
 from harness.amqp0_9_1.client.connection import AmqpConnection
 from harness.amqp0_9_1.client.outcomes import answered, closed_silently, connection_closed, silence
+from harness.amqp0_9_1.client.transcript import Passage
 from harness.amqp0_9_1.peer.handshake import open_ok
+from harness.amqp0_9_1.wire.frames import method_frame
 from harness.amqp0_9_1.wire.vocabulary import Connection, Queue
-from scenarios.registry import broken_by, scenario
+from harness.play.watching import Found, Gaps, State, came
+from scenarios.amqp0_9_1.talk import TALK
+from scenarios.registry import broken_by, scenario, watch
+from spec.rules import Role
 
 ENDED = connection_closed() | closed_silently()
 SAME_HOST = "3.1.2: what is forbidden is another virtual host, not the same once more"
@@ -32,6 +38,31 @@ def connection_keeps_its_virtual_host(broker: Broker) -> None:
         connection.tries(Connection.Open(host), ENDED, borne.recorded(SAME_HOST))
         if connection.usable:
             channel.tries(Queue.Declare(queue, passive=True), Queue.DeclareOk)
+
+
+class Opened(State):
+    """How often the client has opened a virtual host on a connection."""
+
+    times = 0
+
+
+@watch(
+    "0-9-1/prose/3.1.2.one-virtual-host",
+    during=TALK,
+    looks_at=came(Connection.Open),
+    start=Opened,
+    gap=Gaps.STOPS,
+    role=Role.CLIENT,
+)
+@broken_by(
+    "opens another one",
+    adds(sent_on(Connection.Open), lambda _: method_frame(0, Connection.Open("other")), from_server=False),
+    Role.CLIENT,
+)
+def client_opens_one_virtual_host(opened: Opened, each: Passage) -> Found:
+    """A client says Connection.Open once on a connection."""
+    opened.times += 1
+    return opened.times == 1 or f"Connection.Open once more at {each.at:.4f} s"
 
 
 @scenario(

@@ -14,10 +14,12 @@ from harness.amqp0_9_1.server.told import Message, plain
 from harness.amqp0_9_1.wire.field_tables import TAGS, As, encode_value, shortstr
 from harness.amqp0_9_1.wire.frames import HEADER, METHOD, Frame
 from harness.amqp0_9_1.wire.vocabulary import Basic, Connection
+from harness.play.expect import ControlFailed
 from harness.play.watching import Found, came
 from harness.shims.contract import Kind, Refused
 from scenarios.amqp0_9_1.getting import (
     TEXT,
+    WHOLE,
     Octets,
     content,
     getting,
@@ -30,7 +32,8 @@ from scenarios.amqp0_9_1.getting import (
 )
 from scenarios.amqp0_9_1.getting import with_properties as headed_with
 from scenarios.amqp0_9_1.prose.chapter_4.clients.s4_2_6_content import SAYS_NOTHING
-from scenarios.amqp0_9_1.prose.chapter_4.s4_2_1_tables import NESTED, without
+from scenarios.amqp0_9_1.prose.chapter_4.s4_2_1_tables import AGREED, NESTED, without
+from scenarios.amqp0_9_1.prose.chapter_4.s4_2_1_tables import plain as plain_values
 from scenarios.amqp0_9_1.prose.chapter_4.s4_2_5_5_field_tables import DECIMALS
 from scenarios.amqp0_9_1.talk import TALK
 from scenarios.registry import broken_by, scenario, watch
@@ -84,6 +87,20 @@ def client_counts_octets_of_an_array(client: Client) -> None:
     publishes = partial(channel.tries_to_publish, BODY, key=nobody, properties={"headers": GIVEN})
     sent = headers_in(header_sent(connection, publishes))
     client.judge("what was given is sent", "another table", sent == NESTED)
+
+
+@scenario("0-9-1/prose/4.2.1.table-types-understood", role=Role.CLIENT)
+@broken_by("loses what has no value", delivers(headers=without("nothing")), Role.CLIENT)
+@broken_by("takes a float for a text", delivers(headers=lambda table: {**table, "float": "0.5"}), Role.CLIENT)
+def client_understands_the_agreed_types(client: Client) -> None:
+    """A table with values of t, b, B, I, f, d, S, A, T, F and V is got, and given on with the same values."""
+    channel, queue = getting(client, WHOLE, with_headers(AGREED))
+    if channel.get(queue) is None:
+        raise ControlFailed("basic.get", "no message")
+    if told := got(channel, queue):
+        echoes = partial(channel.tries_to_echo, told, client.name("nobody"))
+        echoed = headers_in(header_sent(channel.connection, echoes))
+        client.judge("what was got is given on", "another table", echoed == plain_values(AGREED))
 
 
 VALUES: tuple[Any, ...] = (
