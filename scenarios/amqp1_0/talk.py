@@ -1,8 +1,6 @@
 """What a client of 1.0 under test is told to do so that there is something to see of it."""
 
-from harness.amqp1_0.server.telling import Served
-
-from harness.amqp1_0.server.client import Client, JudgedConnection
+from harness.amqp1_0.server.client import Client, JudgedConnection, Served
 from harness.amqp1_0.server.session import JudgedReceiver, JudgedSender, JudgedSession
 from harness.amqp1_0.wire.performatives import Flow, SaslInit, Transfer
 from harness.play.expect import ControlFailed

@@ -137,7 +137,7 @@ def test_a_form_that_a_broker_takes_of_one_client_alone_has_two_names(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clients = {"one": fakes.starts(fakes.right), "other": fakes.starts(fakes.sends_to_nobody)}
-    matrix = played(small("body.one-octet"), monkeypatch, **clients)
+    matrix = played(small("body.one-octet"), monkeypatch, (), **clients)
     legs = matrix.of_broker("embedded:tcp", "body.one-octet")
     assert sorted(leg.outcome for leg in legs) == [Outcome.CLOSED, Outcome.SAME]
     assert matrix.pair("one", "other", "embedded:tcp", "body.one-octet").outcome is Outcome.SAME

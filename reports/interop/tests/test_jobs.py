@@ -55,7 +55,7 @@ def test_cells_are_those_of_the_matrix_of_each_run(
 ) -> None:
     """Real clients that do it wrong, and legs made by hand for what these do not come to."""
     clients = {name: fakes.starts(getattr(fakes, name)) for name in ("right", "widens", "forgets", "dies")}
-    wrong = played(small(*SMALL, "field.bin"), monkeypatch, **clients)
+    wrong = played(small(*SMALL, "field.bin"), monkeypatch, (), **clients)
     by_hand = [
         leg("one", Stage.SEND),
         leg("two", Stage.SEND, Outcome.UNSUPPORTED, form=""),
