@@ -58,13 +58,17 @@ command(<<"attach">>, #{<<"role">> := Role, <<"address">> := Address} = Told, On
 command(<<"send">>, Told, On) ->
     Settled = maps:get(<<"settled">>, Told, false),
     Wait = maps:get(<<"wait">>, Told, true),
-    Results = [
-        send(On, fun(Tag) -> values:message(Tag, Settled, Told) end, Settled, Wait)
-     || _ <- lists:seq(1, maps:get(<<"count">>, Told, 1))],
+    Messages = [values:message(tag(), Settled, Told) || _ <- lists:seq(1, maps:get(<<"count">>, Told, 1))],
+    Send = fun() -> [send(On, Message, Settled, Wait) || Message <- Messages] end,
     case {Settled, Wait} of
-        {true, true} -> #{outcome => null};
-        {_, false} -> #{tag => lists:last(Results)};
-        _ -> #{outcome => lists:last([contract:await({outcome, Tag}, On) || Tag <- Results])}
+        {_, false} ->
+            spawn(fun() -> catch Send() end),
+            #{tag => amqp10_msg:delivery_tag(lists:last(Messages))};
+        {true, true} ->
+            Send(),
+            #{outcome => null};
+        _ ->
+            #{outcome => lists:last([contract:await({outcome, Tag}, On) || Tag <- Send()])}
     end;
 command(<<"credit">>, #{<<"credit">> := Credit}, On) ->
     flow(On, Credit, false);
@@ -84,7 +88,7 @@ command(<<"settle">>, #{<<"token">> := Token, <<"outcome">> := Outcome} = Told, 
     #{};
 command(<<"echo">>, #{<<"token">> := Token}, On) ->
     Message = contract:kept(Token),
-    Tag = send(On, fun(_) -> amqp10_msg:set_settled(false, Message) end, false, true),
+    Tag = send(On, amqp10_msg:set_settled(false, Message), false, true),
     contract:await({outcome, Tag}, On),
     #{};
 command(<<"detach">>, _, _) ->
@@ -115,11 +119,11 @@ flow(On, Credit, Drain) ->
     ok = amqp10_client:flow_link_credit(Ref, Credit, never, Drain),
     #{}.
 
+tag() -> integer_to_binary(erlang:unique_integer([positive])).
+
 %% Send it once there is credit, without which the library refuses to; gives its tag.
-send(On, Make, Settled, Wait) ->
+send(On, Message, Settled, Wait) ->
     {Ref, _} = contract:find(On),
-    Tag = integer_to_binary(erlang:unique_integer([positive])),
-    Message = Make(Tag),
     Name = amqp10_msg:delivery_tag(Message),
     Settled orelse not Wait orelse contract:expect({outcome, Name}),
     contract:expect({credited, Ref}),
