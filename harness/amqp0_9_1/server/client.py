@@ -66,7 +66,7 @@ class Client:
             except ShimLost as failure:
                 fell_over = str(failure)
         if fell_over and self._links:
-            self.judge("the client lives on", fell_over, False)
+            self._is_lost(fell_over)
         if not self._links:
             raise ControlFailed("connect", refused.told if refused else "nobody")
         seen = self._links[-1].next(EVERYWHERE, self.context.patience.answer)
@@ -128,7 +128,7 @@ class Client:
         except ShimLost as failure:
             if not self._links:
                 raise ControlFailed(command, str(failure)) from failure
-            self.judge("the client lives on", str(failure), False)
+            self._is_lost(str(failure))
             raise
         if into is not None:
             into.update(told)
@@ -145,6 +145,11 @@ class Client:
     def judge(self, expected: str, otherwise: str, holds: bool, reading: str = "") -> None:
         """Judge a fact: `expected` if it `holds`, else `otherwise`; legal all the same under a `reading`."""
         self._links[-1].judged(expected, otherwise, holds, reading)
+
+    def _is_lost(self, why: str) -> None:
+        """Judge that it should have lived on; amid which command it did not may be up to its threads."""
+        self.note(why)
+        self.judge("the client lives on", "it hangs" if "hangs" in why else "it fell over", False)
 
     def note(self, text: str) -> None:
         """Keep a fact worth reporting."""
