@@ -64,7 +64,7 @@ class Client(Telling[Link]):
             except ShimLost as failure:
                 fell_over = str(failure)
         if fell_over and self._links:
-            self.judge("the client lives on", fell_over, False)
+            self._is_lost(fell_over)
         if not self._links:
             raise ControlFailed("connect", refused.told if refused else "nobody")
         seen = self._links[-1].next(EVERYWHERE, self.context.patience.answer)
