@@ -52,11 +52,13 @@ command(<<"attach">>, #{<<"role">> := Role, <<"address">> := Address} = Told, On
         called(Ref, contract:keep_on(On, {Ref, Session}, none, binary:part(Role, 0, 1)))
     end),
     contract:await({attached, On}, Link),
+    persistent_term:put({settled, Link}, maps:get(<<"snd">>, Told, <<"mixed">>) =:= <<"settled">>),
     Credit = maps:get(<<"credit">>, Told, 0),
     Credit =:= 0 orelse flow(Link, Credit, false),
     #{on => Link};
 command(<<"send">>, Told, On) ->
-    Settled = maps:get(<<"settled">>, Told, false),
+    %% On a link of settled messages it is left to the user to make each one so.
+    Settled = maps:get(<<"settled">>, Told, false) orelse persistent_term:get({settled, On}, false),
     Wait = maps:get(<<"wait">>, Told, true),
     Messages = [values:message(tag(), Settled, Told) || _ <- lists:seq(1, maps:get(<<"count">>, Told, 1))],
     Send = fun() -> [send(On, Message, Settled, Wait) || Message <- Messages] end,

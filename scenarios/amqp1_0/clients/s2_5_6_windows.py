@@ -106,6 +106,7 @@ def a_window_of_zero_holds_up_transfers_of_a_client(client: Client) -> None:
     sender.hands_over()
     session.receiver()
     sender.connection.sends_no(Transfer)
+    client.judge("no transfer", "a transfer", not sender.transfers())  # before the attach, too
     session.server_flows(incoming_window=10)
     sender.expect(Transfer)
 

@@ -273,6 +273,8 @@ def test_credit_is_counted_from_the_count_that_the_receiver_knows() -> None:
     assert (flow.delivery_count, flow.link_credit, flow.available, flow.drain) == (2, 0, 1, False)
     transfer, drained = client.ask_all(Flow(4, 100, 5, 100, 1, 2, (1 << 32) - 1, drain=True))
     assert (kinds([transfer]), drained.delivery_count, drained.drain) == ([Transfer], 1, True)
+    nothing = client.ask(Flow(5, 100, 5, 100, 1, 1, 0, drain=True))
+    assert (nothing.delivery_count, nothing.link_credit, nothing.drain) == (1, 0, True)
     client = session(peer(available="not told"))
     client.receiver(1)
     assert client.ask(Flow(0, 100, 0, 100, 1, 0, 0, echo=True)).available is None

@@ -9,7 +9,7 @@ import pytest
 from harness.amqp1_0.peer import Peer
 from harness.amqp1_0.peer.policy import VARIANTS, Policy
 from harness.amqp1_0.peer.tests.dialogue import HEADER, SASL, TAKEN, Client
-from harness.amqp1_0.wire.performatives import Begin, Close, End, Open, SaslInit
+from harness.amqp1_0.wire.performatives import Begin, Close, End, Error, Open, SaslInit
 from harness.wire.units import Header
 
 EACH = [pytest.param(policy, id=name) for name, policy in VARIANTS.items()]
@@ -74,3 +74,12 @@ def test_what_is_said_may_come_one_by_one() -> None:
     assert client.peer.take() == HEADER.octets
     assert len(client.frames()) == 2
     assert client.peer.unread == 0
+
+
+@pytest.mark.parametrize(("borne", "answer"), [("mandatory", Close), ("missing", End)])
+def test_an_error_without_a_condition_is_borne_where_clients_are_judged(borne: str, answer: type) -> None:
+    client = opened(Policy(error_conditions=borne))
+    client.send(Begin(None, 0, 1, 1))
+    client.listen()
+    client.send(End(Error()))
+    assert isinstance(client.listen()[-1], answer)
