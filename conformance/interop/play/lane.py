@@ -202,6 +202,7 @@ class Lane:
             yield
             return
         with self.broker.large:
+            self.hang_up()  # some libraries are told how long anything may take when they connect
             self._patience = self.within(case)
             try:
                 yield

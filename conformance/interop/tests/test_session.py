@@ -41,6 +41,7 @@ def played(
     chosen: Sequence[Case],
     monkeypatch: pytest.MonkeyPatch | None = None,
     known: Sequence[Known] = (),
+    /,
     **clients: Start,
 ) -> Matrix:
     """Play the cases with these clients at our own peer."""
