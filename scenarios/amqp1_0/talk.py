@@ -68,9 +68,8 @@ def comes(sender: JudgedSender, count: int) -> None:
 def arrives(receiver: JudgedReceiver, *texts: str) -> None:
     """Judge that the messages that the client tells of a link are these."""
     told = [each.text for each in receiver.messages(len(texts))]
-    receiver.client.judge(
-        f"{len(texts)} messages as they were sent", f"{len(told)} messages", told == list(texts)
-    )
+    # How many it is is not said: what comes behind may be told or not, as a library is quick or slow.
+    receiver.client.judge(f"{len(texts)} messages as they were sent", "others", told == list(texts))
 
 
 def goes_on(session: JudgedSession) -> None:
