@@ -140,7 +140,7 @@ class Lane:
 
     def get(self, case: Case, form: Form | None) -> Got:
         """Have the client get a form that our own end publishes, or what is there. Raises Failed."""
-        with self.lock, self._room(case):
+        with self.lock, self._room(case, fresh=form is not None):
             talk, own = self._ready()
             within = self.within(case)
             try:
@@ -193,22 +193,31 @@ class Lane:
             return self._on_wire(self._relay.sent(self.within(case)), "sent")
 
     @contextmanager
-    def _room(self, case: Case) -> Iterator[None]:
+    def _room(self, case: Case, fresh: bool = True) -> Iterator[None]:
         """Wait until there is room for a large message, and leave what carried it behind.
 
-        Else what many frames do to a connection falls on the next case.
+        Else what many frames do to a connection falls on the next. It is made anew before, too, unless the
+        message is there already: some libraries are told how long anything may take when they connect.
         """
         if case.size < LARGE:
             yield
             return
         with self.broker.large:
-            self.hang_up()  # some libraries are told how long anything may take when they connect
-            self._patience = self.within(case)
+            if fresh:
+                self._leave_for(case)
             try:
                 yield
             finally:
-                self.hang_up()
-                self._patience = 0.0
+                self.rest()
+
+    def _leave_for(self, case: Case) -> None:
+        self.hang_up()
+        self._patience = self.within(case)
+
+    def rest(self) -> None:
+        """Leave what has carried a large message."""
+        self.hang_up()
+        self._patience = 0.0
 
     # -- what can go wrong -----------------------------------------------------------------------------
 
@@ -270,9 +279,11 @@ class Lane:
                 own.remove(self._left[-1])
                 self._left.pop()
 
-    def prepare(self) -> None:
-        """Make sure that everything is there, so that others can send to `into`. Raises Failed."""
+    def prepare(self, case: Case | None = None) -> None:
+        """Make sure that everything is there, so that others can send a case to `into`. Raises Failed."""
         with self.lock:
+            if case is not None and case.size >= LARGE:
+                self._leave_for(case)
             self._ready()
 
     def _ready(self) -> tuple[Talk, OwnEnd]:

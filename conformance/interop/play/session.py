@@ -242,13 +242,13 @@ class Session:
         with ExitStack() as both:
             for name in sorted({sender, client}):  # in one order, so that no two wait for each other
                 both.enter_context(self._lanes[name].lock)
-            lane.prepare()
-            form = self._lanes[sender].take_out(case, lane)
+                self._lanes[name].prepare(case)
             try:
+                form = self._lanes[sender].take_out(case, lane)
                 return form, lane.get(case, None)
             finally:
                 if case.size >= LARGE:
-                    self._lanes[sender].hang_up()
+                    self._lanes[sender].rest()
 
 
 def is_played(sender: str, receiver: str, broker: str, case: str) -> bool:
