@@ -59,7 +59,7 @@ def verdicts(run: Path) -> Mapping[str, Verdict]:
 
 def of(spoken: str) -> tuple[str, ...]:
     """Give the rules of a protocol."""
-    return tuple(rule for rule in RULES if protocol(rule) == spoken)
+    return tuple(rule for rule in RULES if protocol(catalogue()[rule].document) == spoken)
 
 
 def judged_as(named: str, run: Path) -> Mapping[str, Verdict]:
@@ -108,10 +108,11 @@ def test_every_check_of_clients_has_a_client_that_breaks_its_rule() -> None:
 @pytest.mark.parametrize("rule", RULES)
 def test_a_client_that_breaks_a_rule_is_noticed(rule: str) -> None:
     asked = catalogue()[rule]
-    clean = judge_rule(asked, MemoryClient(protocol(rule)))
+    spoken = protocol(asked.document)
+    clean = judge_rule(asked, MemoryClient(spoken))
     assert clean.verdict in kept(rule)
     for deviation in checks().of_clients[rule]:
-        seen = judge_rule(asked, MemoryClient(protocol(rule), deviation.change))
+        seen = judge_rule(asked, MemoryClient(spoken, deviation.change))
         assert fate(asked, clean, seen) is Fate.KILLED, (deviation.says, seen)
 
 

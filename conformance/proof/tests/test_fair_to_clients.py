@@ -45,7 +45,7 @@ def test_a_client_that_is_otherwise_is_not_blamed(document: str, name: str, chan
     rules = [
         rule
         for rule in checks().of_clients
-        if protocol(rule) == document and OF_FRAMES.get(rule, "-") not in ("", name)
+        if protocol(catalogue()[rule].document) == document and OF_FRAMES.get(rule, "-") not in ("", name)
     ]
     blamed = {}
     for rule in some(rules, SAMPLE, name):
