@@ -141,7 +141,7 @@ class Lane:
     def get(self, case: Case, form: Form | None) -> Got:
         """Have the client get a form that our own end publishes, or what is there. Raises Failed."""
         with self.lock, self._room(case, fresh=form is not None):
-            talk, own = self._ready()
+            talk, own = self._ready(awaited=form is None)
             within = self.within(case)
             try:
                 if form is not None:
@@ -286,10 +286,14 @@ class Lane:
                 self._leave_for(case)
             self._ready()
 
-    def _ready(self) -> tuple[Talk, OwnEnd]:
-        """Give the client, connected, and our own end with its queues. Raises Failed."""
+    def _ready(self, awaited: bool = False) -> tuple[Talk, OwnEnd]:
+        """Give the client, connected, and our own end with its queues. Raises Failed.
+
+        Where a message is `awaited` the queues with it are left as they are, however long that has taken.
+        """
         idle, self._used = time.monotonic() - self._used, time.monotonic()
-        if self._talk is not None and self._own is not None and not self._relay.ended() and idle < IDLE:
+        fresh = (awaited or idle < IDLE) and not self._relay.ended()
+        if self._talk is not None and self._own is not None and fresh:
             return self._talk, self._own
         self.hang_up()
         self._own = self._furnished()
