@@ -30,6 +30,8 @@ AT_ONCE = 3
 """How many large messages may be on their way through a broker: it has to keep them."""
 IDLE = 1.5
 """Seconds after which a connection is made anew: who sends no heartbeats by itself may have lost it."""
+TRIES = 2
+"""Times that our own end is tried before a broker is started again: it may only be late."""
 VAIN = 3
 """Times in a row that a client may fail to connect before it is not asked any more."""
 
@@ -273,10 +275,16 @@ class Lane:
                 self._shim = None
 
     def _tidy(self, own: OwnEnd) -> None:
-        """Remove the queues that were left behind; where the broker has ended us, our next end does."""
-        with suppress(BrokerEnded):
+        """Remove the queues that were left behind; where the broker has ended us, our next end does.
+
+        One that the broker refuses to remove, as it does not outlive a restart of it, is none any more.
+        """
+        try:
             while self._left:
                 own.remove(self._left[-1])
+                self._left.pop()
+        except BrokerEnded as failure:
+            if failure.why is not None:
                 self._left.pop()
 
     def prepare(self, case: Case | None = None) -> None:
@@ -305,10 +313,10 @@ class Lane:
     def _furnished(self) -> OwnEnd:
         """Give our own end with its queues, at a broker that is started again if need be. Raises Failed."""
         ends = self.broker.ends
-        try:
-            return self._furnish()
-        except BrokerEnded:
-            self.broker.up_again(ends)
+        for _ in range(TRIES):
+            with suppress(BrokerEnded):
+                return self._furnish()
+        self.broker.up_again(ends)
         try:
             return self._furnish()
         except BrokerEnded as failure:
@@ -354,6 +362,10 @@ class Lane:
                 self._extras.popitem()
 
     def _furnish(self) -> OwnEnd:
+        if self._left:
+            before = self.wire.own(self.broker.place, self.broker.login)
+            self._tidy(before)  # the broker may end it
+            before.close()
         own = self.wire.own(self.broker.place, self.broker.login)
         name = f"interop-{secrets.token_hex(6)}"
         self._out, self.into = (
@@ -365,7 +377,6 @@ class Lane:
             self._aside = own.place(self._address(f"{name}-aside"))
             own.listen(self._aside, kept=False)
         own.listen(self._out)
-        self._tidy(own)
         return own
 
     def _running(self) -> Shim:

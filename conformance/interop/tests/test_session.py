@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,12 @@ import pytest
 from conformance.interop.cases import Case, cases
 from conformance.interop.known import Known, is_known
 from conformance.interop.matrix import Matrix
-from conformance.interop.outcomes import Leg, Outcome, Stage
+from conformance.interop.outcomes import Form, Leg, Outcome, Stage
 from conformance.interop.play.brokers import checked, running
 from conformance.interop.play.lane import Lane
 from conformance.interop.play.measuring import Meter
 from conformance.interop.play.protocol import wire
+from conformance.interop.play.seen import Failed
 from conformance.interop.play.session import Session, is_played
 from conformance.interop.play.shims import Start, starter
 from conformance.interop.tests import fakes
@@ -239,3 +240,21 @@ def test_1_0_goes_the_same_way() -> None:
         legs = Session(Meter(protocol, blank), {"own": lane}, chosen, Silent()).play()
     assert {leg.outcome for leg in legs} == {Outcome.SAME}
     assert len({leg.case for leg in legs if leg.leg is Stage.PLAYED}) == len(chosen)
+
+
+@pytest.mark.broker("garagemq")
+def test_a_broker_that_was_started_again_costs_no_more_than_a_case() -> None:
+    protocol, goal = wire("0-9-1"), checked("process:garagemq", "0-9-1")
+    [case] = small("body.one-octet")
+    with ExitStack() as stack:
+        here = stack.enter_context(running(goal, protocol))
+        lane = stack.enter_context(Lane(protocol, here.broker, fakes.starts(fakes.right), here.address))
+        lane.prepare()
+        goal.use("restart")  # the queues are gone with it
+        came = []
+        for _ in range(3):
+            with suppress(Failed):
+                came.append(lane.send(case).after)
+    assert isinstance(came[-1], Form)
+    assert isinstance(came[-2], Form)
+    assert here.broker.ends == 0, "it runs, and nobody else may start it again"
