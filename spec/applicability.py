@@ -52,12 +52,13 @@ def optional(folder: Path = DOCUMENTS) -> Mapping[str, Applicability]:
 
 
 def protocol(document: str) -> str:
-    """Return the prefix of the document that defines the protocol which this `document` is about.
+    """Return the prefix of the document that defines the protocol which this `document`, or rule, is about.
 
     `0-9-1/grammar` is about that of `0-9-1`, and so is what adds to it.
     """
-    found = optional().get(document)
-    return found.protocol if found else document.partition("/")[0]
+    root = document.partition("/")[0]
+    found = optional().get(root)
+    return found.protocol if found else root
 
 
 def judged_with(document: str) -> str:
