@@ -131,8 +131,8 @@ class Policy:
     """2.8.15: a field of another type, or with a value outside its choices."""
     property_keys: Refusal | Ignored = Refusal(AmqpError.INVALID_FIELD)
     """2.8.13: a key of properties that is no symbol: refused, or properties are not looked into."""
-    error_conditions: str = "mandatory"
-    """2.8.14: whether an error must have its condition; where clients are judged it may be "missing"."""
+    error_conditions: Literal["mandatory", "missing"] = "mandatory"
+    """2.8.14: an error without its condition: refused, or taken for what it is."""
     small_frame_size: Refusal | Ignored = Refusal(AmqpError.INVALID_FIELD)
     """2.8.19: a max-frame-size below 512: refused, or taken for 512."""
     idle: Symbol = AmqpError.RESOURCE_LIMIT_EXCEEDED
