@@ -61,7 +61,7 @@ class Telling(Generic[AnyLink]):
             if not self._links:
                 raise ControlFailed(command, str(failure)) from failure
             # With which status it was ended is a matter of moments.
-            self._is_lost(str(failure))
+            self._is_lost(failure)
             raise
         if into is not None:
             into.update(told)
@@ -71,10 +71,10 @@ class Telling(Generic[AnyLink]):
         """Judge a fact: `expected` if it `holds`, else `otherwise`; legal all the same under a `reading`."""
         self._links[-1].judged(expected, otherwise, holds, reading)
 
-    def _is_lost(self, why: str) -> None:
+    def _is_lost(self, failure: ShimLost) -> None:
         """Judge that it should have lived on; amid which command it did not may be up to its threads."""
-        self.note(why)
-        self.judge("the client lives on", "it hangs" if "hangs" in why else "it fell over", False)
+        self.note(str(failure))
+        self.judge("the client lives on", "it hangs" if failure.hangs else "it fell over", False)
 
     def note(self, text: str) -> None:
         """Keep a fact worth reporting."""

@@ -55,7 +55,11 @@ class Refused(Exception):
 
 
 class ShimLost(Exception):
-    """A shim ended, hangs, or does not keep the contract; the message is one sentence."""
+    """A shim ended, `hangs`, or does not keep the contract; the message is one sentence."""
+
+    def __init__(self, message: str, hangs: bool = False) -> None:
+        super().__init__(message)
+        self.hangs = hangs
 
 
 class Shim(Protocol):

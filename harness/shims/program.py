@@ -113,7 +113,7 @@ class Program:
                 self._process.send_signal(signal.SIGQUIT)
                 with suppress(subprocess.TimeoutExpired):
                     self._process.wait(DUMPING)
-                raise self._end(f"the shim hangs: no answer to {command}")
+                raise self._end(f"the shim hangs: no answer to {command}", hangs=True)
             octets = os.read(self._process.stdout.fileno(), 1 << 16)
             if not octets:
                 raise self._ended(command)
@@ -140,8 +140,8 @@ class Program:
             self._process.wait(PARTING)
         return self._end(f"the shim ended amid {command}")
 
-    def _end(self, why: str) -> ShimLost:
+    def _end(self, why: str, hangs: bool = False) -> ShimLost:
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)  # it leads a session of its own
         self.end()
-        return ShimLost(f"{why} (status {self._process.returncode})")
+        return ShimLost(f"{why} (status {self._process.returncode})", hangs)

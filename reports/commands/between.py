@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from reports.interop import text
@@ -31,8 +32,8 @@ FORMS: Mapping[str, Callable[[Comparison], str]] = {
 
 def between(spark: SparkSession, snapshot: Snapshot, old: str, new: str) -> Comparison:
     """Compare two versions of a client, or of a broker. Raises EvidenceError for another name."""
-    cells = _cells(spark, snapshot)
-    (found,) = _compared(cells, [named(_sides(cells), old, new)])
+    with _cells(spark, snapshot) as cells:
+        (found,) = _compared(cells, [named(_sides(cells), old, new)])
     return found
 
 
@@ -42,19 +43,25 @@ def interop_of(spark: SparkSession, snapshot: Snapshot) -> Interop | None:
 
     if not snapshot.manifest.parts("interop_runs"):
         return None
-    cells = _cells(spark, snapshot)
-    return Interop(
-        runs=jobs.collected(snapshot.table(spark, "interop_runs").orderBy("started", "run")),
-        standing=jobs.collected(jobs.standing(cells)),
-        history=jobs.collected(jobs.history(cells)),
-        comparisons=_compared(cells, following(_sides(cells))),
-    )
+    with _cells(spark, snapshot) as cells:
+        return Interop(
+            runs=jobs.collected(snapshot.table(spark, "interop_runs").orderBy("started", "run")),
+            standing=jobs.collected(jobs.standing(cells)),
+            history=jobs.collected(jobs.history(cells)),
+            comparisons=_compared(cells, following(_sides(cells))),
+        )
 
 
-def _cells(spark: SparkSession, snapshot: Snapshot) -> DataFrame:
+@contextmanager
+def _cells(spark: SparkSession, snapshot: Snapshot) -> Iterator[DataFrame]:
+    """Give the cells of all runs, kept while several questions are asked of them."""
     from reports.interop import jobs
 
-    return jobs.cells(*(snapshot.table(spark, name) for name in ("interop_runs", "interop_legs")))
+    cells = jobs.cells(*(snapshot.table(spark, name) for name in ("interop_runs", "interop_legs"))).persist()
+    try:
+        yield cells
+    finally:
+        cells.unpersist()
 
 
 def _sides(cells: DataFrame) -> list[Side]:

@@ -7,9 +7,10 @@ from concurrent.futures import TimeoutError as Late
 from typing import Any
 
 import contract
+import contract_amqp091
 
 
-class Looped(contract.Amqp091):
+class Looped(contract_amqp091.Amqp091):
     """A shim whose library works in the loop, while commands wait for it."""
 
     def __init__(self) -> None:

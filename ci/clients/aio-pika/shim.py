@@ -7,9 +7,11 @@ from typing import Any
 import aio_pika
 import aiormq.channel
 import aiormq.connection
-import contract
+import contract_values
 from aiormq.exceptions import AMQPChannelError, AMQPError
-from contract import Refused, Told, called, serve, told_properties, unsupported
+from contract import Refused, Told, serve, unsupported
+from contract_amqp091 import told_properties
+from contract_values import called
 from loop import Looped
 
 CODES = {
@@ -25,8 +27,8 @@ class AioPika(Looped):
     """aio-pika's connection, channel and message; other methods by the channel of aiormq beneath."""
 
     library, version = "aio-pika", aio_pika.__version__
-    makers, connecting = contract.PAMQP, CONNECTING
-    stamp = staticmethod(contract.moment)
+    makers, connecting = contract_values.PAMQP, CONNECTING
+    stamp = staticmethod(contract_values.moment)
     kinds = (
         ("timeout", ("TimeoutError",)),
         ("local", ("AuthenticationError", "IncompatibleProtocolError", "ChannelInvalidStateError")),
@@ -86,7 +88,7 @@ class AioPika(Looped):
             act = getattr(await self.found(on).get_underlay_channel(), name, None)
             if act is None:
                 raise unsupported(f"aiormq has no function for {method}")
-            return await called(act, args, NAMES, contract.PAMQP)
+            return await called(act, args, NAMES, contract_values.PAMQP)
 
         answer = dict(self.run(calling()) or {})
         return {"reply": {each.replace("_", "-"): value for each, value in answer.items()}}

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import amqpstorm
-import contract
+import contract_values
 from amqpstorm import AMQPChannelError, AMQPConnectionError, AMQPMessageError
-from contract import Amqp091, Refused, Told, called, serve, told_properties, unsupported
+from contract import Refused, Told, serve, unsupported
+from contract_amqp091 import Amqp091, told_properties
+from contract_values import called
 
 NAMES = {"type": "exchange_type", "global": "global_"}
 """Arguments that AMQPStorm calls otherwise than the document."""
@@ -26,9 +28,9 @@ class AmqpStorm(Amqp091):
     """AMQPStorm's connection and channel."""
 
     library, version = "amqpstorm", amqpstorm.__version__
-    makers = contract.PAMQP
+    makers = contract_values.PAMQP
     connecting = CONNECTING
-    stamp = staticmethod(contract.moment)
+    stamp = staticmethod(contract_values.moment)
     kinds = (("local", ("AMQPChannelError", "AMQPInvalidArgument")),)
 
     def closed(self, failure: BaseException) -> Refused | None:
@@ -78,7 +80,7 @@ class AmqpStorm(Amqp091):
         act = getattr(getattr(self.found(on), of, None), name.replace("-", "_"), None)
         if act is None:
             raise unsupported(f"AMQPStorm has no function for {method}")
-        answer = called(act, args, NAMES, contract.PAMQP)
+        answer = called(act, args, NAMES, contract_values.PAMQP)
         return {"reply": {each.replace("_", "-"): value for each, value in (answer or {}).items()}}
 
     def properties(self, given: Told) -> Any:

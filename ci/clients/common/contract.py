@@ -1,7 +1,7 @@
-"""What shims in Python share: lines in and out, values, events, messages and their tokens.
+"""What shims in Python share: lines in and out, events, messages and their tokens.
 
-`ci/clients/README.md` says what all of it means. A shim is a class of commands, derived from Shim or Amqp091,
-and `serve(TheShim())`. Only what comes with Python is imported here.
+`ci/clients/README.md` says what all of it means. A shim is a class of commands, derived from Shim, or from
+Amqp091 of contract_amqp091, and `serve(TheShim())`. Only what comes with Python is imported here.
 """
 
 import faulthandler
@@ -12,17 +12,15 @@ import platform
 import signal
 import socket
 import stat
-import struct
 import sys
 import time
 import traceback
+from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
-from decimal import Decimal
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 from zlib import crc32
 
 CONTRACT = 1
@@ -30,32 +28,12 @@ SHORT = 1024
 """Octets of a body that is told as text."""
 GRACE = 0.5
 """Seconds that a library which has time-outs of its own may be late, before the shim gives up for it."""
-PROPERTIES = (
-    "content-type",
-    "content-encoding",
-    "headers",
-    "delivery-mode",
-    "priority",
-    "correlation-id",
-    "reply-to",
-    "expiration",
-    "message-id",
-    "timestamp",
-    "type",
-    "user-id",
-    "app-id",
-)
-"""The properties of a message in 0-9-1."""
 COMMANDS = {
     "0-9-1": ("call", "get", "receive", "stop"),
     "1-0": ("attach", "credit", "drain", "detach"),
 }
 EVERYWHERE = ("hello", "connect", "open", "wait", "send", "settle", "echo", "close", "reset")
 Told = dict[str, Any]
-Makers = Mapping[str, Callable[[Any], Any]]
-"""How a library's own value is made, by the key of the contract; without a maker it is unsupported."""
-Tellers = Mapping[type, Callable[[Any], Any]]
-"""How a value of exactly this type is told, where `told` does not know better."""
 
 
 class Refused(Exception):
@@ -88,7 +66,7 @@ def unsupported(text: str) -> Refused:
 # -- a shim --------------------------------------------------------------------------------------------
 
 
-class Shim:
+class Shim(ABC):
     """A library behind the contract. A command is a method of its name; `for` arrives as `seconds`."""
 
     library = ""
@@ -111,15 +89,15 @@ class Shim:
 
     # What a library has to say:
 
+    @abstractmethod
     def live(self, connection: str, seconds: float) -> None:
         """Let the library work up to so long, or until something happened."""
-        raise NotImplementedError
 
+    @abstractmethod
     def closed(self, failure: BaseException) -> Refused | None:
         """Give what the server said, if an exception tells that it closed something."""
-        raise NotImplementedError
 
-    def forget(self) -> None:
+    def forget(self) -> None:  # noqa: B027 - most keep nothing
         """Drop what the library keeps; the sockets are gone already."""
 
     # What is the same for all:
@@ -234,8 +212,9 @@ class Shim:
             return "lost"
         # What is thrown by a line of the library is its refusal; what is thrown by one of ours is our fault.
         *_, last = traceback.extract_tb(failure.__traceback__) or [None]
-        ours = {Path(__file__).resolve(), Path(sys.argv[0]).resolve()}
-        return "internal" if last is None or Path(last.filename).resolve() in ours else "local"
+        thrown = Path(last.filename if last else __file__).resolve()
+        ours = thrown.parent == Path(__file__).resolve().parent or thrown == Path(sys.argv[0]).resolve()
+        return "internal" if ours else "local"
 
     def do(self, command: str, given: Told) -> Told:
         """Carry out a command. Raises Refused, or what the library throws."""
@@ -250,107 +229,6 @@ class Shim:
         if "optional" not in known and (unknown := given.keys() - known.keys()):
             raise unsupported(f"{command} has no {', '.join(sorted(unknown))} in {self.library}")
         return act(**given) or {}
-
-
-class Amqp091(Shim):
-    """A library of 0-9-1, as far as those of Python are alike; each has its own call, get, receive."""
-
-    connecting: ClassVar[Mapping[str, str]] = {}
-    """What else may be told to `connect`: by the contract's name, and what the library calls it."""
-    makers: ClassVar[Makers] = {}
-    stamp: Callable[[str], Any] = int
-    """How the property timestamp is made; in tables `time` of the makers counts."""
-
-    def reach(self, host: str, port: int, user: str, password: str, vhost: str, given: Told) -> Any:
-        """Open a connection; `given` is what else is told, by the library's own names."""
-        raise NotImplementedError
-
-    def publish(
-        self, on: str, exchange: str, key: str, body: bytes, properties: Any, mandatory: bool, immediate: bool
-    ) -> None:
-        """Publish a message with properties as `properties` made them."""
-        raise NotImplementedError
-
-    def properties(self, given: Told) -> Any:
-        """Make what the library has for properties of values that are its own, by names with underscores."""
-        return given
-
-    def delivery(self, message: Any) -> int:
-        """Give the delivery tag of what was kept."""
-        tag: int = message.delivery_tag
-        return tag
-
-    def acknowledge(self, on: str, message: Any, multiple: bool) -> None:
-        """Send Basic.Ack, by the name that most have for it."""
-        self.found(on).basic_ack(self.delivery(message), multiple)
-
-    def reject(self, on: str, message: Any, requeue: bool) -> None:
-        """Send Basic.Reject."""
-        self.found(on).basic_reject(self.delivery(message), requeue)
-
-    def stop(self, on: str, tag: str) -> None:
-        """End a consumer."""
-        self.found(on).basic_cancel(tag)
-
-    def again(self, on: str, message: Any, key: str) -> None:
-        """Publish what was kept, untouched, to the default exchange."""
-        raise NotImplementedError
-
-    def connect(self, host: str, port: int, user: str, password: str, vhost: str, **optional: Any) -> Told:
-        """Open a connection, once."""
-        if unknown := optional.keys() - self.connecting.keys():
-            raise unsupported(f"{self.library} connects without {', '.join(sorted(unknown))}")
-        given = {self.connecting[name]: each for name, each in optional.items()}
-        connection = self.reach(host, port, user, password, vhost, given)
-        name = self.named()
-        self.connections[name] = connection
-        return {"on": name}
-
-    def opened(self, on: str, number: int, channel: Any) -> Told:
-        """Keep a channel that was opened. Its number may have been another's, which is over."""
-        name = f"{on}/{number}"
-        self.inner[name] = channel
-        self.over.pop(name, None)
-        return {"on": name}
-
-    def send(
-        self,
-        on: str,
-        exchange: str,
-        key: str,
-        body: str | Mapping[str, Any],
-        properties: Mapping[str, Any] | None = None,
-        mandatory: bool = False,
-        immediate: bool = False,
-        count: int = 1,
-    ) -> None:
-        """Publish a message, so many times."""
-        given = dict(properties or {})
-        stamp = given.pop("timestamp", None)
-        values = taken_properties(given, self.makers)
-        if stamp is not None:
-            values["timestamp"] = taken(stamp, {"time": self.stamp})
-        octets, made = filled(body), self.properties(values)
-        for _ in range(count):
-            self.publish(on, exchange, key, octets, made, mandatory, immediate)
-
-    def settle(self, on: str, token: str, outcome: str, multiple: bool = False) -> None:
-        """Settle a message."""
-        message = self.kept(token)
-        if outcome == "accept":
-            self.acknowledge(on, message, multiple)
-        elif outcome in ("release", "reject") and not multiple:
-            self.reject(on, message, outcome == "release")
-        else:
-            raise unsupported(f"0-9-1 cannot {outcome} it so")
-
-    def echo(self, on: str, token: str, key: str) -> None:
-        """Publish a message again, as the library gave it."""
-        self.again(on, self.kept(token), key)
-
-    def close(self, on: str) -> None:
-        """Close a channel or a connection, and wait for the answer."""
-        self.found(on).close()
 
 
 def serve(shim: Shim) -> None:
@@ -410,171 +288,3 @@ def _is_socket(descriptor: int) -> bool:
         return stat.S_ISSOCK(os.fstat(descriptor).st_mode)
     except OSError:  # closed meanwhile
         return False
-
-
-# -- calls ---------------------------------------------------------------------------------------------
-
-
-def called(
-    act: Callable[..., Any], given: Mapping[str, Any], names: Mapping[str, str], makers: Makers
-) -> Any:
-    """Call a function of a library by the names that the document has for its arguments.
-
-    `names` has those that the library calls otherwise. Raises Refused for an argument that it does not have,
-    but for `no-wait: false`.
-    """
-    known = inspect.signature(act).parameters
-    arguments = {}
-    for name, value in given.items():
-        own = names.get(name, name.replace("-", "_"))
-        if own in known:
-            arguments[own] = taken(value, makers)
-        elif (name, value) != ("no-wait", False):
-            raise unsupported(f"{act.__name__} has no argument for {name}")
-    return act(**arguments)
-
-
-# -- values --------------------------------------------------------------------------------------------
-
-
-def filled(told_: str | Mapping[str, Any]) -> bytes:
-    """Make a body of what is told: a text, {"fill": n}, or {"bin": hex}."""
-    if isinstance(told_, str):
-        return told_.encode()
-    if "bin" in told_:
-        return bytes.fromhex(told_["bin"])
-    size = int(told_["fill"])
-    return (bytes(range(251)) * (size // 251 + 1))[:size]
-
-
-def taken(value: Any, makers: Makers) -> Any:
-    """Make a library's value of what is told. Raises Refused for what it has no type for."""
-    if not isinstance(value, Mapping):
-        return value
-    ((key, inside),) = value.items()
-    if key in makers:
-        return makers[key](inside)
-    if key == "list":
-        return [taken(each, makers) for each in inside]
-    if key == "map":
-        return mapped([(taken(name, makers), taken(each, makers)) for name, each in inside])
-    raise unsupported(f"the library has no type for {key}")
-
-
-def mapped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
-    """Make a dict of pairs. Raises Refused where a key comes twice, which no dict can hold."""
-    pairs = list(pairs)
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        raise unsupported("a dict holds each key once")
-    return made
-
-
-def told(value: Any, tellers: Tellers | None = None) -> Any:
-    """Tell a value that a library gave."""
-    if tellers and type(value) in tellers:
-        return tellers[type(value)](value)
-    match value:
-        case None | bool() | str():
-            return value
-        case int():
-            return {"int": str(value)}
-        case float():
-            return {"f64": struct.pack(">d", value).hex()}
-        case bytes() | bytearray() | memoryview():
-            return {"bin": bytes(value).hex()}
-        case Decimal():
-            return told_decimal(value)
-        case datetime():
-            return told_time(value)
-        case Mapping():
-            return {"map": [[told(name, tellers), told(each, tellers)] for name, each in value.items()]}
-        case list() | tuple():
-            return {"list": [told(each, tellers) for each in value]}
-    raise Refused("internal", f"the shim does not know how to tell a {type(value).__name__}")
-
-
-def told_decimal(value: Decimal) -> Told:
-    """Tell a decimal as scale and number."""
-    sign, digits, exponent = value.as_tuple()
-    if not isinstance(exponent, int):
-        raise Refused("internal", f"{value} is no number")
-    number = int("".join(map(str, digits))) * 10 ** max(exponent, 0) * (-1 if sign else 1)
-    return {"dec": [max(-exponent, 0), str(number)]}
-
-
-def told_time(value: datetime | int | float) -> Told:
-    """Tell a time in seconds."""
-    if isinstance(value, datetime):
-        value = (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
-    return {"time": str(int(value))}
-
-
-def decimal(given: Sequence[Any]) -> Decimal:
-    """Make a decimal of scale and number."""
-    return Decimal(int(given[1])).scaleb(-int(given[0]))
-
-
-def fitting(key: str, *spans: tuple[int, int]) -> Callable[[str], int]:
-    """Make an integer where a library takes the type by the number: within these bounds it is `key`."""
-
-    def made(number: str) -> int:
-        if any(least <= int(number) <= most for least, most in spans):
-            return int(number)
-        raise unsupported(f"the library takes a type by the number, and for {number} it is not {key}")
-
-    return made
-
-
-def double(bits: str) -> float:
-    """Make a float of the bits of a double."""
-    number: float = struct.unpack(">d", bytes.fromhex(bits))[0]
-    return number
-
-
-def single(bits: str) -> float:
-    """Make a float of the bits of a single one."""
-    number: float = struct.unpack(">f", bytes.fromhex(bits))[0]
-    return number
-
-
-def moment(seconds: str) -> datetime:
-    """Make a time in UTC of seconds. Raises Refused where Python has none."""
-    try:
-        return datetime.fromtimestamp(int(seconds), UTC)
-    except (ValueError, OverflowError, OSError):
-        raise unsupported(f"a datetime of Python does not reach {seconds}") from None
-
-
-PAMQP: Makers = {
-    "i8": fitting("i8", (-(1 << 7), (1 << 7) - 1)),
-    "i16": fitting("i16", (-(1 << 15), -(1 << 7) - 1), (1 << 7, (1 << 15) - 1)),
-    "u16": fitting("u16", (1 << 15, (1 << 16) - 1)),
-    "i32": fitting("i32", (-(1 << 31), -(1 << 15) - 1), (1 << 16, (1 << 31) - 1)),
-    "u32": fitting("u32", (1 << 31, (1 << 32) - 1)),
-    "i64": fitting("i64", (-(1 << 63), -(1 << 31) - 1), (1 << 32, (1 << 63) - 1)),
-    "f32": single,  # all floats go as f
-    "dec": decimal,
-    "time": moment,
-    "bin": lambda octets: bytearray.fromhex(octets),
-}
-"""What pamqp takes, by which several libraries encode."""
-
-
-def taken_properties(given: Mapping[str, Any], makers: Makers) -> dict[str, Any]:
-    """Make the properties of a message in 0-9-1, by their names with underscores."""
-    if unknown := given.keys() - set(PROPERTIES):
-        raise unsupported(f"a message has no {', '.join(sorted(unknown))}")
-    return {name.replace("-", "_"): taken(each, makers) for name, each in given.items()}
-
-
-def told_properties(get: Callable[[str], Any], tellers: Tellers | None = None) -> Told:
-    """Tell the properties that came in 0-9-1; `get` gives one by its name with underscores, or None."""
-    given = {name: get(name.replace("-", "_")) for name in PROPERTIES}
-    return {name: _told_property(name, each, tellers) for name, each in given.items() if each is not None}
-
-
-def _told_property(name: str, value: Any, tellers: Tellers | None) -> Any:
-    if name == "timestamp":
-        return told_time(value)
-    return told(value, tellers) if name == "headers" or isinstance(value, bytes) else value

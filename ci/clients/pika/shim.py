@@ -4,9 +4,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-import contract
+import contract_values
 import pika
-from contract import Amqp091, Makers, Refused, Told, called, serve, told_properties, unsupported
+from contract import Refused, Told, serve, unsupported
+from contract_amqp091 import Amqp091, told_properties
+from contract_values import Makers, called
 from pika import exceptions
 from pika.adapters.blocking_connection import BlockingChannel
 from pika.compat import long
@@ -14,8 +16,8 @@ from pika.compat import long
 MAKERS: Makers = {
     "i32": int,  # as I; beyond 32 bits pika itself takes l
     "i64": lambda number: long(number),
-    "dec": contract.decimal,
-    "time": contract.moment,
+    "dec": contract_values.decimal,
+    "time": contract_values.moment,
     "bin": bytes.fromhex,
 }
 NAMES = {"type": "exchange_type", "global": "global_qos"}

@@ -5,9 +5,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from uuid import UUID
 
-import contract
+import contract_values
 import proton
-from contract import Makers, Tellers, Told, filled, mapped, taken, told, unsupported
+from contract import Told, unsupported
+from contract_values import Makers, Tellers, filled, mapped, taken, told
 from proton import Array, Data, Described, Message
 
 KINDS: Mapping[str, tuple[Any, int]] = {
@@ -64,8 +65,8 @@ def _array(given: Any) -> Array:
 MAKERS: Makers = {
     **{key: _number(kind) for key, (kind, _) in KINDS.items()},
     **{key: _bits(kind) for key, (kind, _) in BITS.items()},
-    "f32": lambda bits: proton.float32(contract.single(bits)),
-    "f64": contract.double,
+    "f32": lambda bits: proton.float32(contract_values.single(bits)),
+    "f64": contract_values.double,
     "d128": lambda bits: proton.decimal128(bytes.fromhex(bits)),
     "bin": bytes.fromhex,
     "sym": proton.symbol,

@@ -5,18 +5,20 @@ from contextlib import suppress
 from typing import Any
 
 import amqp
-import contract
+import contract_values
 from amqp.exceptions import AMQPError
-from contract import Amqp091, Makers, Refused, Told, called, serve, told_properties, unsupported
+from contract import Refused, Told, serve, unsupported
+from contract_amqp091 import Amqp091, told_properties
+from contract_values import Makers, called
 
 MOST = (1 << 31) - 1
 """What py-amqp sends as I; all beyond goes as L."""
 MAKERS: Makers = {
-    "i32": contract.fitting("i32", (-MOST, MOST)),
-    "i64": contract.fitting("i64", (-(1 << 63), -MOST - 1), (MOST + 1, (1 << 63) - 1)),
-    "f64": contract.double,
-    "dec": contract.decimal,
-    "time": contract.moment,
+    "i32": contract_values.fitting("i32", (-MOST, MOST)),
+    "i64": contract_values.fitting("i64", (-(1 << 63), -MOST - 1), (MOST + 1, (1 << 63) - 1)),
+    "f64": contract_values.double,
+    "dec": contract_values.decimal,
+    "time": contract_values.moment,
     "bin": bytes.fromhex,
 }
 NAMES = {"no-wait": "nowait", "global": "a_global"}

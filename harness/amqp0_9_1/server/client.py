@@ -55,16 +55,16 @@ class Client(Telling[Link]):
         What became of it is `refused`, None where it is connected.
         """
         told: dict[str, Any] = {}
-        refused, fell_over = None, ""
+        refused, lost = None, None
         with self._served(meets, policy) as (host, port):
             try:
                 told.update(self._do("connect", host=host, port=port, **(LOGIN | options)))
             except Refused as failure:
                 refused = failure
             except ShimLost as failure:
-                fell_over = str(failure)
-        if fell_over and self._links:
-            self._is_lost(fell_over)
+                lost = failure
+        if lost and self._links:
+            self._is_lost(lost)
         if not self._links:
             raise ControlFailed("connect", refused.told if refused else "nobody")
         seen = self._links[-1].next(EVERYWHERE, self.context.patience.answer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -50,7 +51,7 @@ class Incoming:
     octets: bytearray = field(default_factory=bytearray)
 
 
-class Link:
+class Link(ABC):
     """A link; `theirs` is the server's attach, `handle` ours, `detached` whether both have detached it."""
 
     role: ClassVar[bool]
@@ -82,13 +83,13 @@ class Link:
         if self.gone is not None:
             raise self.gone
 
+    @abstractmethod
     def _ours(self, **fields: Any) -> Attach:
         """Give our attach."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _far_end(self) -> Any:
         """Give the server's terminus."""
-        raise NotImplementedError
 
     def take_attach(self, said: Attach) -> None:
         self.theirs = said
@@ -151,13 +152,15 @@ class Link:
         given = {"handle": self.handle, "delivery_count": self.delivery_count} | fields
         return self.session.flow().replace(**given)
 
+    @abstractmethod
     def take_flow(self, said: Flow) -> None:
-        raise NotImplementedError
+        """Take a flow of the link."""
 
+    @abstractmethod
     def take_transfer(self, said: Transfer, payload: bytes) -> None:
-        raise NotImplementedError
+        """Take a transfer of the link."""
 
-    def take_settled(self, first: Serial, last: Serial, settled: bool) -> None:
+    def take_settled(self, first: Serial, last: Serial, settled: bool) -> None:  # noqa: B027
         """Take what the server says of its own deliveries."""
 
     @property

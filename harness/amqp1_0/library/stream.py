@@ -6,6 +6,7 @@ and lets happen what is due.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -67,7 +68,7 @@ class Wanted:
     idle: int | None = None
 
 
-class Stream:
+class Stream(ABC):
     """A connection; `theirs` is the server's open, `gone` why nothing can be done on it any more."""
 
     def __init__(
@@ -349,13 +350,13 @@ class Stream:
             self.say(Close())
         self.end()
 
+    @abstractmethod
     def _take_on_session(self, said: Composite, payload: bytes, channel: int) -> None:
         """Take what has come on a channel."""
-        raise NotImplementedError
 
+    @abstractmethod
     def forget(self, ours: int, theirs: int | None) -> None:
         """Free both channels of a session that is over."""
-        raise NotImplementedError
 
     def close(self) -> None:
         """Close, and wait for the server's close, but not for ever. Raises Refused."""

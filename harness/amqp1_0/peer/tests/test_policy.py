@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -77,7 +77,9 @@ def test_what_is_said_may_come_one_by_one() -> None:
 
 
 @pytest.mark.parametrize(("borne", "answer"), [("mandatory", Close), ("missing", End)])
-def test_an_error_without_a_condition_is_borne_where_clients_are_judged(borne: str, answer: type) -> None:
+def test_an_error_without_a_condition_is_borne_where_clients_are_judged(
+    borne: Literal["mandatory", "missing"], answer: type
+) -> None:
     client = opened(Policy(error_conditions=borne))
     client.send(Begin(None, 0, 1, 1))
     client.listen()

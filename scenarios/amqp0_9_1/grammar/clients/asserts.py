@@ -1,7 +1,6 @@
 """What an assert demands of a field that a client fills: it keeps it, or refuses what would break it."""
 
 from collections.abc import Callable, Mapping
-from itertools import count
 from typing import Any
 
 from harness.amqp0_9_1.broken.deviations import Interposer, forwards, ignores
@@ -11,7 +10,7 @@ from harness.amqp0_9_1.client.transcript import Passage
 from harness.amqp0_9_1.server.client import Client, JudgedChannel
 from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.fields import attribute
-from harness.amqp0_9_1.wire.vocabulary import Connection
+from harness.amqp0_9_1.wire.vocabulary import Basic, Connection
 from harness.play.expect import Outcome
 from harness.play.link import EVERYWHERE
 from harness.play.watching import Found, Gaps, State, came, went
@@ -26,8 +25,6 @@ from spec.grammar.amqp0_9_1.members import Subject
 from spec.rules import Role
 
 PASSED_ON = "1.4.3: an assertion is what has to be true; which side of a client sees to it is not said"
-
-NUMBERS = count(1)
 
 
 def is_any(_: Subject) -> bool:
@@ -174,8 +171,8 @@ def repeating(reply: type[Method], asked: Method) -> Method:
     """Make a reply that says in each field what was asked there; a consumer without a tag gets one."""
     told = [attribute(field.name) for field in reply.fields if not field.reserved]
     same = {each: getattr(asked, each) for each in told if each in asked.names}
-    if not same.get("consumer_tag", "given"):
-        same["consumer_tag"] = f"tag-of-{next(NUMBERS)}"
+    if isinstance(asked, Basic.Consume) and not asked.consumer_tag:
+        same["consumer_tag"] = f"tag-of-{asked.queue[-100:]}"
     return reply(**same)
 
 
