@@ -1,11 +1,13 @@
 """What a shim of 1.0 must be able to do, tried command by command before anybody is judged by it."""
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from harness.amqp1_0.client.endpoints import message
 from harness.amqp1_0.server.client import Client
 from harness.amqp1_0.server.session import JudgedReceiver
 from harness.amqp1_0.server.told import Message
+from harness.amqp1_0.wire.decoding import decode
 from harness.amqp1_0.wire.encoding import encode
 from harness.amqp1_0.wire.performatives import Accepted, Disposition, Flow, Modified, Rejected, Released
 from harness.amqp1_0.wire.types import Described, Ulong
@@ -14,6 +16,8 @@ from harness.shims.contract import filled
 
 LARGE = 300_000
 """Octets of a body that no frame has room for."""
+FLOWS = 5
+"""Flows among which one must drain."""
 OUTCOMES = {"accept": Accepted, "reject": Rejected, "release": Released, "modify": Modified}
 VALUE = 0x77
 """The descriptor of a body that is a value (Part 3)."""
@@ -78,25 +82,35 @@ def settles(client: Client) -> str:
 
 
 def echoes(client: Client) -> str:
-    """Have the client send a message again: a text, a boolean and an integer come back as they were."""
+    """Have the client send a message again: a text, a boolean and an integer come back as they were.
+
+    Which types an integer has in a library is for runs with brokers to find.
+    """
     session = client.session()
     address = client.name("node")
     receiver, sender = session.receiver(address, credit=1), session.sender(client.name("node"))
-    value = Described(Ulong(VALUE), ("x", True, -7))
-    receiver.server_sends(encode(value))
+    value = ("x", True, -7)
+    receiver.server_sends(encode(Described(Ulong(VALUE), value)))
     sender.echo(_got(receiver))
-    sent = sender.deliveries()
-    if not sent or not sent[-1].payload.endswith(encode(value)):
+    if [_value(each.payload) for each in sender.deliveries()] != [value]:
         raise ControlFailed("echo", "another value")
     return "a message is sent again as it was got"
+
+
+def _value(octets: bytes) -> Any:
+    """Read the body of a message, which is its last section here."""
+    at, section = 0, Described(None, None)
+    while at < len(octets):
+        section, at = decode(octets, at)
+    return section.value
 
 
 def drains(client: Client) -> str:
     """Have the client drain a link that has credit left."""
     receiver = client.session().receiver(credit=3)
     receiver.drain()
-    if not any(each.drain for each in receiver.sent(Flow)):
-        raise ControlFailed("drain", "no flow that says so")
+    if not any(receiver.session.connection.came(Flow).performative.drain for _ in range(FLOWS)):
+        raise ControlFailed("drain", f"{FLOWS} flows that drain nothing")
     return "a link is drained"
 
 
