@@ -5,7 +5,7 @@ all of them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
@@ -66,7 +66,7 @@ class Proof(Generic[AnyPolicy, AnyFault]):
         tables = _tables(self, change) if isinstance(change, self.fault) else self.tables
         chosen = policy if isinstance(policy, type(self.default)) else self.default
         if change is None:
-            tables = replace(tables, strategies=observed(tables.strategies, taken))
+            tables = tables.referring_to(observed(tables.strategies, taken))
             chosen = observed(chosen, taken)
         peer = self.make(chosen, tables, taken)
         if clock is not None and isinstance(peer, ReferencePeer):

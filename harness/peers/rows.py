@@ -6,6 +6,7 @@ mutants are new tables made from these: a row dropped, inserted or changed, a st
 """
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Generic, Self, TypeAlias, TypeVar
@@ -124,7 +125,13 @@ class Tables(Generic[S]):
     def swapping(self, **strategies: Any) -> Self:
         """Take other strategies, by their names in S, which is a dataclass."""
         swapped: Any = replace(self.strategies, **strategies)  # type: ignore[type-var]
-        return replace(self, strategies=swapped)
+        return self.referring_to(swapped)
+
+    def referring_to(self, strategies: S) -> Self:
+        """Take other strategies for the same rows, which are found as before."""
+        made = copy(self)
+        object.__setattr__(made, "strategies", strategies)
+        return made
 
     def _place(self, name: str) -> int:
         for place, row in enumerate(self.rows):
