@@ -22,6 +22,7 @@ from harness.play.watching import Fold, Gaps
 from harness.targets.embedded import EmbeddedTarget
 from scenarios.registry import Watch, checks
 from spec.catalogue import catalogue
+from spec.rules import Role
 
 RESOURCES = "0-9-1/grammar/constant.resource-error.level"
 FAULTS = "0-9-1/grammar/constant.internal-error.level"
@@ -41,7 +42,7 @@ def test_without_an_occasion_nothing_passes() -> None:
     ("facilities", "why"), [(set[str](), "the target has no facility address"), ({"address"}, None)]
 )
 def test_where_nothing_could_give_an_occasion_that_is_why(facilities: set[str], why: str | None) -> None:
-    (watch,) = checks().watches["1-0/2.8.7.tag-length"]
+    (watch,) = checks().passive("1-0/2.8.7.tag-length", Role.SERVER)
     target = EmbeddedTarget()
     target.facilities = frozenset(facilities)
     with target:
@@ -50,7 +51,7 @@ def test_where_nothing_could_give_an_occasion_that_is_why(facilities: set[str], 
 
 
 def test_what_the_run_has_played_is_not_played_again() -> None:
-    (watch,) = checks().watches["1-0/2.8.7.tag-length"]
+    (watch,) = checks().passive("1-0/2.8.7.tag-length", Role.SERVER)
     tests = [each.test for each in checks().scenarios[watch.during]]
     during = watch.during
     played = {test: Judged(test=test, rule=during, verdict=Verdict.PASS) for test in tests}
