@@ -204,19 +204,21 @@ def _gate(
     certified = bool(scope) and not reasons
     idle = not any(rule.id in by_rule and by_rule[rule.id].verdict is not Verdict.NOT_RUN for rule in scope)
     exit_status = _exit(lost, scope, unexpected)
+    apart = tuple(rule for rule in concerned if is_apart(rule, by_rule.get(rule.id), role))
+    unasked = sum(not rule.beyond(role) for rule in apart)
     return Gate(
         certified=certified,
         met=exit_status is Exit.MET,
         reasons=reasons,
         unexpected=() if baseline is None else tuple(unexpected),
-        apart=tuple(rule for rule in concerned if _is_apart(rule, by_rule.get(rule.id), role)),
+        apart=apart,
         judged=len(scope),
         exit_status=exit_status,
         sentence="; ".join(
             filter(
                 None,
                 (
-                    *_sentences(certified, idle, level, role, reasons, unexpected, scope, baseline),
+                    *_sentences(certified, idle, level, role, reasons, unexpected, scope, unasked, baseline),
                     _on_warn(missed) if fail_on == Verdict.WARN and not idle else "",
                     unread,
                 ),
@@ -228,13 +230,18 @@ def _gate(
 
 
 def _scope(rules: Iterable[Rule], results: Mapping[str, RuleResult], role: Role) -> list[Rule]:
-    return [rule for rule in rules if rule.concerns(role) and not _is_apart(rule, results.get(rule.id), role)]
+    return [rule for rule in rules if rule.concerns(role) and not is_apart(rule, results.get(rule.id), role)]
 
 
-def _is_apart(rule: Rule, result: RuleResult | None, role: Role) -> bool:
-    """Say whether this kind of run cannot judge `rule`: the catalogue says so, and no test says more."""
-    unseen = result is None or result.verdict in (Verdict.UNTESTABLE, Verdict.NOT_RUN)
-    return unseen and bool(rule.beyond(role))
+def is_apart(rule: Rule, result: RuleResult | None, role: Role) -> bool:
+    """Say whether this kind of run cannot judge `rule`, and no test says more.
+
+    Either the catalogue says so, or no test judges clients by it yet.
+    """
+    if result is None:
+        return bool(rule.beyond(role))
+    unasked = role is Role.CLIENT and [each.test for each in result.tests] == [rule.id]
+    return result.verdict in (Verdict.UNTESTABLE, Verdict.NOT_RUN) and (unasked or bool(rule.beyond(role)))
 
 
 def _blocking(scope: Iterable[Rule], results: Mapping[str, RuleResult]) -> list[Reason]:
@@ -308,12 +315,15 @@ def _sentences(
     reasons: Iterable[Reason],
     unexpected: Sequence[Reason],
     scope: Sequence[Rule],
+    unasked: int,
     baseline: BaselineReport | None,
 ) -> Iterable[str]:
     general = [reason.sentence for reason in reasons if reason.rule is None]
     blocked = _against(reasons)
     if certified:
-        yield f"certified as {role} at level {level}: all {len(scope)} rules"
+        yield f"certified as {role} at level {level}: all {len(scope)} rules" + (
+            f" that are asked of it; {unasked} more have no check of a {role} yet" if unasked else ""
+        )
     elif not scope:
         yield "nothing that this run can judge was selected"
     elif idle:

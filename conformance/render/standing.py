@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from conformance.evidence.kinds import Interrupted, Line, TargetRestarted
-from conformance.evidence.results import idle, spared
+from conformance.evidence.results import RuleResult, idle, spared
 from conformance.evidence.verdicts import TABLE, Verdict
-from conformance.gate.gate import Exit
+from conformance.gate.gate import Exit, is_apart
 from conformance.render.report import Report
 from spec.rules import Level, Rule
 
@@ -32,7 +32,6 @@ REASONS = 3
 """Reasons for deaths that are told of one target; the rest is counted."""
 NAMED = 2
 """Rules, or groups of them, that are named with each reason; the rest is counted."""
-_UNSEEN = (Verdict.UNTESTABLE, Verdict.NOT_RUN)
 _WHO = re.compile(r"^\S+ (?=cannot be reached|no longer serves)")
 
 
@@ -65,9 +64,7 @@ def standing(target: str, told: Report | None, status: Exit) -> list[Row]:
 
 def _score(told: Report, level: Level) -> str:
     """Count as the gate does: what this kind of run cannot judge is in no sum."""
-    found = [
-        each.verdict for each in told.counted if _counts(told.rules.get(each.rule), each.verdict, level, told)
-    ]
+    found = [each.verdict for each in told.counted if _counts(told.rules.get(each.rule), each, level, told)]
     if not found:
         return ""
     missed = found.count(Verdict.WARN)
@@ -76,10 +73,10 @@ def _score(told: Report, level: Level) -> str:
     return f"{against}, {missed} {how}" if missed else against
 
 
-def _counts(rule: Rule | None, verdict: Verdict, level: Level, told: Report) -> bool:
+def _counts(rule: Rule | None, result: RuleResult, level: Level, told: Report) -> bool:
     if rule is None or rule.level is not level:
         return False
-    return not (verdict in _UNSEEN and rule.beyond(told.started.role))
+    return not is_apart(rule, result, told.started.role)
 
 
 def _new(told: Report) -> Iterator[Row]:

@@ -23,11 +23,13 @@ from spec.rules import Role, Testability
 OF_SERVERS = next(
     rule for rule in catalogue().rules if rule.binds == "server" and not rule.beyond(Role.SERVER)
 )
-OF_CLIENTS = next(
+OF_CLIENTS = next(rule for rule in catalogue().rules if rule.testability is Testability.CLIENT)
+UNASKED = next(
     rule
     for rule in catalogue().rules
-    if rule.testability is Testability.CLIENT and not checks().of(rule.id, Role.CLIENT)
+    if not rule.beyond(Role.CLIENT) and not checks().of(rule.id, Role.CLIENT)
 )
+"""A rule that clients are not judged by yet."""
 OF_BOTH = next(rule for rule in catalogue().rules if rule.binds == "peer" and not rule.beyond(Role.SERVER))
 
 
@@ -75,13 +77,14 @@ def test_a_run_on_a_client_judges_it_as_one_and_says_so(
 ) -> None:
     monkeypatch.setattr(controller, "target", lambda *_: MemoryClient())
     run = controller.judge_here(
-        Options(selectors=(OF_CLIENTS.id, OF_SERVERS.id), output=str(tmp_path / "run"))
+        Options(selectors=(OF_CLIENTS.id, UNASKED.id, OF_SERVERS.id), output=str(tmp_path / "run"))
     )
     judged = {line.event.rule: line.event for line in run.report.lines if isinstance(line.event, Judged)}
-    assert judged[OF_SERVERS.id].verdict is Verdict.UNTESTABLE
-    assert judged[OF_CLIENTS.id].verdict is Verdict.NOT_RUN  # there is no check of it yet
-    assert run.gate.exit_status is Exit.NOT_MET
-    assert [each.rule for each in run.gate.reasons if each.rule] == [OF_CLIENTS.id]
-    assert run.gate.apart == (OF_SERVERS,)
+    assert judged[OF_SERVERS.id].verdict is judged[UNASKED.id].verdict is Verdict.UNTESTABLE
+    assert judged[UNASKED.id].detail == "the suite has no check of a client for it yet"
+    assert judged[OF_CLIENTS.id].verdict is Verdict.PASS
+    assert run.gate.exit_status is Exit.MET
+    assert [each.rule for each in run.gate.reasons if each.rule] == []
+    assert set(run.gate.apart) == {OF_SERVERS, UNASKED}
     started = next(line.event for line in run.report.lines if isinstance(line.event, RunStarted))
     assert (started.role, read_run(tmp_path / "run").role) == (Role.CLIENT, Role.CLIENT)

@@ -72,6 +72,18 @@ def test_a_broker_is_not_judged_by_the_clients_duties() -> None:
     assert [reason.rule for reason in client.reasons] == ["client"]
 
 
+def test_a_client_is_not_held_to_what_no_check_asks_of_it() -> None:
+    tests = [judged(Verdict.PASS, each) for each in ("must", "client")]
+    tests.append(judged(Verdict.UNTESTABLE, "peer"))
+    it = at(Level.MUST, tests, role=Role.CLIENT)
+    assert it.sentence == (
+        "certified as client at level must: all 2 rules that are asked of it;"
+        " 1 more have no check of a client yet"
+    )
+    server = at(Level.MUST, tests, role=Role.SERVER)
+    assert [reason.rule for reason in server.reasons] == ["peer"]
+
+
 def test_a_failure_of_a_rule_called_untestable_counts() -> None:
     it = at(Level.MUST, with_(judged(Verdict.FAIL, "untestable")))
     assert [reason.rule for reason in it.reasons] == ["untestable"]

@@ -15,7 +15,7 @@ from harness.targets.target import Target
 from harness.tests.proxied import ProxiedTarget
 from scenarios.registry import Scenario, checks
 from spec.catalogue import catalogue
-from spec.rules import Rule
+from spec.rules import Role, Rule
 
 LATENCY = 0.02
 RULES = catalogue().rules
@@ -41,7 +41,7 @@ def quick(rule: Rule) -> bool:
     """Say whether a rule's scenarios neither wait for seconds nor need the broker to themselves."""
     return all(
         isinstance(check, Scenario) and not (check.slow or check.exclusive or check.alone or check.disruptive)
-        for check in checks().of(rule.id)
+        for check in checks().of(rule.id, Role.SERVER)
     )
 
 
