@@ -138,14 +138,15 @@ def watch(
     never: str = "",
     role: Role = Role.SERVER,
     of_clients: str = "",
+    never_of_clients: str = "",
     **how: Any,
 ) -> Callable[[Play], Play]:
     """Register the step of a fold as the check of a passive rule.
 
     It sees every connection of the run; the scenarios of the rule `during` give an occasion. `never` and
     `role` are as in Watch, the rest as in Fold. A fold that looks at clients as well as at servers names the
-    rule whose scenarios give one `of_clients`. Raises ValueError for a state that nobody tells what a gap
-    means to it.
+    rule whose scenarios give one `of_clients`, and why there may be none (`never_of_clients`). Raises
+    ValueError for a state that nobody tells what a gap means to it.
     """
     if gap is Gaps.BEARS and ("start" in how or "whole" in how):
         raise ValueError(f"the watch of {rule} remembers something: a gap means something to it")
@@ -155,7 +156,9 @@ def watch(
         named = step.__name__
         entries = [Watch(rule, named, fold, during, never, role)]
         if of_clients:
-            entries.append(Watch(rule, f"{named}_of_clients", fold, of_clients, never, Role.CLIENT))
+            entries.append(
+                Watch(rule, f"{named}_of_clients", fold, of_clients, never_of_clients or never, Role.CLIENT)
+            )
         for each in entries:
             _CHECKS.watches.setdefault(rule, []).append(each)
             _keep_deviations(rule, step, each.role)

@@ -164,13 +164,17 @@ class JudgedConnection:
         return refused is None
 
     def outlives(self, seconds: float) -> bool:
-        """Let the client live for so long, and say whether its connection is open at the end of it."""
+        """Let the client live for so long, and say whether its connection is open at the end of it.
+
+        One that the client tells to be lost is not, though its application may have yet to close the socket.
+        """
         until = self.link.now() + seconds
         while not self.link.over_and_heard() and (left := until - self.link.now()) > 0:
             # A shim comes back at once where its library has given up, maybe before the end is heard.
             self.link.next(EVERYWHERE, left)
         self.hear_out()
-        return not self.link.over_and_heard()
+        lost = any(each.event == "lost" and each.on == self.on for each in self.events)
+        return not lost and not self.link.over_and_heard()
 
     def tells(self, event: str, count: int = 1) -> list[Event]:
         """Give the events of a kind, waiting for so many of them; fewer where no more come."""

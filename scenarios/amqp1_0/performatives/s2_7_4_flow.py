@@ -129,6 +129,7 @@ class Links(State):
     start=Links,
     gap=Gaps.STOPS,
     of_clients="1-0/2.7.4.echo-answered",
+    never_of_clients="the client said no flow about a link on which it sends, not even when it was asked to",
 )
 @broken_by("does not say it", forwards(Flow, delivery_count=None), CLIENT)
 @broken_by("does not say it", rewrites(Flow, delivery_count=None))
