@@ -1,13 +1,14 @@
 """Qpid Proton's Python binding as a shim: pumped in calls and in `wait`, and nowhere else."""
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from time import monotonic
 from typing import Any
 
 import proton
 from contract import Refused, Shim, Told, serve
 from heard import Heard
-from proton import Delivery, Endpoint, Link, Terminus
+from proton import Delivery, Endpoint, Link, Terminus, _reactor
 from proton.reactor import Container
 from values import made, told_body, told_sections
 
@@ -25,6 +26,9 @@ SETTLING = {
 }
 MODES = {"unsettled": Link.SND_UNSETTLED, "settled": Link.SND_SETTLED, "mixed": Link.SND_MIXED}
 RECEIVING = {"first": Link.RCV_FIRST, "second": Link.RCV_SECOND}
+
+# A container reads all certificates of the machine, which takes longer than all else; none is needed here.
+_reactor.SSLConfig = cache(_reactor.SSLConfig)
 
 
 class Proton(Shim):

@@ -270,21 +270,21 @@ def is_refused(client: Client, about: Subject, change: Change) -> None:
     )
 
 
-@scenarios_for(of("list"), role=Role.CLIENT)
+@scenarios_for(of("list"), slow=True, role=Role.CLIENT)
 @broken_by("says nothing of it", SAYS_NOTHING, Role.CLIENT)
 def a_client_takes_no_map_for_a_performative(client: Client, about: Subject) -> None:
     """A map with the descriptor of the server's performative is refused."""
     is_refused(client, about, lambda it: Described(it.descriptor, Map()))
 
 
-@scenarios_for(of("mandatory"), role=Role.CLIENT)
+@scenarios_for(of("mandatory"), slow=True, role=Role.CLIENT)
 @broken_by("says nothing of it", SAYS_NOTHING, Role.CLIENT)
 def a_client_misses_a_field_that_has_to_be_there(client: Client, about: Subject) -> None:
     """The server's performative with null for a mandatory field is refused."""
     is_refused(client, about, lambda it: it.replace(**{name(about): None}))
 
 
-@scenarios_for(of("typed"), role=Role.CLIENT)
+@scenarios_for(of("typed"), slow=True, role=Role.CLIENT)
 @broken_by("says nothing of it", SAYS_NOTHING, Role.CLIENT)
 def a_client_refuses_a_field_of_another_type(client: Client, about: Subject) -> None:
     """The server's performative with a value of another type for the field is refused."""
