@@ -95,12 +95,24 @@ class Lane:
         with self.lock, self._room(case):
             talk, own = self._ready()
             within = self.within(case)
-            self._told(lambda: talk.send(case.message, self._out, **case.send))
+            try:
+                self._told(lambda: talk.send(case.message, self._out, **case.send))
+            except Failed as failure:
+                if (sent := self._overtaken(failure)) is None:
+                    raise
+                return sent
             form = self._on_wire(self._relay.sent(within), "sent")
             try:
                 return Sent(form, self._passed(own, within))
             except BrokerEnded as failure:
                 return Sent(form, self._broke(failure))
+
+    def _overtaken(self, failure: Failed) -> Sent | None:
+        """Give what had been sent before the broker's end overtook the client's answer: octets judge."""
+        content = self._relay.sent(0.0) if failure.outcome is Outcome.CLOSED else None
+        if not isinstance(content, Content):
+            return None
+        return Sent(content.form, Failed(Outcome.CLOSED, self._why(self._relay.ended(), failure.detail)))
 
     def _passed(self, own: OwnEnd, within: float) -> Form | Failed:
         deadline = time.monotonic() + within

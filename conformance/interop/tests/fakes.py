@@ -98,6 +98,15 @@ def dies(command: str, arguments: dict[str, Any], shim: Shim) -> Mapping[str, An
     return shim.do(command, **arguments)
 
 
+def is_overtaken(command: str, arguments: dict[str, Any], shim: Shim) -> Mapping[str, Any]:
+    """Send what has a priority, and be told that it is all over before it can say so."""
+    told = shim.do(command, **arguments)
+    if command == "send" and "priority" in arguments["properties"]:
+        shim.do("open", on=arguments["on"].partition("/")[0])  # whatever was sent before this has come
+        raise Refused(Kind.CLOSED, "all over", "", "connection", 541)
+    return told
+
+
 def falls_over(command: str, arguments: dict[str, Any], shim: Shim) -> Mapping[str, Any]:
     """Fall over what comes with a priority."""
     told = shim.do(command, **arguments)

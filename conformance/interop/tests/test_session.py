@@ -117,6 +117,7 @@ def test_what_a_library_lacks_is_no_failure() -> None:
     [
         (fakes.swallows, Stage.SEND, Outcome.LOST, "nothing was sent"),
         (fakes.dies, Stage.SEND, Outcome.CRASHED, "the shim ended amid send (status -11)"),
+        (fakes.is_overtaken, Stage.BROKER, Outcome.CLOSED, "all over"),
         (fakes.falls_over, Stage.RECEIVE, Outcome.REFUSED, "a priority?"),
     ],
 )
