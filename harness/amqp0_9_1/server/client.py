@@ -18,12 +18,13 @@ from harness.amqp0_9_1.peer import Peer
 from harness.amqp0_9_1.peer.policy import Policy
 from harness.amqp0_9_1.server.leniency import LENIENT, leniently
 from harness.amqp0_9_1.server.link import Link
-from harness.amqp0_9_1.server.told import Event, Message
+from harness.amqp0_9_1.server.told import Message
 from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.vocabulary import CODEC, Basic, Channel
 from harness.play.context import Context
 from harness.play.expect import ControlFailed, Inapplicable, Outcome
 from harness.play.link import EVERYWHERE, Closed, Silence
+from harness.play.opened import Event, Opened
 from harness.play.telling import Telling
 from harness.shims.contract import Refused, ShimLost
 from harness.targets.client.target import BeforeServer, ClientTarget, Place
@@ -108,13 +109,13 @@ class Client(Telling[Link]):
         return True
 
 
-class JudgedConnection:
-    """A connection that the client has opened, called `on` by its shim; empty where it is not."""
+class JudgedConnection(Opened[Link]):
+    """A connection of the client."""
+
+    client: Client
 
     def __init__(self, client: Client, link: Link, on: str, refused: Refused | None = None) -> None:
-        self.client, self.link, self.on, self.refused = client, link, on, refused
-        self.events: list[Event] = []
-        """What the client has told so far of what happened, oldest first."""
+        super().__init__(client, link, on, refused)
         if on:
             link.lives = self.lives
 
@@ -130,14 +131,6 @@ class JudgedConnection:
         refused = self.client.attempted("open", into=told, on=self.on)
         return refused or JudgedChannel(self, str(told["on"]))
 
-    def close(self, on: str = "") -> None:
-        """Have the client close the connection, or a channel of it, and wait for the answer."""
-        self.client.told("close", on=on or self.on)
-
-    def closes(self, on: str = "") -> Refused | None:
-        """Have the client close it, though it may get no answer, and say why it gave up."""
-        return self.client.attempted("close", on=on or self.on)
-
     def ask(self, on: str, method: str, args: Mapping[str, Any]) -> Refused | None:
         """Have the client call a method, which must come, and say why it was refused, if it was."""
         named = {name.replace("_", "-"): each for name, each in args.items()}
@@ -152,16 +145,6 @@ class JudgedConnection:
             raise ControlFailed(f"being asked for {kind.full_name}", signature(seen))
 
     # -- letting it live -------------------------------------------------------------------------------
-
-    def lives(self, seconds: float, count: int | None = None) -> bool:
-        """Let the client live for so long, or until so many events more have come; False if it cannot."""
-        counted = {} if count is None else {"count": count}
-        told: dict[str, Any] = {}
-        refused = self.client.attempted("wait", into=told, on=self.on, **{"for": seconds}, **counted)
-        for each in told.get("events", ()):
-            plain = {name: value for name, value in each.items() if name not in ("event", "on")}
-            self.events.append(Event(str(each["event"]), str(each.get("on", "")), plain))
-        return refused is None
 
     def outlives(self, seconds: float) -> bool:
         """Let the client live for so long, and say whether its connection is open at the end of it.
@@ -206,12 +189,6 @@ class JudgedConnection:
         """Judge that the client sends nothing for a while, and keeps its connection. Raises Unmet."""
         seen = self.link.next(EVERYWHERE, self.client.context.patience.quiet)
         self.client.judge("nothing is sent", signature(seen), isinstance(seen, Silence))
-
-    def works_on(self) -> None:
-        """Judge that the client can still use the connection, by another channel. Raises Unmet."""
-        told: dict[str, Any] = {}
-        refused = self.client.attempted("open", into=told, on=self.on)
-        self.client.judge("the connection can be used", refused.told if refused else "", refused is None)
 
 
 class JudgedChannel:
@@ -300,7 +277,7 @@ class JudgedChannel:
 
     def messages(self, count: int = 1) -> list[Message]:
         """Give what consumers of the connection have got, waiting for so many; fewer where no more come."""
-        return [each.message for each in self.connection.tells("message", count)]
+        return [Message.of(each.told["message"]) for each in self.connection.tells("message", count)]
 
     def stop(self, tag: str) -> None:
         """Have the client end a consumer."""

@@ -29,19 +29,6 @@ class Message:
         return cls(**{name: told[name] for name in cls.__slots__ if name in told})
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    """What happened on a connection as the client tells it; `told` is what the contract has for it."""
-
-    event: str
-    on: str
-    told: Mapping[str, Any]
-
-    @property
-    def message(self) -> Message:
-        return Message.of(self.told["message"])
-
-
 def plain(told: Any) -> Any:
     """Give a value that a client tells without its type, to be compared with what came."""
     if not isinstance(told, Mapping):

@@ -10,12 +10,12 @@ from harness.amqp1_0.client.outcomes import ENDINGS, Observation, Received, sign
 from harness.amqp1_0.peer import driver
 from harness.amqp1_0.peer.entities import Message as Stored
 from harness.amqp1_0.server.link import AT_ANY_TIME, Link
-from harness.amqp1_0.server.told import Event
 from harness.amqp1_0.server.voice import Voice
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.performatives import Close, Detach, Error, Open
 from harness.play.expect import ControlFailed, Outcome
 from harness.play.link import EVERYWHERE, Closed, Silence, Unreadable
+from harness.play.opened import Event, Opened
 from harness.play.telling import Telling
 from harness.shims.contract import Refused
 
@@ -23,8 +23,8 @@ LIVES = 0.2
 """Seconds that a client is let live at once, where something is waited for."""
 
 
-class Connection:
-    """A connection that the client has opened, called `on` by its shim; empty where it is not."""
+class Connection(Opened[Link]):
+    """A connection of the client, and `server`, our server's own side of it."""
 
     def __init__(
         self,
@@ -35,11 +35,8 @@ class Connection:
         voice: Voice,
         server: driver.Connection,
     ) -> None:
-        self.client, self.link, self.on, self.refused = client, link, on, refused
+        super().__init__(client, link, on, refused)
         self.server = server
-        """Our server's own side of it."""
-        self.events: list[Event] = []
-        """What the client has told so far of what happened, oldest first."""
         self._voice = voice
         if on:
             link.lives = self.lives
@@ -51,14 +48,6 @@ class Connection:
         if self.link.partner is None:
             raise ControlFailed("connect", "no open")
         return self.link.partner
-
-    def close(self, on: str = "") -> None:
-        """Have the client close the connection, a session or a link of it, and wait for the answer."""
-        self.client.told("close", on=on or self.on)
-
-    def closes(self, on: str = "") -> Refused | None:
-        """Have the client close it, though it may get no answer, and say why it gave up."""
-        return self.client.attempted("close", on=on or self.on)
 
     def came(self, *kinds: type[Composite]) -> Received:
         """Leave behind what the client has sent up to one of these, which must come. Raises ControlFailed."""
@@ -96,16 +85,6 @@ class Connection:
         self.does(act)
 
     # -- letting it live -------------------------------------------------------------------------------
-
-    def lives(self, seconds: float, count: int | None = None) -> bool:
-        """Let the client live for so long, or until so many events more have come; False if it cannot."""
-        counted = {} if count is None else {"count": count}
-        told: dict[str, Any] = {}
-        refused = self.client.attempted("wait", into=told, on=self.on, **{"for": seconds}, **counted)
-        for each in told.get("events", ()):
-            plain = {name: value for name, value in each.items() if name not in ("event", "on")}
-            self.events.append(Event(str(each["event"]), str(each.get("on", "")), plain))
-        return refused is None
 
     def wait(self, seconds: float, count: int | None = None) -> list[Event]:
         """Let the client live, and give what it tells meanwhile."""
@@ -207,9 +186,3 @@ class Connection:
         """Judge that the client sends nothing for a while, and keeps its connection. Raises Unmet."""
         seen = self.link.next_but(AT_ANY_TIME, self.client.context.patience.quiet)
         self.client.judge("nothing is sent", signature(seen), isinstance(seen, Silence))
-
-    def works_on(self) -> None:
-        """Judge that the client can still use the connection, by another session. Raises Unmet."""
-        told: dict[str, Any] = {}
-        refused = self.client.attempted("open", into=told, on=self.on)
-        self.client.judge("the connection can be used", refused.told if refused else "", refused is None)

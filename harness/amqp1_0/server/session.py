@@ -12,11 +12,12 @@ from harness.amqp1_0.peer import entities, windows
 from harness.amqp1_0.peer.entities import Message as Stored
 from harness.amqp1_0.peer.traffic import serve
 from harness.amqp1_0.server.connection import Connection
-from harness.amqp1_0.server.told import Event, Message
+from harness.amqp1_0.server.told import Message
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.frames import AMQP, Frame
 from harness.amqp1_0.wire.performatives import Attach, Begin, Detach, End, Error, Flow, Role, Transfer
 from harness.play.expect import ControlFailed, Outcome
+from harness.play.opened import Event
 from harness.shims.contract import Refused
 
 Told = str | Mapping[str, Any]
@@ -329,7 +330,7 @@ class JudgedReceiver(JudgedLink):
 
     def messages(self, count: int = 1) -> list[Message]:
         """Give what the client has got on the link, waiting for so many; fewer where no more come."""
-        return [each.message for each in self.tells("message", count)]
+        return [Message.of(each.told["message"]) for each in self.tells("message", count)]
 
     # -- what our server does --------------------------------------------------------------------------
 

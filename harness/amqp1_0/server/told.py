@@ -29,16 +29,3 @@ class Message:
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> Message:
         return cls(**{name: told[name] for name in cls.__slots__ if name in told})
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """What happened on a connection as the client tells it; `told` is what the contract has for it."""
-
-    event: str
-    on: str
-    told: Mapping[str, Any]
-
-    @property
-    def message(self) -> Message:
-        return Message.of(self.told["message"])

@@ -193,7 +193,7 @@ def client_keeps_contents_of_channels_apart(client: Client) -> None:
     tags += [each.receive(queue) for each in channels]
     channels[0].call("queue.purge", queue=queue)
     told = connection.tells("message", 2)
-    texts = {each.on: each.message.text for each in told}
+    texts = {each.on: Message.of(each.told["message"]).text for each in told}
     expected = {channels[0].on: TEXT.decode(), channels[1].on: BACKWARDS.decode()}
     client.judge("each message whole on its channel", f"{len(texts)} messages otherwise", texts == expected)
 
