@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -25,23 +26,20 @@ ALWAYS = (
 LIBRARIES = sorted(clients().keys() - OURS) if WHOLE else ALWAYS
 AT_ONCE = 2
 """How many are judged side by side: most of it is waiting."""
+BEYOND = (Verdict.ERROR, Verdict.NOT_RUN)
 
 pytestmark = [pytest.mark.minutes, pytest.mark.endurance]
 
 
-def judged(run: Path) -> Mapping[str, Judged]:
-    """Give what each test of a run came to."""
+def strange(run: Path, name: str) -> Mapping[str, str]:
+    """Give what a run on a library came to that is not known, by rule.
+
+    What could not be judged is a fault of ours or of the shim; rules without a check are none.
+    """
     lines = (line.event for line in read(run, "judged"))
-    return {each.test: each for each in lines if isinstance(each, Judged)}
-
-
-def beyond_us(run: Path) -> Mapping[str, str]:
-    """Give what could not be judged, a fault of ours or of the shim; rules without a check are none."""
-    return {
-        each.test: each.detail
-        for each in judged(run).values()
-        if each.verdict is Verdict.ERROR or each.verdict is Verdict.NOT_RUN
-    }
+    ours = (each for each in lines if isinstance(each, Judged) and each.verdict in BEYOND)
+    found = {each.rule: f"{each.verdict}: {each.detail}" for each in ours}
+    return found | {each.rule: str(each) for each in unexpected(run, f"client-{name}")}
 
 
 @pytest.fixture(scope="module")
@@ -74,5 +72,11 @@ def test_every_finding_on_a_library_is_known(
     run, done = runs[name]
     ended = done.result()
     assert verify(run).state is State.OK, ended.stdout + ended.stderr
-    assert beyond_us(run) == {}
-    assert unexpected(run, f"client-{name}") == []
+    found = strange(run, name)
+    if found:
+        # A machine that is busy with all of these is late: what does not come again, alone, is nobody's.
+        again = run.with_name("again")
+        command("run", *found, "--client", name, "--output", again, cwd=run.parent, env=environment())
+        warnings.warn(f"{name} was judged again for {found}", stacklevel=1)
+        found = {rule: what for rule, what in strange(again, name).items() if rule in found}
+    assert found == {}
