@@ -24,8 +24,8 @@ from conformance.interop.play.seen import Failed, Got, Sent
 
 NOT_PASSED = "!"
 """Stands behind the name of a form that has not come out of the broker."""
-BY_TIME = (Outcome.LOST, Outcome.CRASHED, Outcome.CONTRADICTED)
-"""What a machine that is late can be the cause of."""
+BY_TIME = frozenset({*Outcome} - {Outcome.CHANGED})
+"""What a machine that is late can be the cause of; each library tells of it in its own words."""
 SAMPLE = 10
 """Of so many pairs one is played."""
 
@@ -126,7 +126,7 @@ class Session:
         lane, played = self._lanes[client], self.played
         for case in self._going():
             leg, seen = self._sent(lane, client, case)
-            if self._doubted(leg):
+            if self._doubted(leg) or self._lost_behind(case, seen):
                 leg, seen = self._sent(lane, client, case)
             if isinstance(seen, Failed):
                 self._keep(leg)
@@ -147,6 +147,10 @@ class Session:
         except Failed as failure:
             seen = failure
         return self._meter.sent(case, client, lane.version, seen), seen
+
+    def _lost_behind(self, case: Case, seen: Sent | Failed) -> bool:
+        """Say whether what was sent failed in the broker, as nobody knew that it does."""
+        return isinstance(seen, Sent) and self._doubted(self._meter.passed(case, seen.form, seen.after))
 
     def _doubted(self, leg: Leg) -> bool:
         """Say whether a leg is measured a second time: it failed by time, and nobody knew that it does.
