@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from conformance.interop.play.lane import Broker
 from conformance.interop.play.protocol import BrokerEnded, Login, Wire
 from harness.dialect import of
 from harness.targets.embedded import ServedTarget
@@ -17,8 +16,28 @@ from harness.wire.transport import Unreachable
 from spec.rules import Role
 
 LARGE = "large-messages"
+AT_ONCE = 3
+"""How many large messages may be on their way through a broker: it has to keep them."""
 IN_MEMORY = ("embedded", "embedded:tcp")
 """Our own peers, which are served over TCP here: clients need a port."""
+
+
+class Broker:
+    """A broker that runs: where, as whom it is used, and how it comes up again when it has ended."""
+
+    def __init__(self, place: tuple[str, int], login: Login, revive: Callable[[], None]) -> None:
+        self.place, self.login = place, login
+        self._revive = revive
+        self._lock = threading.Lock()
+        self.ends = 0
+        self.large = threading.BoundedSemaphore(AT_ONCE)
+
+    def up_again(self, ends: int) -> None:
+        """Start it again, unless another lane has since it had ended `ends` times. Raises TargetError."""
+        with self._lock:
+            if self.ends == ends:
+                self._revive()
+                self.ends += 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,9 @@ from typing import Any
 
 from conformance.interop.cases import Case
 from conformance.interop.outcomes import Form, Outcome
+from conformance.interop.play.brokers import Broker
 from conformance.interop.play.passing import Content, Ended
-from conformance.interop.play.protocol import BrokerEnded, Login, OwnEnd, Talk, Wire
+from conformance.interop.play.protocol import BrokerEnded, OwnEnd, Talk, Wire
 from conformance.interop.play.relay import Relay, until
 from conformance.interop.play.seen import OUTCOMES, Failed, Got, Sent
 from conformance.interop.play.shims import Patient
@@ -26,32 +27,12 @@ PATIENCE = 3.0
 """Seconds that a message may take on a leg."""
 LARGE = 1_000_000
 """Octets for which a leg may take a second more; messages that have more are few at once."""
-AT_ONCE = 3
-"""How many large messages may be on their way through a broker: it has to keep them."""
 IDLE = 1.5
 """Seconds after which a connection is made anew: who sends no heartbeats by itself may have lost it."""
 TRIES = 2
 """Times that our own end is tried before a broker is started again: it may only be late."""
 VAIN = 3
 """Times in a row that a client may fail to connect before it is not asked any more."""
-
-
-class Broker:
-    """A broker that runs: where, as whom it is used, and how it comes up again when it has ended."""
-
-    def __init__(self, place: tuple[str, int], login: Login, revive: Callable[[], None]) -> None:
-        self.place, self.login = place, login
-        self._revive = revive
-        self._lock = threading.Lock()
-        self.ends = 0
-        self.large = threading.BoundedSemaphore(AT_ONCE)
-
-    def up_again(self, ends: int) -> None:
-        """Start it again, unless another lane has since it had ended `ends` times. Raises TargetError."""
-        with self._lock:
-            if self.ends == ends:
-                self._revive()
-                self.ends += 1
 
 
 class Lane:

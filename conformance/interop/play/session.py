@@ -24,8 +24,6 @@ from conformance.interop.play.seen import Failed, Got, Sent
 
 NOT_PASSED = "!"
 """Stands behind the name of a form that has not come out of the broker."""
-BY_TIME = frozenset({*Outcome} - {Outcome.CHANGED})
-"""What a machine that is late can be the cause of; each library tells of it in its own words."""
 SAMPLE = 10
 """Of so many pairs one is played."""
 
@@ -150,14 +148,17 @@ class Session:
 
     def _lost_behind(self, case: Case, seen: Sent | Failed) -> bool:
         """Say whether what was sent failed in the broker, as nobody knew that it does."""
-        return isinstance(seen, Sent) and self._doubted(self._meter.passed(case, seen.form, seen.after))
+        if isinstance(seen, Failed) or isinstance(seen.after, Form):
+            return False
+        return self._doubted(self._meter.passed(case, seen.form, seen.after))
 
     def _doubted(self, leg: Leg) -> bool:
         """Say whether a leg is measured a second time: it failed by time, and nobody knew that it does.
 
-        A machine may be late, and a library that is slow is not one that fails.
+        A machine may be late, which each library tells in its own words, and one that is slow has not failed;
+        but no machine changes a value.
         """
-        return leg.fails and leg.outcome in BY_TIME and not self._knows(leg)
+        return leg.fails and leg.outcome is not Outcome.CHANGED and not self._knows(leg)
 
     def _send_ours(self, lane: Lane) -> None:
         """Send by our own end what the document has for a case, and the spellings that it lists."""
