@@ -30,6 +30,11 @@ class DescribedTarget(Target):
         self.single = described.single
         self.apart = described.apart
         self._facilities = described.facilities
+        self._files, self._calm = described.files, described.calm
+
+    def calm(self) -> None:
+        for old, new in self._calm.items():
+            self._files = {name: text.replace(old, new) for name, text in self._files.items()}
 
     @abstractmethod
     def _values(self) -> dict[str, str]:

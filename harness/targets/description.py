@@ -20,6 +20,8 @@ does, or `[process]`:
   many of it are started as cases are judged at once;
 - `ports`: names for free loopback ports;
 - `links`: `at` a directory, symbolic links `to` what these patterns match; `files`: written before the start;
+- `calm`: what stands in these files for the sake of rules about time, and what stands there instead when the
+  broker is only played with (interop): a client must not be ended for the heartbeats of a busy machine;
 - `before`: commands, each a list of words, that prepare the directory after that;
 - `environment`: all that the commands get beside PATH and LANG;
 - `run`: the processes in the order of their start: `name`, `command`, `ready` (a port that accepts
@@ -139,6 +141,7 @@ class Described:
     apart: tuple[str, ...]
     patience: float
     files: Mapping[str, str]
+    calm: Mapping[str, str]
     environment: Mapping[str, str]
     facilities: Mapping[str, Facility]
 
@@ -225,9 +228,17 @@ def shared(top: Table, login: Table, inner: Table, actions: tuple[str, ...]) -> 
         "single": inner.flag("single"),
         "apart": inner.texts("apart", needed=False),
         "files": inner.mapping("files"),
+        "calm": _calm(inner),
         "environment": inner.mapping("environment"),
         "facilities": top.each("facilities", lambda table: _facility(table, actions)),
     }
+
+
+def _calm(inner: Table) -> Mapping[str, str]:
+    calm, texts = inner.mapping("calm"), inner.mapping("files").values()
+    if vain := [old for old in calm if sum(text.count(old) for text in texts) != 1]:
+        raise inner.wrong(f"calm: {vain[0]!r} does not stand just once in files")
+    return calm
 
 
 def _documents(top: Table) -> frozenset[str]:

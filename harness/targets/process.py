@@ -181,7 +181,7 @@ class ProcessTarget(DescribedTarget):
             for pattern in links.to:
                 for found in sorted(Path("/").glob(pattern.removeprefix("/"))):
                     (directory / links.at / found.name).symlink_to(found)
-        for name, text in self._description.files.items():
+        for name, text in self._files.items():
             (directory / name).parent.mkdir(parents=True, exist_ok=True)
             (directory / name).write_text(fill(text, values), encoding="utf-8")
 

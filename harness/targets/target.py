@@ -95,6 +95,9 @@ class Target(ABC):
             )
         self._security, self._context = security, None
 
+    def calm(self) -> None:  # noqa: B027 - most have nothing to leave out
+        """Start without what only rules about time need, such as heartbeats; to be said before it starts."""
+
     @abstractmethod
     def endpoint(self) -> Endpoint:
         """Say where connections are made and as whom; port 0 for a peer in memory."""

@@ -81,6 +81,9 @@ class ThroughTarget(Target):
         """Connect to that of the target behind: nothing stands before it."""
         return self._behind.secure_port(document)
 
+    def calm(self) -> None:
+        self._behind.calm()
+
     def use(self, facility: str) -> Mapping[str, str]:
         return self._behind.use(facility)
 

@@ -66,6 +66,7 @@ def checked(named: str, protocol: str) -> Target:
 @contextmanager
 def running(goal: Target, wire: Wire) -> Iterator[Running]:
     """Start a broker while the block runs. Raises TargetError."""
+    goal.calm()
     with goal:
         endpoint = goal.endpoint()
         login = Login(endpoint.user, endpoint.password, endpoint.virtual_host, endpoint.mechanism)

@@ -30,6 +30,7 @@ class _Side:
     socket: socket.socket
     stream: Stream
     client: bool
+    era: int
     other: _Side = field(init=False)
 
 
@@ -46,6 +47,7 @@ class Relay:
         self._sent: deque[Content] = deque()
         self._delivered: deque[Content] = deque()
         self._ended: deque[Ended] = deque()
+        self._era = 0
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name=f"relay {self.port}", daemon=True)
 
@@ -67,8 +69,9 @@ class Relay:
     # -- what has been seen ----------------------------------------------------------------------------
 
     def forget(self) -> None:
-        """Forget all that has been seen so far."""
+        """Forget all that has been seen so far; how what is connected now will end is not noted."""
         with self._changed:
+            self._era += 1
             for each in (self._sent, self._delivered, self._ended):
                 each.clear()
 
@@ -112,7 +115,10 @@ class Relay:
         except OSError:
             client.close()  # nobody is there behind us
             return
-        one, other = _Side(client, self._make(), True), _Side(broker, self._make(), False)
+        one, other = (
+            _Side(client, self._make(), True, self._era),
+            _Side(broker, self._make(), False, self._era),
+        )
         one.other, other.other = other, one
         for side in (one, other):
             side.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -131,21 +137,24 @@ class Relay:
         except OSError:
             pass
         if not side.client:
-            with self._changed:
-                self._ended.append(Ended("connection", "", "the broker ended it without a word"))
-                self._changed.notify_all()
+            self._noted(side, Ended("connection", "", "the broker ended it without a word"))
         for each in (side, side.other):
             self._selector.unregister(each.socket)
             each.socket.close()
 
     def _note(self, side: _Side, octets: bytes) -> None:
         for seen in side.stream.feed(octets):
-            with self._changed:
-                if isinstance(seen, Content):
-                    (self._sent if side.client else self._delivered).append(seen)
-                elif not side.client:
-                    self._ended.append(seen)
-                self._changed.notify_all()
+            self._noted(side, seen)
+
+    def _noted(self, side: _Side, seen: Content | Ended) -> None:
+        with self._changed:
+            if side.era != self._era:
+                return
+            if isinstance(seen, Content):
+                (self._sent if side.client else self._delivered).append(seen)
+            elif not side.client:
+                self._ended.append(seen)
+            self._changed.notify_all()
 
 
 def until(condition: Callable[[], bool], within: float, pause: float = 0.002) -> bool:

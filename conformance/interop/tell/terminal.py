@@ -65,7 +65,8 @@ def _failures(found: Against, console: Console) -> None:
 def line(leg: Leg) -> str:
     """Say in one line who failed how; failures that are alike have the same."""
     who = f"{leg.other} to {leg.client}" if leg.other else leg.client or "the broker"
-    words = leg.kind or ("" if leg.outcome is Outcome.CHANGED else leg.detail[:80])
+    words = "" if leg.outcome is Outcome.CONTRADICTED else leg.kind
+    words = words or ("" if leg.outcome is Outcome.CHANGED else leg.detail[:80])
     return f"{leg.outcome}: {who} at {leg.broker}, {leg.leg} {words}".rstrip()
 
 

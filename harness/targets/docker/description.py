@@ -91,6 +91,7 @@ def plain(image: str) -> ContainerDescription:
         apart=(),
         patience=10.0,
         files={},
+        calm={},
         environment={},
         facilities={},
         images=(),

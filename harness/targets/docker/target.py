@@ -234,9 +234,9 @@ class ContainerTarget(DescribedTarget):
                 },
                 ulimits=[Ulimit(name="nofile", soft=OPEN_FILES, hard=OPEN_FILES)],
             )
-            if described.files:
+            if self._files:
                 made.put_archive(
-                    "/", archive({name: fill(text, values) for name, text in described.files.items()})
+                    "/", archive({name: fill(text, values) for name, text in self._files.items()})
                 )
         return str(made.id)
 

@@ -87,6 +87,11 @@ def test_descriptions_come_with_the_suite() -> None:
         ("within = 20", "within = 20\nbefore = [[]]", "before must be a list of lists of strings"),
         ("within = 20", 'within = 20\nfiles = { "/x" = "" }', "files: /x is not a name inside"),
         ("within = 20", 'within = 20\nfiles = { "a/../../x" = "" }', "files: a/../../x is not a name inside"),
+        (
+            "within = 20",
+            'within = 20\ncalm = { "beat = 1" = "" }',
+            "calm: 'beat = 1' does not stand",
+        ),
         ("within = 20", "within = 0", "within must be more than 0"),
         ("within = 20", "within = true", "within has the wrong type"),
         ('requires = ["sh"]', "requires = [1]", "requires must be a list of strings"),

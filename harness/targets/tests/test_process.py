@@ -79,6 +79,18 @@ def test_files_may_lie_in_directories_of_their_own() -> None:
         ProcessTarget("stub", parse(described, "stub.toml")).start()
 
 
+def test_a_calm_start_leaves_out_what_only_rules_about_time_need() -> None:
+    described = text_of(["cat", "{directory}/words"]).replace(
+        "patience = 5", 'patience = 5\nfiles = { "words" = "beat = 1" }\ncalm = { "beat = 1" = "beat = 60" }'
+    )
+    for calm, said in ((False, "ready: beat = 1$"), (True, "ready: beat = 60")):
+        target = ProcessTarget("stub", parse(described, "stub.toml"))
+        if calm:
+            target.calm()
+        with pytest.raises(TargetError, match=said):
+            target.start()
+
+
 def test_stop_leaves_nothing_but_the_logs(temporary: Path) -> None:
     one = listener()
     one.start()
