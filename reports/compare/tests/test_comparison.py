@@ -154,6 +154,13 @@ def test_the_same_verdict_for_another_reason_is_a_changed_finding() -> None:
     assert (change.kind, change.regression) == (Kind.CHANGED_FINDING, False)
 
 
+def test_a_reset_instead_of_an_end_is_no_change() -> None:
+    signatures = [f"stream ended ({how}) instead of close" for how in ("fin", "rst")]
+    assert changed(*(finding(Verdict.WARN, signature=each) for each in signatures)) is None
+    other = finding(Verdict.WARN, signature="silence instead of close")
+    assert changed(finding(Verdict.WARN, signature=signatures[0]), other) is not None
+
+
 def test_another_reading_is_a_changed_reading() -> None:
     change = changed(finding(Verdict.WARN, reading="one"), finding(Verdict.WARN, reading="other"))
     assert change is not None
