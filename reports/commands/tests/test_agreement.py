@@ -152,8 +152,8 @@ def test_a_setting_that_differs_shows_as_exactly_that(
     setting = f"ok = application:set_env(rabbit, server_properties, {told})."
     rabbitmq._command((str(rabbitmq._directory() / "home" / "sbin" / "rabbitmqctl"), "eval", setting))
     before = column_of(certified[0])
-    # All of 0-9-1: what a watch finds rests on the other rules that were played. With 1.0 this RabbitMQ ends a
-    # connection as long after a fault as an answer is waited for: what is found there is chance.
+    # All of 0-9-1: what a watch finds rests on the other rules that were played. With 1.0 this RabbitMQ ends
+    # a connection as long after a fault as an answer is waited for: what is found there is chance.
     alternating = {each.rule for each in load(path_of("rabbitmq-3.10")).flaky}
     rules = {PROPERTIES, *(each for each in before.findings if each.startswith("0-9-1/"))} - alternating
     other, _ = judged("run", "other", *sorted(rules))
