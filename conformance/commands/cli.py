@@ -190,6 +190,24 @@ def replay(run: Path, rule: str | None, target: str | None, **reached: Any) -> N
 
 
 @main.command()
+@click.argument("run", type=RUN)
+@click.option("--all", "every", is_flag=True, help="name all rules under each cause")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="how"
+)
+def diagnose(run: Path, every: bool, form: str) -> None:
+    """Group the findings of RUN by the known faults that explain them best, each finding once.
+
+    A cause changes no verdict: it says where to look first.
+
+    Example: amqp-conformance diagnose latest
+    """
+    from conformance.commands.diagnose import diagnose_run
+
+    sys.exit(diagnose_run(run, every, form, Console()))
+
+
+@main.command()
 @click.argument("capture", type=click.Path(path_type=Path))
 @options_of(By.CAPTURE)
 @click.option(

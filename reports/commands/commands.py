@@ -88,6 +88,23 @@ def ingest_runs(runs: Sequence[Path], warehouse: str, master: str | None, consol
     return int(Exit.NOT_MET if left else Exit.MET)
 
 
+def write_dictionary(output: Path, master: str | None, console: Console) -> int:
+    """Compute the fault dictionary, and say how much there is in it."""
+    from conformance.causes.dictionary import write
+    from conformance.causes.faults import known_faults
+    from reports.causes.computing import compute
+
+    faults = known_faults()
+    require()
+    with session(master) as spark, _bar("judging faults", len(faults), console) as moved:
+        entries = compute(spark, faults, moved)
+    write(output, entries)
+    signs = sum(len(each.signs) for each in entries)
+    octets = output.stat().st_size
+    console.print(Text(f"{len(entries)} faults turn {signs} rules red; {output} has {octets:,} octets"))
+    return int(Exit.MET)
+
+
 def all_of(folders: Sequence[Path]) -> Iterator[Path]:
     """Give the run folders; one of several targets, which holds a run of each, stands for these."""
     for each in folders:

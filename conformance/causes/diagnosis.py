@@ -1,0 +1,134 @@
+"""Which few known faults explain best what a run has found.
+
+A fault that is there turns red what it turned red of our own peer, mostly in the same words, and leaves
+hardly any of that green. A rule that many faults turn red says little about which it was. So each fault has
+odds, in natural logarithms; the best takes what it explains, then the next of what is left. What no fault
+explains stands alone. Nothing of this touches a verdict.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, log
+
+from conformance.causes.dictionary import Entry, Sign
+from conformance.evidence.verdicts import Verdict
+from spec.applicability import judged_with
+from spec.catalogue import catalogue
+
+RED = frozenset({Verdict.FAIL, Verdict.WARN})
+"""What a broker has to answer for."""
+SAME, OTHER = 0.6, 0.1
+"""Of what a fault turns red of our own peer, so much is as red of a broker that has it: in the same words,
+and in others."""
+STAYS_GREEN = 0.3
+"""And so much is green all the same."""
+RIVALS = 5
+"""Faults of nearly the same odds that are told beside the best."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A likely cause, and the red rules under it, the closest to it first.
+
+    `certainty` is its share of the odds of all faults that might explain the same; `rivals` are the others,
+    the likeliest first. `odds` are against chance, as a natural logarithm.
+    """
+
+    fault: Entry
+    rules: tuple[str, ...]
+    certainty: float
+    odds: float
+    rivals: tuple[Entry, ...] = ()
+
+    @property
+    def closest(self) -> str:
+        """The rule that says most of it."""
+        return self.rules[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """All that is red of a run, each rule under one cause or alone."""
+
+    causes: tuple[Cause, ...]
+    alone: tuple[str, ...]
+
+
+class Diagnostics:
+    """Knows how often each rule turns red, and in which words; `entries` are the faults that may be named."""
+
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        self._entries = [each for each in entries if any(sign.verdict in RED for sign in each.signs.values())]
+        self._showing: dict[str, list[int]] = defaultdict(list)
+        self._rules: Counter[str] = Counter()
+        self._words: Counter[tuple[str, str]] = Counter()
+        self._of_document = Counter(each.document for each in self._entries)
+        for number, entry in enumerate(self._entries):
+            for rule, sign in entry.signs.items():
+                if sign.verdict in RED:
+                    self._showing[rule].append(number)
+                    self._rules[rule] += 1
+                    self._words[rule, sign.signature] += 1
+
+    def diagnose(
+        self, found: Mapping[str, Sign], without: Collection[tuple[str, str, str]] = ()
+    ) -> Diagnosis:
+        """Explain the red ones of the rules `found`, by faults that are not among those `without`."""
+        left = {rule for rule, sign in found.items() if sign.verdict in RED}
+        green = {rule for rule, sign in found.items() if sign.verdict is Verdict.PASS}
+        causes: list[Cause] = []
+        while left:
+            scored = self._scored(found, left, green, without)
+            if not scored or scored[0][0] <= 0:
+                break
+            cause = self._cause(scored, found, left)
+            left -= set(cause.rules)
+            causes.append(cause)
+        return Diagnosis(tuple(causes), tuple(sorted(left, key=lambda rule: self._rules[rule])))
+
+    def _scored(
+        self,
+        found: Mapping[str, Sign],
+        left: Collection[str],
+        green: Collection[str],
+        without: Collection[tuple[str, str, str]],
+    ) -> list[tuple[float, Entry]]:
+        numbers = {number for rule in left for number in self._showing[rule]}
+        entries = [self._entries[number] for number in numbers]
+        scored = [(self._odds(each, found, left, green), each) for each in entries if each.key not in without]
+        return sorted(scored, key=lambda pair: (-pair[0], pair[1].key))
+
+    def _odds(
+        self, entry: Entry, found: Mapping[str, Sign], left: Collection[str], green: Collection[str]
+    ) -> float:
+        odds = -log(self._of_document[entry.document])
+        for rule, sign in entry.signs.items():
+            if sign.verdict not in RED:
+                continue
+            if rule in left:
+                odds += self._says(rule, sign, found[rule])
+            elif rule in green:
+                odds += log(STAYS_GREEN)
+        return odds
+
+    def _says(self, rule: str, known: Sign, seen: Sign) -> float:
+        """Weigh a red rule: how much likelier it is with a fault that turns it red than with any."""
+        total = self._of_document[judged_with(catalogue()[rule].document)] + 1
+        if known.signature == seen.signature:
+            return log(SAME / ((self._words[rule, seen.signature] + 0.5) / total))
+        return max(0.0, log(OTHER / ((self._rules[rule] + 0.5) / total)))
+
+    def _cause(
+        self, scored: Sequence[tuple[float, Entry]], found: Mapping[str, Sign], left: Collection[str]
+    ) -> Cause:
+        best, entry = scored[0]
+        reds = [rule for rule, sign in entry.signs.items() if rule in left and sign.verdict in RED]
+        weights = {rule: self._says(rule, entry.signs[rule], found[rule]) for rule in reds}
+        reds.sort(key=lambda rule: (rule != entry.rule, -weights[rule], rule))
+        near = [(odds, each) for odds, each in scored if any(rule in each.signs for rule in reds)]
+        share = 1 / sum(exp(max(odds - best, -50.0)) for odds, _ in near)
+        rivals = tuple(each for _, each in near[1 : RIVALS + 1])
+        return Cause(entry, tuple(reds), share, best, rivals)

@@ -1,0 +1,91 @@
+"""Who explains a run best: on a dictionary small enough to say what must come out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conformance.causes.diagnosis import RED, Diagnostics
+from conformance.causes.dictionary import Entry, Sign
+from conformance.evidence.verdicts import Verdict
+from spec.applicability import judged_with
+from spec.catalogue import catalogue
+
+RULES = [rule.id for rule in catalogue().rules if judged_with(rule.document) == "0-9-1"][:60]
+PASS = Sign(Verdict.PASS)
+
+
+def entry(number: int, *rules: int, words: str = "") -> Entry:
+    """Make a fault that breaks rule `number` and turns red these, each in its words."""
+    signs = {RULES[each]: Sign(Verdict.FAIL, words or f"red {each}") for each in (number, *rules)}
+    return Entry("0-9-1", RULES[number], f"breaks {number}", signs)
+
+
+def found(*entries: Entry, words: str = "") -> dict[str, Sign]:
+    """Give what a broker with these faults would come to, all else green."""
+    signs = {rule: sign for each in entries for rule, sign in each.signs.items()}
+    if words:
+        signs = {rule: Sign(sign.verdict, words) for rule, sign in signs.items()}
+    return {rule: signs.get(rule, PASS) for rule in RULES}
+
+
+DELIVERIES, RETURNS, ONE = entry(0, 1, 2, 3), entry(10, 11, 12, 3), entry(20)
+NOISE = [entry(each) for each in range(30, 60)]
+KNOWN = Diagnostics([DELIVERIES, RETURNS, ONE, *NOISE])
+
+
+def test_a_fault_takes_all_that_follows_from_it() -> None:
+    told = KNOWN.diagnose(found(DELIVERIES))
+    (cause,) = told.causes
+    assert (cause.fault, set(cause.rules), told.alone) == (DELIVERIES, set(DELIVERIES.signs), ())
+    assert cause.closest == DELIVERIES.rule
+    assert cause.certainty > 0.9
+
+
+def test_two_faults_at_once_are_told_apart() -> None:
+    told = KNOWN.diagnose(found(DELIVERIES, RETURNS))
+    assert {each.fault.rule for each in told.causes} == {DELIVERIES.rule, RETURNS.rule}
+    assert sum(len(each.rules) for each in told.causes) == len({*DELIVERIES.signs, *RETURNS.signs})
+
+
+def test_what_no_fault_explains_stands_alone() -> None:
+    strange = {**found(), RULES[5]: Sign(Verdict.FAIL, "never seen")}
+    told = KNOWN.diagnose(strange)
+    assert (told.causes, told.alone) == ((), (RULES[5],))
+
+
+def test_who_would_have_turned_more_red_is_no_cause() -> None:
+    told = KNOWN.diagnose({**found(), RULES[1]: Sign(Verdict.FAIL, "red 1")})
+    assert [each.fault for each in told.causes] != [DELIVERIES]
+
+
+def test_other_words_weigh_less() -> None:
+    same, other = (KNOWN.diagnose(found(DELIVERIES, words=words)) for words in ("", "in other words"))
+    assert same.causes[0].odds > max((each.odds for each in other.causes), default=0)
+
+
+def test_a_fault_that_is_left_out_is_not_named() -> None:
+    told = KNOWN.diagnose(found(DELIVERIES), without={DELIVERIES.key})
+    assert DELIVERIES not in [each.fault for each in told.causes]
+
+
+def test_faults_that_cannot_be_told_apart_share_the_certainty() -> None:
+    twin = Entry("0-9-1", RULES[1], "is the same", DELIVERIES.signs)
+    told = Diagnostics([DELIVERIES, twin, *NOISE]).diagnose(found(DELIVERIES))
+    assert told.causes[0].certainty == pytest.approx(0.5, abs=0.01)
+    assert told.causes[0].rivals == (twin,)
+
+
+SIGNS = st.builds(Sign, st.sampled_from(list(Verdict)), st.sampled_from(["", "red 1", "red 3"]))
+VERDICTS: st.SearchStrategy[Mapping[str, Sign]] = st.dictionaries(st.sampled_from(RULES), SIGNS)
+
+
+@given(VERDICTS)
+def test_every_red_rule_is_told_exactly_once(signs: Mapping[str, Sign]) -> None:
+    told = KNOWN.diagnose(signs)
+    listed = [*(rule for each in told.causes for rule in each.rules), *told.alone]
+    assert sorted(listed) == sorted(rule for rule, sign in signs.items() if sign.verdict in RED)
+    assert all(0 < each.certainty <= 1 for each in told.causes)

@@ -1,0 +1,1 @@
+"""The fault dictionary, computed on Spark."""

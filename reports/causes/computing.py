@@ -1,0 +1,54 @@
+"""The fault dictionary computed: a fault is a task, and each of Spark's workers judges on its own peers."""
+
+from __future__ import annotations
+
+import gc
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+from conformance.causes.dictionary import Entry
+from conformance.causes.faults import Fault, known_faults
+from conformance.causes.judging import prepared, signs
+from conformance.proof.detection import Bench
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROUND = 250
+"""Faults that are judged before somebody is told how far it is."""
+TASKS = 8
+"""Of a round, for each worker: some faults touch all rules, and others a few."""
+
+Key = tuple[str, str, str]
+
+
+def compute(spark: SparkSession, faults: Sequence[Fault], moved: Callable[[int], None]) -> list[Entry]:
+    """Judge faults, on all workers of a session; `moved` is told how many are done. Gives them in order."""
+    context = spark.sparkContext
+    order = [each.key for each in faults]
+    random.Random(0).shuffle(order)  # those that touch all stand together
+    found: dict[Key, Entry] = {}
+    for start in range(0, len(order), ROUND):
+        some = order[start : start + ROUND]
+        slices = min(len(some), context.defaultParallelism * TASKS)
+        for entry in context.parallelize(some, slices).mapPartitions(_judged).collect():
+            found[entry.key] = entry
+        moved(len(found))
+    return [found[each.key] for each in faults]
+
+
+def _judged(keys: Iterable[Key]) -> Iterator[Entry]:
+    bench, faults = _here()
+    for key in keys:
+        yield Entry(*key, signs(faults[key], bench))
+
+
+@cache
+def _here() -> tuple[Bench, dict[Key, Fault]]:
+    """Prepare a worker, once."""
+    bench, faults = prepared(), {each.key: each for each in known_faults()}
+    gc.collect()
+    gc.freeze()  # what is there lives as long as the worker
+    return bench, faults
