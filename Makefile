@@ -15,7 +15,7 @@ WHOLE_FILES := --dist=loadfile --no-loadscope-reorder
 TARGET ?= embedded
 SECONDS ?= 60
 
-.PHONY: certify test judging reports endurance lint bench bench-judging bench-warehouse fuzz clean
+.PHONY: certify test judging reports endurance dictionary lint bench bench-judging bench-warehouse fuzz clean
 
 certify: $(READY)
 	@$(BIN)/amqp-conformance certify --target '$(TARGET)' $(if $(LEVEL),--level '$(LEVEL)')
@@ -34,6 +34,10 @@ reports: $(READY)
 endurance: $(READY)
 	AMQP_CONFORMANCE_ENDURANCE=1 AMQP_CONFORMANCE_REQUIRE_BROKERS=1 $(BIN)/pytest -v -m endurance --durations=0 \
 		--durations-min=0.1 $(JUDGING) $(REPORTS)
+
+# What each known fault turns red: after every change of deviations or checks.
+dictionary: $(READY)
+	$(BIN)/amqp-conformance dictionary --output conformance/causes/dictionary.json.xz
 
 lint: $(READY)
 	$(BIN)/ruff format --check .
@@ -67,6 +71,7 @@ bench: bench-judging bench-warehouse
 
 bench-judging: $(READY)
 	@$(BIN)/python -m conformance.trials.benchmark $(JSON)
+	@$(BIN)/python -m conformance.trials.diagnosis
 
 bench-warehouse: $(READY)
 	@$(BIN)/python -m reports.trials.benchmark $(if $(RUNS),--runs $(RUNS))

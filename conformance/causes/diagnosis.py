@@ -8,8 +8,9 @@ explains stands alone. Nothing of this touches a verdict.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, log
 
@@ -20,11 +21,13 @@ from spec.catalogue import catalogue
 
 RED = frozenset({Verdict.FAIL, Verdict.WARN})
 """What a broker has to answer for."""
-SAME, OTHER = 0.6, 0.1
+SAME, ALIKE = 0.6, 0.1
 """Of what a fault turns red of our own peer, so much is as red of a broker that has it: in the same words,
-and in others."""
+and in others of which only what came is the same."""
 STAYS_GREEN = 0.3
 """And so much is green all the same."""
+FAMILY = 3
+"""Rules of which a fault has to be known by the same words."""
 RIVALS = 5
 """Faults of nearly the same odds that are told beside the best."""
 
@@ -57,11 +60,36 @@ class Diagnosis:
     alone: tuple[str, ...]
 
 
+def came(signature: str) -> str:
+    """Give what came, of what came instead of something; how an end was a TCP's affair."""
+    return _HOW_IT_ENDED.sub("", signature.partition(" instead of ")[0])
+
+
+_HOW_IT_ENDED = re.compile(r" \((?:fin|rst)\)")
+
+
+def families(entries: Iterable[Entry]) -> Iterator[Entry]:
+    """Give the faults that are known of many rules by the same words as one that does all of them.
+
+    What our peer does wrong in one method, a broker mostly does in all: each was proved alone.
+    """
+    alike: dict[tuple[str, str], list[Entry]] = defaultdict(list)
+    for entry in entries:
+        if entry.rule:
+            alike[entry.document, entry.says].append(entry)
+    for (document, says), members in alike.items():
+        own = {each.rule: each.signs[each.rule] for each in members if each.rule in each.signs}
+        if len(own) >= FAMILY:
+            others = {rule: sign for each in members for rule, sign in each.signs.items()}
+            yield Entry(document, "", says, others | own)
+
+
 class Diagnostics:
     """Knows how often each rule turns red, and in which words; `entries` are the faults that may be named."""
 
     def __init__(self, entries: Iterable[Entry]) -> None:
-        self._entries = [each for each in entries if any(sign.verdict in RED for sign in each.signs.values())]
+        single = [each for each in entries if any(sign.verdict in RED for sign in each.signs.values())]
+        self._entries = [*single, *families(single)]
         self._showing: dict[str, list[int]] = defaultdict(list)
         self._rules: Counter[str] = Counter()
         self._words: Counter[tuple[str, str]] = Counter()
@@ -73,15 +101,13 @@ class Diagnostics:
                     self._rules[rule] += 1
                     self._words[rule, sign.signature] += 1
 
-    def diagnose(
-        self, found: Mapping[str, Sign], without: Collection[tuple[str, str, str]] = ()
-    ) -> Diagnosis:
-        """Explain the red ones of the rules `found`, by faults that are not among those `without`."""
+    def diagnose(self, found: Mapping[str, Sign]) -> Diagnosis:
+        """Explain the red ones of the rules `found`."""
         left = {rule for rule, sign in found.items() if sign.verdict in RED}
         green = {rule for rule, sign in found.items() if sign.verdict is Verdict.PASS}
         causes: list[Cause] = []
         while left:
-            scored = self._scored(found, left, green, without)
+            scored = self._scored(found, left, green)
             if not scored or scored[0][0] <= 0:
                 break
             cause = self._cause(scored, found, left)
@@ -90,15 +116,11 @@ class Diagnostics:
         return Diagnosis(tuple(causes), tuple(sorted(left, key=lambda rule: self._rules[rule])))
 
     def _scored(
-        self,
-        found: Mapping[str, Sign],
-        left: Collection[str],
-        green: Collection[str],
-        without: Collection[tuple[str, str, str]],
+        self, found: Mapping[str, Sign], left: Collection[str], green: Collection[str]
     ) -> list[tuple[float, Entry]]:
         numbers = {number for rule in left for number in self._showing[rule]}
         entries = [self._entries[number] for number in numbers]
-        scored = [(self._odds(each, found, left, green), each) for each in entries if each.key not in without]
+        scored = [(self._odds(each, found, left, green), each) for each in entries]
         return sorted(scored, key=lambda pair: (-pair[0], pair[1].key))
 
     def _odds(
@@ -119,14 +141,20 @@ class Diagnostics:
         total = self._of_document[judged_with(catalogue()[rule].document)] + 1
         if known.signature == seen.signature:
             return log(SAME / ((self._words[rule, seen.signature] + 0.5) / total))
-        return max(0.0, log(OTHER / ((self._rules[rule] + 0.5) / total)))
+        if came(known.signature) != came(seen.signature):
+            return 0.0
+        return max(0.0, log(ALIKE / ((self._rules[rule] + 0.5) / total)))
 
     def _cause(
         self, scored: Sequence[tuple[float, Entry]], found: Mapping[str, Sign], left: Collection[str]
     ) -> Cause:
         best, entry = scored[0]
-        reds = [rule for rule, sign in entry.signs.items() if rule in left and sign.verdict in RED]
-        weights = {rule: self._says(rule, entry.signs[rule], found[rule]) for rule in reds}
+        weights = {
+            rule: weight
+            for rule, sign in entry.signs.items()
+            if rule in left and sign.verdict in RED and (weight := self._says(rule, sign, found[rule])) > 0
+        }
+        reds = list(weights)
         reds.sort(key=lambda rule: (rule != entry.rule, -weights[rule], rule))
         near = [(odds, each) for odds, each in scored if any(rule in each.signs for rule in reds)]
         share = 1 / sum(exp(max(odds - best, -50.0)) for odds, _ in near)

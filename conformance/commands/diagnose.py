@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.text import Text
 
 from conformance.causes.diagnosis import Cause, Diagnosis, Diagnostics
@@ -73,19 +72,20 @@ def _show(
     for number, cause in enumerate(told.causes, 1):
         console.print(Text(f"{number}. {_headline(cause)}", style="bold"), soft_wrap=True)
         for told_line in _under(cause, results, lines, every):
-            console.print(Padding(Text(printable(told_line)), (0, 0, 0, 3)), soft_wrap=True)
+            console.print(Text(printable(f"   {told_line}")), soft_wrap=True)
     if told.alone:
         console.print(Text("\nexplained by no known fault", style="bold"))
     for rule in told.alone:
-        console.print(Padding(Text(_finding(results[rule])), (0, 0, 0, 3)), soft_wrap=True)
+        console.print(Text(printable(f"   {_finding(results[rule])}")), soft_wrap=True)
     red = sum(len(each.rules) for each in told.causes) + len(told.alone)
-    console.print(Text(f"\n{red} findings: {len(told.causes)} causes, {len(told.alone)} alone"))
+    causes = "1 cause" if len(told.causes) == 1 else f"{len(told.causes)} causes"
+    console.print(Text(f"\n{red} findings: {causes}, {len(told.alone)} alone"))
 
 
 def _headline(cause: Cause) -> str:
     rules = "1 rule" if len(cause.rules) == 1 else f"{len(cause.rules)} rules"
-    breaks = f" (as what breaks {cause.fault.rule})" if cause.fault.rule else " (a fault of its tables)"
-    return printable(f"it {cause.fault.says}{breaks}: {rules}, certain to {cause.certainty:.0%}")
+    breaks = f" (as what breaks {cause.fault.rule})" if cause.fault.rule else ""
+    return printable(f"It {cause.fault.says}{breaks}: {rules}, certain to {cause.certainty:.0%}")
 
 
 def _under(cause: Cause, results: Mapping[str, RuleResult], lines: Sequence[Line], every: bool) -> list[str]:

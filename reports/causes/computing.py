@@ -16,9 +16,9 @@ from conformance.proof.detection import Bench
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-ROUND = 250
+ROUND = 500
 """Faults that are judged before somebody is told how far it is."""
-TASKS = 8
+TASKS = 24
 """Of a round, for each worker: some faults touch all rules, and others a few."""
 
 Key = tuple[str, str, str]

@@ -22,16 +22,18 @@ TOLD = {
     "conformance.evidence",
     "conformance.gate",
     "conformance.render",
+    "conformance.causes",
     "conformance.interop.folder",
     "conformance.interop.outcomes",
 }
-"""What the reports need of a run: what it kept, what it came to, how that is told."""
+"""What the reports need of a run: what it kept, what it came to and why, how that is told."""
 COMMANDS = {
     "reports.commands.cli": {
         "conformance.commands.cli",
         "conformance.engine.options",
         "conformance.several.sides",
     },
+    "reports.causes.computing": {"conformance.proof.detection"},
     "reports.commands.certify": {
         "conformance.commands.run",
         "conformance.engine.options",

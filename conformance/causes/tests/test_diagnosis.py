@@ -67,9 +67,11 @@ def test_other_words_weigh_less() -> None:
     assert same.causes[0].odds > max((each.odds for each in other.causes), default=0)
 
 
-def test_a_fault_that_is_left_out_is_not_named() -> None:
-    told = KNOWN.diagnose(found(DELIVERIES), without={DELIVERIES.key})
-    assert DELIVERIES not in [each.fault for each in told.causes]
+def test_what_is_known_of_many_methods_is_one_fault_of_all() -> None:
+    alike = [Entry("0-9-1", RULES[each], "reads on", entry(each).signs) for each in (40, 41, 42)]
+    told = Diagnostics([DELIVERIES, *alike, *NOISE[:5]]).diagnose(found(*alike))
+    (cause,) = told.causes
+    assert (cause.fault.says, sorted(cause.rules)) == ("reads on", sorted(each.rule for each in alike))
 
 
 def test_faults_that_cannot_be_told_apart_share_the_certainty() -> None:

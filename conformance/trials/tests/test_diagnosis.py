@@ -1,0 +1,35 @@
+"""The figures of a diagnosis: what is counted as right, and that most is."""
+
+from __future__ import annotations
+
+from conformance.causes.diagnosis import Cause, Diagnosis
+from conformance.causes.dictionary import Entry, Sign
+from conformance.evidence.verdicts import Verdict
+from conformance.trials.diagnosis import figures, is_right
+
+RED = Sign(Verdict.FAIL, "red")
+FAULT = Entry("0-9-1", "a", "does", dict.fromkeys("abcd", RED))
+LIKE = Entry("0-9-1", "b", "does alike", dict.fromkeys("bcd", RED))
+OTHER = Entry("0-9-1", "z", "does other", dict.fromkeys("dz", RED))
+
+
+def told(*faults: Entry, alone: tuple[str, ...] = ()) -> Diagnosis:
+    return Diagnosis(tuple(Cause(each, tuple(each.signs), 1.0, 1.0) for each in faults), alone)
+
+
+def test_right_is_who_turns_the_same_red() -> None:
+    assert is_right(told(LIKE), FAULT, 1)
+    assert not is_right(told(OTHER), FAULT, 1)
+    assert not is_right(told(OTHER, LIKE), FAULT, 1)
+    assert is_right(told(OTHER, LIKE), FAULT, 3)
+
+
+def test_right_is_a_rule_alone_where_no_cause_is_before_it() -> None:
+    assert is_right(told(alone=("a",)), FAULT, 1)
+    assert not is_right(told(OTHER, alone=("a",)), FAULT, 1)
+
+
+def test_most_faults_are_found_though_their_own_entry_is_left_out() -> None:
+    (tried, first, three), _ = figures(40).values()
+    assert tried == 40
+    assert 0.75 * tried <= first <= three
