@@ -8,13 +8,13 @@ explains stands alone. Nothing of this touches a verdict.
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, log
 
 from conformance.causes.dictionary import Entry, Sign
+from conformance.evidence.results import however_ended
 from conformance.evidence.verdicts import Verdict
 from spec.applicability import judged_with
 from spec.catalogue import catalogue
@@ -61,11 +61,8 @@ class Diagnosis:
 
 
 def came(signature: str) -> str:
-    """Give what came, of what came instead of something; how an end was a TCP's affair."""
-    return _HOW_IT_ENDED.sub("", signature.partition(" instead of ")[0])
-
-
-_HOW_IT_ENDED = re.compile(r" \((?:fin|rst)\)")
+    """Give what came, of what came instead of something."""
+    return however_ended(signature.partition(" instead of ")[0])
 
 
 def families(entries: Iterable[Entry]) -> Iterator[Entry]:
@@ -113,7 +110,7 @@ class Diagnostics:
             cause = self._cause(scored, found, left)
             left -= set(cause.rules)
             causes.append(cause)
-        return Diagnosis(tuple(causes), tuple(sorted(left, key=lambda rule: self._rules[rule])))
+        return Diagnosis(tuple(causes), tuple(sorted(left, key=lambda rule: (self._rules[rule], rule))))
 
     def _scored(
         self, found: Mapping[str, Sign], left: Collection[str], green: Collection[str]

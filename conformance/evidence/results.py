@@ -1,5 +1,6 @@
 """From the tests' verdicts to one result per rule."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -56,6 +57,14 @@ def _result(judged: list[tuple[Judged, str]]) -> RuleResult:
     alike = [(test, worker) for test, worker in judged if test.verdict is verdict]
     deciding, worker = min(alike, key=lambda each: each[0].test)
     return RuleResult(tuple(test for test, _ in judged), deciding, worker)
+
+
+_HOW = re.compile(r" \((?:fin|rst)\)")
+
+
+def however_ended(signature: str) -> str:
+    """Leave out of a signature how a stream ended: TCP resets what is closed before all was read."""
+    return _HOW.sub("", signature)
 
 
 SPARED = "disruptive, and the target may be shared with others (--disruptive allows it)"

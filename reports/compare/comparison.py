@@ -10,7 +10,6 @@ best that was seen now is worse than the worst that was seen before, alternation
 change is classified as for any other rule, marked as flaky.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -18,6 +17,7 @@ from typing import Self
 
 from conformance.evidence.kinds import EvidenceError
 from conformance.evidence.printable import printable
+from conformance.evidence.results import however_ended
 from conformance.evidence.verdicts import Verdict
 from reports.model.findings import Column, Finding
 
@@ -170,7 +170,7 @@ def _change(rule: str, old: Finding | None, new: Finding | None) -> Change | Non
         return Change(rule, Kind.ONLY_NEW if old is None else Kind.ONLY_OLD, old, new, flaky)
     if flaky and _alternation_explains(old, new):
         return Change(rule, _FLAKY[old.flaky, new.flaky], old, new, flaky)
-    told = [(each.verdict, HOW_IT_ENDED.sub("", each.signature), each.reading) for each in (old, new)]
+    told = [(each.verdict, however_ended(each.signature), each.reading) for each in (old, new)]
     if told[0] == told[1]:
         return None
     kind = GRID[old.verdict, new.verdict]
@@ -179,8 +179,6 @@ def _change(rule: str, old: Finding | None, new: Finding | None) -> Change | Non
     return Change(rule, kind, old, new, flaky)
 
 
-HOW_IT_ENDED = re.compile(r" \((?:fin|rst)\)")
-"""Chance, not the build: TCP resets what is closed before all that came was read."""
 _FLAKY = {
     (False, True): Kind.NEWLY_FLAKY,
     (True, True): Kind.STILL_FLAKY,
