@@ -1,8 +1,8 @@
-"""The faults that are known by name: every deviation of a server, and every mutant of its tables."""
+"""The faults that are known by name: of a server's deviations, its tables' mutants, and a whole peer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -18,7 +18,8 @@ from spec.rules import Role
 class Fault:
     """What a faulty server does wrong (`says`), where rules of `document` are judged.
 
-    A deviation breaks its `rule`; a mutant was made of a row of the tables, and breaks none by intent.
+    A deviation breaks its `rule`. A mutant was made of a row of the tables, and what a whole peer does wrong
+    shows everywhere: these break none alone.
     """
 
     document: str
@@ -45,10 +46,8 @@ def _all() -> Iterator[Fault]:
             documents[spoken] = None
             yield Fault(spoken, rule.id, deviation.says, deviation.change)
     for document in documents:
-        yield from mutants(document)
-
-
-def mutants(document: str) -> Iterable[Fault]:
-    """Give the mutants of the peer by which rules of a document are proved."""
-    for mutant in dialect(document).proof.mutants():
-        yield Fault(document, "", mutant.name, mutant.change)
+        proof = dialect(document).proof
+        for mutant in proof.mutants():
+            yield Fault(document, "", mutant.name, mutant.change)
+        for says, change in proof.broad.items():
+            yield Fault(document, "", says, change)

@@ -21,6 +21,8 @@ from conformance.gate.gate import Exit
 from spec.catalogue import catalogue
 from spec.rules import Role
 
+LOST = {"dropped": "were not done", "has no effect": "had no effect"}
+"""How what was done to a row of the tables is told."""
 FOLDED = 3
 """Rules of a cause that are named beside the closest one, unless all are asked for."""
 
@@ -84,8 +86,13 @@ def _show(
 
 def _headline(cause: Cause) -> str:
     rules = "1 rule" if len(cause.rules) == 1 else f"{len(cause.rules)} rules"
-    breaks = f" (as what breaks {cause.fault.rule})" if cause.fault.rule else ""
-    return printable(f"It {cause.fault.says}{breaks}: {rules}, certain to {cause.certainty:.0%}")
+    does = f"It {cause.fault.says}"
+    row, _, lost = cause.fault.says.rpartition(" / ")
+    if cause.fault.rule:
+        does += f" (as what breaks {cause.fault.rule})"
+    elif row:
+        does = f"It is as if “{row}” {LOST.get(lost, lost)}"
+    return printable(f"{does}: {rules}, certain to {cause.certainty:.0%}")
 
 
 def _under(cause: Cause, results: Mapping[str, RuleResult], lines: Sequence[Line], every: bool) -> list[str]:

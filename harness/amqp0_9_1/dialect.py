@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from functools import partial
 
+from harness.amqp0_9_1.broken.broad import BROAD
 from harness.amqp0_9_1.broken.deviations import Fault, Interposer
 from harness.amqp0_9_1.broken.fakes import FAKES
 from harness.amqp0_9_1.broken.footprint import units
@@ -70,6 +71,7 @@ def _dialect(
             harmless=HARMLESS,
             fakes=FAKES,
             inherited=frozenset(inherited),
+            broad=BROAD,
         ),
         annotate,
         Host(document, NAME, lambda target, context: Client(target, context, DOCUMENT), COMMANDS),

@@ -5,7 +5,7 @@ all of them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
@@ -38,6 +38,7 @@ class Proof(Generic[AnyPolicy, AnyFault]):
     - `harmless` are interposers that change nothing that matters: none may change a verdict. `fakes` put a
       peer that knows no rule in the reference peer's place. Both by what they do.
     - `inherited` are the names of rows that are another document's: its checks notice their mutants.
+    - `broad` are faults of a whole peer, by what it does: they break no rule alone, and many show them.
     """
 
     make: Callable[[AnyPolicy, Any, set[str]], PeerServer]
@@ -52,6 +53,7 @@ class Proof(Generic[AnyPolicy, AnyFault]):
     harmless: Mapping[str, Interposer]
     fakes: Mapping[str, Replacement]
     inherited: frozenset[str] = frozenset()
+    broad: Mapping[str, AnyFault] = field(default_factory=dict)
 
     def peer(
         self, change: object = None, policy: object = None, clock: Callable[[], float] | None = None

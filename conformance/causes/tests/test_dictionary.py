@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from conformance.causes.diagnosis import RED
 from conformance.causes.dictionary import DictionaryError, Entry, Sign, dictionary, read, write
 from conformance.causes.faults import known_faults
 from conformance.causes.judging import prepared, signs
 from conformance.evidence.verdicts import Verdict
 from conformance.tests.endurance import some
+from harness.dialect import dialect
 from spec.catalogue import catalogue
 from spec.rules import Level
 
@@ -56,3 +58,9 @@ def test_another_file_gets_a_sentence(tmp_path: Path, octets: bytes | None) -> N
         (tmp_path / "file").write_bytes(octets)
     with pytest.raises(DictionaryError, match="is no fault dictionary"):
         read(tmp_path / "file")
+
+
+@pytest.mark.parametrize("says", list(dialect("0-9-1").proof.broad))
+def test_what_is_wrong_everywhere_turns_many_rules_red(says: str) -> None:
+    (found,) = (each for each in dictionary() if each.key == ("0-9-1", "", says))
+    assert sum(sign.verdict in RED for sign in found.signs.values()) >= 50
