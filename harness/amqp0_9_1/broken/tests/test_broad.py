@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from harness.amqp0_9_1.broken.broad import BROAD
+from harness.amqp0_9_1.peer import Peer
 from harness.amqp0_9_1.peer.tests.dialogue import Client
-from harness.amqp0_9_1.wire.vocabulary import COMMAND_INVALID, INTERNAL_ERROR, NOT_FOUND, Channel, Queue
+from harness.amqp0_9_1.wire.vocabulary import CHANNEL_ERROR, INTERNAL_ERROR, NOT_FOUND, Channel, Queue
 from harness.dialect import dialect
 
 MISSING = Queue.Declare("missing", passive=True)
@@ -14,7 +15,9 @@ TWICE = Channel.Open()
 
 
 def client(says: str) -> Client:
-    return Client(dialect("0-9-1").proof.peer(BROAD[says]))
+    peer = dialect("0-9-1").proof.peer(BROAD[says])
+    assert isinstance(peer, Peer)
+    return Client(peer)
 
 
 @pytest.mark.parametrize("says", list(BROAD))
@@ -31,7 +34,7 @@ def test_it_ends_the_socket_in_place_of_its_close() -> None:
 def test_it_closes_the_connection_in_place_of_the_channel() -> None:
     says = "closes the connection in place of the channel"
     assert client(says).is_refused(MISSING) == (NOT_FOUND, "connection")
-    assert client(says).is_refused(TWICE) == (COMMAND_INVALID, "connection")
+    assert client(says).is_refused(TWICE) == (CHANNEL_ERROR, "connection")
 
 
 def test_it_has_one_code_for_all() -> None:
