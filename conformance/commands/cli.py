@@ -8,6 +8,7 @@ import click
 from click.core import ParameterSource
 from rich.console import Console
 
+from conformance.causes.dictionary import DictionaryError
 from conformance.commands.clicked import RUN as RUN
 from conformance.commands.clicked import also_called as also_called
 from conformance.commands.clicked import options_of, targets_option
@@ -25,7 +26,8 @@ from spec.rules import Level, Role
 from spec.selection import SelectorError
 
 EXPECTED = (
-    SelectorError, DocumentError, EvidenceError, CaptureError, BaselineError, TargetError, KeyError,
+    SelectorError, DocumentError, EvidenceError, CaptureError, BaselineError, DictionaryError, TargetError,
+    KeyError,
 )  # fmt: skip
 """What a user can do wrong."""
 REPORTS = ("terminal", "html", "junit", "allure", "github", "gitlab", "tap", "badge")

@@ -88,20 +88,27 @@ def ingest_runs(runs: Sequence[Path], warehouse: str, master: str | None, consol
     return int(Exit.NOT_MET if left else Exit.MET)
 
 
-def write_dictionary(output: Path, master: str | None, console: Console) -> int:
-    """Compute the fault dictionary, and say how much there is in it."""
-    from conformance.causes.dictionary import write
+def write_dictionary(output: Path, missing: bool, master: str | None, console: Console) -> int:
+    """Compute the fault dictionary, and say how much there is in it; of what is `missing` only, if told so.
+
+    Raises DictionaryError where what is there already is none.
+    """
+    from conformance.causes.dictionary import read, write
     from conformance.causes.faults import known_faults
     from reports.causes.computing import compute
 
-    faults = known_faults()
-    require()
-    with session(master) as spark, _bar("judging faults", len(faults), console) as moved:
-        entries = compute(spark, faults, moved)
+    known = {each.key: each for each in read(output)} if missing else {}
+    faults = [each for each in known_faults() if each.key not in known]
+    if faults:
+        require()
+        with session(master) as spark, _bar("judging faults", len(faults), console) as moved:
+            known |= {each.key: each for each in compute(spark, faults, moved)}
+    entries = [known[each.key] for each in known_faults()]
     write(output, entries)
     signs = sum(len(each.signs) for each in entries)
     octets = output.stat().st_size
-    console.print(Text(f"{len(entries)} faults turn {signs} rules red; {output} has {octets:,} octets"))
+    told = f"{len(entries)} faults, {len(faults)} of them judged now, turn {signs} rules red"
+    console.print(Text(f"{told}; {output} has {octets:,} octets"), soft_wrap=True)
     return int(Exit.MET)
 
 
