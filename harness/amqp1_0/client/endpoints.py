@@ -84,7 +84,7 @@ class Conversation(Protocol):
     def until(self, what: str, holds: Callable[[], Any]) -> Any:
         """Wait until something holds of what has come, and give it. Raises ControlFailed."""
 
-    def take_in(self, holds: Callable[[], Any]) -> None:
+    def take_in(self, holds: Callable[[], Any], moments: int = 0) -> None:
         """Take all that comes until nothing more does."""
 
 

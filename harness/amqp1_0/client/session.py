@@ -208,10 +208,14 @@ class Session:
             pass
         return found
 
-    def take_in(self, holds: Callable[[], Any]) -> None:
-        """Take all that comes; wait for more as for an answer until something holds, then a moment."""
+    def take_in(self, holds: Callable[[], Any], moments: int = 0) -> None:
+        """Take all that comes; wait for more as for an answer until something holds, then a moment.
+
+        Where nothing need come `moments` says how many of these are waited for it instead.
+        """
         patience = self.connection.context.patience
-        while isinstance(self._taken(patience.quiet if holds() else patience.close), Received):
+        most = moments * patience.quiet or patience.close
+        while isinstance(self._taken(patience.quiet if holds() else most), Received):
             pass
 
     def _more_at_any_time(self) -> bool:

@@ -52,7 +52,7 @@ def no_message_is_larger_than_we_take(container: Container) -> None:
     session = container.session()
     receiver = session.receiver(address, max_message_size=OURS)
     receiver.grants(1)
-    session.take_in(lambda: session.told(Transfer, Detach))
+    session.take_in(lambda: session.told(Transfer, Detach), moments=5)
     came = [len(each.payload) for each in receiver.deliveries()]
     session.judge("no message larger than that", "a larger message", all(each <= OURS for each in came))
 
