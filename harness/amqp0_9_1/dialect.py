@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from functools import partial
 
-from harness.amqp0_9_1.broken.broad import BROAD
 from harness.amqp0_9_1.broken.deviations import Fault, Interposer
+from harness.amqp0_9_1.broken.end_faults import BROAD
 from harness.amqp0_9_1.broken.fakes import FAKES
 from harness.amqp0_9_1.broken.footprint import units
 from harness.amqp0_9_1.broken.harmless import HARMLESS

@@ -1,16 +1,22 @@
 """Effects and strategies that are wrong about the ends of consumers, channels and connections."""
 
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
 from harness.amqp0_9_1.broken.deviations import Fault
 from harness.amqp0_9_1.broken.loose import Answer, Effect, Row, Turn
 from harness.amqp0_9_1.peer.deliveries import await_acknowledgement
 from harness.amqp0_9_1.peer.entities import Channel, Consumer
-from harness.amqp0_9_1.peer.events import ChannelEnded, ChannelState
+from harness.amqp0_9_1.peer.events import ChannelEnded, ChannelState, ConnectionState
 from harness.amqp0_9_1.peer.life import delete_queue, end_connection, remove_binding
+from harness.amqp0_9_1.peer.refusals import close_in_silence
 from harness.amqp0_9_1.peer.strategies import hears
-from harness.amqp0_9_1.peer.turn import Tables
+from harness.amqp0_9_1.peer.turn import AnyTurn, Reply, Tables
+from harness.amqp0_9_1.wire import vocabulary
 from harness.amqp0_9_1.wire.compiled import Method
-from harness.amqp0_9_1.wire.vocabulary import Basic
-from harness.peers.rows import State
+from harness.amqp0_9_1.wire.vocabulary import Basic, Connection
+from harness.peers.rows import AnyRow, State
 
 # -- ends ----------------------------------------------------------------------------------------------
 
@@ -136,3 +142,52 @@ def keeps_what_is_closed(tables: Tables) -> Tables:
 def settle_everything(turn: Turn) -> None:
     for channel in turn.connection.channels.values():
         channel.unacknowledged.clear()
+
+
+# -- what a whole server does wrong, wherever it closes ------------------------------------------------
+
+
+def _everywhere(otherwise: Callable[[AnyTurn, Reply], Reply]) -> Fault:
+    """Make a fault that says something else in place of whatever a row answers."""
+
+    def answering(answer: Callable[[AnyTurn], Reply]) -> Callable[[AnyTurn], Reply]:
+        return lambda turn: otherwise(turn, answer(turn))
+
+    def change(tables: Tables) -> Tables:
+        rows: list[AnyRow] = [
+            replace(row, answer=answering(row.answer)) if row.answer is not None else row for row in tables
+        ]
+        return replace(tables, rows=tuple(rows))
+
+    return Fault(change)
+
+
+def _ends(turn: AnyTurn, said: Reply) -> Reply:
+    if not isinstance(said, Connection.Close):
+        return said
+    close_in_silence(turn)
+    return None
+
+
+def _closes_all(turn: AnyTurn, said: Reply) -> Reply:
+    if not isinstance(said, vocabulary.Channel.Close):
+        return said
+    end_connection(turn)
+    turn.connection.state = ConnectionState.CLOSING
+    return Connection.Close(said.reply_code, said.reply_text, said.class_id, said.method_id)
+
+
+def _has_one_code(_: AnyTurn, said: Reply) -> Reply:
+    if isinstance(said, vocabulary.Channel.Close | Connection.Close):
+        return said.replace(reply_code=vocabulary.INTERNAL_ERROR)
+    return said
+
+
+BROAD: Mapping[str, Fault] = MappingProxyType(
+    {
+        "ends the socket in place of its Close": _everywhere(_ends),
+        "closes the connection in place of the channel": _everywhere(_closes_all),
+        "closes by internal-error, whatever it is": _everywhere(_has_one_code),
+    }
+)
+"""By what it does. No rule is theirs, and many show them: for the fault dictionary."""

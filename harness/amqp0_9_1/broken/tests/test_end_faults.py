@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.amqp0_9_1.broken.broad import BROAD
+from harness.amqp0_9_1.broken.end_faults import BROAD
 from harness.amqp0_9_1.peer import Peer
 from harness.amqp0_9_1.peer.tests.dialogue import Client
 from harness.amqp0_9_1.wire.vocabulary import CHANNEL_ERROR, INTERNAL_ERROR, NOT_FOUND, Channel, Queue
