@@ -202,7 +202,7 @@ def diagnose(run: Path, every: bool, form: str) -> None:
 
     A cause changes no verdict: it says where to look first.
 
-    Example: amqp-conformance diagnose latest
+    Example: amqp-conformance diagnose runs/20261120-101500-1a2b3c4d
     """
     from conformance.commands.diagnose import diagnose_run
 
