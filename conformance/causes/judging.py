@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from conformance.causes.dictionary import Sign
 from conformance.causes.faults import Fault
-from conformance.evidence.verdicts import fold
+from conformance.evidence.verdicts import is_worse
 from conformance.proof.detection import Bench, judge_rule
 from harness.dialect import dialect
 from spec.applicability import judged_with
@@ -61,6 +61,6 @@ def _worse(fault: Fault, rules: Sequence[Rule], bench: Bench) -> dict[str, Sign]
     for rule in rules:
         clean = bench.clean[rule.id]
         seen = judge_rule(rule, bench.build(fault.change, rule.document))
-        if seen.verdict is not clean.verdict and fold([seen.verdict, clean.verdict]) is seen.verdict:
+        if is_worse(seen.verdict, clean.verdict):
             found[rule.id] = Sign.of(seen)
     return found

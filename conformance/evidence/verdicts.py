@@ -148,6 +148,11 @@ def fold(verdicts: Iterable[Verdict]) -> Verdict:
     return min(verdicts, key=_RANK.__getitem__, default=Verdict.NOT_RUN)
 
 
+def is_worse(one: Verdict, other: Verdict) -> bool:
+    """Say whether one verdict stands before another in the table."""
+    return _RANK[one] < _RANK[other]
+
+
 def markdown() -> str:
     """Give the table as Markdown, in fold order."""
     head = "rank verdict meaning blocks_certification pytest JUnit Allure TAP Markdown"

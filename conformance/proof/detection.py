@@ -23,7 +23,7 @@ from conformance.engine.judge import MISSED, Judge, TargetDied
 from conformance.engine.passive import conclude_breached, conclude_passive, give_occasion, sighted
 from conformance.evidence.keeping import Memory
 from conformance.evidence.kinds import Judged
-from conformance.evidence.verdicts import Verdict, fold
+from conformance.evidence.verdicts import Verdict, fold, is_worse
 from harness.dialect import dialect
 from harness.peers.deviation import Deviation
 from harness.targets.embedded import EmbeddedTarget
@@ -206,7 +206,7 @@ class Bench:
     def _worse(self, identity: str, deviation: Deviation) -> bool:
         rule, clean = self.rules[identity], self.clean[identity]
         seen = judge_rule(rule, self.build(deviation.change, rule.document))
-        return seen.verdict is not clean.verdict and fold([seen.verdict, clean.verdict]) is seen.verdict
+        return is_worse(seen.verdict, clean.verdict)
 
 
 _INHERITED: list[Any] = []

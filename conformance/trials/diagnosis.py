@@ -17,7 +17,7 @@ from rich.console import Console
 
 from conformance.causes.diagnosis import RED, Cause, Diagnosis, Diagnostics
 from conformance.causes.dictionary import Entry, Sign, dictionary
-from conformance.evidence.verdicts import Verdict, fold
+from conformance.evidence.verdicts import Verdict, is_worse
 from spec.applicability import judged_with
 from spec.catalogue import catalogue
 
@@ -39,7 +39,7 @@ def run_of(faults: Sequence[Entry]) -> dict[str, Sign]:
     }
     for each in faults:
         for rule, sign in each.signs.items():
-            if fold([sign.verdict, found[rule].verdict]) is sign.verdict:
+            if is_worse(sign.verdict, found[rule].verdict):
                 found[rule] = sign
     return found
 

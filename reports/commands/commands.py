@@ -91,12 +91,14 @@ def ingest_runs(runs: Sequence[Path], warehouse: str, master: str | None, consol
 def write_dictionary(output: Path, missing: bool, master: str | None, console: Console) -> int:
     """Compute the fault dictionary, and say how much there is in it; of what is `missing` only, if told so.
 
-    Raises DictionaryError where what is there already is none.
+    Raises DictionaryError where what is there already is none, or nothing can be written.
     """
-    from conformance.causes.dictionary import read, write
+    from conformance.causes.dictionary import DictionaryError, read, write
     from conformance.causes.faults import known_faults
     from reports.causes.computing import compute
 
+    if not output.absolute().parent.is_dir():  # told before minutes are spent
+        raise DictionaryError(f"{output} cannot be written: its directory is not there")
     known = {each.key: each for each in read(output)} if missing else {}
     faults = [each for each in known_faults() if each.key not in known]
     if faults:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.evidence.verdicts import TABLE, Element, PytestOutcome, Verdict, fold, markdown
+from conformance.evidence.verdicts import TABLE, Element, PytestOutcome, Verdict, fold, is_worse, markdown
 
 
 def test_table_has_one_row_for_each_verdict() -> None:
@@ -30,6 +30,9 @@ def test_no_blocking_verdict_is_shown_as_passed() -> None:
 @pytest.mark.parametrize("other", [Verdict.PASS, Verdict.INFO, Verdict.INAPPLICABLE, Verdict.WARN])
 def test_what_was_not_run_does_not_hide_behind_another_part(other: Verdict) -> None:
     assert fold([other, Verdict.NOT_RUN, other]) is Verdict.NOT_RUN
+    assert is_worse(Verdict.NOT_RUN, other)
+    assert not is_worse(other, Verdict.NOT_RUN)
+    assert not is_worse(other, other)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from conformance.evidence.kinds import Judged
-from conformance.evidence.verdicts import Verdict, fold
+from conformance.evidence.verdicts import Verdict, is_worse
 from conformance.proof.detection import Bench, in_memory, judge_rule
 from harness.dialect import dialect
 from harness.peers.deviation import Mutant
@@ -44,7 +44,7 @@ def _first_to_notice(mutant: Mutant[object], rules: Iterable[Rule], bench: Bench
     by_error: Mutated | None = None
     for rule in rules:
         clean, seen = bench.clean[rule.id], judge_rule(rule, in_memory(mutant.change))
-        if seen.verdict is clean.verdict or fold([seen.verdict, clean.verdict]) is not seen.verdict:
+        if not is_worse(seen.verdict, clean.verdict):
             continue
         if seen.verdict is not Verdict.ERROR:
             return Mutated(mutant, rule.id, seen)

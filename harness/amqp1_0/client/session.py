@@ -163,7 +163,7 @@ class Session:
         return self.connection.works(expected)
 
     def stays(self, expected: str, *kinds: type[Composite]) -> None:
-        """Judge that nothing of these kinds comes in the time an answer may take. Raises Unmet."""
+        """Judge that nothing of these kinds comes for a moment (`Patience.quiet`). Raises Unmet."""
         seen = self._next(kinds, self.connection.context.patience.quiet)
         self.judge(expected, signature(seen), isinstance(seen, Silence))
 

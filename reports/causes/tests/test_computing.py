@@ -41,3 +41,8 @@ def test_what_is_no_dictionary_is_not_written_over(tmp_path: Path) -> None:
     with pytest.raises(DictionaryError):
         write_dictionary(other, True, None, Console(file=StringIO()))
     assert other.read_text() == "mine"
+
+
+def test_where_nothing_can_be_written_nothing_is_judged(tmp_path: Path) -> None:
+    with pytest.raises(DictionaryError, match="its directory is not there"):
+        write_dictionary(tmp_path / "none" / "file", False, "spark://nobody", Console(file=StringIO()))
