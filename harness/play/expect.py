@@ -53,13 +53,20 @@ class Stop(Exception):
 
 
 class Unmet(Stop):
-    """None of the legal outcomes came, but `actual`; `lost` says that a reset may have destroyed a frame."""
+    """None of the legal outcomes came, but `actual`.
 
-    def __init__(self, expected: tuple[str, ...], actual: str, lost: bool = False) -> None:
+    `lost` says that a reset may have destroyed a frame, `lapsed` that the target ended a connection that was to
+    be kept alive: on a busy machine our signs of life may have come late, or have been seen late.
+    """
+
+    def __init__(
+        self, expected: tuple[str, ...], actual: str, lost: bool = False, lapsed: bool = False
+    ) -> None:
         super().__init__(f"expected {' or else '.join(expected)}, but came {actual}")
         self.expected = expected
         self.actual = actual
         self.lost = lost
+        self.lapsed = lapsed
 
 
 class ControlFailed(Stop):

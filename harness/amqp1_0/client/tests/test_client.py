@@ -257,6 +257,15 @@ def test_a_heart_beats_only_while_somebody_waits_and_nothing_else_was_said() -> 
     assert script.sent[-1] == octets(Close())
 
 
+@pytest.mark.parametrize(("beat", "lapsed"), [(2.0, True), (None, False)])
+def test_an_end_where_we_promised_to_keep_alive_is_told_apart(beat: float | None, lapsed: bool) -> None:
+    client, _, _ = link(StreamEnd.FIN)
+    client.beat = beat
+    with pytest.raises(Unmet) as unmet:
+        client.expect(CONNECTION, Open)
+    assert unmet.value.lapsed is lapsed
+
+
 def test_listening_gives_all_that_comes_in_a_time_with_its_time() -> None:
     client, _, script = link(EMPTY, EMPTY, octets(OPEN), StreamEnd.FIN)
     heard = client.listen(4.0)
