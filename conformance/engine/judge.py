@@ -230,10 +230,10 @@ class Judge:
         return self._conclude(play)
 
     def _undecided(self, stop: BaseException | None) -> bool:
-        """Whether a reset may have eaten a frame, we were late, or others kept the target or us from talking."""
+        """Whether a reset may have eaten a frame, we were late, or others kept the target busy."""
         match stop:
             case Unmet():
-                return stop.lost or (not self.alone and (stop.lapsed or stop.actual == SILENCE))
+                return stop.lost or (not self.alone and (stop.ended or stop.actual == SILENCE))
             case Late() | ControlFailed(lost=True):
                 return True
             case Stop():

@@ -55,18 +55,18 @@ class Stop(Exception):
 class Unmet(Stop):
     """None of the legal outcomes came, but `actual`.
 
-    `lost` says that a reset may have destroyed a frame, `lapsed` that the target ended a connection that was to
-    be kept alive: on a busy machine our signs of life may have come late, or have been seen late.
+    `lost` says that a reset may have destroyed a frame, `ended` that the target ended the stream instead: on
+    a busy machine that may be one of its timers, to which we, or it, came late.
     """
 
     def __init__(
-        self, expected: tuple[str, ...], actual: str, lost: bool = False, lapsed: bool = False
+        self, expected: tuple[str, ...], actual: str, lost: bool = False, ended: bool = False
     ) -> None:
         super().__init__(f"expected {' or else '.join(expected)}, but came {actual}")
         self.expected = expected
         self.actual = actual
         self.lost = lost
-        self.lapsed = lapsed
+        self.ended = ended
 
 
 class ControlFailed(Stop):

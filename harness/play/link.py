@@ -104,11 +104,6 @@ class Link(ABC, Generic[Unit, Sight]):
     def _only_lives(self, unit: Unit) -> bool:
         """Say whether a unit tells no more than that the peer is alive."""
 
-    @property
-    def keeps_alive(self) -> bool:
-        """Whether it sends signs of life by itself."""
-        return False
-
     def received(self) -> Iterator[Unit]:
         """Yield all that the peer has said."""
         return (each.unit for each in self.transcript if each.direction is RECEIVED)
@@ -326,7 +321,7 @@ class Link(ABC, Generic[Unit, Sight]):
             tuple(outcome.says for outcome in legal),
             self.signature(seen),
             lost=self.may_have_lost(seen),
-            lapsed=isinstance(seen, Closed) and self.keeps_alive,
+            ended=isinstance(seen, Closed),
         )
 
     def _in_time(self, holds: bool, seen: object = None) -> None:

@@ -145,18 +145,18 @@ def test_a_control_that_failed_beside_others_is_tried_once_more_and_that_is_told
 
 
 @pytest.mark.parametrize(("alone", "plays", "verdict"), [(False, 2, Verdict.PASS), (True, 1, Verdict.FAIL)])
-def test_a_connection_that_was_to_be_kept_alive_and_ended_beside_others_is_tried_once_more(
+def test_a_stream_that_was_ended_beside_others_is_tried_once_more(
     alone: bool, plays: int, verdict: Verdict
 ) -> None:
     played = []
 
-    def lapses_at_first(broker: Any) -> None:
+    def ends_at_first(broker: Any) -> None:
         played.append(broker)
         broker.channel().stays_quiet()
         if len(played) == 1:
-            raise Unmet(("a detach",), "stream ended (fin)", lapsed=True)
+            raise Unmet(("a detach",), "stream ended (fin)", ended=True)
 
-    scenario = Scenario(MUST.id, "t", lapses_at_first, frozenset(), slow=False, disruptive=False, alone=False)
+    scenario = Scenario(MUST.id, "t", ends_at_first, frozenset(), slow=False, disruptive=False, alone=False)
     with EmbeddedTarget() as goal:
         judged = Judge(goal, Memory(), "test", alone=alone).judge(MUST, scenario)
     assert (len(played), judged.verdict) == (plays, verdict)

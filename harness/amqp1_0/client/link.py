@@ -156,10 +156,6 @@ class Link(link.Link[Unit, Sight]):
                 return True
         return super()._wait(deadline)
 
-    @property
-    def keeps_alive(self) -> bool:
-        return self.beat is not None
-
     def _only_lives(self, unit: Unit) -> bool:
         return isinstance(unit, Frame) and unit.type == AMQP and not unit.body
 

@@ -257,13 +257,12 @@ def test_a_heart_beats_only_while_somebody_waits_and_nothing_else_was_said() -> 
     assert script.sent[-1] == octets(Close())
 
 
-@pytest.mark.parametrize(("beat", "lapsed"), [(2.0, True), (None, False)])
-def test_an_end_where_we_promised_to_keep_alive_is_told_apart(beat: float | None, lapsed: bool) -> None:
-    client, _, _ = link(StreamEnd.FIN)
-    client.beat = beat
+@pytest.mark.parametrize(("came", "ended"), [(StreamEnd.FIN, True), (octets(Close()), False)])
+def test_an_end_in_place_of_an_answer_is_told_apart(came: StreamEnd | bytes, ended: bool) -> None:
+    client, _, _ = link(came)
     with pytest.raises(Unmet) as unmet:
         client.expect(CONNECTION, Open)
-    assert unmet.value.lapsed is lapsed
+    assert unmet.value.ended is ended
 
 
 def test_listening_gives_all_that_comes_in_a_time_with_its_time() -> None:
