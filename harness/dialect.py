@@ -3,7 +3,7 @@
 Nothing above `harness/` knows a protocol; it asks the registry for the dialect of a rule's document.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -19,11 +19,17 @@ from spec.rules import Role
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """One protocol: how it is spoken, to servers and as the `host` of clients, proved and read."""
+    """One protocol: how it is spoken, to servers and as the `host` of clients, proved and read.
+
+    `names` are those of what is said by the numbers it has on the wire, `codes` those of what an end says of
+    itself; both stand in scripts, which have no document beside them.
+    """
 
     speaker: Speaker[Any]
     proof: Proof[Any, Any]
     annotate: Callable[[bytes], Iterator[Span]]
+    names: Mapping[str, str]
+    codes: Mapping[str, str]
     host: Host[Any] | None = None
 
     def towards(self, role: Role) -> Speaker[Any] | Host[Any]:

@@ -210,6 +210,23 @@ def diagnose(run: Path, every: bool, form: str) -> None:
 
 
 @main.command()
+@click.argument("run", type=RUN)
+@click.argument("rule", required=False)
+@click.option("--output", type=click.Path(path_type=Path), required=True, help="an empty or new folder")
+def bug(run: Path, rule: str | None, output: Path) -> None:
+    """Write what a vendor needs of the finding on RULE of RUN, or of all: a report, a capture, a script.
+
+    The script needs Python alone. It plays the exchange against a broker, and ends with 1 while the fault is
+    there, with 0 when it is gone; it was seen to do the latter on a peer without the fault.
+
+    Example: amqp-conformance bug runs/20261120-101500-1a2b3c4d 0-9-1/channel.open.state --output bug
+    """
+    from conformance.commands.bug import write_bugs
+
+    sys.exit(write_bugs(run, rule, output, Console()))
+
+
+@main.command()
 @click.argument("capture", type=click.Path(path_type=Path))
 @options_of(By.CAPTURE)
 @click.option(

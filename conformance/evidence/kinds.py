@@ -140,6 +140,7 @@ KINDS: Mapping[str, type[Any]] = {
     "octets": journal.Octets,
     "ended": journal.Ended,
     "declared": journal.Declared,
+    "given": journal.Given,
     "expected": journal.Expected,
     "noted": journal.Noted,
     "seen": journal.Seen,

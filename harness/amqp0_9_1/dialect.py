@@ -10,6 +10,7 @@ from harness.amqp0_9_1.broken.footprint import units
 from harness.amqp0_9_1.broken.harmless import HARMLESS
 from harness.amqp0_9_1.client.broker import Broker, remove
 from harness.amqp0_9_1.client.opening import OPENING
+from harness.amqp0_9_1.client.outcomes import CODES
 from harness.amqp0_9_1.client.promises import LOOKS
 from harness.amqp0_9_1.peer import TABLES, Peer
 from harness.amqp0_9_1.peer.policy import VARIANTS, Policy
@@ -21,7 +22,7 @@ from harness.amqp0_9_1.server.commands import COMMANDS
 from harness.amqp0_9_1.wire.annotate import annotate
 from harness.amqp0_9_1.wire.compiled import Method
 from harness.amqp0_9_1.wire.frames import PROTOCOL_HEADER
-from harness.amqp0_9_1.wire.vocabulary import INTERNAL_ERROR, Channel, Queue
+from harness.amqp0_9_1.wire.vocabulary import CODEC, INTERNAL_ERROR, Channel, Queue
 from harness.dialect import Dialect
 from harness.peers.proof import Proof
 from harness.play.context import Context
@@ -74,6 +75,8 @@ def _dialect(
             broad=BROAD,
         ),
         annotate,
+        {f"{method.key >> 16}.{method.key & 0xFFFF}": name for name, method in CODEC.methods.items()},
+        {str(number): name for number, name in CODES.items()},
         Host(document, NAME, lambda target, context: Client(target, context, DOCUMENT), COMMANDS),
     )
 

@@ -15,7 +15,7 @@ from harness.amqp1_0.peer.refusals import refuse
 from harness.amqp1_0.server.client import Client
 from harness.amqp1_0.server.commands import COMMANDS
 from harness.amqp1_0.wire.annotate import annotate
-from harness.amqp1_0.wire.composites import Composite
+from harness.amqp1_0.wire.composites import CLASSES, Composite, choices
 from harness.amqp1_0.wire.frames import SASL_HEADER
 from harness.amqp1_0.wire.performatives import AmqpError
 from harness.dialect import Dialect
@@ -71,5 +71,11 @@ DIALECT = Dialect(
         fakes=FAKES,
     ),
     annotate,
+    {
+        str(each.spec.code): name
+        for name, each in CLASSES.items()
+        if "frame" in each.spec.provides or "sasl-frame" in each.spec.provides
+    },
+    {str(int(number)): name for name, number in choices("sasl-code").items()},
     Host(DOCUMENT, NAME, lambda target, context: Client(target, context, DOCUMENT), COMMANDS),
 )

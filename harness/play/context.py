@@ -12,9 +12,13 @@ from itertools import count
 from harness.play.expect import SILENCE, Barrier, Blocked, ControlFailed, OverBudget, Stop, Unmet
 from harness.play.leniency import Leniency
 from harness.play.watching import Watching
-from harness.wire.journal import Breached, Declared, Event, Journal, Kept, Noted, Seen
+from harness.wire.journal import Breached, Declared, Event, Given, Journal, Kept, Noted, Seen
 from harness.wire.transcript import Transcript
 from harness.wire.transport import Queueing
+
+
+LONGEST = 200
+"""Characters of what a facility gives that are kept; a log is longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +205,9 @@ class Context:
         """Use a facility of the target; its time is added to the deadline, for nothing is judged by that."""
         began = time.monotonic()
         try:
-            return self.facility(facility)
+            given = self.facility(facility)
+            self.write(Given(facility, {name: told for name, told in given.items() if _is_told(name, told)}))
+            return given
         finally:
             put_off = replace(self.deadline, at=self.deadline.at + time.monotonic() - began)
             self.deadline = min(put_off, self.latest, key=lambda each: each.at)
@@ -211,3 +217,7 @@ class Context:
         self.deadline = deadline
         self.spent = 0.0
         self.units = self.octets = 0
+
+
+def _is_told(name: str, value: str) -> bool:
+    return name != "password" and len(value) <= LONGEST

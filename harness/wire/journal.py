@@ -4,6 +4,7 @@ The harness knows no files. Whoever runs a scenario passes a `Journal`; the run 
 evidence, tests keep them in a list.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import Protocol
@@ -134,7 +135,15 @@ class Breached:
     what: str
 
 
-Event = Opened | Octets | Ended | Declared | Expected | Noted | Seen | Breached
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A `facility` of the target was used: the `values` it gave, without passwords."""
+
+    facility: str
+    values: Mapping[str, str]
+
+
+Event = Given | Opened | Octets | Ended | Declared | Expected | Noted | Seen | Breached
 
 
 class Journal(Protocol):

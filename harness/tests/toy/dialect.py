@@ -39,4 +39,6 @@ DIALECT = Dialect(
         fakes=FAKES,
     ),
     ANNOTATOR.annotate,
+    {},
+    {},
 )

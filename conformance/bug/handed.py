@@ -1,0 +1,82 @@
+"""What is handed over of a finding; no script leaves that the reference peer does not prove.
+
+A script has to end with 0 where nothing is wrong; that it ends with 1 where something is, it has from what
+was recorded.
+"""
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from conformance.bug.exchange import Exchange, NoScript
+from conformance.bug.player import GONE
+from conformance.bug.script import script
+from harness.dialect import dialect
+from harness.peers.serve import TcpPeer
+
+LONGEST = 120.0
+"""Seconds a script may take; it waits three for what does not come."""
+Use = Callable[[str], Mapping[str, str]]
+"""Uses a facility of a broker by its name, and gives what it made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """A script, and what its broker has to have before, or `why` there is none."""
+
+    text: str = ""
+    why: str = ""
+    places: Mapping[str, str] | None = None
+    sources: Mapping[str, tuple[str, str]] | None = None
+
+
+def handed(exchange: Exchange, about: str, document: str, name: str) -> Handed:
+    """Make the script of an exchange, and prove it on the reference peer of a document."""
+    try:
+        given = exchange.data(about)
+    except NoScript as failure:
+        return Handed(why=str(failure))
+    last = ""
+    for each in _ways(given):
+        text = script(each, name)
+        status, last = _on_reference(text, exchange.sources, document)
+        if status == GONE:
+            return Handed(text, "", exchange.places, exchange.sources)
+    return Handed(why=f"it would not tell a peer without the fault: {last}")
+
+
+def arguments(sources: Mapping[str, tuple[str, str]], use: Use) -> list[str]:
+    """Give the options of a script whose broker makes by its facilities what has to be there."""
+    made: dict[str, Mapping[str, str]] = {}
+    told = []
+    for name, (facility, key) in sources.items():
+        if key == "address" or facility not in made:
+            made[facility] = use(facility)
+        told += [f"--{name}", made[facility][key]]
+    return told
+
+
+def played(file: Path, host: str, port: int, options: list[str]) -> tuple[int, str]:
+    """Play a script; give its exit status and its last line."""
+    command = [sys.executable, "-I", str(file), host, str(port), *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST, check=False)
+    said = (done.stdout or done.stderr).strip().splitlines()
+    return done.returncode, said[-1] if said else ""
+
+
+def _ways(given: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Give the ways to decide: what a fault does to octets is looked at only where its words tell nothing."""
+    return [given] if given["legal"] or not given["octets"] else [{**given, "octets": ""}, given]
+
+
+def _on_reference(text: str, sources: Mapping[str, tuple[str, str]], document: str) -> tuple[int, str]:
+    peer = dialect(document).proof.peer(None, None, time.monotonic)
+    with tempfile.TemporaryDirectory() as scratch, TcpPeer(peer) as served:
+        file = Path(scratch) / "script.py"
+        file.write_text(text, encoding="utf-8")
+        return played(file, "127.0.0.1", served.port, arguments(sources, served.use))
