@@ -1,4 +1,4 @@
-"""The folder of a finding: a report for a tracker, the exchange alone as a capture, the script that plays it."""
+"""The folder of a finding: a report for a tracker, its exchange alone, and the script that plays it."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,7 @@
 """The report of a finding, for a vendor's tracker.
 
-Only words of our own are Markdown. All else stands in blocks that are indented by four spaces, where Markdown has
-no meaning, one printable line each.
+Only words of our own are Markdown. All else stands in blocks that are indented by four spaces, one printable
+line each: there Markdown has no meaning.
 """
 
 from collections.abc import Iterable

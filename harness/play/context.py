@@ -16,7 +16,6 @@ from harness.wire.journal import Breached, Declared, Event, Given, Journal, Kept
 from harness.wire.transcript import Transcript
 from harness.wire.transport import Queueing
 
-
 LONGEST = 200
 """Characters of what a facility gives that are kept; a log is longer."""
 
