@@ -21,8 +21,8 @@ PLACES = ("address", "virtual_host")
 """What a broker has to have before: who plays the script gives one of their own."""
 NAMING = {"queue.declare-ok": "queue", "basic.consume-ok": "consumer"}
 """What tells a name that the server may have made, and of what."""
-MOST = 1 << 17
-"""Octets that may come: of more, what comes when depends on how fast everybody is."""
+MOST = 1 << 18
+"""Octets both ways: with more, what comes when depends on how fast everybody is."""
 PAUSE = 0.8
 """Seconds after which a pause before something is sent is one that was meant."""
 _RESPONDING = (b"\0\x0a\0\x0b", b"\0S\x41")
@@ -90,6 +90,7 @@ class Exchange:
     _learnt: dict[str, str] = field(default_factory=dict)
     _at: float = 0.0
     _decided: Expected | None = None
+    _octets: int = 0
 
     def data(self, about: str) -> dict[str, Any]:
         """Give what a script is given. Raises NoScript."""
@@ -100,8 +101,8 @@ class Exchange:
             self._take(line)
         if self._where not in self._wires:
             raise NoScript("what decided is no connection of it")
-        if sum(len(each.octets) for wire in self._wires.values() for each in wire.seen) > MOST:
-            raise NoScript("so much comes that it is chance what comes first")
+        if self._octets > MOST:
+            raise NoScript("so much goes to and fro that it is chance what comes first")
         self._await("after")
         while self.steps and self.steps[-1][0] == "end":  # our own end comes behind what decided
             self.steps.pop()
@@ -185,6 +186,8 @@ class Exchange:
                 self._came(came)
         if isinstance(line.event, Octets | Ended):
             self._at = line.wall
+        if isinstance(line.event, Octets):
+            self._octets += len(line.event.octets)
 
     def _open(self, opened: Opened) -> None:
         if opened.endpoint != self.endpoint:

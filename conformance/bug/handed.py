@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +27,11 @@ Use = Callable[[str], Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Handed:
-    """A script, and what its broker has to have before, or `why` there is none."""
+    """A script, and the facilities that make what its broker has to have before; or `why` there is none."""
 
     text: str = ""
     why: str = ""
-    places: Mapping[str, str] | None = None
-    sources: Mapping[str, tuple[str, str]] | None = None
+    sources: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 def handed(exchange: Exchange, about: str, document: str, name: str) -> Handed:
@@ -46,7 +45,7 @@ def handed(exchange: Exchange, about: str, document: str, name: str) -> Handed:
         text = script(each, name)
         status, last = _on_reference(text, exchange.sources, document)
         if status == GONE:
-            return Handed(text, "", exchange.places, exchange.sources)
+            return Handed(text, "", exchange.sources)
     return Handed(why=f"it would not tell a peer without the fault: {last}")
 
 

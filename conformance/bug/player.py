@@ -222,10 +222,11 @@ class Player:
             now[each] = min(now[each], recorded[each])  # a peer may end what nobody uses any more
         for each in UNCOUNTED:
             recorded[each], now[each] = min(recorded[each], 1), min(now[each], 1)
-        if recorded != now:
-            more, less = ", ".join((now - recorded).elements()), ", ".join((recorded - now).elements())
-            told = f"there came {more or 'nothing'} more, and {less or 'nothing'} less than with it"
-            return self._says(GONE, told)
+        more, less = now - recorded, recorded - now
+        # Where something that came decided, it is gone when it does not come; what comes beside it is chance.
+        if less or (more and self.given["came"] == SILENCE):
+            told = ", ".join(more.elements()) or "nothing", ", ".join(less.elements()) or "nothing"
+            return self._says(GONE, f"there came {told[0]} more, and {told[1]} less than with it")
         alike = sum(self._same(each, self.given["octets"]) for each in wire.seen)
         if self.given["octets"] and alike != self.given["alike"]:
             return self._says(GONE, "what decided comes with other octets")

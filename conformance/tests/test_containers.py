@@ -9,6 +9,7 @@ from pathlib import Path
 import docker
 import pytest
 
+from conformance.bug.tests.on_brokers import shown
 from conformance.evidence.folder import read_run
 from conformance.evidence.results import rule_results
 from conformance.evidence.stream import State, read, verify
@@ -87,6 +88,15 @@ def test_every_finding_is_in_the_baseline_of_its_version(run: Path) -> None:
         pytest.skip(told)
     assert unexpected(run, name) == []
     assert unevidenced(run) == admitted(f"docker-{name}")
+
+
+def test_a_script_shows_each_finding_on_the_newest_to_who_has_only_that(
+    together: Together, engine: docker.DockerClient, tmp_path: Path
+) -> None:
+    run, image = together.runs["sid"], image_of(engine, "sid")
+    part, others = shown(run, f"docker:{image}", path_of(name_of(run)), tmp_path / "bugs")
+    assert others == []
+    assert part > 0.85
 
 
 def test_the_broker_was_restarted_inside(run: Path) -> None:

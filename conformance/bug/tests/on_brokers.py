@@ -1,0 +1,51 @@
+"""Scripts of a run's findings, played on the broker that was judged."""
+
+import threading
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from conformance.bug.folder import SCRIPT, Written, write_all
+from conformance.bug.handed import arguments, played
+from conformance.bug.player import THERE
+from conformance.render.rendering import load
+from harness.targets.named import target
+from harness.wire.tls import Security
+
+AT_ONCE = 8
+
+
+def by_chance(baseline: Path) -> set[str]:
+    """Give the rules of which a baseline says that the broker breaks them by chance."""
+    return {each["rule"] for each in tomllib.loads(baseline.read_text()).get("flaky", [])}
+
+
+def shown(
+    run: Path, name: str, baseline: Path, folder: Path, last: frozenset[str] = frozenset()
+) -> tuple[float, list[str]]:
+    """Write the scripts of all findings and play each on a broker of this name that is started for it.
+
+    Give the part of findings that have a script, and what did not end with 1 although the broker does not break
+    the rule by chance. Rules of `last` end the broker.
+    """
+    chance = by_chance(baseline)
+    written = write_all(load(run), None, folder)
+    with_script = [each for each in written if each.handed.text]
+    goal, one_at_a_time = target(name, Security()), threading.Lock()
+    goal.start()
+    try:
+        place = goal.endpoint()
+
+        def play(each: Written) -> str:
+            with one_at_a_time:
+                options = arguments(each.handed.sources, goal.use)
+            status, told = played(each.folder / SCRIPT, place.host, place.port, options)
+            shows = status == THERE or each.judged.rule in chance
+            return "" if shows else f"{each.judged.rule}: {status}, {told}"
+
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            came = list(pool.map(play, [each for each in with_script if each.judged.rule not in last]))
+        came += [play(each) for each in with_script if each.judged.rule in last]
+    finally:
+        goal.stop()
+    return len(with_script) / len(written), [each for each in came if each]
