@@ -106,7 +106,7 @@ class Exchange:
         self._await("after")
         while self.steps and self.steps[-1][0] == "end":  # our own end comes behind what decided
             self.steps.pop()
-        came = self.deciding or Seen(0, SILENCE)
+        came = self.deciding or self._last() or Seen(0, SILENCE)
         legal = self._legal(came)
         same = [each for wire in self._wires.values() for each in wire.seen if each.octets == came.octets]
         spoken = dialect(self.protocol)
@@ -242,6 +242,12 @@ class Exchange:
             return (connection, units) == (self.judged.connection, self.judged.frame)
         silent = self._decided.actual == SILENCE
         return not silent and (connection, units) == (self._where, self._decided.frame)
+
+    def _last(self) -> Seen | None:
+        """Give what came last where more than one thing decided, all of it before something we said."""
+        if self._decided is None or self._decided.actual == SILENCE:
+            return None
+        return next(reversed(self._wires[self._where].seen), None)
 
     def _await(self, how: str = "await") -> None:
         """Wait for all that came before what is done next; behind the last of it, only know of it."""

@@ -173,4 +173,4 @@ class Reader10:
         return inner[0].decode("ascii", "backslashreplace") if named else "with an error without condition"
 
 
-READERS = {"0-9-1": Reader091, "1-0": Reader10}
+READERS: dict[str, Any] = {"0-9-1": Reader091, "1-0": Reader10}

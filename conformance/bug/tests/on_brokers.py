@@ -25,8 +25,8 @@ def shown(
 ) -> tuple[float, list[str]]:
     """Write the scripts of all findings and play each on a broker of this name that is started for it.
 
-    Give the part of findings that have a script, and what did not end with 1 although the broker does not break
-    the rule by chance. Rules of `last` end the broker.
+    Give the part of findings that have a script, and what did not end with 1 although the broker breaks the
+    rule each time. Rules of `last` end the broker.
     """
     chance = by_chance(baseline)
     written = write_all(load(run), None, folder)
