@@ -56,6 +56,7 @@ def as_data(told: Diagnosis, results: Mapping[str, RuleResult]) -> dict[str, obj
     return {
         "causes": [
             {
+                "document": each.fault.document,
                 "fault": each.fault.says,
                 "breaks": each.fault.rule,
                 "certainty": round(each.certainty, 3),

@@ -15,7 +15,7 @@ from packaging.specifiers import SpecifierSet
 
 from conformance.evidence.results import RuleResult
 from conformance.evidence.verdicts import Verdict
-from conformance.gate.baseline import Accepted, Baseline, BaselineReport, Flaky, apply, number_of
+from conformance.gate.baseline import Accepted, Baseline, BaselineReport, Caused, Flaky, apply, number_of
 from conformance.gate.baseline_file import BaselineError, load, refuse_twice
 from conformance.gate.shipped import NotShippedError, shipped
 from spec.rules import Role
@@ -103,10 +103,10 @@ def _together(baselines: Sequence[Baseline]) -> Baseline:
         refuse_twice(names, accepted, flaky)
     except BaselineError as failure:
         raise BaselineError(f"{failure}; the entries are counted over all files") from None
-    return Baseline(Path(names), accepted, flaky)
+    return Baseline(Path(names), accepted, flaky, causes=_counted(each.causes for each in baselines))
 
 
-Entry = TypeVar("Entry", Accepted, Flaky)
+Entry = TypeVar("Entry", Accepted, Flaky, Caused)
 
 
 def _counted(files: Iterable[tuple[Entry, ...]]) -> tuple[Entry, ...]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+from conformance.causes.dictionary import Entry, dictionary
 from conformance.evidence.kinds import Judged
 from conformance.evidence.results import RuleResult
 from conformance.evidence.verdicts import Verdict
@@ -44,7 +45,7 @@ class Accepted(Read):
     `signature` is the finding's, `sentence` the sentence of the document that decides, `reading` how it
     was read, `frame` an excerpt of the deciding frame. It holds for the `versions` (">=3.10,<3.11") of
     `product` where that is judged in the `role`, through the day `expires`. `entry` counts the tables of the
-    file; one for several rules gives it to each.
+    file; one for several rules gives it to each. What follows from an accepted cause has that `cause`.
     """
 
     rule: str
@@ -56,6 +57,7 @@ class Accepted(Read):
     reason: str
     ticket: str | None = None
     expires: date | None = None
+    cause: str = ""
 
     def fits(self, test: Judged) -> bool:
         """Say whether `test` is the finding this entry is about."""
@@ -79,6 +81,49 @@ class Flaky(Read):
         return self.rule == result.rule and all(test.verdict in self.verdicts for test in result.tests)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caused(Read):
+    """An accepted cause: a fault of the dictionary, by what it `says` and the rule it `breaks`, if any.
+
+    It accepts what follows from that fault, each finding as the dictionary has it, and nothing else.
+    """
+
+    document: str
+    says: str
+    breaks: str = ""
+    sentence: str
+    reading: str
+    reason: str
+    ticket: str | None = None
+    expires: date | None = None
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What the dictionary calls it by."""
+        return self.document, self.breaks, self.says
+
+    def findings(self, faults: Iterable[Entry]) -> tuple[Accepted, ...]:
+        """Give what follows from it: an entry for each rule that it turns red."""
+        signs = next((each.signs for each in faults if each.key == self.key), {})
+        shared = {name: getattr(self, name) for name in _SHARED}
+        return tuple(
+            Accepted(
+                rule=rule,
+                verdict=sign.verdict,
+                signature=sign.signature,
+                frame="",
+                cause=self.says,
+                **shared,
+            )
+            for rule, sign in signs.items()
+        )
+
+
+_SHARED = (
+    "product", "versions", "role", "entry", "sentence", "reading", "reason", "ticket", "expires"
+)  # fmt: skip
+
+
 def number_of(version: str) -> str:
     """Give the number a version begins with, empty without one; what a package adds is not ordered."""
     # A peer may call anything its version, thousands of digits too: that is no number.
@@ -94,11 +139,19 @@ class Baseline:
     accepted: tuple[Accepted, ...]
     flaky: tuple[Flaky, ...] = ()
     read: tuple[Read, ...] = ()
+    causes: tuple[Caused, ...] = ()
 
     @property
     def keys(self) -> tuple[Read, ...]:
         """All that says which products and versions it is about."""
-        return (*self.accepted, *self.flaky, *self.read)
+        return (*self.accepted, *self.flaky, *self.read, *self.causes)
+
+    @property
+    def excuses(self) -> tuple[Accepted, ...]:
+        """What is accepted by itself, and what follows from accepted causes."""
+        faults = dictionary() if self.causes else ()
+        follows = (each for cause in self.causes for each in cause.findings(faults))
+        return (*self.accepted, *follows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,13 +199,14 @@ def apply(
     What a gate does not fail on, as `fail_on` says, needs no excuse.
     """
     results = list(results)
-    concerned = [each for each in baseline.accepted if each.concerns(product, version, role)]
+    concerned = [each for each in baseline.excuses if each.concerns(product, version, role)]
     stale = tuple(each for each in concerned if each.expires is not None and each.expires < today)
     valid = [each for each in concerned if each not in stale]
     judged = {result.rule: result for result in results}
     excused = {result.rule: cover for result in results if (cover := _cover(result, valid, fail_on))}
     reached = [(each, judged[each.rule]) for each in valid if each.rule in judged]
-    unused = [(each, result) for each, result in reached if not any(map(each.fits, result.tests))]
+    fitting = {each for each, result in reached if any(map(each.fits, result.tests))}
+    unused = [(each, result) for each, result in reached if each not in fitting and not each.cause]
     alternating = [each for each in baseline.flaky if each.concerns(product, version, role)]
     flaky = {
         each.rule: each for each in alternating if each.rule in judged and each.covers(judged[each.rule])
@@ -160,6 +214,8 @@ def apply(
     strangers = [each for each in valid if each.rule not in catalogue]
     lost = [(each.rule, each.verdict) for each in strangers]
     lost += [(each.rule, each.verdicts[0]) for each in alternating if each.rule not in catalogue]
+    shown = {each.entry for each in fitting if each.cause}
+    idle = {each.entry: each for each, _ in reached if each.cause and each.entry not in shown}
     return BaselineReport(
         excused=excused,
         failures=tuple(
@@ -173,13 +229,21 @@ def apply(
             if not result.verdict.blocks
         ),
         stale=stale,
-        unmatched=tuple(Unexpected(rule, verdict, "no document has this rule") for rule, verdict in lost)
-        + tuple(
-            Unexpected(each.rule, each.verdict, f"accepted for another finding: {each.signature}")
-            for each, result in unused
-            if result.verdict is Verdict.FAIL
+        unmatched=(
+            *(Unexpected(rule, verdict, "no document has this rule") for rule, verdict in lost),
+            *(
+                Unexpected(each.rule, each.verdict, f"accepted for another finding: {each.signature}")
+                for each, result in unused
+                if result.verdict is Verdict.FAIL
+            ),
+            *(
+                Unexpected(
+                    each.rule, each.verdict, f"accepted as a cause that nothing shows now: {each.cause}"
+                )
+                for each in idle.values()
+            ),
         ),
-        elsewhere=len(baseline.accepted) - len(concerned),
+        elsewhere=len(baseline.excuses) - len(concerned),
         not_reached=len(valid) - len(reached) - len(strangers),
         flaky=flaky,
     )

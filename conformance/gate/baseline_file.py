@@ -1,7 +1,8 @@
 """A baseline as a file: read strictly, and refused with a sentence that names the entry and what is wrong.
 
 A baseline is a TOML file of `[[accepted]]` tables. Each is about one finding of one rule, or of each of the
-`rules` that miss for one reason. `[[flaky]]` tables name rules whose verdict alternates; no rule may be both
+`rules` that miss for one reason. A `[[cause]]` is about all that follows from a fault of the dictionary.
+`[[flaky]]` tables name rules whose verdict alternates; no rule may be both
 for the same version. `[[read]]` tables name products and versions that somebody has read, with nothing to
 accept of them.
 """
@@ -10,14 +11,16 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields
 from datetime import date, datetime
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+from conformance.causes.dictionary import dictionary
 from conformance.evidence.verdicts import Verdict
-from conformance.gate.baseline import Accepted, Baseline, Flaky, Read, number_of
+from conformance.gate.baseline import Accepted, Baseline, Caused, Flaky, Read, number_of
 from spec.rules import Role
 from spec.versions import versions
 
@@ -27,7 +30,9 @@ class BaselineError(Exception):
 
 
 Entry = TypeVar("Entry", bound=Read)
-TABLES = {"accepted", "flaky", "read"}
+TABLES = {"accepted", "flaky", "read", "cause"}
+OURS = ("entry", "cause")
+"""What reading a file gives to an entry; no table may have it."""
 PERSONAL = ("sentence", "reason")
 """What only a person can say: `baseline update` leaves it empty, and a gate refuses it so."""
 
@@ -44,15 +49,18 @@ def load(path: Path, unfinished: bool = False) -> Baseline:
         raise BaselineError(f"{path}: not valid TOML: {failure}") from None
     if data.keys() - TABLES or not all(isinstance(each, list) for each in data.values()):
         raise BaselineError(
-            f"{path}: only [[accepted]], [[flaky]] and [[read]] tables belong into a baseline"
+            f"{path}: only [[accepted]], [[cause]], [[flaky]] and [[read]] tables belong into a baseline"
         )
     accepted = _entries(Accepted, data.get("accepted", []), f"{path}: entry", unfinished)
     flaky = _entries(Flaky, data.get("flaky", []), f"{path}: flaky entry", unfinished)
     read = _entries(Read, data.get("read", []), f"{path}: read entry", unfinished)
+    causes = _entries(Caused, data.get("cause", []), f"{path}: cause", unfinished)
+    for each in causes:
+        _refuse_unknown(each, f"{path}: cause {each.entry}")
     explained = [each for each in accepted if each.reason]
     _refuse_same(str(path), explained, "reason", lambda each: each.reason.casefold().split())
     refuse_twice(str(path), accepted, flaky)
-    return Baseline(path, accepted, flaky, read)
+    return Baseline(path, accepted, flaky, read, causes)
 
 
 def refuse_twice(where: str, accepted: Iterable[Accepted], flaky: Iterable[Flaky]) -> None:
@@ -64,6 +72,16 @@ def refuse_twice(where: str, accepted: Iterable[Accepted], flaky: Iterable[Flaky
 
     _refuse_same(where, accepted, "finding", finding)
     _refuse_both(where, accepted, flaky)
+
+
+def _refuse_unknown(cause: Caused, where: str) -> None:
+    if not cause.findings(dictionary()):
+        known = [
+            each.says for each in dictionary() if (each.document, each.rule) == (cause.document, cause.breaks)
+        ]
+        near = get_close_matches(cause.says, known, 1)
+        hint = f": is {near[0]!r} meant?" if near else " (diagnose --format json names them)"
+        raise BaselineError(f"{where}: no fault {cause.says!r} is in the dictionary{hint}")
 
 
 def _entries(cls: type[Entry], tables: Iterable[object], where: str, unfinished: bool) -> tuple[Entry, ...]:
@@ -95,8 +113,8 @@ def _singly(table: object, where: str) -> list[dict[str, Any]]:
 
 
 def _values(cls: type[Read], table: Mapping[str, Any], where: str, unfinished: bool) -> dict[str, Any]:
-    where = f"{where} ({table.get('rule', 'no rule')})"
-    names = {each.name: each.default is MISSING for each in fields(cls) if each.name != "entry"}
+    where = f"{where} ({table.get('rule', table.get('says', 'no rule'))})"
+    names = {each.name: each.default is MISSING for each in fields(cls) if each.name not in OURS}
     if unknown := sorted(table.keys() - names.keys()):
         raise BaselineError(f"{where}: unknown key {', '.join(unknown)}")
     if missing := [name for name, required in names.items() if required and name not in table]:

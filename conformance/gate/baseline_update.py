@@ -114,9 +114,9 @@ def update(run_dir: Path, path: Path, rules: Sequence[Rule]) -> Update:
     by_id = {rule.id: rule for rule in rules}
     against = (*decided.reasons, *decided.unexpected)
     asked = {reason.rule for reason in against} & by_id.keys() - report.flaky.keys()
-    valid = [each for each in old.accepted if each.concerns(*about)]
+    valid = [each for each in old.excuses if each.concerns(*about)]
     fresh, refused = _new((each for each in results if each.rule in asked), valid, started.fail_on)
-    gone = [each for each in valid if _no_longer_applies(each, results)]
+    gone = [each for each in valid if not each.cause and _no_longer_applies(each, results)]
     tables = [
         _table([by_id[test.rule] for test in alike], alike[0], lines, started) for alike in _alike(fresh)
     ]

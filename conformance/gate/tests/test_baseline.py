@@ -63,8 +63,8 @@ def test_an_empty_baseline_accepts_nothing(file: Path) -> None:
     [
         ("[[accepted", "not valid TOML"),
         (ENTRY + 'reason = "Twice."', "not valid TOML"),
-        ("accepted = 1", r"only \[\[accepted\]\], \[\[flaky\]\] and \[\[read\]\] tables"),
-        ("[other]\n" + ENTRY, r"only \[\[accepted\]\], \[\[flaky\]\] and \[\[read\]\] tables"),
+        ("accepted = 1", r"only \[\[accepted\]\], \[\[cause\]\], \[\[flaky\]\] and \[\[read\]\] tables"),
+        ("[other]\n" + ENTRY, r"only \[\[accepted\]\], \[\[cause\]\], \[\[flaky\]\] and \[\[read\]\] tables"),
         ("accepted = [1]", "entry 1: not a table"),
         (ENTRY + 'comment = "x"', "entry 1 .*: unknown key comment"),
         (ENTRY.replace('frame = "queue.declare-ok channel=1"', ""), "frame missing"),
