@@ -3,11 +3,12 @@
 A fault that is there turns red what it turned red of our own peer, mostly in the same words, and leaves
 hardly any of that green. A rule that many faults turn red says little about which it was. So each fault has
 odds, in natural logarithms; the best takes what it explains, then the next of what is left. What no fault
-explains stands alone. Nothing of this touches a verdict.
+explains is put together where it is red in one way, or stands alone. Nothing of this touches a verdict.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -53,11 +54,45 @@ class Cause:
 
 
 @dataclass(frozen=True, slots=True)
+class Alike:
+    """Rules that no known fault explains, and that are red in one way: this `came` where that was `due`."""
+
+    came: str
+    due: str
+    rules: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """All that is red of a run, each rule under one cause or alone."""
+    """All that is red of a run, each rule under one cause, among those alike, or alone."""
 
     causes: tuple[Cause, ...]
     alone: tuple[str, ...]
+    alike: tuple[Alike, ...] = ()
+
+
+def shape(signature: str) -> tuple[str, str]:
+    """Give what came and what was due, whatever the method: all that end in -ok are one."""
+    came_, _, due = signature.partition(" instead of ")
+    first = due.split(" or ")[0]
+    return _nameless(however_ended(came_)), _nameless(first)
+
+
+def _nameless(words: str) -> str:
+    return re.sub(r"^[a-z]+\.[a-z-]+-ok\b.*", "an answer that all is well", words)
+
+
+def alike(rules: Iterable[str], found: Mapping[str, Sign]) -> tuple[Alike, ...]:
+    """Put together what is red in one way, where so many rules of a document are that it is no chance."""
+    groups: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for rule in rules:
+        came_, due = shape(found[rule].signature)
+        if due:
+            groups[judged_with(catalogue()[rule].document), came_, due].append(rule)
+    many = {key: members for key, members in groups.items() if len(members) >= FAMILY}
+    return tuple(
+        Alike(key[1], key[2], tuple(many[key])) for key in sorted(many, key=lambda key: -len(many[key]))
+    )
 
 
 def came(signature: str) -> str:
@@ -110,7 +145,10 @@ class Diagnostics:
             cause = self._cause(scored, found, left)
             left -= set(cause.rules)
             causes.append(cause)
-        return Diagnosis(tuple(causes), tuple(sorted(left, key=lambda rule: (self._rules[rule], rule))))
+        ordered = sorted(left, key=lambda rule: (self._rules[rule], rule))
+        together = alike(ordered, found)
+        in_one = {rule for each in together for rule in each.rules}
+        return Diagnosis(tuple(causes), tuple(each for each in ordered if each not in in_one), together)
 
     def _scored(
         self, found: Mapping[str, Sign], left: Collection[str], green: Collection[str]

@@ -9,8 +9,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from conformance.causes.diagnosis import Cause, Diagnosis, Diagnostics
-from conformance.causes.dictionary import Sign, dictionary
+from conformance.causes.diagnosis import Diagnosis
+from conformance.causes.dictionary import Sign
+from conformance.causes.telling import count, diagnosed, grouped
 from conformance.evidence.explanation import explain
 from conformance.evidence.folder import read_run
 from conformance.evidence.kinds import EvidenceError, Line
@@ -21,10 +22,8 @@ from conformance.gate.gate import Exit
 from spec.catalogue import catalogue
 from spec.rules import Role
 
-LOST = {"dropped": "were not done", "has no effect": "had no effect"}
-"""How what was done to a row of the tables is told."""
-FOLDED = 3
-"""Rules of a cause that are named beside the closest one, unless all are asked for."""
+SHOWN = 15
+"""Causes that are told, unless all are asked for: as many as one looks at."""
 
 
 def diagnose_run(run: Path, every: bool, form: str, console: Console) -> int:
@@ -39,7 +38,7 @@ def diagnose_run(run: Path, every: bool, form: str, console: Console) -> int:
     results = {each.rule: each for each in rule_results(lines)}
     known = {rule.id for rule in catalogue().rules}
     found = {rule: Sign(each.verdict, each.signature) for rule, each in results.items() if rule in known}
-    told = Diagnostics(dictionary()).diagnose(found)
+    told = diagnosed(found)
     if form == "json":
         console.print_json(json.dumps(as_data(told, results)))
     else:
@@ -65,6 +64,10 @@ def as_data(told: Diagnosis, results: Mapping[str, RuleResult]) -> dict[str, obj
             }
             for each in told.causes
         ],
+        "alike": [
+            {"came": each.came, "due": each.due, "rules": [of(rule) for rule in each.rules]}
+            for each in told.alike
+        ],
         "alone": [of(rule) for rule in told.alone],
     }
 
@@ -72,41 +75,39 @@ def as_data(told: Diagnosis, results: Mapping[str, RuleResult]) -> dict[str, obj
 def _show(
     told: Diagnosis, results: Mapping[str, RuleResult], lines: Sequence[Line], every: bool, console: Console
 ) -> None:
-    for number, cause in enumerate(told.causes, 1):
-        console.print(Text(f"{number}. {_headline(cause)}", style="bold"), soft_wrap=True)
-        for told_line in _under(cause, results, lines, every):
+    groups = grouped(told)
+    shown = groups if every else groups[:SHOWN]
+    for number, group in enumerate(shown, 1):
+        console.print(Text(printable(f"{number}. {group.says}"), style="bold"), soft_wrap=True)
+        for told_line in _under(group.rules, results, lines, every):
             console.print(Text(printable(f"   {told_line}")), soft_wrap=True)
-    if told.alone:
-        console.print(Text("\nexplained by no known fault", style="bold"))
-    for rule in told.alone:
-        console.print(Text(printable(f"   {_finding(results[rule])}")), soft_wrap=True)
-    red = sum(len(each.rules) for each in told.causes) + len(told.alone)
-    causes = "1 cause" if len(told.causes) == 1 else f"{len(told.causes)} causes"
-    console.print(Text(f"\n{red} findings: {causes}, {len(told.alone)} alone"))
+    if told.alone and every:
+        console.print(Text("\nalone", style="bold"))
+        for rule in told.alone:
+            console.print(Text(printable(f"   {_finding(results[rule])}")), soft_wrap=True)
+    console.print(Text(f"\n{closing(told, len(shown), every)}"), soft_wrap=True)
 
 
-def _headline(cause: Cause) -> str:
-    rules = "1 rule" if len(cause.rules) == 1 else f"{len(cause.rules)} rules"
-    does = f"It {cause.fault.says}"
-    row, _, lost = cause.fault.says.rpartition(" / ")
-    if cause.fault.rule:
-        does += f" (as what breaks {cause.fault.rule})"
-    elif row:
-        does = f"It is as if “{row}” {LOST.get(lost, lost)}"
-    return printable(f"{does}: {rules}, certain to {cause.certainty:.0%}")
+def closing(told: Diagnosis, shown: int, every: bool) -> str:
+    """Say how many findings there are, and what of them is not told above."""
+    sizes = [len(each.rules) for each in grouped(told)]
+    red = sum(sizes) + len(told.alone)
+    parts = [f"{red} findings: {count(shown, 'cause')} with {count(sum(sizes[:shown]), 'rule')}"]
+    if shown < len(sizes):
+        parts.append(f"{count(len(sizes) - shown, 'cause')} more with {count(sum(sizes[shown:]), 'rule')}")
+    parts.append(f"{len(told.alone)} alone")
+    return ", ".join(parts) + ("" if every or red == sum(sizes[:shown]) else " (--all names all)")
 
 
-def _under(cause: Cause, results: Mapping[str, RuleResult], lines: Sequence[Line], every: bool) -> list[str]:
-    closest, *others = (results[rule] for rule in cause.rules)
-    told = [_finding(closest)]
+def _under(
+    rules: Sequence[str], results: Mapping[str, RuleResult], lines: Sequence[Line], every: bool
+) -> list[str]:
+    """Give the rule that is closest with the frame that shows it, and the others where they are asked for."""
+    closest, *others = (results[rule] for rule in rules)
     shown = explain(closest.deciding, catalogue()[closest.rule], lines).frames
-    told += [f"   {frame.says}" for frame in shown if frame.deciding][:1]
-    named = others if every else others[:FOLDED]
-    told += [_finding(each) for each in named]
-    if len(named) < len(others):
-        told.append(f"… and {len(others) - len(named)} more rules that follow (--all names them)")
-    return told
+    deciding = [f"   {frame.says[:160]}" for frame in shown if frame.deciding][:1]
+    return [_finding(closest), *deciding, *(_finding(each) for each in others if every)]
 
 
 def _finding(result: RuleResult) -> str:
-    return f"{result.verdict} {result.rule}: {result.finding}"[:240]
+    return f"{result.verdict} {result.rule}: {result.finding}"[:200]

@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from conformance.causes.diagnosis import RED
+from conformance.causes.dictionary import Sign
+from conformance.causes.telling import diagnosed, grouped
 from conformance.commands.clicked import tell_selected
 from conformance.engine.closing import Closed
 from conformance.engine.controller import Controller
@@ -23,12 +26,18 @@ from conformance.gate.baseline_file import BaselineError
 from conformance.render.board import board
 from conformance.render.brief import brief
 from conformance.render.progress import Follower, OnBoard
+from conformance.render.report import Report
 from conformance.render.terminal import tell
 from harness.targets.named import target
 from harness.targets.target import Target, TargetError
 from spec.catalogue import catalogue
+from spec.rules import Role
 from spec.selection import select
 
+MANY = 10
+"""Findings of which it helps to know what causes them."""
+CAUSES = 3
+"""Causes that are told; `diagnose` tells more."""
 SUITE = Path(__file__).parents[1] / "suite"
 
 
@@ -52,8 +61,22 @@ def told_suite(options: Options, console: Console) -> Closed:
     checked(options)
     tell_selected(options.selectors)
     run = play_suite(options)
-    (tell if options.verbose else brief)(run.report, console)
+    if options.verbose:
+        tell(run.report, console)
+    else:
+        brief(run.report, console, causes_of(run.report))
     return run
+
+
+def causes_of(report: Report) -> list[str]:
+    """Say what most findings of a run follow from; nothing where they are few, or of a client."""
+    found = {each.rule: Sign(each.verdict, each.signature) for each in report.results}
+    if report.started.role is not Role.SERVER or sum(each.verdict in RED for each in found.values()) < MANY:
+        return []
+    groups = [each for each in grouped(diagnosed(found)) if len(each.rules) > 1]
+    told = [each.says for each in groups[:CAUSES]]
+    left = len(groups) - len(told)
+    return [*told, f"and {left} more: amqp-conformance diagnose {report.name}"] if left > 0 else told
 
 
 def play_suite(options: Options, follower: Follower | None = None) -> Closed:

@@ -6,7 +6,7 @@ line of its own, which nothing wraps, pads or cuts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -26,9 +26,9 @@ AROUND = 3
 """Lines of a terminal that are not ours: an empty one, what was typed, and what is typed next."""
 
 
-def brief(told: Report, console: Console) -> None:
-    """Print what matters of a run."""
-    rows = [*standing(told.started.target, told, told.gate.exit_status), *_told(told)]
+def brief(told: Report, console: Console, causes: Sequence[str] = ()) -> None:
+    """Print what matters of a run; `causes` are sentences about what its findings follow from."""
+    rows = [*standing(told.started.target, told, told.gate.exit_status), *_causes(causes), *_told(told)]
     findings = _findings(told)
     if console.is_terminal:
         below = _table(rows)
@@ -41,6 +41,10 @@ def brief(told: Report, console: Console) -> None:
         console.print(each.line(console, [each.rule]), soft_wrap=True)
     for row in rows:
         console.print(Text(f"{row.label}: {printable(row.says)}"), soft_wrap=True)
+
+
+def _causes(sentences: Sequence[str]) -> list[Row]:
+    return [Row("causes", each) for each in sentences]
 
 
 class _Finding:

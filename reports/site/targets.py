@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from conformance.causes.dictionary import Sign
+from conformance.causes.telling import diagnosed, grouped
 from conformance.evidence.verdicts import TABLE
 from conformance.render.html.bars import stretches
 from reports.compare.comparison import Comparison, compare
@@ -11,7 +13,10 @@ from reports.compare.matrix import Matrix, RuleRow
 from reports.model.findings import Column, Finding
 from reports.site.data import SiteData
 from reports.site.findings import Lineage
+from spec.rules import Role
 
+CAUSES = 15
+"""Causes that are told: as many as one looks at."""
 _RANK = {row.verdict: rank for rank, row in enumerate(TABLE)}
 
 
@@ -32,6 +37,7 @@ def target(column: Column, table: Matrix, site: SiteData) -> Mapping[str, Any]:
     ranked = worst_first(judged)
     return {
         "column": column,
+        "causes": list(_causes(column, judged)),
         "against": [each for each in ranked if each[1].verdict.severity == 2],
         "missed": [each for each in ranked if each[1].verdict.severity == 1],
         "flaky": [each for each in judged if each[1].flaky],
@@ -41,6 +47,18 @@ def target(column: Column, table: Matrix, site: SiteData) -> Mapping[str, Any]:
         "history": history,
         "since": next(past.comparison for past in history if past.column is column),
     }
+
+
+def _causes(
+    column: Column, judged: Iterable[tuple[RuleRow, Finding]]
+) -> Iterator[tuple[str, list[tuple[RuleRow, Finding]]]]:
+    """Put findings under what causes them, most of them first; the dictionary knows servers alone."""
+    if column.build.role is not Role.SERVER:
+        return
+    of_rule = {row.identity: (row, finding) for row, finding in judged if row.rule is not None}
+    told = diagnosed({rule: Sign(each.verdict, each.signature) for rule, (_, each) in of_rule.items()})
+    for group in grouped(told)[:CAUSES]:
+        yield group.says, [of_rule[rule] for rule in group.rules]
 
 
 def worst_first(judged: Iterable[tuple[RuleRow, Finding]]) -> list[tuple[RuleRow, Finding]]:

@@ -57,6 +57,18 @@ def test_what_no_fault_explains_stands_alone() -> None:
     assert (told.causes, told.alone) == ((), (RULES[5],))
 
 
+def test_what_no_fault_explains_is_put_together_where_it_is_red_in_one_way() -> None:
+    words = ["queue.bind-ok instead of channel.close 404 (not-found) or another"] * 2
+    words += ["exchange.delete-ok instead of channel.close 404 (not-found)", "something else instead of that"]
+    strange = {RULES[each]: Sign(Verdict.FAIL, told) for each, told in enumerate(words, 20)}
+    told = KNOWN.diagnose(found() | strange)
+    (together,) = told.alike
+    assert (together.due, sorted(together.rules)) == ("channel.close 404 (not-found)", sorted(RULES[20:23]))
+    assert told.alone == (RULES[23],)
+    fewer = KNOWN.diagnose(found() | {rule: strange[rule] for rule in RULES[21:24]})
+    assert (fewer.alike, len(fewer.alone)) == ((), 3)
+
+
 def test_who_would_have_turned_more_red_is_no_cause() -> None:
     told = KNOWN.diagnose({**found(), RULES[1]: Sign(Verdict.FAIL, "red 1")})
     assert [each.fault for each in told.causes] != [DELIVERIES]
@@ -88,6 +100,7 @@ VERDICTS: st.SearchStrategy[Mapping[str, Sign]] = st.dictionaries(st.sampled_fro
 @given(VERDICTS)
 def test_every_red_rule_is_told_exactly_once(signs: Mapping[str, Sign]) -> None:
     told = KNOWN.diagnose(signs)
-    listed = [*(rule for each in told.causes for rule in each.rules), *told.alone]
+    grouped = [each.rules for each in told.causes] + [each.rules for each in told.alike]
+    listed = [*(rule for rules in grouped for rule in rules), *told.alone]
     assert sorted(listed) == sorted(rule for rule, sign in signs.items() if sign.verdict in RED)
     assert all(0 < each.certainty <= 1 for each in told.causes)

@@ -7,15 +7,18 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from conformance.causes.diagnosis import Alike, Diagnosis
 from conformance.causes.dictionary import dictionary
 from conformance.causes.faults import known_faults
-from conformance.commands.diagnose import diagnose_run
+from conformance.commands.diagnose import SHOWN, closing, diagnose_run
+from conformance.commands.run import causes_of
 from conformance.commands.tests.test_replaying import deviating
 from conformance.engine import controller
 from conformance.engine.options import Options
 from conformance.evidence.folder import read_run
 from conformance.evidence.kinds import EvidenceError
 from conformance.gate.gate import Exit
+from conformance.render.rendering import load
 
 BROKEN = "0-9-1/grammar/basic.qos.trailing"
 FAULT = next(each for each in dictionary() if each.rule == BROKEN and len(each.signs) > 1)
@@ -49,7 +52,18 @@ def test_a_cause_is_told_with_its_closest_rule_and_its_frame(run: Path) -> None:
     assert lines[0].startswith(f"1. It {FAULT.says}")
     assert lines[1].partition(": ")[0].split()[1] in FAULT.signs
     assert lines[2].startswith("frame type=1 channel=")
-    assert lines[-1] == f"{len(FAULT.signs)} findings: 1 cause, 0 alone"
+    assert lines[-1] == f"{len(FAULT.signs)} findings: 1 cause with {len(FAULT.signs)} rules, 0 alone"
+
+
+def test_no_more_causes_are_told_than_one_looks_at_and_what_is_left_is_counted() -> None:
+    groups = [
+        Alike("this", f"that {number}", (f"a{number}", f"b{number}", f"c{number}")) for number in range(17)
+    ]
+    told = Diagnosis((), ("x", "y"), tuple(groups))
+    assert closing(told, SHOWN, False) == (
+        "53 findings: 15 causes with 45 rules, 2 causes more with 6 rules, 2 alone (--all names all)"
+    )
+    assert closing(told, 17, True) == "53 findings: 17 causes with 51 rules, 2 alone"
 
 
 def test_a_run_of_a_client_is_not_diagnosed(run: Path) -> None:
@@ -58,3 +72,12 @@ def test_a_run_of_a_client_is_not_diagnosed(run: Path) -> None:
     assert str(read_run(run).role) == "client"
     with pytest.raises(EvidenceError, match="is of a client"):
         told(run)
+
+
+def test_a_run_tells_what_most_of_its_findings_follow_from(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert causes_of(load(run)) == []  # they are too few
+    monkeypatch.setattr("conformance.commands.run.MANY", len(FAULT.signs))
+    (cause,) = causes_of(load(run))
+    assert cause.startswith(f"It {FAULT.says}")

@@ -1,0 +1,61 @@
+"""What causes a run's findings, in words: the same on the screen of a run, by `diagnose`, and on the site."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from conformance.causes.diagnosis import RED, Alike, Cause, Diagnosis, Diagnostics
+from conformance.causes.dictionary import Sign, dictionary
+
+LOST = {"dropped": "were not done", "has no effect": "had no effect"}
+"""How what was done to a row of the tables is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Red rules with one cause: a sentence about it, and the rules, the closest to it first."""
+
+    says: str
+    rules: tuple[str, ...]
+
+
+@cache
+def diagnostics() -> Diagnostics:
+    """Give what diagnoses by the dictionary that comes with the package. Raises DictionaryError."""
+    return Diagnostics(dictionary())
+
+
+def diagnosed(found: Mapping[str, Sign]) -> Diagnosis:
+    """Explain the red ones of the rules `found`; nothing is asked of the dictionary where none is."""
+    if not any(sign.verdict in RED for sign in found.values()):
+        return Diagnosis((), ())
+    return diagnostics().diagnose(found)
+
+
+def grouped(told: Diagnosis) -> list[Group]:
+    """Give causes and what is alike, those with most rules first."""
+    groups = [Group(_cause(each), each.rules) for each in told.causes]
+    groups += [Group(_alike(each), each.rules) for each in told.alike]
+    return sorted(groups, key=lambda group: -len(group.rules))
+
+
+def count(number: int, what: str) -> str:
+    """Say how many of something there are."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _cause(cause: Cause) -> str:
+    does = f"It {cause.fault.says}"
+    row, _, lost = cause.fault.says.rpartition(" / ")
+    if cause.fault.rule:
+        does += f" (as what breaks {cause.fault.rule})"
+    elif row:
+        does = f"It is as if “{row}” {LOST.get(lost, lost)}"
+    return f"{does}: {count(len(cause.rules), 'rule')}, certain to {cause.certainty:.0%}"
+
+
+def _alike(group: Alike) -> str:
+    rules = count(len(group.rules), "rule")
+    return f"There comes {group.came} in place of {group.due}: {rules}, of no fault that is known"
