@@ -57,7 +57,7 @@ def _causes(
         return
     of_rule = {row.identity: (row, finding) for row, finding in judged if row.rule is not None}
     told = diagnosed({rule: Sign(each.verdict, each.signature) for rule, (_, each) in of_rule.items()})
-    for group in grouped(told)[:CAUSES]:
+    for group in [each for each in grouped(told) if len(each.rules) > 1][:CAUSES]:
         yield group.says, [of_rule[rule] for rule in group.rules]
 
 
