@@ -8,6 +8,7 @@ import argparse
 import re
 import secrets
 import socket
+import ssl
 import struct
 import sys
 import time
@@ -38,12 +39,14 @@ def say(text: str) -> None:
 
 
 class Wire:
-    """One connection, and what has come on it."""
+    """One connection, over TLS where there is a context for it, and what has come on it."""
 
-    def __init__(self, number: int, address: tuple[str, int], reader: Any) -> None:
+    def __init__(self, number: int, at: tuple[str, int], tls: ssl.SSLContext | None, reader: Any) -> None:
         self.number = number
-        self.socket = socket.create_connection(address, ANSWER)
+        self.socket = socket.create_connection(at, ANSWER)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if tls is not None:
+            self.socket = tls.wrap_socket(self.socket, server_hostname=at[0])
         self.reader = reader
         self.seen: list[Seen] = []
         self.ended = False
@@ -78,14 +81,21 @@ class Wire:
 
 
 class Player:
-    """Plays the steps of an exchange; `told` is what it says while it does."""
+    """Plays the steps of an exchange with a broker; `names` are what is another each time."""
 
-    def __init__(self, given: Mapping[str, Any], address: tuple[str, int], names: Mapping[str, str]) -> None:
-        self.given, self.address = given, address
+    def __init__(
+        self,
+        given: Mapping[str, Any],
+        at: tuple[str, int],
+        names: Mapping[str, str],
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self.given, self.at, self.tls = given, at, tls
         self.names = dict(names)
         self.wires: dict[int, Wire] = {}
         self.after: Counter[str] = Counter()
         self.missing: list[str] = []
+        self.seen_then = 0
 
     def play(self) -> int:
         """Play all of it; give 1 where the fault is there, 0 where it is gone, 2 where none can tell."""
@@ -93,7 +103,7 @@ class Player:
             what, number = step[0], step[1]
             if what == "open":
                 reader = READERS[self.given["protocol"]](self.given["names"], self.given["codes"])
-                self.wires[number] = Wire(number, self.address, reader)
+                self.wires[number] = Wire(number, self.at, self.tls, reader)
             elif what == "send":
                 say(f"-> {number}: {step[3]}")
                 self.wires[number].send(self._octets(step[2], self.wires[number]))
@@ -110,6 +120,15 @@ class Player:
         decide = self._by_words if self.given["legal"] else self._by_likeness
         return decide(self.wires[self.given["connection"]])
 
+    def _seen(self) -> int:
+        return sum(len(each.seen) for each in self.wires.values())
+
+    def _gone(self, told: str) -> int:
+        """Say that the fault is gone, unless nothing at all has come since something was missing."""
+        if self.missing and self._seen() == self.seen_then:
+            return self._says(UNTOLD, f"{self.missing[0]} does not come, and nothing behind it")
+        return self._says(GONE, told)
+
     def _octets(self, parts: Sequence[str], wire: Wire) -> bytes:
         """Make octets of parts: hexadecimal, or a name with the width of the size that stands before it.
 
@@ -121,6 +140,8 @@ class Player:
             if width == "tune":
                 made += self._limits(bytes.fromhex(name), wire)
                 continue
+            if name and name not in self.names:
+                raise LookupError(f"the broker gave no name to a {name}")
             text = self.names[name].encode() if name else b""
             made += len(text).to_bytes(int(width), "big") + text if name else bytes.fromhex(part)
         made = made.replace(self.given["run"].encode(), self.names["run"].encode())
@@ -162,6 +183,7 @@ class Player:
             if ending is not None and not left[0].startswith(ENDINGS):
                 return f"{ending.word} came instead of {left[0]}"
             if not wire.listen(until):
+                self.seen_then = self.seen_then if self.missing else self._seen()
                 self.missing.append(left.popleft())
                 say(f"   {wire.number}: {self.missing[-1]} does not come")
                 until = time.monotonic() + self._patience()
@@ -194,7 +216,7 @@ class Player:
             if self.after[seen.word]:  # it came when it was recorded, too, and decided nothing
                 self.after[seen.word] -= 1
             elif legal.fullmatch(seen.word):
-                return self._says(GONE, f"{seen.word} is as it should be")
+                return self._gone(f"{seen.word} is as it should be")
             elif seen.word == came:
                 return self._says(THERE, seen.word)
             elif seen.word not in self.given["noise"]:
@@ -207,7 +229,7 @@ class Player:
         if came != SILENCE and any(each.split()[0] == came.split()[0] for each in others):
             return self._says(THERE, f"{told}, which is of the kind of what was recorded")
         if legal.fullmatch(SILENCE):
-            return self._says(GONE, told)
+            return self._gone(told)
         if came == SILENCE:
             return self._says(THERE, told)
         return self._says(UNTOLD, f"{told}, which is neither legal nor what was recorded")
@@ -226,10 +248,10 @@ class Player:
         # Where something that came decided, it is gone when it does not come; what comes beside it is chance.
         if less or (more and self.given["came"] == SILENCE):
             told = ", ".join(more.elements()) or "nothing", ", ".join(less.elements()) or "nothing"
-            return self._says(GONE, f"there came {told[0]} more, and {told[1]} less than with it")
+            return self._gone(f"there came {told[0]} more, and {told[1]} less than with it")
         alike = sum(self._same(each, self.given["octets"]) for each in wire.seen)
         if self.given["octets"] and alike != self.given["alike"]:
-            return self._says(GONE, "what decided comes with other octets")
+            return self._gone("what decided comes with other octets")
         return self._says(THERE, "all came as it was recorded")
 
     def _tally(self) -> Counter[str]:
@@ -260,6 +282,8 @@ def main(given: Mapping[str, Any], arguments: Sequence[str] | None = None) -> in
         parser.add_argument("--other-password", required=True)
     for name, told in given["places"].items():
         parser.add_argument(f"--{name}", default=told, help=f"one that is there, in place of {told}")
+    parser.add_argument("--tls", action="store_true", help="speak over TLS")
+    parser.add_argument("--ca", help="a file with the certificates to trust, in place of the system's")
     chosen = parser.parse_args(arguments)
     names = {name: getattr(chosen, name.replace("-", "_")) for name in given["places"]}
     names |= {"run": secrets.token_hex(32)[: len(given["run"])]}
@@ -267,7 +291,8 @@ def main(given: Mapping[str, Any], arguments: Sequence[str] | None = None) -> in
     if given["other"]:
         names["other"] = f"\0{chosen.other_user}\0{chosen.other_password}"
     try:
-        return Player(given, (chosen.host, chosen.port), names).play()
-    except OSError as failure:
-        say(f"{chosen.host}:{chosen.port} cannot be reached: {failure}")
+        tls = ssl.create_default_context(cafile=chosen.ca) if chosen.tls else None
+        return Player(given, (chosen.host, chosen.port), names, tls).play()
+    except (OSError, LookupError, ValueError, struct.error) as failure:  # by itself Python would end with 1
+        say(f"it cannot be told: {chosen.host}:{chosen.port}: {failure}")
         return UNTOLD

@@ -8,7 +8,7 @@ from typing import Any
 _BEGIN = '''#!/usr/bin/env python3
 """{about}
 
-python3 {name} HOST PORT [--user USER] [--password PASSWORD]{more}
+python3 {name} HOST PORT [--user USER] [--password PASSWORD] [--tls]{more}
 
 Ends with 1 while the fault is there, 0 when it is gone, 2 where that cannot be told.
 Needs Python 3.11 and nothing else. What it plays and looks for stands first, how it does that behind it.
@@ -18,6 +18,7 @@ import argparse
 import re
 import secrets
 import socket
+import ssl
 import struct
 import sys
 import time

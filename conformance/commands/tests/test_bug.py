@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 import time
 from io import StringIO
 from pathlib import Path
@@ -60,7 +61,14 @@ def test_a_script_that_cannot_log_in_tells_nothing(tmp_path: Path, monkeypatch: 
     status, last = plays(tmp_path / "bug" / SCRIPT, None, "--user", "nobody", "--password", "wrong")
     assert (status, last.partition(":")[0]) == (UNTOLD, "it cannot be told")
     status, last = played(tmp_path / "bug" / SCRIPT, "127.0.0.1", 1, [])
-    assert (status, "cannot be reached" in last) == (UNTOLD, True)
+    assert (status, last.startswith("it cannot be told: 127.0.0.1:1: ")) == (UNTOLD, True)
+
+
+def test_a_broker_that_says_nothing_is_not_mended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told(broken(tmp_path / "run", monkeypatch), None, tmp_path / "bugs")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        for each in sorted((tmp_path / "bugs").glob(f"*/{SCRIPT}")):
+            assert played(each, "127.0.0.1", silent.getsockname()[1], [])[0] == UNTOLD
 
 
 def test_all_findings_have_a_folder_each_and_nothing_is_overwritten(
