@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
@@ -12,6 +13,8 @@ from conformance.evidence.kinds import EvidenceError
 from conformance.evidence.printable import printable
 from conformance.interop.outcomes import SYMBOLS, Outcome
 from reports.model.findings import Build
+
+_TAG = re.compile(r":[^:/]+$")
 
 
 class Kind(StrEnum):
@@ -48,6 +51,11 @@ class Side:
     @property
     def called(self) -> str:
         return f"{self.name} {self.version}".strip()
+
+    @property
+    def family(self) -> tuple[str, str]:
+        """What its versions have in common: of a target in a container the image, without its tag."""
+        return self.who, _TAG.sub("", self.name) if self.name.startswith("docker:") else self.name
 
     @property
     def age(self) -> tuple[object, ...]:
@@ -160,12 +168,12 @@ def _comparison(pairing: Pairing, row: Mapping[str, Any]) -> Comparison:
 
 def following(sides: Iterable[Side]) -> list[Pairing]:
     """Pair each version of a client or broker with the one before it."""
-    by_name: dict[tuple[str, str], list[Side]] = {}
+    families: dict[tuple[str, str], list[Side]] = {}
     for side in sides:
-        by_name.setdefault((side.who, side.name), []).append(side)
+        families.setdefault(side.family, []).append(side)
     return [
         Pairing(old, new)
-        for each in by_name.values()
+        for each in families.values()
         for old, new in pairwise(sorted(each, key=lambda side: side.age))
     ]
 

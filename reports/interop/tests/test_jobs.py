@@ -19,7 +19,7 @@ from conformance.interop.tests.test_page import leg
 from conformance.interop.tests.test_session import SMALL, played, small
 from reports.ingest.ingest import ingest
 from reports.interop import jobs
-from reports.interop.comparison import Comparison, Kind, Side, comparisons, following, named
+from reports.interop.comparison import Comparison, Kind, Pairing, Side, comparisons, following, named
 from reports.tests.interop import make_interop_run, write_interop_run
 from reports.warehouse.warehouse import Warehouse
 
@@ -130,6 +130,15 @@ def test_two_versions_of_a_broker_are_told_apart_wherever_they_ran(cells: Cells,
     assert of(told, Kind.REGRESSED) == [("", "field.i8"), ("one", "field.i8")]
     assert told.same == 2
     assert told.cautions == ("one was 1.0 with the old one, 1.1 with the new one",)
+
+
+def test_versions_of_an_image_follow_one_another_whatever_their_tags() -> None:
+    sides = [
+        Side("broker", f"docker:place:5000/{name}", version)
+        for name, version in (("rabbitmq:4.3", "4.3.6"), ("rabbitmq:3.10", "3.10.8"), ("other:1", "1"))
+    ]
+    sides += [Side("broker", "amqp://host:5672", "3"), Side("client", "docker:place:5000/rabbitmq", "2")]
+    assert following(sides) == [Pairing(sides[1], sides[0])]
 
 
 def test_what_runs_of_one_version_disagree_in_is_no_regression(cells: Cells, tmp_path: Path) -> None:
