@@ -72,6 +72,7 @@ bench: bench-judging bench-warehouse
 bench-judging: $(READY)
 	@$(BIN)/python -m conformance.trials.benchmark $(JSON)
 	@$(BIN)/python -m conformance.trials.diagnosis
+	@$(BIN)/python -m conformance.trials.growth
 
 bench-warehouse: $(READY)
 	@$(BIN)/python -m reports.trials.benchmark $(if $(RUNS),--runs $(RUNS))

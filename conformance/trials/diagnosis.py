@@ -2,8 +2,8 @@
 
 Each deviation is diagnosed from what it turns red, by a dictionary that lacks it and all others that break
 the same rule; then pairs of them at once. Right is a cause that turns red at least half of what both
-together do, or whose closest rule is the one that is broken; or the broken rule standing alone, where no
-cause is left. Without COUNT all deviations are tried.
+together do, or whose closest rule is the one that is broken; or the broken rule standing alone, or with
+those alike, where no cause is left. Without COUNT all deviations are tried.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ def is_right(told: Diagnosis, fault: Entry, among: int) -> bool:
     """Say whether the first causes, so many of them, name what a fault is."""
     if any(_same(cause, fault) for cause in told.causes[:among]):
         return True
-    return fault.rule in told.alone[: max(0, among - len(told.causes))]
+    left = [*(each.rules for each in told.alike), *((rule,) for rule in told.alone)]
+    return any(fault.rule in rules for rules in left[: max(0, among - len(told.causes))])
 
 
 def _same(cause: Cause, fault: Entry) -> bool:
