@@ -1,5 +1,6 @@
 """What can be observed of a 1.0 peer, and the legal outcomes a scenario may name."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -49,6 +50,8 @@ class HeaderReceived:
 Sight = Received | EmptyFrame | HeaderReceived
 Observation = Sight | Closed | Silence | Unreadable
 
+_OURS = re.compile(r".+-c\d+-\d+-\d+")
+"""The names that our client gives to links: of a connection, a session, a link."""
 ENDINGS = (Close, End, Detach)
 """The performatives that may carry an error."""
 
@@ -125,7 +128,9 @@ def fields(kind: type[Composite], **values: object) -> Outcome:
 
 
 def _shown(name: str, value: object) -> object:
-    """Write a role by its name, which is a boolean on the wire (2.8.1)."""
+    """Write a role by its name, which is a boolean on the wire (2.8.1), and no name of one time alone."""
+    if name == "name" and _OURS.fullmatch(str(value)):
+        return "…"
     roles = {number: each for each, number in choices("role").items()}
     return roles.get(value, value) if name == "role" else value
 

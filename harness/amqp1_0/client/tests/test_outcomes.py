@@ -26,6 +26,7 @@ from harness.amqp1_0.client.outcomes import (
 from harness.amqp1_0.wire.frames import PROTOCOL_HEADER, SASL_HEADER
 from harness.amqp1_0.wire.performatives import (
     AmqpError,
+    Attach,
     Begin,
     Close,
     ConnectionError_,
@@ -127,3 +128,11 @@ def test_a_refusal_is_graded_as_the_table_has_it(how: Refusal, preferred: str, t
 )
 def test_signatures_hold_nothing_that_changes_by_run(seen: Received, says: str) -> None:
     assert signature(seen) == says
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("amqp-conformance-1a2b-gw0-3-c1-0-2", "…"), ("detect-1a-1-c1-0-0", "…"), ("both", "both")],
+)
+def test_a_name_that_is_another_each_time_is_in_no_finding(name: str, told: str) -> None:
+    assert fields(Attach, name=name).says == f"attach name={told}"
