@@ -17,7 +17,7 @@ from math import exp, log
 from conformance.causes.dictionary import Entry, Sign
 from conformance.evidence.results import however_ended
 from conformance.evidence.verdicts import Verdict
-from spec.applicability import judged_with
+from spec.applicability import judged_with, protocol
 from spec.catalogue import catalogue
 
 RED = frozenset({Verdict.FAIL, Verdict.WARN})
@@ -83,12 +83,12 @@ def _nameless(words: str) -> str:
 
 
 def alike(rules: Iterable[str], found: Mapping[str, Sign]) -> tuple[Alike, ...]:
-    """Put together what is red in one way, where so many rules of a document are that it is no chance."""
+    """Put together what is red in one way, where so many rules of a protocol are that it is no chance."""
     groups: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for rule in rules:
         came_, due = shape(found[rule].signature)
         if due:
-            groups[judged_with(catalogue()[rule].document), came_, due].append(rule)
+            groups[protocol(catalogue()[rule].document), came_, due].append(rule)
     many = {key: members for key, members in groups.items() if len(members) >= FAMILY}
     return tuple(
         Alike(key[1], key[2], tuple(many[key])) for key in sorted(many, key=lambda key: -len(many[key]))

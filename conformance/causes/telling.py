@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from conformance.causes.diagnosis import RED, Alike, Cause, Diagnosis, Diagnostics
 from conformance.causes.dictionary import Sign, dictionary
 
+NAMED = 3
+"""Families of rules that are named where many have one cause."""
 LOST = {"dropped": "were not done", "has no effect": "had no effect"}
 """How what was done to a row of the tables is told."""
 
@@ -53,7 +56,15 @@ def _cause(cause: Cause) -> str:
         does += f" (as what breaks {cause.fault.rule})"
     elif row:
         does = f"It is as if “{row}” {LOST.get(lost, lost)}"
+    else:
+        does += f" ({', '.join(_families(cause.rules))})"
     return f"{does}: {count(len(cause.rules), 'rule')}, certain to {cause.certainty:.0%}"
+
+
+def _families(rules: Sequence[str]) -> list[str]:
+    """Name what the rules of a cause are about: most of all the ends of their names."""
+    ends = Counter(rule.rpartition(".")[2] for rule in rules)
+    return [end for end, _ in ends.most_common(NAMED)]
 
 
 def _alike(group: Alike) -> str:
