@@ -43,9 +43,12 @@ def shown(
             shows = status == THERE or each.judged.rule in chance
             return "" if shows else f"{each.judged.rule}: {status}, {told}"
 
+        early = [each for each in with_script if each.judged.rule not in last]
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            came = list(pool.map(play, [each for each in with_script if each.judged.rule not in last]))
-        came += [play(each) for each in with_script if each.judged.rule in last]
+            came = list(pool.map(play, early))
+        # A script waits as long as an idle machine needs: what is late beside others is played alone.
+        late = [each for each, told in zip(early, came, strict=True) if told]
+        left = list(filter(None, map(play, [*late, *(each for each in with_script if each not in early)])))
     finally:
         goal.stop()
-    return len(with_script) / len(written), [each for each in came if each]
+    return len(with_script) / len(written), left
