@@ -39,6 +39,7 @@ def any_event(cls: type[Any]) -> st.SearchStrategy[Any]:
         "scores": st.lists(PLAIN, max_size=2).map(tuple),
         "verdicts": st.dictionaries(st.text(), st.integers()),
         "unspoken": st.dictionaries(st.text(), st.text()),
+        "values": st.dictionaries(st.text(), st.text()),
     }
     return st.builds(
         cls,
