@@ -124,6 +124,7 @@ class Exchange:
             "connection": self._wires[self._where].number,
             "came": came.word,
             "legal": legal,
+            "never": bool(legal) and self._never(),
             "patient": CLOSED in (came.word, legal) or "connection" in legal,
             "noise": noise,
             "tally": {word: count for word, count in words.items() if word not in noise},
@@ -132,6 +133,11 @@ class Exchange:
             "names": dict(spoken.names),
             "codes": dict(spoken.codes),
         }
+
+    def _never(self) -> bool:
+        """Whether what came may not come at all, and what is legal is only what ends the wait for it."""
+        outcomes = self._decided.outcomes if self._decided else ()
+        return all(each.startswith("nothing before ") for each in outcomes[:1])
 
     def _telling(self, came: Seen) -> bool:
         """Whether a thing comes with the same octets each time: it has nothing of a product or a clock."""

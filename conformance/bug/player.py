@@ -216,12 +216,21 @@ class Player:
             if self.after[seen.word]:  # it came when it was recorded, too, and decided nothing
                 self.after[seen.word] -= 1
             elif legal.fullmatch(seen.word):
+                if self.given["never"] and self._comes(wire, came):
+                    return self._says(THERE, f"{came}, behind {seen.word}")
                 return self._gone(f"{seen.word} is as it should be")
             elif seen.word == came:
                 return self._says(THERE, seen.word)
             elif seen.word not in self.given["noise"]:
                 others.append(seen.word)
         return self._in_vain(legal, came, others)
+
+    def _comes(self, wire: Wire, word: str) -> bool:
+        """Whether a thing that may never come does so a little later."""
+        until = time.monotonic() + ANSWER / 3
+        while wire.listen(until):
+            pass
+        return any(each.word == word for each in wire.untaken())
 
     def _in_vain(self, legal: re.Pattern[str], came: str, others: Sequence[str]) -> int:
         """Say what it means that neither came: another of the kind of what was recorded is the fault, too."""
