@@ -47,8 +47,8 @@ def shown(
         early = [each for each in with_script if each.judged.rule not in last]
         with ThreadPoolExecutor(AT_ONCE) as pool:
             came = list(pool.map(play, early))
-        # A script waits as long as an idle machine needs, and some faults are races: what does not show beside
-        # others is played alone, and again.
+        # A script waits as long as an idle machine needs, and some faults are races: what does not show
+        # beside others is played alone, up to three times.
         late = [each for each, told in zip(early, came, strict=True) if told]
         left = [each for each in late if all(play(each) for _ in range(AGAIN))]
         told = [play(each) for each in (*left, *(each for each in with_script if each not in early))]
