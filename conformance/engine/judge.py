@@ -358,17 +358,26 @@ class Judge:
         barrier = self.barriers.get(protocol(play.rule.document))
         spoken = dialect(play.rule.document).towards(self.target.role)
         serves = partial(spoken.serves, self.target, barrier=barrier)
-        try:
-            serves()
-        except Unreachable as failure:
-            play.stuck = str(failure)
-            if not self._can_restart:
-                raise TargetDied(f"after {play.scenario.test} {failure}") from failure
-            self._restart(f"after {play.scenario.test} {failure}")
+        if (failure := self._refused(serves)) is None:
+            return
+        play.stuck = str(failure)
+        if not self._can_restart:
+            raise TargetDied(f"after {play.scenario.test} {failure}") from failure
+        self._restart(f"after {play.scenario.test} {failure}")
+        if (still := self._refused(serves)) is not None:
+            raise TargetDied(f"after {play.scenario.test} and a restart {still}") from still
+
+    def _refused(self, serves: Callable[[], None]) -> Unreachable | None:
+        """Ask whether a new client is served; beside others once more, since all of them keep it busy."""
+        failure = None
+        for _ in range(1 if self.alone else 2):
             try:
                 serves()
-            except Unreachable as still:
-                raise TargetDied(f"after {play.scenario.test} and a restart {still}") from still
+            except Unreachable as met:
+                failure = met
+            else:
+                return None
+        return failure
 
     @property
     def _can_restart(self) -> bool:

@@ -22,8 +22,10 @@ from harness.play.expect import (
     StillComing,
     Unmet,
 )
+from harness.play.speaker import Speaker
 from harness.targets.embedded import EmbeddedTarget
 from harness.wire.journal import Expected, Grade
+from harness.wire.transport import Unreachable
 from scenarios.registry import Scenario
 from spec.catalogue import catalogue
 from spec.rules import Level, Rule
@@ -218,3 +220,27 @@ def test_what_the_target_did_wrong_is_not_asked_twice() -> None:
     with EmbeddedTarget() as goal:
         judged = Judge(goal, Memory(), "test", alone=False).judge(MUST, scenario)
     assert (len(played), judged.verdict) == (1, Verdict.FAIL)
+
+
+@pytest.mark.parametrize(("alone", "restarts"), [(False, 0), (True, 1)])
+def test_who_does_not_serve_at_once_beside_others_is_asked_again(
+    alone: bool, restarts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[None] = []
+
+    def serves(*_: object, **__: object) -> None:
+        asked.append(None)
+        if len(asked) == 1:
+            raise Unreachable("begin was answered by the end of the stream")
+
+    monkeypatch.setattr(Speaker, "serves", serves)
+
+    def goes_on(broker: Any) -> None:
+        broker.channel().stays_quiet()
+
+    scenario = Scenario(MUST.id, "t", goes_on, frozenset(), slow=False, disruptive=False, alone=False)
+    memory = Memory()
+    with EmbeddedTarget() as goal:
+        Judge(goal, memory, "test", alone=alone).judge(MUST, scenario)
+    assert len(asked) == 2
+    assert sum(isinstance(line.event, TargetRestarted) for line in memory.lines) == restarts
