@@ -53,8 +53,10 @@ def lines_of(lines: Sequence[Line], judged: Judged) -> list[Line]:
         test = next((each.test for each in lines if _connects(each, judged, each.test)), None) or test
     found: list[Line] = []
     for each in lines:
-        if each.test == test and not isinstance(each.event, Judged):
-            found = [] if isinstance(each.event, TestStarted) else [*found, each]
+        if each.test == test and isinstance(each.event, TestStarted):
+            found.clear()
+        elif each.test == test and not isinstance(each.event, Judged):
+            found.append(each)
     return found
 
 
@@ -125,7 +127,7 @@ class Exchange:
             "came": came.word,
             "legal": legal,
             "never": bool(legal) and self._never(),
-            "patient": CLOSED in (came.word, legal) or "connection" in legal,
+            "patient": came.word == CLOSED or "connection" in legal,  # a broker may linger before it ends one
             "noise": noise,
             "tally": {word: count for word, count in words.items() if word not in noise},
             "octets": came.octets.hex() if self._telling(came) else "",

@@ -9,6 +9,7 @@ from pathlib import Path
 from conformance.bug.exchange import Exchange, endpoint_of, lines_of
 from conformance.bug.handed import Handed, handed
 from conformance.bug.markdown import markdown
+from conformance.causes.diagnosis import RED
 from conformance.evidence.capture import write_capture
 from conformance.evidence.kinds import EvidenceError, Judged, Line
 from conformance.evidence.printable import printable
@@ -31,7 +32,10 @@ class Written:
 
 
 def findings_of(report: Report, rule: str | None) -> list[tuple[RuleResult, Judged]]:
-    """Give the tests of a run that found something, of one rule or of all. Raises EvidenceError for none."""
+    """Give the tests that found what a broker has to answer for, of one rule or of all.
+
+    Raises EvidenceError where there is none, and for a run of a client.
+    """
     if report.started.role is not Role.SERVER:
         raise EvidenceError(f"{report.name} is of a client, and a script plays one")
     found = [
@@ -39,7 +43,7 @@ def findings_of(report: Report, rule: str | None) -> list[tuple[RuleResult, Judg
         for result in report.results
         if rule in (None, result.rule)
         for each in result.tests
-        if each.verdict.finding and each.connection is not None and result.rule in report.rules
+        if each.verdict in RED and each.connection is not None and result.rule in report.rules
     ]
     if not found:
         raise EvidenceError(f"{report.name} has no finding{f' on {rule}' if rule else ''} that frames show")
@@ -58,7 +62,9 @@ def write_all(
 
     def write(number: int) -> Written:
         judged = found[number][1]
-        lines = [*of_test[judged.test], *of_test.get(of_connection.get(judged.connection or ""), ())]
+        # What everybody's connections show may be found on a connection of another test.
+        tests = dict.fromkeys((judged.test, of_connection.get(judged.connection or "")))
+        lines = [line for test in tests for line in of_test.get(test, ())]
         return _write(report, judged, lines_of(lines, judged), endpoint, folders[number])
 
     done: list[Written] = []

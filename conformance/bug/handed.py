@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.bug.exchange import Exchange, NoScript
-from conformance.bug.player import GONE
+from conformance.bug.player import GONE, UNTOLD
 from conformance.bug.script import script
 from harness.dialect import dialect
 from harness.peers.serve import TcpPeer
@@ -61,9 +61,12 @@ def arguments(sources: Mapping[str, tuple[str, str]], use: Use) -> list[str]:
 
 
 def played(file: Path, host: str, port: int, options: list[str]) -> tuple[int, str]:
-    """Play a script; give its exit status and its last line."""
+    """Play a script; give its exit status and its last line, or say that it takes too long."""
     command = [sys.executable, "-I", str(file), host, str(port), *options]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST, check=False)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST, check=False)
+    except subprocess.TimeoutExpired:
+        return UNTOLD, f"it is not done within {LONGEST:g} s"
     said = (done.stdout or done.stderr).strip().splitlines()
     return done.returncode, said[-1] if said else ""
 
@@ -78,4 +81,8 @@ def _on_reference(text: str, sources: Mapping[str, tuple[str, str]], document: s
     with tempfile.TemporaryDirectory() as scratch, TcpPeer(peer) as served:
         file = Path(scratch) / "script.py"
         file.write_text(text, encoding="utf-8")
-        return played(file, "127.0.0.1", served.port, arguments(sources, served.use))
+        try:
+            options = arguments(sources, served.use)
+        except KeyError as failure:
+            return UNTOLD, f"it has no facility {failure}"
+        return played(file, "127.0.0.1", served.port, options)

@@ -199,9 +199,10 @@ def apply(
     What a gate does not fail on, as `fail_on` says, needs no excuse.
     """
     results = list(results)
-    concerned = [each for each in baseline.excuses if each.concerns(product, version, role)]
-    stale = tuple(each for each in concerned if each.expires is not None and each.expires < today)
-    valid = [each for each in concerned if each not in stale]
+    excuses = baseline.excuses
+    concerned = [each for each in excuses if each.concerns(product, version, role)]
+    over = [each for each in concerned if each.expires is not None and each.expires < today]
+    valid = [each for each in concerned if each not in over]
     judged = {result.rule: result for result in results}
     excused = {result.rule: cover for result in results if (cover := _cover(result, valid, fail_on))}
     reached = [(each, judged[each.rule]) for each in valid if each.rule in judged]
@@ -211,7 +212,7 @@ def apply(
     flaky = {
         each.rule: each for each in alternating if each.rule in judged and each.covers(judged[each.rule])
     }
-    strangers = [each for each in valid if each.rule not in catalogue]
+    strangers = [each for each in valid if each.rule not in catalogue and not each.cause]
     lost = [(each.rule, each.verdict) for each in strangers]
     lost += [(each.rule, each.verdicts[0]) for each in alternating if each.rule not in catalogue]
     shown = {each.entry for each in fitting if each.cause}
@@ -228,7 +229,7 @@ def apply(
             for each, result in unused
             if not result.verdict.blocks
         ),
-        stale=stale,
+        stale=tuple(_one_of_each(over)),
         unmatched=(
             *(Unexpected(rule, verdict, "no document has this rule") for rule, verdict in lost),
             *(
@@ -243,10 +244,24 @@ def apply(
                 for each in idle.values()
             ),
         ),
-        elsewhere=len(baseline.excuses) - len(concerned),
-        not_reached=len(valid) - len(reached) - len(strangers),
+        elsewhere=len(_one_of_each(baseline.excuses)) - len(_one_of_each(concerned)),
+        not_reached=len(_one_of_each(valid))
+        - len(_one_of_each(each for each, _ in reached))
+        - len(strangers),
         flaky=flaky,
     )
+
+
+def _one_of_each(entries: Iterable[Accepted]) -> list[Accepted]:
+    """Give the entries, and of what follows from one cause the first alone: it is one entry."""
+    kept: dict[object, Accepted] = {}
+    for each in entries:
+        kept.setdefault(("cause", each.entry) if each.cause else each, each)
+    return list(kept.values())
+
+
+def _entries(entries: Iterable[Accepted]) -> int:
+    return len(_one_of_each(entries))
 
 
 def _cover(result: RuleResult, entries: Iterable[Accepted], fail_on: str) -> tuple[Accepted, ...]:

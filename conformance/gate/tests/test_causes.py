@@ -81,6 +81,14 @@ def test_a_cause_that_nothing_shows_any_more_is_a_finding(tmp_path: Path) -> Non
     assert idle.sentence == f"accepted as a cause that nothing shows now: {FAULT.says}"
 
 
+def test_one_that_has_expired_or_was_not_reached_counts_once(tmp_path: Path) -> None:
+    over = held(tmp_path, *FOLLOWS, text=cause() + "expires = 2026-01-01\n")
+    assert len(over.stale) == 1
+    assert {each.rule for each in over.failures} == FAULT.signs.keys()
+    other = next(rule.id for rule in catalogue().rules if rule.id not in FAULT.signs)
+    assert held(tmp_path, Judged(test=other, rule=other, verdict=Verdict.PASS)).not_reached == 1
+
+
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
