@@ -37,13 +37,17 @@ class NoScript(Exception):
 
 @dataclass(slots=True)
 class _Wire:
-    """A connection while it is read; `pending` is what came and no step has waited for."""
+    """A connection while it is read.
+
+    `pending` is what came and no step has waited for; so many of it, `before`, came before what decided.
+    """
 
     number: int
     reader: Any
     units: int = 0
     seen: list[Seen] = field(default_factory=list)
     pending: list[Seen] = field(default_factory=list)
+    before: int | None = None
 
 
 def lines_of(lines: Sequence[Line], judged: Judged) -> list[Line]:
@@ -105,6 +109,8 @@ class Exchange:
             raise NoScript("what decided is no connection of it")
         if self._octets > MOST:
             raise NoScript("so much goes to and fro that it is chance what comes first")
+        for wire in self._wires.values():
+            wire.pending = wire.pending[: wire.before]
         self._await("after")
         while self.steps and self.steps[-1][0] == "end":  # our own end comes behind what decided
             self.steps.pop()
@@ -234,10 +240,9 @@ class Exchange:
             octets += b"\0" * (event.length - len(octets))
         seen = list(wire.reader.feed(octets)) if octets else [Seen(0, CLOSED)]
         wire.seen += seen
-        if self.deciding is not None and event.connection == self._where:
-            return  # it came behind what decided
         if seen and self._decides(event.connection, wire.units):
             self.deciding = seen.pop()
+            wire.before = len(wire.pending) + len(seen)
         wire.pending += seen
 
     @property
@@ -260,12 +265,14 @@ class Exchange:
     def _await(self, how: str = "await") -> None:
         """Wait for all that came before what is done next; behind the last of it, only know of it."""
         for wire in self._wires.values():
-            words = [each.word for each in wire.pending if each.word not in UNCOUNTED]
+            # What came beside the deciding thing and is the same as that is none that has to come.
+            skipped = (*UNCOUNTED, self.deciding.word if self.deciding and wire.before is not None else "")
+            words = [each.word for each in wire.pending if each.word not in skipped]
             if words:
                 self.steps.append((how, wire.number, words))
             for each in wire.pending:
                 self._learn(wire, each)
-            wire.pending = []
+            wire.pending, wire.before = [], None
 
     def _learn(self, wire: _Wire, seen: Seen) -> None:
         if seen.word in NAMING and seen.octets:

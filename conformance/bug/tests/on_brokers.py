@@ -26,8 +26,9 @@ def shown(
 ) -> tuple[float, list[str]]:
     """Write the scripts of all findings and play each on a broker of this name that is started for it.
 
-    Give the part of findings that have a script, and what did not end with 1 although the broker breaks the
-    rule each time. Rules of `last` end the broker.
+    Give the part of findings that have a script, and what the scripts said of rules that none of them shows
+    although the broker breaks the rule each time: of several ways to break it some are races. Rules of `last`
+    end the broker.
     """
     chance = by_chance(baseline)
     written = write_all(load(run), None, folder)
@@ -49,7 +50,8 @@ def shown(
             came = list(pool.map(play, early))
         # A script waits as long as an idle machine needs, and some faults are races: what does not show
         # beside others is played alone, up to three times.
-        late = [each for each, told in zip(early, came, strict=True) if told]
+        seen = {each.judged.rule for each, told in zip(early, came, strict=True) if not told}
+        late = [each for each, told in zip(early, came, strict=True) if told and each.judged.rule not in seen]
         left = [each for each in late if all(play(each) for _ in range(AGAIN))]
         told = [play(each) for each in (*left, *(each for each in with_script if each not in early))]
     finally:
