@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from harness.amqp_fast.peer.entities import Delivery
-from harness.amqp_fast.peer.refusals import close_handle
+from harness.amqp_fast.peer.events import ChannelState
+from harness.amqp_fast.peer.refusals import CHANNEL, NOT_VALID_NOW, close_handle, refuses
 from harness.amqp_fast.peer.tables import channel as rows
 from harness.amqp_fast.peer.tables import sending
 from harness.amqp_fast.peer.traffic import give_back, route, settle
-from harness.amqp_fast.peer.turn import AnyTurn, Reply
+from harness.amqp_fast.peer.turn import AnyTurn, Reply, Row
 from harness.amqp_fast.wire.vocabulary import OK, QUEUE, TOPIC, Channel
 
 Effect = Callable[[AnyTurn], None]
@@ -224,3 +225,25 @@ def close_nothing(turn: AnyTurn) -> None:
     """Leave the channel open."""
     for handle in list(turn.channel.handles.values()):
         close_handle(turn, handle)
+
+
+def acknowledge_in_advance(turn: AnyTurn) -> None:
+    """Take what comes on the channel later as acknowledged, too."""
+    rows.acknowledge(turn)
+    for handle in turn.channel.handles.values():
+        for consumer in handle.consumers:
+            consumer.no_ack = True
+
+
+def covers_nothing(turn: AnyTurn) -> bool:
+    """No delivery has a number up to that of the ACK."""
+    return not any(each.number <= turn.event.message_nbr for each in turn.channel.unacknowledged)
+
+
+REFUSES_WHAT_COVERS_NOTHING: Row[Channel.Ack] = Row(
+    "channel ack: of nothing is refused",
+    ChannelState.OPEN,
+    Channel.Ack,
+    covers_nothing,
+    (refuses(NOT_VALID_NOW, "nothing to acknowledge", CHANNEL),),
+)

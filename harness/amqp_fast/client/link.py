@@ -52,6 +52,8 @@ class Link(link.Link[Unit, Received]):
         """The channel of each handle that we have opened."""
         self._asked_pings = 0
         self._said_close = False
+        self._closing: set[tuple[type[Command], int]] = set()
+        """The channels and handles that we have closed, and whose answer we have not seen."""
         self._messages: dict[int, _Message] = {}
         self._spoken = FrameReader(limit=ANY_SIZE, initiated=False)
 
@@ -78,8 +80,15 @@ class Link(link.Link[Unit, Received]):
 
     def _note_sent(self, unit: Unit) -> None:
         match command_of(unit):
+            case Channel.Open(channel_id=number):
+                self._closing.discard((Channel.Close, number))
             case Handle.Open(channel_id=channel, handle_id=number):
                 self.channels[number] = channel
+                self._closing.discard((Handle.Close, number))
+            case Channel.Close(channel_id=number):
+                self._closing.add((Channel.Close, number))
+            case Handle.Close(handle_id=number):
+                self._closing.add((Handle.Close, number))
             case Connection.Ping(respond=True):
                 self._asked_pings += 1
             case Connection.Close():
@@ -89,13 +98,19 @@ class Link(link.Link[Unit, Received]):
         """Answer a close by one of its kind, unless it is the answer to ours."""
         match seen:
             case Received(command=Handle.Close(handle_id=number)):
-                self.send(Handle.Close(number, 200, "Ok"))
+                self._answer_close(Handle.Close(number, 200, "Ok"), number)
             case Received(command=Channel.Close(channel_id=number)):
-                self.send(Channel.Close(number, 200, "Ok"))
+                self._answer_close(Channel.Close(number, 200, "Ok"), number)
             case Received(command=Connection.Close()):
                 if not self._said_close:
                     self.send(Connection.Close(200, "Ok"))
                 self.over = True
+
+    def _answer_close(self, close: Command, number: int) -> None:
+        place = type(close), number
+        if place not in self._closing:
+            self.send(close)
+        self._closing.discard(place)
 
     # -- receiving -------------------------------------------------------------------------------------
 
