@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from harness.amqp_fast.peer.entities import Delivery
 from harness.amqp_fast.peer.events import ChannelState
-from harness.amqp_fast.peer.refusals import CHANNEL, NOT_VALID_NOW, close_handle, refuses
+from harness.amqp_fast.peer.refusals import CHANNEL, NOT_VALID_NOW, refuses
 from harness.amqp_fast.peer.tables import channel as rows
 from harness.amqp_fast.peer.tables import sending
 from harness.amqp_fast.peer.traffic import give_back, route, settle
@@ -219,12 +219,6 @@ def close_and_keep_handles(turn: AnyTurn) -> None:
     turn.channel.handles.clear()
     rows.close(turn)
     turn.channel.handles.update(handles)
-
-
-def close_nothing(turn: AnyTurn) -> None:
-    """Leave the channel open."""
-    for handle in list(turn.channel.handles.values()):
-        close_handle(turn, handle)
 
 
 def acknowledge_in_advance(turn: AnyTurn) -> None:
