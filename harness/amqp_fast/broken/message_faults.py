@@ -5,11 +5,15 @@ Each is an effect or an answer for a row of `harness.amqp_fast.peer.tables.sendi
 
 from __future__ import annotations
 
-from harness.amqp_fast.peer.entities import Message
+from collections.abc import Callable
+from typing import Any
+
+from harness.amqp_fast.peer.entities import Consumer, Message, Queue, Stored
 from harness.amqp_fast.peer.tables import sending
 from harness.amqp_fast.peer.traffic import route
 from harness.amqp_fast.peer.turn import AnyTurn, Reply
-from harness.amqp_fast.wire.vocabulary import QUEUE, Handle, MessageHead
+from harness.amqp_fast.wire.vocabulary import Handle, MessageHead
+from harness.peers.interposer import changed
 from harness.wire.units import DecodeError
 
 
@@ -63,6 +67,51 @@ def passes_over(turn: AnyTurn) -> Reply:
     return (Handle.Reply(turn.handle.id, turn.event.confirm_tag, 200),)
 
 
-def is_of_a_queue(turn: AnyTurn) -> bool:
-    """It is sent to a queue."""
-    return bool(turn.event.service_type == QUEUE)
+# -- octets of messages, for interposers -----------------------------------------------------------------
+
+
+def with_head(**values: Any) -> Callable[[bytes], bytes]:
+    """Change fields of the header that a fragment begins with; a value may be a function of the old one."""
+
+    def change(octets: bytes) -> bytes:
+        message = read(octets)
+        if message is None:
+            return octets
+        return bytes(changed(values, message.head).encode()) + message.body
+
+    return change
+
+
+def with_body(by: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
+    """Change what is behind the header that a fragment begins with."""
+
+    def change(octets: bytes) -> bytes:
+        message = read(octets)
+        return octets if message is None else message.header + by(message.body)
+
+    return change
+
+
+def turned_round(octets: int) -> Callable[[int], int]:
+    """Take a number of so many octets for one whose low octet comes first."""
+    return lambda number: int.from_bytes(number.to_bytes(octets, "big"), "little")
+
+
+# -- which message comes next ----------------------------------------------------------------------------
+
+
+def lose_beyond_nine(turn: AnyTurn) -> None:
+    """Hand a message on, unless its priority is one that there is not."""
+    message = sending.whole(turn)
+    if message is not None and message.head.priority <= 9:
+        sending.send(turn)
+
+
+def oldest(queue: Queue, _: Consumer) -> Stored | None:
+    """Choose what has been there for the longest time."""
+    return next(iter(queue.messages), None)
+
+
+def lowest(queue: Queue, _: Consumer) -> Stored | None:
+    """Choose what has the lowest priority."""
+    return min(queue.messages, key=lambda each: each.message.head.priority, default=None)

@@ -1,6 +1,6 @@
 """3.3.7 CHANNEL CLOSE Command: where the server closes; and 3.3.10 Channel Error Handling."""
 
-from harness.amqp_fast.broken.channel_faults import close_and_keep_handles
+from harness.amqp_fast.broken.channel_faults import close_and_keep_handles, nothing
 from harness.amqp_fast.broken.deviations import Fault, ignores, rewrites
 from harness.amqp_fast.client.channel import FastChannel
 from harness.amqp_fast.client.outcomes import Received, closed, closed_anyhow, stream_ends
@@ -48,7 +48,7 @@ def answer(channel: FastChannel) -> None:
 @broken_by("ends the connection", Fault.changes(INSISTS, refuses(NOT_VALID_NOW, "closing", "connection")))
 @broken_by("does not see the answer", ignores(Channel.Close))
 @broken_by(
-    "only says that it closes", Fault.changes("channel commit: is refused", close_nothing, answer=rows.closed)
+    "only says that it closes", Fault.changes("channel commit: is refused", nothing, answer=rows.closed)
 )
 def closing_server_reads_on(server: Server) -> None:
     """Behind the server's CLOSE we send a message and ACK, then CLOSE: the connection goes on, unharmed."""
