@@ -11,6 +11,7 @@ from harness.amqp_fast.broken.deviations import Fault, answers, ignores
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.peer.tables import channel as rows
 from harness.amqp_fast.peer.tables.sending import forget
+from harness.amqp_fast.peer.turn import AnyTurn
 from harness.amqp_fast.wire.vocabulary import OK, Channel
 from scenarios.amqp_fast.channels.common import holds, staged
 from scenarios.registry import broken_by, scenario
@@ -72,7 +73,7 @@ def transaction_follows_transaction(server: Server) -> None:
     stage.shows(b"third")
 
 
-def has_begun(turn: rows.AnyTurn) -> bool:
+def has_begun(turn: AnyTurn) -> bool:
     return turn.channel.transacted and bool(turn.channel.sent or turn.channel.unacknowledged)
 
 

@@ -162,9 +162,9 @@ OTHER_ORDER = {256: 32768, 32768: 256}
 def confirms_in_the_order_of_the_commands(asked: Asked, each: Passage) -> Found:
     """No CHANNEL REPLY is for a command before one of the same channel that was confirmed already."""
     reply = asked.see(each)
-    place = reply and (reply.channel_id, reply.confirm_tag)
-    if reply is None or place is None:
+    if reply is None:
         return None
+    place = reply.channel_id, reply.confirm_tag
     of_it = [other for other in asked.waiting if other[0] == reply.channel_id]
     if place in of_it:
         passed = of_it[: of_it.index(place)]
@@ -180,13 +180,13 @@ def confirms_in_the_order_of_the_commands(asked: Asked, each: Passage) -> Found:
 @broken_by("tells a failure", rewrites(Channel.Reply, reply_code=541))
 def confirms_with_200(each: Passage) -> Found:
     """The reply code of each CHANNEL REPLY is 200."""
-    code = each.said.reply_code  # type: ignore[union-attr]
+    code = each.said.reply_code
     return code == OK or f"the code {code} at {each.at:.4f} s"
 
 
 def has_three_digits(each: Passage) -> Found:
     """Say whether the reply code of a command has three digits, the first of which may be 1 to 5."""
-    code = each.said.reply_code  # type: ignore[union-attr]
+    code = each.said.reply_code
     return 100 <= code < 600 or f"the code {code} at {each.at:.4f} s"
 
 

@@ -105,7 +105,7 @@ class Known(State):
 @broken_by("closes channel 0", rewrites(Channel.Close, channel_id=0))
 def closes_channels_that_are_known(known: Known, each: Passage) -> Found:
     """Each CHANNEL CLOSE of the server is for a channel for which the client has sent a command."""
-    number: int = each.said.channel_id  # type: ignore[union-attr]
+    number: int = each.said.channel_id
     if each.direction is not RECEIVED:
         known.channels.add(number)
         return None

@@ -10,6 +10,7 @@ from harness.amqp_fast.wire.vocabulary import OK, Channel, Connection, Handle
 from scenarios.amqp_fast.channels.common import MARK, OF_CHANNEL, OF_UNOPENED, WORDLESS, holds
 from scenarios.registry import broken_by, scenario, scenarios_for
 
+MARKED = Channel.Reply(1, 1, OK, MARK)
 UNOPENED, AGAIN = "channel: is not open", "channel open: again is refused"
 NARROW = "555: an error on a channel closes that channel"
 ENOUGH = 1000
@@ -117,9 +118,6 @@ def channel_reply_ends_the_connection(server: Server) -> None:
     reply = Channel.Reply(channel.id, 1, OK)
     by_channel = closed(Channel.Close).under(NARROW)
     channel.tries(reply, closed(Connection.Close), stream_ends().recorded(), by_channel)
-
-
-MARKED = Channel.Reply(1, 1, OK, MARK)
 
 
 @scenario("fast/3.3.9.ack-on-open-destination")

@@ -20,7 +20,7 @@ from harness.amqp_fast.wire.frames import Frame
 from harness.amqp_fast.wire.vocabulary import QUEUE, Handle, MessageHead
 from harness.play.expect import Outcome
 
-SMALL: Mapping[str, Any] = {"FRAME_MAX": 4096}
+SMALL: dict[str, Any] = {"FRAME_MAX": 4096}
 """What we tune to where a message is to come in several fragments."""
 DAY = 24 * 3600
 WORDLESS = "the stream ends without a command that tells the error"

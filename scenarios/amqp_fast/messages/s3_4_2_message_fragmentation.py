@@ -131,7 +131,7 @@ def fragments_follow_one_another(under_way: UnderWay, each: Passage) -> Found:
     if before is None or isinstance(each.said, Channel.Close | Handle.Close):
         return None
     same = notify is not None and notify.handle_id == before.handle_id
-    return same or f"{each.said.full_name} within a message, at {each.at:.4f} s"  # type: ignore[union-attr]
+    return same or f"{each.said.full_name} within a message, at {each.at:.4f} s"
 
 
 @watch(

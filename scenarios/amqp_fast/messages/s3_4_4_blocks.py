@@ -115,9 +115,7 @@ def body_of_another_size_is_refused(server: Server) -> None:
 )
 @broken_by(
     "hears no more",
-    together(
-        ignores(Handle.Send, is_partial, skip=1), ignores(Handle.Flow, lambda flow: not flow.flow_pause)
-    ),
+    together(ignores(Handle.Send, is_partial, skip=1), ignores(Handle.Flow, lambda it: not it.flow_pause)),
 )
 def largest_size_is_taken_or_refused(server: Server) -> None:
     """A message that is to be 4 GB long is begun: its fragment is taken or refused, and nothing delivered."""
@@ -141,7 +139,7 @@ def largest_size_is_taken_or_refused(server: Server) -> None:
 )
 @broken_by("passes over it", ignores(Handle.Send, skip=1))
 def header_that_is_cut_is_joined_or_refused(server: Server) -> None:
-    """A message whose header is cut by the end of a fragment arrives or is refused; which one, is recorded."""
+    """A message whose header is cut by the end of a fragment arrives or is refused: that is recorded."""
     queue, handle = server.queue(), server.handle(new_connection=True)
     octets = octets_of(pattern(50), identifier=b"cut")
     for place, legal in ((HEADER + 10, ()), (9, (TOLD.recorded(), ENDED))):

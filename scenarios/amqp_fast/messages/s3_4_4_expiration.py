@@ -76,7 +76,7 @@ def message_is_not_expired_early(server: Server) -> None:
 @broken_by("is an hour behind", ahead(-HOUR))
 @broken_by("is half an hour ahead", ahead(HOUR / 2))
 def expiration_is_in_utc(server: Server) -> None:
-    """What expires in twenty minutes comes; what did so twenty minutes ago does not, where anything expires."""
+    """What expires in twenty minutes comes; what did twenty minutes ago does not, where anything expires."""
     queued(server, (b"in time", in_(20 * MINUTE))).hears(b"in time")
     if not is_next(queued(server, (b"expired", in_(-DAY)), (NEXT, 0))):
         server.note("messages are not expired, so that only half of it can be seen")

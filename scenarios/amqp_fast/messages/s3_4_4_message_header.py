@@ -13,6 +13,7 @@ from harness.amqp_fast.broken.message_faults import (
     with_body,
     with_head,
 )
+from harness.amqp_fast.client.channel import FastHandle
 from harness.amqp_fast.client.outcomes import Received, message, replied
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.peer.tables.handle import confirmed
@@ -198,6 +199,13 @@ def empty_encoding_is_that_of_the_handle(server: Server) -> None:
     defaults(server, "encoding", b"gzip", b"base64", b"binary")
 
 
+def with_default(server: Server, field: str, value: bytes) -> FastHandle:
+    """Give a handle that was opened with a value of this field for its messages."""
+    handle = server.channel().unopened()
+    handle.ask(handle.opening(**{field: value}))
+    return handle
+
+
 def defaults(server: Server, field: str, default: bytes, own: bytes, without: bytes) -> None:
     """Judge what an empty field of a header comes as: by a handle with a default, and by one with none."""
 
@@ -206,7 +214,7 @@ def defaults(server: Server, field: str, default: bytes, own: bytes, without: by
 
     queue = server.queue()
     reader = server.handle(new_connection=True).consume(queue, no_ack=True)
-    sender, plain = server.channel().handle(**{field: default}), server.handle()
+    sender, plain = with_default(server, field, default), server.handle()
     sender.publish(queue, b"a message", **{field: own})
     reader.observe(comes(own))
     sender.publish(queue, b"a message")
@@ -234,8 +242,8 @@ def encoding_is_the_messages_own(server: Server) -> None:
 def is_kept(server: Server, field: str, default: bytes, values: tuple[bytes, ...]) -> None:
     """Judge that a field comes as it was sent, by a handle with a default for it and by one without."""
     queue = server.queue()
-    reader = server.handle(new_connection=True, **{field: b"x-other"}).consume(queue, no_ack=True)
-    for sender in (server.channel().handle(**{field: default}), server.handle()):
+    reader = server.handle(new_connection=True).consume(queue, no_ack=True)
+    for sender in (with_default(server, field, default), server.handle()):
         for value in values:
             sender.publish(queue, b"no such thing", **{field: value})
             reader.observe(message(b"no such thing", head={field: value}))
