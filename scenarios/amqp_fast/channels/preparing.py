@@ -15,8 +15,8 @@ from harness.play.expect import Outcome
 
 LARGEST = 1 << 20
 """Octets of the largest message that is sent to a server only because its FRAME_MAX is so high."""
-SEVERAL = 3
-"""Fragments that a large message has at least, when it is sent to us."""
+OWN = {"mime_type": b"text/plain", "encoding": b"x-own"}
+"""Fields of a header that may be filled in where they are empty."""
 
 
 def pattern(octets: int) -> bytes:
@@ -64,7 +64,7 @@ class Large:
 def large(server: Server, handle: FastHandle, queue: str = "", **head: Any) -> Large:
     """Give a message beyond one fragment that nobody has sent yet; its identifier is its own."""
     body = beyond_a_fragment(server, handle)
-    told = {"body_size": len(body), "identifier": server.name("message").encode(), **head}
+    told = OWN | {"body_size": len(body), "identifier": server.name("message").encode()} | head
     return Large(queue, body, MessageHead(**told))
 
 
