@@ -1,8 +1,10 @@
 """What the scenarios of AMQP/Fast do again and again."""
 
+from collections.abc import Sequence
+
 from harness.amqp_fast.client.channel import Conversation, FastHandle, numbers
 from harness.amqp_fast.client.link import Said
-from harness.amqp_fast.client.outcomes import WORDLESS, closed, replied, stream_ends
+from harness.amqp_fast.client.outcomes import WORDLESS, closed, message, replied, stream_ends
 from harness.amqp_fast.wire.frames import frame
 from harness.amqp_fast.wire.tables import LONGEST
 from harness.amqp_fast.wire.vocabulary import TOPIC, Channel, Connection, Handle
@@ -18,6 +20,18 @@ def sends(handle: FastHandle, dest: str | bytes, *bodies: bytes, **how: object) 
         tag = handle.connection.tag()
         handle.send(*handle.carries(dest, body, tag=tag, **how))  # type: ignore[arg-type]
         handle.expect(replied(Handle.Reply, tag))
+
+
+def are_confirmed(handle: FastHandle, tags: Sequence[int], body: bytes) -> None:
+    """Judge that the replies come in order, and one message among them, its queue's name told or not."""
+    due = [*tags]
+    delivered = False
+    while due or not delivered:
+        legal = replied(Handle.Reply, due[0]) if due else message(body)
+        legal = legal | message(body) if due and not delivered else legal
+        seen = handle.observe(legal, Handle.Created)
+        delivered |= isinstance(seen.command, Handle.Notify)
+        due = due[1:] if isinstance(seen.command, Handle.Reply) else due
 
 
 def dynamic_name(handle: FastHandle, **fields: object) -> bytes:

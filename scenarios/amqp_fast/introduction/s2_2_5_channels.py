@@ -14,7 +14,7 @@ from harness.amqp_fast.broken.deviations import (
     withholds,
 )
 from harness.amqp_fast.client.channel import FastHandle
-from harness.amqp_fast.client.outcomes import closed, message, replied
+from harness.amqp_fast.client.outcomes import closed, replied
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.peer.entities import Consumer
 from harness.amqp_fast.peer.events import HandleState
@@ -22,7 +22,7 @@ from harness.amqp_fast.peer.refusals import FORBIDDEN, refuses
 from harness.amqp_fast.peer.tables.sending import forget, send
 from harness.amqp_fast.peer.turn import AnyTurn, Row
 from harness.amqp_fast.wire.vocabulary import OK, QUEUE, TOPIC, Channel, Connection, Handle
-from scenarios.amqp_fast.talk import dynamic_name, sends
+from scenarios.amqp_fast.talk import are_confirmed, dynamic_name, sends
 from scenarios.registry import broken_by, scenario
 
 ALL = "3.3.10: the general response to an error in a channel command is to close the connection"
@@ -55,18 +55,6 @@ def pipelined_commands_are_taken(server: Server) -> None:
     channel.expect(replied(Channel.Reply, tags[0]))
     handle.expect(replied(Handle.Reply, tags[1]))
     are_confirmed(handle, tags[2:], b"at once")
-
-
-def are_confirmed(handle: FastHandle, tags: Sequence[int], body: bytes) -> None:
-    """Judge that the replies come in order, and one message among them, its queue's name told or not."""
-    due = [*tags]
-    delivered = False
-    while due or not delivered:
-        legal = replied(Handle.Reply, due[0]) if due else message(body)
-        legal = legal | message(body) if due and not delivered else legal
-        seen = handle.observe(legal, Handle.Created)
-        delivered |= isinstance(seen.command, Handle.Notify)
-        due = due[1:] if isinstance(seen.command, Handle.Reply) else due
 
 
 def sends_late(turn: AnyTurn) -> None:

@@ -114,6 +114,9 @@ def nothing_is_created_behind_open(server: Server) -> None:
     seen = handle.tries(opening, confirmed, answered(Handle.Created).under(CHART))
     if isinstance(seen, Handle.Created):
         handle.expect(confirmed)
+    else:
+        handle.connection.lives()
+        handle.got_nothing()
     handle.tries(handle.consuming("", dynamic=True), Handle.Created)
 
 

@@ -24,6 +24,7 @@ from harness.amqp_fast.wire.vocabulary import OK, Channel, Connection, Handle, M
 from harness.play.watching import Found, Gaps, State, came, went
 from harness.wire.journal import Direction
 from harness.wire.units import DecodeError
+from scenarios.amqp_fast.introduction.s2_2_8_5_acknowledging import leaves_handles
 from scenarios.amqp_fast.talk import dynamic_name, indexed, sends
 from scenarios.registry import broken_by, scenario, watch
 
@@ -115,8 +116,8 @@ def sends_stray(handle: FastHandle, queue: str) -> None:
     "confirms it",
     answers(Handle.Send, confirming, when=lambda it: it.handle_id > 9),
 )
-@broken_by("leaves handles open", Fault.changes("handle close: is answered", lambda _: None))
-@broken_by("leaves handles open with their channel gone", ignores(Channel.Close))
+@broken_by("leaves it open", Fault.changes("handle close: is answered", lambda _: None))
+@broken_by("leaves handles open", Fault.changes("channel close: is answered", leaves_handles))
 def message_on_no_open_handle_is_refused(server: Server) -> None:
     """Messages on a handle never opened, closed, or of a closed channel are refused, and in no queue."""
     queue, reader = server.queue(), server.handle()
@@ -200,6 +201,8 @@ def fragments_come_one_after_the_other(state: Message, each: Passage) -> Found:
         return "a fragment of another message stands between"
     if left is None and not said.recovery:
         left = announced(each)
+        if left is None:
+            return "a message begins without a header"
     left = None if left is None else left - len(each.unit.fragment)  # type: ignore[union-attr]
     if said.partial:
         state.begun[place] = (whose, left)
