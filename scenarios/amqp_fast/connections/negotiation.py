@@ -22,6 +22,7 @@ FATAL = "the connection is closed, and nothing says that CONNECTION CLOSE comes 
 SAID_ALL_THE_SAME = "an invalid initiation closes the network connection (853), which a command may tell"
 ASKS_AGAIN = "another CHALLENGE asks for what is missing (949)"
 OFFERS_AGAIN = "another CHALLENGE (1228) offers the mechanisms again"
+LACK_IS_ERROR = "what is lacking is an error in the command (950)"
 ANOTHER_CODE = "a code whose first digit is 2 tells success as well"
 MOST_CHALLENGES = 2
 """How often a server may ask for more, though PLAIN has no more to tell."""
@@ -107,3 +108,10 @@ def is_kept_out(server: Server, *responses: Said, others: tuple[Outcome, ...] = 
     server.tuned()
     for response in responses:
         server.begun().tries(response, *turned_away(), *others)
+
+
+def asks_again_or_ends(connection: FastConnection, response: Connection.Response) -> None:
+    """Judge that a RESPONSE is answered by a CHALLENGE that the whole one answers, or by the end."""
+    ends = [each.recorded(LACK_IS_ERROR) for each in turned_away()]
+    if isinstance(connection.tries(response, answered(Connection.Challenge), *ends), Connection.Challenge):
+        logs_in(connection)
