@@ -115,3 +115,9 @@ def asks_again_or_ends(connection: FastConnection, response: Connection.Response
     ends = [each.recorded(LACK_IS_ERROR) for each in turned_away()]
     if isinstance(connection.tries(response, answered(Connection.Challenge), *ends), Connection.Challenge):
         logs_in(connection)
+
+
+def proposed(server: Server, option: str) -> int:
+    """Give what the server proposes for an option in its TUNE; zero where it leaves it out."""
+    value = server.tuned().tune.options.get(option, 0)
+    return value if isinstance(value, int) else 0
