@@ -26,6 +26,8 @@ LACK_IS_ERROR = "what is lacking is an error in the command (950)"
 ANOTHER_CODE = "a code whose first digit is 2 tells success as well"
 MOST_CHALLENGES = 2
 """How often a server may ask for more, though PLAIN has no more to tell."""
+LOOK, TRIES = 0.2, 8
+"""Seconds between two tries of what may take a server a moment, and how many there are."""
 GOOD = range(200, 300)
 """Reply codes of success."""
 
@@ -121,3 +123,19 @@ def proposed(server: Server, option: str) -> int:
     """Give what the server proposes for an option in its TUNE; zero where it leaves it out."""
     value = server.tuned().tune.options.get(option, 0)
     return value if isinstance(value, int) else 0
+
+
+def opens_in_time(server: Server, name: str) -> None:
+    """Judge that a client name is confirmed and the connection serves, if need be after a while."""
+    for _ in range(TRIES):
+        connection = server.tuned()
+        connection.send(connection.opening(client_name=name))
+        seen = connection.link.next(0, server.context.patience.answer)
+        if came(seen, Connection.Reply, {}) and seen.command.reply_code in GOOD:
+            connection.is_open()
+            serves(connection)
+            return
+        connection.link.acknowledge_close(seen)
+        # On another connection: on one that has ended no time passes.
+        server.tuned().link.listen(LOOK)
+    opens(server.tuned(), client_name=name)
