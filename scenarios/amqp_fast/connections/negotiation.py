@@ -130,7 +130,7 @@ def opens_in_time(server: Server, name: str) -> None:
     for _ in range(TRIES):
         connection = server.tuned()
         connection.send(connection.opening(client_name=name))
-        seen = connection.link.next(0, server.context.patience.answer)
+        seen: Any = connection.link.next(0, server.context.patience.answer)
         if came(seen, Connection.Reply, {}) and seen.command.reply_code in GOOD:
             connection.is_open()
             serves(connection)

@@ -49,7 +49,7 @@ def lower(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name.lower(): value for name, value in options.items()}
 
 
-def tells_wrongly(server: Server, *changes: Mapping[str, Any], without: str = "") -> None:
+def tells_wrongly(server: Server, *changes: dict[str, Any], without: str = "") -> None:
     """Judge that nobody is let in by what PLAIN tells, changed so each time, or without a field."""
     good = server.begun().response()
     kept = {name: value for name, value in good.responses.items() if name != without}

@@ -30,7 +30,7 @@ def impatient(server: Server) -> tuple[FastConnection, int]:
     given = server.facility("idle-timeout")
     connection = server.tuned(**{name: given[name] for name in ("user", "password") if name in given})
     delay = connection.tune.options.get("HEARTBEAT", 0)
-    if not 0 < delay <= LONGEST:
+    if not (isinstance(delay, int) and 0 < delay <= LONGEST):
         raise NotRun(f"the target asks for no heartbeat of {LONGEST} seconds at most")
     connection.open()
     return connection, delay

@@ -292,7 +292,9 @@ def commands_fit_in_what_the_client_named(known: Room, each: Passage) -> None:
     """No command of the server behind our OPEN is larger than the FRAME_MAX of our TUNE."""
     match each.said:
         case Connection.Tune() if each.direction is Direction.SENT:
-            known.limit = each.said.options.get("FRAME_MAX", known.limit)
+            told = each.said.options.get("FRAME_MAX")
+            # One that is not valid sets no limit.
+            known.limit = told if isinstance(told, int) and told >= LEAST else known.limit
         case Connection.Open() if each.direction is Direction.SENT:
             known.opened = True
         case _ if known.opened and isinstance(each.unit, Frame):

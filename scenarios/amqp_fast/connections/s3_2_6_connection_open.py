@@ -239,7 +239,7 @@ def the_tag_of_a_reply_is_ours(opened: Opened, each: Passage) -> Found:
     gap=Gaps.STOPS,
 )
 @broken_by("tells an error and serves", rewrites(Connection.Reply, reply_code=310))
-def a_connection_that_serves_was_confirmed_by_200(opened: Opened, each: Passage) -> Found:
+def a_connection_that_serves_was_confirmed_by_200(opened: Opened, each: Passage) -> None:
     """The code of CONNECTION REPLY tells success where the connection then serves."""
     if isinstance(each.said, Connection.Reply):
         opened.reply = each

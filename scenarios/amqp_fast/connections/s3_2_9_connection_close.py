@@ -34,10 +34,11 @@ CLOSES = refuses(503, "never expected", CONNECTION)
 
 def commits(turn: AnyTurn) -> None:
     """Hands on what open transactions have sent."""
-    host = turn.connection.host
-    for channel in turn.connection.channels.values() if host is not None else ():
-        for service, name, message in channel.sent:
-            route(turn.peer, host, service, name, message)
+    host = turn.peer.host(b"")
+    assert host is not None
+    sent = [each for channel in turn.connection.channels.values() for each in channel.sent]
+    for service, name, message in sent:
+        route(turn.peer, host, service, name, message)
 
 
 def keeps(turn: AnyTurn) -> None:
