@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.amqp_fast.client.transcript import command_of
+from harness.amqp_fast.peer.strategies import cut
 from harness.amqp_fast.peer.turn import Tables
 from harness.amqp_fast.wire.commands import Command
 from harness.amqp_fast.wire.frames import Frame, FrameReader, Initiation, RawFrame, Unit, frame
@@ -241,3 +242,16 @@ def together(first: Interposer, *others: Interposer) -> Interposer:
     for each in others:
         first += each
     return first
+
+
+# -- how the server reads its stream -------------------------------------------------------------------
+
+
+def misreads(octets: bytes, instead: bytes) -> Fault:
+    """Takes some octets of the client for others, before they are cut into frames."""
+    return Fault.swaps(cut=lambda reader, came: cut(reader, came.replace(octets, instead)))
+
+
+def greets(octets: bytes) -> Fault:
+    """Says something before the client has said anything."""
+    return Fault.swaps(greeting=octets)

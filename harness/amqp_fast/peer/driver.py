@@ -59,6 +59,8 @@ class Connection(connection.Connection):
         self._spoke = True
         self._waiting: float | None = None
         self._reader = FrameReader(limit=peer.limits.handshake, initiated=False)
+        if greeting := peer.tables.strategies.greeting:
+            self.put(greeting)
 
     @property
     def over(self) -> bool:
@@ -72,7 +74,8 @@ class Connection(connection.Connection):
         self._heard = True
         if self.closed and octets:
             self.closed = "rst"
-        for _, unit in self._reader.feed(octets) if not self.over else ():
+        cut = self.peer.tables.strategies.cut
+        for _, unit in cut(self._reader, octets) if not self.over else ():
             if not self.over:
                 self._take_unit(unit)
         self._deliver()

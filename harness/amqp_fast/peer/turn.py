@@ -27,8 +27,8 @@ HOME = "/"
 class Limits:
     """What keeps a hostile client from exhausting the machine; the first three are told in TUNE."""
 
-    frame: int = 32768
-    """Octets of a frame, and of a fragment."""
+    frame: int = 70_000
+    """Octets of a frame, and of a fragment: more than the short form of a size can tell (209)."""
     channels: int = 32
     """Channels of one connection."""
     handles: int = 64
