@@ -82,5 +82,3 @@ class Strategies:
     is_right: Callable[[bytes, bytes], bool] = is_right
     listed: Callable[[Sequence[int]], bytes] = listed
     cut: Callable[[FrameReader, bytes], Iterator[tuple[bytes, Unit]]] = cut
-    greeting: bytes = b""
-    """What is said before the client has said anything: nothing (178)."""
