@@ -236,7 +236,7 @@ def checks() -> Checks:
 
 @cache
 def watching(document: str, only: frozenset[str] = frozenset(), role: Role = Role.SERVER) -> Watching:
-    """Give the passive rules of a protocol, by its prefix, for targets in a `role`; or `only` some of them."""
+    """Give the passive rules of a protocol, by its prefix, for targets in a `role`, or `only` some."""
     return Watching(
         (rule, each.fold)
         for rule, watches in checks().watches.items()
