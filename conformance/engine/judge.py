@@ -295,7 +295,7 @@ class Judge:
             keeps=self.keeps,
             tidy=not self.target.ephemeral,
             facilities=self.target.facilities,
-            facility=lambda name: dict(self.target.use(name)),
+            facility=lambda name: dict(self.target.used_by(rule.document)(name)),
             deadline=self._deadline(),
             latest=self.deadline,
             barrier=self.barriers.get(protocol(rule.document)),
