@@ -99,6 +99,8 @@ def test_the_network_is_closed_without_a_word(said: bytes) -> None:
     "said",
     [
         encode("connection-response", mechanism="TLS"),
+        encode("connection-response", mechanism="PLAIN", responses={"LOGIN": "guest"}),
+        encode("connection-response", mechanism="PLAIN", responses={"LOGIN": 1, "PASSWORD": "guest"}),
         encode("connection-response", mechanism="PLAIN", responses={"login": "guest", "password": "guest"}),
         RESPONSE + encode("connection-tune", options={"FRAME_MAX": 1023}),
         RESPONSE + encode("connection-tune", options={"FRAME_MAX": 4097}),
@@ -115,6 +117,17 @@ def test_what_cannot_be_agreed_closes_the_connection(said: bytes) -> None:
     assert names(connection.receive(encode("connection-ping", respond=True))) == ["connection-close"]
     assert connection.receive(encode("connection-close")) == b""
     assert connection.closed
+
+
+def test_what_is_just_within_the_limits_is_agreed() -> None:
+    connection = begun(frame_max=4096, channel_max=5)
+    least = len(encode("connection-tune", options={"A": ""}))
+    padded = encode("connection-tune", options={"A": "x" * (4096 - least)})
+    assert len(padded) == 4096
+    options = {"FRAME_MAX": 4096, "CHANNEL_MAX": 5, "HANDLE_MAX": 0}
+    said = INITIATION + RESPONSE + padded + encode("connection-tune", options=options)
+    said += encode("connection-open", virtual_path="/", confirm_tag=1)
+    assert names(connection.receive(said))[-1] == "connection-reply"
 
 
 def test_a_client_has_one_connection() -> None:
@@ -162,6 +175,9 @@ ERRORS: list[tuple[str, int, str, dict[str, Any]]] = [
     ("connection", 504, "channel-close", {"channel_id": 2}),
     ("connection", 504, "handle-open", {"channel_id": 2, "handle_id": 9}),
     ("connection", 504, "handle-flow", {"handle_id": 9}),
+    ("connection", 504, "handle-close", {"handle_id": 9}),
+    ("connection", 504, "handle-flow", {"handle_id": 5}),
+    ("connection", 504, "channel-ack", {"channel_id": 5}),
     ("connection", 504, "handle-send", SEND | {"handle_id": 9}),
     ("connection", 530, "channel-open", {"channel_id": 0}),
     ("connection", 506, "channel-open", {"channel_id": 3}),
@@ -205,10 +221,15 @@ def test_an_error_closes_what_it_is_about(
     other.consume("taken", exclusive=True)
     other.consume("shared")
     client.consume("mine")
+    client.open_channel(5)
+    client.open_handle(5, channel=5)
+    client.say("handle-close", handle_id=5)
+    client.say("channel-close", channel_id=5)
     client.open_channel(9)
     client.open_handle(2, producer=False, consumer=False, browser=False)
     client.open_handle(3, channel=9)
     talk()
+    client.heard.clear()
     fragment = encode_header() if command in ("handle-send", "handle-prepare") else b""
     client.say(command, b"" if fields.get("out_of_band") else fragment, **fields)
     talk()
