@@ -89,7 +89,7 @@ def judge_rule(rule: Rule, goal: Target, evidence: Memory | None = None, bare: b
     of a `bare` judgement it is not explained; then no other watch looks at it, either.
     """
     keeps = Kept.NOTHING if evidence is None else Kept.OCTETS if bare else Kept.EXPLAINED
-    only = "" if keeps is Kept.EXPLAINED else rule.id
+    only = frozenset(() if keeps is Kept.EXPLAINED else (rule.id,))
     evidence = evidence or Memory()
     with goal:
         # Names of its own each time: several judgements may share a real broker.
@@ -108,8 +108,9 @@ def judge_watched(rules: Sequence[Rule], goal: Target) -> Mapping[str, Judged]:
     Gives by rule the judgement that decides, as `judge_rule` does.
     """
     evidence, played = Memory(), dict[str, Judged]()
+    prefix, only = f"detect-{secrets.token_hex(4)}", frozenset(rule.id for rule in rules)
     with goal:
-        judge = Judge(goal, evidence, f"detect-{secrets.token_hex(4)}", lively=False, keeps=Kept.NOTHING)
+        judge = Judge(goal, evidence, prefix, lively=False, only=only, keeps=Kept.NOTHING)
         all_ = {
             rule.id: [_judge(case, judge, evidence, played) for case in cases([rule], checks(), goal.role)]
             for rule in rules

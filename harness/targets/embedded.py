@@ -43,6 +43,7 @@ class EmbeddedTarget(Target):
             "remove-address",
             "powerless-user",
             "idle-timeout",
+            "unlimited-user",
             "secure-port",
             "policies",
             "late-policy",

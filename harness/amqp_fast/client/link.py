@@ -51,7 +51,8 @@ class Link(link.Link[Unit, Received]):
         self.channels: dict[int, int] = {}
         """The channel of each handle that we have opened."""
         self._asked_pings = 0
-        self._said_close = False
+        self._said_close: set[tuple[type[Command], int]] = set()
+        """What we have said close of and not opened again: the close of it that comes is the answer."""
         self._messages: dict[int, _Message] = {}
         self._spoken = FrameReader(limit=ANY_SIZE, initiated=False)
 
@@ -77,23 +78,31 @@ class Link(link.Link[Unit, Received]):
         self._push(octets)
 
     def _note_sent(self, unit: Unit) -> None:
-        match command_of(unit):
+        command = command_of(unit)
+        match command:
             case Handle.Open(channel_id=channel, handle_id=number):
                 self.channels[number] = channel
+                self._said_close.discard((Handle.Close, number))
+            case Channel.Open(channel_id=number):
+                self._said_close.discard((Channel.Close, number))
             case Connection.Ping(respond=True):
                 self._asked_pings += 1
+            case Handle.Close(handle_id=number) | Channel.Close(channel_id=number):
+                self._said_close.add((type(command), number))
             case Connection.Close():
-                self._said_close = True
+                self._said_close.add((Connection.Close, EVERYWHERE))
 
     def acknowledge_close(self, seen: Observation) -> None:
         """Answer a close by one of its kind, unless it is the answer to ours."""
         match seen:
             case Received(command=Handle.Close(handle_id=number)):
-                self.send(Handle.Close(number, 200, "Ok"))
+                if (Handle.Close, number) not in self._said_close:
+                    self.send(Handle.Close(number, 200, "Ok"))
             case Received(command=Channel.Close(channel_id=number)):
-                self.send(Channel.Close(number, 200, "Ok"))
+                if (Channel.Close, number) not in self._said_close:
+                    self.send(Channel.Close(number, 200, "Ok"))
             case Received(command=Connection.Close()):
-                if not self._said_close:
+                if (Connection.Close, EVERYWHERE) not in self._said_close:
                     self.send(Connection.Close(200, "Ok"))
                 self.over = True
 

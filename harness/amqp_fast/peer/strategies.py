@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha1
 
 from harness.amqp_fast.peer.entities import Consumer, Delivery, Message, Queue, Stored
+from harness.amqp_fast.wire.frames import FrameReader, Unit
 from harness.amqp_fast.wire.tables import Table
 
 
@@ -63,6 +64,11 @@ def listed(ids: Sequence[int]) -> bytes:
     return b" ".join(b"-".join(b"%d" % number for number in each) for each in ranges)
 
 
+def cut(reader: FrameReader, octets: bytes) -> Iterator[tuple[bytes, Unit]]:
+    """Cut what has come into frames, wherever the network cut it into segments (176)."""
+    yield from reader.feed(octets)
+
+
 @dataclass(frozen=True)
 class Strategies:
     """The one that the document asks for, of each."""
@@ -75,3 +81,6 @@ class Strategies:
     survives: Callable[[Message], bool] = survives
     is_right: Callable[[bytes, bytes], bool] = is_right
     listed: Callable[[Sequence[int]], bytes] = listed
+    cut: Callable[[FrameReader, bytes], Iterator[tuple[bytes, Unit]]] = cut
+    greeting: bytes = b""
+    """What is said before the client has said anything: nothing (178)."""
