@@ -196,6 +196,7 @@ def test_a_topic_goes_to_each_subscriber(talk: Talk) -> None:
     talk()
     one.send("t", b"1", service=TOPIC)
     two.send("t", b"2", service=ANY)
+    two.send("another", b"of no concern", service=TOPIC)
     late.consume("t", service=TOPIC)
     talk()
     assert (one.read(), two.read(), late.read()) == ([b"2"], [b"1"], [])

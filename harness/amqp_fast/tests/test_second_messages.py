@@ -88,6 +88,14 @@ def test_what_is_no_message_closes_the_handle(talk: Talk, octets: bytes) -> None
     assert client.closed_by("handle") == [542]
 
 
+def test_a_body_that_grows_too_long_is_refused_at_once(talk: Talk) -> None:
+    client = talk.client()
+    for fragment in (encode_header(body_size=1) + b"a", b"b"):
+        client.say("handle-send", fragment, handle_id=1, service_type=QUEUE, partial=True)
+    talk()
+    assert client.closed_by("handle") == [542]
+
+
 # -- looking -------------------------------------------------------------------------------------------
 
 
