@@ -10,12 +10,14 @@ from harness.peers.peer import ConnectionAround, PeerConnection, PeerServer, Ser
 class Ears:
     """Between a client and any server: what it `hears` of what comes at once.
 
-    One that `stays` never closes its socket; one that is `deaf` does not see that the server has.
+    One that `stays` never closes its socket; one that is `deaf` does not see that the server has. All of them
+    end their stream by closing their socket. `keeps_alive` says whether they have TCP keep-alive on.
     """
 
     hears: Callable[[bytes], bytes] = lambda octets: octets
     stays: bool = False
     deaf: bool = False
+    keeps_alive: bool = True
 
     def before(self, server: PeerServer) -> PeerServer:
         """Make a server whose connections are heard so."""
@@ -30,6 +32,16 @@ def stays() -> Ears:
 def deaf_to_the_end() -> Ears:
     """Does not see that the server has closed the socket."""
     return Ears(deaf=True)
+
+
+def knows_no_half_close() -> Ears:
+    """Closes its socket where it should end its stream alone."""
+    return Ears()
+
+
+def keeps_nothing_alive() -> Ears:
+    """Has TCP keep-alive off."""
+    return Ears(keeps_alive=False)
 
 
 def mishears(said: bytes, heard: bytes = b"") -> Ears:
