@@ -124,7 +124,7 @@ class _Tapped(ConnectionAround):
 
     def hang_up(self) -> None:
         self._pass(Direction.RECEIVED, End.FIN)
-        if not self.closed:
+        if self.inner.take() or not self.closed:  # there was more to come
             self._pass(Direction.RECEIVED, End.RST)
         super().hang_up()
 
