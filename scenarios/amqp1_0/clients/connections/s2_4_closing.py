@@ -17,6 +17,7 @@ from harness.amqp1_0.client.outcomes import (
 from harness.amqp1_0.client.session import the_begin
 from harness.amqp1_0.client.transcript import LIMIT, performative_of
 from harness.amqp1_0.server.client import Client, JudgedConnection
+from harness.amqp1_0.server.connection import Connection
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.frames import FrameReader, amqp_frame, empty_frame
 from harness.amqp1_0.wire.performatives import Begin, Close, End
@@ -49,7 +50,7 @@ LEAVES: Final = leaves_behind(closes)
 """Closes its socket behind its close."""
 
 
-def at_its_end(connection: JudgedConnection) -> Callable[[object, float], Observation]:
+def at_its_end(connection: Connection) -> Callable[[object, float], Observation]:
     """Give how the stream ends, whatever comes before."""
     passed = (HeaderReceived, EmptyFrame, Composite)
     return lambda _, patience: connection.link.next_but(passed, patience)
