@@ -1,5 +1,6 @@
 """2.1 to 2.5 of clients: what a stream is cut into, and sessions that have channels and ids of their own."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
@@ -16,14 +17,15 @@ from harness.amqp1_0.broken.deviations import (
 )
 from harness.amqp1_0.broken.provocations import in_pieces
 from harness.amqp1_0.client.endpoints import message
-from harness.amqp1_0.client.transcript import performative_of
+from harness.amqp1_0.client.transcript import LIMIT, performative_of
+from harness.amqp1_0.peer.policy import Policy
 from harness.amqp1_0.server.client import Client
 from harness.amqp1_0.server.leniency import LENIENT
 from harness.amqp1_0.server.session import JudgedReceiver, JudgedSession
-from harness.amqp1_0.wire.frames import AMQP, FRAME_HEADER, Frame
-from harness.amqp1_0.wire.performatives import Attach, Begin, Close, End, Flow, Open
+from harness.amqp1_0.wire.frames import AMQP, FRAME_HEADER, Frame, FrameReader, Unit
+from harness.amqp1_0.wire.performatives import Attach, Begin, Close, End, Flow, Open, SaslInit, SaslOutcome
 from harness.play.expect import Inapplicable
-from harness.targets.client.ears import loses_pieces
+from harness.targets.client.ears import Ears, loses_pieces
 from scenarios.amqp1_0.clients.s2_5_6_windows import expects
 from scenarios.amqp1_0.grammar.clients import lives
 from scenarios.amqp1_0.talk import CLIENT, arrives, stated
@@ -33,16 +35,47 @@ PIECES = (1, 13)
 """Octets that go at once: alone, and so many that frames begin and end anywhere."""
 CHANNEL = 0x0102
 """A channel whose two octets differ."""
-HIGHEST_FIRST: Final = replace(LENIENT, outgoing_channel="highest")
-"""A server that has its sessions on the highest channels that it may use."""
+HIGHEST_FIRST: Final = replace(LENIENT, outgoing_channel="highest", channel_max=None)
+"""A server that has its sessions on the highest channels that it may use, and limits none."""
+OPENS_FIRST: Final = replace(LENIENT, open="first")
+"""A server that does not wait for the client's open."""
 ONE_CHANNEL = "the client takes channel 0 only"
+
+
+def speaks_first(client: Client) -> Policy:
+    """Give a server that says header and open at once, in the layers that the client uses."""
+    secured = client.connection().sent(SaslInit)
+    return replace(OPENS_FIRST, header="at once", layers="either" if secured else "bare")
+
+
+def forgets_behind(met: Callable[[Unit], bool]) -> Ears:
+    """Forgets what comes at once with something, behind it."""
+
+    def heard(octets: bytes) -> bytes:
+        kept = b""
+        for raw, unit in FrameReader(limit=LIMIT).feed(octets):
+            kept += raw
+            if met(unit):
+                return kept
+        return octets
+
+    return Ears(heard)
+
+
+def ends_sasl(unit: Unit) -> bool:
+    return isinstance(performative_of(unit), SaslOutcome)
 
 
 @scenario("1-0/2.1.2.byte-stream", slow=True, role=CLIENT)
 @broken_by("loses what is less than a frame header", loses_pieces(FRAME_HEADER), CLIENT)
+@broken_by("loses what comes at once with the end of SASL", forgets_behind(ends_sasl), CLIENT)
 def segments_have_no_meaning_to_a_client(client: Client) -> None:
-    """With all that the server says octet by octet, or in pieces of 13 octets, all goes as ever."""
+    """With all that the server says octet by octet, or in pieces of 13 octets, all goes as ever; so it does
+    with header and open of a server that does not wait in one write, with the end of SASL where that is used.
+    """
     lives(client)
+    with client.works("all goes as ever"):
+        lives(client, policy=speaks_first(client))
     for octets in PIECES:
         with client.works("all goes as ever"):
             lives(client, in_pieces(octets))

@@ -31,7 +31,7 @@ from harness.amqp1_0.client.outcomes import (
     stream_ended,
 )
 from harness.amqp1_0.client.session import the_begin
-from harness.amqp1_0.client.transcript import LIMIT, OF_AMQP, Framed
+from harness.amqp1_0.client.transcript import OF_AMQP, Framed, performative_of
 from harness.amqp1_0.peer.policy import Policy
 from harness.amqp1_0.server.client import Client, JudgedConnection
 from harness.amqp1_0.server.leniency import LENIENT
@@ -41,7 +41,6 @@ from harness.amqp1_0.wire.frames import (
     MIN_MAX_FRAME_SIZE,
     PROTOCOL_HEADER,
     Frame,
-    FrameReader,
     Unit,
     amqp_frame,
     empty_frame,
@@ -52,9 +51,11 @@ from harness.peers.writing_on import EVERY, writes_on
 from harness.play.expect import Inapplicable
 from harness.play.link import Silence
 from harness.play.watching import Found, Gaps, came, went
-from harness.targets.client.ears import Ears, knows_no_half_close
+from harness.targets.client.ears import knows_no_half_close
+from harness.targets.client.target import BeforeServer
 from harness.wire.journal import Direction
-from harness.wire.units import Garbage, Header
+from harness.wire.units import Header
+from scenarios.amqp1_0.clients.connections.s2_1_channels import OPENS_FIRST, forgets_behind, speaks_first
 from scenarios.amqp1_0.clients.s2_5_sessions import NO_ANSWER, UNHEARD, begins
 from scenarios.amqp1_0.connections.s2_2_version_negotiation import NEWER, opens_amqp
 from scenarios.amqp1_0.connections.s2_3_2_amqp_frames import A_CLOSE
@@ -64,8 +65,6 @@ from scenarios.amqp1_0.grammar.clients import lives
 from scenarios.amqp1_0.talk import CLIENT, TALK
 from scenarios.registry import broken_by, scenario, watch
 
-OPENS_FIRST: Final = replace(LENIENT, open="first")
-"""A server that does not wait for the client's open."""
 LAYERS = (HeaderReceived, SaslInit, SaslResponse)
 """What a client says before its open."""
 Next = Callable[[tuple[type[Any], ...], float], Observation]
@@ -74,33 +73,16 @@ WRITTEN = 5 * EVERY
 """Seconds in which a server that goes on has said all, and hears of a reset."""
 MOMENT = 0.2
 """Seconds in which comes what a client says without waiting for the server."""
+APART: Final = delays(Header, MOMENT, when=opens_amqp)
+"""Says its header and what follows in one write, apart from what SASL ends with."""
 AN_ERROR = "the answer may have an error of its own"
+BEFORE_CLOSING = "2.4.3 has every peer write a close before it closes a connection"
 WAITS = "whether its stream ends is judged by 1-0/2.2.mismatch-closes"
 
 
 def behind(connection: JudgedConnection, *passed: type[Any]) -> Next:
     """Give what comes next but for headers, for what belongs to SASL, and for these."""
     return lambda others, patience: connection.link.next_but((*LAYERS, *passed, *others), patience)
-
-
-def speaks_first(client: Client) -> Policy:
-    """Give a server that says header and open at once, in the layers that the client uses."""
-    secured = client.connection().sent(SaslInit)
-    return replace(OPENS_FIRST, header="at once", layers="either" if secured else "bare")
-
-
-def forgets_behind(met: Callable[[Unit], bool]) -> Ears:
-    """Forgets what comes at once with something, behind it."""
-
-    def heard(octets: bytes) -> bytes:
-        kept = b""
-        for raw, unit in FrameReader(limit=LIMIT).feed(octets):
-            kept += raw
-            if met(unit):
-                return kept
-        return octets
-
-    return Ears(heard)
 
 
 def is_header(unit: Unit) -> bool:
@@ -204,17 +186,18 @@ def answers_begins(client: Client) -> bool:
     return isinstance(connection.expect(answered(Begin), NO_ANSWER), Begin)
 
 
-def is_taken_behind_the_open(client: Client, policy: Policy) -> None:
+def is_taken_behind_the_open(client: Client, policy: Policy, *meets: BeforeServer) -> None:
     """Judge that an empty frame in one write with the server's open harms nothing, and that a begin there is
     answered where the client answers begins.
     """
     lives(client)
     answers = answers_begins(client)
     with client.works("all goes as ever with an empty frame behind the open"):
-        lives(client, follows(Open, empty_frame()), policy=policy)
+        lives(client, follows(Open, empty_frame()), *meets, policy=policy)
     if answers:
-        above = replace(policy, outgoing_channel="highest")  # channel 0 has the session that we begin at once
-        connection = client.connecting(UNHEARD + follows(Open, the_begin()), policy=above)
+        # Channel 0 has the session that we begin at once.
+        above = replace(policy, outgoing_channel="highest", channel_max=None)
+        connection = client.connecting(UNHEARD + follows(Open, the_begin()), *meets, policy=above)
         connection.hold(_behind_own_begins(connection), (begun(0),))
 
 
@@ -239,7 +222,7 @@ def is_own_begin(seen: Observation) -> bool:
 @broken_by("loses what comes behind the header", forgets_behind(is_header), CLIENT)
 def a_client_takes_frames_that_do_not_wait_for_its_own(client: Client) -> None:
     """Header, open and an empty frame in one write, or a begin, said without waiting for the client's."""
-    is_taken_behind_the_open(client, speaks_first(client))
+    is_taken_behind_the_open(client, speaks_first(client), APART)
 
 
 @scenario("1-0/2.4.7.any-frame-after-open", role=CLIENT)
@@ -255,7 +238,7 @@ def a_client_takes_any_frame_behind_the_servers_open(client: Client) -> None:
 def header_open_and_close_at_once_to_a_client(client: Client) -> None:
     """Header, open and close of the server in one write: the client's open comes, and then its close."""
     policy = speaks_first(client)
-    connection = client.connecting(follows(Open, Close()) + withholds(Close), policy=policy)
+    connection = client.connecting(follows(Open, Close()) + withholds(Close), APART, policy=policy)
     connection.hold(behind(connection), (answered(Open),))
     connection.hold(
         behind(connection, Begin),
@@ -264,9 +247,9 @@ def header_open_and_close_at_once_to_a_client(client: Client) -> None:
     connection.sends_no(Close)
 
 
-def life(client: Client, policy: Policy) -> list[str]:
+def life(client: Client, policy: Policy, *meets: BeforeServer) -> list[str]:
     """Have the client connect, begin a session, end it and close; give what it sends, in its order."""
-    connection = client.connection(policy=policy)
+    connection = client.connection(*meets, policy=policy)
     connection.session().end()
     connection.close()
     return [each.type_name for each in connection.sent(Composite) if not isinstance(each, Flow)]
@@ -279,7 +262,7 @@ def a_client_answers_pipelined_frames_like_others(client: Client) -> None:
     policy = speaks_first(client)
     usual, seen = life(client, LENIENT), list[str]()
     with client.works("the same frames"):
-        seen = life(client, policy)
+        seen = life(client, policy, APART)
     client.judge("the same frames", ", ".join(seen), seen == usual)
 
 
@@ -289,15 +272,19 @@ def a_client_answers_pipelined_frames_like_others(client: Client) -> None:
 @scenario("1-0/2.4.7.mismatch-ends", role=CLIENT)
 @broken_by("takes every header for its own", offers_header(PROTOCOL_HEADER, opens_amqp), CLIENT)
 def a_client_writes_nothing_behind_headers_that_differ(client: Client) -> None:
-    """Behind AMQP 0 1.1.0 of the server, and an open that would be valid, no frame of the client comes."""
+    """Behind AMQP 0 1.1.0 of the server, and an open that would be valid, no frame of the client comes.
+
+    A client that has opened already may close.
+    """
     lives(client)
     answer = offers_header(NEWER + amqp_frame(0, Open("conformance")).encode(), opens_amqp)
-    connection = client.connecting(answer, delays(Header, MOMENT, when=opens_amqp))
+    connection = client.connecting(answer + withholds(Open) + withholds(Close), APART)
     connection.hold(behind(connection, Composite), (stream_ended(), silence().recorded(WAITS)))
-    said = [each for each in connection.link.transcript if not isinstance(each.unit, Garbage)]
-    later = dropwhile(lambda each: each.unit != Header(NEWER), said)
-    frames = [each for each in later if each.direction is Direction.RECEIVED]
-    client.judge("nothing more", f"{len(frames)} frames", not frames)
+    said = dropwhile(lambda each: each.unit != Header(NEWER), connection.link.transcript)
+    frames = [performative_of(each.unit) for each in said if each.direction is Direction.RECEIVED]
+    others = [each for each in frames if not isinstance(each, Close)]
+    client.judge("no frame behind the header", f"{len(others)} frames", not others)
+    client.judge("no close behind the header", "a close", not frames, BEFORE_CLOSING)
 
 
 @scenario("1-0/2.2.mismatch-reads-on", role=CLIENT)
