@@ -13,7 +13,6 @@ from harness.amqp1_0.broken.deviations import (
     replaces,
     rewrites,
     withholds,
-    withholds_frames,
 )
 from harness.amqp1_0.broken.provocations import falls_silent
 from harness.amqp1_0.client.outcomes import (
@@ -32,16 +31,14 @@ from harness.amqp1_0.wire.performatives import Attach, Begin, Close, Flow, Open
 from harness.play.expect import Inapplicable
 from harness.play.link import EVERYWHERE
 from harness.targets.client.ears import keeps_nothing_alive, stays
-from scenarios.amqp1_0.clients.connections.s2_4_closing import at_its_end
-from scenarios.amqp1_0.clients.connections.s2_4_opening import Next, behind
+from scenarios.amqp1_0.clients.connections.s2_4_closing import ASKED, SILENT, at_its_end, within
+from scenarios.amqp1_0.clients.connections.s2_4_opening import behind
 from scenarios.amqp1_0.clients.s2_3_frames import HANGS_UP, QUIET, VAGUE
 from scenarios.amqp1_0.clients.s2_4_living import NOISE, REASON
 from scenarios.amqp1_0.grammar.clients import lives
 from scenarios.amqp1_0.talk import CLIENT
 from scenarios.registry import broken_by, scenario
 
-ASKED = 500
-"""Milliseconds that a client is told to require."""
 OURS = 1000
 """Milliseconds that our server requires."""
 TIMES = 4.0
@@ -52,8 +49,6 @@ KEPT = 5
 """Empty frames one behind the other that show that they keep coming."""
 WITH_FLOWS: Final = replace(LENIENT, keep_alive="flow")
 """A server that keeps a connection with a session alive by flows."""
-SILENT: Final = withholds_frames(is_empty)
-"""Says nothing to keep a connection alive."""
 
 
 def stated(connection: Connection) -> float:
@@ -62,11 +57,6 @@ def stated(connection: Connection) -> float:
     if not milliseconds:
         raise Inapplicable("the client states no idle-time-out")
     return float(milliseconds) / 1000
-
-
-def within(connection: Connection, seconds: float) -> Next:
-    """Give what comes next in so many seconds."""
-    return lambda passed, _: connection.link.next_but(passed, seconds)
 
 
 def requiring(milliseconds: int) -> Interposer:

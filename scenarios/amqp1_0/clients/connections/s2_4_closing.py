@@ -3,14 +3,20 @@
 from collections.abc import Callable
 from typing import Final
 
-from harness.amqp1_0.broken.deviations import answers, follows, of_client, precedes
+from harness.amqp1_0.broken.deviations import (
+    answers,
+    follows,
+    is_empty,
+    of_client,
+    precedes,
+    withholds_frames,
+)
 from harness.amqp1_0.broken.provocations import delays, says_nothing_from
 from harness.amqp1_0.client.outcomes import (
     EmptyFrame,
     HeaderReceived,
     Observation,
     closed,
-    closed_without_error,
     silence,
     stream_ended,
 )
@@ -18,6 +24,7 @@ from harness.amqp1_0.client.session import the_begin
 from harness.amqp1_0.client.transcript import LIMIT, performative_of
 from harness.amqp1_0.server.client import Client, JudgedConnection
 from harness.amqp1_0.server.connection import Connection
+from harness.amqp1_0.server.link import AT_ANY_TIME
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.frames import FrameReader, amqp_frame, empty_frame
 from harness.amqp1_0.wire.performatives import Begin, Close, End
@@ -25,6 +32,7 @@ from harness.peers.writing_on import EVERY, writes_on
 from harness.play.expect import Inapplicable
 from harness.targets.client.ears import leaves_behind, stays
 from harness.targets.client.target import BeforeServer
+from scenarios.amqp1_0.clients.connections.s2_4_opening import Next
 from scenarios.amqp1_0.clients.s2_4_connections import LEFT_OPEN
 from scenarios.amqp1_0.clients.s2_4_living import NOISE
 from scenarios.amqp1_0.talk import CLIENT
@@ -34,10 +42,13 @@ LATER = 0.5
 """Seconds after which the server answers a close."""
 WRITTEN = 5 * EVERY
 """Seconds in which a server that goes on has said all, and hears of a reset."""
+ASKED = 500
+"""Milliseconds that a client is told to require."""
+IDLE = 4.0
+"""Seconds in which a client that requires a frame in each of those has closed, where none comes."""
+SILENT: Final = withholds_frames(is_empty)
+"""Says nothing to keep a connection alive."""
 REASONABLE = "what time is reasonable is not said"
-REFUSED_OTHERWISE = (closed_without_error() | stream_ended() | silence()).recorded(
-    "that a close with an error comes is judged by 1-0/2.4.3.close-carries-reason"
-)
 
 
 def closes(octets: bytes) -> bool:
@@ -48,6 +59,11 @@ def closes(octets: bytes) -> bool:
 
 LEAVES: Final = leaves_behind(closes)
 """Closes its socket behind its close."""
+
+
+def within(connection: Connection, seconds: float) -> Next:
+    """Give what comes next in so many seconds."""
+    return lambda passed, _: connection.link.next_but(passed, seconds)
 
 
 def at_its_end(connection: Connection) -> Callable[[object, float], Observation]:
@@ -106,15 +122,27 @@ def whether_a_client_closes_the_tcp_connection(client: Client) -> None:
 
 
 def closed_by_the_client(client: Client, *meets: BeforeServer) -> JudgedConnection:
-    """Have the client close because of an error. Raises Inapplicable where it does not."""
+    """Have the client close because of an error: for what it cannot decode, or else for idleness.
+
+    Raises Inapplicable where it does not.
+    """
     connection = client.connection(*meets)
     connection.session()
     connection.hear_out()
     connection.says(NOISE)
-    said = connection.expect(closed(), REFUSED_OTHERWISE)
-    if not isinstance(said, Close) or said.carried("error") is None:
-        raise Inapplicable("the client does not close with an error for what it cannot decode")
-    return connection
+    if closes_in_error(connection, client.context.patience.answer):
+        return connection
+    connection = client.connection(SILENT, *meets, idle=ASKED)
+    connection.session()
+    connection.hear_out()
+    if closes_in_error(connection, IDLE):
+        return connection
+    raise Inapplicable("the client closes with an error neither for what it cannot decode nor for idleness")
+
+
+def closes_in_error(connection: Connection, seconds: float) -> bool:
+    """Say whether a close with an error comes next, within so many seconds."""
+    return closed().matches(connection.link.next_but(AT_ANY_TIME, seconds))
 
 
 @scenario("1-0/2.4.6.half-close-for-writing", role=CLIENT)
