@@ -1,8 +1,8 @@
 """2.2, 2.4.1, 2.4.2, 2.4.6, 2.4.7 of clients: headers and opens, who waits for whom, what comes at once."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from itertools import dropwhile, takewhile
+from itertools import dropwhile
 from typing import Any, Final
 
 from harness.amqp1_0.broken.deviations import (
@@ -31,10 +31,11 @@ from harness.amqp1_0.client.outcomes import (
     stream_ended,
 )
 from harness.amqp1_0.client.session import the_begin
-from harness.amqp1_0.client.transcript import OF_AMQP, Framed, performative_of
+from harness.amqp1_0.client.transcript import performative_of
 from harness.amqp1_0.peer.policy import Policy
 from harness.amqp1_0.server.client import Client, JudgedConnection
 from harness.amqp1_0.server.leniency import LENIENT
+from harness.amqp1_0.server.link import AT_ANY_TIME
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.frames import (
     AMQP,
@@ -50,20 +51,19 @@ from harness.peers.interposer import Rule
 from harness.peers.writing_on import EVERY, writes_on
 from harness.play.expect import Inapplicable
 from harness.play.link import Silence
-from harness.play.watching import Found, Gaps, came, went
 from harness.targets.client.ears import knows_no_half_close
 from harness.targets.client.target import BeforeServer
 from harness.wire.journal import Direction
 from harness.wire.units import Header
 from scenarios.amqp1_0.clients.connections.s2_1_channels import OPENS_FIRST, forgets_behind, speaks_first
-from scenarios.amqp1_0.clients.s2_5_sessions import NO_ANSWER, UNHEARD, begins
+from scenarios.amqp1_0.clients.s2_5_sessions import UNHEARD, begins
 from scenarios.amqp1_0.connections.s2_2_version_negotiation import NEWER, opens_amqp
 from scenarios.amqp1_0.connections.s2_3_2_amqp_frames import A_CLOSE
 from scenarios.amqp1_0.connections.s2_4_1_opening_a_connection import LARGE, is_open, size
 from scenarios.amqp1_0.connections.s2_4_3_closing_a_connection import close_on_channel_zero
 from scenarios.amqp1_0.grammar.clients import lives
-from scenarios.amqp1_0.talk import CLIENT, TALK
-from scenarios.registry import broken_by, scenario, watch
+from scenarios.amqp1_0.talk import CLIENT
+from scenarios.registry import broken_by, scenario
 
 LAYERS = (HeaderReceived, SaslInit, SaslResponse)
 """What a client says before its open."""
@@ -100,34 +100,23 @@ def a_client_opens_where_the_server_has(client: Client) -> None:
     connection.hold(behind(connection), (answered(Open),))
 
 
-@watch(
-    "1-0/2.4.1.frame-size-before-open",
-    during=TALK,
-    looks_at=came(OF_AMQP) + went(Open),
-    whole=True,
-    gap=Gaps.STOPS,
-    role=CLIENT,
-)
-@broken_by("has a long name", of_client(rewrites(Open, container_id=LARGE.container_id)), CLIENT)
-def frames_of_a_client_are_small_before_the_opens(seen: list[Framed]) -> Iterator[Found]:
-    """No frame of the client that came before the server's open was sent has more than 512 octets."""
-    for each in takewhile(lambda each: each.direction is Direction.RECEIVED, seen):
-        yield size(each.unit) <= MIN_MAX_FRAME_SIZE or f"a frame of {size(each.unit)} octets"
+def opens_small(connection: JudgedConnection) -> None:
+    """Judge that no open on a connection of the client has more than 512 octets."""
+    connection.link.hear()
+    sent = (each for each in connection.link.received() if isinstance(each, Frame) and is_open(each))
+    small = all(size(each) <= MIN_MAX_FRAME_SIZE for each in sent)
+    connection.client.judge("an open of at most 512 octets", "a larger open", small)
 
 
 @scenario("1-0/2.4.1.frame-size-before-open", role=CLIENT)
 @broken_by("sends what it is given", of_client(rewrites(Open, container_id=LARGE.container_id)), CLIENT)
 def a_client_sends_no_open_above_512_octets(client: Client) -> None:
-    """Told to call itself by 512 letters the client does not, or its open is no larger all the same."""
-    client.connection()
+    """The open of the client has 512 octets at most, also where it is told to call itself by 512 letters."""
+    opens_small(client.connection())
     served = client.server()
     client.tries_to_connect(served, container=LARGE.container_id)
-    opens = []
     if client.came_to(served):
-        link = client.at(served).link
-        link.hear()
-        opens = [size(each) for each in link.received() if isinstance(each, Frame) and is_open(each)]
-    client.judge("no frame of more", "an open of more", max(opens, default=0) <= MIN_MAX_FRAME_SIZE)
+        opens_small(client.at(served))
 
 
 @scenario("1-0/2.4.1.open-on-other-channel-refused", role=CLIENT)
@@ -183,7 +172,7 @@ def a_client_closes_on_channel_zero_behind_its_open(client: Client) -> None:
 def answers_begins(client: Client) -> bool:
     """Say whether the client answers a begin of the server's, which 1-0/2.5.1.begin-answered wants."""
     connection, _ = begins(client, 0)
-    return isinstance(connection.expect(answered(Begin), NO_ANSWER), Begin)
+    return answered(Begin).matches(connection.link.next_but(AT_ANY_TIME, client.context.patience.answer))
 
 
 def is_taken_behind_the_open(client: Client, policy: Policy, *meets: BeforeServer) -> None:
