@@ -28,7 +28,7 @@ from harness.amqp1_0.server.link import AT_ANY_TIME
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.frames import FrameReader, amqp_frame, empty_frame
 from harness.amqp1_0.wire.performatives import Begin, Close, End
-from harness.peers.writing_on import EVERY, writes_on
+from harness.peers.timing import EVERY, writes_on
 from harness.play.expect import Inapplicable
 from harness.targets.client.ears import leaves_behind, stays
 from harness.targets.client.target import BeforeServer

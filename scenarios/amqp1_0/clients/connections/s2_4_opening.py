@@ -48,7 +48,7 @@ from harness.amqp1_0.wire.frames import (
 )
 from harness.amqp1_0.wire.performatives import Begin, Close, Flow, Open, SaslInit, SaslResponse
 from harness.peers.interposer import Rule
-from harness.peers.writing_on import EVERY, writes_on
+from harness.peers.timing import EVERY, writes_on
 from harness.play.expect import Inapplicable
 from harness.play.link import Silence
 from harness.targets.client.ears import knows_no_half_close
