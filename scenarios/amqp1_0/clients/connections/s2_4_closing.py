@@ -42,7 +42,7 @@ LATER = 0.5
 """Seconds after which the server answers a close."""
 WRITTEN = 5 * EVERY
 """Seconds in which a server that goes on has said all, and hears of a reset."""
-ASKED = 500
+ASKED = 1000
 """Milliseconds that a client is told to require."""
 IDLE = 4.0
 """Seconds in which a client that requires a frame in each of those has closed, where none comes."""

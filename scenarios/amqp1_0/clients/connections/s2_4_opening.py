@@ -71,7 +71,7 @@ Next = Callable[[tuple[type[Any], ...], float], Observation]
 """Gives what a client sends next but for some kinds, within some seconds."""
 WRITTEN = 5 * EVERY
 """Seconds in which a server that goes on has said all, and hears of a reset."""
-MOMENT = 0.2
+MOMENT = 0.5
 """Seconds in which comes what a client says without waiting for the server."""
 APART: Final = delays(Header, MOMENT, when=opens_amqp)
 """Says its header and what follows in one write, apart from what SASL ends with."""
