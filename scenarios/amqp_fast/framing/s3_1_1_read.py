@@ -97,9 +97,7 @@ def open_is_read(server: Server) -> None:
     """The tag comes back, a long client-name is taken, and another path is not opened."""
     connection = server.tuned()
     name = (connection.own + LONG)[:200]
-    connection.tries(
-        connection.opening(confirm_tag=TAG, client_name=name), replied(Connection.Reply, TAG)
-    )
+    connection.tries(connection.opening(confirm_tag=TAG, client_name=name), replied(Connection.Reply, TAG))
     elsewhere = server.tuned()
     opening = elsewhere.opening(virtual_path="/" + server.name("host"), confirm_tag=TAG)
     elsewhere.send(opening)

@@ -38,8 +38,10 @@ def handle_consume(number: int, tag: int, bits: int) -> RawFrame:
 def an_octet_a_bit(reader: FrameReader, octets: bytes) -> Iterator[tuple[bytes, Unit]]:
     """Reads the second bit of CHANNEL OPEN from an octet of its own."""
     for raw, unit in reader.feed(octets):
-        apart = isinstance(unit, Frame) and unit.type == Channel.Open.code
-        yield raw, Frame(unit.payload[:6] + unit.payload[7:]) if apart else unit
+        if isinstance(unit, Frame) and unit.type == Channel.Open.code:
+            yield raw, Frame(unit.payload[:6] + unit.payload[7:])
+        else:
+            yield raw, unit
 
 
 def one_more(octets: bytes) -> bytes:

@@ -1,5 +1,6 @@
 """2.2.8.1 Preparing The Connection."""
 
+from typing import Any
 
 from harness.amqp_fast.broken.deviations import (
     Fault,
@@ -69,7 +70,7 @@ def steps_come_in_order(steps: Steps, each: Passage) -> Found | Enough:
         case said:
             is_due = steps.due.get(type(said), 0) > 0
             steps.due = {}
-            return is_due or f"{said.full_name} where it is not due"
+            return is_due or f"{type(said).__qualname__} where it is not due"
     return None
 
 
@@ -146,7 +147,7 @@ def challenges_lead_to_tune(server: Server) -> None:
 def login_is_answered_by_tune(server: Server) -> None:
     """CONNECTION TUNE is the answer to a good response; it has FRAME_MAX, and comes once."""
     connection = server.begun()
-    seen = connection.challenge
+    seen: Any = connection.challenge
     while isinstance(seen, Connection.Challenge):
         seen = connection.tries(connection.response(), answered(Connection.Tune, Connection.Challenge))
     server.judge("FRAME_MAX among its options", "others", "FRAME_MAX" in seen.options)

@@ -100,8 +100,8 @@ def confirm_tags_are_replied_to(server: Server) -> None:
     handle.confirms(handle.opening())
     name = handle.tries(handle.consuming("", dynamic=True), Handle.Created).dest_name
     handle.confirms(handle.consuming(server.name("topic"), service_type=TOPIC))
+    handle.confirms(Handle.Flow(handle.id, 0, True))
     sends(handle, name, b"confirmed")
-    handle.confirms(Handle.Flow(handle.id, 0, False))
     handle.confirms(Channel.Commit(channel.id))
     handle.confirms(Channel.Rollback(channel.id))
     tag = channel.connection.tag()
