@@ -74,8 +74,8 @@ def without_end(octets: bytes) -> bytes:
 
 @watch("fast/3.1.1.command-framed", during=DIALOGUE, looks_at=came(Frame, Garbage))
 @broken_by("leaves the end out", mangles(Handle.Reply, without_end))
-@broken_by("leaves the size out", mangles(Handle.Reply, lambda it: it[2:]))
-@broken_by("says two ends", mangles(Handle.Reply, lambda it: it + b"\xce"))
+@broken_by("has a size of zero", mangles(Channel.Reply, lambda it: bytes(2) + it[2:]))
+@broken_by("adds octets of no command", mangles(Handle.Reply, lambda it: it + bytes(3)))
 def commands_are_size_payload_and_end(each: Passage) -> Found:
     """All that comes is sizes, payloads that begin with a type, and ends."""
     return isinstance(each.unit, Frame) or f"what is no command at {each.at:.4f} s"
