@@ -16,6 +16,7 @@ from harness.amqp_fast.peer.turn import Tables
 from harness.amqp_fast.wire.commands import Command
 from harness.amqp_fast.wire.frames import Frame, FrameReader, Initiation, RawFrame, Unit, frame
 from harness.peers import faults, interposer
+from harness.peers.footprint import Footprint
 from harness.peers.interposer import Condition, Passed, Rule, Way, always, changed, nothing, octets_of
 from harness.peers.peer import PeerConnection
 
@@ -33,6 +34,36 @@ class Interposer(interposer.Interposer):
         return Interposed(self, inner)
 
 
+@dataclass(frozen=True, slots=True)
+class Greeting(Interposer):
+    """Says something before the client has said anything."""
+
+    words: bytes = b""
+
+    def connected(self, inner: PeerConnection) -> Interposed:
+        """Give a connection of the server on which this is said first."""
+        made = Interposed(self, inner)
+        made.greet(self.words)
+        return made
+
+    def shows(self, clean: Footprint) -> bool:
+        """Say that it shows wherever there is a connection."""
+        return bool(self.words) or bool(clean.taken)
+
+
+@dataclass(frozen=True, slots=True)
+class Forgetful(Interposer):
+    """Forgets the part of a unit that a segment ends in."""
+
+    def connected(self, inner: PeerConnection) -> Interposed:
+        """Give a connection of the server that knows whole units only."""
+        return Forgetting(self, inner)
+
+    def shows(self, clean: Footprint) -> bool:
+        """Say that it may show wherever there is a connection."""
+        return bool(clean.taken)
+
+
 class Fault(faults.Fault[Tables]):
     """A change of the reference peer's state tables."""
 
@@ -44,6 +75,10 @@ class Interposed(interposer.Interposed[Unit]):
         super().__init__(interposer, inner)
         self._to_server.reader = FrameReader(limit=16 << 20, initiated=False)
 
+    def greet(self, octets: bytes) -> None:
+        """Say this before anything else."""
+        self._back = octets
+
     def _reader(self) -> FrameReader:
         return FrameReader(limit=16 << 20)
 
@@ -52,6 +87,18 @@ class Interposed(interposer.Interposed[Unit]):
             return raw, b""
         acted = self._acted(way, from_server, 0, unit)
         return (raw, b"") if acted is None else (octets_of(acted[1][0]), octets_of(acted[1][1]))
+
+
+class Forgetting(Interposed):
+    """A server's connection before which the rest of a segment is forgotten."""
+
+    def _concerns(self, begun: bytearray) -> bool:
+        return bool(begun)
+
+    def receive(self, octets: bytes) -> None:
+        """Pass on what is whole."""
+        super().receive(octets)
+        self._to_server.reader.pending.clear()
 
 
 def _of(kind: type[Command], when: Condition) -> Condition:
@@ -180,6 +227,16 @@ def begins_with(initiation: Initiation) -> Interposer:
     return Interposer((Rule(Initiation, False, lambda *_: ([initiation], [])),))
 
 
+def greets(what: Command) -> Interposer:
+    """Speaks first, before the client has said anything."""
+    return Greeting(words=octets_of([_said(what)]))
+
+
+def forgets_halves() -> Interposer:
+    """Forgets the part of a unit of the client's that a segment ends in."""
+    return Forgetful()
+
+
 def together(first: Interposer, *others: Interposer) -> Interposer:
     """Join several interposers."""
     for each in others:
@@ -193,8 +250,3 @@ def together(first: Interposer, *others: Interposer) -> Interposer:
 def misreads(octets: bytes, instead: bytes) -> Fault:
     """Takes some octets of the client for others, before they are cut into frames."""
     return Fault.swaps(cut=lambda reader, came: cut(reader, came.replace(octets, instead)))
-
-
-def greets(octets: bytes) -> Fault:
-    """Says something before the client has said anything."""
-    return Fault.swaps(greeting=octets)

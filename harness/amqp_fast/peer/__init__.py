@@ -11,13 +11,16 @@ from harness.amqp_fast.peer.driver import Connection
 from harness.amqp_fast.peer.entities import Host, Queue
 from harness.amqp_fast.peer.policy import Policy
 from harness.amqp_fast.peer.strategies import Strategies
-from harness.amqp_fast.peer.tables import channel, connection, handle, receiving, sending
+from harness.amqp_fast.peer.tables import channel, connection, handle, negotiation, receiving, sending
 from harness.amqp_fast.peer.turn import Limits, Server, Tables
 from harness.peers.reference import Facility
 
 __all__ = ["TABLES", "Limits", "Peer", "Policy", "Tables"]
 
-TABLES = Tables((*connection.ROWS, *channel.ROWS, *sending.ROWS, *receiving.ROWS, *handle.ROWS), Strategies())
+TABLES = Tables(
+    (*negotiation.ROWS, *connection.ROWS, *channel.ROWS, *sending.ROWS, *receiving.ROWS, *handle.ROWS),
+    Strategies(),
+)
 """The behaviour the document asks for."""
 
 
@@ -32,6 +35,8 @@ class Peer(Server):
             "address": self._configure,
             "second-vhost": self._second_host,
             "restricted-user": self._restricted_user,
+            "idle-timeout": lambda: self._user("impatient", self.impatient),
+            "unlimited-user": lambda: self._user("unlimited", self.unlimited),
             "keep-alive": dict,
         }
 
@@ -47,10 +52,12 @@ class Peer(Server):
         return {"virtual_host": "/second"}
 
     def _restricted_user(self) -> dict[str, str]:
-        name = "restricted"
+        return self._user("restricted", self.restricted) | self._second_host()
+
+    def _user(self, name: str, among: set[str]) -> dict[str, str]:
         self.users[name] = name
-        self.restricted.add(name)
-        return {"user": name, "password": name} | self._second_host()
+        among.add(name)
+        return {"user": name, "password": name}
 
     def connect(self, now: float) -> Connection:
         """Accept a connection at time `now`, in seconds of the peer's clock."""

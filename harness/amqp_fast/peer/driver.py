@@ -50,12 +50,15 @@ class Connection(connection.Connection):
         self.handles: dict[int, Handle] = {}
         self.pings = False
         """Whether the client sends heartbeats."""
+        self.asked = False
+        """Whether the client has been asked to show that it is there."""
+        self.limits = peer.limits
+        self.heartbeat = peer.policy.heartbeat
+        """Seconds of the heartbeat that the client is asked for."""
         self._last_said = now
         self._spoke = True
         self._waiting: float | None = None
         self._reader = FrameReader(limit=peer.limits.handshake, initiated=False)
-        if greeting := peer.tables.strategies.greeting:
-            self.put(greeting)
 
     @property
     def over(self) -> bool:
@@ -104,8 +107,7 @@ class Connection(connection.Connection):
             self._last_said = now
             self.happens(PingDue())
             self._spoke = False
-        asked = self.peer.policy.heartbeat
-        if self.pings and asked and now >= self._last_heard + PATIENCE * asked:
+        if self._listens and now >= self._last_heard + PATIENCE * self.heartbeat:
             self._last_heard = now
             self.happens(NothingHeard())
 
@@ -116,9 +118,14 @@ class Connection(connection.Connection):
         times = self.peer.times()
         if self.interval:
             times.append(self._last_said + self.interval)
-        if self.pings and self.peer.policy.heartbeat:
-            times.append(self._last_heard + PATIENCE * self.peer.policy.heartbeat)
+        if self._listens:
+            times.append(self._last_heard + PATIENCE * self.heartbeat)
         return times
+
+    @property
+    def _listens(self) -> bool:
+        """Whether silence of the client means something (1133)."""
+        return bool(self.heartbeat) and (self.pings or self.peer.policy.silence != "waits")
 
     # What effects call.
 

@@ -46,9 +46,13 @@ def _close_handle(turn: AnyTurn, code: int, text: bytes) -> None:
 
 def _close_channel(turn: AnyTurn, code: int, text: bytes) -> None:
     channel = turn.channel
+    handles = dict(channel.handles)
     close_channel(turn, channel)
     channel.state = ChannelState.CLOSING
     turn.connection.channels[channel.id] = channel
+    # What comes for its handles is answered as what comes for itself, until it is closed.
+    channel.handles.update(handles)
+    turn.connection.handles.update(handles)
     turn.connection.say(ChannelSaid.Close(channel.id, code, text))
 
 

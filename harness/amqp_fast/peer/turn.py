@@ -64,6 +64,10 @@ class Server(ReferencePeer[Policy, Strategies, Limits]):
         """Queues that somebody has configured: they are there after a restart, too."""
         self.restricted: set[str] = set()
         """Users who may use no other virtual host than that of everybody."""
+        self.impatient: set[str] = set()
+        """Users who are asked for a heartbeat that one can wait for."""
+        self.unlimited: set[str] = set()
+        """Users who have no limit to channels, handles and transactions."""
         self.partial: dict[bytes, Partial] = {}
         """Messages held in parts, by their headers (3.5.12)."""
         self.stored = 0

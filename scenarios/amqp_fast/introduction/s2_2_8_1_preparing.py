@@ -24,8 +24,9 @@ from harness.amqp_fast.client.outcomes import (
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.client.transcript import Passage
 from harness.amqp_fast.peer.events import ConnectionState, Early
-from harness.amqp_fast.peer.tables.connection import challenge
+from harness.amqp_fast.peer.tables.negotiation import challenge
 from harness.amqp_fast.peer.turn import AnyTurn, Row
+from harness.amqp_fast.wire.commands import Command
 from harness.amqp_fast.wire.frames import Initiation
 from harness.amqp_fast.wire.vocabulary import OK, Channel, Connection, Handle
 from harness.play.watching import Enough, Found, Gaps, State, came, went
@@ -67,7 +68,7 @@ def steps_come_in_order(steps: Steps, each: Passage) -> Found | Enough:
             steps.due = {Connection.Reply: 1}
         case Channel.Reply() | Handle.Reply():
             return Enough()
-        case said:
+        case Command() as said:
             is_due = steps.due.get(type(said), 0) > 0
             steps.due = {}
             return is_due or f"{type(said).__qualname__} where it is not due"

@@ -41,7 +41,7 @@ def is_zero(turn: Turn[Channel.Open]) -> bool:
 
 def are_too_many(turn: Turn[Channel.Open]) -> bool:
     """The client has as many channels as it may (1026)."""
-    return len(turn.connection.channels) >= turn.peer.limits.channels > 0
+    return len(turn.connection.channels) >= turn.connection.limits.channels > 0
 
 
 def open_(turn: Turn[Channel.Open]) -> None:

@@ -43,7 +43,7 @@ def has_no_channel(turn: AnyTurn) -> bool:
 
 def are_too_many(turn: AnyTurn) -> bool:
     """The client has as many handles as it may (1029)."""
-    return len(turn.connection.handles) >= turn.peer.limits.handles > 0
+    return len(turn.connection.handles) >= turn.connection.limits.handles > 0
 
 
 def open_(turn: Turn[Handle.Open]) -> None:

@@ -108,7 +108,7 @@ def is_full(turn: AnyTurn) -> bool:
 
 def is_beyond_the_transaction(turn: AnyTurn) -> bool:
     """The transaction has as many messages as it may (1036)."""
-    return turn.channel.transacted and len(turn.channel.sent) >= turn.peer.limits.transaction > 0
+    return turn.channel.transacted and len(turn.channel.sent) >= turn.connection.limits.transaction > 0
 
 
 def is_partial(turn: Turn[Handle.Send]) -> bool:
