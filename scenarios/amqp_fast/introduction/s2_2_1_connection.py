@@ -89,8 +89,8 @@ def segments_have_no_meaning(server: Server) -> None:
     first, second = Channel.Open(channel.id, torn.tag()), handle.opening()
     octets = frame(second).encode()
     torn.send(first, octets[:HALF])
-    channel.expect(replied(Channel.Reply, first.confirm_tag))
     torn.send(octets[HALF:])
+    channel.expect(replied(Channel.Reply, first.confirm_tag))
     channel.expect(replied(Handle.Reply, second.confirm_tag))
 
 
