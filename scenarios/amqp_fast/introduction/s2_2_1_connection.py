@@ -26,7 +26,7 @@ from harness.amqp_fast.client.outcomes import (
 )
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.peer.events import ConnectionState, Early
-from harness.amqp_fast.peer.tables.connection import is_ours
+from harness.amqp_fast.peer.tables.negotiation import is_ours
 from harness.amqp_fast.peer.turn import AnyTurn, Row
 from harness.amqp_fast.wire.frames import FrameReader, Initiation, Unit, frame
 from harness.amqp_fast.wire.vocabulary import OK, Channel, Connection, Handle

@@ -23,7 +23,7 @@ from harness.amqp_fast.client.outcomes import (
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.client.transcript import Passage
 from harness.amqp_fast.peer.events import ConnectionState, Early
-from harness.amqp_fast.peer.tables.connection import challenge
+from harness.amqp_fast.peer.tables.negotiation import challenge
 from harness.amqp_fast.peer.turn import AnyTurn, Row
 from harness.amqp_fast.wire.frames import Initiation
 from harness.amqp_fast.wire.vocabulary import OK, Channel, Connection, Handle
