@@ -81,7 +81,9 @@ def still_there(turn: AnyTurn) -> None:
 
 
 @scenario("fast/2.2.10.error-shuts-down-its-part")
-@broken_by("says that it closes it, and does not", Fault.changes("handle open: again is refused", still_there))
+@broken_by(
+    "says that it closes it, and does not", Fault.changes("handle open: again is refused", still_there)
+)
 @broken_by("has the other handle suffer", ignores(Handle.Flow, when=lambda it: it.handle_id == 2))
 @broken_by("says nothing", Fault.drops("handle open: again is refused"))
 def error_shuts_down_what_it_affects(server: Server) -> None:

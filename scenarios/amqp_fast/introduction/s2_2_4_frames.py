@@ -78,9 +78,7 @@ def commands_stay_under_64k(each: Passage) -> Found:
     return len(each.unit.payload) + 1 < LARGE or "a command of 64k octets or more"
 
 
-@watch(
-    "fast/2.2.4.fields-exact", during=DIALOGUE, looks_at=came(UNREAD), counts=came(*COMMANDS.values())
-)
+@watch("fast/2.2.4.fields-exact", during=DIALOGUE, looks_at=came(UNREAD), counts=came(*COMMANDS.values()))
 @broken_by("leaves out the text", mangles(Handle.Reply, lambda it: sized(8) + it[2:9] + it[-1:]))
 @broken_by("adds an octet", mangles(Channel.Reply, lengthened))
 def fields_are_as_defined(each: Passage) -> Found:

@@ -1,6 +1,5 @@
 """2.2.8.1 Preparing The Connection."""
 
-
 from harness.amqp_fast.broken.deviations import (
     Fault,
     adds,
