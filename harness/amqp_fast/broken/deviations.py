@@ -224,3 +224,8 @@ def together(first: Interposer, *others: Interposer) -> Interposer:
 def misreads(octets: bytes, instead: bytes) -> Fault:
     """Takes some octets of the client for others, before they are cut into frames."""
     return Fault.swaps(cut=lambda reader, came: cut(reader, came.replace(octets, instead)))
+
+
+def greets(octets: bytes) -> Fault:
+    """Says something before the client has said anything."""
+    return Fault.swaps(greeting=octets)

@@ -96,9 +96,7 @@ def a_mechanism_that_was_not_offered_is_not_taken(server: Server) -> None:
 
 
 @scenario("fast/3.2.4.single-mechanism")
-@broken_by(
-    "takes the first of a list", hears(Connection.Response, mechanism=first)
-)
+@broken_by("takes the first of a list", hears(Connection.Response, mechanism=first))
 @broken_by("stays", STAYS)
 def a_list_of_mechanisms_is_not_taken(server: Server) -> None:
     """PLAIN twice, and all that the server offers where it is several, each end the connection."""

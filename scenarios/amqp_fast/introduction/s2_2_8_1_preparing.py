@@ -1,5 +1,7 @@
 """2.2.8.1 Preparing The Connection."""
 
+from typing import Any
+
 from harness.amqp_fast.broken.deviations import (
     Fault,
     adds,
@@ -24,6 +26,7 @@ from harness.amqp_fast.client.transcript import Passage
 from harness.amqp_fast.peer.events import ConnectionState, Early
 from harness.amqp_fast.peer.tables.negotiation import challenge
 from harness.amqp_fast.peer.turn import AnyTurn, Row
+from harness.amqp_fast.wire.commands import Command
 from harness.amqp_fast.wire.frames import Initiation
 from harness.amqp_fast.wire.vocabulary import OK, Channel, Connection, Handle
 from harness.play.watching import Enough, Found, Gaps, State, came, went
@@ -65,7 +68,7 @@ def steps_come_in_order(steps: Steps, each: Passage) -> Found | Enough:
             steps.due = {Connection.Reply: 1}
         case Channel.Reply() | Handle.Reply():
             return Enough()
-        case said:
+        case Command() as said:
             is_due = steps.due.get(type(said), 0) > 0
             steps.due = {}
             return is_due or f"{said.full_name} where it is not due"
@@ -145,7 +148,7 @@ def challenges_lead_to_tune(server: Server) -> None:
 def login_is_answered_by_tune(server: Server) -> None:
     """CONNECTION TUNE is the answer to a good response; it has FRAME_MAX, and comes once."""
     connection = server.begun()
-    seen = connection.challenge
+    seen: Any = connection.challenge
     while isinstance(seen, Connection.Challenge):
         seen = connection.tries(connection.response(), answered(Connection.Tune, Connection.Challenge))
     server.judge("FRAME_MAX among its options", "others", "FRAME_MAX" in seen.options)
