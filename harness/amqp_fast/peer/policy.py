@@ -115,6 +115,8 @@ class Policy:
     """Whether HANDLE CREATED also answers for a dynamic queue that was named (32, 2104)."""
     ungets_to: Literal["others first", "anybody"] = "others first"
     """Who gets a message back: another consumer if there is one (2040), or whoever is free."""
+    parts_confirmed: Literal["once", "each"] = "once"
+    """Whether a message in fragments is confirmed once, or each HANDLE SEND of it (1888, 1256)."""
     browse_confirms: Literal["notify", "notify and reply"] = "notify"
     """Whether a found message is confirmed beside HANDLE NOTIFY (2098)."""
     selectors: Literal["applies", "ignores"] = "applies"
