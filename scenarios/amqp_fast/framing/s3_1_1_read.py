@@ -120,6 +120,7 @@ def ping_is_read(server: Server) -> None:
     connection.send(Connection.Ping())
     channel = connection.unopened()
     channel.confirms(Channel.Open(channel.id))
+    connection.lives()
 
 
 @scenario("fast/3.1.1.connection-close-read")

@@ -77,7 +77,7 @@ def dialogue_is_played_from_end_to_end(server: Server) -> None:
     """Each step of the server comes where the chart has it, from the challenge to the last close."""
     handle = opened(server)
     name = handle.tries(handle.consuming("", dynamic=True, prefetch=1), Handle.Created).dest_name
-    sends(handle, name, b"one")
+    handle.send(*handle.carries(name, b"one"))
     gets_again(handle, name)
     handle.confirms(Handle.Flow(handle.id, 0, True))
     sends(handle, name, b"two")
