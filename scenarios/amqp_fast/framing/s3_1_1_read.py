@@ -176,9 +176,11 @@ def ack_is_read(server: Server) -> None:
 
 
 def ends_transaction(server: Server, kind: Any, left: int) -> None:
-    """Judge that a transaction is ended, with its tag, and so many messages are in the queue then."""
+    """Judge that a second transaction is ended, with its tag; so many messages are in the queue then."""
     queue = server.queue()
     handle = handle_on(server, transacted=True)
+    sends(handle, queue, b"before")
+    handle.confirms(Channel.Commit(CHANNEL))
     sends(handle, queue, b"sent")
     handle.send(kind(CHANNEL, TAG))
     handle.expect(fields(Channel.Reply, channel_id=CHANNEL, confirm_tag=TAG, reply_code=OK))
@@ -191,7 +193,7 @@ def ends_transaction(server: Server, kind: Any, left: int) -> None:
 @broken_by("reads the number from low to high", hears(Channel.Commit, channel_id=swapped))
 def commit_is_read(server: Server) -> None:
     """The tag comes back on its channel, and what was sent is in the queue."""
-    ends_transaction(server, Channel.Commit, 1)
+    ends_transaction(server, Channel.Commit, 2)
 
 
 @scenario("fast/3.1.1.channel-rollback-read")
@@ -200,7 +202,7 @@ def commit_is_read(server: Server) -> None:
 @broken_by("reads the number from low to high", hears(Channel.Rollback, channel_id=swapped))
 def rollback_is_read(server: Server) -> None:
     """The tag comes back on its channel, and what was sent is not in the queue."""
-    ends_transaction(server, Channel.Rollback, 0)
+    ends_transaction(server, Channel.Rollback, 1)
 
 
 @scenario("fast/3.1.1.channel-close-read")
