@@ -130,6 +130,10 @@ class Conversation:
             self.link.put_back(self.on, [seen, *skipped])
             return
 
+    def waits(self, seconds: float = 0.05) -> None:
+        """Let so many seconds pass; what comes meanwhile is there to be expected."""
+        self.link.listen(seconds)
+
     def fence(self) -> Self:
         """Wait until everything sent on this channel so far has been processed."""
         self.ask(self._fence(self.connection.tag()))

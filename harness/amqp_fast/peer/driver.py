@@ -59,6 +59,8 @@ class Connection(connection.Connection):
         self._spoke = True
         self._waiting: float | None = None
         self._reader = FrameReader(limit=peer.limits.handshake, initiated=False)
+        if greeting := peer.tables.strategies.greeting:
+            self.put(greeting)
 
     @property
     def over(self) -> bool:

@@ -88,3 +88,5 @@ class Strategies:
     listed: Callable[[Sequence[int]], bytes] = listed
     cut: Callable[[FrameReader, bytes], Iterator[tuple[bytes, Unit]]] = cut
     is_text: Callable[[bytes], bool] = is_text
+    greeting: bytes = b""
+    """What is said before the client has said anything: nothing (178)."""

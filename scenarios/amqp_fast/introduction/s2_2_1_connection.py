@@ -130,7 +130,7 @@ def one_octet_will_do(reader: FrameReader, octets: bytes) -> Iterator[tuple[byte
 
 
 @scenario("fast/2.2.1.silent-before-initiation")
-@broken_by("speaks first", greets(Connection.Challenge(1, "PLAIN")))
+@broken_by("speaks first", greets(frame(Connection.Challenge(1, "PLAIN")).encode()))
 @broken_by("answers one octet", Fault.swaps(cut=one_octet_will_do))
 def nothing_comes_before_the_initiation(server: Server) -> None:
     """Nothing comes before the first octet of the initiation and before the second, then the challenge."""

@@ -71,7 +71,7 @@ def steps_come_in_order(steps: Steps, each: Passage) -> Found | Enough:
         case Command() as said:
             is_due = steps.due.get(type(said), 0) > 0
             steps.due = {}
-            return is_due or f"{type(said).__qualname__} where it is not due"
+            return is_due or f"{said.full_name} where it is not due"
     return None
 
 
