@@ -144,7 +144,7 @@ def channel_open_is_read(server: Server) -> None:
     """Number and tag come back, a transacted channel commits, a restartable one takes HANDLE PREPARE."""
     connection = server.connection()
     channel, other = connection.unopened(CHANNEL), connection.unopened(OTHER)
-    channel.send(Channel.Open(CHANNEL, TAG, True, out_of_band="shm"))
+    channel.send(Channel.Open(CHANNEL, TAG, True))
     channel.expect(fields(Channel.Reply, channel_id=CHANNEL, confirm_tag=TAG, reply_code=OK))
     channel.confirms(Channel.Commit(CHANNEL))
     other.confirms(Channel.Open(OTHER, 0, False, True))
@@ -153,8 +153,9 @@ def channel_open_is_read(server: Server) -> None:
 
 
 def prepared(handle: FastHandle) -> Any:
-    """Give a HANDLE PREPARE with a header and the first octets of a body."""
-    head = MessageHead(body_size=2 * PREPARED, identifier=handle.connection.own + "-m")
+    """Give a HANDLE PREPARE with a header and the first octets of a body of several fragments."""
+    large = 2 * handle.connection.frame_max
+    head = MessageHead(body_size=large, identifier=handle.connection.own + "-m")
     return carrying(Handle.Prepare(handle.id), head.encode() + bytes(PREPARED))
 
 
