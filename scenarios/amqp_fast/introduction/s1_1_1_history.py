@@ -120,8 +120,7 @@ def dynamic_queue_is_there_behind_its_channel(server: Server) -> None:
     name = dynamic_name(maker.handle())
     maker.close()
     other.confirms(other.consuming(name))
-    sends(other, name, b"later")
-    other.hears(b"later")
+    comes_home(other, name, b"later")
 
 
 @scenario("fast/1.1.1.dynamic-queue-ends-with-connection")
