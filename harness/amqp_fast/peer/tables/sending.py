@@ -17,7 +17,7 @@ from harness.amqp_fast.peer.refusals import (
     refuses,
 )
 from harness.amqp_fast.peer.tables.handle import OPEN, confirmed
-from harness.amqp_fast.peer.traffic import route
+from harness.amqp_fast.peer.traffic import deliver, route
 from harness.amqp_fast.peer.turn import AnyTurn, Reply, Row, Turn
 from harness.amqp_fast.wire.vocabulary import (
     ANY,
@@ -209,6 +209,8 @@ def send(turn: Turn[Handle.Send]) -> None:
         turn.channel.sent.append((event.service_type, event.dest_name, message))
     else:
         route(turn.peer, host, event.service_type, event.dest_name, message)
+        if turn.policy.deliveries == "before it":
+            deliver(turn.peer, host)
 
 
 def forget(turn: AnyTurn) -> None:
