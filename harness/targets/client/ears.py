@@ -10,12 +10,14 @@ from harness.peers.peer import ConnectionAround, PeerConnection, PeerServer, Ser
 class Ears:
     """Between a client and any server: what it `hears` of what comes at once.
 
-    One that `stays` never closes its socket; one that is `deaf` does not see that the server has.
+    One that `stays` never closes its socket; one that is `deaf` does not see that the server has. Octets that
+    it `ends_at` are to it as if the socket had been closed before them.
     """
 
     hears: Callable[[bytes], bytes] = lambda octets: octets
     stays: bool = False
     deaf: bool = False
+    ends_at: bytes = b""
 
     def before(self, server: PeerServer) -> PeerServer:
         """Make a server whose connections are heard so."""
@@ -55,14 +57,20 @@ class _Heard(ConnectionAround):
     def __init__(self, ears: Ears, inner: PeerConnection) -> None:
         super().__init__(inner)
         self._ears = ears
+        self._ended = False
 
     @property
     def closed(self) -> str | None:
+        if self._ended:
+            return "fin"
         return None if self._ears.deaf else self.inner.closed
 
     def take(self) -> bytes:
         # What is not heard must not end what may come at once behind it.
-        while octets := self.inner.take():
+        while not self._ended and (octets := self.inner.take()):
+            if self._ears.ends_at:
+                octets, met, _ = octets.partition(self._ears.ends_at)
+                self._ended = bool(met)
             if heard := self._ears.hears(octets):
                 return heard
         return b""
