@@ -43,7 +43,7 @@ class Reports:
         self._before = self._client.logged()
 
     def _now(self) -> float:
-        return self._beside.link.now()
+        return float(self._beside.link.now())
 
     def _live(self) -> None:
         if isinstance(self._beside.link.next(EVERYWHERE, LOOK), Closed):

@@ -134,7 +134,7 @@ class _Flooded(ConnectionAround):
     def take(self) -> bytes:
         if octets := self.inner.take():
             for _, unit in self._own.feed(octets):
-                if _meets(unit, self._flood.behind, always):
+                if isinstance(unit, Frame) and _meets(unit, self._flood.behind, always):
                     self._left, self._said = self._flood.most, self._flood.said(unit.channel, unit.method())
             return octets
         if not self._left:
