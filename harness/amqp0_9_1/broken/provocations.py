@@ -100,13 +100,15 @@ in_pieces = _WORDS.in_pieces
 class Flood:
     """Says something over and over `behind` a method of its own, `most` times, `until` the client says one.
 
-    `said` makes it of the channel and that method. One goes out for each turn that the client's octets have.
+    `said` makes it of the channel and that method. It is said `every` so many seconds, and later to a client
+    that does not take it so fast.
     """
 
     behind: type[Method]
     said: Callable[[int, Any], bytes]
     until: type[Method]
     most: int
+    every: float
 
     def before(self, server: PeerServer) -> PeerServer:
         """Make a server whose connections say it."""
@@ -129,7 +131,7 @@ class _Flooded(ConnectionAround):
         super().__init__(inner)
         self._flood = flood
         self._own, self._clients = FrameReader(limit=16 << 20), FrameReader(limit=16 << 20)
-        self._left, self._said = 0, b""
+        self._left, self._said, self._due, self._is_due = 0, b"", float("-inf"), False
 
     def take(self) -> bytes:
         if octets := self.inner.take():
@@ -137,9 +139,9 @@ class _Flooded(ConnectionAround):
                 if isinstance(unit, Frame) and _meets(unit, self._flood.behind, always):
                     self._left, self._said = self._flood.most, self._flood.said(unit.channel, unit.method())
             return octets
-        if not self._left:
+        if not (self._left and self._is_due):
             return b""
-        self._left -= 1
+        self._left, self._is_due = self._left - 1, False
         return self._said
 
     def receive(self, octets: bytes) -> None:
@@ -148,4 +150,10 @@ class _Flooded(ConnectionAround):
         self.inner.receive(octets)
 
     def next_timer(self) -> float | None:
-        return float("-inf") if self._left else self.inner.next_timer()
+        inner = self.inner.next_timer()
+        return inner if not self._left else self._due if inner is None else min(self._due, inner)
+
+    def tick(self, now: float) -> None:
+        if self._left and now >= self._due:
+            self._due, self._is_due = now + self._flood.every, True
+        self.inner.tick(now)
