@@ -88,6 +88,8 @@ def wider(frame: Frame) -> Frame:
     return Frame(frame.type, frame.channel, frame.payload + bytes(2 * OVERHEAD))
 
 
+LOWER = 2 * FRAME_MIN_SIZE
+"""Octets of a frame that every library can be told."""
 BESIDE = adds(opens, next_channel, from_server=False) + Interposer(
     frames=(FrameRule(sent_on(Channel.OpenOk, lambda number: number > 1), True, nothing),)
 )
@@ -98,7 +100,7 @@ BESIDE = adds(opens, next_channel, from_server=False) + Interposer(
 @broken_by("sends larger frames all the same", mends(is_body, wider), Role.CLIENT)
 def client_keeps_to_a_lower_size_of_its_own(client: Client) -> None:
     """Larger frames are proposed than the client is told to use: it keeps to what it has agreed to."""
-    connection = client.connection(frame_max=FRAME_MIN_SIZE)
+    connection = client.connection(frame_max=LOWER)
     agreed = tune_ok(connection).frame_max
     if not 0 < agreed < DEFAULT.frame_max:
         raise Inapplicable("the client agrees to the frames that are proposed, though it is told to use less")
