@@ -12,8 +12,8 @@ class Ears:
 
     One that `stays` never closes its socket; one that is `deaf` does not see that the server has. All of them
     end their stream by closing their socket, as they do at once behind what is said that `leaves` matches.
-    `keeps_alive` says whether they have TCP keep-alive on. Octets that one `ends_at` are to it as if the socket
-    had been closed before them.
+    `keeps_alive` says whether they have TCP keep-alive on. Octets that one `ends_at` are to it as if the
+    socket had been closed before them.
     """
 
     hears: Callable[[bytes], bytes] = lambda octets: octets

@@ -32,9 +32,11 @@ def confirms(channel: int, asked: Any) -> Passed:
     return [], [] if asked.no_wait else [method_frame(channel, confirmed)]
 
 
-SERVES_REPLIES = Interposer((Rule(Basic.Consume, False, confirms),)) + says_back(
-    Basic.Cancel, lambda it: Basic.CancelOk(it.consumer_tag)
-)
+def ended(asked: Any) -> Basic.CancelOk:
+    return Basic.CancelOk(asked.consumer_tag)
+
+
+SERVES_REPLIES = Interposer((Rule(Basic.Consume, False, confirms),)) + says_back(Basic.Cancel, ended)
 """A server that has the pseudo-queue: it confirms every consumer, and its end."""
 
 
