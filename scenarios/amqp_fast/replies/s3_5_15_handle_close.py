@@ -8,7 +8,6 @@ from harness.amqp_fast.broken.deviations import (
     ignores,
     replaces,
     rewrites,
-    withholds,
 )
 from harness.amqp_fast.client.channel import FastHandle
 from harness.amqp_fast.client.outcomes import answered, fields, refused, replied, silence
@@ -94,12 +93,12 @@ def closing_no_handle_is_refused(server: Server) -> None:
 
 
 @scenario("fast/3.5.15.reads-on-until-answered")
-@broken_by("closes first", withholds(Handle.Reply, skip=1))
+@broken_by("does not confirm it", Fault.changes("handle send: is done", answer=None))
 @broken_by("confirms behind it", adds(Handle.Close, lambda it: Handle.Reply(it.handle_id, 9, OK)))
 @broken_by("loses the message", ignores(Handle.Send))
 @broken_by("says nothing", ignores(Handle.Close))
 def what_was_sent_is_confirmed_before_the_close(server: Server) -> None:
-    """A message and HANDLE CLOSE in one write: the REPLY comes, then HANDLE CLOSE, then nothing of the handle."""
+    """A message and HANDLE CLOSE in one write: REPLY comes, then HANDLE CLOSE, then nothing of the handle."""
     queue, handle = server.queue(), server.handle(new_connection=True)
     tag = handle.connection.tag()
     handle.send(*handle.carries(queue, b"one", tag=tag), Handle.Close(handle.id, OK))
@@ -139,11 +138,11 @@ def what_comes_behind_an_error_is_not_confirmed(server: Server) -> None:
 @broken_by("closes the channel", replaces(Handle.Close, Channel.Close(1, OK)))
 @broken_by("opens each number once", ignores(Handle.Open, when=lambda it: it.handle_id == 2, skip=1))
 def number_of_a_closed_handle_is_free(server: Server) -> None:
-    """A handle that consumes is closed and opened again: it has no consumer; another one was never disturbed."""
+    """A handle that consumes is closed and opened again: it has no consumer; another one goes on."""
     queue, channel = server.queue(), server.channel(new_connection=True)
-    other, handle = channel.handle(1), channel.handle(2).consume(queue)
+    other, handle = channel.handle(), channel.handle().consume(queue)
     closes(handle)
-    again = channel.unopened(2)
+    again = channel.unopened(handle.id)
     again.confirms(again.opening())
     sends(other, queue, b"one")
     again.stays_quiet()
