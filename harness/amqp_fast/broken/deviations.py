@@ -35,23 +35,6 @@ class Interposer(interposer.Interposer):
 
 
 @dataclass(frozen=True, slots=True)
-class Greeting(Interposer):
-    """Says something before the client has said anything."""
-
-    words: bytes = b""
-
-    def connected(self, inner: PeerConnection) -> Interposed:
-        """Give a connection of the server on which this is said first."""
-        made = Interposed(self, inner)
-        made.greet(self.words)
-        return made
-
-    def shows(self, clean: Footprint) -> bool:
-        """Say that it shows wherever there is a connection."""
-        return bool(self.words) or bool(clean.taken)
-
-
-@dataclass(frozen=True, slots=True)
 class Forgetful(Interposer):
     """Forgets the part of a unit that a segment ends in."""
 
@@ -74,10 +57,6 @@ class Interposed(interposer.Interposed[Unit]):
     def __init__(self, interposer: Interposer, inner: PeerConnection) -> None:
         super().__init__(interposer, inner)
         self._to_server.reader = FrameReader(limit=16 << 20, initiated=False)
-
-    def greet(self, octets: bytes) -> None:
-        """Say this before anything else."""
-        self._back = octets
 
     def _reader(self) -> FrameReader:
         return FrameReader(limit=16 << 20)
@@ -227,11 +206,6 @@ def begins_with(initiation: Initiation) -> Interposer:
     return Interposer((Rule(Initiation, False, lambda *_: ([initiation], [])),))
 
 
-def greets(what: Command) -> Interposer:
-    """Speaks first, before the client has said anything."""
-    return Greeting(words=octets_of([_said(what)]))
-
-
 def forgets_halves() -> Interposer:
     """Forgets the part of a unit of the client's that a segment ends in."""
     return Forgetful()
@@ -250,3 +224,8 @@ def together(first: Interposer, *others: Interposer) -> Interposer:
 def misreads(octets: bytes, instead: bytes) -> Fault:
     """Takes some octets of the client for others, before they are cut into frames."""
     return Fault.swaps(cut=lambda reader, came: cut(reader, came.replace(octets, instead)))
+
+
+def greets(octets: bytes) -> Fault:
+    """Says something before the client has said anything."""
+    return Fault.swaps(greeting=octets)

@@ -99,7 +99,9 @@ class Conversation:
         if not answers and not command.confirm_tag:
             command = command.replace(confirm_tag=self.connection.tag())
         self.send(command)
-        self._set_aside_messages(command.full_name)
+        # A name that we gave may be told again, or not: nobody waits for it.
+        known = isinstance(command, Handle.Consume) and command.dest_name != b""
+        self._set_aside_messages(command.full_name, known)
         answer = self.control(command.full_name, *(answers or (reply_of(command),)))
         if not answers and answer.reply_code != OK:
             raise self.link.failed(command.full_name, Received(answer))
@@ -116,16 +118,21 @@ class Conversation:
         self.link.acknowledge_close(seen)
         raise self.link.failed(what, seen)
 
-    def _set_aside_messages(self, what: str) -> None:
+    def _set_aside_messages(self, what: str, forgets_names: bool = False) -> None:
         # Look for the first observation that is no message, then put what was skipped behind it.
         skipped: list[Observation] = []
         while True:
             seen: Observation = self.link.next(self.on, self.context.due(what, self.context.patience.answer))
             if isinstance(seen, Received) and isinstance(seen.command, Handle.Notify | Handle.Created):
-                skipped.append(seen)
+                if not (forgets_names and isinstance(seen.command, Handle.Created)):
+                    skipped.append(seen)
                 continue
             self.link.put_back(self.on, [seen, *skipped])
             return
+
+    def waits(self, seconds: float = 0.05) -> None:
+        """Let so many seconds pass; what comes meanwhile is there to be expected."""
+        self.link.listen(seconds)
 
     def fence(self) -> Self:
         """Wait until everything sent on this channel so far has been processed."""

@@ -68,7 +68,9 @@ class Peer(Server):
         self.partial.clear()
         for host in self.hosts.values():
             for queue in host.queues.values():
-                kept = [e for e in queue.messages if self.tables.strategies.survives(e.message)]
+                survives = self.tables.strategies.survives
+                all_ = self.policy.transient == "keeps"
+                kept = [e for e in queue.messages if all_ or survives(e.message)]
                 queue.messages.clear()
                 queue.messages.extend(kept)
         self.stored = sum(

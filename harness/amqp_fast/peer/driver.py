@@ -59,6 +59,8 @@ class Connection(connection.Connection):
         self._spoke = True
         self._waiting: float | None = None
         self._reader = FrameReader(limit=peer.limits.handshake, initiated=False)
+        if greeting := peer.tables.strategies.greeting:
+            self.put(greeting)
 
     @property
     def over(self) -> bool:
@@ -164,11 +166,19 @@ class Connection(connection.Connection):
                 self._meet(self.state, Turn(self.peer, self, unit))
             case Frame():
                 try:
-                    self._take_command(unit.command(), unit.fragment)
+                    self._take_command(self._readable(unit.command()), unit.fragment)
                 except DecodeError as failure:
                     self.happens(Undecodable(unit.type, failure.what))
         if self.state is ConnectionState.TUNED and self._reader.limit < self.peer.limits.frame:
             self.read_up_to(self.peer.limits.frame)
+
+    def _readable(self, command: Command) -> Command:
+        """Give a command whose short strings are text. Raises DecodeError."""
+        is_text = self.peer.tables.strategies.is_text
+        for name, field in zip(command.names, command.fields, strict=True):
+            if field.type == "shortstr" and not is_text(getattr(command, name)):
+                raise DecodeError(0, f"{name} has a zero")
+        return command
 
     def _take_command(self, command: Command, fragment: bytes) -> None:
         turn: AnyTurn = Turn(self.peer, self, command, fragment)

@@ -28,6 +28,8 @@ def refuses(code: int, text: str, level: str = HANDLE) -> Effect:
     def effect(turn: AnyTurn) -> None:
         widest = turn.policy.error_level
         wide = level if widest == "narrowest" else max(level, widest, key=_LEVELS.index)
+        # A handle that was never opened is on no channel that could be named.
+        wide = CONNECTION if wide == CHANNEL and turn.channel.id == 0 else wide
         _CLOSES[wide](turn, code, text.encode() if turn.policy.reply_text == "words" else b"")
 
     return effect
@@ -97,4 +99,5 @@ def close_connection(turn: AnyTurn) -> None:
         close_channel(turn, channel)
     if connection.host is not None:
         release(turn.peer, connection.host, connection.number)
-    connection.client_name = b""
+    if turn.peer.active.get(connection.client_name) is connection:
+        del turn.peer.active[connection.client_name]

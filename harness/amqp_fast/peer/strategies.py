@@ -64,6 +64,11 @@ def listed(ids: Sequence[int]) -> bytes:
     return b" ".join(b"-".join(b"%d" % number for number in each) for each in ranges)
 
 
+def is_text(octets: bytes) -> bool:
+    """Say whether octets can be a short string: they have no zero (772)."""
+    return 0 not in octets
+
+
 def cut(reader: FrameReader, octets: bytes) -> Iterator[tuple[bytes, Unit]]:
     """Cut what has come into frames, wherever the network cut it into segments (176)."""
     yield from reader.feed(octets)
@@ -82,3 +87,6 @@ class Strategies:
     is_right: Callable[[bytes, bytes], bool] = is_right
     listed: Callable[[Sequence[int]], bytes] = listed
     cut: Callable[[FrameReader, bytes], Iterator[tuple[bytes, Unit]]] = cut
+    is_text: Callable[[bytes], bool] = is_text
+    greeting: bytes = b""
+    """What is said before the client has said anything: nothing (178)."""

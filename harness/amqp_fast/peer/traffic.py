@@ -17,8 +17,9 @@ from harness.amqp_fast.peer.entities import (
     Queue,
     Stored,
 )
-from harness.amqp_fast.wire.vocabulary import QUEUE, TOPIC
+from harness.amqp_fast.wire.vocabulary import QUEUE, TOPIC, MessageHead
 from harness.amqp_fast.wire.vocabulary import Handle as Said
+from harness.wire.units import DecodeError
 
 if TYPE_CHECKING:
     from harness.amqp_fast.peer.driver import Connection
@@ -78,7 +79,9 @@ def _next(peer: Server, queue: Queue, consumer: Consumer) -> Stored | None:
 
 
 def drop_expired(peer: Server, queue: Queue) -> None:
-    """Drop messages that have expired (3.4.4)."""
+    """Drop messages that have expired, if messages expire (3.4.4)."""
+    if peer.policy.expires == "keeps":
+        return
     for each in [e for e in queue.messages if peer.tables.strategies.expired(e.message, peer.today())]:
         forget(peer, queue, each)
 
@@ -140,12 +143,23 @@ def notify(delivery: Delivery, octets: bytes, recovery: bool = False) -> None:
 
 def say_message(connection: Connection, said: Said.Notify, octets: bytes) -> None:
     """Say HANDLE NOTIFY as often as it takes; the last one is not partial, and has the destination's name."""
-    pieces = list(cut(octets, connection.frame_max))
+    pieces = list(cut(octets, _size(connection, octets)))
     each_named = connection.peer.policy.dest_name == "each"
     for place, piece in enumerate(pieces, 1):
         last = place == len(pieces)
         name = said.dest_name if last or each_named else b""
         connection.say(said.replace(fragment_size=len(piece), partial=not last, dest_name=name), piece)
+
+
+def _size(connection: Connection, octets: bytes) -> int:
+    """Give the size of fragments: the first one holds the whole header in any case (3.4.4)."""
+    if connection.peer.policy.fragments == "largest":
+        return connection.frame_max
+    try:
+        header = MessageHead.decode(octets)[1]
+    except DecodeError:
+        header = 0
+    return min(max(connection.frame_max // 2, header), connection.frame_max)
 
 
 def cut(octets: bytes, largest: int) -> Iterator[bytes]:

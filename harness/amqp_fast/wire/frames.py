@@ -161,7 +161,7 @@ class FrameReader(Reader[Unit]):
             if begins:
                 return self._initiation(octets, at)
         behind = _whole(octets, at)
-        if not behind or (behind > len(octets) and behind - at <= self.limit):
+        if not behind or (behind > len(octets) and behind - _start(octets, at) <= self.limit):
             return None, at
         if why := self._wrong(octets, at, behind):
             return self._garbage(octets, at, why)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha1
 from typing import Any
@@ -15,8 +16,8 @@ from harness.play.expect import Outcome
 
 LARGEST = 1 << 20
 """Octets of the largest message that is sent to a server only because its FRAME_MAX is so high."""
-SEVERAL = 3
-"""Fragments that a large message has at least, when it is sent to us."""
+OWN: Mapping[str, Any] = {"mime_type": b"text/plain", "encoding": b"x-own"}
+"""Fields of a header that may be filled in where they are empty."""
 
 
 def pattern(octets: int) -> bytes:
@@ -64,7 +65,7 @@ class Large:
 def large(server: Server, handle: FastHandle, queue: str = "", **head: Any) -> Large:
     """Give a message beyond one fragment that nobody has sent yet; its identifier is its own."""
     body = beyond_a_fragment(server, handle)
-    told = {"body_size": len(body), "identifier": server.name("message").encode(), **head}
+    told = {**OWN, "body_size": len(body), "identifier": server.name("message").encode(), **head}
     return Large(queue, body, MessageHead(**told))
 
 

@@ -119,10 +119,15 @@ def asks_again_or_ends(connection: FastConnection, response: Connection.Response
         logs_in(connection)
 
 
+def number(tune: Any, option: str) -> int:
+    """Give the number that a TUNE has for an option; zero where it has none."""
+    value = tune.options.get(option, 0)
+    return value if isinstance(value, int) else 0
+
+
 def proposed(server: Server, option: str) -> int:
     """Give what the server proposes for an option in its TUNE; zero where it leaves it out."""
-    value = server.tuned().tune.options.get(option, 0)
-    return value if isinstance(value, int) else 0
+    return number(server.tuned().tune, option)
 
 
 def opens_in_time(server: Server, name: str) -> None:

@@ -125,7 +125,7 @@ def commands_with_a_tag_are_confirmed_by_it(server: Server) -> None:
 @broken_by("keeps it to itself", ignores(Channel.Open, skip=1))
 @broken_by("closes as if all were well", rewrites(Channel.Close, reply_code=OK))
 def errors_show_without_a_confirmation(server: Server) -> None:
-    """A channel that is opened twice, with the tag 0 each time, closes something, and nothing is confirmed."""
+    """A channel that is opened twice with the tag 0 closes something, and nothing is confirmed."""
     connection = server.tuned()
     connection.send(connection.opening(confirm_tag=0))
     connection.is_open()

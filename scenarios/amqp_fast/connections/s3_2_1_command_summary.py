@@ -46,7 +46,7 @@ def command_in_place_of_the_initiation_opens_nothing(server: Server) -> None:
     start=State,
     gap=Gaps.STOPS,
 )
-@broken_by("challenges who has said nothing", greets(CHALLENGE))
+@broken_by("challenges who has said nothing", greets(frame(CHALLENGE).encode()))
 def server_does_not_speak_first(_: State, each: Passage) -> Enough:
     """What the server sends comes behind both octets of ours."""
     ours = each.direction is Direction.SENT

@@ -29,7 +29,9 @@ from scenarios.amqp_fast.connections.negotiation import (
     granted,
     is_kept_out,
     logs_in,
+    number,
     opens,
+    proposed,
 )
 from scenarios.registry import broken_by, scenario, watch
 
@@ -188,7 +190,7 @@ def of_two_credentials_the_first_counts(server: Server) -> None:
 @broken_by("takes no double", answers(Connection.Tune, REFUSAL, when=has_double("options")))
 def of_two_options_the_first_counts(server: Server) -> None:
     """FRAME_MAX 1024 is accepted with one beyond the server's behind it, and refused with it before."""
-    told = server.tuned().tune.options.get("FRAME_MAX", 0)
+    told = proposed(server, "FRAME_MAX")
     if not 1024 <= told < 0x7FFFFFFF:
         server.inapplicable("no FRAME_MAX is too large for this server")
     small, large = ("FRAME_MAX", 1024), ("FRAME_MAX", told + 1)
@@ -202,7 +204,7 @@ def of_two_options_the_first_counts(server: Server) -> None:
 
 def is_negative(tune: Any) -> bool:
     """Say whether the FRAME_MAX of a client is negative."""
-    return bool(tune.options.get("FRAME_MAX", 0) < 0)
+    return bool(number(tune, "FRAME_MAX") < 0)
 
 
 @scenario("fast/3.2.3.1.negative-frame-max-refused")

@@ -9,6 +9,7 @@ from harness.amqp_fast.client.outcomes import Received, message
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.wire.tables import Fields, Table, Tagged, Time, encode_table, read_table
 from harness.amqp_fast.wire.vocabulary import Channel, Handle, MessageHead
+from harness.wire.units import DecodeError
 from scenarios.amqp_fast.connections.negotiation import granted
 from scenarios.registry import broken_by, scenario
 
@@ -23,7 +24,10 @@ def rewriting(change: Callable[[Table], Fields]) -> Interposer:
     """Delivers other headers than were sent."""
 
     def by(fragment: bytes) -> bytes:
-        head, behind = MessageHead.decode(fragment)
+        try:
+            head, behind = MessageHead.decode(fragment)
+        except DecodeError:  # not the first one
+            return fragment
         return head.replace(headers=change(head.headers)).encode() + fragment[behind:]
 
     return carries(Handle.Notify, by)
@@ -32,6 +36,13 @@ def rewriting(change: Callable[[Table], Fields]) -> Interposer:
 def without(*kinds: type) -> Interposer:
     """Loses fields of these types."""
     return rewriting(lambda table: {name: v for name, v in table.items() if not isinstance(v, kinds)})
+
+
+def each(kind: type, change: Callable[[Any], Any]) -> Interposer:
+    """Delivers other values of a type than were sent."""
+    return rewriting(
+        lambda table: {name: change(v) if isinstance(v, kind) else v for name, v in table.items()}
+    )
 
 
 def come_through(server: Server, *tables: Fields) -> None:
@@ -43,7 +54,7 @@ def come_through(server: Server, *tables: Fields) -> None:
         tag = handle.connection.tag()
         handle.send(*handle.carries(queue, b"body", tag=tag, headers=headers))
         seen = [handle.observe(granted(Handle.Reply, tag) | message(b"body")) for _ in range(2)]
-        came = next((each for each in seen if isinstance(each.command, Handle.Notify)), None)
+        came = next((one for one in seen if isinstance(one.command, Handle.Notify)), None)
         handle.link.judged("a message and its confirmation", "one of them twice", came is not None)
         same_fields(server, headers, came)
 
@@ -66,7 +77,7 @@ def encoded(pair: tuple[str, Any]) -> bytes:
 
 @scenario("fast/3.2.3.1.four-types")
 @broken_by("loses times", without(Time))
-@broken_by("makes text of numbers", rewriting(lambda table: {**table, "I": b"-1"}))
+@broken_by("makes text of numbers", each(int, lambda value: b"%d" % value))
 @broken_by("refuses them", answers(Handle.Send, Channel.Close(1, 502)))
 def the_four_types_come_through(server: Server) -> None:
     """A message with a field of each type is confirmed, and delivered with the same headers."""
@@ -75,14 +86,14 @@ def the_four_types_come_through(server: Server) -> None:
 
 @scenario("fast/3.2.3.1.decimal-kept")
 @broken_by("loses decimals", without(Decimal))
-@broken_by("rounds them", rewriting(lambda table: {**table, "D": Decimal(round(table["D"]))}))
+@broken_by("rounds them", each(Decimal, lambda value: Decimal(round(value))))
 def decimals_come_through(server: Server) -> None:
     """1.00, 0 and 12.345, between two strings, are delivered as they were sent."""
-    come_through(server, *({"A": b"1", "D": Decimal(each), "Z": b"2"} for each in ("1.00", "0", "12.345")))
+    come_through(server, *({"A": b"1", "D": Decimal(told), "Z": b"2"} for told in ("1.00", "0", "12.345")))
 
 
 @scenario("fast/3.2.3.1.decimals-unsigned")
-@broken_by("reads the octet with a sign", rewriting(lambda table: {**table, "D": Decimal(1)}))
+@broken_by("reads the octet with a sign", each(Decimal, lambda _: Decimal(1)))
 @broken_by("loses decimals", without(Decimal))
 def the_places_of_a_decimal_are_unsigned(server: Server) -> None:
     """Decimals with 127, 128 and 255 places are delivered as they were sent."""
@@ -92,14 +103,14 @@ def the_places_of_a_decimal_are_unsigned(server: Server) -> None:
 
 @scenario("fast/3.2.3.1.time-kept")
 @broken_by("loses times", without(Time))
-@broken_by("counts minutes", rewriting(lambda table: {**table, "T": Time(table["T"].seconds // 60 * 60)}))
+@broken_by("counts minutes", each(Time, lambda value: Time(value.seconds // 60 * 60)))
 def times_come_through(server: Server) -> None:
     """The first second, one of 2005 and the last of 31 bits, before a string, are delivered as sent."""
-    come_through(server, *({"T": Time(each), "Z": b"2"} for each in TIMES))
+    come_through(server, *({"T": Time(told), "Z": b"2"} for told in TIMES))
 
 
 @scenario("fast/3.2.3.1.string-length-of-two-octets")
-@broken_by("cuts long ones", rewriting(lambda table: {**table, "S": table["S"][:255]}))
+@broken_by("cuts long ones", each(bytes, lambda value: value[:255]))
 @broken_by("loses empty ones", rewriting(lambda table: {name: v for name, v in table.items() if v != b""}))
 def strings_of_any_length_come_through(server: Server) -> None:
     """Strings of 0, 255, 256 and 300 octets, before an integer, are delivered as they were sent."""

@@ -7,11 +7,11 @@ from harness.amqp_fast.client.connection import FastConnection
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.client.transcript import command_of
 from harness.amqp_fast.peer.tables.channel import open_
-from harness.amqp_fast.peer.tables.negotiation import drop_others, enter
+from harness.amqp_fast.peer.tables.negotiation import drop_other, enter
 from harness.amqp_fast.peer.turn import AnyTurn
 from harness.amqp_fast.wire.vocabulary import Connection
 from harness.play.expect import NotRun
-from scenarios.amqp_fast.connections.negotiation import opens, serves
+from scenarios.amqp_fast.connections.negotiation import number, opens, serves
 from scenarios.amqp_fast.connections.s3_2_5_connection_tune import REFUSAL
 from scenarios.registry import broken_by, scenario
 
@@ -57,7 +57,7 @@ def is_the_first(turn: AnyTurn) -> bool:
     return not turn.connection.asked
 
 
-DROPS_ALL = Fault.changes("open: is accepted", drop_others, enter, drop_in_a_moment)
+DROPS_ALL = Fault.changes("open: is accepted", drop_other, enter, drop_in_a_moment)
 
 
 @scenario("fast/3.2.5.1.pings-keep-alive", needs=["idle-timeout"], slow=True)
@@ -86,12 +86,12 @@ def who_sends_other_commands_owes_no_ping(server: Server) -> None:
 
 def asks_for_one(tune: Any) -> bool:
     """Say whether a TUNE asks for a heartbeat."""
-    return bool(tune.options["HEARTBEAT"] > 0)
+    return bool(number(tune, "HEARTBEAT") > 0)
 
 
 def asks_for_none(tune: Any) -> bool:
     """Say whether a TUNE says that it wants none."""
-    return bool(tune.options["HEARTBEAT"] == 0)
+    return bool(tune.options.get("HEARTBEAT") == 0)
 
 
 @scenario("fast/3.2.5.1.heartbeat-request-taken")

@@ -139,7 +139,7 @@ def message_on_no_open_handle_is_refused(server: Server) -> None:
 @scenario("fast/2.2.8.4.no-delivery-unasked")
 @broken_by(
     "delivers to whoever opens a handle",
-    takes(Connection.Ping, lambda it: Handle.Notify(1, 1, delivered=True)),
+    takes(Connection.Ping, Handle.Notify(1, 1, delivered=True)),
 )
 @broken_by("delivers with the reply", adds(Handle.Reply, lambda it: Handle.Notify(it.handle_id, 1)))
 def nothing_is_delivered_unasked(server: Server) -> None:

@@ -75,7 +75,7 @@ def integers_are_in_network_order(server: Server) -> None:
 # -- persistent ------------------------------------------------------------------------------------------
 
 
-@scenario("fast/3.4.4.persistent-survives")
+@scenario("fast/3.4.4.persistent-survives", needs=["address"])
 @broken_by("loses all messages", Fault.swaps(survives=lambda _: False))
 @broken_by("keeps what is not persistent", Fault.swaps(survives=lambda kept: not kept.head.persistent))
 def persistent_message_outlives_a_restart(server: Server) -> Iterator[Restart]:
@@ -86,7 +86,7 @@ def persistent_message_outlives_a_restart(server: Server) -> Iterator[Restart]:
     arrives(server, queue, b"persistent", persistent=True, identifier=b"kept")
 
 
-@scenario("fast/3.4.4.committed-persistent-survives")
+@scenario("fast/3.4.4.committed-persistent-survives", needs=["address"])
 @broken_by("loses all messages", Fault.swaps(survives=lambda _: False))
 @broken_by("commits nothing", Fault.changes("channel commit: is done", effects=()))
 @broken_by("gives out at once", Fault.changes(SENT, send_at_once, forget))
@@ -104,7 +104,7 @@ def committed_message_outlives_a_restart(server: Server) -> Iterator[Restart]:
     reader.hears(b"later")
 
 
-@scenario("fast/3.4.4.transient-may-be-lost")
+@scenario("fast/3.4.4.transient-may-be-lost", needs=["address"])
 @broken_by("loses the persistent one", Fault.swaps(survives=lambda kept: not kept.head.persistent))
 @broken_by("loses all messages", Fault.swaps(survives=lambda _: False))
 def transient_message_may_be_lost(server: Server) -> Iterator[Restart]:

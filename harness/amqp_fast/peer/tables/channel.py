@@ -20,7 +20,7 @@ from harness.amqp_fast.peer.tables.connection import words
 from harness.amqp_fast.peer.traffic import acknowledge_for_now, give_back, route, settle
 from harness.amqp_fast.peer.turn import AnyTurn, Reply, Row, Turn
 from harness.amqp_fast.wire.commands import Command
-from harness.amqp_fast.wire.vocabulary import OK, Channel
+from harness.amqp_fast.wire.vocabulary import NOT_IMPLEMENTED, OK, Channel, Handle
 
 _CLOSED, _OPEN, _CLOSING = ChannelState.CLOSED, ChannelState.OPEN, ChannelState.CLOSING
 
@@ -42,6 +42,22 @@ def is_zero(turn: Turn[Channel.Open]) -> bool:
 def are_too_many(turn: Turn[Channel.Open]) -> bool:
     """The client has as many channels as it may (1026)."""
     return len(turn.connection.channels) >= turn.connection.limits.channels > 0
+
+
+def has_unknown_options(turn: Turn[Channel.Open]) -> bool:
+    """It asks for what nobody has defined (1335)."""
+    return bool(turn.event.options) and turn.policy.unknown_options == "refuses"
+
+
+def goes_another_way(turn: Turn[Channel.Open]) -> bool:
+    """It speaks of a way out of band that nobody has agreed on (1339)."""
+    return bool(turn.event.out_of_band) and turn.policy.unknown_way == "refuses"
+
+
+def wants_both(turn: Turn[Channel.Open]) -> bool:
+    """It would be transacted and restartable."""
+    both = turn.event.transacted and turn.event.restartable
+    return both and turn.policy.both_modes == "refuses"
 
 
 def open_(turn: Turn[Channel.Open]) -> None:
@@ -68,6 +84,14 @@ def acknowledge(turn: Turn[Channel.Ack]) -> None:
         acknowledge_for_now(covered)
     else:
         settle(turn.peer, channel, covered)
+
+
+def acknowledged(turn: Turn[Channel.Ack]) -> Reply:
+    """Confirm as channel commands are, or as the list of commands has it (1591)."""
+    tag, handles = turn.event.confirm_tag, turn.channel.handles
+    if turn.policy.ack_reply == "handle" and tag and handles:
+        return (Handle.Reply(next(iter(handles)), tag, OK, words(turn)),)
+    return confirmed(turn)
 
 
 def is_transacted(turn: AnyTurn) -> bool:
@@ -121,6 +145,11 @@ _ROLLBACK: Row[Channel.Rollback] = Row("channel rollback", _OPEN, Channel.Rollba
 ROWS = (
     _OPENING("of number zero is refused", is_zero, (refuses(SYNTAX, "no number", CONNECTION),)),
     _OPENING("of too many is refused", are_too_many, (refuses(RESOURCES, "too many channels", CHANNEL),)),
+    _OPENING(
+        "with options is refused", has_unknown_options, (refuses(NOT_IMPLEMENTED, "no options", CHANNEL),)
+    ),
+    _OPENING("out of band is refused", goes_another_way, (refuses(NOT_IMPLEMENTED, "no such way", CHANNEL),)),
+    _OPENING("for both is refused", wants_both, (refuses(NOT_IMPLEMENTED, "one or the other", CHANNEL),)),
     _OPENING("is accepted", effects=(open_,), answer=confirmed),
     Row(
         "channel open: again is refused",
@@ -128,7 +157,7 @@ ROWS = (
         Channel.Open,
         effects=(refuses(NOT_VALID_NOW, "it is open", CHANNEL),),
     ),
-    Row("channel ack: is taken", _OPEN, Channel.Ack, effects=(acknowledge,), answer=confirmed),
+    Row("channel ack: is taken", _OPEN, Channel.Ack, effects=(acknowledge,), answer=acknowledged),
     _COMMIT("is done", is_transacted, (commit,), confirmed),
     _COMMIT("is refused", effects=(refuses(NOT_VALID_NOW, "no transaction", CHANNEL),)),
     _ROLLBACK("is done", is_transacted, (roll_back,), confirmed),

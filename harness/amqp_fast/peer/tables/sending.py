@@ -31,6 +31,9 @@ from harness.amqp_fast.wire.vocabulary import (
 )
 from harness.wire.units import DecodeError
 
+HIGHEST = 9
+"""The highest priority (1707)."""
+
 # -- conditions ----------------------------------------------------------------------------------------
 
 
@@ -68,6 +71,8 @@ def has_no_header(turn: Turn[Any]) -> bool:
     """The first fragment does not begin with a whole header (1750)."""
     if isinstance(turn.event, Handle.Send) and (turn.event.recovery or turn.channel.assembly):
         return False
+    if turn.policy.split_header == "joins" and getattr(turn.event, "partial", False):
+        return False
     return _read(turn.fragment) is None
 
 
@@ -90,7 +95,8 @@ def is_too_large(turn: Turn[Any]) -> bool:
     """The message is larger than the server holds."""
     assembly = turn.channel.assembly
     begun = len(assembly.octets) if assembly else 0
-    return max(_announced(turn), begun + len(turn.fragment)) > turn.peer.limits.message
+    announced = _announced(turn) if turn.policy.announced == "refuses" else 0
+    return max(announced, begun + len(turn.fragment)) > turn.peer.limits.message
 
 
 def _announced(turn: Turn[Any]) -> int:
@@ -114,6 +120,13 @@ def is_beyond_the_transaction(turn: AnyTurn) -> bool:
 def is_partial(turn: Turn[Handle.Send]) -> bool:
     """More fragments follow."""
     return turn.event.partial
+
+
+def is_beyond_priorities(turn: Turn[Handle.Send]) -> bool:
+    """There is no such priority (1707)."""
+    message = whole(turn)
+    high = message is not None and message.head.priority > HIGHEST
+    return high and turn.policy.high_priority == "refuses"
 
 
 def is_of_another_size(turn: Turn[Handle.Send]) -> bool:
@@ -167,10 +180,25 @@ def gather(turn: Turn[Handle.Send]) -> None:
         turn.handle.prepared.body[:] = octets[len(turn.handle.prepared.header) :]
 
 
+def filled_in(turn: Turn[Handle.Send]) -> Message:
+    """Give the message as it is handed on: what its header leaves open is filled in, or not."""
+    message, opened = whole(turn), turn.handle.command
+    assert message is not None
+    head, policy = message.head, turn.policy
+    priority = min(head.priority, HIGHEST) if policy.high_priority == "lowers" else head.priority
+    mime_type, encoding = head.mime_type, head.encoding
+    if policy.defaults == "fills in":
+        mime_type = mime_type or opened.mime_type or b"application/octet-stream"
+        encoding = encoding or opened.encoding or b"binary"
+    changed = head.replace(priority=priority, mime_type=mime_type, encoding=encoding)
+    if changed != head:
+        return Message(changed.encode(), changed, message.body, message.sender)
+    return message
+
+
 def send(turn: Turn[Handle.Send]) -> None:
     """Hand the message on, or keep it until the transaction is committed."""
-    message, event, host = whole(turn), turn.event, turn.connection.host
-    assert message is not None
+    message, event, host = filled_in(turn), turn.event, turn.connection.host
     assert host is not None
     if turn.channel.transacted:
         turn.channel.sent.append((event.service_type, event.dest_name, message))
@@ -196,7 +224,14 @@ def is_invalid(turn: Turn[Handle.Send]) -> Reply:
 
 def is_not_restartable(turn: AnyTurn) -> bool:
     """The channel was not opened in restartable mode (1368)."""
-    return not turn.channel.restartable
+    return not turn.channel.restartable and turn.policy.prepare_elsewhere == "refuses"
+
+
+def fits_into_a_fragment(turn: Turn[Handle.Prepare]) -> bool:
+    """The message is none that a client may prepare (1391)."""
+    message = _read(turn.fragment)
+    size = len(message.header) + message.head.body_size if message else 0
+    return size <= turn.peer.limits.frame and turn.policy.small_prepare == "refuses"
 
 
 def amid_another(turn: AnyTurn) -> bool:
@@ -249,6 +284,7 @@ ROWS = (
     _SEND("to no queue is refused", goes_nowhere, (forget, refuses(NOT_FOUND, "no such queue"))),
     _SEND("of a part is kept", is_partial, (gather,)),
     _SEND("of another size is refused", is_of_another_size, (forget, refuses(SYNTAX, "not the size told"))),
+    _SEND("of a high priority is refused", is_beyond_priorities, (forget, refuses(SYNTAX, "beyond 9"))),
     _SEND("of another hash is told", replies_to_hash, (forget,), is_invalid),
     _SEND(
         "of another hash is refused",
@@ -264,6 +300,11 @@ ROWS = (
     _PREPARE("without a header is refused", has_no_header, (refuses(SYNTAX, "no header"),)),
     _PREPARE(
         "of a large message is refused", is_too_large, (refuses(MESSAGE_TOO_LARGE, "too large", CHANNEL),)
+    ),
+    _PREPARE(
+        "of a small message is refused",
+        fits_into_a_fragment,
+        (refuses(NOT_VALID_NOW, "it fits into a fragment"),),
     ),
     _PREPARE(
         "amid another is refused",
