@@ -4,6 +4,7 @@ from typing import Any
 
 from harness.amqp_fast.broken.deviations import Fault, answers, hears, ignores, replaces, rewrites
 from harness.amqp_fast.client.channel import carrying
+from harness.amqp_fast.client.link import Said
 from harness.amqp_fast.client.outcomes import connection_ends, message, refused, replied
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.wire.commands import Command
@@ -13,7 +14,7 @@ from scenarios.registry import broken_by, scenario, scenarios_for
 
 NEVER = "never expected: is refused"
 PASSED_OVER = "the line says when it is expected, and not what follows otherwise (2407)"
-FROM_SERVERS = {
+FROM_SERVERS: dict[type[Command], Said] = {
     Handle.Created: Handle.Created(1, "name"),
     Handle.Notify: carrying(Handle.Notify(1, 1, delivered=True, dest_name="name"), MessageHead().encode()),
     Handle.Index: Handle.Index(1, 0, "0-2"),
@@ -55,7 +56,7 @@ def command_of_servers_closes_the_connection(server: Server, kind: type[Command]
 def browse_is_answered_by_the_message(server: Server) -> None:
     """HANDLE BROWSE of the second message is answered by it, not delivered."""
     queue, browser = server.queue(b"one", b"two"), server.handle()
-    browser.send(Handle.Browse(browser.id, browser.connection.tag(), indexed(browser, queue)[1]))
+    browser.send(Handle.Browse(browser.id, 0, indexed(browser, queue)[1]))
     browser.observe(message(b"two", delivered=False, handle_id=browser.id))
 
 

@@ -6,6 +6,7 @@ from harness.amqp_fast.client.outcomes import replied
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.client.transcript import Passage
 from harness.amqp_fast.peer.tables import receiving
+from harness.amqp_fast.peer.tables.handle import confirmed as replies
 from harness.amqp_fast.peer.turn import AnyTurn, Reply
 from harness.amqp_fast.wire.vocabulary import OK, Handle
 from harness.play.watching import Found, Gaps, State, came, went
@@ -20,7 +21,7 @@ EACH = 10
 
 def confirms_alone(turn: AnyTurn) -> Reply:
     """Confirms that there is a queue, and keeps its name for itself."""
-    return receiving.confirmed(turn)
+    return replies(turn)
 
 
 def is_told(handle: FastHandle, tag: int) -> bytes:
@@ -108,7 +109,7 @@ def by_the_connection(turn: AnyTurn) -> None:
 def created_always(turn: AnyTurn) -> Reply:
     """Tells the name."""
     name = turn.handle.consumers[-1].queue.name
-    return (Handle.Created(turn.handle.id, name), *receiving.confirmed(turn))
+    return (Handle.Created(turn.handle.id, name), *replies(turn))
 
 
 @scenario("fast/3.5.9.unique-in-the-host")

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from harness.amqp_fast.broken.deviations import Fault, misreads
-from harness.amqp_fast.client.outcomes import answered, closed, closed_anyhow, silence, stream_ends
+from harness.amqp_fast.client.outcomes import WORDLESS, answered, closed, closed_anyhow, silence, stream_ends
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.peer.turn import AnyTurn, Reply
 from harness.amqp_fast.wire.frames import RawFrame, frame
 from harness.amqp_fast.wire.vocabulary import COMMANDS, TOPIC, Channel, Connection, Handle
-from scenarios.amqp_fast.talk import WORDLESS, given_up, gives_up_on
+from scenarios.amqp_fast.talk import given_up, gives_up_on
 from scenarios.registry import broken_by, scenario
 
 UNDECODABLE = "undecodable: is refused"
@@ -18,6 +18,7 @@ FREE = 33, 38
 WAITS = "it waits for the frame that was announced, as it may where others are served"
 SKIPPED = "226: the frame says how long it is, and can be passed over"
 OPEN = frame(Channel.Open(1, 1)).payload
+FLOW = frame(Handle.Flow(1, 1)).encode()
 STRING = OPEN[:6] + bytes(2) + b"\xc8abc"
 """CHANNEL OPEN with a short string of 200 octets, of which three are there."""
 TABLE = OPEN[:6] + b"\xff\xf0" + b"\x01AS\0\0" + b"\0"
@@ -81,7 +82,7 @@ def closes_a_handle(_: AnyTurn) -> Reply:
     Fault.changes(UNDECODABLE, effects=(), answer=closes_a_handle),
 )
 def command_of_the_future_is_not_taken_for_another(server: Server) -> None:
-    """What looks like HANDLE FLOW, with a code of no command, is not that: the connection ends, or goes on."""
+    """What looks like HANDLE FLOW, with a code of no command, is not that: it ends the connection."""
     assert not {*FREE} & {*COMMANDS}
     for code in FREE:
         connection = server.connection()
