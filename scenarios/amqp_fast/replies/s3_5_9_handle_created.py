@@ -1,8 +1,6 @@
 """3.5.9 HANDLE CREATED Command."""
 
 from harness.amqp_fast.broken.deviations import Fault, ignores, replaces, rewrites, withholds
-from harness.amqp_fast.client.channel import FastHandle
-from harness.amqp_fast.client.outcomes import replied
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.client.transcript import Passage
 from harness.amqp_fast.peer.tables import receiving
@@ -10,11 +8,10 @@ from harness.amqp_fast.peer.tables.handle import confirmed as replies
 from harness.amqp_fast.peer.turn import AnyTurn, Reply
 from harness.amqp_fast.wire.vocabulary import OK, Handle
 from harness.play.watching import Found, Gaps, State, came, went
-from scenarios.amqp_fast.talk import are_confirmed, dynamic_name, indexed
+from scenarios.amqp_fast.talk import are_confirmed, dynamic_name, indexed, is_named
 from scenarios.registry import broken_by, scenario, watch
 
 NAMED = "fast/3.5.9.tells-the-name"
-BEHIND = "518 has what a command causes come before its REPLY; a client that waits for both has both"
 EACH = 10
 """Queues without a name of ours that each of two connections makes."""
 
@@ -22,19 +19,6 @@ EACH = 10
 def confirms_alone(turn: AnyTurn) -> Reply:
     """Confirms that there is a queue, and keeps its name for itself."""
     return replies(turn)
-
-
-def is_told(handle: FastHandle, tag: int) -> bytes:
-    """Judge that a queue without a name is answered by its name, and confirmed; give the name."""
-    confirmed = replied(Handle.Reply, tag)
-    legal = (confirmed.recorded(BEHIND),) if tag else ()
-    seen = handle.tries(handle.consuming("", dynamic=True, confirm_tag=tag), Handle.Created, *legal)
-    if isinstance(seen, Handle.Reply):
-        seen = handle.expect(Handle.Created)
-    elif tag:
-        handle.expect(confirmed)
-    name: bytes = seen.dest_name
-    return name
 
 
 @scenario(NAMED)
@@ -48,7 +32,8 @@ def name_of_a_dynamic_queue_is_told(server: Server) -> None:
     channel = server.channel()
     channel.handle()
     for tag in (channel.connection.tag(), 0):
-        name = is_told(channel.handle(), tag)
+        handle = channel.handle()
+        name = is_named(handle, handle.consuming("", dynamic=True, confirm_tag=tag), tag)
         server.judge("a name", "an empty name", name != b"")
 
 
