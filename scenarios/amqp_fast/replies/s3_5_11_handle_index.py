@@ -46,6 +46,7 @@ def each_query_is_answered_by_one_index(server: Server) -> None:
     for _ in range(3):
         handle.expect(fields(Handle.Index, handle_id=handle.id, message_list=b""))
     handle.stays_quiet()
+    server.judge("one number", "none", len(indexed(handle, server.queue(b"one"))) == 1)
 
 
 @scenario("fast/3.5.11.complete-is-zero")

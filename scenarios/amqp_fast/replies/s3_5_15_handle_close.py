@@ -139,8 +139,9 @@ def what_comes_behind_an_error_is_not_confirmed(server: Server) -> None:
 @broken_by("opens each number once", ignores(Handle.Open, when=lambda it: it.handle_id == 2, skip=1))
 def number_of_a_closed_handle_is_free(server: Server) -> None:
     """A handle that consumes is closed and opened again: it has no consumer; another one goes on."""
-    queue, channel = server.queue(), server.channel(new_connection=True)
-    other, handle = channel.handle(), channel.handle().consume(queue)
+    queue, channel = server.queue(b"first"), server.channel(new_connection=True)
+    other, handle = channel.handle(), channel.handle().consume(queue, no_ack=True)
+    handle.messages(1)
     closes(handle)
     again = channel.unopened(handle.id)
     again.confirms(again.opening())
