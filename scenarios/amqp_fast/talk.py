@@ -34,6 +34,13 @@ def are_confirmed(handle: FastHandle, tags: Sequence[int], body: bytes) -> None:
         due = due[1:] if isinstance(seen.command, Handle.Reply) else due
 
 
+def comes_home(handle: FastHandle, name: str | bytes, body: bytes) -> None:
+    """Judge that a message to a queue that the handle itself consumes from is confirmed and delivered."""
+    tag = handle.connection.tag()
+    handle.send(*handle.carries(name, body, tag=tag))
+    are_confirmed(handle, [tag], body)
+
+
 def dynamic_name(handle: FastHandle, **fields: object) -> bytes:
     """Consume from a dynamic queue that the server names; give its name. Raises ControlFailed."""
     handle.send(handle.consuming("", dynamic=True, **fields))

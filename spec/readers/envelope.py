@@ -109,6 +109,7 @@ def judged(
         source=source,
         versions=versions,
         capability=capability,
+        left_to=Party(said["left-to"]) if "left-to" in said else None,
     )
 
 

@@ -56,7 +56,7 @@ def bits_share_octets(server: Server) -> None:
     """Commands with two, three and four bits in one octet are read, and HANDLE NOTIFY has one for five."""
     connection = server.connection()
     channel = connection.unopened(1)
-    channel.tries(channel_open(1, 2, 0x03), replied(Channel.Reply, 2))
+    channel.tries(channel_open(1, 2, 0x01), replied(Channel.Reply, 2))
     handle = channel.unopened(1)
     handle.send(handle_open(1, 1, 3, 0x07))
     handle.expect(replied(Handle.Reply, 3))

@@ -116,7 +116,7 @@ def asks_for_ever(turn: AnyTurn) -> None:
 
 
 ENDLESS: Row[Connection.Response] = Row(
-    "response: is half",
+    "response: is asked for ever",
     ConnectionState.CHALLENGED,
     Connection.Response,
     lambda turn: is_half(turn.event),

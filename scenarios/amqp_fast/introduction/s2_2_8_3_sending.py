@@ -96,6 +96,7 @@ def messages_are_taken_at_any_time(server: Server) -> None:
     other.send(Handle.Close(other.id, OK), *handle.carries(queue, b"behind", tag=tag))
     other.expect(Handle.Close)
     other.expect(replied(Handle.Reply, tag))
+    other.channel.ack()
     server.judge("four messages wait", "another number", len(indexed(browser, queue)) == 4)
     browser.consume(queue).hears(b"unacknowledged", b"paused", b"amid", b"behind")
 

@@ -9,7 +9,7 @@ from spec.ledger import texts
 from spec.readers.amqp1_0 import Restricted, grammar
 from spec.readers.envelope import envelope
 from spec.readers.xml import DocumentError
-from spec.rules import Claim, Level, Party, Rule, Testability
+from spec.rules import Claim, Level, Party, Role, Rule, Testability
 
 RULES = tuple(rule for rule in catalogue().rules if rule.document == "1-0")
 HASH = "0123456789abcdef"
@@ -58,6 +58,14 @@ def test_rule_is_read_whole(tmp_path: Path) -> None:
     assert found.related == ("p/1.3.other", "q/rule")
     assert found.claims == (Claim("1.2", 3, HASH), Claim("1.3", 9, HASH))
     assert str(found.place) == "section 1.2 / rule r (line 3)"
+
+
+def test_a_duty_of_clients_may_be_left_to_their_applications(tmp_path: Path) -> None:
+    (found,) = read(tmp_path, rule(**{"left-to": "application"}))
+    assert found.left_to is Party.APPLICATION
+    assert "the duty is that of the application" in found.beyond(Role.CLIENT)
+    assert not found.beyond(Role.SERVER)
+    complaint(tmp_path, rule(**{"left-to": "server"}))
 
 
 def test_document_is_what_the_root_says(tmp_path: Path) -> None:

@@ -84,6 +84,12 @@ def lacks_something(turn: Turn[Connection.Response]) -> bool:
     return lacks and turn.policy.lacking == "asks" and connection.challenges > -ASKS
 
 
+def is_half(turn: Turn[Connection.Response]) -> bool:
+    """There is a login without a password, and the server asks for that (949)."""
+    told = turn.event.responses
+    return turn.policy.half_response == "asked again" and "LOGIN" in told and "PASSWORD" not in told
+
+
 def is_good(turn: Turn[Connection.Response]) -> bool:
     """Mechanism and credentials are right."""
     told = turn.event.responses
@@ -232,6 +238,7 @@ ROWS = (
     _INITIATION("is answered", is_ours, answer=challenge, next=ConnectionState.CHALLENGED),
     _INITIATION("of another protocol is answered in it", speaks_it, (in_its_words,), next=_END),
     _INITIATION("of another protocol ends the stream", effects=(end,), answer=foreign, next=_END),
+    _RESPONSE("is half", is_half, answer=challenge),
     _RESPONSE("is not enough", asks_on, answer=challenge),
     _RESPONSE("lacks something", lacks_something, answer=challenge),
     _RESPONSE("is accepted", is_good, (let_in,), tune, ConnectionState.TUNED),

@@ -14,7 +14,7 @@ from harness.amqp_fast.peer.refusals import (
     refuses,
 )
 from harness.amqp_fast.peer.tables.handle import OPEN, confirmed
-from harness.amqp_fast.peer.traffic import drop_expired, give_back, resume, say_message
+from harness.amqp_fast.peer.traffic import deliver, drop_expired, give_back, resume, say_message
 from harness.amqp_fast.peer.turn import AnyTurn, Reply, Row, Turn
 from harness.amqp_fast.wire.vocabulary import MESSAGE_NOT_FOUND, QUEUE, TOPIC, Handle
 
@@ -79,6 +79,8 @@ def consume(turn: Turn[Handle.Consume]) -> None:
     turn.handle.consumers.append(made)
     if topic:
         host.subscribers.append(made)
+    if turn.policy.deliveries == "before it":
+        deliver(turn.peer, host)
 
 
 def _queue(turn: Turn[Handle.Consume]) -> Queue:

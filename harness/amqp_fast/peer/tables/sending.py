@@ -17,7 +17,7 @@ from harness.amqp_fast.peer.refusals import (
     refuses,
 )
 from harness.amqp_fast.peer.tables.handle import OPEN, confirmed
-from harness.amqp_fast.peer.traffic import route
+from harness.amqp_fast.peer.traffic import deliver, route
 from harness.amqp_fast.peer.turn import AnyTurn, Reply, Row, Turn
 from harness.amqp_fast.wire.vocabulary import (
     ANY,
@@ -171,6 +171,11 @@ def whole(turn: Turn[Handle.Send]) -> Message | None:
     return message
 
 
+def confirmed_in_parts(turn: Turn[Handle.Send]) -> Reply:
+    """Confirm a fragment, where each is confirmed by itself."""
+    return confirmed(turn) if turn.policy.parts_confirmed == "each" else ()
+
+
 def gather(turn: Turn[Handle.Send]) -> None:
     """Keep a fragment until the others have come; what was prepared is kept for another time, too."""
     octets = gathered(turn)
@@ -204,6 +209,8 @@ def send(turn: Turn[Handle.Send]) -> None:
         turn.channel.sent.append((event.service_type, event.dest_name, message))
     else:
         route(turn.peer, host, event.service_type, event.dest_name, message)
+        if turn.policy.deliveries == "before it":
+            deliver(turn.peer, host)
 
 
 def forget(turn: AnyTurn) -> None:
@@ -287,7 +294,7 @@ ROWS = (
         (refuses(RESOURCES, "too many", CHANNEL),),
     ),
     _SEND("to no queue is refused", goes_nowhere, (forget, refuses(NOT_FOUND, "no such queue"))),
-    _SEND("of a part is kept", is_partial, (gather,)),
+    _SEND("of a part is kept", is_partial, (gather,), confirmed_in_parts),
     _SEND("of another size is refused", is_of_another_size, (forget, refuses(SYNTAX, "not the size told"))),
     _SEND("of a high priority is refused", is_beyond_priorities, (forget, refuses(SYNTAX, "beyond 9"))),
     _SEND("of another hash is told", replies_to_hash, (forget,), is_invalid),
