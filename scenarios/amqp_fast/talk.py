@@ -48,6 +48,21 @@ def dynamic_name(handle: FastHandle, **fields: object) -> bytes:
     return name
 
 
+BEHIND = "518 has what a command causes come before its REPLY; a client that waits for both has both"
+
+
+def is_named(handle: FastHandle, consume: Said, tag: int) -> bytes:
+    """Judge that a dynamic queue is answered by its name, and confirmed if there is a tag; give the name."""
+    confirmed = replied(Handle.Reply, tag)
+    seen = handle.tries(consume, Handle.Created, *((confirmed.recorded(BEHIND),) if tag else ()))
+    if isinstance(seen, Handle.Reply):
+        seen = handle.expect(Handle.Created)
+    elif tag:
+        handle.expect(confirmed)
+    name: bytes = seen.dest_name
+    return name
+
+
 def indexed(handle: FastHandle, queue: str | bytes, first: int = 0) -> list[int]:
     """Judge that HANDLE QUERY is answered by HANDLE INDEX; give the numbers listed."""
     return list(numbers(handle.tries(Handle.Query(handle.id, first, queue), Handle.Index).message_list))

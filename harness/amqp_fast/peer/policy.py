@@ -133,6 +133,20 @@ class Policy:
     """Whether a handle is good only for what it was opened for (1833)."""
     prefetch_zero: Literal["refuses", "one"] = "refuses"
     """What a prefetch below its minimum is (1954)."""
+    created_place: Literal["before the reply", "behind it"] = "before the reply"
+    """Where HANDLE CREATED stands if HANDLE CONSUME is confirmed as well (518, 2104)."""
+    listed: Literal["some", "all"] = "some"
+    """Whether there is a limit to what HANDLE INDEX lists (2209)."""
+    batches: Literal["refused", "answered"] = "refused"
+    """What becomes of a second HANDLE PREPARE of a handle before the rest of the first (2249)."""
+    room: Literal["limited", "unlimited"] = "limited"
+    """Whether HANDLE PREPARE can announce what is too large (2280)."""
+    ready_unasked: Literal["refused", "ignored"] = "refused"
+    """What becomes of HANDLE READY for which nothing was prepared (2407)."""
+    closing_nothing: Literal["refused", "answered", "ignored"] = "refused"
+    """What becomes of HANDLE CLOSE for a handle that is not open (2316)."""
+    handle_insists: Literal["discards", "closes again"] = "discards"
+    """What follows a command behind our HANDLE CLOSE (2326): nothing, or another one."""
 
 
 DEFAULT = Policy()

@@ -43,7 +43,7 @@ class Limits:
     """Queues of one virtual host."""
     partial: int = 64
     """Messages held in parts; the oldest is forgotten for another."""
-    listed: int = 1000
+    listed: int = 60
     """Messages that one HANDLE INDEX lists."""
     handshake: int = 4096
     """Octets of a frame of the negotiation (3.2.3)."""

@@ -12,7 +12,7 @@ from harness.amqp_fast.client.outcomes import answered, fields, message, replied
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.peer.tables.channel import commit
 from harness.amqp_fast.wire.vocabulary import OK, Channel, Connection, Handle, MessageHead
-from scenarios.amqp_fast.talk import dynamic_name, indexed, sends
+from scenarios.amqp_fast.talk import dynamic_name, indexed, is_named, sends
 from scenarios.registry import broken_by, scenario
 
 CHANNEL, OTHER = 0x0102, 0x0201
@@ -263,8 +263,7 @@ def consume_is_read(server: Server) -> None:
     """A queue is made, the tag comes back, and of three messages two come until they are acknowledged."""
     handle, sender = handle_on(server), server.handle()
     tagged = handle.consuming("", confirm_tag=TAG, prefetch=2, dynamic=True)
-    name = handle.tries(tagged, Handle.Created).dest_name
-    handle.expect(fields(Handle.Reply, handle_id=HANDLE, confirm_tag=TAG, reply_code=OK))
+    name = is_named(handle, tagged, TAG)
     sender.publish(name, b"one", b"two", b"three")
     handle.hears(b"one", b"two", handle_id=HANDLE)
     handle.stays_quiet()

@@ -243,7 +243,12 @@ def fits_into_a_fragment(turn: Turn[Handle.Prepare]) -> bool:
 
 def amid_another(turn: AnyTurn) -> bool:
     """What was prepared on the handle before has not come yet (2249)."""
-    return turn.handle.prepared is not None
+    return turn.handle.prepared is not None and turn.policy.batches == "refused"
+
+
+def is_beyond_us(turn: Turn[Handle.Prepare]) -> bool:
+    """The message that is announced is larger than the server holds, and it says so."""
+    return turn.policy.room == "limited" and is_too_large(turn)
 
 
 def prepare(turn: Turn[Handle.Prepare]) -> None:
@@ -306,7 +311,7 @@ ROWS = (
     _PREPARE("of a long fragment is refused", is_too_long, (refuses(SYNTAX, "beyond FRAME_MAX"),)),
     _PREPARE("without a header is refused", has_no_header, (refuses(SYNTAX, "no header"),)),
     _PREPARE(
-        "of a large message is refused", is_too_large, (refuses(MESSAGE_TOO_LARGE, "too large", CHANNEL),)
+        "of a large message is refused", is_beyond_us, (refuses(MESSAGE_TOO_LARGE, "too large", CHANNEL),)
     ),
     _PREPARE(
         "of a small message is refused",
