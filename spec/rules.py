@@ -104,8 +104,8 @@ class Rule:
     others. `implements` are the methods ("queue.bind") of which it says that they are implemented.
     `capability` is what a server tells that promises it alone, without the rest of its document. `versions`
     are those of the product of which it is said, as a range (">=4.0"); empty means all. A duty of clients may
-    be `left_to` their applications: a library sends what it is asked for. `unseen_on_clients` says why one that
-    binds both sides can be seen on servers alone.
+    be `left_to` their applications: a library sends what it is asked for. `unseen_on_clients` says why
+    one that binds both sides can be seen on servers alone.
     """
 
     id: str

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from harness.amqp1_0.library.refusals import Fault, local
+from harness.amqp1_0.library.resuming import Key
 from harness.amqp1_0.library.session import Session
 from harness.amqp1_0.library.stream import Stream, Wanted
 from harness.amqp1_0.wire.composites import Composite
@@ -16,9 +18,15 @@ class Connection(Stream):
     """A connection; `sessions` are by our channels, `by_theirs` by the server's."""
 
     def __init__(
-        self, transport: Transport, wanted: Wanted, within: float, on: str, tell: Callable[..., None]
+        self,
+        transport: Transport,
+        wanted: Wanted,
+        within: float,
+        on: str,
+        tell: Callable[..., None],
+        termini: dict[Key, Any] | None = None,
     ) -> None:
-        super().__init__(transport, wanted, within, on, tell)
+        super().__init__(transport, wanted, within, on, tell, termini)
         self.sessions: dict[int, Session] = {}
         self.by_theirs: dict[int, Session] = {}
 
@@ -54,9 +62,16 @@ class Connection(Stream):
 
     def forget(self, ours: int, theirs: int | None) -> None:
         """Free both channels of a session that is over."""
-        self.sessions.pop(ours, None)
+        session = self.sessions.pop(ours, None)
+        if session is not None:
+            session.suspend()
         if theirs is not None:
             self.by_theirs.pop(theirs, None)
+
+    def end(self) -> None:
+        for session in self.sessions.values():
+            session.suspend()
+        super().end()
 
     def _take_on_session(self, said: Composite, payload: bytes, channel: int) -> None:
         session = self.by_theirs.get(channel)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.amqp1_0.library.refusals import Fault, ended_by, error_of, local
+from harness.amqp1_0.library.resuming import Key
 from harness.amqp1_0.peer.events import EmptyFrame, Invalid, Undecodable, Undefined
 from harness.amqp1_0.peer.policy import DEFAULT
 from harness.amqp1_0.peer.reading import read_body, read_garbage
@@ -72,7 +73,13 @@ class Stream(ABC):
     """A connection; `theirs` is the server's open, `gone` why nothing can be done on it any more."""
 
     def __init__(
-        self, transport: Transport, wanted: Wanted, within: float, on: str, tell: Callable[..., None]
+        self,
+        transport: Transport,
+        wanted: Wanted,
+        within: float,
+        on: str,
+        tell: Callable[..., None],
+        termini: dict[Key, Any] | None = None,
     ) -> None:
         self.transport = transport
         self.on = on
@@ -82,8 +89,10 @@ class Stream(ABC):
         self.theirs: Open | None = None
         self.gone: Refused | None = None
         self.redirected: Mapping[Any, Any] = {}
-        self.in_error: set[tuple[str, bool]] = set()
-        """Names and roles of links that the server has detached because of an error, and not closed."""
+        self.in_error: set[Key] = set()
+        """Links that the server has detached because of an error, and not closed."""
+        self.termini: dict[Key, Any] = {} if termini is None else termini
+        """Links of our container that are detached and not closed."""
         self._reader = FrameReader(limit=max(wanted.frame_max, MIN_MAX_FRAME_SIZE))
         self._takes: Callable[[Unit], None] = self._take_answer
         self._answer: Unit | None = None
