@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from harness.amqp1_0.library.refusals import Fault, local
-from harness.amqp1_0.library.resuming import Key
 from harness.amqp1_0.library.session import Session
 from harness.amqp1_0.library.stream import Stream, Wanted
 from harness.amqp1_0.wire.composites import Composite
@@ -18,15 +16,9 @@ class Connection(Stream):
     """A connection; `sessions` are by our channels, `by_theirs` by the server's."""
 
     def __init__(
-        self,
-        transport: Transport,
-        wanted: Wanted,
-        within: float,
-        on: str,
-        tell: Callable[..., None],
-        termini: dict[Key, Any] | None = None,
+        self, transport: Transport, wanted: Wanted, within: float, on: str, tell: Callable[..., None]
     ) -> None:
-        super().__init__(transport, wanted, within, on, tell, termini)
+        super().__init__(transport, wanted, within, on, tell)
         self.sessions: dict[int, Session] = {}
         self.by_theirs: dict[int, Session] = {}
 

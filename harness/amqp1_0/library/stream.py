@@ -73,13 +73,7 @@ class Stream(ABC):
     """A connection; `theirs` is the server's open, `gone` why nothing can be done on it any more."""
 
     def __init__(
-        self,
-        transport: Transport,
-        wanted: Wanted,
-        within: float,
-        on: str,
-        tell: Callable[..., None],
-        termini: dict[Key, Any] | None = None,
+        self, transport: Transport, wanted: Wanted, within: float, on: str, tell: Callable[..., None]
     ) -> None:
         self.transport = transport
         self.on = on
@@ -91,8 +85,8 @@ class Stream(ABC):
         self.redirected: Mapping[Any, Any] = {}
         self.in_error: set[Key] = set()
         """Links that the server has detached because of an error, and not closed."""
-        self.termini: dict[Key, Any] = {} if termini is None else termini
-        """Links of our container that are detached and not closed."""
+        self.termini: dict[Key, Any] = {}
+        """Links between our container and the server's that are detached and not closed."""
         self._reader = FrameReader(limit=max(wanted.frame_max, MIN_MAX_FRAME_SIZE))
         self._takes: Callable[[Unit], None] = self._take_answer
         self._answer: Unit | None = None

@@ -60,8 +60,8 @@ class Own(Commands):
         self._connections: dict[str, Connection] = {}
         self._sessions: dict[str, Session] = {}
         self._links: dict[str, Link] = {}
-        self._termini: defaultdict[str, dict[Key, Link]] = defaultdict(dict)
-        """Links that are detached and not closed, by the name of their container."""
+        self._termini: defaultdict[tuple[str, str], dict[Key, Link]] = defaultdict(dict)
+        """Links that are detached and not closed, by the containers that they are between."""
         self._events: defaultdict[str, deque[dict[str, Json]]] = defaultdict(deque)
         self._kept: dict[str, tuple[str, Incoming, Sections]] = {}
         """What has come, by token: on which link, and its sections."""
@@ -108,13 +108,15 @@ class Own(Commands):
         def tell(**event: Any) -> None:
             self._tell(name, event)
 
-        connection = Connection(transport, wanted, within, name, tell, self._termini[wanted.container])
+        connection = Connection(transport, wanted, within, name, tell)
         try:
             connection.open()
         except Refused:
             connection.leave()
             if not connection.redirected:
                 raise
+        if connection.theirs is not None:
+            connection.termini = self._termini[wanted.container, connection.theirs.container_id]
         return connection
 
     def open(self, on: str) -> Mapping[str, Json]:

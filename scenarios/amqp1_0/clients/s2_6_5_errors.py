@@ -6,25 +6,28 @@ from harness.amqp1_0.broken.deviations import (
     ignores,
     of_client,
     precedes,
+    replaces,
     withholds,
 )
 from harness.amqp1_0.client.endpoints import message
-from harness.amqp1_0.client.outcomes import (
-    fields,
-)
+from harness.amqp1_0.client.outcomes import answered, detached, fields, session_ended, silence
 from harness.amqp1_0.server.client import Client
 from harness.amqp1_0.server.session import JudgedReceiver
 from harness.amqp1_0.wire.performatives import (
     AmqpError,
     Attach,
+    Close,
     Detach,
     End,
     Error,
     Flow,
     LinkError,
     Open,
+    Role,
     SaslInit,
     SessionError,
+    Source,
+    Target,
     Transfer,
 )
 from harness.play.expect import Inapplicable
@@ -33,6 +36,7 @@ from scenarios.amqp1_0.talk import CLIENT, arrives, goes_on, hears, names_elsewh
 from scenarios.registry import broken_by, scenario
 
 OURS = Error(AmqpError.INTERNAL_ERROR, "the client would not have done so")
+CROSSES = "2.6.6: who did not close attaches again to close, which crosses a close"
 
 
 def in_error(client: Client, *behind: Flow | Transfer) -> JudgedReceiver:
@@ -91,6 +95,25 @@ def a_client_ends_a_session_for_input_of_a_link_in_error(client: Client) -> None
     conditions = [str(each.error.condition) for each in ends if each.error is not None]
     told = " ".join(conditions) or ("end without error" if ends else "no end")
     client.judge(f"end {SessionError.ERRANT_LINK}", told, conditions == [SessionError.ERRANT_LINK])
+
+
+@scenario("1-0/2.6.5.pipelined-attach", role=CLIENT)
+@broken_by("passes over it", ignores(End), CLIENT)
+@broken_by("has another condition", forwards(End, error=Error(SessionError.HANDLE_IN_USE)), CLIENT)
+@broken_by("closes the connection", of_client(replaces(End, Close(OURS))), CLIENT)
+def an_attach_pipelined_behind_the_error_of_a_client_ends_the_session(client: Client) -> None:
+    """A detach and an attach without a map, said for a link in error, end the session with errant-link."""
+    name, address = client.name("link"), client.name("node")
+    again = Attach(name, 0, Role.SENDER, source=Source(address), target=Target(), initial_delivery_count=0)
+    session = client.session(replaces(Detach, Detach(0), again))
+    receiver = session.receiver(address, credit=1, name=name)
+    for _ in range(2):
+        receiver.server_transfers(message(b"x"))
+    seen = receiver.expect(detached(), silence().recorded())
+    if not isinstance(seen, Detach):
+        raise Inapplicable("the client detaches no link for what exceeds its credit")
+    closing = [answered(Attach).recorded(CROSSES)] if seen.closed else []
+    receiver.expect(session_ended(SessionError.ERRANT_LINK), *closing)
 
 
 @scenario("1-0/2.6.5.detach-behind-an-error", role=CLIENT)
