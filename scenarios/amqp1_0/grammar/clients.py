@@ -16,7 +16,9 @@ from harness.amqp1_0.broken.deviations import (
 )
 from harness.amqp1_0.client.outcomes import answered, detached, ended_or_closed, stream_ended
 from harness.amqp1_0.client.transcript import Passage
+from harness.amqp1_0.peer.policy import Policy
 from harness.amqp1_0.server.client import Client, JudgedConnection
+from harness.amqp1_0.server.leniency import LENIENT
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.encoding import typed
 from harness.amqp1_0.wire.generated import GRAMMAR, attribute, code_of
@@ -84,9 +86,9 @@ def a_field_of_a_client_is_as_defined(each: Passage, about: Subject) -> Found:
 # -- what a client is told otherwise -------------------------------------------------------------------
 
 
-def lives(client: Client, *meets: Interposer) -> JudgedConnection:
+def lives(client: Client, *meets: Interposer, policy: Policy = LENIENT) -> JudgedConnection:
     """Have the client open all there is, send a message, receive it, and take down its links and session."""
-    connection = client.connection(*meets)
+    connection = client.connection(*meets, policy=policy)
     session = connection.session()
     address = client.name("node")
     sender = session.sender(address)
