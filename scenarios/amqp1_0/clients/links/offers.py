@@ -7,14 +7,15 @@ from harness.amqp1_0.client.outcomes import answered, ended_or_closed, silence
 from harness.amqp1_0.server.client import Client
 from harness.amqp1_0.server.session import JudgedSession
 from harness.amqp1_0.wire.composites import Composite
-from harness.amqp1_0.wire.performatives import Attach, Detach, Role, Source, Target
+from harness.amqp1_0.wire.performatives import Attach, Detach, Flow, Role, Source, Target
 from harness.play.expect import Inapplicable
 
 OFFERED = "offered"
 """The name of the link; our server knows nothing of it."""
 HANDLE = 3
-DEAF = ignores(Attach, when=lambda it: it.name.startswith(OFFERED)) + ignores(Detach)
+DEAF = ignores(Attach, when=lambda it: it.name.startswith(OFFERED)) + ignores(Detach) + ignores(Flow)
 """Our server takes no notice of what the client says of such links."""
+NOT_ANSWERED = "the client answers no attach of the server's by one, as 1-0/2.6.3.attach-answered asks"
 TAKES_NONE = "the client takes no link that the server attaches"
 
 
@@ -36,6 +37,13 @@ def offers(client: Client, *said: Composite, meets: Interposer = DEAF) -> Judged
 def own_terminus(said: Attach) -> Any:
     """Give the terminus of who says an attach."""
     return said.source if said.role is Role.SENDER else said.target
+
+
+def is_answered(client: Client) -> None:
+    """See that a client answers an attach of the server's by one. Raises Inapplicable."""
+    refusals = (answered(Detach) | ended_or_closed() | silence()).recorded()
+    if not isinstance(offers(client, an_offer(Role.SENDER)).expect(answered(Attach), refusals), Attach):
+        raise Inapplicable(NOT_ANSWERED)
 
 
 def is_taken(client: Client, role: bool) -> None:

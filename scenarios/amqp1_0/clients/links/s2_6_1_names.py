@@ -2,20 +2,22 @@
 
 from dataclasses import replace
 
-from harness.amqp1_0.broken.deviations import forwards, ignores, withholds
+from harness.amqp1_0.broken.deviations import forwards, ignores, rewrites, withholds
 from harness.amqp1_0.client.endpoints import message
 from harness.amqp1_0.client.outcomes import fields
 from harness.amqp1_0.server.client import Client, JudgedConnection, Served
 from harness.amqp1_0.server.leniency import LENIENT
 from harness.amqp1_0.server.session import JudgedReceiver
 from harness.amqp1_0.wire.performatives import Attach, Detach, Transfer
+from harness.amqp1_0.wire.types import Symbol
 from harness.play.expect import ControlFailed, Inapplicable
 from harness.shims.contract import Refused
+from scenarios.amqp1_0.performatives.s2_7_1_open import carries
 from scenarios.amqp1_0.talk import CLIENT, arrives
 from scenarios.registry import broken_by, scenario
 
-ELSEWHERE = 9
-"""The initial-delivery-count of another server, by which it can be told from the first."""
+ELSEWHERE = {Symbol("conformance:elsewhere"): True}
+"""A property of the links of another server, by which they can be told from those of the first."""
 
 
 def connected(client: Client, served: Served, container: str) -> JudgedConnection:
@@ -52,14 +54,14 @@ def a_link_of_a_client_is_stolen_from_its_first_connection(client: Client) -> No
 @scenario("1-0/2.7.3.name-per-container", role=CLIENT)
 @broken_by(
     "takes all containers for one",
-    withholds(Attach, when=lambda it: it.initial_delivery_count == ELSEWHERE, skip=1),
+    withholds(Attach, when=carries("properties"), skip=1),
     CLIENT,
 )
 def links_of_a_client_to_two_containers_have_one_name(client: Client) -> None:
     """Receivers of one name from two servers are attached, and get a message each."""
-    other = replace(LENIENT, container_id="another", initial_delivery_count=ELSEWHERE)
+    other = replace(LENIENT, container_id="another")
     name, address = client.name("link"), client.name("node")
-    first, second = client.session(), client.session(policy=other)
+    first, second = client.session(), client.session(rewrites(Attach, properties=ELSEWHERE), policy=other)
     held = first.receiver(address, credit=1, name=name)
     second.receiver(address)  # control: one of another name
     link = second.tries_receiver(address, credit=1, name=name)
