@@ -96,11 +96,12 @@ def a_client_bears_that_its_server_updates_a_link(client: Client) -> None:
     """
     is_answered(client)
     name = client.name("link")
-    deaf = ignores(Attach, when=lambda it: it.name == name, skip=1) + ignores(Detach) + ignores(Flow)
+    deaf = ignores(Attach, when=lambda it: it.name == name, skip=1) + ignores(Detach, skip=1) + ignores(Flow)
     session = client.session(deaf)
     link = session.receiver(client.name("node"), name=name)
     changed = link.server_attach.replace(snd_settle_mode=SETTLED)
-    session.says(Detach(link.server_handle), changed)
+    link.server_detaches(closed=False)
+    session.says(changed)
     goes_on(session)
 
 
