@@ -26,6 +26,7 @@ from harness.amqp1_0.wire.performatives import AmqpError, Close, Detach, End, Er
 from harness.amqp1_0.wire.types import As, Described, Map, Symbol
 from harness.play.expect import ControlFailed
 from harness.play.watching import Found
+from harness.targets.client.target import BeforeServer
 from scenarios.amqp1_0.grammar.refused import name, none_of_the_choices, of_another_type
 from scenarios.amqp1_0.grammar.sent import until, what_is_there, where, writes
 from scenarios.amqp1_0.grammar.uses import NARROW, Change, frame_of, kind, of, within
@@ -86,7 +87,7 @@ def a_field_of_a_client_is_as_defined(each: Passage, about: Subject) -> Found:
 # -- what a client is told otherwise -------------------------------------------------------------------
 
 
-def lives(client: Client, *meets: Interposer, policy: Policy = LENIENT) -> JudgedConnection:
+def lives(client: Client, *meets: BeforeServer, policy: Policy = LENIENT) -> JudgedConnection:
     """Have the client open all there is, send a message, receive it, and take down its links and session."""
     connection = client.connection(*meets, policy=policy)
     session = connection.session()

@@ -12,7 +12,8 @@ from harness.play.expect import Inapplicable
 
 OFFERED = "offered"
 """The name of the link; our server knows nothing of it."""
-HANDLE = 3
+HANDLE = 9
+"""One that our server gives to no link of its own meanwhile."""
 DEAF = ignores(Attach, when=lambda it: it.name.startswith(OFFERED)) + ignores(Detach) + ignores(Flow)
 """Our server takes no notice of what the client says of such links."""
 NOT_ANSWERED = "the client answers no attach of the server's by one, as 1-0/2.6.3.attach-answered asks"

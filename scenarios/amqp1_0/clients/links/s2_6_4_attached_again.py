@@ -30,7 +30,7 @@ from harness.amqp1_0.wire.performatives import (
 )
 from harness.play.expect import Inapplicable
 from harness.shims.contract import Refused
-from scenarios.amqp1_0.clients.links.offers import is_answered
+from scenarios.amqp1_0.clients.links.offers import HANDLE, is_answered
 from scenarios.amqp1_0.clients.links.resumption import NOBODYS, resumed
 from scenarios.amqp1_0.talk import CLIENT, arrives, goes_on, hears
 from scenarios.registry import broken_by, scenario
@@ -99,7 +99,7 @@ def a_client_bears_that_its_server_updates_a_link(client: Client) -> None:
     deaf = ignores(Attach, when=lambda it: it.name == name, skip=1) + ignores(Detach, skip=1) + ignores(Flow)
     session = client.session(deaf)
     link = session.receiver(client.name("node"), name=name)
-    changed = link.server_attach.replace(snd_settle_mode=SETTLED)
+    changed = link.server_attach.replace(handle=HANDLE, snd_settle_mode=SETTLED)
     link.server_detaches(closed=False)
     session.says(changed)
     goes_on(session)
