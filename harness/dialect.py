@@ -41,7 +41,7 @@ class Dialect:
         return self.host
 
 
-HOMES = {"0-9-1": "harness.amqp0_9_1", "1-0": "harness.amqp1_0"}
+HOMES = {"0-9-1": "harness.amqp0_9_1", "1-0": "harness.amqp1_0", "fast": "harness.amqp_fast"}
 """The folder of each protocol, by the prefix of the document that defines it."""
 
 

@@ -235,13 +235,13 @@ def checks() -> Checks:
 
 
 @cache
-def watching(document: str, only: str = "", role: Role = Role.SERVER) -> Watching:
-    """Give the passive rules of a protocol, by its prefix, for targets in a `role`; or `only` one of them."""
+def watching(document: str, only: frozenset[str] = frozenset(), role: Role = Role.SERVER) -> Watching:
+    """Give the passive rules of a protocol, by its prefix, for targets in a `role`, or `only` some."""
     return Watching(
         (rule, each.fold)
         for rule, watches in checks().watches.items()
         for each in watches
-        if protocol(rule) == document and each.role is role and only in ("", rule)
+        if protocol(rule) == document and each.role is role and (not only or rule in only)
     )
 
 

@@ -137,6 +137,7 @@ READERS: Mapping[str, Reader] = {
     "amqp xml with annotations": _annotated,
     "envelope": _enveloped,
     "envelope of pages": _enveloped,
+    "envelope of sections": _enveloped,
     "amqp grammar": _derived_by(grammar0_9_1.derived),
     "definitions": _derived_by(grammar1_0.derived),
     "methods and guides": _guided,

@@ -15,6 +15,7 @@ from spec.readers.keywords import fingerprint, keywords, sentences
 from spec.readers.pages import FRONT, Cut, cuts
 from spec.readers.provisions import elements, path_of, section_of
 from spec.readers.reference import reference
+from spec.readers.underlined import cuts as underlined
 from spec.readers.xml import DocumentError, parse
 from spec.rules import Claim, Rule
 
@@ -106,6 +107,14 @@ def of_pages(path: Path, rules: Iterable[Rule]) -> Iterator[Statement]:
     Raises as `_claimed`.
     """
     return _claimed(path, rules, lambda text: _cut(cuts(text)))
+
+
+def of_sections(path: Path, rules: Iterable[Rule]) -> Iterator[Statement]:
+    """Cut the text at `path`, with underlined headings (`spec.readers.underlined`), into sentences.
+
+    Raises as `_claimed`.
+    """
+    return _claimed(path, rules, lambda text: _cut(underlined(text)))
 
 
 def of_reference(path: Path, rules: Iterable[Rule]) -> Iterator[Statement]:
@@ -203,6 +212,7 @@ STATEMENTS: Mapping[str, Callable[[Path, Iterable[Rule]], Iterator[Statement]]] 
     "amqp xml with annotations": of_definition,
     "envelope": of_text,
     "envelope of pages": of_pages,
+    "envelope of sections": of_sections,
     # Those with a keyword are read for the file's own rules, with which the grammar has nothing to do.
     "amqp grammar": of_descriptions,
     "definitions": of_definitions,

@@ -175,7 +175,7 @@ class Judge:
     `alone` says that no other process is judging the target at the same time, `lively` that the target
     must still serve after every scenario. Nothing goes on beyond the `deadline`, which is the run's, and
     no more events are kept than there is `room` for; `keeps` says how much of what goes over the wire.
-    With `only`, the identity of a rule, no other passive rule looks at the connections. `barriers` are where
+    With `only`, identities of rules, no other passive rule looks at the connections. `barriers` are where
     the probe got no further, by protocol. `apart` are rules whose scenarios may leave a part of the target
     stuck, which a new client may miss: where one of them does not come to its end, it is started anew.
     """
@@ -191,7 +191,7 @@ class Judge:
     worker: str = "main"
     deadline: Deadline = field(default_factory=Deadline)
     room: Room = field(default_factory=Room)
-    only: str = ""
+    only: frozenset[str] = frozenset()
     keeps: Kept = Kept.EXPLAINED
     barriers: Mapping[str, Barrier] = field(default_factory=dict)
     apart: Set[str] = frozenset()
@@ -295,7 +295,7 @@ class Judge:
             keeps=self.keeps,
             tidy=not self.target.ephemeral,
             facilities=self.target.facilities,
-            facility=lambda name: dict(self.target.use(name)),
+            facility=lambda name: dict(self.target.used_by(rule.document)(name)),
             deadline=self._deadline(),
             latest=self.deadline,
             barrier=self.barriers.get(protocol(rule.document)),

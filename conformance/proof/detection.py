@@ -13,7 +13,7 @@ import multiprocessing
 import random
 import secrets
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -89,7 +89,7 @@ def judge_rule(rule: Rule, goal: Target, evidence: Memory | None = None, bare: b
     of a `bare` judgement it is not explained; then no other watch looks at it, either.
     """
     keeps = Kept.NOTHING if evidence is None else Kept.OCTETS if bare else Kept.EXPLAINED
-    only = "" if keeps is Kept.EXPLAINED else rule.id
+    only = frozenset(() if keeps is Kept.EXPLAINED else (rule.id,))
     evidence = evidence or Memory()
     with goal:
         # Names of its own each time: several judgements may share a real broker.
@@ -102,13 +102,34 @@ def judge_rule(rule: Rule, goal: Target, evidence: Memory | None = None, bare: b
     return next(each for each in judged if each.verdict is worst)
 
 
-def _judge(case: Case, judge: Judge, evidence: Memory) -> Judged:
+def judge_watched(rules: Sequence[Rule], goal: Target) -> Mapping[str, Judged]:
+    """Judge rules that only watches judge, on one target; what gives several of them an occasion plays once.
+
+    Gives by rule the judgement that decides, as `judge_rule` does.
+    """
+    evidence, played = Memory(), dict[str, Judged]()
+    prefix, only = f"detect-{secrets.token_hex(4)}", frozenset(rule.id for rule in rules)
+    with goal:
+        judge = Judge(goal, evidence, prefix, lively=False, only=only, keeps=Kept.NOTHING)
+        all_ = {
+            rule.id: [_judge(case, judge, evidence, played) for case in cases([rule], checks(), goal.role)]
+            for rule in rules
+        }
+    return {
+        identity: next(each for each in judged if each.verdict is fold(one.verdict for one in judged))
+        for identity, judged in all_.items()
+    }
+
+
+def _judge(
+    case: Case, judge: Judge, evidence: Memory, played: MutableMapping[str, Judged] | None = None
+) -> Judged:
     try:
         match case.check:
             case None:
                 return case.unchecked()
             case Watch() as watch:
-                give_occasion(watch, judge, {})
+                give_occasion(watch, judge, {} if played is None else played)
                 return conclude_passive(case.rule, watch, sighted(evidence.lines).get(case.rule.id, ()))
             case Scenario(exclusive=True) as scenario:
                 if why := judge.missing(scenario):

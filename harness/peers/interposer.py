@@ -12,7 +12,14 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Generic, Self, TypeVar
 
 from harness.peers.footprint import Footprint
-from harness.peers.peer import ConnectionAround, HalfClosing, PeerConnection, PeerServer, ServerAround
+from harness.peers.peer import (
+    ConnectionAround,
+    HalfClosing,
+    HalfClosingAround,
+    PeerConnection,
+    PeerServer,
+    ServerAround,
+)
 from harness.wire.reader import Reader
 
 Condition = Callable[[Any], bool]
@@ -96,7 +103,9 @@ class _Server(ServerAround):
 
     def around(self, connection: PeerConnection) -> PeerConnection:
         interposed = self._interposer.connected(connection)
-        return _HalfClosing(interposed, connection) if isinstance(connection, HalfClosing) else interposed
+        if isinstance(connection, HalfClosing):
+            return HalfClosingAround(interposed, connection)
+        return interposed
 
 
 @dataclass(slots=True)
@@ -186,14 +195,6 @@ class Interposed(ConnectionAround, ABC, Generic[Unit]):
             if rule.from_server is from_server and way.acts(rule, number, met):
                 return rule, rule.act(channel, met)
         return None
-
-
-class _HalfClosing(ConnectionAround):
-    """An interposed connection whose inner one knows the two directions of a stream apart."""
-
-    def __init__(self, interposed: Interposed[Any], inner: HalfClosing) -> None:
-        super().__init__(interposed)
-        self.end_of_stream = inner.end_of_stream
 
 
 def octets_of(units: list[Any]) -> bytes:

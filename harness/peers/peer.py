@@ -94,6 +94,14 @@ class ConnectionAround:
         self.inner.tick(now)
 
 
+class HalfClosingAround(ConnectionAround):
+    """What stands `around` a connection that hears the end of the client's stream, and passes it on."""
+
+    def __init__(self, around: PeerConnection, inner: HalfClosing) -> None:
+        super().__init__(around)
+        self.end_of_stream = inner.end_of_stream
+
+
 class ServerAround:
     """A `PeerServer` that passes all on to the one `inner`; `around` may change its connections."""
 

@@ -73,8 +73,9 @@ class Link(ABC, Generic[Unit, Sight]):
         self._moved_at = self._partial_at = -math.inf
         self._looked_at = -math.inf
         self._left = 0
-        if isinstance(transport, Queueing):
-            context.queues.append(transport)
+        self._queueing = transport if isinstance(transport, Queueing) else None
+        if self._queueing is not None:
+            context.queues.append(self._queueing)
         self._finished = False
         self._kept = 0
         self._unkept = context.keeps is Kept.NOTHING
@@ -392,7 +393,7 @@ class Link(ABC, Generic[Unit, Sight]):
         finished = self._finished_transcript()
         if self.ended is None:
             self.context.write(Ended(self.now(), self.name, "harness", "rst" if reset else "fin"))
-        if isinstance(self.transport, Queueing):
-            self.context.queues.remove(self.transport)
+        if self._queueing is not None:
+            self.context.queues.remove(self._queueing)
         self.transport.close(reset)
         self.context.watch(self.name, self.now(), finished)

@@ -7,8 +7,8 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO
 
 from harness.shims.contract import LONGEST, Kind, Refused, ShimLost
@@ -78,6 +78,19 @@ class Program:
         text, native, level = (str(error.get(name) or "") for name in ("text", "native", "level"))
         return Refused(kind, text, native, level, code if isinstance(code, int) else str(code or ""))
 
+    @contextmanager
+    def halted(self) -> Iterator[None]:
+        """Give it no time inside."""
+        self._signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._signal(signal.SIGCONT)
+
+    def _signal(self, number: int) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, number)  # it leads a session of its own
+
     def end(self) -> None:
         """End it: nothing more can be told, and after a moment it is killed."""
         assert self._process.stdin
@@ -87,8 +100,7 @@ class Program:
         try:
             self._process.wait(PARTING)
         except subprocess.TimeoutExpired:
-            with suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+            self._signal(signal.SIGKILL)
             self._process.wait()
         self._process.stdout.close()
 
@@ -141,7 +153,6 @@ class Program:
         return self._end(f"the shim ended amid {command}")
 
     def _end(self, why: str, hangs: bool = False) -> ShimLost:
-        with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)  # it leads a session of its own
+        self._signal(signal.SIGKILL)
         self.end()
         return ShimLost(f"{why} (status {self._process.returncode})", hangs)

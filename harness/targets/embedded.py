@@ -43,6 +43,7 @@ class EmbeddedTarget(Target):
             "remove-address",
             "powerless-user",
             "idle-timeout",
+            "unlimited-user",
             "secure-port",
             "policies",
             "late-policy",
@@ -84,13 +85,20 @@ class EmbeddedTarget(Target):
         return MemoryTransport(SecurePort(self.peer(document)), self._clock, self._pause)
 
     def use(self, facility: str) -> Mapping[str, str]:
+        return self._use(facility)
+
+    def used_by(self, document: str) -> Callable[[str], Mapping[str, str]]:
+        """Give `use` with the last word for the peer of this document's protocol, for each has its own."""
+        return lambda facility: self._use(facility, judged_with(document))
+
+    def _use(self, facility: str, last: str = "") -> Mapping[str, str]:
         if facility not in self.facilities:
             return super().use(facility)
         if facility in ("pause", "resume"):
             self._let_run(facility == "resume")
             return {}
         made = self._sockets() if facility == "keep-alive" else {}
-        for peer in self._servers():
+        for peer in self._servers(last):
             if facility == "restart":
                 peer.restart()
             else:
@@ -107,8 +115,8 @@ class EmbeddedTarget(Target):
     def _let_run(self, running: bool) -> None:
         self._pause.on = not running
 
-    def _servers(self) -> list[PeerServer | TcpPeer]:
-        return [self.peer(document) for document in _in_turn(self._peers)]
+    def _servers(self, last: str) -> list[PeerServer | TcpPeer]:
+        return [self.peer(document) for document in _in_turn(self._peers, last)]
 
     def attachment(self) -> dict[str, Any]:
         """Give nothing but the kind: each process has peers of its own."""
@@ -157,12 +165,12 @@ class ServedTarget(EmbeddedTarget):
         for one in self._all():
             one.resume() if running else one.pause()
 
-    def _servers(self) -> list[PeerServer | TcpPeer]:
+    def _servers(self, last: str) -> list[PeerServer | TcpPeer]:
         # Through what serves them: they live in its thread.
-        return list(self._all())
+        return list(self._all(last))
 
-    def _all(self) -> Iterator[TcpPeer]:
-        return (self._serve(document) for document in _in_turn(self._served))
+    def _all(self, last: str = "") -> Iterator[TcpPeer]:
+        return (self._serve(document) for document in _in_turn(self._served, last))
 
     def attachment(self) -> dict[str, Any]:
         """Say what makes such a target: each process serves peers of its own."""
@@ -174,14 +182,15 @@ class ServedTarget(EmbeddedTarget):
         self._secure.clear()
 
 
-def _in_turn(made: Iterable[str]) -> tuple[str, ...]:
-    """Give the documents whose peers use a facility; that of a protocol has the last word on what it made.
+def _in_turn(made: Iterable[str], last: str) -> tuple[str, ...]:
+    """Give the documents whose peers use a facility; that of `last`, then of a protocol, has the last word.
 
     Where one that adds to a protocol is there alone, nobody has asked for the one of the protocol.
     """
     adding = [each for each in made if each not in documents()]
     instead = {protocol(each) for each in adding}.difference(made)
-    return (*adding, *(each for each in documents() if each not in instead))
+    every = (*adding, *(each for each in documents() if each not in instead))
+    return tuple(sorted(every, key=lambda each: each == last))
 
 
 def _use(peer: PeerServer | TcpPeer, facility: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What the kernel says of a broker's sockets: which clients it serves, and for whom keep-alive is on."""
+"""What the kernel says of sockets: which clients a broker serves, and on which of both keep-alive is on."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,13 +22,26 @@ def served(port: int, tables: str) -> Iterator[Served]:
 
     While something sent is not yet acknowledged another timer hides that of keep-alive.
     """
+    for local, remote, kept_alive in _established(tables):
+        if local == port:
+            yield Served(remote, kept_alive)
+
+
+def connecting(port: int, tables: str) -> Iterator[bool]:
+    """Yield of each client's socket that is connected to `port` on this machine whether keep-alive is on."""
+    for _, remote, kept_alive in _established(tables):
+        if remote == port:
+            yield kept_alive
+
+
+def _established(tables: str) -> Iterator[tuple[int, int, bool]]:
+    """Yield the ports of both ends of each socket in use, its own first, and whether keep-alive is on."""
     for line in tables.splitlines():
         fields = line.split()
         if len(fields) < 6 or fields[3] != ESTABLISHED:
             continue
-        (_, local), (_, client) = (each.rsplit(":", 1) for each in fields[1:3])
-        if int(local, 16) == port:
-            yield Served(int(client, 16), fields[5].startswith(OWN_TIMER))
+        local, remote = (int(each.rsplit(":", 1)[1], 16) for each in fields[1:3])
+        yield local, remote, fields[5].startswith(OWN_TIMER)
 
 
 def tables_here() -> str:

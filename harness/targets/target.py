@@ -158,6 +158,10 @@ class Target(ABC):
         """Use a facility and return what it made. Raises TargetError when there is none of that name."""
         raise TargetError(f"{self.name} has no facility {facility!r}")
 
+    def used_by(self, document: str) -> Callable[[str], Mapping[str, str]]:  # noqa: ARG002
+        """Give `use` as the scenarios of a document call it: a target may be a server for each protocol."""
+        return self.use
+
     def logs(self) -> Mapping[str, bytes]:
         """Read the broker's own logs by file name, if they are ours to read."""
         return {}

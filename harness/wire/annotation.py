@@ -49,16 +49,16 @@ class Annotator(Generic[Frame]):
     - `tells` puts a frame into a line; `spans` yields its fields. Offsets of a DecodeError count from the
       start of what the frame carries, which is called `body`. `strange` yields the fields of octets that are
       no frame.
-    - `header` puts a protocol header into words; octet 4 of one is called `id_name`.
+    - `header` puts a protocol header into words, where there is one; octet 4 of it is called `id_name`.
     """
 
     reader: Callable[[], Reader[Frame | Header | Garbage]]
     blanked: Callable[[bytes], bytes]
     tells: Callable[[Frame], str]
     spans: Callable[[Frame], Iterator[Span]]
-    header: Callable[[Header], str]
-    id_name: str
     body: str
+    header: Callable[[Header], str] = lambda _: ""
+    id_name: str = ""
     strange: Callable[[Garbage], Iterator[Span]] = no_frame
 
     def says(self, octets: bytes, unit: Frame | Header | Garbage | None = None) -> str:

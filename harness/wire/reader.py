@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-Unit = TypeVar("Unit")
+Unit_co = TypeVar("Unit_co", covariant=True)
 
 
 @dataclass(slots=True)
-class Reader(ABC, Generic[Unit]):
+class Reader(ABC, Generic[Unit_co]):
     """Cuts a stream of octets into units; after something that cannot be read it is `broken`.
 
     `limit` bounds the octets a unit may announce: a peer that announces 4 GiB costs no memory. Once it is
@@ -20,7 +20,7 @@ class Reader(ABC, Generic[Unit]):
     pending: bytearray = field(default_factory=bytearray)
     broken: bool = False
 
-    def feed(self, octets: bytes) -> Iterator[tuple[bytes, Unit]]:
+    def feed(self, octets: bytes) -> Iterator[tuple[bytes, Unit_co]]:
         if self.broken:
             self.pending += octets[: max(self.limit - len(self.pending), 0)]
             return iter(())
@@ -41,5 +41,5 @@ class Reader(ABC, Generic[Unit]):
         """Say whether this is surely no whole unit yet: a large one in small pieces is copied once."""
 
     @abstractmethod
-    def _cut(self, octets: bytes) -> list[tuple[bytes, Unit]]:
+    def _cut(self, octets: bytes) -> list[tuple[bytes, Unit_co]]:
         """Return the complete units. What is left becomes pending; what cannot be read is the last unit."""

@@ -105,6 +105,7 @@ class TcpTransport:
         except OSError as failure:
             raise Unreachable(f"{self.endpoint} cannot be reached: {failure.strerror or failure}") from None
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         self._local = ip_address(self._socket.getpeername()[0].partition("%")[0]).is_loopback
 
     @property

@@ -42,7 +42,8 @@ loop(Library) ->
                     #{ok => run(Library, Told)}
                 catch
                     throw:{refused, Kind, Text, More} ->
-                        maps:get(<<"do">>, Told) =:= <<"connect">> andalso drop(sockets() -- Before),
+                        %% What the library gives up by itself it ends by itself.
+                        maps:get(<<"do">>, Told) =:= <<"connect">> andalso Kind =:= timeout andalso drop(sockets() -- Before),
                         #{error => maps:merge(#{native => Kind}, More#{kind => Kind, text => Text})};
                     _:Error ->
                         #{error => #{kind => internal, native => internal, text => written(Error)}}

@@ -192,8 +192,9 @@ class Shim {
       return { id: told.id, ok: await Promise.race(work) };
     } catch (error) {
       aborter.abort();
-      if (told.do === 'connect') this.drop(before);
       const kind = error instanceof Refused ? error.kind : 'internal';
+      // What the library gives up by itself it ends by itself.
+      if (told.do === 'connect' && kind === 'timeout') this.drop(before);
       const native = error.native || (error instanceof Refused ? 'Error' : error.name);
       return { id: told.id, error: { kind, native, text: String(error.message), ...error.more } };
     } finally {

@@ -51,6 +51,8 @@ CLOSING = 3.0
 """Seconds that the server's close is waited for behind one of ours."""
 SHORTEST = 0.01
 """Seconds: an idle time-out shorter than this we cannot keep."""
+LATE = 4
+"""Times that after which something is to be said: twice what the server requires, its threshold (2.4.5)."""
 CHANNELS = 255
 """The highest channel that we accept."""
 
@@ -90,6 +92,8 @@ class Stream(ABC):
         self._reader = FrameReader(limit=max(wanted.frame_max, MIN_MAX_FRAME_SIZE))
         self._takes: Callable[[Unit], None] = self._take_answer
         self._answer: Unit | None = None
+        self._early: list[Unit] = []
+        """What has come behind the server's header before we have opened."""
         self._heard_sasl: list[Composite | None] = []
         self._said_close = self._heard_close = False
         self._over = False
@@ -149,7 +153,9 @@ class Stream(ABC):
             self.end()
         if self._said_close or self.theirs is None:
             return
-        if (every := self._beat()) and now >= self._sent_at + every:
+        if (every := self._beat()) and now >= self._sent_at + LATE * every:
+            self.refuse(Fault(AmqpError.RESOURCE_LIMIT_EXCEEDED, "nothing was sent for too long"))
+        elif every and now >= self._sent_at + every:
             self._write(empty_frame())
         if (threshold := self._threshold()) and now >= self._heard_at + threshold:
             self.refuse(Fault(AmqpError.RESOURCE_LIMIT_EXCEEDED, "nothing came for too long"))
@@ -236,6 +242,9 @@ class Stream(ABC):
         except Refused:
             self.end()
             raise
+        self._takes = self._take_frame
+        while self._early and not self._over:
+            self._takes(self._early.pop(0))
         self.until(lambda: self.theirs)
 
     def _exchange(self, header: bytes) -> None:
@@ -257,7 +266,7 @@ class Stream(ABC):
     def _take_answer(self, unit: Unit) -> None:
         """Take what answers a header; it says what is due behind it."""
         self._answer = unit
-        due = {SASL_HEADER: self._take_sasl, PROTOCOL_HEADER: self._take_frame}
+        due = {SASL_HEADER: self._take_sasl, PROTOCOL_HEADER: self._early.append}
         self._takes = due.get(unit.octets, _ignore) if isinstance(unit, Header) else _ignore
 
     def _authenticate(self) -> None:

@@ -19,10 +19,11 @@ from harness.amqp1_0.server.connection import Connection
 from harness.amqp1_0.server.leniency import LENIENT
 from harness.amqp1_0.server.link import Link
 from harness.amqp1_0.server.session import JudgedSession
-from harness.amqp1_0.server.voice import Stage, Voiced
+from harness.amqp1_0.server.voice import Ending, Stage, Voiced
 from harness.amqp1_0.wire.performatives import Begin
+from harness.peers.peer import PeerServer
 from harness.play.context import Context
-from harness.play.expect import ControlFailed
+from harness.play.expect import ControlFailed, NotRun
 from harness.play.link import EVERYWHERE
 from harness.play.telling import Telling
 from harness.shims.contract import Refused
@@ -30,6 +31,8 @@ from harness.targets.client.tap import Tap
 from harness.targets.client.target import BeforeServer, ClientTarget, Place
 
 LOGIN: dict[str, Any] = {"user": "guest", "password": "guest", "vhost": "/"}
+LOOK = 0.1
+"""Seconds between two looks at the client's socket."""
 
 
 class Served:
@@ -119,7 +122,7 @@ class Client(Telling[Link]):
     def server(self, *meets: BeforeServer, policy: Policy = LENIENT) -> Served:
         """Serve the client at a place of its own, up to the end of the scenario."""
         stage = Stage(policy)
-        server: Any = stage
+        server: PeerServer = Ending(stage)
         for each in meets:
             server = each.before(server)
         voiced = Voiced(server)
@@ -145,6 +148,26 @@ class Client(Telling[Link]):
     def last(self) -> JudgedConnection:
         """The last connection that the client has opened, or has tried to."""
         return self.at(self._servers[-1])
+
+    @contextmanager
+    def halted(self) -> Iterator[None]:
+        """Give the client no time inside."""
+        with self._target.halted():
+            yield
+
+    def keeps_alive(self) -> bool:
+        """Say whether TCP keep-alive is on for its last connection. Raises NotRun where nobody can tell."""
+        connection, place = self.last, self._servers[-1].place
+        until = connection.link.now() + self.context.patience.answer
+        while not (told := self._target.keeps_alive(place)):
+            if told is None:
+                raise NotRun("the client's socket cannot be seen")
+            # What is not acknowledged yet hides it.
+            if connection.link.now() >= until:
+                return False
+            connection.hear_out()
+            connection.link.listen(LOOK)
+        return True
 
     @contextmanager
     def works(self, expected: str) -> Iterator[None]:

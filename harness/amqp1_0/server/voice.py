@@ -11,7 +11,14 @@ from collections.abc import Callable
 
 from harness.amqp1_0.peer import Peer
 from harness.amqp1_0.peer.driver import Connection
-from harness.peers.peer import ConnectionAround, PeerConnection, PeerServer, ServerAround
+from harness.peers.peer import (
+    ConnectionAround,
+    HalfClosing,
+    HalfClosingAround,
+    PeerConnection,
+    PeerServer,
+    ServerAround,
+)
 
 LOOKS = 0.01
 """Seconds between two looks at what is to be done, where nobody else would ask."""
@@ -28,6 +35,13 @@ class Stage(Peer):
         accepted = super().connect(now)
         self.accepted.append(accepted)
         return accepted
+
+
+class Ending(ServerAround):
+    """A server that ends a connection where the client ends its stream, unless told otherwise."""
+
+    def around(self, connection: PeerConnection) -> PeerConnection:
+        return ConnectionAround(connection)
 
 
 class Voice(ConnectionAround):
@@ -83,5 +97,6 @@ class Voiced(ServerAround):
         self.looks = False
 
     def around(self, connection: PeerConnection) -> PeerConnection:
-        self.voices.append(Voice(connection, self.looks))
-        return self.voices[-1]
+        voice = Voice(connection, self.looks)
+        self.voices.append(voice)
+        return HalfClosingAround(voice, connection) if isinstance(connection, HalfClosing) else voice

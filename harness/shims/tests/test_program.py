@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from io import StringIO
 from json import loads
@@ -144,4 +145,15 @@ def test_it_gets_the_environment_that_is_said(tmp_path: Path) -> None:
         shim = Program([sys.executable, "-c", LINE + answers], 5.0, log, {"ONE": "1"})
     assert {"ONE": "1"}.items() <= shim.do("hello").items()
     assert "HOME" not in shim.do("hello")
+    shim.end()
+
+
+def test_one_that_is_halted_gets_no_time(tmp_path: Path) -> None:
+    shim = program(tmp_path, ANSWERS)
+    shim.do("hello")
+    stat = Path(f"/proc/{shim._process.pid}/stat")
+    with shim.halted():
+        while stat.read_text().rpartition(")")[2].split()[0] != "T":
+            os.sched_yield()
+    assert shim.do("open") == {"heard": "open"}
     shim.end()

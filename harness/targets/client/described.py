@@ -32,6 +32,7 @@ from harness.shims.program import Program
 from harness.targets.client.tap import MemoryClock, RealClock, Tap
 from harness.targets.client.target import BeforeServer, ClientTarget, Place
 from harness.targets.description import Fetched, bundled, fetched, fill, form
+from harness.targets.sockets import connecting, tables_here
 from harness.targets.strict_toml import read
 from harness.targets.target import Kind, Known, Target, TargetError
 from harness.wire.transport import MemoryTransport, Transport, VirtualClock
@@ -169,6 +170,17 @@ class ProgramClient(ClientTarget):
         with TcpPeer(self._deviating(tap)) as served:
             yield ("127.0.0.1", served.port), tap
 
+    @contextmanager
+    def halted(self) -> Iterator[None]:
+        if self._program is None:
+            raise TargetError(f"{self.name} is not running")
+        with self._program.halted():
+            yield
+
+    def keeps_alive(self, place: Place) -> bool | None:
+        seen = list(connecting(place[1], tables_here()))
+        return all(seen) if seen else None
+
     def logs(self) -> Mapping[str, bytes]:
         text = self._written() if self._log is not None else self._kept
         return {"client.log": text} if text else {}
@@ -217,6 +229,9 @@ class MemoryClient(ClientTarget):
         tap = Tap(server, MemoryClock(self._clock))
         self._servers.append(self._deviating(tap))
         yield ("memory", len(self._servers) - 1), tap
+
+    def keeps_alive(self, place: Place) -> bool | None:  # noqa: ARG002 - one that has it off says so itself
+        return bool(getattr(self._change, "keeps_alive", True))
 
     def attachment(self) -> dict[str, Any]:
         return {"kind": "client", "rest": OWN_NAMES[self._protocol]}

@@ -10,12 +10,16 @@ from harness.peers.peer import ConnectionAround, PeerConnection, PeerServer, Ser
 class Ears:
     """Between a client and any server: what it `hears` of what comes at once.
 
-    One that `stays` never closes its socket; one that is `deaf` does not see that the server has.
+    One that `stays` never closes its socket; one that is `deaf` does not see that the server has. All of them
+    end their stream by closing their socket, as they do at once behind what is said that `leaves` matches.
+    `keeps_alive` says whether they have TCP keep-alive on.
     """
 
     hears: Callable[[bytes], bytes] = lambda octets: octets
     stays: bool = False
     deaf: bool = False
+    leaves: Callable[[bytes], bool] = lambda _: False
+    keeps_alive: bool = True
 
     def before(self, server: PeerServer) -> PeerServer:
         """Make a server whose connections are heard so."""
@@ -30,6 +34,21 @@ def stays() -> Ears:
 def deaf_to_the_end() -> Ears:
     """Does not see that the server has closed the socket."""
     return Ears(deaf=True)
+
+
+def knows_no_half_close() -> Ears:
+    """Closes its socket where it should end its stream alone."""
+    return Ears()
+
+
+def leaves_behind(said: Callable[[bytes], bool]) -> Ears:
+    """Closes its socket behind something that it says."""
+    return Ears(leaves=said)
+
+
+def keeps_nothing_alive() -> Ears:
+    """Has TCP keep-alive off."""
+    return Ears(keeps_alive=False)
 
 
 def mishears(said: bytes, heard: bytes = b"") -> Ears:
@@ -55,14 +74,22 @@ class _Heard(ConnectionAround):
     def __init__(self, ears: Ears, inner: PeerConnection) -> None:
         super().__init__(inner)
         self._ears = ears
+        self._left = False
 
     @property
     def closed(self) -> str | None:
-        return None if self._ears.deaf else self.inner.closed
+        return "fin" if self._left else None if self._ears.deaf else self.inner.closed
+
+    def receive(self, octets: bytes) -> None:
+        if not self._left:
+            self.inner.receive(octets)
+        if self._ears.leaves(octets):
+            self.hang_up()
+            self._left = True
 
     def take(self) -> bytes:
         # What is not heard must not end what may come at once behind it.
-        while octets := self.inner.take():
+        while not self._left and (octets := self.inner.take()):
             if heard := self._ears.hears(octets):
                 return heard
         return b""

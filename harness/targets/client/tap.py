@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Protocol
 
-from harness.peers.peer import ConnectionAround, PeerConnection, PeerServer, ServerAround
+from harness.peers.peer import ConnectionAround, HalfClosing, PeerConnection, PeerServer, ServerAround
 from harness.wire.journal import Direction
 from harness.wire.transport import End, VirtualClock
 
@@ -60,7 +60,8 @@ class MemoryClock:
 class Heard:
     """One connection of a client, as a transport (harness.wire.transport) that only receives.
 
-    What the server said goes to `said`. While something is looked at, `now` is when it passed: `at`.
+    What the server said goes to `said`. While something is looked at, `now` is when it passed: `at`. Behind
+    the end of its stream a client that has closed its socket, too, has reset what the server still said.
     """
 
     endpoint: str
@@ -89,6 +90,19 @@ class Heard:
                 self.said(octets)
         return self.ended
 
+    def shut(self) -> None:
+        """Do nothing: the server's stream is the server's."""
+
+    def met_reset(self, deadline: float) -> bool:
+        """Say whether by `deadline` the client was gone before the server had ended its own stream."""
+        while (next_ := self.clock.take(self.passed, deadline)) is not None:
+            _, way, octets = next_
+            if octets is End.RST:
+                return True
+            if way is Direction.SENT and isinstance(octets, bytes):
+                self.said(octets)
+        return False
+
     def close(self, reset: bool = False) -> None:
         """Do nothing: the server's sockets are the server's."""
 
@@ -110,12 +124,26 @@ class _Tapped(ConnectionAround):
 
     def hang_up(self) -> None:
         self._pass(Direction.RECEIVED, End.FIN)
+        if self.inner.take() or not self.closed:  # there was more to come
+            self._pass(Direction.RECEIVED, End.RST)
         super().hang_up()
 
     def take(self) -> bytes:
         if octets := super().take():
             self._pass(Direction.SENT, octets)
         return octets
+
+
+class _HalfTapped(_Tapped):
+    """One whose server hears the end of the client's stream, and says on what it has to say."""
+
+    def __init__(self, inner: PeerConnection, ends: HalfClosing, heard: Heard) -> None:
+        super().__init__(inner, heard)
+        self._ends = ends
+
+    def end_of_stream(self) -> None:
+        self._pass(Direction.RECEIVED, End.FIN)
+        self._ends.end_of_stream()
 
 
 class Tap(ServerAround):
@@ -129,4 +157,6 @@ class Tap(ServerAround):
     def around(self, connection: PeerConnection) -> PeerConnection:
         heard = Heard("memory" if isinstance(self._clock, MemoryClock) else "127.0.0.1", self._clock)
         self.accepted.append(heard)
+        if isinstance(connection, HalfClosing):
+            return _HalfTapped(connection, connection, heard)
         return _Tapped(connection, heard)

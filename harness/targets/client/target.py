@@ -1,7 +1,7 @@
 """What all targets have in common that connect, and are not connected to."""
 
 from abc import abstractmethod
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
 from harness.peers.peer import PeerServer
@@ -45,6 +45,14 @@ class ClientTarget(Target):
     @abstractmethod
     def serves(self, server: PeerServer) -> AbstractContextManager[tuple[Place, Tap]]:
         """Serve the client at a place of its own; what passes there is heard at the tap."""
+
+    def halted(self) -> AbstractContextManager[None]:
+        """Give the client no time inside; one that lives only while it is told something has none anyway."""
+        return nullcontext()
+
+    @abstractmethod
+    def keeps_alive(self, place: Place) -> bool | None:
+        """Say whether it has TCP keep-alive on for a connection to a place; None where nobody can tell."""
 
     def _deviating(self, tap: Tap) -> PeerServer:
         return tap if self._change is None else self._change.before(tap)

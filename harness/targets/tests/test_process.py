@@ -16,6 +16,7 @@ from harness.targets.custody import bearers, born, marks, sweep
 from harness.targets.description import Fetched, parse
 from harness.targets.named import attach, target
 from harness.targets.process import ProcessTarget, accepts, free_ports
+from harness.targets.sockets import connecting, tables_here
 from harness.targets.target import TargetError
 from harness.targets.tests.processes import LISTENER, listener, stub, text_of
 
@@ -311,3 +312,11 @@ def test_the_next_start_sweeps_what_a_dead_owner_left(temporary: Path) -> None:
     assert not left.exists()
     assert mine.exists()
     assert foreign.exists()
+
+
+@pytest.mark.parametrize("on", [False, True])
+def test_the_sockets_of_a_client_are_seen(on: bool) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket() as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, int(on))
+        client.connect(server.getsockname())
+        assert list(connecting(server.getsockname()[1], tables_here())) == [on]

@@ -104,7 +104,7 @@ NO_ANSWER = (closed() | closed_without_error() | stream_ended() | silence()).rec
 """Of a client that does not answer a begin, which is judged by 1-0/2.5.1.begin-answered."""
 
 
-def _begins(client: Client, beyond: int, *behind: Said) -> tuple[JudgedConnection, int]:
+def begins(client: Client, beyond: int, *behind: Said) -> tuple[JudgedConnection, int]:
     """Have our server begin a session of its own, so far beyond the first free channel, and name that."""
     connection = client.connection(UNHEARD)
     connection.hear_out()
@@ -121,7 +121,7 @@ def _begins(client: Client, beyond: int, *behind: Said) -> tuple[JudgedConnectio
 @broken_by("closes the connection", of_client(replaces(Begin, Close(OURS))), CLIENT)
 def a_client_answers_a_begin(client: Client) -> None:
     """A begin of the server's own is answered by a begin."""
-    connection, _ = _begins(client, 0)
+    connection, _ = begins(client, 0)
     connection.expect(Begin)
 
 
@@ -130,7 +130,7 @@ def a_client_answers_a_begin(client: Client) -> None:
 @broken_by("names channel 0 always", forwards(Begin, remote_channel=0), CLIENT)
 def a_client_names_the_channel_that_it_answers(client: Client) -> None:
     """The begin that answers one on a channel above 0 names it; who answers none is judged elsewhere."""
-    connection, channel = _begins(client, 1)
+    connection, channel = begins(client, 1)
     if isinstance(connection.expect(begun(channel), NO_ANSWER), Begin):
         return
     raise Inapplicable("the client answers no begin")
@@ -190,7 +190,7 @@ def a_client_refuses_a_begin_that_answers_none(client: Client) -> None:
 @broken_by("refuses what comes behind a begin", of_client(replaces(Flow, Close(OURS))), CLIENT)
 def a_client_takes_what_follows_a_begin_at_once(client: Client) -> None:
     """A begin of the server's and a flow that asks for an answer, in a single write: both are answered."""
-    connection, _ = _begins(client, 0, ASKS)
+    connection, _ = begins(client, 0, ASKS)
     seen = connection.expect(answered(Begin), NO_ANSWER)
     if not isinstance(seen, Begin):
         raise Inapplicable("the client answers no begin")

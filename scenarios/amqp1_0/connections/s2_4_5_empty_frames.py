@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import takewhile
+from typing import Final
 
 from harness.amqp1_0.broken.deviations import (
     changes,
@@ -121,6 +122,11 @@ def empty_frames_come_on_channel_zero(each: Framed) -> Found:
     return not channel or f"an empty frame on channel {channel} at {each.at:.4f} s"
 
 
+AT_ONCE: Final = offers_header(
+    PROTOCOL_HEADER + empty_frame(1).encode(), when=lambda sent: sent == Header(PROTOCOL_HEADER)
+)
+
+
 @watch(
     "1-0/2.4.5.empty-frames-before-open-on-channel-zero",
     during="1-0/2.4.3.close-answered",
@@ -129,13 +135,11 @@ def empty_frames_come_on_channel_zero(each: Framed) -> Found:
     whole=True,
     gap=Gaps.STOPS,
     never="the server sends no empty frame before it has our open",
+    of_clients=TALK,
+    never_of_clients="the client sends no empty frame before it has the server's open",
 )
-@broken_by(
-    "sends one on channel 1 behind its header",
-    offers_header(
-        PROTOCOL_HEADER + empty_frame(1).encode(), when=lambda sent: sent == Header(PROTOCOL_HEADER)
-    ),
-)
+@broken_by("sends one on channel 1 behind its header", of_client(AT_ONCE), Role.CLIENT)
+@broken_by("sends one on channel 1 behind its header", AT_ONCE)
 @broken_by("begins with one on channel 7", together(EMPTY_FRAME_BEFORE_OPEN, places(Frame, 7)))
 def no_other_channel_before_our_open(seen: list[Framed]) -> Iterator[Found]:
     """Every empty frame that came before our open was sent is on channel 0."""

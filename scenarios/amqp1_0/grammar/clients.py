@@ -11,10 +11,11 @@ from harness.amqp1_0.broken.deviations import (
     ignores,
     of_client,
     respells,
+    rewrites,
     withholds,
     withholds_frames,
 )
-from harness.amqp1_0.client.outcomes import answered, detached, ended_or_closed, stream_ended
+from harness.amqp1_0.client.outcomes import answered, detached, ended_or_closed, silence, stream_ended
 from harness.amqp1_0.client.transcript import Passage
 from harness.amqp1_0.peer.policy import Policy
 from harness.amqp1_0.server.client import Client, JudgedConnection
@@ -22,9 +23,18 @@ from harness.amqp1_0.server.leniency import LENIENT
 from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.encoding import typed
 from harness.amqp1_0.wire.generated import GRAMMAR, attribute, code_of
-from harness.amqp1_0.wire.performatives import AmqpError, Close, Detach, End, Error
+from harness.amqp1_0.wire.performatives import (
+    AmqpError,
+    Close,
+    Detach,
+    Disposition,
+    End,
+    Error,
+    ReceiverSettleMode,
+)
+from harness.amqp1_0.wire.performatives import Role as LinkRole
 from harness.amqp1_0.wire.types import As, Described, Map, Symbol
-from harness.play.expect import ControlFailed
+from harness.play.expect import ControlFailed, Inapplicable
 from harness.play.watching import Found
 from harness.targets.client.target import BeforeServer
 from scenarios.amqp1_0.grammar.refused import name, none_of_the_choices, of_another_type
@@ -219,8 +229,10 @@ def a_client_knows_every_encoding_of_a_field(client: Client, about: Subject) -> 
 
 STATED: Final = ("open.max-frame-size", "open.channel-max", "begin.handle-max")
 """Limits of the server's, which may as well be the default: a client need not come near."""
-BOUND: Final = ("attach.rcv-settle-mode", "disposition.settled")
-"""What our server always says, and would mean something else by the default."""
+ALWAYS: Final = ("attach.rcv-settle-mode",)
+"""What our server always says of links on which clients send: that it is written out is nothing new."""
+SECOND: Final = ("disposition.settled",)
+"""What our server means by the default only where it settles second."""
 
 
 def has_default(about: Subject, said: Any) -> bool:
@@ -241,15 +253,43 @@ def with_default(about: Subject) -> Change:
     return lambda it: it.replace(**{field: default(about, it)}) if has_default(about, it) else it
 
 
-@scenarios_for((each for each in of("default") if each[1].full_name not in BOUND), role=Role.CLIENT)
-@broken_by(
-    "does not hear what is written out",
-    lambda about: withholds(kind(about), when=is_default(about)),
-    Role.CLIENT,
-)
+def unheard(about: Subject) -> Interposer:
+    """Does not hear what is written out, or left out where our server always says it."""
+    if about.full_name not in ALWAYS:
+        return withholds(kind(about), when=is_default(about))
+    field = attribute(about.given.name)
+    return withholds(kind(about), when=lambda it: it.role is LinkRole.RECEIVER and it.carried(field) is None)
+
+
+@scenarios_for((each for each in of("default") if each[1].full_name not in SECOND), role=Role.CLIENT)
+@broken_by("does not hear it in one of both forms", unheard, Role.CLIENT)
 def a_client_knows_the_default(client: Client, about: Subject) -> None:
     """Without the field, and with its default written out, the server's performative means the same."""
     lives_alike(client, about, without_default(about), with_default(about))
+
+
+def settles_behind(client: Client, change: Change) -> str:
+    """Have the client send a message that the server settles second; give what it makes of the outcome."""
+    sender = client.session(respells(Disposition, change)).sender(rcv="second")
+    if sender.server.receiver_mode != ReceiverSettleMode.SECOND:
+        raise Inapplicable("the client asks for no link of which the server settles second")
+    outcome = sender.send()
+    said = sender.expect(Disposition, silence().recorded("the client leaves the delivery unsettled"))
+    settled = isinstance(said, Disposition) and said.settled
+    return f"{outcome}, {'settled' if settled else 'not settled'} by the client"
+
+
+@scenarios_for((each for each in of("default") if each[1].full_name in SECOND), role=Role.CLIENT)
+@broken_by(
+    "takes what is left out for settled",
+    rewrites(Disposition, when=lambda it: it.carried("settled") is None, settled=True),
+    Role.CLIENT,
+)
+def a_client_knows_what_is_not_settled(client: Client, about: Subject) -> None:
+    """An outcome without settled does to a client what one with false does: it settles, or leaves that."""
+    usual = settles_behind(client, with_default(about))
+    seen = settles_behind(client, without_default(about))
+    client.judge(usual, seen, seen == usual)
 
 
 # -- what a client has to refuse -----------------------------------------------------------------------

@@ -1,0 +1,1 @@
+"""AMQP/Fast (AMQ RFC 006)."""

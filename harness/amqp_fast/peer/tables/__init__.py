@@ -1,0 +1,1 @@
+"""The rows of the reference peer, a module for each part of the document."""

@@ -1,0 +1,1 @@
+"""Octets of AMQP/Fast: fields, commands, messages, frames, made from the grammar."""

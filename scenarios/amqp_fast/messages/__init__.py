@@ -1,0 +1,1 @@
+"""Scenarios of AMQ RFC 006, section 3.4."""
