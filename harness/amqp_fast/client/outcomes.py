@@ -38,18 +38,22 @@ class Received:
     @property
     def head(self) -> MessageHead | None:
         """The header of the message; None where there is none."""
-        try:
-            return MessageHead.decode(self.octets)[0]
-        except DecodeError:
-            return None
+        found = read_head(self.octets)
+        return found and found[0]
 
     @property
     def body(self) -> bytes | None:
         """The body of the message; None where no header stands before it."""
-        try:
-            return self.octets[MessageHead.decode(self.octets)[1] :]
-        except DecodeError:
-            return None
+        found = read_head(self.octets)
+        return None if found is None else self.octets[found[1] :]
+
+
+def read_head(octets: bytes) -> tuple[MessageHead, int] | None:
+    """Read the header that octets begin with, and the offset behind it; None where no whole one is."""
+    try:
+        return MessageHead.decode(octets)
+    except DecodeError:
+        return None
 
 
 Sight = Received | Unreadable

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from harness.amqp_fast.client.channel import FastChannel, FastHandle
@@ -89,6 +90,10 @@ class Server(Fixture[FastConnection]):
     def topic(self) -> str:
         """Give the name of a topic that nobody else knows."""
         return self.name("topic")
+
+    def today(self, seconds: int = 0) -> int:
+        """Give the time in UTC, in seconds since 1970, that is so many `seconds` from now, or before now."""
+        return int(time.time()) + seconds
 
     def address(self) -> str:
         """Give the name of a queue that is configured, and has no consumer. Raises NotRun without one."""

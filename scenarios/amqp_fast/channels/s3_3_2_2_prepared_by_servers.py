@@ -2,12 +2,11 @@
 
 from harness.amqp_fast.broken.deviations import adds, answers, carries, hears, replaces, rewrites, withholds
 from harness.amqp_fast.client.channel import FastHandle
-from harness.amqp_fast.client.outcomes import answered, message
+from harness.amqp_fast.client.outcomes import answered, message, read_head
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.client.transcript import Passage
-from harness.amqp_fast.wire.vocabulary import NOT_IMPLEMENTED, Channel, Connection, Handle, MessageHead
+from harness.amqp_fast.wire.vocabulary import NOT_IMPLEMENTED, Channel, Connection, Handle
 from harness.play.watching import Found, Gaps, State, came, went
-from harness.wire.units import DecodeError
 from scenarios.amqp_fast.channels.preparing import downloads, pattern
 from scenarios.registry import broken_by, scenario, watch
 
@@ -119,10 +118,9 @@ def large_message_is_prepared(server: Server) -> None:
 def prepare_begins_with_a_header(each: Passage) -> Found:
     """Behind each HANDLE PREPARE of the server is a header, and no more of the body than it announces."""
     fragment = each.unit.fragment  # type: ignore[union-attr]
-    try:
-        head, behind = MessageHead.decode(fragment)
-    except DecodeError as failure:
-        return f"prepared at {each.at:.4f} s without a header: {failure.what}"
+    if (found := read_head(fragment)) is None:
+        return f"prepared without a header, at {each.at:.4f} s"
+    head, behind = found
     return len(fragment) - behind <= head.body_size or f"more than the body, at {each.at:.4f} s"
 
 

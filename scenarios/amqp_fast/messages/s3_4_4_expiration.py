@@ -1,7 +1,5 @@
 """3.4.4 Message Header: the expiration of a message."""
 
-import time
-
 from harness.amqp_fast.broken.deviations import Fault, carries
 from harness.amqp_fast.broken.message_faults import turned_round, with_head
 from harness.amqp_fast.client.channel import FastHandle
@@ -14,11 +12,6 @@ from scenarios.registry import broken_by, scenario
 
 MINUTE, HOUR = 60, 3600
 NEXT = b"a message behind it"
-
-
-def in_(seconds: int) -> int:
-    """Give the time in so many seconds from now, or before now, as an expiration."""
-    return int(time.time()) + seconds
 
 
 def ahead(seconds: float) -> Fault:
@@ -43,7 +36,7 @@ def queued(server: Server, *messages: tuple[bytes, int]) -> FastHandle:
 @broken_by("loses its place in time", carries(Handle.Notify, with_head(expiration=turned_round(4))))
 def message_that_has_expired_may_be_gone(server: Server) -> None:
     """A message that expires in a day comes; whether one that expired a day ago does, is recorded."""
-    times = in_(DAY), in_(-DAY)
+    times = server.today(DAY), server.today(-DAY)
     reader = queued(server, (b"good", times[0]), (b"expired", times[1]), (NEXT, 0))
     reader.observe(message(b"good", head={"expiration": times[0]}))
     if is_next(reader):
@@ -65,7 +58,7 @@ def is_next(reader: FastHandle) -> bool:
 @broken_by("sets it anew", carries(Handle.Notify, with_head(expiration=lambda old: old + 1 if old else 0)))
 def message_is_not_expired_early(server: Server) -> None:
     """Messages that expire in five minutes, a day and ten years come, and one without expiration."""
-    times = [in_(5 * MINUTE), in_(DAY), in_(3650 * DAY), 0]
+    times = [server.today(5 * MINUTE), server.today(DAY), server.today(3650 * DAY), 0]
     reader = queued(server, *((b"%d" % place, each) for place, each in enumerate(times)))
     for place, each in enumerate(times):
         reader.observe(message(b"%d" % place, head={"expiration": each}))
@@ -77,11 +70,11 @@ def message_is_not_expired_early(server: Server) -> None:
 @broken_by("is half an hour ahead", ahead(HOUR / 2))
 def expiration_is_in_utc(server: Server) -> None:
     """What expires in twenty minutes comes; what did twenty minutes ago does not, where anything expires."""
-    queued(server, (b"in time", in_(20 * MINUTE))).hears(b"in time")
-    if not is_next(queued(server, (b"expired", in_(-DAY)), (NEXT, 0))):
+    queued(server, (b"in time", server.today(20 * MINUTE))).hears(b"in time")
+    if not is_next(queued(server, (b"expired", server.today(-DAY)), (NEXT, 0))):
         server.note("messages are not expired, so that only half of it can be seen")
         return
-    queued(server, (b"expired", in_(-20 * MINUTE)), (NEXT, 0)).hears(NEXT)
+    queued(server, (b"expired", server.today(-20 * MINUTE)), (NEXT, 0)).hears(NEXT)
 
 
 @scenario("fast/3.4.4.zero-never-expires")
@@ -89,5 +82,5 @@ def expiration_is_in_utc(server: Server) -> None:
 @broken_by("sets an expiration", carries(Handle.Notify, with_head(expiration=lambda old: old or 1)))
 def zero_is_no_expiration(server: Server) -> None:
     """A message with expiration 0 comes, as the first of two, of which the other one expired a day ago."""
-    reader = queued(server, (b"without", 0), (b"expired", in_(-DAY)))
+    reader = queued(server, (b"without", 0), (b"expired", server.today(-DAY)))
     reader.observe(message(b"without", head={"expiration": 0}))

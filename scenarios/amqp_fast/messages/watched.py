@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from harness.amqp_fast.client.outcomes import read_head
 from harness.amqp_fast.client.transcript import Passage
 from harness.amqp_fast.wire.frames import Frame
 from harness.amqp_fast.wire.vocabulary import Channel, Handle, MessageHead
 from harness.play.watching import State, came, went
-from harness.wire.units import DecodeError
 
 MESSAGES = went(Handle.Open, Handle.Ready) + came(Channel.Close, Handle.Notify, Handle.Prepare)
 """What `Fragments` has to see."""
@@ -24,10 +24,8 @@ class Coming:
     @property
     def head(self) -> MessageHead | None:
         """Its header; None while that is not whole, or where there is none."""
-        try:
-            return MessageHead.decode(bytes(self.octets))[0]
-        except DecodeError:
-            return None
+        found = read_head(bytes(self.octets))
+        return found and found[0]
 
     @property
     def begins(self) -> bool:
@@ -78,8 +76,5 @@ class Fragments(State):
     def _begin(self, number: int, held: int) -> None:
         """Begin a message with what was prepared of it, and is held."""
         octets = self.prepared.pop(number)
-        try:
-            _, behind = MessageHead.decode(octets)
-        except DecodeError:
-            return
-        self.coming[self.channels.get(number, 0)] = Coming(bytearray(octets[: behind + held]))
+        if found := read_head(octets):
+            self.coming[self.channels.get(number, 0)] = Coming(bytearray(octets[: found[1] + held]))
