@@ -10,7 +10,7 @@ from typing import TypeVar
 from spec.readers.keywords import strongest
 from spec.readers.provisions import Provision
 from spec.readers.xml import DocumentError
-from spec.rules import Level, Party, Rule, Testability
+from spec.rules import Level, Party, Role, Rule, Testability
 
 REQUIRED: Mapping[str, type[StrEnum]] = {
     "level": Level,
@@ -18,7 +18,7 @@ REQUIRED: Mapping[str, type[StrEnum]] = {
     "judged": Party,
     "testability": Testability,
 }
-OPTIONAL = ("reason", "reading", "scenario", "left-to")
+OPTIONAL = ("reason", "reading", "scenario", "left-to", "unseen-on-clients")
 _Choice = TypeVar("_Choice", bound=StrEnum)
 
 
@@ -93,6 +93,7 @@ def _rule(path: Path, said: Provision, table: Mapping[str, str], known: Mapping[
         reason=_folded(table.get("reason", "")),
         reading=_folded(table.get("reading", "")),
         left_to=choice("left-to", Party) if "left-to" in table else None,
+        unseen_on_clients=_folded(table.get("unseen-on-clients", "")),
     )
     _check(path, rule, "scenario" in table, known)
     return rule
@@ -106,7 +107,9 @@ def _check(path: Path, rule: Rule, brings_scenario: bool, known: Mapping[str, Pr
         raise AnnotationError(f"{path}: [{rule.id}] needs a scenario, because the document has none.")
     if brings_scenario and not rule.scenario_is_ours:
         raise AnnotationError(f"{path}: [{rule.id}] brings a scenario where the document has its own.")
-    for identity in cited(f"{rule.reason} {rule.reading}", rule.document):
+    if rule.unseen_on_clients and not rule.concerns(Role.CLIENT):
+        raise AnnotationError(f"{path}: [{rule.id}] says why clients do not show it, whom it does not bind.")
+    for identity in cited(f"{rule.reason} {rule.reading} {rule.unseen_on_clients}", rule.document):
         if identity not in known:
             raise AnnotationError(f"{path}: [{rule.id}] refers to {identity}, which is no rule.")
 

@@ -85,8 +85,8 @@ class Catalogue:
         return {identity: frozenset(names) for identity, names in found.items()}
 
     def named_by(self, rule: Rule) -> tuple[str, ...]:
-        """Collect the identities `rule` names: under `related`, in reason and reading, as broken with it."""
-        said = f"{rule.reason} {rule.reading}"
+        """Collect the identities `rule` names: under `related`, in what argues it, as broken with it."""
+        said = f"{rule.reason} {rule.reading} {rule.unseen_on_clients}"
         told = [name for document in self.documents for name in cited(said, document.prefix)]
         broken = [name for fault in rule.faults for name in fault.rules if name != rule.id]
         return tuple(dict.fromkeys((*rule.related, *told, *broken)))

@@ -104,7 +104,8 @@ class Rule:
     others. `implements` are the methods ("queue.bind") of which it says that they are implemented.
     `capability` is what a server tells that promises it alone, without the rest of its document. `versions`
     are those of the product of which it is said, as a range (">=4.0"); empty means all. A duty of clients may
-    be `left_to` their applications: a library sends what it is asked for.
+    be `left_to` their applications: a library sends what it is asked for. `unseen_on_clients` says why
+    one that binds both sides can be seen on servers alone.
     """
 
     id: str
@@ -130,6 +131,7 @@ class Rule:
     versions: str = ""
     capability: str = ""
     left_to: Party | None = None
+    unseen_on_clients: str = ""
 
     @property
     def gist(self) -> str:
@@ -167,6 +169,8 @@ class Rule:
             return self.reason or str(self.testability)
         if self.left_to and role is Role.CLIENT:
             return f"a library does what its {self.left_to} asks for: the duty is that of the {self.left_to}"
+        if self.unseen_on_clients and role is Role.CLIENT:
+            return self.unseen_on_clients
         return "" if concerns else f"it binds the {self.binds}, and a client is judged"
 
     def named(self, kind: str) -> str | None:

@@ -87,6 +87,7 @@ def rule_page(rule: Rule) -> RenderableType:
         ("testability", rule.testability),
         ("reason", rule.reason),
         ("reading", rule.reading),
+        ("of clients", rule.unseen_on_clients),
         ("one fault", "\n".join(rule.one_fault)),
     ):
         if value:

@@ -13,7 +13,7 @@ from lxml import etree
 
 from spec.annotations import cited
 from spec.readers.xml import DocumentError, parse, text_of
-from spec.rules import Claim, Level, Party, Place, Rule, Testability
+from spec.rules import Claim, Level, Party, Place, Role, Rule, Testability
 
 SCHEMA = Path(__file__).parents[1] / "documents" / "envelope.rng"
 
@@ -110,6 +110,7 @@ def judged(
         versions=versions,
         capability=capability,
         left_to=Party(said["left-to"]) if "left-to" in said else None,
+        unseen_on_clients=docs.get("unseen-on-clients", ""),
     )
 
 
@@ -124,7 +125,10 @@ def faults(rules: Mapping[str, Rule]) -> Iterator[tuple[str, str]]:
         cause = _needs_reason(rule)
         if cause and not rule.reason:
             yield rule.id, f"[{rule.id}] needs a reason, because {cause}."
-        for identity in cited(f"{rule.reason} {rule.reading}", rule.document):
+        if rule.unseen_on_clients and not rule.concerns(Role.CLIENT):
+            yield rule.id, f"[{rule.id}] says why clients do not show it, whom it does not bind."
+        said = f"{rule.reason} {rule.reading} {rule.unseen_on_clients}"
+        for identity in cited(said, rule.document):
             if identity not in rules:
                 yield rule.id, f"[{rule.id}] refers to {identity}, which is no rule."
         if len(set(rule.claims)) != len(rule.claims):

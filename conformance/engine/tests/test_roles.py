@@ -50,6 +50,11 @@ def test_every_check_is_for_a_role_that_its_rule_concerns() -> None:
         assert all(rule.concerns(each.role) for each in checks().of(rule.id)), rule.id
 
 
+def test_a_rule_that_servers_alone_show_has_no_check_of_clients() -> None:
+    unseen = [rule.id for rule in catalogue().rules if rule.unseen_on_clients]
+    assert [rule for rule in unseen if checks().of(rule, Role.CLIENT)] == []
+
+
 def test_only_the_checks_for_the_role_of_the_target_are_cases() -> None:
     known = Checks({OF_BOTH.id: [scenario(Role.SERVER), scenario(Role.CLIENT)]}, {}, {})
     for role in Role:

@@ -31,6 +31,7 @@ from conformance.tests.commands import command, environment
 from conformance.tests.endurance import WHOLE, some
 from harness.amqp0_9_1.broken.deviations import Fault as Fault0_9_1
 from harness.amqp1_0.broken.deviations import Fault as Fault1_0
+from harness.amqp_fast.broken.deviations import Fault as FaultFast
 from harness.dialect import dialect
 from harness.peers.deviation import Deviation
 from harness.targets.embedded import EmbeddedTarget
@@ -104,6 +105,14 @@ DOCUMENTS = {
         faults=Fault1_0,
         unset="1-0/2.4.3.close-answered",
         without={"idle_time_out = 0": SILENT, "idle_time_out = 60000": SILENT},
+    ),
+    "fast": Facts(
+        rules={"fast": 718},
+        package="scenarios.amqp_fast",
+        state=("3.3.4.", "3.3.5.", "prefetch", "exclusive", "dynamic", "subscription", "held", "redelivered"),
+        faults=FaultFast,
+        unset="fast/3.5.2.not-already-open",
+        without={},
     ),
 }  # fmt: skip
 

@@ -10,9 +10,11 @@ import pytest
 from conformance.evidence.verdicts import Verdict
 from conformance.proof.detection import judge_rule
 from conformance.tests.endurance import some
+from harness.amqp1_0.wire.performatives import Source, Target
 from harness.dialect import dialect, documents, of
 from harness.peers.interposer import Interposer
 from harness.targets.client.described import MemoryClient
+from scenarios.amqp1_0.clients.links.s2_6_3_offered import takes
 from scenarios.registry import checks
 from spec.applicability import protocol
 from spec.catalogue import catalogue
@@ -25,6 +27,14 @@ OF_FRAMES = {
 }
 """Rules of single octets, which every variant gives on in whole frames, and of what that variant changes."""
 AGAINST = (Verdict.FAIL, Verdict.WARN, Verdict.ERROR)
+
+
+TAKING = {
+    "1-0/2.6.3.actual-properties": takes(source=Source("x")),
+    "1-0/2.6.3.not-preempted": takes(source=Source("x")),
+    "1-0/2.6.3.recovered": takes(target=Target("y")),
+}
+"""What is asked of clients that take links which a server attaches, and one that does: our own takes none."""
 
 
 def variants() -> Iterator[tuple[str, str, Interposer]]:
@@ -53,3 +63,9 @@ def test_a_client_that_is_otherwise_is_not_blamed(document: str, name: str, chan
         if judged.verdict in AGAINST:
             blamed[rule] = f"{judged.verdict}: {judged.detail}"
     assert blamed == {}
+
+
+@pytest.mark.parametrize(("rule", "took"), TAKING.items())
+def test_a_client_that_takes_links_of_a_server_passes(rule: str, took: Interposer) -> None:
+    assert judge_rule(catalogue()[rule], MemoryClient("1-0", took)).verdict is Verdict.PASS
+    assert judge_rule(catalogue()[rule], MemoryClient("1-0")).verdict is Verdict.INAPPLICABLE

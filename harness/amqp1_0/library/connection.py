@@ -54,9 +54,16 @@ class Connection(Stream):
 
     def forget(self, ours: int, theirs: int | None) -> None:
         """Free both channels of a session that is over."""
-        self.sessions.pop(ours, None)
+        session = self.sessions.pop(ours, None)
+        if session is not None:
+            session.suspend()
         if theirs is not None:
             self.by_theirs.pop(theirs, None)
+
+    def end(self) -> None:
+        for session in self.sessions.values():
+            session.suspend()
+        super().end()
 
     def _take_on_session(self, said: Composite, payload: bytes, channel: int) -> None:
         session = self.by_theirs.get(channel)

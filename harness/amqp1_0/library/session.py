@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from harness.amqp1_0.library.links import Link, Receiver, Sender
+from harness.amqp1_0.library.links import Link
+from harness.amqp1_0.library.receiver import Receiver
 from harness.amqp1_0.library.refusals import Fault, ended_by, local
+from harness.amqp1_0.library.sender import Sender
 from harness.amqp1_0.library.stream import Stream
 from harness.amqp1_0.library.windows import WINDOW, Windows
 from harness.amqp1_0.wire.composites import Composite
@@ -141,6 +143,8 @@ class Session(Windows):
         if link is not None:
             self.by_theirs[said.handle] = link
             link.take_attach(said)
+        elif said.name in self.errant and said.unsettled is None:
+            self.refuse(Fault(SessionError.ERRANT_LINK, "a link that is in error is attached as it was"))
         else:
             self._turn_away(said)
 
@@ -148,7 +152,11 @@ class Session(Windows):
         """Answer an attach of the server's own by one without terminus, and detach (2.6.3)."""
         link = (Sender if said.role is Role.RECEIVER else Receiver)(self, said.name, self.free_handle(), "")
         self.links[link.handle] = self.by_theirs[said.handle] = link
-        link.turn_away(said, Fault(AmqpError.NOT_ALLOWED, "we have no such terminus"))
+        try:
+            link.turn_away(said, Fault(AmqpError.NOT_FOUND, "we have no such terminus"))
+        except Refused as failure:
+            # Its name, which the answer has to say, is longer than the server's frames (2.8.15).
+            self.refuse(Fault(AmqpError.FRAME_SIZE_TOO_SMALL, failure.text))
 
     def _take_flow(self, said: Flow) -> None:
         link = None
@@ -195,6 +203,16 @@ class Session(Windows):
         if number is None:
             raise local(f"the server takes no handle above {highest}")
         return number
+
+    def suspend(self) -> None:
+        """Keep the links that outlive the session; the others expire with it (2.6, Part 3)."""
+        termini = self.connection.termini
+        for link in self.links.values():
+            if link.outlives and not link.ending:
+                termini[link.key] = link
+        for key, link in list(termini.items()):
+            if link.session is self and not link.outlives:
+                del termini[key]
 
     def drop(self, link: object) -> None:
         """Forget a link, and free its handles."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.amqp1_0.library.refusals import Fault, ended_by, error_of, local
+from harness.amqp1_0.library.resuming import Key
 from harness.amqp1_0.peer.events import EmptyFrame, Invalid, Undecodable, Undefined
 from harness.amqp1_0.peer.policy import DEFAULT
 from harness.amqp1_0.peer.reading import read_body, read_garbage
@@ -84,8 +85,10 @@ class Stream(ABC):
         self.theirs: Open | None = None
         self.gone: Refused | None = None
         self.redirected: Mapping[Any, Any] = {}
-        self.in_error: set[tuple[str, bool]] = set()
-        """Names and roles of links that the server has detached because of an error, and not closed."""
+        self.in_error: set[Key] = set()
+        """Links that the server has detached because of an error, and not closed."""
+        self.termini: dict[Key, Any] = {}
+        """Links between our container and the server's that are detached and not closed."""
         self._reader = FrameReader(limit=max(wanted.frame_max, MIN_MAX_FRAME_SIZE))
         self._takes: Callable[[Unit], None] = self._take_answer
         self._answer: Unit | None = None

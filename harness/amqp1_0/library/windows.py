@@ -34,6 +34,10 @@ class Outgoing:
     """Whether its outcome is an event."""
     outcome: str | None = None
     done: bool = False
+    resumed: bool = False
+    """Whether both sides had it unsettled when its link was attached again."""
+    state: Composite | None = None
+    """What the server's map has said became of it, where that is its last word."""
 
 
 class Windows:
@@ -44,6 +48,8 @@ class Windows:
         self.channel = channel
         self.next_delivery_id = Serial(0)
         self.sent: dict[int, Outgoing] = {}
+        self.errant: set[str] = set()
+        """Names of links that we have detached because of an error."""
         self._said_end = False
         self._next_outgoing_id = Serial(0)
         self._next_incoming_id = Serial(0)
@@ -74,6 +80,11 @@ class Windows:
             self.say(transfer, payload)
 
     def drop(self, link: object) -> None:
-        """Forget what a link has not sent, and what is not settled of it."""
+        """Forget what a link has not sent."""
         self._outbox = deque(each for each in self._outbox if each[0] is not link)
+
+    def forget(self, link: object) -> list[Outgoing]:
+        """Forget what is not settled of a link, and give it."""
+        found = [each for each in self.sent.values() if each.link is link]
         self.sent = {number: each for number, each in self.sent.items() if each.link is not link}
+        return found

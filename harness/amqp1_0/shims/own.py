@@ -8,8 +8,11 @@ from importlib.metadata import version
 from typing import Any, Final, TypeVar
 
 from harness.amqp1_0.library.connection import Connection
-from harness.amqp1_0.library.links import Incoming, Link, Receiver, Sender
+from harness.amqp1_0.library.links import Link
+from harness.amqp1_0.library.receiver import Incoming, Receiver
 from harness.amqp1_0.library.refusals import local
+from harness.amqp1_0.library.resuming import Key
+from harness.amqp1_0.library.sender import Sender
 from harness.amqp1_0.library.session import Session
 from harness.amqp1_0.library.stream import Wanted
 from harness.amqp1_0.shims.messages import Sections, decoded, encoded, message, told
@@ -57,6 +60,8 @@ class Own(Commands):
         self._connections: dict[str, Connection] = {}
         self._sessions: dict[str, Session] = {}
         self._links: dict[str, Link] = {}
+        self._termini: defaultdict[tuple[str, str], dict[Key, Link]] = defaultdict(dict)
+        """Links that are detached and not closed, by the containers that they are between."""
         self._events: defaultdict[str, deque[dict[str, Json]]] = defaultdict(deque)
         self._kept: dict[str, tuple[str, Incoming, Sections]] = {}
         """What has come, by token: on which link, and its sections."""
@@ -110,6 +115,8 @@ class Own(Commands):
             connection.leave()
             if not connection.redirected:
                 raise
+        if connection.theirs is not None:
+            connection.termini = self._termini[wanted.container, connection.theirs.container_id]
         return connection
 
     def open(self, on: str) -> Mapping[str, Json]:
@@ -132,7 +139,14 @@ class Own(Commands):
         """Drop everything."""
         for connection in self._connections.values():
             connection.end()
-        for kept in (self._connections, self._sessions, self._links, self._events, self._kept):
+        for kept in (
+            self._connections,
+            self._sessions,
+            self._links,
+            self._termini,
+            self._events,
+            self._kept,
+        ):
             kept.clear()
 
     def wait(self, on: str, count: int = 0, **others: float) -> Mapping[str, Json]:
@@ -155,6 +169,7 @@ class Own(Commands):
         credit: int = 0,
         snd: str = "",
         rcv: str = "",
+        expiry: str = "",
     ) -> Mapping[str, Json]:
         """Attach a link."""
         session = self._of(self._sessions, on)
@@ -162,7 +177,9 @@ class Own(Commands):
             raise session.gone
         number = self._number()
         named = name or f"{session.connection.wanted.container}-{number}"
-        link = (Sender if role == "sender" else Receiver)(session, named, session.free_handle(), address)
+        kind = Sender if role == "sender" else Receiver
+        link = kind(session, named, session.free_handle(), address)
+        link.outlives = expiry == "never"
         link.on = f"{on}/{number}"
         session.links[link.handle] = link
         modes = {"snd_settle_mode": SENDER_MODES.get(snd), "rcv_settle_mode": RECEIVER_MODES.get(rcv)}
@@ -218,7 +235,8 @@ class Own(Commands):
         """Say what became of a message."""
         del on, multiple
         link, delivery, _ = self._of(self._kept, token)
-        self._link(link, Receiver).settle(delivery, OUTCOMES[outcome]())
+        self._link(link, Receiver)  # it is not closed
+        delivery.link.settle(delivery, OUTCOMES[outcome]())
 
     def echo(self, on: str, token: str, key: str = "") -> Mapping[str, Json]:
         """Send a message again as it came."""

@@ -6,25 +6,28 @@ from harness.amqp1_0.broken.deviations import (
     ignores,
     of_client,
     precedes,
+    replaces,
     withholds,
 )
 from harness.amqp1_0.client.endpoints import message
-from harness.amqp1_0.client.outcomes import (
-    fields,
-)
+from harness.amqp1_0.client.outcomes import fields
 from harness.amqp1_0.server.client import Client
-from harness.amqp1_0.server.session import JudgedReceiver
+from harness.amqp1_0.server.session import JudgedReceiver, JudgedSession
 from harness.amqp1_0.wire.performatives import (
     AmqpError,
     Attach,
+    Close,
     Detach,
     End,
     Error,
     Flow,
     LinkError,
     Open,
+    Role,
     SaslInit,
     SessionError,
+    Source,
+    Target,
     Transfer,
 )
 from harness.play.expect import Inapplicable
@@ -33,6 +36,7 @@ from scenarios.amqp1_0.talk import CLIENT, arrives, goes_on, hears, names_elsewh
 from scenarios.registry import broken_by, scenario
 
 OURS = Error(AmqpError.INTERNAL_ERROR, "the client would not have done so")
+CROSSES = "an attach in answer: by 2.6.6 the server attaches again what it has to close"
 
 
 def in_error(client: Client, *behind: Flow | Transfer) -> JudgedReceiver:
@@ -80,6 +84,14 @@ def behind_an_error_a_client_has_nothing_of_the_endpoint(client: Client) -> None
     arrives(link, "x")
 
 
+def ends_as_errant(session: JudgedSession) -> None:
+    """Judge that the client has ended the session with errant-link."""
+    ends = session.sent(End)
+    conditions = [str(each.error.condition) for each in ends if each.error is not None]
+    told = " ".join(conditions) or ("end without error" if ends else "no end")
+    session.client.judge(f"end {SessionError.ERRANT_LINK}", told, conditions == [SessionError.ERRANT_LINK])
+
+
 @scenario("1-0/2.6.5.errant-link", role=CLIENT)
 @broken_by("passes over it", ignores(End), CLIENT)
 @broken_by("has another condition", forwards(End, error=Error(SessionError.UNATTACHED_HANDLE)), CLIENT)
@@ -87,10 +99,29 @@ def a_client_ends_a_session_for_input_of_a_link_in_error(client: Client) -> None
     """Behind its detach with an error a flow of that link is answered by an end with errant-link."""
     receiver = in_error(client, Flow(0, 9, 4, 9, 0, 0, 0))
     hears(receiver.session)
-    ends = receiver.session.sent(End)
-    conditions = [str(each.error.condition) for each in ends if each.error is not None]
-    told = " ".join(conditions) or ("end without error" if ends else "no end")
-    client.judge(f"end {SessionError.ERRANT_LINK}", told, conditions == [SessionError.ERRANT_LINK])
+    ends_as_errant(receiver.session)
+
+
+@scenario("1-0/2.6.5.pipelined-attach", role=CLIENT)
+@broken_by("passes over it", ignores(End), CLIENT)
+@broken_by("has another condition", forwards(End, error=Error(SessionError.HANDLE_IN_USE)), CLIENT)
+@broken_by("closes the connection", of_client(replaces(End, Close(OURS))), CLIENT)
+def an_attach_pipelined_behind_the_error_of_a_client_ends_the_session(client: Client) -> None:
+    """A detach and an attach without a map, said for a link in error, end the session with errant-link."""
+    name, address = client.name("link"), client.name("node")
+    again = Attach(name, 0, Role.SENDER, source=Source(address), target=Target(), initial_delivery_count=0)
+    session = client.session(replaces(Detach, Detach(0), again))
+    receiver = session.receiver(address, credit=1, name=name)
+    for _ in range(2):
+        receiver.server_transfers(message(b"x"))
+    hears(session)
+    said = [each for each in session.sent(Detach) if each.error is not None]
+    if not said:
+        raise Inapplicable("the client detaches no link for what exceeds its credit")
+    if said[0].closed and [each.name for each in session.sent(Attach)].count(name) > 1:
+        client.judge(CROSSES, "", True)
+    else:
+        ends_as_errant(session)
 
 
 @scenario("1-0/2.6.5.detach-behind-an-error", role=CLIENT)

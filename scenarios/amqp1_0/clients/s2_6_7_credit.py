@@ -99,6 +99,19 @@ def the_same_credit_again_is_the_same_to_a_client(client: Client) -> None:
     comes(sender, 2)
 
 
+@scenario("1-0/2.6.9.topped-up", role=CLIENT)
+@broken_by("adds it to what is left", rewrites(Flow, when=of_a_link, link_credit=lambda it: it + 1), CLIENT)
+@broken_by("takes the first alone", LATER, CLIENT)
+def a_client_bears_that_credit_is_brought_back_to_its_target(client: Client) -> None:
+    """Credit for two, and for two again behind each of four messages: six of seven come."""
+    sender = with_credit(client, 2, 7)
+    begin = sender.attach.initial_delivery_count or 0
+    for count in range(1, 5):
+        sender.expect(Transfer)
+        sender.server_flows(delivery_count=begin + count, link_credit=2)
+    comes(sender, 2)
+
+
 @scenario("1-0/2.6.7.drained", role=CLIENT)
 @broken_by("keeps the credit", rewrites(Flow, drain=None), CLIENT)
 @broken_by("does not say so", ignores(Flow), CLIENT)

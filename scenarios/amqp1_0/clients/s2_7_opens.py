@@ -1,6 +1,7 @@
 """2.7.1 and 2.8 of clients: what a server may say in its open, and what it may not."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 from harness.amqp1_0.broken.deviations import (
@@ -9,23 +10,27 @@ from harness.amqp1_0.broken.deviations import (
     is_extended,
     moves_frames,
     of_client,
+    on_channels,
     precedes,
     respells,
     rewrites,
     withholds,
     withholds_frames,
 )
-from harness.amqp1_0.client.outcomes import Refusal, refused
+from harness.amqp1_0.client.outcomes import Refusal, closed, refused, stream_ended
 from harness.amqp1_0.server.client import Client
+from harness.amqp1_0.server.leniency import LENIENT
+from harness.amqp1_0.wire.composites import Composite
 from harness.amqp1_0.wire.frames import AMQP, MIN_MAX_FRAME_SIZE, WORD, Frame
 from harness.amqp1_0.wire.performatives import AmqpError, Begin, Close, Open, SaslInit
 from harness.amqp1_0.wire.types import Map, Raw, Symbol
-from harness.play.expect import Inapplicable
-from scenarios.amqp1_0.clients.s2_3_frames import HANGS_UP, QUIET
+from harness.play.expect import ControlFailed, Inapplicable
+from scenarios.amqp1_0.clients.s2_3_frames import HANGS_UP, QUIET, VAGUE
 from scenarios.amqp1_0.connections.s2_3_2_amqp_frames import A_CLOSE, ENCODINGS, LIST32, begins
-from scenarios.amqp1_0.definitions.s2_8_13_fields import OF_EVERY_TYPE, pairs_of
+from scenarios.amqp1_0.definitions.s2_8_13_fields import KEY, OF_EVERY_TYPE, pairs_of
 from scenarios.amqp1_0.definitions.s2_8_19_constant_definitions import TAKEN_FOR_512
 from scenarios.amqp1_0.grammar.clients import lives
+from scenarios.amqp1_0.performatives.s2_7_1_limits import filled, is_large
 from scenarios.amqp1_0.performatives.s2_7_1_open import UNHEARD_OF, by_symbol, carries, lacks
 from scenarios.registry import broken_by, scenario
 from spec.rules import Role
@@ -157,6 +162,56 @@ def a_client_takes_values_of_every_type(client: Client) -> None:
 def a_client_takes_no_time_out_for_none(client: Client) -> None:
     """To a server with an idle-time-out of 0 all goes as ever."""
     takes(client, opens(idle_time_out=0))
+
+
+@scenario("1-0/2.7.1.hostname-default", role=Role.CLIENT)
+@broken_by("hears nobody who names no host", withholds(Open, when=lacks("hostname")), Role.CLIENT)
+def a_client_takes_an_open_without_hostname(client: Client) -> None:
+    """To a server whose open names no host all goes as ever, as to one whose open names one."""
+    lives(client, opens(hostname="here"))
+    with client.works("all goes as ever"):
+        lives(client, opens(hostname=None))
+
+
+@scenario("1-0/2.7.1.min-max-frame-size-accepted", role=Role.CLIENT)
+@broken_by("takes no large open", withholds_frames(is_large(Open)), Role.CLIENT)
+@broken_by("takes no large begin", withholds_frames(is_large(Begin)), Role.CLIENT)
+def a_client_takes_frames_of_512_octets(client: Client) -> None:
+    """To a server whose open, the first frame of all, or whose begin has 512 octets all goes as ever."""
+    takes(client, *(respells(kind, _filled) for kind in (Open, Begin)))
+
+
+def _filled(said: Composite) -> Composite:
+    return filled(said, MIN_MAX_FRAME_SIZE)
+
+
+@scenario("1-0/2.7.1.highest-channel-usable", role=Role.CLIENT)
+@broken_by("does not hear it", withholds_frames(on_channels(1)), Role.CLIENT)
+def a_server_uses_the_highest_channel_of_a_client(client: Client) -> None:
+    """A server that has its session on the channel that the client's channel-max names is used as ever.
+
+    It states no channel-max itself, so that nothing else limits what the client's does.
+    """
+    lives(client, policy=replace(LENIENT, channel_max=None))
+    with client.works("all goes as ever"):
+        connection = lives(client, policy=replace(LENIENT, channel_max=None, outgoing_channel="highest"))
+    said = [on for on, each in connection.link.said if isinstance(each, Begin)]
+    if said[0] != connection.opened.channel_max:
+        raise ControlFailed("a begin on the highest channel", f"begins on channels {said}")
+
+
+@scenario("1-0/2.8.13.fields-other-key", role=Role.CLIENT)
+@broken_by("gives no reason", VAGUE, Role.CLIENT)
+def a_client_refuses_another_key_or_not(client: Client) -> None:
+    """Properties of a server with a string, or null, for a key: whether they are refused is recorded."""
+    lives(client, opens(properties={KEY: "good"}))
+    for key in ("text", None):
+        odd = opens(properties=Map([(key, "bad")]))
+        failed = client.fails(lambda: lives(client, odd))  # noqa: B023 - done at once
+        if failed:
+            client.last.expect_ending(closed().recorded(), stream_ended().recorded())
+        else:
+            client.judge("all goes as ever", "", True)
 
 
 @scenario("1-0/2.7.1.container-id-mandatory", role=Role.CLIENT)

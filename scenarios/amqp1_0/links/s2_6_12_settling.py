@@ -1,6 +1,6 @@
 """2.6 and 2.6.12: settled once, settled without an outcome, and outcomes that nobody asked for."""
 
-from harness.amqp1_0.broken.deviations import follows, forwards, ignores, rejects
+from harness.amqp1_0.broken.deviations import follows, forwards, ignores, of_client, rejects
 from harness.amqp1_0.client.container import Container
 from harness.amqp1_0.client.outcomes import covers
 from harness.amqp1_0.client.transcript import OF_AMQP, Framed
@@ -18,6 +18,7 @@ from harness.amqp1_0.wire.serial import SIZE, Serial
 from harness.play.watching import Found, Gaps, State, came, went
 from harness.wire.journal import Direction
 from scenarios.amqp1_0.performatives.s2_7_6_disposition import comes_again
+from scenarios.amqp1_0.talk import CLIENT, TALK
 from scenarios.registry import broken_by, scenario, watch
 
 SECOND = ReceiverSettleMode.SECOND
@@ -67,6 +68,12 @@ class Outcomes(State):
     start=Outcomes,
     gap=Gaps.STOPS,
     never="the target changes the state of no delivery by itself",
+    of_clients=TALK,
+)
+@broken_by(
+    "settles by itself",
+    of_client(follows(Transfer, Disposition(Role.SENDER, 0, 0, True, Released()))),
+    CLIENT,
 )
 @broken_by("settles by itself", follows(Transfer, Disposition(Role.SENDER, 0, 0, True, Released())))
 def a_state_that_nobody_asked_for_does_not_settle(outcomes: Outcomes, each: Framed) -> Found:

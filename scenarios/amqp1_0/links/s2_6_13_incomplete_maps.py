@@ -31,6 +31,7 @@ from scenarios.amqp1_0.links.resumption import (
     taken,
 )
 from scenarios.amqp1_0.links.s2_6_13_resuming_deliveries import has_map, is_resumed
+from scenarios.amqp1_0.talk import CLIENT
 from scenarios.registry import broken_by, scenario, watch
 
 OURS = Error(AmqpError.INTERNAL_ERROR, "the suite would not have done so")
@@ -146,7 +147,10 @@ class Maps(State):
     start=Maps,
     gap=Gaps.STOPS,
     never="the target resumes no delivery",
+    of_clients="1-0/2.6.13.both-resumed",
 )
+@broken_by("resumes what is new", forwards(Transfer, resume=True), CLIENT)
+@broken_by("resumes what it has not", forwards(Transfer, when=is_resumed, delivery_tag=NOBODYS), CLIENT)
 @broken_by("resumes what is new", rewrites(Transfer, resume=True))
 @broken_by("resumes what it has not", rewrites(Transfer, when=is_resumed, delivery_tag=NOBODYS))
 def the_target_resumes_what_its_map_has(maps: Maps, each: Framed) -> Found:

@@ -155,7 +155,9 @@ def a_receiver_takes_the_mode_that_the_sender_wants(container: Container) -> Non
     looks_at=came(Attach),
     until=OURS_IS_WRONG,
     never="the target sends no unsettled map",
+    of_clients="1-0/2.6.3.target-states-unsettled",
 )
+@broken_by("has null for a tag", forwards(Attach, unsettled=Map([(None, None)])), CLIENT)
 @broken_by("has null for a tag", rewrites(Attach, unsettled=Map([(None, None)])))
 def no_key_of_an_unsettled_map_is_null(each: Passage) -> Found:
     """No unsettled map of an attach of the server has null for a key."""

@@ -305,7 +305,9 @@ def settled_and_unsettled_deliveries_are_mixed(container: Container) -> None:
     during="1-0/2.6.14.whole-message",
     looks_at=came(Transfer),
     never="the target aborts no delivery",
+    of_clients=TALK,
 )
+@broken_by("aborts, and says that more will follow", forwards(Transfer, aborted=True, more=True), CLIENT)
 @broken_by("aborts, and says that more will follow", rewrites(Transfer, aborted=True, more=True))
 def an_aborted_transfer_says_nothing_of_more(each: Passage) -> Found:
     """No transfer of the server that is aborted says more."""

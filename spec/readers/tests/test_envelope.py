@@ -142,10 +142,19 @@ def test_missing_reason(tmp_path: Path, changes: dict[str, str], cause: str) -> 
     assert read(tmp_path, rule(f'{DOCS}<doc type="reason">Because.</doc>', **changes))
 
 
-@pytest.mark.parametrize("kind", ["reason", "reading"])
+@pytest.mark.parametrize("kind", ["reason", "reading", "unseen-on-clients"])
 def test_reference_to_no_rule(tmp_path: Path, kind: str) -> None:
     inside = f'{DOCS}<doc type="{kind}">As in p/1.2.other, legal.</doc>'
     assert complaint(tmp_path, rule(inside)).endswith("[p/1.2.r] refers to p/1.2.other, which is no rule.")
+
+
+def test_rule_that_servers_alone_show(tmp_path: Path) -> None:
+    inside = f'{DOCS}<doc type="unseen-on-clients">None listens.</doc>'
+    (found,) = read(tmp_path, rule(inside))
+    assert found.beyond(Role.CLIENT) == "None listens."
+    assert not found.beyond(Role.SERVER)
+    said = complaint(tmp_path, rule(inside, binds="server"))
+    assert said.endswith("[p/1.2.r] says why clients do not show it, whom it does not bind.")
 
 
 def test_same_sentence_twice(tmp_path: Path) -> None:
