@@ -32,7 +32,7 @@ from spec.applicability import judged_with
 from spec.catalogue import catalogue
 from spec.rules import Role, Rule
 
-PACKAGES = {"0-9-1": "scenarios.amqp0_9_1", "1-0": "scenarios.amqp1_0"}
+PACKAGES = {"0-9-1": "scenarios.amqp0_9_1", "1-0": "scenarios.amqp1_0", "fast": "scenarios.amqp_fast"}
 RULES = [rule for rule in catalogue().rules if checks().of(rule.id, Role.SERVER)]
 each_protocol = pytest.mark.parametrize("document", documents())
 TOO_MUCH = {"0-9-1/prose/3.1.1.body-unmodified", "0-9-1/prose/4.3.traffic-balanced"}
@@ -131,6 +131,9 @@ OTHER = {Direction.SENT: Direction.RECEIVED, Direction.RECEIVED: Direction.SENT}
 ABOUT_SERVERS = {
     "1-0/2.4.3.close-carries-reason": "we leave in good order, for which there is no reason to give",
     "1-0/2.2.header-layout": "we may send on before the server's header has come (2.4.2)",
+    "fast/2.2.4.type-known": "we begin with an initiation, which is no command",
+    "fast/3.2.5.tune-after-authentication": "our CONNECTION TUNE follows that of the server, not a response",
+    "fast/3.3.7.server-closes-known-channels": "we close what is not open to see what the server says",
 }
 """Rules for either peer whose checks look at what only a server does."""
 

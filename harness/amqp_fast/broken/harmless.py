@@ -6,7 +6,7 @@ None of them may change a verdict. Each is legal by a sentence, which its name o
 from collections.abc import Mapping
 from typing import Any
 
-from harness.amqp_fast.broken.deviations import Interposer, adds, rewrites, together
+from harness.amqp_fast.broken.deviations import Interposer, adds, hears, rewrites, together
 from harness.amqp_fast.wire.vocabulary import Channel, Connection, Handle
 
 OTHERWISE = "Nein, so geht das nicht."
@@ -36,5 +36,9 @@ HARMLESS: Mapping[str, Interposer] = {
     ),
     "more-heartbeats": adds(Handle.Reply, Connection.Ping(), before=True),
     "heartbeats-that-ask": adds(Channel.Reply, Connection.Ping(respond=True), before=True),
+    "other-order-sent": hears(Connection.Response, lambda it: len(it.responses) > 1, responses=turned),
+    "other-reply-texts-sent": together(
+        *(hears(kind, reply_text=OTHERWISE) for kind in (Connection.Close, Channel.Close, Handle.Close))
+    ),
 }
-"""Interposers by name."""
+"""Interposers by name; what ends in -sent is what another honest client might say."""

@@ -45,5 +45,5 @@ def command_of(unit: object) -> Command | None:
 
 def transcript_of(pieces: Iterable[Piece]) -> Transcript:
     """Give the transcript of a connection, by whatever means it was recorded."""
-    passages, _ = transcript.cut(pieces, lambda: FrameReader(limit=LIMIT), lambda *_: False)
+    passages, _ = transcript.cut(pieces, lambda: FrameReader(limit=LIMIT, initiated=None), lambda *_: False)
     return Transcript(passages)

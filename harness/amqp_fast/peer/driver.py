@@ -228,10 +228,15 @@ class Connection(connection.Connection):
 
     def _meet(self, state: State, turn: AnyTurn) -> None:
         row = self.peer.meet(state, turn)
-        if row is not None and isinstance(row.next, ConnectionState) and not self.over:
-            self.state = row.next
-            if self.state is ConnectionState.END:
-                self.end()
+        match row and row.next:
+            case ConnectionState() as following if not self.over:
+                self.state = following
+                if following is ConnectionState.END:
+                    self.end()
+            case ChannelState() as following:
+                turn.channel.state = following
+            case HandleState() as following:
+                turn.handle.state = following
 
     def _deliver(self) -> None:
         for host in self.peer.hosts.values():
