@@ -109,7 +109,7 @@ DOCUMENTS = {
     "fast": Facts(
         rules={"fast": 718},
         package="scenarios.amqp_fast",
-        state=("3.3.4.", "3.3.5.", "prefetch", "exclusive", "dynamic", "subscription", "held", "redelivered"),
+        state=("3.3.4.commit-", "3.3.5.", "prefetch-", "exclusive-", "subscription-ends", "held-until"),
         faults=FaultFast,
         unset="fast/3.5.2.not-already-open",
         without={},

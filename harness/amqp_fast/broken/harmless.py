@@ -36,7 +36,7 @@ HARMLESS: Mapping[str, Interposer] = {
     ),
     "more-heartbeats": adds(Handle.Reply, Connection.Ping(), before=True),
     "heartbeats-that-ask": adds(Channel.Reply, Connection.Ping(respond=True), before=True),
-    "other-order-sent": hears(Connection.Response, lambda it: len(it.responses) > 1, responses=turned),
+    "other-order-sent": hears(Connection.Response, lambda it: len(it.responses.pairs) == 2, responses=turned),
     "other-reply-texts-sent": together(
         *(hears(kind, reply_text=OTHERWISE) for kind in (Connection.Close, Channel.Close, Handle.Close))
     ),

@@ -33,6 +33,13 @@ def delivered(handle: FastHandle, count: int) -> list[int]:
     return [each.command.message_nbr for each in handle.messages(count)]
 
 
+def acknowledges(handle: FastHandle, number: int) -> None:
+    """Judge that CHANNEL ACK is confirmed; by whose reply, the text says in two ways. Raises Unmet."""
+    tag = handle.connection.tag()
+    reply = replied(Channel.Reply, tag) | replied(Handle.Reply, tag)
+    handle.tries(Channel.Ack(handle.channel.id, tag, number), reply)
+
+
 def left(server: Server, queue: str, *bodies: bytes) -> None:
     """Judge that just these messages are in a queue, and take them."""
     reader = server.handle(new_connection=True)
@@ -147,7 +154,7 @@ def acks_cover_all_but_what_was_given_back(server: Server) -> None:
         numbers = delivered(handle, 4)
         handle.pause()
         for number in numbers[:2] if early else ():
-            handle.confirms(Channel.Ack(handle.channel.id, 0, number))
+            acknowledges(handle, number)
         handle.confirms(Handle.Unget(handle.id, 0, numbers[2]))
-        handle.confirms(Channel.Ack(handle.channel.id, 0, numbers[3]))
+        acknowledges(handle, numbers[3])
         left(server, queue, b"3")

@@ -45,7 +45,8 @@ def other_protocols_are_not_this_one(server: Server) -> None:
     """128 is answered by CONNECTION CHALLENGE; 0, 127, 129 and 200 are not, and the connection ends."""
     server.begun()
     for first in FOREIGN:
-        server.socket().tries(Initiation(first), stream_ends(), something_else().recorded(RESERVED))
+        told = closed(Connection.Close).recorded(RESERVED)
+        server.socket().tries(Initiation(first), stream_ends(), told, something_else().recorded(RESERVED))
 
 
 @scenario("fast/3.1.1.protocol-version-one")

@@ -58,12 +58,12 @@ def client_need_not_wait(server: Server) -> None:
         said += handle.carries(queue, b"%d" % tag, tag=tag)
     said += [Handle.Flow(handle.id, tags[5], False), Handle.Close(handle.id, OK)]
     connection.send(*said, Channel.Close(channel.id, OK), Connection.Close(OK))
+    connection.expect(replied(Connection.Reply, opening.confirm_tag))
     channel.expect(replied(Channel.Reply, tags[0]))
     for tag in tags[1:]:
         channel.expect(replied(Handle.Reply, tag))
     channel.expect(Handle.Close)
     channel.expect(Channel.Close)
-    connection.expect(replied(Connection.Reply, opening.confirm_tag))
     connection.expect(Connection.Close)
     server.judge("three messages", "others", len(indexed(server.handle(), queue)) == 3)
 

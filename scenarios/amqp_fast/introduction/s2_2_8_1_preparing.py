@@ -102,7 +102,8 @@ def initiation_is_answered_by_challenge(server: Server) -> None:
     connection = server.socket()
     connection.tries(Initiation(), Connection.Challenge)
     connection.expect(silence())
-    server.socket().tries(Initiation(1, 128), stream_ends())
+    told = closed(Connection.Close).recorded("1230 has what is not understood closed by a command")
+    server.socket().tries(Initiation(1, 128), stream_ends(), told)
 
 
 def is_half(response: Connection.Response) -> bool:
