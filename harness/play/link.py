@@ -372,10 +372,17 @@ class Link(ABC, Generic[Unit, Sight]):
             Expected(now, self.name, outcomes, self.signature(seen), grade, reading, place, now - began)
         )
 
-    def judged(self, expected: str, otherwise: str, holds: bool, reading: str = "") -> None:
+    def judged(
+        self,
+        expected: str,
+        otherwise: str,
+        holds: bool,
+        reading: str = "",
+        allowed: Grade = Grade.TOLERATED,
+    ) -> None:
         """Keep a judgement on what came. Raises Unmet when it does not hold, unless a `reading` allows it."""
         self._in_time(holds)
-        grade = Grade.PREFERRED if holds else Grade.TOLERATED if reading else Grade.UNMET
+        grade = Grade.PREFERRED if holds else allowed if reading else Grade.UNMET
         actual, under = (expected, "") if holds else (otherwise, reading)
         self.context.write(
             Expected(self.now(), self.name, (expected,), actual, grade, under, self._kept, 0.0)

@@ -12,6 +12,7 @@ from harness.play.link import Link
 from harness.shims.contract import Kind, Refused, ShimLost
 from harness.targets.client.tap import Heard
 from harness.targets.client.target import ClientTarget
+from harness.wire.journal import Grade
 
 AnyLink = TypeVar("AnyLink", bound=Link[Any, Any])
 Listening = Callable[[Heard, Context, str, str], AnyLink]
@@ -67,9 +68,16 @@ class Telling(Generic[AnyLink]):
             into.update(told)
         return None
 
-    def judge(self, expected: str, otherwise: str, holds: bool, reading: str = "") -> None:
-        """Judge a fact: `expected` if it `holds`, else `otherwise`; legal all the same under a `reading`."""
-        self._links[-1].judged(expected, otherwise, holds, reading)
+    def judge(
+        self,
+        expected: str,
+        otherwise: str,
+        holds: bool,
+        reading: str = "",
+        allowed: Grade = Grade.TOLERATED,
+    ) -> None:
+        """Judge a fact: `expected` if it `holds`, else `otherwise`; `allowed` all the same by a `reading`."""
+        self._links[-1].judged(expected, otherwise, holds, reading, allowed)
 
     def _is_lost(self, failure: ShimLost) -> None:
         """Judge that it should have lived on; amid which command it did not may be up to its threads."""
@@ -79,6 +87,10 @@ class Telling(Generic[AnyLink]):
     def note(self, text: str) -> None:
         """Keep a fact worth reporting."""
         self.context.note(text, self._links[-1].name, self._links[-1].now())
+
+    def logged(self) -> str:
+        """Give what its library has logged up to now; empty where it logs nothing."""
+        return "\n".join(each.decode(errors="replace") for each in self._target.logs().values())
 
     def name(self, kind: str) -> str:
         """Make a name that nobody else uses; what has it is gone with our server."""

@@ -5,6 +5,7 @@ from typing import Any
 
 from harness.amqp0_9_1.broken.deviations import Interposer
 from harness.amqp0_9_1.broken.provocations import says_instead
+from harness.amqp0_9_1.client.outcomes import Observation
 from harness.amqp0_9_1.client.transcript import unreadable
 from harness.amqp0_9_1.server.client import Client, JudgedChannel, JudgedConnection
 from harness.amqp0_9_1.server.told import Message
@@ -94,12 +95,12 @@ def given_wrongly(client: Client, said: Octets) -> tuple[JudgedConnection, Messa
     return channel.connection, told
 
 
-def soon(connection: JudgedConnection, *outcomes: Outcome) -> None:
+def soon(connection: JudgedConnection, *outcomes: Outcome) -> Observation:
     """Judge what comes where nothing may come as well, and should be waited for no longer than needed."""
     link = connection.link
     began = link.now()
     seen = link.next(EVERYWHERE, connection.client.context.patience.quiet)
-    link.hold(seen, link.legal(*outcomes), began)
+    return link.hold(seen, link.legal(*outcomes), began)
 
 
 def refuses(client: Client, said: Octets, *outcomes: Outcome) -> None:

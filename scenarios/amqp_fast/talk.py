@@ -34,10 +34,32 @@ def are_confirmed(handle: FastHandle, tags: Sequence[int], body: bytes) -> None:
         due = due[1:] if isinstance(seen.command, Handle.Reply) else due
 
 
+def comes_home(handle: FastHandle, name: str | bytes, body: bytes) -> None:
+    """Judge that a message to a queue that the handle itself consumes from is confirmed and delivered."""
+    tag = handle.connection.tag()
+    handle.send(*handle.carries(name, body, tag=tag))
+    are_confirmed(handle, [tag], body)
+
+
 def dynamic_name(handle: FastHandle, **fields: object) -> bytes:
     """Consume from a dynamic queue that the server names; give its name. Raises ControlFailed."""
     handle.send(handle.consuming("", dynamic=True, **fields))
     name: bytes = handle.control("HANDLE CONSUME", Handle.Created).dest_name
+    return name
+
+
+BEHIND = "518 has what a command causes come before its REPLY; a client that waits for both has both"
+
+
+def is_named(handle: FastHandle, consume: Said, tag: int) -> bytes:
+    """Judge that a dynamic queue is answered by its name, and confirmed if there is a tag; give the name."""
+    confirmed = replied(Handle.Reply, tag)
+    seen = handle.tries(consume, Handle.Created, *((confirmed.recorded(BEHIND),) if tag else ()))
+    if isinstance(seen, Handle.Reply):
+        seen = handle.expect(Handle.Created)
+    elif tag:
+        handle.expect(confirmed)
+    name: bytes = seen.dest_name
     return name
 
 

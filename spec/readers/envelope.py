@@ -110,6 +110,7 @@ def judged(
         versions=versions,
         capability=capability,
         unseen_on_clients=docs.get("unseen-on-clients", ""),
+        left_to=Party(said["left-to"]) if "left-to" in said else None,
     )
 
 

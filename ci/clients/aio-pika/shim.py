@@ -11,7 +11,7 @@ import contract_values
 from aiormq.exceptions import AMQPChannelError, AMQPError
 from contract import Refused, Told, serve, unsupported
 from contract_amqp091 import told_properties
-from contract_values import called
+from contract_values import called, taken
 from loop import Looped
 
 CODES = {
@@ -127,7 +127,14 @@ class AioPika(Looped):
         message = self.run(getting())
         return {"message": self._message(message) if message else None}
 
-    def receive(self, on: str, queue: str, settled: bool = True, tag: str | None = None) -> Told:
+    def receive(
+        self,
+        on: str,
+        queue: str,
+        settled: bool = True,
+        tag: str | None = None,
+        arguments: Mapping[str, Any] | None = None,
+    ) -> Told:
         """Start a consumer."""
 
         async def got(message: Any) -> None:
@@ -135,7 +142,8 @@ class AioPika(Looped):
 
         async def starting() -> Any:
             found = await self.found(on).get_queue(queue, ensure=False)
-            return await found.consume(got, no_ack=settled, consumer_tag=tag, timeout=self.within)
+            how = {"no_ack": settled, "consumer_tag": tag, "arguments": taken(arguments, self.makers)}
+            return await found.consume(got, timeout=self.within, **how)
 
         return {"tag": self.run(starting())}
 

@@ -115,8 +115,9 @@ const commands = {
     return { message: got && arrived(got, { redelivered: got.redelivered }) };
   },
 
-  async receive({ queue, settled, tag: wanted }, on) {
-    const consumer = await on.of.basicConsume(queue, { noAck: settled, tag: wanted }, (each) => {
+  async receive({ queue, settled, tag: wanted, arguments: given }, on) {
+    const how = { noAck: settled, tag: wanted, args: given && common.decode(given, KINDS) };
+    const consumer = await on.of.basicConsume(queue, how, (each) => {
       on.tell('message', { tag: each.consumerTag, message: arrived(each, { redelivered: each.redelivered }) });
     });
     const { tag } = consumer;

@@ -79,7 +79,11 @@ func receive(ch *channel, told Told) (Object, error) {
 	if tag == "" { // the library would make one, but never says which
 		tag = names.Next("shim-", 1)
 	}
-	deliveries, err := ch.Consume(told.Text("queue"), tag, told.Flag("settled"), false, false, false, nil)
+	table, err := arguments(told["arguments"])
+	if err != nil {
+		return nil, err
+	}
+	deliveries, err := ch.Consume(told.Text("queue"), tag, told.Flag("settled"), false, false, false, table)
 	if err != nil {
 		return nil, err
 	}

@@ -120,12 +120,13 @@ const commands = {
     return { message: got ? delivered(got) : null };
   },
 
-  async receive({ queue, settled, tag }, on) {
+  async receive({ queue, settled, tag, arguments: given }, on) {
     const heard = (each) => {
       if (each) on.tell('message', { tag: each.fields.consumerTag, message: delivered(each) });
       else on.tell('cancelled', { tag: ok.consumerTag });
     };
-    const ok = await on.of.consume(queue, (each) => heard(each), { noAck: settled, consumerTag: tag });
+    const how = { noAck: settled, consumerTag: tag, arguments: given && common.decode(given, KINDS) };
+    const ok = await on.of.consume(queue, (each) => heard(each), how);
     return { tag: ok.consumerTag };
   },
 

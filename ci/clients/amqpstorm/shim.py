@@ -10,7 +10,7 @@ import contract_values
 from amqpstorm import AMQPChannelError, AMQPConnectionError, AMQPMessageError
 from contract import Refused, Told, serve, unsupported
 from contract_amqp091 import Amqp091, told_properties
-from contract_values import called
+from contract_values import called, taken
 
 NAMES = {"type": "exchange_type", "global": "global_"}
 """Arguments that AMQPStorm calls otherwise than the document."""
@@ -98,14 +98,22 @@ class AmqpStorm(Amqp091):
         message = self.found(on).basic.get(queue, no_ack=settled, auto_decode=False)
         return {"message": self._message(message) if message else None}
 
-    def receive(self, on: str, queue: str, settled: bool = True, tag: str = "") -> Told:
+    def receive(
+        self,
+        on: str,
+        queue: str,
+        settled: bool = True,
+        tag: str = "",
+        arguments: Mapping[str, Any] | None = None,
+    ) -> Told:
         """Start a consumer."""
 
         def got(message: amqpstorm.Message) -> None:
             tag = message.method["consumer_tag"]
             self.happened("message", on, tag=tag, message=self._message(message))
 
-        return {"tag": self.found(on).basic.consume(got, queue, tag, no_ack=settled)}
+        given = taken(arguments, self.makers)
+        return {"tag": self.found(on).basic.consume(got, queue, tag, no_ack=settled, arguments=given)}
 
     def stop(self, on: str, tag: str) -> None:
         """End a consumer."""

@@ -158,7 +158,8 @@ class BunnyShim < Contract::Shim
   def do_receive(told)
     channel = live(told)
     tag = told['tag'] || channel.generate_consumer_tag
-    consumer = Bunny::Consumer.new(channel, told['queue'], tag, told['settled'] || false)
+    given = told.key?('arguments') ? Values.field(told['arguments']) : {}
+    consumer = Bunny::Consumer.new(channel, told['queue'], tag, told['settled'] || false, false, given)
     consumer.on_delivery do |info, properties, body|
       message = told_message(info, properties, body)
       happened('message', told['on'], { tag: info.consumer_tag, message: message })

@@ -63,7 +63,9 @@ command(<<"get">>, #{<<"queue">> := Queue, <<"settled">> := Settled}, On) ->
             #{message => (arrived(Tag, Exchange, Key, Message))#{redelivered => Again}}
     end;
 command(<<"receive">>, #{<<"queue">> := Queue, <<"settled">> := Settled} = Told, On) ->
-    Consume = #'basic.consume'{queue = Queue, no_ack = Settled, consumer_tag = maps:get(<<"tag">>, Told, <<>>)},
+    Given = maps:filter(fun(Name, _) -> Name =:= <<"arguments">> end, Told),
+    Named = #{<<"queue">> => Queue, <<"no-ack">> => Settled, <<"consumer-tag">> => maps:get(<<"tag">>, Told, <<>>)},
+    Consume = values:method('basic.consume', maps:merge(Named, Given)),
     Subscriber = contract:inside(On, fun() -> self() end),
     #'basic.consume_ok'{consumer_tag = Tag} = done(amqp_channel:subscribe(contract:find(On), Consume, Subscriber)),
     #{tag => Tag};

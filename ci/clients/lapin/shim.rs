@@ -130,7 +130,7 @@ async fn on_channel(command: &str, ch: &Arc<Channel>, told: Told) -> Result<Valu
             let (queue, tag) = (short(&told.text("queue"))?, short(&told.text("tag"))?);
             let mut consumer = ch
                 .of
-                .basic_consume(queue, tag, options, table(None)?)
+                .basic_consume(queue, tag, options, table(told.given("arguments"))?)
                 .await?;
             let (tag, on) = (consumer.tag().to_string(), Arc::downgrade(ch));
             tokio::spawn(async move {

@@ -159,7 +159,8 @@ final class PhpAmqpLibShim extends Contract\Shim
             $told['queue'],
             $told['tag'] ?? '',
             no_ack: $told['settled'] ?? false,
-            callback: $heard
+            callback: $heard,
+            arguments: isset($told['arguments']) ? table($told['arguments']['map']) : []
         )];
     }
 

@@ -8,7 +8,7 @@ import contract_values
 import pika
 from contract import Refused, Told, serve, unsupported
 from contract_amqp091 import Amqp091, told_properties
-from contract_values import Makers, called
+from contract_values import Makers, called, taken
 from pika import exceptions
 from pika.adapters.blocking_connection import BlockingChannel
 from pika.compat import long
@@ -120,14 +120,23 @@ class Pika(Amqp091):
         method, properties, body = self.found(on).basic_get(queue, auto_ack=settled)
         return {"message": self._message(method, properties, body) if method else None}
 
-    def receive(self, on: str, queue: str, settled: bool = True, tag: str | None = None) -> Told:
+    def receive(
+        self,
+        on: str,
+        queue: str,
+        settled: bool = True,
+        tag: str | None = None,
+        arguments: Mapping[str, Any] | None = None,
+    ) -> Told:
         """Start a consumer."""
 
         def got(_: BlockingChannel, method: Any, properties: Any, body: bytes) -> None:
             message = self._message(method, properties, body)
             self.happened("message", on, tag=method.consumer_tag, message=message)
 
-        return {"tag": self.found(on).basic_consume(queue, got, auto_ack=settled, consumer_tag=tag)}
+        given = taken(arguments, MAKERS)
+        channel = self.found(on)
+        return {"tag": channel.basic_consume(queue, got, settled, consumer_tag=tag, arguments=given)}
 
     def delivery(self, message: Any) -> int:
         """Give the delivery tag of what was kept."""

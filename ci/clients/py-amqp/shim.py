@@ -9,7 +9,7 @@ import contract_values
 from amqp.exceptions import AMQPError
 from contract import Refused, Told, serve, unsupported
 from contract_amqp091 import Amqp091, told_properties
-from contract_values import Makers, called
+from contract_values import Makers, called, taken
 
 MOST = (1 << 31) - 1
 """What py-amqp sends as I; all beyond goes as L."""
@@ -124,7 +124,14 @@ class PyAmqp(Amqp091):
         message = self.found(on).basic_get(queue, no_ack=settled)
         return {"message": self._message(message) if message else None}
 
-    def receive(self, on: str, queue: str, settled: bool = True, tag: str = "") -> Told:
+    def receive(
+        self,
+        on: str,
+        queue: str,
+        settled: bool = True,
+        tag: str = "",
+        arguments: Mapping[str, Any] | None = None,
+    ) -> Told:
         """Start a consumer."""
 
         def got(message: amqp.Message) -> None:
@@ -134,8 +141,9 @@ class PyAmqp(Amqp091):
         def cancelled(tag: str) -> None:
             self.happened("cancelled", on, tag=tag)
 
-        channel = self.found(on)
-        return {"tag": channel.basic_consume(queue, tag, no_ack=settled, callback=got, on_cancel=cancelled)}
+        how = {"no_ack": settled, "callback": got, "on_cancel": cancelled}
+        given = taken(arguments, MAKERS)
+        return {"tag": self.found(on).basic_consume(queue, tag, arguments=given, **how)}
 
     def again(self, on: str, message: Any, key: str) -> None:
         """Publish a message again, as py-amqp gave it."""

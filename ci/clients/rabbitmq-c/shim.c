@@ -175,7 +175,8 @@ static json *receive(json *line) {
   struct channel *channel = channel_of(line);
   const amqp_basic_consume_ok_t *started =
       amqp_basic_consume(channel->of->state, channel->number, bytes(text(member(line, "queue"))),
-                         bytes(text(member(line, "tag"))), 0, truth(member(line, "settled")), 0, amqp_empty_table);
+                         bytes(text(member(line, "tag"))), 0, truth(member(line, "settled")), 0,
+                         table(member(line, "arguments")));
   check(channel->of, channel->number, amqp_get_rpc_reply(channel->of->state));
   return one("tag", told(octets(started->consumer_tag)));
 }

@@ -136,8 +136,13 @@ final class Shim extends Contract {
         "message", message(got.getEnvelope(), got.getProperties(), got.getBody())));
     CancelCallback cancel = tag -> events.add(map("event", "cancelled", "on", name, "tag", tag));
     return map("tag", held(told, "on", Channel.class)
-        .basicConsume(text(told, "queue", ""), flag(told, "settled", false),
-        text(told, "tag", ""), deliver, cancel));
+        .basicConsume(text(told, "queue", ""), flag(told, "settled", false), text(told, "tag", ""), false, false,
+        consuming(told), deliver, cancel));
+  }
+
+  @SuppressWarnings("unchecked")
+  private Map<String, Object> consuming(JsonObject told) throws Refused {
+    return told.has("arguments") ? (Map<String, Object>) value(told.get("arguments")) : null;
   }
 
   Object stop(JsonObject told) throws Exception {

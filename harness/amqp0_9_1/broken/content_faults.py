@@ -5,14 +5,16 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from harness.amqp0_9_1.broken.deviations import Fault, Interposer, changes, spoils
-from harness.amqp0_9_1.broken.frame_faults import Matching
+from harness.amqp0_9_1.broken.frame_faults import Matching, sent_whole
 from harness.amqp0_9_1.broken.loose import Turn
 from harness.amqp0_9_1.peer.entities import Connection
 from harness.amqp0_9_1.peer.life import end_connection
 from harness.amqp0_9_1.peer.tables.channel import abort_content_and_serve, content_is_complete
 from harness.amqp0_9_1.wire.compiled import Method
-from harness.amqp0_9_1.wire.frames import BODY, HEADER, HEARTBEAT, ContentHeader, Frame
-from harness.amqp0_9_1.wire.vocabulary import CODEC
+from harness.amqp0_9_1.wire.frames import BODY, HEADER, HEARTBEAT, ContentHeader, Frame, FrameReader
+from harness.amqp0_9_1.wire.vocabulary import CODEC, Basic
+from harness.peers.interposer import always
+from harness.peers.peer import ConnectionAround, PeerConnection, PeerServer, ServerAround
 from harness.wire.units import DecodeError
 
 # -- frames of a content -------------------------------------------------------------------------------
@@ -107,6 +109,36 @@ def deliver_what_there_is(turn: Turn) -> None:
     if turn.channel.content is not None:
         content_is_complete(turn)
     abort_content_and_serve(turn)
+
+
+# -- contents that wait --------------------------------------------------------------------------------
+
+
+class OneAfterTheOther:
+    """Sends the contents of channel 1 at once, and those of all others when it says something else."""
+
+    def before(self, server: PeerServer) -> PeerServer:
+        """Make a server that is sent contents so."""
+        return _Kept(server)
+
+
+class _Kept(ServerAround):
+    def around(self, connection: PeerConnection) -> PeerConnection:
+        return _KeptBack(connection)
+
+
+class _KeptBack(ConnectionAround):
+    def __init__(self, inner: PeerConnection) -> None:
+        super().__init__(inner)
+        self._reader, self._kept = FrameReader(), b""
+
+    def receive(self, octets: bytes) -> None:
+        for raw, unit in self._reader.feed(octets):
+            if not (isinstance(unit, Frame) and sent_whole(Basic.Publish, always)(unit)):
+                raw, self._kept = self._kept + raw, b""
+            elif unit.channel > 1:
+                raw, self._kept = b"", self._kept + raw
+            self.inner.receive(raw)
 
 
 # -- heartbeats ----------------------------------------------------------------------------------------

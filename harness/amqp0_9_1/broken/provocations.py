@@ -7,6 +7,7 @@ changes when it comes. Both stand before the reference peer, in any order.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from harness.amqp0_9_1.broken.deviations import Interposer
@@ -14,6 +15,7 @@ from harness.amqp0_9_1.wire.compiled import Method, Properties
 from harness.amqp0_9_1.wire.frames import METHOD, Frame, FrameReader, content_frames, method_frame
 from harness.amqp0_9_1.wire.vocabulary import Basic
 from harness.peers.interposer import Condition, Rule, always
+from harness.peers.peer import ConnectionAround, PeerConnection, PeerServer, ServerAround
 from harness.peers.timing import Protocol, Words
 
 Said = Method | Frame | bytes | Callable[[int], bytes]
@@ -89,3 +91,69 @@ falls_silent = _WORDS.falls_silent
 says_nothing_from = _WORDS.says_nothing_from
 hangs_up = _WORDS.hangs_up
 in_pieces = _WORDS.in_pieces
+
+
+# -- without end ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Flood:
+    """Says something over and over `behind` a method of its own, `most` times, `until` the client says one.
+
+    `said` makes it of the channel and that method. It is said `every` so many seconds, and later to a client
+    that does not take it so fast.
+    """
+
+    behind: type[Method]
+    said: Callable[[int, Any], bytes]
+    until: type[Method]
+    most: int
+    every: float
+
+    def before(self, server: PeerServer) -> PeerServer:
+        """Make a server whose connections say it."""
+        return _Flooding(self, server)
+
+
+class _Flooding(ServerAround):
+    def __init__(self, flood: Flood, server: PeerServer) -> None:
+        super().__init__(server)
+        self._flood = flood
+
+    def around(self, connection: PeerConnection) -> PeerConnection:
+        return _Flooded(self._flood, connection)
+
+
+class _Flooded(ConnectionAround):
+    """A server's connection that says something over and over."""
+
+    def __init__(self, flood: Flood, inner: PeerConnection) -> None:
+        super().__init__(inner)
+        self._flood = flood
+        self._own, self._clients = FrameReader(limit=16 << 20), FrameReader(limit=16 << 20)
+        self._left, self._said, self._due, self._is_due = 0, b"", float("-inf"), False
+
+    def take(self) -> bytes:
+        if octets := self.inner.take():
+            for _, unit in self._own.feed(octets):
+                if isinstance(unit, Frame) and _meets(unit, self._flood.behind, always):
+                    self._left, self._said = self._flood.most, self._flood.said(unit.channel, unit.method())
+            return octets
+        if not (self._left and self._is_due):
+            return b""
+        self._left, self._is_due = self._left - 1, False
+        return self._said
+
+    def receive(self, octets: bytes) -> None:
+        if any(_meets(unit, self._flood.until, always) for _, unit in self._clients.feed(octets)):
+            self._left = 0
+        self.inner.receive(octets)
+
+    def next_timer(self) -> float | None:
+        inner = self.inner.next_timer()
+        return inner if not self._left else self._due if inner is None else min(self._due, inner)
+
+    def tick(self, now: float) -> None:
+        if self._left and now >= self._due:
+            self._due, self._is_due = now + self._flood.every, True
+        self.inner.tick(now)

@@ -170,7 +170,7 @@ class ClientConnection:
     # -- ending ----------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Close by the handshake (2.3.7), then the socket."""
+        """Close by the handshake (2.3.7), then the socket. Raises Refused where none is answered."""
         self.usable()
         self.say(0, Connection.Close(REPLY_SUCCESS, "done"))
         self.phase = Phase.CLOSING
@@ -178,6 +178,8 @@ class ClientConnection:
             self.until(lambda: True if self.phase is Phase.OVER else None)
         finally:
             self.drop()
+        if self.failure is not None and self.failure.kind is Kind.LOST:
+            raise self.failure
 
     def drop(self) -> None:
         """Close the socket without a word."""
@@ -217,7 +219,7 @@ class ClientConnection:
         came = self._transport.receive(min(deadline, self._next_beat()))
         if isinstance(came, End):
             lost = Refused(Kind.LOST, f"the server closed the socket ({came})")
-            self._over(None if self.phase is Phase.CLOSING else lost)
+            self._over(lost if self.failure is None else None)
         elif came is not None:
             self._heard = self._transport.now()
             self._take(came)

@@ -270,9 +270,17 @@ class JudgedChannel:
         self.connection.came(Basic.Consume)
         return str(told["tag"])
 
-    def tries_to_receive(self, queue: str, settled: bool = True, tag: str = "") -> Refused | None:
-        """Have the client start a consumer that it may not get."""
+    def tries_to_receive(
+        self,
+        queue: str,
+        settled: bool = True,
+        tag: str = "",
+        arguments: Mapping[str, Any] | None = None,
+    ) -> Refused | None:
+        """Have the client start a consumer that it may not get; `arguments` are its own, by their names."""
         named: dict[str, Any] = {"tag": tag} if tag else {}
+        if arguments:
+            named["arguments"] = {"map": [[name, each] for name, each in arguments.items()]}
         return self.client.attempted("receive", on=self.on, queue=queue, settled=settled, **named)
 
     def messages(self, count: int = 1) -> list[Message]:

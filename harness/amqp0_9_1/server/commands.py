@@ -77,6 +77,20 @@ def receives(client: Client) -> str:
     return f"messages are told, and settled by {', '.join(done)}"
 
 
+def receives_by_arguments(client: Client) -> str:
+    """Have the client consume with an argument of its own."""
+    connection = client.connection()
+    channel = connection.channel()
+    queue = client.name("queue")
+    channel.declares(queue)
+    channel.tries_to_receive(queue, arguments={"x-priority": 1})
+    seen = connection.link.taken(Basic.Consume)
+    method = getattr(seen, "method", None)
+    if getattr(method, "arguments", {}).get("x-priority") != 1:
+        raise ControlFailed("receive with an argument", "a consumer without it")
+    return "a consumer is started with arguments"
+
+
 def echoes(client: Client) -> str:
     """Have the client send a message again: text, boolean and integer headers come back as they were."""
     connection = client.connection()
@@ -113,6 +127,7 @@ COMMANDS: Mapping[str, Callable[[Client], str]] = {
     "send, get": sends,
     "send, get much": sends_much,
     "receive, settle": receives,
+    "receive by arguments": receives_by_arguments,
     "echo": echoes,
     "fill": fills,
 }

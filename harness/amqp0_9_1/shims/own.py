@@ -144,9 +144,17 @@ class Own(Commands):
         _, content = channel.ask(asked, Basic.GetOk, Basic.GetEmpty)
         return {"message": content and self.keep(channel, content)}
 
-    def receive(self, on: str, queue: str, settled: bool = True, tag: str = "") -> Mapping[str, Any]:
+    def receive(
+        self,
+        on: str,
+        queue: str,
+        settled: bool = True,
+        tag: str = "",
+        arguments: Mapping[str, Any] | None = None,
+    ) -> Mapping[str, Any]:
         """Start a consumer."""
-        asked = made("basic.consume", {"queue": queue, "no-ack": settled, "consumer-tag": tag})
+        more = {"arguments": arguments} if arguments else {}
+        asked = made("basic.consume", {"queue": queue, "no-ack": settled, "consumer-tag": tag, **more})
         answer, _ = self._channels[on].ask(asked, Basic.ConsumeOk)
         return {"tag": answer.consumer_tag}
 

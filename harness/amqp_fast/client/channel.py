@@ -21,8 +21,12 @@ from harness.play.expect import ControlFailed, Outcome
 if TYPE_CHECKING:
     from harness.amqp_fast.client.connection import FastConnection
 
+ASIDE = (Handle.Notify, Handle.Created, Handle.Prepare)
+"""What a command may lead to before it is confirmed (522)."""
 LATEST = 0xFFFFFFFF
 """A message number that no channel comes to: an ACK up to there covers everything."""
+LONGEST = 1 << 20
+"""Numbers of a range in HANDLE INDEX, beyond which nobody reads them one by one."""
 
 
 def carrying(command: Any, fragment: bytes) -> Frame:
@@ -121,7 +125,7 @@ class Conversation:
         skipped: list[Observation] = []
         while True:
             seen: Observation = self.link.next(self.on, self.context.due(what, self.context.patience.answer))
-            if isinstance(seen, Received) and isinstance(seen.command, Handle.Notify | Handle.Created):
+            if isinstance(seen, Received) and isinstance(seen.command, ASIDE):
                 if not (forgets_names and isinstance(seen.command, Handle.Created)):
                     skipped.append(seen)
                 continue
@@ -266,4 +270,6 @@ def numbers(listed: bytes) -> Iterator[int]:
         first, _, last = each.partition(b"-")
         if not (first.isdigit() and (last or first).isdigit()):
             raise ControlFailed("HANDLE QUERY", "a list that is none")
+        if int(last or first) - int(first) > LONGEST:
+            raise ControlFailed("HANDLE QUERY", "a list of more than a queue can hold")
         yield from range(int(first), int(last or first) + 1)

@@ -40,19 +40,22 @@ class Link(link.Link[Unit, Received]):
     """One connection to the target. A place is the number of a channel, 0 for the whole connection.
 
     What is said of a handle comes on the channel that we opened it on. With `hears_pings` every PING is an
-    observation.
+    observation, with `hears_parts` every confirmation of a message that went in fragments with one tag: else
+    the first one is, for a server may confirm each of them.
     """
 
     annotator = ANNOTATOR
 
     def __init__(self, transport: Transport, context: Context, name: str, protocol: str) -> None:
         super().__init__(transport, context, name, protocol, FrameReader(limit=LIMIT))
-        self.hears_pings = False
+        self.hears_pings = self.hears_parts = False
         self.channels: dict[int, int] = {}
         """The channel of each handle that we have opened."""
         self._asked_pings = 0
         self._said_close: set[tuple[type[Command], int]] = set()
         """What we have said close of and not opened again: the close of it that comes is the answer."""
+        self._parts: dict[tuple[int, int], bool] = {}
+        """By handle and tag of fragments that others follow: whether one has been confirmed."""
         self._messages: dict[int, _Message] = {}
         self._spoken = FrameReader(limit=ANY_SIZE, initiated=False)
 
@@ -85,6 +88,8 @@ class Link(link.Link[Unit, Received]):
                 self._said_close.discard((Handle.Close, number))
             case Channel.Open(channel_id=number):
                 self._said_close.discard((Channel.Close, number))
+            case Handle.Send(handle_id=number, confirm_tag=tag, partial=True) if tag:
+                self._parts.setdefault((number, tag), False)
             case Connection.Ping(respond=True):
                 self._asked_pings += 1
             case Handle.Close(handle_id=number) | Channel.Close(channel_id=number):
@@ -125,9 +130,18 @@ class Link(link.Link[Unit, Received]):
             self._take_ping(command)
         elif isinstance(command, Handle.Notify):
             self._take_part(command, unit.fragment)
-        else:
+        elif not self._confirms_another_part(command):
             place = self._place_of(command)
             self._inboxes[place].append(Received(command, unit.fragment, (command,), self._kept))
+
+    def _confirms_another_part(self, command: Command) -> bool:
+        """Say whether this tells nothing new: of a message in fragments, one of which has been confirmed."""
+        match command:
+            case Handle.Reply(handle_id=number, confirm_tag=tag, reply_code=200):
+                known = self._parts.get((number, tag))
+                self._parts |= {} if known is None else {(number, tag): True}
+                return bool(known) and not self.hears_parts
+        return False
 
     def _take_ping(self, ping: Connection.Ping) -> None:
         if ping.respond:

@@ -21,7 +21,7 @@ from harness.amqp_fast.peer.events import (
 from harness.amqp_fast.peer.traffic import deliver
 from harness.amqp_fast.peer.turn import AnyTurn, Server, Turn
 from harness.amqp_fast.wire.commands import Command
-from harness.amqp_fast.wire.frames import Frame, FrameReader, Initiation, Unit, frame
+from harness.amqp_fast.wire.frames import ESCAPE, Frame, FrameReader, Initiation, Unit, frame
 from harness.amqp_fast.wire.vocabulary import Handle as HandleSaid
 from harness.peers import connection
 from harness.peers.events import Event
@@ -164,6 +164,8 @@ class Connection(connection.Connection):
                 self.happens(Malformed(why))
             case Initiation():
                 self._meet(self.state, Turn(self.peer, self, unit))
+            case Frame() if self._is_oversized(unit):
+                self.happens(Malformed("a small size in the long form"))
             case Frame():
                 try:
                     self._take_command(self._readable(unit.command()), unit.fragment)
@@ -171,6 +173,11 @@ class Connection(connection.Connection):
                     self.happens(Undecodable(unit.type, failure.what))
         if self.state is ConnectionState.TUNED and self._reader.limit < self.peer.limits.frame:
             self.read_up_to(self.peer.limits.frame)
+
+    def _is_oversized(self, unit: Frame) -> bool:
+        """Say whether a size is in the long form without need, and that is not taken."""
+        small = len(unit.payload) + 1 < ESCAPE
+        return unit.long and small and self.peer.policy.long_size == "large alone"
 
     def _readable(self, command: Command) -> Command:
         """Give a command whose short strings are text. Raises DecodeError."""

@@ -22,8 +22,12 @@ class Policy:
     """What follows octets that are no frame once it is open: CONNECTION CLOSE, or the end of the stream."""
     sends_long: bool = False
     """Whether the size of a short frame is written in the long form, too (605)."""
+    long_size: Literal["any", "large alone"] = "any"
+    """For which sizes the long form is taken: for all (607), or only for those that need it (209)."""
     transfer: Literal["at once", "one by one"] = "at once"
     """Whether all that is to be said goes out at once, or command by command."""
+    deliveries: Literal["behind the reply", "before it"] = "behind the reply"
+    """Where deliveries that a confirmed command leads to stand (518, 522)."""
     reply_text: Literal["words", "none"] = "words"
     """Whether a reply has a text (1157)."""
 
@@ -33,6 +37,8 @@ class Policy:
     """What follows a fault before the connection is open: CONNECTION CLOSE (1230), or only the end (1267)."""
     pause: float = 2.0
     """Seconds before the end of the stream, for a fault in the negotiation (1269)."""
+    half_response: Literal["refused", "asked again"] = "refused"
+    """What follows a response that lacks the password: the end (951), or another challenge (949)."""
     challenges: int = 1
     """How many CONNECTION CHALLENGEs are answered before a client is let in (363)."""
     server_version: int = 1
@@ -115,6 +121,8 @@ class Policy:
     """Whether HANDLE CREATED also answers for a dynamic queue that was named (32, 2104)."""
     ungets_to: Literal["others first", "anybody"] = "others first"
     """Who gets a message back: another consumer if there is one (2040), or whoever is free."""
+    parts_confirmed: Literal["once", "each"] = "once"
+    """Whether a message in fragments is confirmed once, or each HANDLE SEND of it (1888, 1256)."""
     browse_confirms: Literal["notify", "notify and reply"] = "notify"
     """Whether a found message is confirmed beside HANDLE NOTIFY (2098)."""
     selectors: Literal["applies", "ignores"] = "applies"
@@ -125,6 +133,20 @@ class Policy:
     """Whether a handle is good only for what it was opened for (1833)."""
     prefetch_zero: Literal["refuses", "one"] = "refuses"
     """What a prefetch below its minimum is (1954)."""
+    created_place: Literal["before the reply", "behind it"] = "before the reply"
+    """Where HANDLE CREATED stands if HANDLE CONSUME is confirmed as well (518, 2104)."""
+    listed: Literal["some", "all"] = "some"
+    """Whether there is a limit to what HANDLE INDEX lists (2209)."""
+    batches: Literal["refused", "answered"] = "refused"
+    """What becomes of a second HANDLE PREPARE of a handle before the rest of the first (2249)."""
+    room: Literal["limited", "unlimited"] = "limited"
+    """Whether HANDLE PREPARE can announce what is too large (2280)."""
+    ready_unasked: Literal["refused", "ignored"] = "refused"
+    """What becomes of HANDLE READY for which nothing was prepared (2407)."""
+    closing_nothing: Literal["refused", "answered", "ignored"] = "refused"
+    """What becomes of HANDLE CLOSE for a handle that is not open (2316)."""
+    handle_insists: Literal["discards", "closes again"] = "discards"
+    """What follows a command behind our HANDLE CLOSE (2326): nothing, or another one."""
 
 
 DEFAULT = Policy()

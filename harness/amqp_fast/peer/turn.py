@@ -43,7 +43,7 @@ class Limits:
     """Queues of one virtual host."""
     partial: int = 64
     """Messages held in parts; the oldest is forgotten for another."""
-    listed: int = 1000
+    listed: int = 60
     """Messages that one HANDLE INDEX lists."""
     handshake: int = 4096
     """Octets of a frame of the negotiation (3.2.3)."""
@@ -64,6 +64,8 @@ class Server(ReferencePeer[Policy, Strategies, Limits]):
         """Queues that somebody has configured: they are there after a restart, too."""
         self.restricted: set[str] = set()
         """Users who may use no other virtual host than that of everybody."""
+        self.active: dict[bytes, Connection] = {}
+        """The connection of each client that is there, by its name (1112)."""
         self.impatient: set[str] = set()
         """Users who are asked for a heartbeat that one can wait for."""
         self.unlimited: set[str] = set()

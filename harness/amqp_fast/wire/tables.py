@@ -16,7 +16,8 @@ SHORTEST, LONGEST = 0xFF, 0xFFFF
 _LENGTH: Final = struct.Struct(">H")
 _SIGNED: Final = struct.Struct(">i")
 _UNSIGNED: Final = struct.Struct(">I")
-_DECIMAL: Final = struct.Struct(">BI")
+# Signed, as integers are: of the decimals alone it is said that they are not (913).
+_DECIMAL: Final = struct.Struct(">Bi")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +104,10 @@ def _value(value: Any) -> bytes:
 
 def _decimal(value: Decimal) -> bytes:
     sign, digits, exponent = value.as_tuple()
-    if sign or not isinstance(exponent, int) or exponent > 0:
+    if not isinstance(exponent, int) or exponent > 0:
         raise EncodeError(f"a decimal value is digits, and how many of them are decimals: not {value}")
-    return _packed(_DECIMAL, -exponent, int("".join(map(str, digits))))
+    number = int("".join(map(str, digits)))
+    return _packed(_DECIMAL, -exponent, -number if sign else number)
 
 
 def _packed(form: struct.Struct, *numbers: int) -> bytes:
@@ -184,4 +186,4 @@ def _read_decimal(decimals: int, number: int) -> Decimal:
     try:
         return Decimal(number).scaleb(-decimals)
     except InvalidOperation:
-        return Decimal((0, tuple(map(int, str(number))), -decimals))
+        return Decimal((int(number < 0), tuple(map(int, str(abs(number)))), -decimals))

@@ -187,8 +187,9 @@ class ProgramClient(ClientTarget):
 
     def _written(self) -> bytes:
         assert self._log is not None
-        self._log.seek(0)
-        return self._log.read()
+        # The shim writes where this file stands: it must not be moved.
+        descriptor = self._log.fileno()
+        return os.pread(descriptor, os.fstat(descriptor).st_size, 0)
 
     def describe(self) -> Mapping[str, object]:
         return {"kind": "client", "product": self._described.product, "command": self._described.command}

@@ -12,7 +12,8 @@ class Ears:
 
     One that `stays` never closes its socket; one that is `deaf` does not see that the server has. All of them
     end their stream by closing their socket, as they do at once behind what is said that `leaves` matches.
-    `keeps_alive` says whether they have TCP keep-alive on.
+    `keeps_alive` says whether they have TCP keep-alive on. Octets that one `ends_at` are to it as if the
+    socket had been closed before them.
     """
 
     hears: Callable[[bytes], bytes] = lambda octets: octets
@@ -20,6 +21,7 @@ class Ears:
     deaf: bool = False
     leaves: Callable[[bytes], bool] = lambda _: False
     keeps_alive: bool = True
+    ends_at: bytes = b""
 
     def before(self, server: PeerServer) -> PeerServer:
         """Make a server whose connections are heard so."""
@@ -75,6 +77,7 @@ class _Heard(ConnectionAround):
         super().__init__(inner)
         self._ears = ears
         self._left = False
+        """It has closed its socket, or takes it for closed."""
 
     @property
     def closed(self) -> str | None:
@@ -90,6 +93,9 @@ class _Heard(ConnectionAround):
     def take(self) -> bytes:
         # What is not heard must not end what may come at once behind it.
         while not self._left and (octets := self.inner.take()):
+            if self._ears.ends_at:
+                octets, met, _ = octets.partition(self._ears.ends_at)
+                self._left = bool(met)
             if heard := self._ears.hears(octets):
                 return heard
         return b""

@@ -1,16 +1,18 @@
-"""What the rules of the class Connection ask of clients: mechanisms, limits, and what follows a Close."""
+"""What the rules of the class Connection ask of clients: mechanisms, limits, and what they report."""
 
 from typing import Any
 
-from harness.amqp0_9_1.broken.deviations import forwards, rewrites, spoils
+from harness.amqp0_9_1.broken.deviations import ends_with, forwards, rewrites, spoils
 from harness.amqp0_9_1.broken.frame_faults import START
+from harness.amqp0_9_1.broken.provocations import hangs_up
 from harness.amqp0_9_1.client.outcomes import Observation, Received, closed_silently, connection_closed
 from harness.amqp0_9_1.server.client import Client
 from harness.amqp0_9_1.wire.frames import FRAME_MIN_SIZE, Frame, method_frame
 from harness.amqp0_9_1.wire.vocabulary import Connection
 from harness.play.expect import Outcome
-from harness.targets.client.ears import Ears
-from scenarios.amqp0_9_1.provoked import connects
+from harness.play.reports import Reports
+from harness.targets.client.ears import Ears, deaf_to_the_end
+from scenarios.amqp0_9_1.provoked import connects, lost_in_use
 from scenarios.registry import broken_by, scenario
 from spec.rules import Role
 
@@ -68,3 +70,32 @@ def client_agrees_to_no_less_than_frame_min_size(client: Client) -> None:
     raised = AGREES_TO_NO_LESS.under("the rule names no reaction: less is not negotiated")
     told = connection_closed().under("the rule names no reaction; 2.2.4 wants none to be said before Open")
     connection.expect(closed_silently(), raised, told)
+
+
+# -- what is reported ----------------------------------------------------------------------------------
+
+
+def reports_beside_a_close(client: Client) -> Reports:
+    """Give what reports count, once the client has closed a connection by the hand-shake: that is usual."""
+    reports = Reports(client, client.connection())
+    orderly = client.connection()
+    reports.usual(orderly, orderly.closes())
+    return reports
+
+
+@scenario("0-9-1/connection.close-ok.reporting", role=Role.CLIENT)
+@broken_by("does not see that the socket has ended", deaf_to_the_end(), Role.CLIENT)
+def client_reports_a_socket_lost_in_use(client: Client) -> None:
+    """Of a socket that just ends more is told, or logged, than of a connection closed by the hand-shake."""
+    reports = reports_beside_a_close(client)
+    lost, told = lost_in_use(client)
+    reports.gains("a socket in use that ended", lost, told)
+
+
+@scenario("0-9-1/connection.close-ok.reporting", role=Role.CLIENT)
+@broken_by("takes the end for Close-Ok", ends_with(Connection.CloseOk()), Role.CLIENT)
+def client_reports_a_socket_lost_amid_close(client: Client) -> None:
+    """The client's Close is answered; of a socket that ends instead more is told, or logged."""
+    reports = reports_beside_a_close(client)
+    lost = client.connection(hangs_up(Connection.CloseOk))
+    reports.gains("a socket that ended in place of Close-Ok", lost, lost.closes())

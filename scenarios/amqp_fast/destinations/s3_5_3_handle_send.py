@@ -99,7 +99,7 @@ def fragment_of_what_is_refused_is_skipped(server: Server) -> None:
 def message_is_confirmed_once(server: Server) -> None:
     """A message in three fragments with one tag is confirmed once; or each fragment is."""
     queue, handle = server.queue(), server.handle()
-    tag = handle.connection.tag()
+    tag, handle.link.hears_parts = handle.connection.tag(), True
     pieces = handle.carries(queue, b"x" * 60, tag=tag, most=30)
     handle.send(*pieces, Handle.Flow(handle.id, tag + 1))
     handle.expect(replied(Handle.Reply, tag))

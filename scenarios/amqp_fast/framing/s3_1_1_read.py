@@ -12,7 +12,7 @@ from harness.amqp_fast.client.outcomes import answered, fields, message, replied
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.peer.tables.channel import commit
 from harness.amqp_fast.wire.vocabulary import OK, Channel, Connection, Handle, MessageHead
-from scenarios.amqp_fast.talk import dynamic_name, indexed, sends
+from scenarios.amqp_fast.talk import dynamic_name, indexed, is_named, sends
 from scenarios.registry import broken_by, scenario
 
 CHANNEL, OTHER = 0x0102, 0x0201
@@ -120,6 +120,7 @@ def ping_is_read(server: Server) -> None:
     connection.send(Connection.Ping())
     channel = connection.unopened()
     channel.confirms(Channel.Open(channel.id))
+    connection.lives()
 
 
 @scenario("fast/3.1.1.connection-close-read")
@@ -143,7 +144,7 @@ def channel_open_is_read(server: Server) -> None:
     """Number and tag come back, a transacted channel commits, a restartable one takes HANDLE PREPARE."""
     connection = server.connection()
     channel, other = connection.unopened(CHANNEL), connection.unopened(OTHER)
-    channel.send(Channel.Open(CHANNEL, TAG, True, out_of_band="shm"))
+    channel.send(Channel.Open(CHANNEL, TAG, True))
     channel.expect(fields(Channel.Reply, channel_id=CHANNEL, confirm_tag=TAG, reply_code=OK))
     channel.confirms(Channel.Commit(CHANNEL))
     other.confirms(Channel.Open(OTHER, 0, False, True))
@@ -152,8 +153,9 @@ def channel_open_is_read(server: Server) -> None:
 
 
 def prepared(handle: FastHandle) -> Any:
-    """Give a HANDLE PREPARE with a header and the first octets of a body."""
-    head = MessageHead(body_size=2 * PREPARED, identifier=handle.connection.own + "-m")
+    """Give a HANDLE PREPARE with a header and the first octets of a body of several fragments."""
+    large = 2 * handle.connection.frame_max
+    head = MessageHead(body_size=large, identifier=handle.connection.own + "-m")
     return carrying(Handle.Prepare(handle.id), head.encode() + bytes(PREPARED))
 
 
@@ -175,9 +177,11 @@ def ack_is_read(server: Server) -> None:
 
 
 def ends_transaction(server: Server, kind: Any, left: int) -> None:
-    """Judge that a transaction is ended, with its tag, and so many messages are in the queue then."""
+    """Judge that a second transaction is ended, with its tag; so many messages are in the queue then."""
     queue = server.queue()
     handle = handle_on(server, transacted=True)
+    sends(handle, queue, b"before")
+    handle.confirms(Channel.Commit(CHANNEL))
     sends(handle, queue, b"sent")
     handle.send(kind(CHANNEL, TAG))
     handle.expect(fields(Channel.Reply, channel_id=CHANNEL, confirm_tag=TAG, reply_code=OK))
@@ -190,7 +194,7 @@ def ends_transaction(server: Server, kind: Any, left: int) -> None:
 @broken_by("reads the number from low to high", hears(Channel.Commit, channel_id=swapped))
 def commit_is_read(server: Server) -> None:
     """The tag comes back on its channel, and what was sent is in the queue."""
-    ends_transaction(server, Channel.Commit, 1)
+    ends_transaction(server, Channel.Commit, 2)
 
 
 @scenario("fast/3.1.1.channel-rollback-read")
@@ -199,7 +203,7 @@ def commit_is_read(server: Server) -> None:
 @broken_by("reads the number from low to high", hears(Channel.Rollback, channel_id=swapped))
 def rollback_is_read(server: Server) -> None:
     """The tag comes back on its channel, and what was sent is not in the queue."""
-    ends_transaction(server, Channel.Rollback, 0)
+    ends_transaction(server, Channel.Rollback, 1)
 
 
 @scenario("fast/3.1.1.channel-close-read")
@@ -259,8 +263,7 @@ def consume_is_read(server: Server) -> None:
     """A queue is made, the tag comes back, and of three messages two come until they are acknowledged."""
     handle, sender = handle_on(server), server.handle()
     tagged = handle.consuming("", confirm_tag=TAG, prefetch=2, dynamic=True)
-    name = handle.tries(tagged, Handle.Created).dest_name
-    handle.expect(fields(Handle.Reply, handle_id=HANDLE, confirm_tag=TAG, reply_code=OK))
+    name = is_named(handle, tagged, TAG)
     sender.publish(name, b"one", b"two", b"three")
     handle.hears(b"one", b"two", handle_id=HANDLE)
     handle.stays_quiet()

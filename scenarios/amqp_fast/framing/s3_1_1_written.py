@@ -28,6 +28,7 @@ WRITTEN: dict[str, type[Command]] = {
     "handle-reply": Handle.Reply,
     "handle-close": Handle.Close,
 }
+SECTION = "/".join(("fast", "3.1.1"))
 OCCASIONS = {
     "handle-ready": "fast/2.2.7.prepare-leads-to-ready",
     "handle-prepare": "fast/3.1.1.handle-prepare-read",
@@ -38,7 +39,7 @@ NEVER = {"handle-prepare": "the server prepares no message"}
 
 def subjects() -> Iterator[tuple[str, str]]:
     """Give the rules, with the name of the command that each is about."""
-    return ((f"fast/3.1.1.{name}-written", name) for name in WRITTEN)
+    return ((f"{SECTION}.{name}-written", name) for name in WRITTEN)
 
 
 def _grows(name: str) -> Any:

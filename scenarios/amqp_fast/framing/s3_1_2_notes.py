@@ -11,7 +11,7 @@ from harness.amqp_fast.peer.turn import AnyTurn
 from harness.amqp_fast.wire.frames import Frame, FrameReader, RawFrame, Unit
 from harness.amqp_fast.wire.vocabulary import OK, Channel, Connection, Handle
 from harness.play.watching import Found, came
-from scenarios.amqp_fast.talk import DIALOGUE, indexed
+from scenarios.amqp_fast.talk import DIALOGUE, indexed, is_named
 from scenarios.registry import broken_by, scenario, watch
 
 BITS = {Handle.Notify.code: (11, 0x1F), Connection.Ping.code: (1, 0x01)}
@@ -56,13 +56,11 @@ def bits_share_octets(server: Server) -> None:
     """Commands with two, three and four bits in one octet are read, and HANDLE NOTIFY has one for five."""
     connection = server.connection()
     channel = connection.unopened(1)
-    channel.tries(channel_open(1, 2, 0x03), replied(Channel.Reply, 2))
+    channel.tries(channel_open(1, 2, 0x01), replied(Channel.Reply, 2))
     handle = channel.unopened(1)
     handle.send(handle_open(1, 1, 3, 0x07))
     handle.expect(replied(Handle.Reply, 3))
-    handle.send(handle_consume(1, 4, 0x0C))
-    name = handle.expect(Handle.Created).dest_name
-    handle.expect(replied(Handle.Reply, 4))
+    name = is_named(handle, handle_consume(1, 4, 0x0C), 4)
     server.handle(new_connection=True).publish(name, b"bits")
     handle.hears(b"bits")
     connection.lives()

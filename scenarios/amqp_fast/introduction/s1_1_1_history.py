@@ -34,7 +34,7 @@ from harness.amqp_fast.wire.frames import Frame, frame
 from harness.amqp_fast.wire.vocabulary import OK, Channel, Connection, Handle
 from harness.peers.interposer import Passed, Rule, nothing
 from harness.play.watching import Found, came
-from scenarios.amqp_fast.talk import DIALOGUE, dynamic_name, indexed, sends
+from scenarios.amqp_fast.talk import DIALOGUE, comes_home, dynamic_name, indexed, sends
 from scenarios.registry import broken_by, scenario, watch
 
 UNNAMED_ONLY = "1964 and 2104 have HANDLE CREATED for a queue without a name only"
@@ -120,8 +120,7 @@ def dynamic_queue_is_there_behind_its_channel(server: Server) -> None:
     name = dynamic_name(maker.handle())
     maker.close()
     other.confirms(other.consuming(name))
-    sends(other, name, b"later")
-    other.hears(b"later")
+    comes_home(other, name, b"later")
 
 
 @scenario("fast/1.1.1.dynamic-queue-ends-with-connection")
@@ -256,8 +255,7 @@ def who_never_pings_is_served(server: Server) -> None:
     handle = channel.unopened()
     handle.confirms(handle.opening())
     name = handle.tries(handle.consuming("", dynamic=True), Handle.Created).dest_name
-    sends(handle, name, b"served")
-    handle.hears(b"served")
+    comes_home(handle, name, b"served")
     handle.tries(Handle.Close(handle.id, OK), Handle.Close)
     channel.tries(Channel.Close(channel.id, OK), Channel.Close)
     connection.tries(Connection.Close(OK), Connection.Close)

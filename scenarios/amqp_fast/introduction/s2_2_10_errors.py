@@ -33,7 +33,7 @@ from harness.amqp_fast.wire.commands import Command
 from harness.amqp_fast.wire.vocabulary import ANY, COMMANDS, OK, Channel, Connection, Handle
 from harness.play.watching import Found, Gaps, State, came, went
 from harness.wire.journal import Direction
-from scenarios.amqp_fast.talk import DIALOGUE, are_confirmed, dynamic_name, indexed, sends
+from scenarios.amqp_fast.talk import DIALOGUE, comes_home, dynamic_name, indexed
 from scenarios.registry import broken_by, scenario, watch
 
 ALL = "3.3.10 and 485: the connection may be closed as well"
@@ -206,8 +206,7 @@ def ids_are_the_clients_choice(server: Server) -> None:
             handle = channel.unopened(each)
             handle.tries(handle.opening(), fields(Handle.Reply, handle_id=each, reply_code=OK))
             name = handle.tries(handle.consuming("", dynamic=True), Handle.Created).dest_name
-            sends(handle, name, b"%d" % each)
-            handle.hears(b"%d" % each, handle_id=each)
+            comes_home(handle, name, b"%d" % each)
 
 
 class Named(State):
@@ -295,7 +294,5 @@ def who_works_without_pings_is_not_given_up(server: Server) -> None:
     name = dynamic_name(handle)
     for turn in range(TURNS):
         connection.link.listen(interval)
-        tag, body = connection.tag(), b"%d" % turn
-        handle.send(*handle.carries(name, body, tag=tag))
-        are_confirmed(handle, [tag], body)
+        comes_home(handle, name, b"%d" % turn)
     connection.tries(Connection.Close(OK), Connection.Close)

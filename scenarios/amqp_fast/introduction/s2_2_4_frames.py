@@ -212,17 +212,14 @@ def surplus_octets_are_refused(server: Server) -> None:
 
 @scenario("fast/2.2.4.string-beyond-command-refused")
 @broken_by("takes no notice", Fault.drops(UNDECODABLE))
-@broken_by("takes what there is", misreads(b"\0\0\xc8abc\xce", b"\0\0\x03abc\xce"))
+@broken_by("takes what there is", misreads(b"\xc8abc\0\0\0\xce", b"\x03abc\0\0\0\xce"))
 def string_that_goes_beyond_is_refused(server: Server) -> None:
     """A short and a long string that would end behind their command are refused by a close."""
-    server.channel(out_of_band="abc")
-    channel = server.connection().unopened()
-    tag = channel.connection.tag()
-    told = Channel.Open(channel.id, tag, out_of_band="abc")
-    gives_up_on(channel, altered(told, lambda it: it[:-4] + b"\xc8abc"))
-    channel = server.connection().unopened()
-    told = Channel.Open(channel.id, tag)
-    gives_up_on(channel, altered(told, lambda it: it[:-3] + b"\x13\x88\0"))
+    server.handle(mime_type="abc")
+    handle = server.channel(new_connection=True).unopened()
+    gives_up_on(handle, altered(handle.opening(mime_type="abc"), lambda it: it[:8] + b"\xc8" + it[9:]))
+    handle = server.channel(new_connection=True).unopened()
+    gives_up_on(handle, altered(handle.opening(), lambda it: it[:-2] + b"\x13\x88"))
 
 
 @scenario("fast/2.2.4.unknown-type-refused")

@@ -22,7 +22,7 @@ from harness.amqp_fast.peer.refusals import FORBIDDEN, refuses
 from harness.amqp_fast.peer.tables.sending import forget, send
 from harness.amqp_fast.peer.turn import AnyTurn, Row
 from harness.amqp_fast.wire.vocabulary import OK, QUEUE, TOPIC, Channel, Connection, Handle
-from scenarios.amqp_fast.talk import are_confirmed, dynamic_name, sends
+from scenarios.amqp_fast.talk import are_confirmed, comes_home, dynamic_name, sends
 from scenarios.registry import broken_by, scenario
 
 ALL = "3.3.10: the general response to an error in a channel command is to close the connection"
@@ -98,16 +98,9 @@ def error_on_one_channel_leaves_the_other(server: Server) -> None:
     if isinstance(first.expect(closed(Channel.Close), whole, acknowledge=False), Connection.Close):
         return
     for body in (b"before", b"behind"):
-        serves(second, name, body)
+        comes_home(second, name, body)
         if body == b"before":
             first.send(Channel.Close(1, OK))
-
-
-def serves(handle: FastHandle, name: bytes, body: bytes) -> None:
-    """Judge that a message is confirmed and delivered, the one before or behind the other."""
-    tag = handle.connection.tag()
-    handle.send(*handle.carries(name, body, tag=tag))
-    are_confirmed(handle, [tag], body)
 
 
 def others_wait(turn: AnyTurn) -> bool:
@@ -141,7 +134,7 @@ def unfinished_message_keeps_nobody(server: Server) -> None:
     slow.send(*parts)
     other = connection.channel().unopened()
     other.confirms(other.opening())
-    serves(other, other.tries(other.consuming("", dynamic=True), Handle.Created).dest_name, b"small")
+    comes_home(other, other.tries(other.consuming("", dynamic=True), Handle.Created).dest_name, b"small")
     slow.send(last)
     are_confirmed(slow, [tag], body)
 

@@ -21,8 +21,8 @@ from scenarios.amqp_fast.talk import DIALOGUE, indexed, sends
 from scenarios.registry import broken_by, scenario
 
 CHART = "the chart has HANDLE CREATED behind HANDLE OPEN (299)"
-HEADED, WHOLE = 100, 400
-"""Octets of a body that are prepared, and all of them."""
+HEADED = 100
+"""Octets of a body that are prepared."""
 
 
 def opened(server: Server) -> FastHandle:
@@ -77,7 +77,7 @@ def dialogue_is_played_from_end_to_end(server: Server) -> None:
     """Each step of the server comes where the chart has it, from the challenge to the last close."""
     handle = opened(server)
     name = handle.tries(handle.consuming("", dynamic=True, prefetch=1), Handle.Created).dest_name
-    sends(handle, name, b"one")
+    handle.send(*handle.carries(name, b"one"))
     gets_again(handle, name)
     handle.confirms(Handle.Flow(handle.id, 0, True))
     sends(handle, name, b"two")
@@ -145,12 +145,14 @@ def prepare_is_answered_by_ready(server: Server) -> None:
     """What is prepared is answered by HANDLE READY; the rest then makes it a whole message."""
     queue, reader = server.queue(), server.handle(new_connection=True)
     handle = server.channel(restartable=True).handle()
-    body = bytes(range(200)) * 2
-    head = MessageHead(body_size=WHOLE, identifier=server.name("message")).encode()
+    most, tag = handle.connection.frame_max, handle.connection.tag()
+    body = bytes(range(200)) * (most // 200 + 2)
+    head = MessageHead(body_size=len(body), identifier=server.name("message")).encode()
     handle.send(carrying(Handle.Prepare(handle.id), head + body[:HEADED]))
     held = handle.expect(within(HEADED)).message_size
-    tag = handle.connection.tag()
-    handle.send(carrying(Handle.Send(handle.id, tag, QUEUE, recovery=True, dest_name=queue), body[held:]))
+    rest = Handle.Send(handle.id, tag, QUEUE, partial=True, recovery=True, dest_name=queue)
+    first, second = body[held:most], body[most:]
+    handle.send(carrying(rest, first), carrying(rest.replace(partial=False), second))
     handle.expect(replied(Handle.Reply, tag))
     reader.consume(queue).observe(message(body))
 

@@ -65,7 +65,8 @@ def steps_come_in_order(steps: Steps, each: Passage) -> Found | Enough:
         case Connection.Response():
             steps.due = {Connection.Challenge: 1, Connection.Tune: 1}
         case Connection.Open():
-            steps.due = {Connection.Reply: 1}
+            # Sent too early it takes nothing from what else is due.
+            steps.due |= {Connection.Reply: 1}
         case Channel.Reply() | Handle.Reply():
             return Enough()
         case Command() as said:
@@ -115,7 +116,7 @@ def asks_for_ever(turn: AnyTurn) -> None:
 
 
 ENDLESS: Row[Connection.Response] = Row(
-    "response: is half",
+    "response: is asked for ever",
     ConnectionState.CHALLENGED,
     Connection.Response,
     lambda turn: is_half(turn.event),

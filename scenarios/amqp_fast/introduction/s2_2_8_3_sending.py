@@ -93,6 +93,7 @@ def messages_are_taken_at_any_time(server: Server) -> None:
     other.expect(Handle.Index)
     other.expect(replied(Handle.Reply, tag))
     tag = handle.connection.tag()
+    other.channel.ack()
     other.send(Handle.Close(other.id, OK), *handle.carries(queue, b"behind", tag=tag))
     other.expect(Handle.Close)
     other.expect(replied(Handle.Reply, tag))

@@ -130,7 +130,7 @@ def errors_are_told_by_a_close(server: Server) -> None:
     strange = of_no_service.consuming("none", service_type=NO_SUCH_SERVICE, confirm_tag=tag)
     for handle, command in ((again, again.opening()), (of_no_service, strange)):
         narrow = closed(Handle.Close) | closed(Channel.Close)
-        handle.tries(command, narrow, closed(Connection.Close).under(ALL))
+        handle.tries(command, narrow, closed(Connection.Close).recorded(ALL))
 
 
 def is_closed_by_server(server: Server) -> FastChannel | None:

@@ -60,6 +60,14 @@ def test_rule_is_read_whole(tmp_path: Path) -> None:
     assert str(found.place) == "section 1.2 / rule r (line 3)"
 
 
+def test_a_duty_of_clients_may_be_left_to_their_applications(tmp_path: Path) -> None:
+    (found,) = read(tmp_path, rule(**{"left-to": "application"}))
+    assert found.left_to is Party.APPLICATION
+    assert "the duty is that of the application" in found.beyond(Role.CLIENT)
+    assert not found.beyond(Role.SERVER)
+    complaint(tmp_path, rule(**{"left-to": "server"}))
+
+
 def test_document_is_what_the_root_says(tmp_path: Path) -> None:
     read(tmp_path, rule())
     found = envelope(tmp_path / "rules.xml", "p")

@@ -68,6 +68,26 @@ def closed(turn: AnyTurn) -> Reply:
     return (Handle.Close(turn.handle.id, OK, words(turn)),)
 
 
+def is_answered(turn: Turn[Handle.Close]) -> bool:
+    """What is not open is closed all the same (2331)."""
+    return turn.policy.closing_nothing == "answered"
+
+
+def is_ignored(turn: Turn[Handle.Close]) -> bool:
+    """There is nothing to close (2316)."""
+    return turn.policy.closing_nothing == "ignored"
+
+
+def insists(turn: AnyTurn) -> bool:
+    """Whoever says something behind our close is told so again."""
+    return turn.policy.handle_insists == "closes again"
+
+
+def closed_again(turn: AnyTurn) -> Reply:
+    """Say close as for an error."""
+    return (Handle.Close(turn.handle.id, NOT_VALID_NOW, words(turn)),)
+
+
 _OPENING: Row[Handle.Open] = Row("handle open", CLOSED, Handle.Open)
 
 ROWS = (
@@ -83,6 +103,9 @@ ROWS = (
     Row("handle flow: is obeyed", OPEN, Handle.Flow, effects=(flow,), answer=confirmed),
     Row("handle close: is answered", OPEN, Handle.Close, effects=(close,), answer=closed),
     Row("handle closing: ends with close", CLOSING, Handle.Close, effects=(close,)),
+    Row("handle closing: insists", CLOSING, Command, insists, answer=closed_again),
+    Row("handle close: of nothing is answered", CLOSED, Handle.Close, is_answered, answer=closed),
+    Row("handle close: of nothing is ignored", CLOSED, Handle.Close, is_ignored),
     Row("handle: is not open", CLOSED, Command, effects=(refuses(HANDLE_NOT_READY, "it is not open"),)),
 )
-"""Behind our close, what comes for the handle is discarded (2325): no row answers it."""
+"""Behind our close, what comes for the handle is discarded (2326), or answered by another close."""

@@ -84,6 +84,12 @@ def lacks_something(turn: Turn[Connection.Response]) -> bool:
     return lacks and turn.policy.lacking == "asks" and connection.challenges > -ASKS
 
 
+def is_half(turn: Turn[Connection.Response]) -> bool:
+    """There is a login without a password, and the server asks for that (949)."""
+    told = turn.event.responses
+    return turn.policy.half_response == "asked again" and "LOGIN" in told and "PASSWORD" not in told
+
+
 def is_good(turn: Turn[Connection.Response]) -> bool:
     """Mechanism and credentials are right."""
     told = turn.event.responses
@@ -172,23 +178,20 @@ def has_options(turn: Turn[Connection.Open]) -> bool:
 
 def is_active(turn: Turn[Connection.Open]) -> bool:
     """The client is there already, on another connection."""
-    return bool(_others(turn)) and turn.policy.active_client == "refuses the new"
+    return turn.event.client_name in turn.peer.active and turn.policy.active_client == "refuses the new"
 
 
-def _others(turn: Turn[Connection.Open]) -> list[AnyTurn]:
-    name = turn.event.client_name
-    every = (each for each in turn.peer.open_connections() if each is not turn.connection)
-    return [Turn(turn.peer, each, turn.event) for each in every if name and each.client_name == name]  # type: ignore[attr-defined, arg-type]
-
-
-def drop_others(turn: Turn[Connection.Open]) -> None:
+def drop_other(turn: Turn[Connection.Open]) -> None:
     """Close the client's other connection (1112)."""
-    for other in _others(turn):
-        refuses(CLIENT_ACTIVE, "this client has come again", CONNECTION)(other)
+    other = turn.peer.active.get(turn.event.client_name)
+    if other is not None:
+        refuses(CLIENT_ACTIVE, "this client has come again", CONNECTION)(Turn(turn.peer, other, turn.event))
 
 
 def enter(turn: Turn[Connection.Open]) -> None:
     """Give the connection its virtual host."""
+    if turn.event.client_name:
+        turn.peer.active[turn.event.client_name] = turn.connection
     turn.connection.client_name = turn.event.client_name
     turn.connection.host = turn.peer.host(turn.event.virtual_path) or turn.peer.host(b"")
 
@@ -235,6 +238,7 @@ ROWS = (
     _INITIATION("is answered", is_ours, answer=challenge, next=ConnectionState.CHALLENGED),
     _INITIATION("of another protocol is answered in it", speaks_it, (in_its_words,), next=_END),
     _INITIATION("of another protocol ends the stream", effects=(end,), answer=foreign, next=_END),
+    _RESPONSE("is half", is_half, answer=challenge),
     _RESPONSE("is not enough", asks_on, answer=challenge),
     _RESPONSE("lacks something", lacks_something, answer=challenge),
     _RESPONSE("is accepted", is_good, (let_in,), tune, ConnectionState.TUNED),
@@ -247,7 +251,7 @@ ROWS = (
     _OPEN("with a name that is none is refused", names_no_field, (refuses(SYNTAX, "no name", CONNECTION),)),
     _OPEN("with options is refused", has_options, (refuses(NOT_IMPLEMENTED, "options", CONNECTION),)),
     _OPEN("of an active client is refused", is_active, (refuses(CLIENT_ACTIVE, "is active", CONNECTION),)),
-    _OPEN("is accepted", effects=(drop_others, enter), answer=confirmed, next=ConnectionState.OPEN),
+    _OPEN("is accepted", effects=(drop_other, enter), answer=confirmed, next=ConnectionState.OPEN),
     Row(
         "negotiation: ends for what is not expected",
         _NEGOTIATING,

@@ -14,7 +14,7 @@ from harness.amqp_fast.peer.refusals import (
     refuses,
 )
 from harness.amqp_fast.peer.tables.handle import OPEN, confirmed
-from harness.amqp_fast.peer.traffic import drop_expired, give_back, resume, say_message
+from harness.amqp_fast.peer.traffic import deliver, drop_expired, give_back, resume, say_message
 from harness.amqp_fast.peer.turn import AnyTurn, Reply, Row, Turn
 from harness.amqp_fast.wire.vocabulary import MESSAGE_NOT_FOUND, QUEUE, TOPIC, Handle
 
@@ -79,6 +79,8 @@ def consume(turn: Turn[Handle.Consume]) -> None:
     turn.handle.consumers.append(made)
     if topic:
         host.subscribers.append(made)
+    if turn.policy.deliveries == "before it":
+        deliver(turn.peer, host)
 
 
 def _queue(turn: Turn[Handle.Consume]) -> Queue:
@@ -95,7 +97,9 @@ def created(turn: Turn[Handle.Consume]) -> Reply:
     dynamic = event.dynamic and event.service_type == QUEUE
     name = turn.handle.consumers[-1].queue.name
     told = dynamic and (not event.dest_name or turn.policy.created == "always")
-    return (*((Handle.Created(turn.handle.id, name),) if told else ()), *confirmed(turn))
+    named = (Handle.Created(turn.handle.id, name),) if told else ()
+    first = turn.policy.created_place == "before the reply"
+    return (*named, *confirmed(turn)) if first else (*confirmed(turn), *named)
 
 
 # -- giving back ---------------------------------------------------------------------------------------
@@ -149,7 +153,7 @@ def index(turn: Turn[Handle.Query]) -> Reply:
     queue = _host(turn).queues[turn.event.dest_name]
     drop_expired(turn.peer, queue)
     found = sorted(each.id for each in queue.messages if each.id >= turn.event.message_nbr)
-    most = turn.peer.limits.listed
+    most = turn.peer.limits.listed if turn.policy.listed == "some" else len(found)
     told, further = found[:most], len(found) > most
     listed = turn.peer.tables.strategies.listed(told)
     return (Handle.Index(turn.handle.id, told[-1] if further else 0, listed),)
@@ -195,6 +199,11 @@ def is_not_waited_for(turn: Turn[Handle.Ready]) -> bool:
     return waits is None or waits.delivery.consumer.handle is not turn.handle
 
 
+def is_ignored(turn: Turn[Handle.Ready]) -> bool:
+    """Nothing was prepared, of which no notice is taken."""
+    return turn.policy.ready_unasked == "ignored" and is_not_waited_for(turn)
+
+
 def go_on(turn: Turn[Handle.Ready]) -> None:
     """Send what the client does not have yet."""
     resume(turn.handle, turn.event.message_size)
@@ -224,6 +233,7 @@ ROWS = (
     _BROWSE("by no browser is refused", is_no_browser, (refuses(ACCESS, "not opened to browse"),)),
     _BROWSE("of no message is told", is_gone, answer=not_found),
     _BROWSE("is answered", effects=(show,), answer=confirmed_too),
+    _READY("of nothing is ignored", is_ignored),
     _READY("of nothing is refused", is_not_waited_for, (refuses(NOT_VALID_NOW, "nothing was prepared"),)),
     _READY("goes on", effects=(go_on,)),
 )

@@ -17,7 +17,7 @@ from harness.amqp_fast.peer.refusals import (
     refuses,
 )
 from harness.amqp_fast.peer.tables.handle import OPEN, confirmed
-from harness.amqp_fast.peer.traffic import route
+from harness.amqp_fast.peer.traffic import deliver, route
 from harness.amqp_fast.peer.turn import AnyTurn, Reply, Row, Turn
 from harness.amqp_fast.wire.vocabulary import (
     ANY,
@@ -171,6 +171,11 @@ def whole(turn: Turn[Handle.Send]) -> Message | None:
     return message
 
 
+def confirmed_in_parts(turn: Turn[Handle.Send]) -> Reply:
+    """Confirm a fragment, where each is confirmed by itself."""
+    return confirmed(turn) if turn.policy.parts_confirmed == "each" else ()
+
+
 def gather(turn: Turn[Handle.Send]) -> None:
     """Keep a fragment until the others have come; what was prepared is kept for another time, too."""
     octets = gathered(turn)
@@ -204,6 +209,8 @@ def send(turn: Turn[Handle.Send]) -> None:
         turn.channel.sent.append((event.service_type, event.dest_name, message))
     else:
         route(turn.peer, host, event.service_type, event.dest_name, message)
+        if turn.policy.deliveries == "before it":
+            deliver(turn.peer, host)
 
 
 def forget(turn: AnyTurn) -> None:
@@ -236,7 +243,12 @@ def fits_into_a_fragment(turn: Turn[Handle.Prepare]) -> bool:
 
 def amid_another(turn: AnyTurn) -> bool:
     """What was prepared on the handle before has not come yet (2249)."""
-    return turn.handle.prepared is not None
+    return turn.handle.prepared is not None and turn.policy.batches == "refused"
+
+
+def is_beyond_us(turn: Turn[Handle.Prepare]) -> bool:
+    """The message that is announced is larger than the server holds, and it says so."""
+    return turn.policy.room == "limited" and is_too_large(turn)
 
 
 def prepare(turn: Turn[Handle.Prepare]) -> None:
@@ -282,7 +294,7 @@ ROWS = (
         (refuses(RESOURCES, "too many", CHANNEL),),
     ),
     _SEND("to no queue is refused", goes_nowhere, (forget, refuses(NOT_FOUND, "no such queue"))),
-    _SEND("of a part is kept", is_partial, (gather,)),
+    _SEND("of a part is kept", is_partial, (gather,), confirmed_in_parts),
     _SEND("of another size is refused", is_of_another_size, (forget, refuses(SYNTAX, "not the size told"))),
     _SEND("of a high priority is refused", is_beyond_priorities, (forget, refuses(SYNTAX, "beyond 9"))),
     _SEND("of another hash is told", replies_to_hash, (forget,), is_invalid),
@@ -299,7 +311,7 @@ ROWS = (
     _PREPARE("of a long fragment is refused", is_too_long, (refuses(SYNTAX, "beyond FRAME_MAX"),)),
     _PREPARE("without a header is refused", has_no_header, (refuses(SYNTAX, "no header"),)),
     _PREPARE(
-        "of a large message is refused", is_too_large, (refuses(MESSAGE_TOO_LARGE, "too large", CHANNEL),)
+        "of a large message is refused", is_beyond_us, (refuses(MESSAGE_TOO_LARGE, "too large", CHANNEL),)
     ),
     _PREPARE(
         "of a small message is refused",

@@ -92,9 +92,8 @@ def in_order(connection: AmqpConnection) -> list[tuple[int, str]]:
     return [(number, method.full_name) for number, method in read if method is not None]
 
 
-def taken_meanwhile(came: Sequence[tuple[int, str]], one: int, other: int) -> int:
-    """Say how many deliveries a channel has had when the first of both has had all of its."""
-    channels = [number for number, name in came if name == Basic.Deliver.full_name]
+def taken_meanwhile(channels: Sequence[int], one: int, other: int) -> int:
+    """Say how many of its messages a channel has had when the first of both has had all of its."""
     first_to_end = min((one, other), key=lambda number: _last(channels, number))
     second = other if first_to_end == one else one
     return channels[: _last(channels, first_to_end)].count(second)
@@ -140,7 +139,8 @@ def shared_in_a_round(broker: Broker) -> int:
     for channel in (one, other):
         channel.control("basic.consume", Basic.ConsumeOk)
         channel.deliveries(MANY)
-    return taken_meanwhile(in_order(one.connection), one.number, other.number)
+    came = [number for number, name in in_order(one.connection) if name == Basic.Deliver.full_name]
+    return taken_meanwhile(came, one.number, other.number)
 
 
 @scenario("0-9-1/prose/4.3.busy-channel-starves-nobody")

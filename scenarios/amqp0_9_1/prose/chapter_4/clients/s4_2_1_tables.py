@@ -5,18 +5,19 @@ from functools import partial
 from typing import Any
 
 from harness.amqp0_9_1.broken.content_faults import delivers, header_with, is_header, with_properties
-from harness.amqp0_9_1.broken.deviations import Interposer, mends, spoils
+from harness.amqp0_9_1.broken.deviations import Interposer, mends, spoils, withholds
 from harness.amqp0_9_1.broken.frame_faults import sent_on
 from harness.amqp0_9_1.client.outcomes import closed_silently, connection_closed, silence
 from harness.amqp0_9_1.client.transcript import Framed, unreadable
-from harness.amqp0_9_1.server.client import Client
+from harness.amqp0_9_1.server.client import Client, JudgedChannel
 from harness.amqp0_9_1.server.told import Message, plain
 from harness.amqp0_9_1.wire.field_tables import TAGS, As, encode_value, shortstr
 from harness.amqp0_9_1.wire.frames import HEADER, METHOD, Frame
-from harness.amqp0_9_1.wire.vocabulary import Basic, Connection
+from harness.amqp0_9_1.wire.vocabulary import FRAME_ERROR, SYNTAX_ERROR, Basic, Connection
 from harness.play.expect import ControlFailed
 from harness.play.watching import Found, came
 from harness.shims.contract import Kind, Refused
+from harness.wire.journal import Grade
 from scenarios.amqp0_9_1.getting import (
     TEXT,
     WHOLE,
@@ -32,7 +33,7 @@ from scenarios.amqp0_9_1.getting import (
 )
 from scenarios.amqp0_9_1.getting import with_properties as headed_with
 from scenarios.amqp0_9_1.prose.chapter_4.clients.s4_2_6_content import SAYS_NOTHING
-from scenarios.amqp0_9_1.prose.chapter_4.s4_2_1_tables import AGREED, NESTED, without
+from scenarios.amqp0_9_1.prose.chapter_4.s4_2_1_tables import AGREED, IN_DOUBT, NESTED, without
 from scenarios.amqp0_9_1.prose.chapter_4.s4_2_1_tables import plain as plain_values
 from scenarios.amqp0_9_1.prose.chapter_4.s4_2_5_5_field_tables import DECIMALS
 from scenarios.amqp0_9_1.talk import TALK
@@ -42,6 +43,8 @@ from spec.rules import Role
 
 BODY = TEXT.decode()
 PROBE = "probe"
+PRACTICE = "4.2.1 against practice: the letter has another meaning for this library"
+DOUBTFUL = Basic.GetOk(1, routing_key="in-doubt")
 
 
 def with_headers(table: Mapping[str, Any]) -> Octets:
@@ -107,6 +110,42 @@ def client_understands_the_agreed_types(client: Client) -> None:
         client.judge("the values that came", "others", understood)
 
 
+@scenario("0-9-1/prose/4.2.1.table-types-in-doubt", role=Role.CLIENT)
+@broken_by("loses the value", delivers(headers={}), Role.CLIENT)
+@broken_by("gets nothing of it", withholds(Basic.GetOk, when=lambda it: it == DOUBTFUL), Role.CLIENT)
+def client_understands_the_other_types(client: Client) -> None:
+    """A value of s, U, u, i, l or L is told, or given on, as it came, each on a connection of its own.
+
+    Another meaning of the letter, and a refusal with 501 or 502, are recorded.
+    """
+    refused = connection_closed(FRAME_ERROR, SYNTAX_ERROR)
+    for letter, value in IN_DOUBT.items():
+        channel, queue = getting(client, WHOLE, in_doubt({PROBE: As(letter, value)}))
+        if channel.get(queue) is None:
+            raise ControlFailed("basic.get", "no message")
+        told = channel.tries_to_get(queue)
+        if isinstance(told, Message):
+            is_kept(channel, told, value)
+        else:
+            channel.connection.came(Basic.Get)
+            channel.connection.expect(refused.recorded(PRACTICE))
+
+
+def in_doubt(table: Mapping[str, Any]) -> Octets:
+    return content(headed_with(Basic.Properties(headers=table)), TEXT, method=DOUBTFUL)
+
+
+def is_kept(channel: JudgedChannel, told: Message, value: Any) -> None:
+    """Judge that a value was told, or is given on, as it came; another one is recorded."""
+    echoes = partial(channel.tries_to_echo, told, channel.client.name("nobody"))
+    echoed = headers_in(header_sent(channel.connection, echoes))
+    known = (plain(told.properties.get("headers")) or {}, echoed)
+    found = [each[PROBE] for each in known if PROBE in each]
+    channel.client.judge("a value", "none", bool(found))
+    kept = "the value as it came"
+    channel.client.judge(kept, "another value", value in found, PRACTICE, Grade.RECORDED)
+
+
 VALUES: tuple[Any, ...] = (
     True,
     "text",
@@ -129,7 +168,6 @@ VALUES: tuple[Any, ...] = (
     {"map": [["inner", True]]},
 )
 """A value of each kind that a client can be told to send."""
-PRACTICE = "4.2.1 against practice: the letter has another meaning for this library"
 
 
 def is_known(client: Client, header: bytes, value: Any) -> None:

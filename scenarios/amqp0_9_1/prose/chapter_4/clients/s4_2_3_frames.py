@@ -6,7 +6,7 @@ from harness.amqp0_9_1.broken.content_faults import body_of, is_body, is_heartbe
 from harness.amqp0_9_1.broken.deviations import ignores, mends, rewrites, spoils
 from harness.amqp0_9_1.broken.frame_faults import on_channel, sent_on
 from harness.amqp0_9_1.broken.provocations import carried, in_pieces, says_instead
-from harness.amqp0_9_1.client.outcomes import Received, closed_silently, connection_closed, signature
+from harness.amqp0_9_1.client.outcomes import closed_silently, connection_closed
 from harness.amqp0_9_1.server.client import Client, JudgedChannel
 from harness.amqp0_9_1.server.told import Message
 from harness.amqp0_9_1.wire.frames import FRAME_MIN_SIZE, HEARTBEAT, OVERHEAD, Frame, RawFrame, method_frame
@@ -19,10 +19,19 @@ from harness.amqp0_9_1.wire.vocabulary import (
     Connection,
 )
 from harness.play.expect import ControlFailed
+from harness.play.reports import Reports
 from harness.shims.contract import filled
-from harness.targets.client.ears import loses_pieces, mishears, stays
+from harness.targets.client.ears import Ears, loses_pieces, mishears, stays
 from scenarios.amqp0_9_1.prose.chapter_4.s4_2_3_frames import BY_HANDSHAKE, OF_NO_FORM
-from scenarios.amqp0_9_1.provoked import connects, largest_frame, provoked, tune_ok
+from scenarios.amqp0_9_1.prose.chapters_1_2.clients.s2_3_3_limits import wider
+from scenarios.amqp0_9_1.provoked import (
+    connects,
+    fits_into_frames,
+    lost_in_use,
+    provoked,
+    refused_next,
+    tune_ok,
+)
 from scenarios.registry import broken_by, scenario
 from spec.rules import Role
 
@@ -50,6 +59,19 @@ def client_ends_at_a_wrong_frame_end(client: Client) -> None:
     provoked(client, ENDS_WITH_ZERO).expect(closed_silently(), BY_HANDSHAKE)
     flow = RawFrame(1, 1, Channel.Flow(True).encode(), end=b"\xcd").encode()
     provoked(client, flow).expect(closed_silently(), BY_HANDSHAKE)
+
+
+@scenario("0-9-1/prose/4.2.3.framing-error-logged", role=Role.CLIENT)
+@broken_by("passes it over", mishears(ENDS_WITH_ZERO), Role.CLIENT)
+@broken_by("takes it for the end of the socket", Ears(ends_at=ENDS_WITH_ZERO), Role.CLIENT)
+def client_reports_a_wrong_frame_end(client: Client) -> None:
+    """Of a frame that ends with 00 more is told, or logged, than of a connection that is closed or lost."""
+    reports = Reports(client, client.connection())
+    orderly = client.connection()
+    reports.usual(orderly, orderly.closes())
+    reports.usual(*lost_in_use(client))
+    broken = provoked(client, ENDS_WITH_ZERO)
+    reports.gains("a frame without its frame-end", broken, refused_next(broken))
 
 
 @scenario("0-9-1/prose/4.2.3.frame-end-checked", role=Role.CLIENT)
@@ -103,29 +125,12 @@ def client_refuses_a_frame_above_the_size(client: Client) -> None:
     connection.expect(connection_closed(FRAME_ERROR), disconnected)
 
 
-def wider(frame: Frame) -> Frame:
-    return Frame(frame.type, frame.channel, frame.payload + bytes(2 * OVERHEAD))
-
-
 @scenario("0-9-1/prose/4.2.3.own-frames-fit", role=Role.CLIENT)
 @broken_by("sends larger frames", mends(is_body, wider), Role.CLIENT)
 def client_sends_no_frame_above_the_size(client: Client) -> None:
-    """The server proposes frames of 4096 octets: a message of 20,000 is published in frames of no more.
-
-    By 4.2.6.2 the agreed size may be that of the payload.
-    """
+    """The server proposes frames of 4096 octets: a message of 20,000 is published in frames of no more."""
     connection = client.connection(SMALL)
-    agreed = tune_ok(connection).frame_max or FRAME_MIN_SIZE
-    channel, queue = connection.channel(), client.name("queue")
-    channel.call("queue.declare", queue=queue)
-    channel.tries_to_publish({"fill": 20_000}, key=queue)
-    published = connection.link.taken(Basic.Publish)
-    largest = largest_frame(connection)
-    client.judge(f"payloads of at most {agreed} octets", "a larger payload", largest <= agreed + OVERHEAD)
-    payloads = "4.2.6.2: the size agreed upon is that of the payload"
-    whole = f"frames of at most {agreed} octets"
-    client.judge(whole, f"payloads of at most {agreed} octets", largest <= agreed, payloads)
-    client.judge("a message in several frames", signature(published), isinstance(published, Received))
+    fits_into_frames(connection, tune_ok(connection).frame_max or FRAME_MIN_SIZE)
 
 
 CLOSE_ON_A_CHANNEL = method_frame(1, Connection.Close(REPLY_SUCCESS, "done")).encode()

@@ -1,14 +1,26 @@
 """2.3.3, 2.2.5 and 4.3: how a client agrees to limits, and what it makes of frames beyond them."""
 
-from harness.amqp0_9_1.broken.deviations import forwards, mends, rewrites, withholds
-from harness.amqp0_9_1.broken.frame_faults import on_channel, sent_on
+from harness.amqp0_9_1.broken.content_faults import is_body
+from harness.amqp0_9_1.broken.deviations import (
+    FrameRule,
+    Interposer,
+    adds,
+    forwards,
+    mends,
+    rewrites,
+    withholds,
+)
+from harness.amqp0_9_1.broken.frame_faults import next_channel, on_channel, sent_on
 from harness.amqp0_9_1.client.outcomes import closed_silently, connection_closed
 from harness.amqp0_9_1.peer.policy import DEFAULT
 from harness.amqp0_9_1.server.client import Client, JudgedChannel
-from harness.amqp0_9_1.wire.frames import Frame, method_frame
+from harness.amqp0_9_1.wire.frames import FRAME_MIN_SIZE, OVERHEAD, Frame, method_frame
 from harness.amqp0_9_1.wire.vocabulary import CHANNEL_ERROR, Channel, Connection
+from harness.peers.interposer import nothing
+from harness.play.expect import Inapplicable
 from harness.targets.client.ears import mishears
-from scenarios.amqp0_9_1.provoked import connects, provoked
+from scenarios.amqp0_9_1.getting import channel_numbers
+from scenarios.amqp0_9_1.provoked import connects, fits_into_frames, provoked, tune_ok
 from scenarios.registry import broken_by, scenario
 from spec.rules import Role
 
@@ -70,6 +82,42 @@ def client_opens_no_channel_beyond_the_limit(client: Client) -> None:
     connection.hear_out()
     beyond = [unit for unit in connection.link.received() if isinstance(unit, Frame) and unit.channel > 2]
     client.judge("nothing on channels above 2", "frames on channels above 2", not beyond)
+
+
+def wider(frame: Frame) -> Frame:
+    return Frame(frame.type, frame.channel, frame.payload + bytes(2 * OVERHEAD))
+
+
+LOWER = 2 * FRAME_MIN_SIZE
+"""Octets of a frame that every library can be told."""
+BESIDE = adds(opens, next_channel, from_server=False) + Interposer(
+    frames=(FrameRule(sent_on(Channel.OpenOk, lambda number: number > 1), True, nothing),)
+)
+"""Opens one channel more than it is asked for, and does not hear that it is open."""
+
+
+@scenario("0-9-1/prose/2.3.3.reduced-limits-borne", role=Role.CLIENT)
+@broken_by("sends larger frames all the same", mends(is_body, wider), Role.CLIENT)
+def client_keeps_to_a_lower_size_of_its_own(client: Client) -> None:
+    """Larger frames are proposed than the client is told to use: it keeps to what it has agreed to."""
+    connection = client.connection(frame_max=LOWER)
+    agreed = tune_ok(connection).frame_max
+    if not 0 < agreed < DEFAULT.frame_max:
+        raise Inapplicable("the client agrees to the frames that are proposed, though it is told to use less")
+    fits_into_frames(connection, agreed)
+
+
+@scenario("0-9-1/prose/2.3.3.reduced-limits-borne", role=Role.CLIENT)
+@broken_by("opens another beside", BESIDE, Role.CLIENT)
+def client_keeps_to_a_lower_number_of_channels_of_its_own(client: Client) -> None:
+    """More channels are proposed than the client is told to use: it opens no more than it has agreed to."""
+    connection = client.connection(channel_max=1)
+    if tune_ok(connection).channel_max != 1:
+        raise Inapplicable("the client agrees to more channels than one, though it is told to use one")
+    for _ in range(2):
+        connection.tries_channel()
+    connection.hear_out()
+    client.judge("channel 1 alone", "another, or none", channel_numbers(connection) == [1])
 
 
 STRAY = Channel.Flow(True)
