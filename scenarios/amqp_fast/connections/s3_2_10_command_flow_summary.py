@@ -13,6 +13,7 @@ from harness.amqp_fast.broken.deviations import (
     withholds,
 )
 from harness.amqp_fast.broken.fakes import CHALLENGE, TUNE
+from harness.amqp_fast.broken.loose import AnyTurn
 from harness.amqp_fast.client.connection import FastConnection
 from harness.amqp_fast.client.link import Said
 from harness.amqp_fast.client.outcomes import answered, silence, stream_ends
@@ -20,7 +21,6 @@ from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.peer.events import ConnectionState
 from harness.amqp_fast.peer.refusals import close_connection
 from harness.amqp_fast.peer.tables.connection import end
-from harness.amqp_fast.peer.turn import AnyTurn
 from harness.amqp_fast.wire.frames import Initiation, RawFrame
 from harness.amqp_fast.wire.tables import encode_table, short_string
 from harness.amqp_fast.wire.vocabulary import OK, Channel, Connection, Handle

@@ -1,6 +1,7 @@
 """3.2.9 CONNECTION CLOSE Command: a handshake, and what is closed with the connection."""
 
 from harness.amqp_fast.broken.deviations import Fault, adds, ignores, replaces, rewrites
+from harness.amqp_fast.broken.loose import AnyTurn
 from harness.amqp_fast.client.channel import FastHandle
 from harness.amqp_fast.client.connection import FastConnection
 from harness.amqp_fast.client.outcomes import (
@@ -15,7 +16,7 @@ from harness.amqp_fast.peer.events import ConnectionState
 from harness.amqp_fast.peer.refusals import CONNECTION, close_connection, refuses
 from harness.amqp_fast.peer.tables.connection import end
 from harness.amqp_fast.peer.traffic import route
-from harness.amqp_fast.peer.turn import AnyTurn, Reply
+from harness.amqp_fast.peer.turn import Reply
 from harness.amqp_fast.wire.frames import Frame
 from harness.amqp_fast.wire.vocabulary import OK, Channel, Connection
 from harness.play.expect import Inconclusive, Outcome

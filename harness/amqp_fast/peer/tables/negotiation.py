@@ -177,8 +177,8 @@ def is_active(turn: Turn[Connection.Open]) -> bool:
 
 def _others(turn: Turn[Connection.Open]) -> list[AnyTurn]:
     name = turn.event.client_name
-    every = (each for each in turn.peer.open_connections() if each is not turn.connection)
-    return [Turn(turn.peer, each, turn.event) for each in every if name and each.client_name == name]  # type: ignore[attr-defined, arg-type]
+    others = [each for each in turn.peer.connections() if each is not turn.connection]
+    return [Turn(turn.peer, each, turn.event) for each in others if name and each.client_name == name]
 
 
 def drop_others(turn: Turn[Connection.Open]) -> None:
