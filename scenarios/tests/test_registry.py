@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import scenarios
+from harness.dialect import documents
 from harness.play.context import RESTART
 from scenarios.registry import Scenario, Watch, checks, watching
 from spec.rules import Role
@@ -63,11 +64,12 @@ def test_a_passive_rule_names_a_rule_that_gives_an_occasion() -> None:
 
 def test_a_connection_is_looked_at_by_the_watches_of_its_protocol() -> None:
     found = {
-        (document, role): watching(document, "", role).rules for document in ("0-9-1", "1-0") for role in Role
+        (document, role): watching(document, role=role).rules for document in documents() for role in Role
     }
     assert sorted(rule for rules in found.values() for rule in rules) == sorted(each.rule for each in WATCHES)
     assert all(rule.startswith(f"{document}/") for (document, _), rules in found.items() for rule in rules)
-    assert watching("1-0", found["1-0", Role.SERVER][0]).rules == found["1-0", Role.SERVER][:1]
+    first = found["1-0", Role.SERVER][:1]
+    assert watching("1-0", frozenset(first)).rules == first
 
 
 def test_scenarios_and_watches_are_found_together() -> None:
