@@ -32,6 +32,7 @@ def test_a_document_is_about_the_protocol_that_it_adds_to() -> None:
         "0-9-1/grammar": "0-9-1",
         "1-0": "1-0",
         "1-0/grammar": "1-0",
+        "fast": "fast",
         "rabbitmq": "0-9-1",
     }
     assert list(optional()) == ["rabbitmq"]

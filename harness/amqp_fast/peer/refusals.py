@@ -99,4 +99,5 @@ def close_connection(turn: AnyTurn) -> None:
         close_channel(turn, channel)
     if connection.host is not None:
         release(turn.peer, connection.host, connection.number)
-    connection.client_name = b""
+    if turn.peer.active.get(connection.client_name) is connection:
+        del turn.peer.active[connection.client_name]

@@ -35,6 +35,8 @@ class Server(ReferencePeer[Policy, Strategies, Limits]):
         """Queues that somebody has configured: they are there after a restart, too."""
         self.restricted: set[str] = set()
         """Users who may use no other virtual host than that of everybody."""
+        self.active: dict[bytes, Connection] = {}
+        """The connection of each client that is there, by its name (1112)."""
         self.impatient: set[str] = set()
         """Users who are asked for a heartbeat that one can wait for."""
         self.unlimited: set[str] = set()

@@ -8,7 +8,7 @@ from harness.amqp_fast.client.connection import FastConnection
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.client.transcript import command_of
 from harness.amqp_fast.peer.tables.channel import open_
-from harness.amqp_fast.peer.tables.negotiation import drop_others, enter
+from harness.amqp_fast.peer.tables.negotiation import drop_other, enter
 from harness.amqp_fast.wire.vocabulary import Connection
 from harness.play.expect import NotRun
 from scenarios.amqp_fast.connections.negotiation import number, opens, serves
@@ -57,7 +57,7 @@ def is_the_first(turn: AnyTurn) -> bool:
     return not turn.connection.asked
 
 
-DROPS_ALL = Fault.changes("open: is accepted", drop_others, enter, drop_in_a_moment)
+DROPS_ALL = Fault.changes("open: is accepted", drop_other, enter, drop_in_a_moment)
 
 
 @scenario("fast/3.2.5.1.pings-keep-alive", needs=["idle-timeout"], slow=True)

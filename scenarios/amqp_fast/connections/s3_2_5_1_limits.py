@@ -32,8 +32,8 @@ def limit(server: Server, option: str, most: int = FAR) -> int:
 
 def unlimited(server: Server, option: str) -> FastConnection:
     """Give an open connection on which the server says that there is no limit."""
-    given = server.facility("unlimited-user") if "unlimited-user" in server.context.facilities else {}
-    connection = server.tuned(**{name: given[name] for name in ("user", "password") if name in given})
+    given = server.facility("unlimited-user")
+    connection = server.tuned(user=given["user"], password=given["password"])
     if connection.tune.options.get(option, 0 if option == "TXN_LIMIT" else None) != 0:
         server.inapplicable(f"the server has a limit, or leaves {option} out")
     connection.open()
@@ -96,7 +96,7 @@ def no_more_channels_open_than_are_told(server: Server) -> None:
     channel.expect(*refused(Channel.Close), stream_ends().under(WORDLESS))
 
 
-@scenario("fast/3.2.5.1.channel-max-zero")
+@scenario("fast/3.2.5.1.channel-max-zero", needs=["unlimited-user"])
 @broken_by("counts all the same", answers(Channel.Open, Channel.Close(100, RESOURCES), when=is_beyond(100)))
 @broken_by("stumbles", ignores(Channel.Open, when=is_beyond(140)))
 def channels_without_a_limit_open(server: Server) -> None:
@@ -134,7 +134,7 @@ def no_more_handles_open_than_are_told(server: Server) -> None:
     handle.expect(*refused(Handle.Close), stream_ends().under(WORDLESS))
 
 
-@scenario("fast/3.2.5.1.handle-max-zero")
+@scenario("fast/3.2.5.1.handle-max-zero", needs=["unlimited-user"])
 @broken_by("counts all the same", answers(Handle.Open, Handle.Close(100, RESOURCES), when=handles_from(100)))
 @broken_by("stumbles", ignores(Handle.Open, when=handles_from(140)))
 def handles_without_a_limit_open(server: Server) -> None:
@@ -200,7 +200,7 @@ def no_more_messages_are_committed_than_are_told(server: Server) -> None:
     other.stays_quiet()
 
 
-@scenario("fast/3.2.5.1.no-transaction-limit")
+@scenario("fast/3.2.5.1.no-transaction-limit", needs=["unlimited-user"])
 @broken_by("counts all the same", answers(Handle.Send, Channel.Close(1, RESOURCES), skip=100))
 @broken_by("loses what is too many", ignores(Handle.Send, skip=140))
 def transactions_without_a_limit_are_committed(server: Server) -> None:

@@ -209,7 +209,7 @@ def a_dictionary_is_accepted(server: Server) -> None:
 def several_dictionaries_are_accepted(server: Server) -> None:
     """OPEN is confirmed behind five dictionaries, one of which changes an alias, and a channel opens."""
     connection = server.tuned()
-    told = [{ALIAS: NAME}, {"A1": "One"}, {"A2": "Two", "A3": "Three"}, {ALIAS: "Another"}, {"A4": "Four"}]
+    told = [{ALIAS: NAME}, {"ONE": "One"}, {"TWO": "Two", "N": "Three"}, {ALIAS: "Another"}, {"F": "Four"}]
     opens(connection, *(Connection.Tune({}, each) for each in told))
     serves(connection)
 

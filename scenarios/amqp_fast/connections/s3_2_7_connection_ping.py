@@ -16,7 +16,7 @@ from harness.amqp_fast.client.outcomes import (
 )
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.client.transcript import command_of
-from harness.amqp_fast.peer.tables.negotiation import drop_others, enter
+from harness.amqp_fast.peer.tables.negotiation import drop_other, enter
 from harness.amqp_fast.wire.vocabulary import Channel, Connection
 from harness.wire.journal import Direction
 from scenarios.amqp_fast.connections.negotiation import granted, serves
@@ -124,7 +124,7 @@ def asks_and_drops(turn: AnyTurn) -> None:
     turn.connection.pause(0.5)
 
 
-LISTENS = Fault.changes("open: is accepted", drop_others, enter, listens)
+LISTENS = Fault.changes("open: is accepted", drop_other, enter, listens)
 
 
 def silent(server: Server) -> tuple[FastConnection, bool]:

@@ -66,7 +66,8 @@ def steps_come_in_order(steps: Steps, each: Passage) -> Found | Enough:
         case Connection.Response():
             steps.due = {Connection.Challenge: 1, Connection.Tune: 1}
         case Connection.Open():
-            steps.due = {Connection.Reply: 1}
+            # Sent too early it takes nothing from what else is due.
+            steps.due |= {Connection.Reply: 1}
         case Channel.Reply() | Handle.Reply():
             return Enough()
         case Command() as said:

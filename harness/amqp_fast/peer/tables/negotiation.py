@@ -172,23 +172,20 @@ def has_options(turn: Turn[Connection.Open]) -> bool:
 
 def is_active(turn: Turn[Connection.Open]) -> bool:
     """The client is there already, on another connection."""
-    return bool(_others(turn)) and turn.policy.active_client == "refuses the new"
+    return turn.event.client_name in turn.peer.active and turn.policy.active_client == "refuses the new"
 
 
-def _others(turn: Turn[Connection.Open]) -> list[AnyTurn]:
-    name = turn.event.client_name
-    others = [each for each in turn.peer.connections() if each is not turn.connection]
-    return [Turn(turn.peer, each, turn.event) for each in others if name and each.client_name == name]
-
-
-def drop_others(turn: Turn[Connection.Open]) -> None:
+def drop_other(turn: Turn[Connection.Open]) -> None:
     """Close the client's other connection (1112)."""
-    for other in _others(turn):
-        refuses(CLIENT_ACTIVE, "this client has come again", CONNECTION)(other)
+    other = turn.peer.active.get(turn.event.client_name)
+    if other is not None:
+        refuses(CLIENT_ACTIVE, "this client has come again", CONNECTION)(Turn(turn.peer, other, turn.event))
 
 
 def enter(turn: Turn[Connection.Open]) -> None:
     """Give the connection its virtual host."""
+    if turn.event.client_name:
+        turn.peer.active[turn.event.client_name] = turn.connection
     turn.connection.client_name = turn.event.client_name
     turn.connection.host = turn.peer.host(turn.event.virtual_path) or turn.peer.host(b"")
 
@@ -247,7 +244,7 @@ ROWS = (
     _OPEN("with a name that is none is refused", names_no_field, (refuses(SYNTAX, "no name", CONNECTION),)),
     _OPEN("with options is refused", has_options, (refuses(NOT_IMPLEMENTED, "options", CONNECTION),)),
     _OPEN("of an active client is refused", is_active, (refuses(CLIENT_ACTIVE, "is active", CONNECTION),)),
-    _OPEN("is accepted", effects=(drop_others, enter), answer=confirmed, next=ConnectionState.OPEN),
+    _OPEN("is accepted", effects=(drop_other, enter), answer=confirmed, next=ConnectionState.OPEN),
     Row(
         "negotiation: ends for what is not expected",
         _NEGOTIATING,
