@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from harness.amqp_fast.broken.loose import AnyTurn
 from harness.amqp_fast.peer.entities import Delivery
 from harness.amqp_fast.peer.events import ChannelState
 from harness.amqp_fast.peer.refusals import CHANNEL, NOT_VALID_NOW, refuses
 from harness.amqp_fast.peer.tables import channel as rows
 from harness.amqp_fast.peer.tables import sending
 from harness.amqp_fast.peer.traffic import give_back, route, settle
-from harness.amqp_fast.peer.turn import AnyTurn, Reply, Row
+from harness.amqp_fast.peer.turn import Reply, Row
 from harness.amqp_fast.wire.vocabulary import OK, QUEUE, TOPIC, Channel
 
 Effect = Callable[[AnyTurn], None]

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from harness.amqp_fast.broken.loose import AnyTurn
 from harness.amqp_fast.peer.entities import Consumer, Message, Queue, Stored
 from harness.amqp_fast.peer.tables import sending
 from harness.amqp_fast.peer.traffic import route
-from harness.amqp_fast.peer.turn import AnyTurn, Reply
+from harness.amqp_fast.peer.turn import Reply
 from harness.amqp_fast.wire.vocabulary import Handle, MessageHead
 from harness.peers.interposer import changed
 from harness.wire.units import DecodeError

@@ -7,19 +7,18 @@ at all; when they fail the scenario ends as an error of its set-up. Words in the
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from harness.amqp_fast.client.link import Link, Said
 from harness.amqp_fast.client.outcomes import Closed, Observation, Received, Silence, message, replied
+from harness.amqp_fast.client.whole import Whole
 from harness.amqp_fast.wire.commands import Command
 from harness.amqp_fast.wire.frames import Frame, frame
 from harness.amqp_fast.wire.vocabulary import OK, QUEUE, Channel, Handle, MessageHead
 from harness.play.expect import ControlFailed, Outcome
-
-if TYPE_CHECKING:
-    from harness.amqp_fast.client.connection import FastConnection
 
 ASIDE = (Handle.Notify, Handle.Created, Handle.Prepare)
 """What a command may lead to before it is confirmed (522)."""
@@ -34,10 +33,22 @@ def carrying(command: Any, fragment: bytes) -> Frame:
     return frame(command.replace(fragment_size=len(fragment)), fragment)
 
 
+class Around(Whole, ABC):
+    """A connection as its channels see it."""
+
+    @abstractmethod
+    def channel(self, number: int | None = None, **fields: Any) -> FastChannel:
+        """Open a channel (the next free number, unless given) with these fields."""
+
+    @abstractmethod
+    def unopened(self, number: int | None = None) -> FastChannel:
+        """Give a channel that has not been opened yet (the next free number, unless given)."""
+
+
 class Conversation:
     """What is said on a channel, and what comes on it."""
 
-    def __init__(self, connection: FastConnection, number: int) -> None:
+    def __init__(self, connection: Around, number: int) -> None:
         self.connection = connection
         self.on = number
         """The number of the channel that the answers come on."""
@@ -159,7 +170,7 @@ class Conversation:
 class FastChannel(Conversation):
     """A channel of a connection."""
 
-    def __init__(self, connection: FastConnection, number: int) -> None:
+    def __init__(self, connection: Around, number: int) -> None:
         super().__init__(connection, number)
         self.id = number
 

@@ -9,10 +9,11 @@ from collections.abc import Mapping
 
 from harness.amqp_fast.peer.driver import Connection
 from harness.amqp_fast.peer.entities import Host, Queue
+from harness.amqp_fast.peer.limits import Limits
 from harness.amqp_fast.peer.policy import Policy
 from harness.amqp_fast.peer.strategies import Strategies
 from harness.amqp_fast.peer.tables import channel, connection, handle, negotiation, receiving, sending
-from harness.amqp_fast.peer.turn import Limits, Server, Tables
+from harness.amqp_fast.peer.turn import Server, Tables
 from harness.peers.reference import Facility
 
 __all__ = ["TABLES", "Limits", "Peer", "Policy", "Tables"]

@@ -6,7 +6,8 @@ about.
 
 from __future__ import annotations
 
-from harness.amqp_fast.peer.entities import Channel, Handle, Host
+from harness.amqp_fast.peer import entities
+from harness.amqp_fast.peer.entities import Channel, Handle
 from harness.amqp_fast.peer.events import (
     ChannelState,
     ConnectionState,
@@ -23,7 +24,6 @@ from harness.amqp_fast.peer.turn import AnyTurn, Server, Turn
 from harness.amqp_fast.wire.commands import Command
 from harness.amqp_fast.wire.frames import ESCAPE, Frame, FrameReader, Initiation, Unit, frame
 from harness.amqp_fast.wire.vocabulary import Handle as HandleSaid
-from harness.peers import connection
 from harness.peers.events import Event
 from harness.peers.rows import State
 from harness.wire.units import DecodeError, Garbage
@@ -34,27 +34,12 @@ PATIENCE = 2
 _UP = (ConnectionState.OPEN,)
 
 
-class Connection(connection.Connection):
+class Connection(entities.Connection):
     """One connection; implements harness.peers.peer.PeerConnection."""
 
     def __init__(self, peer: Server, now: float, number: int) -> None:
-        super().__init__(now, number)
+        super().__init__(now, number, peer.policy, peer.limits)
         self.peer = peer
-        self.state = ConnectionState.START
-        self.host: Host | None = None
-        self.client_name = b""
-        self.challenges = peer.policy.challenges
-        self.frame_max = peer.limits.frame
-        """The largest frame and fragment that the client takes."""
-        self.channels: dict[int, Channel] = {}
-        self.handles: dict[int, Handle] = {}
-        self.pings = False
-        """Whether the client sends heartbeats."""
-        self.asked = False
-        """Whether the client has been asked to show that it is there."""
-        self.limits = peer.limits
-        self.heartbeat = peer.policy.heartbeat
-        """Seconds of the heartbeat that the client is asked for."""
         self._last_said = now
         self._spoke = True
         self._waiting: float | None = None
@@ -132,22 +117,15 @@ class Connection(connection.Connection):
     # What effects call.
 
     def say(self, command: Command, fragment: bytes = b"") -> None:
-        """Say a command, with a fragment of a message behind it."""
         said = frame(command, fragment)
         said.long = self.peer.policy.sends_long
         self.put(said.encode())
         self._spoke = True
 
     def pause(self, seconds: float) -> None:
-        """Let Waited happen after so many seconds from now, whenever that is told."""
         self._waiting = seconds
 
-    def read_up_to(self, octets: int) -> None:
-        """Take frames and fragments of so many octets from now on."""
-        self._reader.limit = octets
-
     def end(self) -> None:
-        """End our stream."""
         self.state = ConnectionState.END
         self.closed = self.closed or "fin"
 
@@ -172,7 +150,7 @@ class Connection(connection.Connection):
                 except DecodeError as failure:
                     self.happens(Undecodable(unit.type, failure.what))
         if self.state is ConnectionState.TUNED and self._reader.limit < self.peer.limits.frame:
-            self.read_up_to(self.peer.limits.frame)
+            self._reader.limit = self.peer.limits.frame
 
     def _is_oversized(self, unit: Frame) -> bool:
         """Say whether a size is in the long form without need, and that is not taken."""

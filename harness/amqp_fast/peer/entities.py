@@ -1,19 +1,23 @@
-"""What a server holds: messages, queues and topics of its virtual hosts, consumers, channels, handles."""
+"""What a server holds: messages, queues and topics of its virtual hosts, consumers, connections, their parts.
+
+They know nothing of octets: what goes over the wire, the driver's connection says.
+"""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from harness.amqp_fast.peer.events import ChannelState, HandleState
+from harness.amqp_fast.peer.events import ChannelState, ConnectionState, HandleState
+from harness.amqp_fast.peer.limits import Limits
+from harness.amqp_fast.peer.policy import Policy
+from harness.amqp_fast.wire.commands import Command
 from harness.amqp_fast.wire.tables import Table
 from harness.amqp_fast.wire.vocabulary import Handle as Said
 from harness.amqp_fast.wire.vocabulary import MessageHead
-
-if TYPE_CHECKING:
-    from harness.amqp_fast.peer.driver import Connection
+from harness.peers import connection
 
 
 @dataclass(slots=True, eq=False)
@@ -177,3 +181,41 @@ class Host:
     def to_topic(self, name: bytes) -> Iterator[Consumer]:
         """Give those who subscribe to a topic."""
         return (each for each in self.subscribers if each.topic == name)
+
+
+class Connection(connection.Connection):
+    """What rows see of a connection: how far it is, what was agreed upon, its channels and handles.
+
+    `limits` are those that hold for its client; `challenges` are those that are still to come.
+    """
+
+    def __init__(self, now: float, number: int, policy: Policy, limits: Limits) -> None:
+        super().__init__(now, number)
+        self.state = ConnectionState.START
+        self.host: Host | None = None
+        self.client_name = b""
+        self.policy = policy
+        self.limits = limits
+        self.challenges = policy.challenges
+        self.frame_max = limits.frame
+        """The largest frame and fragment that the client takes."""
+        self.channels: dict[int, Channel] = {}
+        self.handles: dict[int, Handle] = {}
+        self.heartbeat = policy.heartbeat
+        """Seconds of the heartbeat that the client is asked for."""
+        self.pings = False
+        """Whether the client sends heartbeats."""
+        self.asked = False
+        """Whether the client has been asked to show that it is there."""
+
+    @abstractmethod
+    def say(self, command: Command, fragment: bytes = b"") -> None:
+        """Say a command, with a fragment of a message behind it."""
+
+    @abstractmethod
+    def pause(self, seconds: float) -> None:
+        """Let Waited happen after so many seconds from now, whenever that is told."""
+
+    @abstractmethod
+    def end(self) -> None:
+        """End our stream."""

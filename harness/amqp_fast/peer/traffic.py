@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from hashlib import sha1
-from typing import TYPE_CHECKING
 
 from harness.amqp_fast.peer.entities import (
     Channel,
+    Connection,
     Consumer,
     Delivery,
     Handle,
@@ -17,13 +17,10 @@ from harness.amqp_fast.peer.entities import (
     Queue,
     Stored,
 )
+from harness.amqp_fast.peer.turn import Server
 from harness.amqp_fast.wire.vocabulary import QUEUE, TOPIC, MessageHead
 from harness.amqp_fast.wire.vocabulary import Handle as Said
 from harness.wire.units import DecodeError
-
-if TYPE_CHECKING:
-    from harness.amqp_fast.peer.driver import Connection
-    from harness.amqp_fast.peer.turn import Server
 
 
 def route(peer: Server, host: Host, service: int, name: bytes, message: Message) -> None:
@@ -144,7 +141,7 @@ def notify(delivery: Delivery, octets: bytes, recovery: bool = False) -> None:
 def say_message(connection: Connection, said: Said.Notify, octets: bytes) -> None:
     """Say HANDLE NOTIFY as often as it takes; the last one is not partial, and has the destination's name."""
     pieces = list(cut(octets, _size(connection, octets)))
-    each_named = connection.peer.policy.dest_name == "each"
+    each_named = connection.policy.dest_name == "each"
     for place, piece in enumerate(pieces, 1):
         last = place == len(pieces)
         name = said.dest_name if last or each_named else b""
@@ -153,7 +150,7 @@ def say_message(connection: Connection, said: Said.Notify, octets: bytes) -> Non
 
 def _size(connection: Connection, octets: bytes) -> int:
     """Give the size of fragments: the first one holds the whole header in any case (3.4.4)."""
-    if connection.peer.policy.fragments == "largest":
+    if connection.policy.fragments == "largest":
         return connection.frame_max
     try:
         header = MessageHead.decode(octets)[1]

@@ -3,52 +3,23 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
-from harness.amqp_fast.peer.entities import Channel, Handle, Host, Partial
+from harness.amqp_fast.peer.entities import Channel, Connection, Handle, Host, Partial
+from harness.amqp_fast.peer.limits import Limits
 from harness.amqp_fast.peer.policy import DEFAULT, Policy
 from harness.amqp_fast.peer.strategies import Strategies
 from harness.amqp_fast.wire.commands import Command
 from harness.peers import events, rows
 from harness.peers.reference import ReferencePeer
 
-if TYPE_CHECKING:
-    from harness.amqp_fast.peer.driver import Connection
-
 Reply: TypeAlias = tuple[Command, ...]
 """What a row answers, in order."""
 Tables: TypeAlias = rows.Tables[Strategies]
 HOME = "/"
 """The virtual path that everybody may open."""
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What keeps a hostile client from exhausting the machine; the first three are told in TUNE."""
-
-    frame: int = 70_000
-    """Octets of a frame, and of a fragment: more than the short form of a size can tell (209)."""
-    channels: int = 32
-    """Channels of one connection."""
-    handles: int = 64
-    """Handles of one connection."""
-    transaction: int = 64
-    """Messages that one transaction sends."""
-    message: int = 1 << 24
-    """Octets of one message."""
-    stored: int = 1 << 26
-    """Octets of all messages together."""
-    queues: int = 10_000
-    """Queues of one virtual host."""
-    partial: int = 64
-    """Messages held in parts; the oldest is forgotten for another."""
-    listed: int = 60
-    """Messages that one HANDLE INDEX lists."""
-    handshake: int = 4096
-    """Octets of a frame of the negotiation (3.2.3)."""
-    unread: int = 1 << 24
-    """Octets said that a client leaves unread, beyond which it counts as gone."""
 
 
 class Server(ReferencePeer[Policy, Strategies, Limits]):
@@ -78,6 +49,10 @@ class Server(ReferencePeer[Policy, Strategies, Limits]):
     def today(self) -> float:
         """Give the time of day, in seconds since 1970: what messages expire by."""
         return time.time()
+
+    def connections(self) -> Iterator[Connection]:
+        """Give the connections that are not over, in the order they came."""
+        return (each for each in self.open_connections() if isinstance(each, Connection))
 
     def host(self, path: bytes) -> Host | None:
         """Find a virtual host by its path; the empty path is that of everybody."""
@@ -115,9 +90,23 @@ class Turn(events.Turn[E], Generic[E]):
 E1 = TypeVar("E1")
 
 
+class Confirmable(Protocol):
+    """A command that asks for a confirmation where its tag is not zero (3.3.8, 3.5.14)."""
+
+    @property
+    def confirm_tag(self) -> int: ...
+
+
+class Carrying(Protocol):
+    """A command with a fragment of a message behind it."""
+
+    @property
+    def fragment_size(self) -> int: ...
+
+
 @dataclass(frozen=True)
 class Row(rows.Row[rows.State, E1, Turn[E1], Reply], Generic[E1]):
     """A row for what happens in a state of a connection, a channel or a handle."""
 
 
-AnyTurn: TypeAlias = Turn[Any]
+AnyTurn: TypeAlias = Turn[object]

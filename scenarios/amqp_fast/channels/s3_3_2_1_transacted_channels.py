@@ -8,10 +8,10 @@ from harness.amqp_fast.broken.channel_faults import (
     transacts_no_more,
 )
 from harness.amqp_fast.broken.deviations import Fault, answers, ignores
+from harness.amqp_fast.broken.loose import AnyTurn
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.peer.tables import channel as rows
 from harness.amqp_fast.peer.tables.sending import forget
-from harness.amqp_fast.peer.turn import AnyTurn
 from harness.amqp_fast.wire.vocabulary import OK, Channel
 from scenarios.amqp_fast.channels.common import holds, staged
 from scenarios.registry import broken_by, scenario

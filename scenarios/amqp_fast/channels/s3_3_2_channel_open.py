@@ -13,10 +13,11 @@ from harness.amqp_fast.broken.deviations import (
     takes,
     withholds,
 )
+from harness.amqp_fast.broken.loose import AnyTurn
 from harness.amqp_fast.client.outcomes import answered, closed, closed_anyhow, fields, replied, stream_ends
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.peer.tables import channel as rows
-from harness.amqp_fast.peer.turn import AnyTurn, Reply
+from harness.amqp_fast.peer.turn import Reply
 from harness.amqp_fast.wire.tables import Time
 from harness.amqp_fast.wire.vocabulary import NOT_IMPLEMENTED, OK, Channel, Connection, Handle
 from scenarios.amqp_fast.channels.common import (

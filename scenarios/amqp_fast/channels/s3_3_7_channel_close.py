@@ -2,11 +2,11 @@
 
 from harness.amqp_fast.broken.channel_faults import close_and_commit, close_and_keep_handles
 from harness.amqp_fast.broken.deviations import Fault, answers, ignores, repeats, replaces, rewrites
+from harness.amqp_fast.broken.loose import AnyTurn
 from harness.amqp_fast.client.channel import FastChannel
 from harness.amqp_fast.client.outcomes import answered, closed, closed_anyhow, stream_ends
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.client.transcript import Passage
-from harness.amqp_fast.peer.turn import AnyTurn
 from harness.amqp_fast.wire.vocabulary import OK, Channel, Connection, Handle
 from harness.play.watching import Found, Gaps, State, came, went
 from harness.wire.journal import RECEIVED

@@ -13,14 +13,14 @@ from harness.amqp_fast.broken.deviations import (
     withholds,
 )
 from harness.amqp_fast.broken.fakes import CHALLENGE, TUNE
-from harness.amqp_fast.client.connection import FastConnection
+from harness.amqp_fast.broken.loose import AnyTurn
 from harness.amqp_fast.client.link import Said
 from harness.amqp_fast.client.outcomes import answered, silence, stream_ends
 from harness.amqp_fast.client.server import Server
+from harness.amqp_fast.client.whole import Whole
 from harness.amqp_fast.peer.events import ConnectionState
 from harness.amqp_fast.peer.refusals import close_connection
 from harness.amqp_fast.peer.tables.connection import end
-from harness.amqp_fast.peer.turn import AnyTurn
 from harness.amqp_fast.wire.frames import Initiation, RawFrame
 from harness.amqp_fast.wire.tables import encode_table, short_string
 from harness.amqp_fast.wire.vocabulary import OK, Channel, Connection, Handle
@@ -74,7 +74,7 @@ def has_been_tuned(turn: AnyTurn) -> bool:
     return bool(turn.connection.frame_max < turn.peer.limits.frame)
 
 
-def is_closed(connection: FastConnection, said: Said) -> None:
+def is_closed(connection: Whole, said: Said) -> None:
     """Judge that this closes an open connection."""
     connection.alive()
     connection.tries(said, *turned_down(FATAL))

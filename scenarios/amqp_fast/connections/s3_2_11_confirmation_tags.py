@@ -15,6 +15,7 @@ from harness.amqp_fast.broken.deviations import (
     withholds,
 )
 from harness.amqp_fast.broken.fakes import TUNE
+from harness.amqp_fast.broken.loose import AnyTurn
 from harness.amqp_fast.client.channel import carrying, numbers
 from harness.amqp_fast.client.connection import FastConnection
 from harness.amqp_fast.client.outcomes import (
@@ -30,7 +31,6 @@ from harness.amqp_fast.client.outcomes import (
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.peer.events import ConnectionState
 from harness.amqp_fast.peer.refusals import close_connection
-from harness.amqp_fast.peer.turn import AnyTurn
 from harness.amqp_fast.wire.frames import RawFrame
 from harness.amqp_fast.wire.tables import encode_table, short_string
 from harness.amqp_fast.wire.vocabulary import (

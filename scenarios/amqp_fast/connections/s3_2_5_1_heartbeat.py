@@ -3,12 +3,12 @@
 from typing import Any
 
 from harness.amqp_fast.broken.deviations import Fault, answers
+from harness.amqp_fast.broken.loose import AnyTurn
 from harness.amqp_fast.client.connection import FastConnection
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.client.transcript import command_of
 from harness.amqp_fast.peer.tables.channel import open_
 from harness.amqp_fast.peer.tables.negotiation import drop_other, enter
-from harness.amqp_fast.peer.turn import AnyTurn
 from harness.amqp_fast.wire.vocabulary import Connection
 from harness.play.expect import NotRun
 from scenarios.amqp_fast.connections.negotiation import number, opens, serves

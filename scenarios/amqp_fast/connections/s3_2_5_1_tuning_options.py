@@ -17,7 +17,7 @@ from harness.amqp_fast.client.channel import FastHandle
 from harness.amqp_fast.client.outcomes import refused, stream_ends
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.client.transcript import Passage
-from harness.amqp_fast.peer.turn import Limits
+from harness.amqp_fast.peer.limits import Limits
 from harness.amqp_fast.wire.frames import Frame
 from harness.amqp_fast.wire.vocabulary import OK, Channel, Connection, Handle
 from harness.play.watching import Found, Gaps, State, came, went

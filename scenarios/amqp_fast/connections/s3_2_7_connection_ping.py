@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 from harness.amqp_fast.broken.deviations import Fault, answers, ignores, rewrites, takes
+from harness.amqp_fast.broken.loose import AnyTurn
 from harness.amqp_fast.client.connection import FastConnection
 from harness.amqp_fast.client.outcomes import (
     WORDLESS,
@@ -16,7 +17,6 @@ from harness.amqp_fast.client.outcomes import (
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.client.transcript import command_of
 from harness.amqp_fast.peer.tables.negotiation import drop_other, enter
-from harness.amqp_fast.peer.turn import AnyTurn
 from harness.amqp_fast.wire.vocabulary import Channel, Connection
 from harness.wire.journal import Direction
 from scenarios.amqp_fast.connections.negotiation import granted, serves

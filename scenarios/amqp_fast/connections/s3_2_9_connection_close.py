@@ -1,8 +1,8 @@
 """3.2.9 CONNECTION CLOSE Command: a handshake, and what is closed with the connection."""
 
 from harness.amqp_fast.broken.deviations import Fault, adds, ignores, replaces, rewrites
+from harness.amqp_fast.broken.loose import AnyTurn
 from harness.amqp_fast.client.channel import FastHandle
-from harness.amqp_fast.client.connection import FastConnection
 from harness.amqp_fast.client.outcomes import (
     Received,
     closed,
@@ -11,11 +11,12 @@ from harness.amqp_fast.client.outcomes import (
 )
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.client.transcript import Passage
+from harness.amqp_fast.client.whole import Whole
 from harness.amqp_fast.peer.events import ConnectionState
 from harness.amqp_fast.peer.refusals import CONNECTION, close_connection, refuses
 from harness.amqp_fast.peer.tables.connection import end
 from harness.amqp_fast.peer.traffic import route
-from harness.amqp_fast.peer.turn import AnyTurn, Reply
+from harness.amqp_fast.peer.turn import Reply
 from harness.amqp_fast.wire.frames import Frame
 from harness.amqp_fast.wire.vocabulary import OK, Channel, Connection
 from harness.play.expect import Inconclusive, Outcome
@@ -59,7 +60,7 @@ GOES_ON = Fault.changes(REFUSED, effects=(), answer=says_close)
 # -- when we close -------------------------------------------------------------------------------------
 
 
-def closes(connection: FastConnection, *others: Outcome) -> None:
+def closes(connection: Whole, *others: Outcome) -> None:
     """Judge that CLOSE is answered by CLOSE."""
     connection.tries(CLOSE, Connection.Close, *others)
 
@@ -191,7 +192,7 @@ def nothing_but_close_follows_a_close(ended: Ended, each: Passage) -> Found:
 # -- when the server closes ----------------------------------------------------------------------------
 
 
-def closing(connection: FastConnection) -> None:
+def closing(connection: Whole) -> None:
     """Have the server close a connection, and do not answer yet. Raises Inconclusive where it does not."""
     connection.send(NEVER_EXPECTED)
     seen = connection.link.next(0, connection.context.patience.close)

@@ -4,6 +4,7 @@ from typing import Any
 
 from harness.amqp_fast.broken.channel_faults import on_all_channels
 from harness.amqp_fast.broken.deviations import Fault, answers, hears, hears_fragment, rewrites, withholds
+from harness.amqp_fast.broken.loose import AnyTurn
 from harness.amqp_fast.client.outcomes import (
     CLOSES,
     WIDER,
@@ -16,7 +17,6 @@ from harness.amqp_fast.client.outcomes import (
 )
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.peer.tables import channel
-from harness.amqp_fast.peer.turn import AnyTurn
 from harness.amqp_fast.wire.vocabulary import OK, Channel, Connection, Handle, MessageHead
 from scenarios.amqp_fast.channels.preparing import large, uploaded
 from scenarios.amqp_fast.destinations.common import NOT_REFUSED, REFUSED

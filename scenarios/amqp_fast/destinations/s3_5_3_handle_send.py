@@ -9,11 +9,11 @@ from harness.amqp_fast.broken.deviations import (
     takes,
     withholds,
 )
+from harness.amqp_fast.broken.loose import AnyTurn
 from harness.amqp_fast.client.channel import FastHandle, carrying
 from harness.amqp_fast.client.outcomes import WORDLESS, answered, closed_anyhow, replied, stream_ends
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.peer.tables import sending
-from harness.amqp_fast.peer.turn import AnyTurn
 from harness.amqp_fast.wire.frames import frame
 from harness.amqp_fast.wire.vocabulary import OK, QUEUE, Connection, Handle, MessageHead
 from scenarios.amqp_fast.channels.preparing import large, uploaded, uploads

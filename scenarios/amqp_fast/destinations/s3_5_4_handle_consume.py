@@ -3,12 +3,12 @@
 from typing import Any
 
 from harness.amqp_fast.broken.deviations import Fault, adds, hears, rewrites, withholds
+from harness.amqp_fast.broken.loose import AnyTurn
 from harness.amqp_fast.client.outcomes import CLOSES, fields, message, replied
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.peer.entities import Consumer, Queue
 from harness.amqp_fast.peer.tables import channel as channels
 from harness.amqp_fast.peer.tables import receiving
-from harness.amqp_fast.peer.turn import AnyTurn
 from harness.amqp_fast.wire.vocabulary import ANY, QUEUE, TOPIC, Handle
 from scenarios.amqp_fast.destinations.common import REFUSED
 from scenarios.amqp_fast.destinations.s3_5_3_handle_send import accepts, ignores_all

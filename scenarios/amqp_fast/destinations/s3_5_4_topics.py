@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 
 from harness.amqp_fast.broken.deviations import Fault, hears, withholds
+from harness.amqp_fast.broken.loose import AnyTurn
 from harness.amqp_fast.client.channel import FastHandle
 from harness.amqp_fast.client.outcomes import message
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.peer.entities import Message
 from harness.amqp_fast.peer.tables import receiving
-from harness.amqp_fast.peer.turn import AnyTurn
 from harness.amqp_fast.wire.vocabulary import TOPIC, Handle, MessageHead
 from scenarios.amqp_fast.destinations.common import HEAD
 from scenarios.registry import broken_by, scenario

@@ -1,9 +1,9 @@
 """3.5.5 HANDLE FLOW Command."""
 
 from harness.amqp_fast.broken.deviations import Fault, hears, withholds
+from harness.amqp_fast.broken.loose import AnyTurn
 from harness.amqp_fast.client.outcomes import message
 from harness.amqp_fast.client.server import Server
-from harness.amqp_fast.peer.turn import AnyTurn
 from harness.amqp_fast.wire.vocabulary import Handle
 from scenarios.amqp_fast.destinations.s3_5_4_topics import subscriber, tells
 from scenarios.registry import broken_by, scenario

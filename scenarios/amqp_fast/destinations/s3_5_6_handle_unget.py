@@ -1,11 +1,11 @@
 """3.5.6 HANDLE UNGET Command."""
 
 from harness.amqp_fast.broken.deviations import Fault
+from harness.amqp_fast.broken.loose import AnyTurn
 from harness.amqp_fast.client.channel import FastHandle
 from harness.amqp_fast.client.outcomes import is_error, replied, that
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.peer.traffic import give_back, settle
-from harness.amqp_fast.peer.turn import AnyTurn
 from harness.amqp_fast.wire.vocabulary import Channel, Handle
 from harness.play.expect import Outcome
 from scenarios.amqp_fast.destinations.common import REFUSED

@@ -3,10 +3,10 @@
 from typing import Any
 
 from harness.amqp_fast.broken.deviations import Fault, hears, ignores, replaces, rewrites, withholds
+from harness.amqp_fast.broken.loose import AnyTurn
 from harness.amqp_fast.client.outcomes import answered, closed_anyhow, fields, message, replied
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.peer.tables import receiving
-from harness.amqp_fast.peer.turn import AnyTurn
 from harness.amqp_fast.wire.vocabulary import MESSAGE_NOT_FOUND, OK, Handle
 from scenarios.amqp_fast.destinations.common import REFUSED
 from scenarios.amqp_fast.destinations.s3_5_3_handle_send import ignores_all

@@ -14,13 +14,14 @@ from harness.amqp_fast.broken.deviations import (
     rewrites,
     together,
 )
+from harness.amqp_fast.broken.loose import AnyTurn
 from harness.amqp_fast.client.channel import FastHandle, carrying
 from harness.amqp_fast.client.outcomes import answered, closed_anyhow, fields, replied
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.client.transcript import Passage
 from harness.amqp_fast.peer.refusals import SYNTAX, refuses
 from harness.amqp_fast.peer.tables.handle import OPEN
-from harness.amqp_fast.peer.turn import AnyTurn, Row
+from harness.amqp_fast.peer.turn import Row
 from harness.amqp_fast.wire.frames import Frame
 from harness.amqp_fast.wire.tables import Time
 from harness.amqp_fast.wire.vocabulary import COMMANDS, OK, QUEUE, Channel, Connection, Handle, MessageHead

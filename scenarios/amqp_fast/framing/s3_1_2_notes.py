@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from harness.amqp_fast.broken.deviations import Fault, hears, mangles
+from harness.amqp_fast.broken.loose import AnyTurn
 from harness.amqp_fast.client.outcomes import fields, refused, replied
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.client.transcript import Passage
 from harness.amqp_fast.peer.tables.channel import open_
-from harness.amqp_fast.peer.turn import AnyTurn
 from harness.amqp_fast.wire.frames import Frame, FrameReader, RawFrame, Unit
 from harness.amqp_fast.wire.vocabulary import OK, Channel, Connection, Handle
 from harness.play.watching import Found, came

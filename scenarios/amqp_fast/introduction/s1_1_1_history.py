@@ -12,6 +12,7 @@ from harness.amqp_fast.broken.deviations import (
     takes,
     withholds,
 )
+from harness.amqp_fast.broken.loose import AnyTurn
 from harness.amqp_fast.client.channel import FastHandle
 from harness.amqp_fast.client.outcomes import (
     WIDER,
@@ -29,7 +30,6 @@ from harness.amqp_fast.peer.refusals import close_channel
 from harness.amqp_fast.peer.tables.channel import close
 from harness.amqp_fast.peer.tables.connection import end
 from harness.amqp_fast.peer.traffic import release
-from harness.amqp_fast.peer.turn import AnyTurn
 from harness.amqp_fast.wire.frames import Frame, frame
 from harness.amqp_fast.wire.vocabulary import OK, Channel, Connection, Handle
 from harness.peers.interposer import Passed, Rule, nothing

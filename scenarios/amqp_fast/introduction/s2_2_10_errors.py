@@ -11,6 +11,7 @@ from harness.amqp_fast.broken.deviations import (
     rewrites,
     takes,
 )
+from harness.amqp_fast.broken.loose import AnyTurn
 from harness.amqp_fast.broken.timing import TIMING
 from harness.amqp_fast.client.channel import Conversation, FastHandle
 from harness.amqp_fast.client.outcomes import (
@@ -28,7 +29,7 @@ from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.client.transcript import Passage
 from harness.amqp_fast.peer.events import ChannelState
 from harness.amqp_fast.peer.refusals import RESOURCES, refuses
-from harness.amqp_fast.peer.turn import AnyTurn, Row
+from harness.amqp_fast.peer.turn import Row
 from harness.amqp_fast.wire.commands import Command
 from harness.amqp_fast.wire.vocabulary import ANY, COMMANDS, OK, Channel, Connection, Handle
 from harness.play.watching import Found, Gaps, State, came, went

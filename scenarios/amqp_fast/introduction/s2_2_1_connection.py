@@ -10,6 +10,7 @@ from harness.amqp_fast.broken.deviations import (
     ignores,
     rewrites,
 )
+from harness.amqp_fast.broken.loose import AnyTurn
 from harness.amqp_fast.client.connection import FastConnection
 from harness.amqp_fast.client.outcomes import (
     CLOSES,
@@ -27,7 +28,7 @@ from harness.amqp_fast.client.outcomes import (
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.peer.events import ConnectionState, Early
 from harness.amqp_fast.peer.tables.negotiation import is_ours
-from harness.amqp_fast.peer.turn import AnyTurn, Row
+from harness.amqp_fast.peer.turn import Row
 from harness.amqp_fast.wire.frames import FrameReader, Initiation, Unit, frame
 from harness.amqp_fast.wire.vocabulary import OK, Channel, Connection, Handle
 from scenarios.amqp_fast.talk import indexed

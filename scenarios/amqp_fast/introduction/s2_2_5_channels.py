@@ -13,6 +13,7 @@ from harness.amqp_fast.broken.deviations import (
     together,
     withholds,
 )
+from harness.amqp_fast.broken.loose import AnyTurn
 from harness.amqp_fast.client.channel import FastHandle
 from harness.amqp_fast.client.outcomes import closed, replied
 from harness.amqp_fast.client.server import Server
@@ -20,7 +21,7 @@ from harness.amqp_fast.peer.entities import Consumer
 from harness.amqp_fast.peer.events import HandleState
 from harness.amqp_fast.peer.refusals import FORBIDDEN, refuses
 from harness.amqp_fast.peer.tables.sending import forget, send
-from harness.amqp_fast.peer.turn import AnyTurn, Row
+from harness.amqp_fast.peer.turn import Row
 from harness.amqp_fast.wire.vocabulary import OK, QUEUE, TOPIC, Channel, Connection, Handle
 from scenarios.amqp_fast.talk import are_confirmed, comes_home, dynamic_name, sends
 from scenarios.registry import broken_by, scenario

@@ -10,10 +10,10 @@ from harness.amqp_fast.broken.deviations import (
     takes,
     withholds,
 )
+from harness.amqp_fast.broken.loose import AnyTurn
 from harness.amqp_fast.client.channel import FastHandle, carrying
 from harness.amqp_fast.client.outcomes import answered, message, replied, that
 from harness.amqp_fast.client.server import Server
-from harness.amqp_fast.peer.turn import AnyTurn
 from harness.amqp_fast.wire.frames import Initiation
 from harness.amqp_fast.wire.vocabulary import OK, QUEUE, Channel, Connection, Handle, MessageHead
 from harness.play.expect import Outcome

@@ -12,6 +12,7 @@ from harness.amqp_fast.broken.deviations import (
     replaces,
     withholds,
 )
+from harness.amqp_fast.broken.loose import AnyTurn
 from harness.amqp_fast.client.outcomes import (
     WORDLESS,
     answered,
@@ -25,7 +26,7 @@ from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.client.transcript import Passage
 from harness.amqp_fast.peer.events import ConnectionState, Early
 from harness.amqp_fast.peer.tables.negotiation import challenge
-from harness.amqp_fast.peer.turn import AnyTurn, Row
+from harness.amqp_fast.peer.turn import Row
 from harness.amqp_fast.wire.commands import Command
 from harness.amqp_fast.wire.frames import Initiation
 from harness.amqp_fast.wire.vocabulary import OK, Channel, Connection, Handle

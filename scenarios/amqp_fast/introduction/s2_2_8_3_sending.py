@@ -13,13 +13,14 @@ from harness.amqp_fast.broken.deviations import (
     takes,
     withholds,
 )
+from harness.amqp_fast.broken.loose import AnyTurn
 from harness.amqp_fast.client.channel import FastHandle
 from harness.amqp_fast.client.outcomes import closed, closed_anyhow, refused, replied
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.client.transcript import Passage
 from harness.amqp_fast.peer.refusals import FORBIDDEN, refuses
 from harness.amqp_fast.peer.tables.handle import OPEN
-from harness.amqp_fast.peer.turn import AnyTurn, Row
+from harness.amqp_fast.peer.turn import Row
 from harness.amqp_fast.wire.vocabulary import OK, Channel, Connection, Handle, MessageHead
 from harness.play.watching import Found, Gaps, State, came, went
 from harness.wire.journal import Direction

@@ -7,6 +7,7 @@ from harness.amqp_fast.broken.deviations import (
     replaces,
     rewrites,
 )
+from harness.amqp_fast.broken.loose import AnyTurn
 from harness.amqp_fast.client.channel import FastChannel, FastHandle
 from harness.amqp_fast.client.outcomes import (
     closed,
@@ -16,7 +17,6 @@ from harness.amqp_fast.client.outcomes import (
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.peer.events import ChannelState
 from harness.amqp_fast.peer.tables.channel import closed as insist
-from harness.amqp_fast.peer.turn import AnyTurn
 from harness.amqp_fast.wire.commands import Command
 from harness.amqp_fast.wire.vocabulary import OK, Channel, Connection, Handle
 from scenarios.amqp_fast.talk import indexed, sends

@@ -12,13 +12,13 @@ from harness.amqp_fast.broken.deviations import (
     rewrites,
     withholds,
 )
+from harness.amqp_fast.broken.loose import AnyTurn
 from harness.amqp_fast.client.channel import FastHandle
 from harness.amqp_fast.client.outcomes import answered, closed_anyhow, is_error, message, that
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.peer.entities import Queue
 from harness.amqp_fast.peer.refusals import refuses
 from harness.amqp_fast.peer.tables.receiving import show
-from harness.amqp_fast.peer.turn import AnyTurn
 from harness.amqp_fast.wire.vocabulary import OK, Handle
 from scenarios.amqp_fast.talk import indexed
 from scenarios.registry import broken_by, scenario

@@ -12,10 +12,11 @@ from harness.amqp_fast.broken.deviations import (
     takes,
     withholds,
 )
+from harness.amqp_fast.broken.loose import AnyTurn
 from harness.amqp_fast.client.outcomes import closed, replied
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.peer.events import ConnectionState
-from harness.amqp_fast.peer.turn import AnyTurn, Row
+from harness.amqp_fast.peer.turn import Row
 from harness.amqp_fast.wire.commands import Command
 from harness.amqp_fast.wire.vocabulary import OK, TOPIC, Channel, Connection, Handle
 from scenarios.amqp_fast.talk import are_confirmed, indexed, sends

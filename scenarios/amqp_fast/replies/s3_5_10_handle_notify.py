@@ -11,12 +11,12 @@ from harness.amqp_fast.broken.deviations import (
     rewrites,
     withholds,
 )
+from harness.amqp_fast.broken.loose import AnyTurn
 from harness.amqp_fast.client.outcomes import message
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.peer.refusals import close_connection
 from harness.amqp_fast.peer.tables.connection import end
 from harness.amqp_fast.peer.traffic import settle
-from harness.amqp_fast.peer.turn import AnyTurn
 from harness.amqp_fast.wire.frames import frame
 from harness.amqp_fast.wire.vocabulary import TOPIC, Connection, Handle
 from scenarios.amqp_fast.channels.common import holds

@@ -11,12 +11,12 @@ from harness.amqp_fast.broken.deviations import (
     replaces,
     rewrites,
 )
+from harness.amqp_fast.broken.loose import AnyTurn
 from harness.amqp_fast.broken.message_faults import hand_on_parts, passes_over, read, ready_with_header
 from harness.amqp_fast.client.channel import FastHandle
 from harness.amqp_fast.client.outcomes import answered, closed_anyhow, fields, refused, replied, that
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.peer.tables import sending
-from harness.amqp_fast.peer.turn import AnyTurn
 from harness.amqp_fast.wire.frames import Frame
 from harness.amqp_fast.wire.vocabulary import (
     MESSAGE_TOO_LARGE,

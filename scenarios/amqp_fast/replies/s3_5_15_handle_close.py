@@ -9,10 +9,10 @@ from harness.amqp_fast.broken.deviations import (
     replaces,
     rewrites,
 )
+from harness.amqp_fast.broken.loose import AnyTurn
 from harness.amqp_fast.client.channel import FastHandle
 from harness.amqp_fast.client.outcomes import answered, fields, refused, replied, silence
 from harness.amqp_fast.client.server import Server
-from harness.amqp_fast.peer.turn import AnyTurn
 from harness.amqp_fast.wire.vocabulary import OK, Channel, Connection, Handle
 from scenarios.amqp_fast.talk import indexed, sends
 from scenarios.registry import broken_by, scenario

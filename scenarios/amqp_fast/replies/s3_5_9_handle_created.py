@@ -1,11 +1,12 @@
 """3.5.9 HANDLE CREATED Command."""
 
 from harness.amqp_fast.broken.deviations import Fault, ignores, replaces, rewrites, withholds
+from harness.amqp_fast.broken.loose import AnyTurn
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.client.transcript import Passage
 from harness.amqp_fast.peer.tables import receiving
 from harness.amqp_fast.peer.tables.handle import confirmed as replies
-from harness.amqp_fast.peer.turn import AnyTurn, Reply
+from harness.amqp_fast.peer.turn import Reply
 from harness.amqp_fast.wire.vocabulary import OK, Handle
 from harness.play.watching import Found, Gaps, State, came, went
 from scenarios.amqp_fast.talk import are_confirmed, dynamic_name, indexed, is_named

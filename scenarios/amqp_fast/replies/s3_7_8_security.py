@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from harness.amqp_fast.broken.deviations import Fault, misreads
+from harness.amqp_fast.broken.loose import AnyTurn
 from harness.amqp_fast.client.outcomes import WORDLESS, closed, closed_anyhow, silence, stream_ends
 from harness.amqp_fast.client.server import Server
-from harness.amqp_fast.peer.turn import AnyTurn, Reply
+from harness.amqp_fast.peer.turn import Reply
 from harness.amqp_fast.wire.frames import RawFrame, frame
 from harness.amqp_fast.wire.vocabulary import TOPIC, Channel, Connection, Handle
 from scenarios.amqp_fast.talk import given_up, gives_up_on

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from harness.amqp_fast.peer.entities import Channel as Opened
 from harness.amqp_fast.peer.events import ChannelState
 from harness.amqp_fast.peer.refusals import (
@@ -18,14 +16,14 @@ from harness.amqp_fast.peer.refusals import (
 )
 from harness.amqp_fast.peer.tables.connection import words
 from harness.amqp_fast.peer.traffic import acknowledge_for_now, give_back, route, settle
-from harness.amqp_fast.peer.turn import AnyTurn, Reply, Row, Turn
+from harness.amqp_fast.peer.turn import AnyTurn, Confirmable, Reply, Row, Turn
 from harness.amqp_fast.wire.commands import Command
 from harness.amqp_fast.wire.vocabulary import NOT_IMPLEMENTED, OK, Channel, Handle
 
 _CLOSED, _OPEN, _CLOSING = ChannelState.CLOSED, ChannelState.OPEN, ChannelState.CLOSING
 
 
-def confirmed(turn: Turn[Any]) -> Reply:
+def confirmed(turn: Turn[Confirmable]) -> Reply:
     """Confirm a command, where that is asked for (3.3.8)."""
     tag = turn.event.confirm_tag
     return (Channel.Reply(turn.channel.id, tag, OK, words(turn)),) if tag else ()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from harness.amqp_fast.peer.entities import Handle as Opened
 from harness.amqp_fast.peer.events import ChannelState, HandleState
 from harness.amqp_fast.peer.refusals import (
@@ -18,14 +16,14 @@ from harness.amqp_fast.peer.refusals import (
     refuses,
 )
 from harness.amqp_fast.peer.tables.connection import words
-from harness.amqp_fast.peer.turn import AnyTurn, Reply, Row, Turn
+from harness.amqp_fast.peer.turn import AnyTurn, Confirmable, Reply, Row, Turn
 from harness.amqp_fast.wire.commands import Command
 from harness.amqp_fast.wire.vocabulary import OK, Handle
 
 CLOSED, OPEN, CLOSING = HandleState.CLOSED, HandleState.OPEN, HandleState.CLOSING
 
 
-def confirmed(turn: Turn[Any]) -> Reply:
+def confirmed(turn: Turn[Confirmable]) -> Reply:
     """Confirm a command, where that is asked for (3.5.14)."""
     tag = turn.event.confirm_tag
     return (Handle.Reply(turn.handle.id, tag, OK, words(turn)),) if tag else ()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from harness.amqp_fast.peer.entities import Assembly, Message, Partial
 from harness.amqp_fast.peer.refusals import (
     ACCESS,
@@ -18,7 +16,7 @@ from harness.amqp_fast.peer.refusals import (
 )
 from harness.amqp_fast.peer.tables.handle import OPEN, confirmed
 from harness.amqp_fast.peer.traffic import deliver, route
-from harness.amqp_fast.peer.turn import AnyTurn, Reply, Row, Turn
+from harness.amqp_fast.peer.turn import AnyTurn, Carrying, Reply, Row, Turn
 from harness.amqp_fast.wire.vocabulary import (
     ANY,
     INVALID_MESSAGE_CONTENTS,
@@ -52,7 +50,7 @@ def is_elsewhere(turn: Turn[Handle.Send]) -> bool:
     return turn.event.out_of_band
 
 
-def is_too_long(turn: Turn[Any]) -> bool:
+def is_too_long(turn: Turn[Carrying]) -> bool:
     """The fragment is larger than the server takes (1022)."""
     return bool(turn.event.fragment_size > turn.peer.limits.frame)
 
@@ -67,7 +65,7 @@ def recovers_nothing(turn: Turn[Handle.Send]) -> bool:
     return turn.event.recovery and turn.handle.prepared is None and turn.channel.assembly is None
 
 
-def has_no_header(turn: Turn[Any]) -> bool:
+def has_no_header(turn: Turn[Carrying]) -> bool:
     """The first fragment does not begin with a whole header (1750)."""
     if isinstance(turn.event, Handle.Send) and (turn.event.recovery or turn.channel.assembly):
         return False
@@ -91,7 +89,7 @@ def goes_nowhere(turn: Turn[Handle.Send]) -> bool:
     return bool(last and turn.event.service_type == QUEUE and host is not None and name not in host.queues)
 
 
-def is_too_large(turn: Turn[Any]) -> bool:
+def is_too_large(turn: Turn[Carrying]) -> bool:
     """The message is larger than the server holds."""
     assembly = turn.channel.assembly
     begun = len(assembly.octets) if assembly else 0
@@ -99,7 +97,7 @@ def is_too_large(turn: Turn[Any]) -> bool:
     return max(announced, begun + len(turn.fragment)) > turn.peer.limits.message
 
 
-def _announced(turn: Turn[Any]) -> int:
+def _announced(turn: Turn[Carrying]) -> int:
     """Give the size of the body that the header in a first fragment tells."""
     if isinstance(turn.event, Handle.Send) and (turn.event.recovery or turn.channel.assembly):
         return 0
