@@ -56,6 +56,12 @@ def read_head(octets: bytes) -> tuple[MessageHead, int] | None:
         return None
 
 
+def is_text(octets: bytes) -> bool:
+    """Say whether the octets of a string are UTF-8 without a zero octet (3.1.2)."""
+    read = octets.decode("utf-8", "surrogateescape")
+    return not any(each == "\0" or "\udc80" <= each <= "\udcff" for each in read)
+
+
 Sight = Received | Unreadable
 Observation = Received | Closed | Silence | Unreadable
 

@@ -5,11 +5,10 @@ from decimal import Decimal
 from typing import Any
 
 from harness.amqp_fast.broken.deviations import Interposer, answers, carries
-from harness.amqp_fast.client.outcomes import Received, message
+from harness.amqp_fast.client.outcomes import Received, message, read_head
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.wire.tables import Fields, Table, Tagged, Time, encode_table, read_table
-from harness.amqp_fast.wire.vocabulary import Channel, Handle, MessageHead
-from harness.wire.units import DecodeError
+from harness.amqp_fast.wire.vocabulary import Channel, Handle
 from scenarios.amqp_fast.connections.negotiation import granted
 from scenarios.registry import broken_by, scenario
 
@@ -24,10 +23,9 @@ def rewriting(change: Callable[[Table], Fields]) -> Interposer:
     """Delivers other headers than were sent."""
 
     def by(fragment: bytes) -> bytes:
-        try:
-            head, behind = MessageHead.decode(fragment)
-        except DecodeError:  # not the first one
+        if (begun := read_head(fragment)) is None:  # not the first one
             return fragment
+        head, behind = begun
         return head.replace(headers=change(head.headers)).encode() + fragment[behind:]
 
     return carries(Handle.Notify, by)

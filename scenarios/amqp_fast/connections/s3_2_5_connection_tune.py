@@ -16,12 +16,11 @@ from harness.amqp_fast.broken.deviations import (
     withholds,
 )
 from harness.amqp_fast.broken.fakes import TUNE
-from harness.amqp_fast.client.outcomes import message
+from harness.amqp_fast.client.outcomes import message, read_head
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.client.transcript import Passage
-from harness.amqp_fast.wire.vocabulary import OK, Channel, Connection, Handle, MessageHead
+from harness.amqp_fast.wire.vocabulary import OK, Channel, Connection, Handle
 from harness.play.watching import Found, Gaps, State, came, went
-from harness.wire.units import DecodeError
 from scenarios.amqp_fast.connections.negotiation import (
     does_not_open,
     number,
@@ -218,10 +217,9 @@ def renames(name: str, by: str) -> Interposer:
     """Delivers messages with a header under another name."""
 
     def change(fragment: bytes) -> bytes:
-        try:
-            head, behind = MessageHead.decode(fragment)
-        except DecodeError:  # not the first one
+        if (begun := read_head(fragment)) is None:  # not the first one
             return fragment
+        head, behind = begun
         headers = [(by if each == name else each, value) for each, value in head.headers.pairs]
         return head.replace(headers=headers).encode() + fragment[behind:]
 

@@ -22,7 +22,7 @@ from harness.amqp_fast.wire.vocabulary import OK, Channel, Connection
 from harness.play.expect import Inconclusive, Outcome
 from harness.play.watching import Found, Gaps, State, came
 from scenarios.amqp_fast.connections.negotiation import FATAL, TUNING
-from scenarios.amqp_fast.connections.s3_2_6_connection_open import is_code, is_text
+from scenarios.amqp_fast.connections.s3_2_6_connection_open import is_code, is_readable
 from scenarios.registry import broken_by, scenario, watch
 
 DURING = "fast/3.2.1.close-confirmed"
@@ -161,7 +161,7 @@ def the_code_of_a_close_has_three_digits(each: Passage) -> Found:
 @broken_by("ends it with an octet of zero", rewrites(Connection.Close, reply_text=b"Ok\0"))
 def the_text_of_a_close_can_be_read(each: Passage) -> Found:
     """The text of CONNECTION CLOSE is UTF-8 without octets of zero."""
-    return is_text(each)
+    return is_readable(each)
 
 
 class Ended(State):

@@ -210,7 +210,6 @@ def dynamic_means_nothing_for_a_topic(server: Server) -> None:
 
 
 @scenario("fast/3.5.4.unnamed-queue-is-named")
-@scenario("fast/3.5.9.tells-the-name")
 @broken_by("tells nothing", withholds(Handle.Created))
 @broken_by("tells no name", rewrites(Handle.Created, dest_name=b""))
 def unnamed_queue_is_named(server: Server) -> None:

@@ -16,7 +16,7 @@ from harness.amqp_fast.broken.deviations import (
 )
 from harness.amqp_fast.broken.loose import AnyTurn
 from harness.amqp_fast.client.channel import FastHandle, carrying
-from harness.amqp_fast.client.outcomes import answered, closed_anyhow, fields, replied
+from harness.amqp_fast.client.outcomes import answered, closed_anyhow, fields, is_text, read_head, replied
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.client.transcript import Passage
 from harness.amqp_fast.peer.refusals import SYNTAX, refuses
@@ -27,7 +27,6 @@ from harness.amqp_fast.wire.tables import Time
 from harness.amqp_fast.wire.vocabulary import COMMANDS, OK, QUEUE, Channel, Connection, Handle, MessageHead
 from harness.play.watching import Found, Gaps, Repeats, State, came, went
 from harness.wire.journal import Direction
-from harness.wire.units import DecodeError
 from scenarios.amqp_fast.framing.s3_1_1_read import swapped
 from scenarios.amqp_fast.introduction.s2_2_8_3_sending import LARGE
 from scenarios.amqp_fast.talk import DIALOGUE, dynamic_name, gives_up_on, indexed, sends
@@ -221,11 +220,7 @@ def strings_in(command: Any) -> list[bytes]:
 
 
 def is_utf_8(octets: bytes) -> bool:
-    try:
-        octets.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+    return is_text(octets.replace(b"\0", b""))
 
 
 def judged(strings: Repeats, each: Passage, fits: Callable[[bytes], bool], told: str) -> Found:
@@ -309,10 +304,9 @@ def messages_begin_with_their_head(bodies: Bodies, each: Passage) -> Found:
     assert isinstance(each.unit, Frame)
     key, fragment = (said.handle_id, said.message_nbr), each.unit.fragment
     if key not in bodies.left:
-        try:
-            head, behind = MessageHead.decode(fragment)
-        except DecodeError:
+        if (begun := read_head(fragment)) is None:
             return "a message begins without a head"
+        head, behind = begun
         bodies.left[key] = head.body_size + behind
     bodies.left[key] -= len(fragment)
     if said.partial:

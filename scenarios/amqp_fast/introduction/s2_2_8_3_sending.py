@@ -15,16 +15,15 @@ from harness.amqp_fast.broken.deviations import (
 )
 from harness.amqp_fast.broken.loose import AnyTurn
 from harness.amqp_fast.client.channel import FastHandle
-from harness.amqp_fast.client.outcomes import closed, closed_anyhow, refused, replied
+from harness.amqp_fast.client.outcomes import closed, closed_anyhow, read_head, refused, replied
 from harness.amqp_fast.client.server import Server
 from harness.amqp_fast.client.transcript import Passage
 from harness.amqp_fast.peer.refusals import FORBIDDEN, refuses
 from harness.amqp_fast.peer.tables.handle import OPEN
 from harness.amqp_fast.peer.turn import Row
-from harness.amqp_fast.wire.vocabulary import OK, Channel, Connection, Handle, MessageHead
+from harness.amqp_fast.wire.vocabulary import OK, Channel, Connection, Handle
 from harness.play.watching import Found, Gaps, State, came, went
 from harness.wire.journal import Direction
-from harness.wire.units import DecodeError
 from scenarios.amqp_fast.introduction.s2_2_8_5_acknowledging import leaves_handles
 from scenarios.amqp_fast.talk import dynamic_name, indexed, sends
 from scenarios.registry import broken_by, scenario, watch
@@ -214,11 +213,8 @@ def fragments_come_one_after_the_other(state: Message, each: Passage) -> Found:
 
 def announced(each: Passage) -> int | None:
     """Give how many octets the first fragment of a message announces, its header included."""
-    try:
-        head, behind = MessageHead.decode(each.unit.fragment)  # type: ignore[union-attr]
-    except DecodeError:
-        return None
-    return int(head.body_size) + behind
+    begun = read_head(each.unit.fragment)  # type: ignore[union-attr]
+    return None if begun is None else int(begun[0].body_size) + begun[1]
 
 
 def consumer(server: Server) -> tuple[FastHandle, bytes]:
