@@ -168,12 +168,7 @@ def _facility(goal: Target, facility: str, spoken: list[str]) -> list[Promise]:
 
 def _tried(goal: Target, facility: str, spoken: list[str]) -> Promise:
     try:
-        given = dict(goal.use(facility))
-        told = [
-            look(goal, given, WITHIN)
-            for document in spoken
-            if (look := dialect(document).towards(goal.role).promises().get(facility)) is not None
-        ]
+        given, told = _looked(goal, facility, spoken)
         if facility == SILENCING:
             told += [_is_silent(goal, document) for document in spoken]
         if facility not in PAIRS:
@@ -188,6 +183,17 @@ def _tried(goal: Target, facility: str, spoken: list[str]) -> Promise:
     gave = ", ".join(f"{key} {shorten(value, SHOWN)}" for key, value in given.items() if key != "password")
     told = told or ["used, and new clients are served" if facility not in PAIRS else "applied"]
     return Promise(facility, State.KEPT, "; ".join([*told, *([f"gave {gave}"] if gave else [])]))
+
+
+def _looked(goal: Target, facility: str, spoken: list[str]) -> tuple[dict[str, str], list[str]]:
+    """Use a facility as each protocol does that can look at what it was for; else once."""
+    looks = {document: dialect(document).towards(goal.role).promises().get(facility) for document in spoken}
+    given, told = {}, []
+    for document, look in looks.items():
+        if look is not None:
+            given = dict(goal.used_by(document)(facility))
+            told.append(look(goal, given, WITHIN))
+    return (given, told) if told else (dict(goal.use(facility)), told)
 
 
 def _is_silent(goal: Target, document: str) -> str:

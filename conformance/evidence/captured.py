@@ -44,6 +44,10 @@ def _protocols() -> Mapping[bytes, str]:
     return {header: each for each in documents() for header in of(each, "wire.frames").HEADERS}
 
 
+def _protocol_of(octets: bytes) -> str:
+    return next((protocol for header, protocol in _protocols().items() if octets.startswith(header)), "")
+
+
 class CaptureError(Exception):
     """A file cannot be read as a capture; the message is one sentence."""
 
@@ -148,7 +152,7 @@ class _Flow:
                 octets = Gap(before.octets + octets.octets if before.octets and octets.octets else 0)
                 pieces.pop()
         elif not self.connection.protocol and way is Direction.SENT:
-            self.connection.protocol = _protocols().get(octets[:8], "")
+            self.connection.protocol = _protocol_of(octets)
         self.size += 0 if isinstance(octets, Gap) else len(octets)
         pieces.append((at, way, octets))
 

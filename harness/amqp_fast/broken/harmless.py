@@ -42,3 +42,6 @@ HARMLESS: Mapping[str, Interposer] = {
     ),
 }
 """Interposers by name; what ends in -sent is what another honest client might say."""
+
+OF_CLIENTS: Mapping[str, Interposer] = {}
+"""What another honest client may say beyond those: none are judged."""

@@ -43,6 +43,10 @@ class Initiation:
         return bytes((self.protocol_id, self.version))
 
 
+HEADERS: Final = (Initiation().encode(),)
+"""What a connection can begin with."""
+
+
 # Not frozen: that would double the time to make one. Nobody changes them.
 @dataclass(slots=True, unsafe_hash=True)
 class Frame:

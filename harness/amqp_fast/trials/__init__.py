@@ -1,0 +1,1 @@
+"""Trials of AMQP/Fast: fuzzing, hostile servers, what the codec costs."""
