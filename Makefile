@@ -63,9 +63,10 @@ $(PLAIN)/.ready: pyproject.toml | $(READY)
 
 fuzz: $(READY)
 	@$(BIN)/python -c 'import atheris' 2>/dev/null || $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[fuzz]'
-	@$(BIN)/python -m harness.amqp0_9_1.trials.fuzz --seconds $$(($(SECONDS) * 2 / 5))
-	@$(BIN)/python -m harness.amqp1_0.trials.fuzz --seconds $$(($(SECONDS) * 2 / 5))
-	@$(BIN)/python -m conformance.trials.fuzz --seconds $$(($(SECONDS) / 5))
+	@$(BIN)/python -m harness.amqp0_9_1.trials.fuzz --seconds $$(($(SECONDS) / 4))
+	@$(BIN)/python -m harness.amqp1_0.trials.fuzz --seconds $$(($(SECONDS) / 4))
+	@$(BIN)/python -m harness.amqp_fast.trials.fuzz --seconds $$(($(SECONDS) / 4))
+	@$(BIN)/python -m conformance.trials.fuzz --seconds $$(($(SECONDS) / 4))
 
 bench: bench-judging bench-warehouse
 

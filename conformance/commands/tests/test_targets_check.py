@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from conformance.tests.commands import Command
 from conformance.tests.peers import RESTART, SCRIPT, description
 from harness.amqp1_0.broken.deviations import withholds
 from harness.amqp1_0.wire.performatives import Transfer
+from harness.dialect import documents
 from harness.peers.serve import TcpPeer
 from harness.targets.embedded import EmbeddedTarget
 from harness.targets.given import FILES, also, given
@@ -35,7 +36,7 @@ def said(goal: Target, what: str) -> Promise:
 def test_the_reference_peer_keeps_all_promises() -> None:
     found = states(EmbeddedTarget())
     assert set(found.values()) == {State.KEPT}
-    assert found.keys() == {"protocol 0-9-1", "protocol 1-0"} | EmbeddedTarget.facilities
+    assert found.keys() == {f"protocol {each}" for each in documents()} | EmbeddedTarget.facilities
 
 
 class Giving(EmbeddedTarget):
@@ -46,8 +47,13 @@ class Giving(EmbeddedTarget):
         self._facility, self._made = facility, made
 
     def use(self, facility: str) -> Mapping[str, str]:
-        if facility != self._facility:
-            return super().use(facility)
+        return self._given() if facility == self._facility else super().use(facility)
+
+    def used_by(self, document: str) -> Callable[[str], Mapping[str, str]]:
+        honest = super().used_by(document)
+        return lambda facility: self._given() if facility == self._facility else honest(facility)
+
+    def _given(self) -> Mapping[str, str]:
         if self._made is None:
             raise TargetError("the tool is not installed.")
         return self._made
@@ -83,7 +89,7 @@ def test_an_address_that_keeps_no_message_is_not_kept_for_one() -> None:
 
 
 class Narrow(EmbeddedTarget):
-    """Is described as speaking one protocol, though it speaks two."""
+    """Is described as speaking one protocol, though it speaks more."""
 
     protocols = frozenset({"0-9-1"})
     facilities = frozenset({"restart", "restrat", "memory-alarm"})
@@ -97,6 +103,7 @@ def test_what_is_not_described_is_found_too() -> None:
     assert found == {
         "protocol 0-9-1": State.KEPT,
         "protocol 1-0": State.BROKEN,
+        "protocol fast": State.BROKEN,
         "memory-alarm": State.BROKEN,  # nothing lifts it
         "restart": State.KEPT,
         "restrat": State.UNUSED,
@@ -134,7 +141,7 @@ def test_a_users_own_broker_is_checked_with_the_file_alone(
 @pytest.mark.parametrize(
     ("text", "status", "sentence"),
     [
-        (description(protocols='"0-9-1", "1-0"'), 1, "1 of 3 promises are broken"),
+        (description(protocols='"0-9-1", "1-0"'), 1, "1 of 4 promises are broken"),
         (
             description(more='[facilities.second-vhost]\nsteps = [{ run = ["false"] }]\n'),
             1,

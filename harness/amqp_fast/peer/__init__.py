@@ -53,7 +53,7 @@ class Peer(Server):
         return {"virtual_host": "/second"}
 
     def _restricted_user(self) -> dict[str, str]:
-        return self._user("restricted", self.restricted) | self._second_host()
+        return self._user("restricted", self.restricted)
 
     def _user(self, name: str, among: set[str]) -> dict[str, str]:
         self.users[name] = name

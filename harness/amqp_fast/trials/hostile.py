@@ -15,8 +15,8 @@ from harness.trials import hostile_transport
 from harness.trials.fuzz import Draws
 from harness.trials.hostile import ANYWHERE, PIECE, Hostile, for_ever, once
 
-OPENED = bytes((Connection.Reply.code,))
-"""What an honest server's reply to an open begins with, behind its size."""
+OPENED = bytes((Connection.Reply.code,)) + (1).to_bytes(2)
+"""What an honest server's reply to the first confirm tag begins with: behind it the handshake is done."""
 MOST = 0xFFFFFFFF
 """The largest size there is."""
 _CODE = bytes((Handle.Notify.code,))

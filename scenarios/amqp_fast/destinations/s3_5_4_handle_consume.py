@@ -112,6 +112,7 @@ def prefetch_is_at_least_one(server: Server) -> None:
 
 @scenario("fast/3.5.4.prefetch-at-most")
 @broken_by("knows no large numbers", hears(Handle.Consume, lambda it: it.prefetch > 0x7FFF, service_type=0))
+@broken_by("takes one message for as many as there may be", consumes_with(prefetch=1))
 def prefetch_of_the_maximum_is_taken(server: Server) -> None:
     """A prefetch of 65535 is taken, and all messages come."""
     handle = server.handle()

@@ -232,7 +232,7 @@ def access_is_given_per_host(server: Server) -> None:
     allowed = server.tuned(**user)
     allowed.open()
     barred = server.tuned(**user)
-    opening = barred.opening(virtual_path=given["virtual_host"])
+    opening = barred.opening(virtual_path=server.facility("second-vhost")["virtual_host"])
     entered = replied(Connection.Reply, opening.confirm_tag).recorded(REFUSED_LATER)
     if isinstance(barred.tries(opening, *connection_ends(), failed_reply(), entered), Connection.Reply):
         is_barred(barred)
