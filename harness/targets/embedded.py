@@ -88,7 +88,7 @@ class EmbeddedTarget(Target):
         return self._use(facility)
 
     def used_by(self, document: str) -> Callable[[str], Mapping[str, str]]:
-        """Give `use` with the last word for the peer of this document's protocol, for each has its own."""
+        """Give `use`, which returns what the peer of this document's protocol made: each has its own."""
         return lambda facility: self._use(facility, judged_with(document))
 
     def _use(self, facility: str, last: str = "") -> Mapping[str, str]:
@@ -97,13 +97,14 @@ class EmbeddedTarget(Target):
         if facility in ("pause", "resume"):
             self._let_run(facility == "resume")
             return {}
-        made = self._sockets() if facility == "keep-alive" else {}
+        seen = self._sockets() if facility == "keep-alive" else {}
+        made: dict[str, str] = {}
         for peer in self._servers(last):
             if facility == "restart":
                 peer.restart()
             else:
-                made |= _use(peer, facility)
-        return made
+                made = _use(peer, facility) if last else made | _use(peer, facility)
+        return seen | made
 
     def _time(self) -> float:
         return self._clock.seconds
