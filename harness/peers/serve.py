@@ -24,6 +24,10 @@ TURN = 0.05
 """Seconds that what is due may take before those who knock are looked at again."""
 
 
+LONGEST = 3600.0
+"""Seconds that are waited in one go: a heartbeat of years is more than the system can wait for."""
+
+
 @dataclass(slots=True, eq=False)
 class _Line:
     """One accepted socket: what is on its way in either direction, and what the socket did not take yet."""
@@ -313,4 +317,4 @@ class TcpPeer:
                 timer = line.peer.next_timer()
                 if timer is not None:
                     times.append(timer)
-        return max(0.0, min(times) - time.monotonic()) if times else None
+        return min(max(0.0, min(times) - time.monotonic()), LONGEST) if times else None

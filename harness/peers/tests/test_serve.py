@@ -9,6 +9,7 @@ from harness.amqp0_9_1.peer import Peer, Policy
 from harness.amqp0_9_1.peer.tests.dialogue import START_OK
 from harness.amqp0_9_1.wire.frames import PROTOCOL_HEADER, FrameReader, method_frame
 from harness.amqp0_9_1.wire.vocabulary import Basic, Channel, Connection, Queue
+from harness.peers.fakes import Echo, FakeServer
 from harness.peers.serve import TcpPeer
 from harness.wire.transport import End, TcpTransport, Unreachable
 
@@ -85,6 +86,21 @@ def test_timers_run_and_a_client_that_goes_is_noticed() -> None:
         assert set(codes) <= {405, 404}
         assert codes[-1] == 404
         other.wire.close()
+
+
+class Patient(Echo):
+    """Has a timer that runs for longer than the system can wait."""
+
+    def next_timer(self) -> float | None:
+        return time.monotonic() + 2.0**32
+
+
+def test_a_timer_of_years_keeps_nobody_waiting() -> None:
+    with TcpPeer(FakeServer(Patient)) as served:
+        wire = TcpTransport("127.0.0.1", served.port, time.monotonic())
+        wire.send(b"hello")
+        assert wire.receive(wire.now() + 10) == b"hello"
+        wire.close()
 
 
 def test_restart_ends_connections() -> None:
