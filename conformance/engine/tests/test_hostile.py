@@ -21,7 +21,7 @@ from conformance.evidence.stream import State, read, verify
 from conformance.evidence.verdicts import Verdict
 from conformance.tests.commands import Command, command, environment
 from harness.amqp0_9_1.trials.hostile import HOSTILE, OPENED
-from harness.dialect import dialect
+from harness.dialect import dialect, documents
 from harness.peers.peer import PeerServer
 from harness.peers.serve import TcpPeer
 from harness.play.context import Patience
@@ -317,7 +317,7 @@ def test_an_endless_peer_that_serves_meanwhile_costs_no_more_than_200_mib(
     name: str, pace: float, tmp_path: Path
 ) -> None:
     chatty = replace(HOSTILE[name], pace=pace)
-    looks = LOOKS + 1  # rules of two protocols: both are asked for at first
+    looks = LOOKS + len(documents()) - 1  # rules of all protocols: each is asked for at first
     with served(lambda honest: Harming(chatty, honest, spared=looks, behind=OPENED, beside=True)) as url:
         done = run(url, tmp_path, "--budget", "4", rules=())
     assert "Traceback" not in done.stdout
