@@ -98,7 +98,9 @@ def _blank_unit(raw: bytes, unit: Unit) -> bytes:
             blanked[start + each.offset : start + each.offset + each.length] = b"*" * each.length
         return bytes(blanked)
     except DecodeError:
-        behind = min(start + 2 + (unit.payload[1] if len(unit.payload) > 1 else 0), len(raw) - 1)
+        # A mechanism that is longer than the frame hides nothing: what stands there is taken for credentials.
+        named = unit.payload[1] if len(unit.payload) > 1 else 0
+        behind = start + 2 + (named if named < len(unit.payload) - 1 else 0)
         return raw[:behind] + b"*" * (len(raw) - 1 - behind) + raw[-1:]
 
 
