@@ -37,12 +37,20 @@ class Message:
 
 @dataclass(slots=True, eq=False)
 class Stored:
-    """A message in a queue, with the ID it has there; `passed_over` is the consumer who gave it back."""
+    """A message in a queue, with the ID it has there; `passed_over` is the consumer who gave it back.
+
+    `seen_by` are the connections (their numbers) that it was delivered to, and came back from.
+    """
 
     message: Message
     id: int
-    redelivered: bool = False
+    seen_by: set[int] = field(default_factory=set)
     passed_over: Consumer | None = None
+
+    def is_redelivered(self, connection: Connection) -> bool:
+        """Whether a connection is told that it has been delivered before (2165)."""
+        by_this_one = connection.number in self.seen_by
+        return by_this_one if connection.policy.redelivered == "to the client" else bool(self.seen_by)
 
 
 @dataclass(slots=True, eq=False)

@@ -129,6 +129,8 @@ class Policy:
     """Whether a selector selects (1975), or is not implemented (1088)."""
     dest_name: Literal["last", "each"] = "last"
     """Whether the name of the destination is in the last fragment alone (2170)."""
+    redelivered: Literal["to anybody", "to the client"] = "to anybody"
+    """Whether a message is called redelivered that only others have had: the text names the client (2165)."""
     access: Literal["as opened", "any"] = "as opened"
     """Whether a handle is good only for what it was opened for (1833)."""
     prefetch_zero: Literal["refuses", "one"] = "refuses"

@@ -132,7 +132,7 @@ def notify(delivery: Delivery, octets: bytes, recovery: bool = False) -> None:
         delivery.number,
         recovery=recovery,
         delivered=True,
-        redelivered=stored.redelivered,
+        redelivered=stored.is_redelivered(consumer.handle.channel.connection),
         dest_name=consumer.topic or consumer.queue.name,
     )
     say_message(consumer.handle.channel.connection, said, octets)
@@ -169,7 +169,7 @@ def give_back(deliveries: Iterable[Delivery], over: Consumer | None = None) -> N
     """Return messages to their queues, to be delivered again; one `over` is not asked first."""
     for each in deliveries:
         each.consumer.outstanding -= 0 if each.acknowledged else 1
-        each.stored.redelivered = True
+        each.stored.seen_by.add(each.consumer.handle.channel.connection.number)
         each.stored.passed_over = over
         each.consumer.queue.put_back(each.stored)
 

@@ -181,7 +181,8 @@ def show(turn: Turn[Handle.Browse]) -> None:
     """Send the message, not delivered (2098)."""
     found = _asked(turn)
     assert found is not None
-    said = Handle.Notify(turn.handle.id, found.id, redelivered=found.redelivered, dest_name=turn.handle.asked)
+    again = found.is_redelivered(turn.connection)
+    said = Handle.Notify(turn.handle.id, found.id, redelivered=again, dest_name=turn.handle.asked)
     say_message(turn.connection, said, found.message.octets)
 
 
