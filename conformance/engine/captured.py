@@ -1,15 +1,15 @@
 """A capture judged: every connection in it looked at by the watches, as those of a run are."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from conformance.engine.passive import Sighted, conclude_passive
 from conformance.evidence.captured import Connection, read_capture
-from conformance.evidence.kinds import Judged, Line
+from conformance.evidence.kinds import Judged
 from harness.dialect import of
-from harness.wire.journal import Direction, Seen
+from harness.wire.journal import Direction
 from harness.wire.transcript import Gap, Transcript
 from scenarios.registry import checks, watching
 from spec.catalogue import catalogue
@@ -20,15 +20,16 @@ def judge_capture(path: Path, role: Role = Role.SERVER) -> Sequence[Judged]:
     """Judge those in a `role` by each passive rule of the protocols in a capture. Raises CaptureError."""
     seen: dict[str, list[Sighted]] = defaultdict(list)
     hidden: dict[str, set[Direction]] = {}
-    for number, connection in enumerate(read_capture(path), 1):
+    for connection in read_capture(path):
         if not connection.protocol:
             continue
         transcript = transcript_of(connection if role is Role.SERVER else _as_heard(connection))
         hidden.setdefault(connection.protocol, set()).update(
             each.direction for each in transcript if isinstance(each.unit, Gap) and each.unit.hides
         )
-        for rule, sighted in _looked(connection, transcript, number, role).items():
-            seen[rule] += sighted
+        for rule, tally in watching(connection.protocol, "", role).look(transcript):
+            broken = tuple(tally.broken)
+            seen[rule].append(Sighted(connection.test, connection.name, tally.occasions, broken))
     return [
         conclude_passive(
             catalogue()[rule], watch, seen.get(rule, ()), not any(map(watch.fold.cares, hidden[document]))
@@ -48,14 +49,3 @@ def _as_heard(connection: Connection) -> Connection:
     """Give a connection as the server has it: what the client sent is received."""
     other = {Direction.SENT: Direction.RECEIVED, Direction.RECEIVED: Direction.SENT}
     return replace(connection, pieces=[(at, other[way], octets) for at, way, octets in connection.pieces])
-
-
-def _looked(
-    connection: Connection, transcript: Transcript, number: int, role: Role
-) -> Mapping[str, list[Sighted]]:
-    at = connection.pieces[-1][0] if connection.pieces else 0.0
-    found: dict[str, list[Sighted]] = defaultdict(list)
-    for rule, tally in watching(connection.protocol, "", role).look(transcript):
-        event = Seen(at, connection.name, rule, tally.occasions, tuple(tally.broken))
-        found[rule].append((Line(at, "capture", number, connection.test, event), event))
-    return found

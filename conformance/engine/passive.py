@@ -6,6 +6,7 @@ all the same: such a breach counts as an occasion of a passive rule, and against
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
 
 from conformance.engine.door import BLOCKED
 from conformance.engine.judge import MISSED, Judge
@@ -43,24 +44,38 @@ def give_occasion(watch: Watch, judge: Judge, played: MutableMapping[str, Judged
     return judged[0] if judged and nothing else None
 
 
-Sighted = tuple[Line, Seen]
-"""What a passive rule saw on one connection, and where that stands in the evidence."""
+@dataclass(frozen=True, slots=True)
+class Sighted:
+    """What a passive rule saw on one connection, and the test that had it; none had the probe's."""
+
+    test: str | None
+    connection: str
+    occasions: int
+    violations: tuple[str, ...]
+
+    @property
+    def where(self) -> str:
+        """Say when that was."""
+        return f"in {self.test}" if self.test else "when the target was probed"
 
 
 def sighted(lines: Iterable[Line]) -> Mapping[str, Sequence[Sighted]]:
     """Give what each rule saw in passing, in order of time; a breach that its own check saw counts once."""
     found = defaultdict[str, list[Sighted]](list)
-    breaches: list[tuple[Line, Breached]] = []
+    breaches: list[tuple[str | None, Breached]] = []
+    told: set[tuple[str, str]] = set()
     for line in lines:
-        if isinstance(line.event, Seen):
-            found[line.event.rule].append((line, line.event))
-        elif isinstance(line.event, Breached):
-            breaches.append((line, line.event))
-    told = {(each.rule, each.connection) for seen in found.values() for _, each in seen if each.violations}
-    for line, each in breaches:
+        event = line.event
+        if isinstance(event, Seen):
+            told.update((rule, event.connection) for rule in event.violations)
+            for rule, count in event.occasions.items():
+                broken = event.violations.get(rule, ())
+                found[rule].append(Sighted(line.test, event.connection, count, broken))
+        elif isinstance(event, Breached):
+            breaches.append((line.test, event))
+    for test, each in breaches:
         if (each.rule, each.connection) not in told:
-            seen = Seen(each.at, each.connection, each.rule, 1, (each.what,))
-            found[each.rule].append((line, seen))
+            found[each.rule].append(Sighted(test, each.connection, 1, (each.what,)))
     return found
 
 
@@ -73,26 +88,26 @@ def conclude_breached(
         missed = MISSED[rule.level]
         if not found or checks().passive(rule.id, role) or judged.get(rule.id) is missed:
             continue
-        line, event = found[0]
+        first = found[0]
         test = next((each.test for each in checks().of(rule.id, role)), rule.id)
-        detail = f"broken {len(found)} times in passing, first {_where(line)}: {event.violations[0]}"
+        detail = f"broken {len(found)} times in passing, first {first.where}: {first.violations[0]}"
         yield Judged(
             test=test,
             rule=rule.id,
             verdict=missed,
             signature="violated",
             expected=(rule.text,),
-            actual=event.violations[0],
+            actual=first.violations[0],
             detail=detail,
             reading=rule.reading,
-            connection=event.connection or None,
+            connection=first.connection or None,
             level=rule.level,
         )
 
 
 def occasions(seen: Iterable[Sighted]) -> int:
     """Say how often a passive rule has had an occasion."""
-    return sum(event.occasions for _, event in seen)
+    return sum(each.occasions for each in seen)
 
 
 def conclude_passive(rule: Rule, watch: Watch, seen: Sequence[Sighted], whole: bool = True) -> Judged:
@@ -102,17 +117,17 @@ def conclude_passive(rule: Rule, watch: Watch, seen: Sequence[Sighted], whole: b
     the `whole` was seen.
     """
     count = occasions(seen)
-    broken = [(line, event) for line, event in seen if event.violations]
+    broken = [each for each in seen if each.violations]
     verdict, signature, detail, connection = Verdict.PASS, "", "", None
     if not count:
         verdict = Verdict.INAPPLICABLE if watch.never and whole else Verdict.INCONCLUSIVE
         signature = "no occasion"
         detail = watch.never or "no connection of this run gave an occasion to see it"
     elif broken:
-        line, event = broken[0]
-        verdict, signature, connection = MISSED[rule.level], "violated", event.connection or None
-        wrong = sum(len(each.violations) for _, each in broken)
-        detail = f"{wrong} of {count} occasions broke it, first {_where(line)}: {event.violations[0]}"
+        first = broken[0]
+        verdict, signature, connection = MISSED[rule.level], "violated", first.connection or None
+        wrong = sum(len(each.violations) for each in broken)
+        detail = f"{wrong} of {count} occasions broke it, first {first.where}: {first.violations[0]}"
     else:
         verdict = Verdict.INFO if rule.level is Level.MAY else Verdict.PASS
         detail = f"seen {count} times on {len(seen)} connections"
@@ -128,7 +143,3 @@ def conclude_passive(rule: Rule, watch: Watch, seen: Sequence[Sighted], whole: b
         connection=connection,
         level=rule.level,
     )
-
-
-def _where(line: Line) -> str:
-    return f"in {line.test}" if line.test else "when the target was probed"

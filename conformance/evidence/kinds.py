@@ -17,7 +17,7 @@ from conformance.evidence.verdicts import Verdict
 from harness.wire import journal
 from spec.rules import Level, Role
 
-SCHEMA = 1
+SCHEMA = 2
 """The version of run.json and of the events, in every run's description; another one is not read."""
 
 
@@ -240,7 +240,10 @@ def _reader(hint: Any) -> Reader:
         element = _reader(arguments[0])
         return lambda value: tuple(element(each) for each in _exactly(list)(value))
     if origin is not None and issubclass(origin, Mapping):
-        return _exactly(dict)
+        each = _reader(arguments[1])
+        return lambda value: {name: each(one) for name, one in _exactly(dict)(value).items()}
+    if hint is Any:
+        return lambda value: value
     if hint is bytes:
         return bytes.fromhex
     if hint is float:

@@ -57,7 +57,7 @@ def broke_in_passing(run: Path, rules: Sequence[str]) -> set[str]:
     about = {line.event.test: line.event.rule for line in lines if isinstance(line.event, Judged)}
     seen = sighted(lines)
     # Three of each: one of them may need a facility.
-    broken = [[line.test for line, each in seen.get(rule, ()) if each.violations][:3] for rule in rules]
+    broken = [[each.test for each in seen.get(rule, ()) if each.violations][:3] for rule in rules]
     return {about[test] for tests in broken for test in tests if test in about}
 
 

@@ -147,8 +147,10 @@ class Context:
 
     def watch(self, connection: str, at: float, transcript: Transcript) -> None:
         """Show a finished connection to the passive rules, and keep what they saw."""
-        for rule, tally in self.watching.look(transcript):
-            self.write(Seen(at, connection, rule, tally.occasions, tuple(tally.broken)))
+        if seen := self.watching.look(transcript):
+            occasions = {rule: tally.occasions for rule, tally in seen}
+            broken = {rule: tuple(tally.broken) for rule, tally in seen if tally.broken}
+            self.write(Seen(at, connection, occasions, broken))
 
     def name(self, kind: str, connection: str, at: float, pattern: str = "{}") -> str:
         """Make a name that nobody else uses, kept in the journal; {} in `pattern` is its unique part."""

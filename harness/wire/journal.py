@@ -116,13 +116,12 @@ class Noted:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a passive rule saw on one finished connection: how many occasions, and each violation."""
+    """What passive rules saw on one finished connection: how many occasions each had, and its violations."""
 
     at: float
     connection: str
-    rule: str
-    occasions: int
-    violations: tuple[str, ...]
+    occasions: Mapping[str, int]
+    violations: Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)

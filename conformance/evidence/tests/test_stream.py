@@ -282,7 +282,7 @@ def test_a_run_that_names_no_role_judged_a_server(tmp_path: Path) -> None:
     assert read_run(tmp_path).role is Role.SERVER
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "7", '{"schema": 1, "run": "r", "invented": 1}'])
+@pytest.mark.parametrize("text", ["{", "[]", "7", '{"schema": 2, "run": "r", "invented": 1}'])
 def test_a_run_file_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "run.json").write_text(text)
     with pytest.raises(EvidenceError, match=r"run.json: not the description of a run"):
@@ -292,13 +292,13 @@ def test_a_run_file_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
     assert verify(tmp_path).state is State.TAMPERED
 
 
-@pytest.mark.parametrize("schema", [None, 0, 2, "1"])
+@pytest.mark.parametrize("schema", [None, 0, 1, "2"])
 def test_a_run_of_another_schema_is_refused(tmp_path: Path, schema: object) -> None:
     write_run(tmp_path, INFO)
     data = json.loads((tmp_path / "run.json").read_text())
     del data["schema"]
     (tmp_path / "run.json").write_text(json.dumps(data if schema is None else data | {"schema": schema}))
-    with pytest.raises(EvidenceError, match=r"run.json: .* schema.* this suite reads 1"):
+    with pytest.raises(EvidenceError, match=r"run.json: .* schema.* this suite reads 2"):
         read_run(tmp_path)
 
 

@@ -85,7 +85,7 @@ BROKEN: dict[Callable[[Path], None], str] = {
     no_folder: "neither run.json nor events.jsonl",
     nothing_in_it: "neither run.json nor events.jsonl",
     no_description: "run.json: cannot be read (No such file or directory)",
-    later_schema: "its schema is 99, and this suite reads 1",
+    later_schema: "its schema is 99, and this suite reads 2",
     another_octet: "events.jsonl was changed after the run: its hash is not the footer's",
     damaged_in_the_middle: "events.jsonl:6: not JSON",
     unreadable: "events.jsonl: cannot be read (Input/output error)",

@@ -121,8 +121,8 @@ def test_another_hash_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_unknown_schema_is_refused(tmp_path: Path) -> None:
-    folder = damaged(make_run(tmp_path / "a"), b'"schema": 1', b'"schema": 9', RUN_FILE)
-    with pytest.raises(EvidenceError, match=r"a/run.json: .*its schema is 9, and this suite reads 1"):
+    folder = damaged(make_run(tmp_path / "a"), b'"schema": 2', b'"schema": 9', RUN_FILE)
+    with pytest.raises(EvidenceError, match=r"a/run.json: .*its schema is 9, and this suite reads 2"):
         rows_in(folder)
 
 
