@@ -10,7 +10,6 @@ from contract import Refused, Told, serve, unsupported
 from contract_amqp091 import Amqp091, told_properties
 from contract_values import Makers, called
 from pika import exceptions
-from pika.adapters.blocking_connection import BlockingChannel
 from pika.compat import long
 
 MAKERS: Makers = {
@@ -123,7 +122,7 @@ class Pika(Amqp091):
     def receive(self, on: str, queue: str, settled: bool = True, tag: str | None = None) -> Told:
         """Start a consumer."""
 
-        def got(_: BlockingChannel, method: Any, properties: Any, body: bytes) -> None:
+        def got(_: Any, method: Any, properties: Any, body: bytes) -> None:
             message = self._message(method, properties, body)
             self.happened("message", on, tag=method.consumer_tag, message=message)
 
