@@ -1,5 +1,6 @@
 """What targets made from a description have in common, whichever form they run in."""
 
+import json
 import secrets
 from abc import abstractmethod
 from collections import deque
@@ -10,7 +11,7 @@ from harness.targets.description import SEEN, Described, Facility, fill
 from harness.targets.sockets import as_text, served
 from harness.targets.target import Target, TargetError
 
-_STOCK: dict[tuple[object, ...], deque[Mapping[str, str]]] = {}
+_STOCK: dict[tuple[str, str], deque[Mapping[str, str]]] = {}
 _MAKING = Lock()
 
 
@@ -69,9 +70,9 @@ class DescribedTarget(Target):
 
     def _from_stock(self, facility: str, described: Facility) -> Mapping[str, str]:
         """Hand out one of many that were made at once, for all attachments of this process to the target."""
-        place = (self.name, facility, *sorted(self._values().items()))
+        this_one = json.dumps(self.attachment(), sort_keys=True)  # another of its name has made other things
         with _MAKING:
-            stock = _STOCK.setdefault(place, deque())
+            stock = _STOCK.setdefault((this_one, facility), deque())
             if not stock:
                 stock.extend(self._made(facility, described))
             return stock.popleft()

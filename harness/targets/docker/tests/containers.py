@@ -51,6 +51,11 @@ environment = {{ OF = "{{user}}" }}
 arguments = {{ name = "thing-{{unique}}" }}
 steps = [{{ run = ["sh", "-c", "test $OF = ann && test {{name}} != bad || {{ echo it is bad; exit 4; }}"] }}]
 returns = {{ made = "{{name}}", by = "{{user}}" }}
+[facilities.stock]
+makes = 3
+steps = []
+arguments = {{ name = "{{unique}}" }}
+returns = {{ made = "{{name}}-{{number}}" }}
 [facilities.restart]
 steps = [{{ engine = "restart" }}, {{ await = "amqp" }}]
 """
