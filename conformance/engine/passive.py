@@ -17,8 +17,8 @@ from scenarios.registry import Watch, checks
 from spec.catalogue import catalogue
 from spec.rules import Level, Role, Rule
 
-PLAYED = (Verdict.PASS, Verdict.INFO, Verdict.WARN)
-"""Of a scenario that came to its end: once more it would show what it has shown."""
+PLAYED = (Verdict.PASS, Verdict.INFO, Verdict.WARN, Verdict.FAIL)
+"""Of a scenario that came to a judgement: once more it would show what it has shown."""
 
 
 def give_occasion(watch: Watch, judge: Judge, played: MutableMapping[str, Judged]) -> Judged | None:

@@ -5,22 +5,13 @@ from functools import partial
 from typing import Any
 
 import aio_pika
-import aiormq.channel
-import aiormq.connection
 import contract_values
-from aiormq.exceptions import AMQPChannelError, AMQPError
 from contract import Refused, Told, serve, unsupported
-from contract_amqp091 import told_properties
 from contract_values import called, taken
+from failures import KINDS, closed
 from loop import Looped
-
-CODES = {
-    kind: code for of in (aiormq.channel, aiormq.connection) for code, kind in of.EXCEPTION_MAPPING.items()
-}
-"""Reply codes, which aiormq tells by the class of its exception alone."""
-NAMES = {"type": "exchange_type", "global": "global_", "no-wait": "nowait"}
-"""Arguments that aiormq calls otherwise than the document."""
-CONNECTING = {"heartbeat": "heartbeat", "mechanism": "auth"}
+from names import CONNECTING, NAMES
+from properties import came, sent
 
 
 class AioPika(Looped):
@@ -28,23 +19,15 @@ class AioPika(Looped):
 
     library, version = "aio-pika", aio_pika.__version__
     makers, connecting = contract_values.PAMQP, CONNECTING
-    stamp = staticmethod(contract_values.moment)
-    kinds = (
-        ("timeout", ("TimeoutError",)),
-        ("local", ("AuthenticationError", "IncompatibleProtocolError", "ChannelInvalidStateError")),
-        ("lost", ("ConnectionError", "CancelledError")),
-        ("local", ("AMQPError",)),
-    )
+    kinds, stamp = KINDS, staticmethod(contract_values.moment)
 
     def closed(self, failure: BaseException) -> Refused | None:
-        """Give what the server said: text alone, or code and text."""
-        level = "channel" if isinstance(failure, AMQPChannelError) else "connection"
-        if type(failure) in CODES:
-            return Refused("closed", str(failure.args[0]), "", level, CODES[type(failure)])
-        if isinstance(failure, AMQPError) and type(failure).__name__ in ("ChannelClosed", "ConnectionClosed"):
-            code, text = (*failure.args, 0, "")[:2]
-            return Refused("closed", str(text), "", level, code) if code else None
-        return None
+        """Give what the server said."""
+        return closed(failure)
+
+    def properties(self, given: Told) -> Any:
+        """Make what aio-pika calls properties."""
+        return sent(given)
 
     def _over(self, name: str, _: Any, failure: BaseException | None) -> None:
         if name in self.connections or name in self.inner:
@@ -93,27 +76,17 @@ class AioPika(Looped):
         answer = dict(self.run(calling()) or {})
         return {"reply": {each.replace("_", "-"): value for each, value in answer.items()}}
 
-    def properties(self, given: Told) -> Any:
-        """Make what aio-pika calls properties; it counts an expiration in seconds."""
-        if "expiration" in given:
-            if not given["expiration"].isdecimal():
-                raise unsupported("an expiration of aio-pika is a number")
-            given["expiration"] = int(given["expiration"]) / 1000
-        return given
-
     def publish(
         self, on: str, exchange: str, key: str, body: bytes, properties: Any, mandatory: bool, immediate: bool
     ) -> None:
         """Publish a message."""
-        self._publish(on, exchange, key, aio_pika.Message(body, **properties), mandatory, immediate)
+        message = aio_pika.Message(body, **properties)
+        self._publish(on, exchange, key, message, mandatory=mandatory, immediate=immediate)
 
-    def _publish(
-        self, on: str, exchange: str, key: str, message: Any, mandatory: bool, immediate: bool
-    ) -> None:
+    def _publish(self, on: str, exchange: str, key: str, message: Any, **how: bool) -> None:
         async def publishing() -> None:
             found = await self.found(on).get_exchange(exchange, ensure=False)
-            how = {"mandatory": mandatory, "immediate": immediate, "timeout": self.within}
-            await found.publish(message, key, **how)
+            await found.publish(message, key, timeout=self.within, **how)
 
         self.run(publishing())
 
@@ -128,12 +101,7 @@ class AioPika(Looped):
         return {"message": self._message(message) if message else None}
 
     def receive(
-        self,
-        on: str,
-        queue: str,
-        settled: bool = True,
-        tag: str | None = None,
-        arguments: Mapping[str, Any] | None = None,
+        self, on: str, queue: str, settled: bool = True, tag: str | None = None, arguments: Told | None = None
     ) -> Told:
         """Start a consumer."""
 
@@ -166,7 +134,7 @@ class AioPika(Looped):
 
     def again(self, on: str, message: Any, key: str) -> None:
         """Publish a message again, as aio-pika gave it."""
-        self._publish(on, "", key, message, False, False)
+        self._publish(on, "", key, message, mandatory=False, immediate=False)
 
     def close(self, on: str) -> None:
         """Close a channel or a connection."""
@@ -174,14 +142,8 @@ class AioPika(Looped):
 
     def _message(self, message: Any) -> Told:
         more = {"exchange": message.exchange, "key": message.routing_key}
-        given = told_properties(
-            lambda name: getattr(message, name) if name != "headers" else message.headers or None
-        )
-        if "expiration" in given:
-            given["expiration"] = str(round(message.expiration * 1000))
-        return self.keep(
-            message, message.body, properties=given, redelivered=bool(message.redelivered), **more
-        )
+        redelivered = bool(message.redelivered)
+        return self.keep(message, message.body, properties=came(message), redelivered=redelivered, **more)
 
 
 if __name__ == "__main__":

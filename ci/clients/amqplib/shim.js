@@ -92,10 +92,9 @@ const commands = {
   },
 
   async open(told, on) {
-    const channel = await on.of.createChannel();
-    const endpoint = shim.keepOn(on, channel);
-    channel.on('error', (error) => endpoint.fall(explain(error)));
-    channel.on('return', (each) => {
+    const endpoint = shim.keepOn(on, await on.of.createChannel());
+    endpoint.of.on('error', (error) => endpoint.fall(explain(error)));
+    endpoint.of.on('return', (each) => {
       const { replyCode: code, replyText: text } = each.fields;
       endpoint.tell('returned', { code, text, message: arrived(each) });
     });

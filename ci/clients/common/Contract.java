@@ -96,9 +96,11 @@ abstract class Contract {
     commands.put("wait", this::await);
     commands.put("reset", this::reset);
     // All else are the functions of the shim that take what was told.
-    for (Method each : getClass().getDeclaredMethods()) {
-      if (Arrays.equals(each.getParameterTypes(), new Class<?>[] {JsonObject.class})) {
-        commands.put(each.getName(), told -> invoke(each, this, told));
+    for (Class<?> type = getClass(); type != Contract.class; type = type.getSuperclass()) {
+      for (Method each : type.getDeclaredMethods()) {
+        if (Arrays.equals(each.getParameterTypes(), new Class<?>[] {JsonObject.class})) {
+          commands.put(each.getName(), told -> invoke(each, this, told));
+        }
       }
     }
   }

@@ -213,7 +213,7 @@ class Shim(ABC):
         # What is thrown by a line of the library is its refusal; what is thrown by one of ours is our fault.
         *_, last = traceback.extract_tb(failure.__traceback__) or [None]
         thrown = Path(last.filename if last else __file__).resolve()
-        ours = thrown.parent == Path(__file__).resolve().parent or thrown == Path(sys.argv[0]).resolve()
+        ours = thrown.parent in {Path(each).resolve().parent for each in (__file__, sys.argv[0])}
         return "internal" if ours else "local"
 
     def do(self, command: str, given: Told) -> Told:

@@ -50,7 +50,7 @@ message(_, {amqp10_disposition, {Outcome, Tag}}) ->
     contract:met({outcome, Tag}, Told) orelse
         contract:tell(erase({tag, Tag}), #{event => outcome, tag => Tag, outcome => Told});
 message(_, {amqp10_msg, Ref, Message}) ->
-    Told = (values:told(Message))#{token => contract:token(Message)},
+    Told = (messages:told(Message))#{token => contract:token(Message)},
     Tag = string:lowercase(binary:encode_hex(amqp10_msg:delivery_tag(Message))),
     contract:tell(get({name, Ref}), #{event => message, tag => Tag, message => Told});
 message(Name, {'DOWN', _, process, Pid, Why}) ->

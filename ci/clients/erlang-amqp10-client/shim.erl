@@ -57,21 +57,7 @@ command(<<"attach">>, #{<<"role">> := Role, <<"address">> := Address} = Told, On
     Credit =:= 0 orelse flow(Link, Credit, false),
     #{on => Link};
 command(<<"send">>, Told, On) ->
-    %% On a link of settled messages it is left to the user to make each one so.
-    Settled = maps:get(<<"settled">>, Told, false) orelse persistent_term:get({settled, On}, false),
-    Wait = maps:get(<<"wait">>, Told, true),
-    Messages = [values:message(tag(), Settled, Told) || _ <- lists:seq(1, maps:get(<<"count">>, Told, 1))],
-    Send = fun() -> [send(On, Message, Settled, Wait) || Message <- Messages] end,
-    case {Settled, Wait} of
-        {_, false} ->
-            spawn(fun() -> catch Send() end),
-            #{tag => amqp10_msg:delivery_tag(lists:last(Messages))};
-        {true, true} ->
-            Send(),
-            #{outcome => null};
-        _ ->
-            #{outcome => lists:last([contract:await({outcome, Tag}, On) || Tag <- Send()])}
-    end;
+    sending:send(Told, On);
 command(<<"credit">>, #{<<"credit">> := Credit}, On) ->
     flow(On, Credit, false);
 command(<<"drain">>, _, On) ->
@@ -89,10 +75,7 @@ command(<<"settle">>, #{<<"token">> := Token, <<"outcome">> := Outcome} = Told, 
     end,
     #{};
 command(<<"echo">>, #{<<"token">> := Token}, On) ->
-    Message = contract:kept(Token),
-    Tag = send(On, amqp10_msg:set_settled(false, Message), false, true),
-    contract:await({outcome, Tag}, On),
-    #{};
+    sending:echo(contract:kept(Token), On);
 command(<<"detach">>, _, _) ->
     contract:unsupported("to detach without closing");
 command(<<"close">>, _, On) ->
@@ -120,24 +103,6 @@ flow(On, Credit, Drain) ->
     {Ref, _} = contract:find(On),
     ok = amqp10_client:flow_link_credit(Ref, Credit, never, Drain),
     #{}.
-
-tag() -> integer_to_binary(erlang:unique_integer([positive])).
-
-%% Send it once there is credit, without which the library refuses to; gives its tag.
-send(On, Message, Settled, Wait) ->
-    {Ref, _} = contract:find(On),
-    Name = amqp10_msg:delivery_tag(Message),
-    Settled orelse not Wait orelse contract:expect({outcome, Name}),
-    contract:expect({credited, Ref}),
-    Send = fun() -> put({tag, Name}, On), amqp10_client:send_msg(Ref, Message) end,
-    case contract:inside(connection(On), Send) of
-        ok -> contract:met({credited, Ref}, unused);
-        {error, insufficient_credit} ->
-            contract:await({credited, Ref}, On),
-            ok = contract:inside(connection(On), Send);
-        {error, Why} -> exit(Why)
-    end,
-    Name.
 
 %% Within a listener: have it told when a process ends, and know the name of what the library will speak of.
 monitored({ok, Pid}) -> monitor(process, Pid), {ok, Pid};

@@ -1,9 +1,9 @@
 //! What the errors of fe2o3-amqp mean: each thing has an error of its own, and most of them hold those of what is above.
 
 use crate::contract::{io_kind, Failure};
-use crate::opening::Connection;
+use crate::owners::Connection;
 use fe2o3_amqp::connection::{self, ConnectionStopReason, OpenError};
-use fe2o3_amqp::link::*;
+use fe2o3_amqp::link::SessionStopReason;
 use fe2o3_amqp::session::{self, BeginError};
 use fe2o3_amqp::transport;
 use fe2o3_amqp::types::definitions::{self, ErrorCondition};
@@ -118,80 +118,6 @@ impl Explained for session::Error {
             session::Error::ConnectionStopped(why) => self.connection_stopped(why, of),
             session::Error::RemoteEnded => self.closed("session", None),
             session::Error::RemoteEndedWithError(error) => self.closed("session", Some(error)),
-            _ => self.local(),
-        }
-    }
-}
-
-impl Explained for SenderAttachError {
-    fn explain(&self, of: Option<&Connection>) -> Failure {
-        match self {
-            SenderAttachError::SessionStopped(why) => self.session_stopped(why, of),
-            SenderAttachError::RemoteClosedWithError(error) => self.closed("link", Some(error)),
-            _ => self.local(),
-        }
-    }
-}
-
-impl Explained for ReceiverAttachError {
-    fn explain(&self, of: Option<&Connection>) -> Failure {
-        match self {
-            ReceiverAttachError::SessionStopped(why) => self.session_stopped(why, of),
-            ReceiverAttachError::RemoteClosedWithError(error) => self.closed("link", Some(error)),
-            _ => self.local(),
-        }
-    }
-}
-
-impl Explained for DetachError {
-    fn explain(&self, of: Option<&Connection>) -> Failure {
-        match self {
-            DetachError::SessionStopped(why) => self.session_stopped(why, of),
-            DetachError::RemoteDetachedWithError(error)
-            | DetachError::RemoteClosedWithError(error) => self.closed("link", Some(error)),
-            DetachError::ClosedByRemote => self.closed("link", None),
-            _ => self.local(),
-        }
-    }
-}
-
-impl Explained for LinkStateError {
-    fn explain(&self, of: Option<&Connection>) -> Failure {
-        match self {
-            LinkStateError::SessionStopped(why) => self.session_stopped(why, of),
-            LinkStateError::RemoteDetachedWithError(error)
-            | LinkStateError::RemoteClosedWithError(error) => self.closed("link", Some(error)),
-            LinkStateError::RemoteDetached | LinkStateError::RemoteClosed => {
-                self.closed("link", None)
-            }
-            _ => self.local(),
-        }
-    }
-}
-
-impl Explained for IllegalLinkStateError {
-    fn explain(&self, of: Option<&Connection>) -> Failure {
-        match self {
-            IllegalLinkStateError::SessionStopped(why) => self.session_stopped(why, of),
-            _ => self.local(),
-        }
-    }
-}
-
-impl Explained for SendError {
-    fn explain(&self, of: Option<&Connection>) -> Failure {
-        match self {
-            SendError::LinkStateError(error) => error.explain(of),
-            SendError::Detached(error) => error.explain(of),
-            _ => self.local(),
-        }
-    }
-}
-
-impl Explained for RecvError {
-    fn explain(&self, of: Option<&Connection>) -> Failure {
-        match self {
-            RecvError::LinkStateError(error) => error.explain(of),
             _ => self.local(),
         }
     }

@@ -1,9 +1,8 @@
-// What go-amqp makes of the contract's values and messages, and the way back.
+// What go-amqp makes of the contract's values, and the way back.
 package main
 
 import (
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"sort"
@@ -13,12 +12,6 @@ import (
 
 	"github.com/Azure/go-amqp"
 )
-
-// kept is what a token stands for.
-type kept struct {
-	*amqp.Message
-	from *receiver
-}
 
 var kinds Kinds
 
@@ -136,149 +129,4 @@ func tellMap(held reflect.Value) Object {
 	}
 	sort.Slice(pairs, func(i, j int) bool { return fmt.Sprint(pairs[i][0]) < fmt.Sprint(pairs[j][0]) })
 	return Object{"map": pairs}
-}
-
-const (
-	headers    = "durable priority ttl first-acquirer delivery-count"
-	properties = "message-id user-id to subject reply-to correlation-id content-type content-encoding absolute-expiry-time " +
-		"creation-time group-id group-sequence reply-to-group-id"
-)
-
-// message makes what `send` was told.
-func message(told Told) (*amqp.Message, error) {
-	made := &amqp.Message{}
-	if err := body(made, told["body"]); err != nil {
-		return nil, err
-	}
-	if _, given := told["header"]; given {
-		made.Header = &amqp.MessageHeader{Priority: 4} // the library has no way to say that it is not set
-		if err := set(made.Header, told.Object("header")); err != nil {
-			return nil, err
-		}
-	}
-	if _, given := told["properties"]; given {
-		made.Properties = &amqp.MessageProperties{}
-		if err := set(made.Properties, told.Object("properties")); err != nil {
-			return nil, err
-		}
-	}
-	if held, given := told.Object("application")["map"]; given {
-		made.ApplicationProperties = map[string]any{}
-		if err := Pairs(held, kinds, func(key, value any) error {
-			name, ok := key.(string)
-			if _, twice := made.ApplicationProperties[name]; twice || !ok {
-				return Unsupported("to the library %v is no name, or there twice", key)
-			}
-			made.ApplicationProperties[name] = value
-			return nil
-		}); err != nil {
-			return nil, err
-		}
-	}
-	if held, given := told.Object("annotations")["map"]; given {
-		made.Annotations = amqp.Annotations{}
-		if err := Pairs(held, kinds, func(key, value any) error {
-			switch key.(type) {
-			case string, amqp.Symbol, int64, int:
-				made.Annotations[key] = value
-				return nil
-			}
-			return Unsupported("the library has no key of annotations that is %T", key)
-		}); err != nil {
-			return nil, err
-		}
-	}
-	return made, nil
-}
-
-func body(made *amqp.Message, told any) (err error) {
-	object, _ := told.(Object)
-	if held, given := object["value"]; given {
-		if made.Value, err = Value(held, kinds); err == nil && made.Value == nil {
-			made.Value = amqp.Null{}
-		}
-		return err
-	}
-	if held, given := object["sequence"]; given {
-		value, err := Value(Object{"list": held}, kinds)
-		if err == nil {
-			made.Sequence = [][]any{value.([]any)}
-		}
-		return err
-	}
-	octets, err := Body(told)
-	made.Data = [][]byte{octets}
-	return err
-}
-
-// set sets fields of a section by the contract's names; where the library takes a string or a number, it says which itself.
-func set(section any, told Told) error {
-	for name, held := range told {
-		if number, ok := held.(json.Number); ok {
-			switch name {
-			case "priority":
-				held = Object{"u8": number.String()}
-			case "delivery-count", "group-sequence", "ttl":
-				held = Object{"u32": number.String()}
-			}
-		}
-		value, err := Value(held, kinds)
-		if err != nil {
-			return err
-		}
-		switch v := value.(type) {
-		case amqp.Symbol: // content-type and content-encoding are strings here, and symbols when sent
-			value = string(v)
-		case string:
-			if name == "user-id" {
-				value = []byte(v)
-			}
-		case uint32:
-			if name == "ttl" {
-				value = time.Duration(v) * time.Millisecond
-			}
-		}
-		switch value.(type) {
-		case string, []byte, uint64, amqp.UUID:
-		default:
-			if name == "message-id" || name == "correlation-id" {
-				return Unsupported("the library has no %s that is %T", name, value)
-			}
-		}
-		if err := SetField(section, name, value); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// tell makes a message of the contract, and keeps it under a token.
-func tell(message *amqp.Message, from *receiver) Object {
-	found := Object{"token": names.Next("t", 1)}
-	names.Put(found["token"].(string), &kept{message, from})
-	if message.Header != nil {
-		found["header"] = TellFields(*message.Header, headers, tellValue)
-	}
-	if message.Properties != nil {
-		found["properties"] = TellFields(*message.Properties, properties, tellValue)
-	}
-	if message.ApplicationProperties != nil {
-		found["application"] = tellMap(reflect.ValueOf(message.ApplicationProperties))
-	}
-	if message.Annotations != nil {
-		found["annotations"] = tellMap(reflect.ValueOf(message.Annotations))
-	}
-	switch {
-	case len(message.Sequence) > 0:
-		found["sequence"] = tellValue(message.Sequence[0]).(Object)["list"]
-	case len(message.Data) > 0:
-		octets := []byte{}
-		for _, each := range message.Data {
-			octets = append(octets, each...)
-		}
-		return TellBody(found, octets)
-	default:
-		found["value"] = tellValue(message.Value)
-	}
-	return found
 }

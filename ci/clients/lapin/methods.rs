@@ -16,6 +16,7 @@ pub async fn call(ch: &Channel, method: &str, a: &Told) -> Result<Value, Refused
         a.flag("exclusive"),
         a.flag("if-unused"),
     );
+    let requeue = a.flag("requeue");
     match method {
         "exchange.declare" => {
             a.only("exchange type passive durable auto-delete internal no-wait arguments")?;
@@ -118,36 +119,17 @@ pub async fn call(ch: &Channel, method: &str, a: &Told) -> Result<Value, Refused
                 unsupported("the library has no prefetch-size")?;
             }
             let count = a.number("prefetch-count")?.unwrap_or(0);
-            ch.of
-                .basic_qos(
-                    count,
-                    BasicQosOptions {
-                        global: a.flag("global"),
-                    },
-                )
-                .await?;
+            let global = a.flag("global");
+            ch.of.basic_qos(count, BasicQosOptions { global }).await?;
         }
-        "basic.recover" => {
-            ch.of
-                .basic_recover(BasicRecoverOptions {
-                    requeue: a.flag("requeue"),
-                })
-                .await?
-        }
+        "basic.recover" => ch.of.basic_recover(BasicRecoverOptions { requeue }).await?,
         "basic.recover-async" => {
-            ch.of
-                .basic_recover_async(BasicRecoverAsyncOptions {
-                    requeue: a.flag("requeue"),
-                })
-                .await?
+            let options = BasicRecoverAsyncOptions { requeue };
+            ch.of.basic_recover_async(options).await?
         }
         "channel.flow" => {
-            let active = ch
-                .of
-                .channel_flow(ChannelFlowOptions {
-                    active: a.flag("active"),
-                })
-                .await?;
+            let active = a.flag("active");
+            let active = ch.of.channel_flow(ChannelFlowOptions { active }).await?;
             return Ok(json!({"active": active}));
         }
         "tx.select" => ch.of.tx_select().await?,

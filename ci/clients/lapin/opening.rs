@@ -1,14 +1,15 @@
-//! How connections and channels of lapin are opened, what they notify of, and what errors mean.
+//! How connections and channels of lapin are opened and closed.
 
 use crate::contract::{dial, next, Answer, Events, Failure, Names, Told};
-use crate::values::tell;
+use crate::ends::{explain_alone, explain_on, over};
+use crate::values::short;
+use crate::Refused;
 use async_compat::CompatExt;
 use lapin::tcp::AsyncTcpStream;
 use lapin::uri::{AMQPAuthority, AMQPQueryString, AMQPUri, AMQPUserInfo, SASLMechanism};
-use lapin::{ConnectionProperties, Error, ErrorKind, Event};
-use serde_json::json;
+use lapin::{ConnectionProperties, Event};
+use serde_json::{json, Value};
 use std::sync::{Arc, LazyLock, Mutex};
-use std::time::Duration;
 use tokio_stream::StreamExt;
 
 pub static CONNECTIONS: LazyLock<Names<Connection>> = LazyLock::new(Names::new);
@@ -96,39 +97,6 @@ pub async fn connect(told: Told) -> Answer {
     Ok(json!({"on": name}))
 }
 
-/// Keep why a connection or its channels are over, and make an event of it: the library does not say which channel it was.
-fn over(on: &str, connection: &Arc<Connection>, error: Error) {
-    let level = if connection.of.status().connected() {
-        "channel"
-    } else {
-        "connection"
-    };
-    let failure = explain(&error, level);
-    if level == "connection" {
-        if connection
-            .reason
-            .lock()
-            .unwrap()
-            .replace(failure.clone())
-            .is_none()
-        {
-            connection.events.end(Some(failure.event(on)));
-        }
-        return;
-    }
-    for channel in CHANNELS.all() {
-        let state = channel.of.status();
-        let closed = !(state.connected() || state.closing() || state.initializing());
-        if closed && Arc::ptr_eq(&channel.connection, connection) {
-            let mut reason = channel.reason.lock().unwrap();
-            if reason.is_none() {
-                *reason = Some(failure.clone());
-                connection.events.put(failure.event(&channel.name));
-            }
-        }
-    }
-}
-
 pub async fn open(told: Told) -> Answer {
     let connection = CONNECTIONS.get(&told.text("on"))?;
     let of = match connection.of.create_channel().await {
@@ -146,82 +114,14 @@ pub async fn open(told: Told) -> Answer {
     Ok(json!({"on": name}))
 }
 
-/// Ask for what came back: without confirms the library keeps it until it is asked.
-pub fn returned(connection: &Arc<Connection>) {
-    for channel in CHANNELS.all() {
-        if Arc::ptr_eq(&channel.connection, connection) && channel.of.status().connected() {
-            tokio::spawn(async move {
-                for each in channel.of.wait_for_confirms().await.unwrap_or_default() {
-                    let (code, text) = (each.reply_code, each.reply_text.to_string());
-                    channel
-                        .connection
-                        .events
-                        .put(json!({"event": "returned", "on": channel.name,
-                        "code": code, "text": text, "message": tell(each.delivery)}));
-                }
-            });
-        }
-    }
-}
-
-fn explain_alone(error: Error) -> Failure {
-    explain(&error, "connection")
-}
-
-/// Tell an error of the library in the contract's words.
-fn explain(error: &Error, level: &str) -> Failure {
-    let kind = match error.kind() {
-        ErrorKind::ProtocolError(told) => {
-            let text = told.get_message().as_str();
-            return Failure::closed(
-                "lapin::ErrorKind::ProtocolError",
-                level,
-                "code",
-                told.get_id().into(),
-                text,
-            );
-        }
-        ErrorKind::IOError(error) => crate::contract::io_kind(error),
-        ErrorKind::MissingHeartbeatError => "timeout",
-        _ => "local",
-    };
-    let native = format!("{:?}", error.kind());
-    let native = native
-        .split(|c: char| !c.is_alphanumeric())
-        .next()
-        .unwrap_or("");
-    Failure::new(kind, &format!("lapin::ErrorKind::{native}"), error)
-}
-
-/// Tell an error of a command; where the library says only that something is closed, why was told beside.
-pub async fn explain_on(
-    connection: &Connection,
-    channel: Option<&Channel>,
-    error: Error,
-) -> Failure {
-    match error.kind() {
-        ErrorKind::InvalidChannelState(..)
-        | ErrorKind::InvalidConnectionState(_)
-        | ErrorKind::InvalidChannel(_) => {
-            let why = || {
-                let of = channel.and_then(|channel| channel.reason.lock().unwrap().clone());
-                of.or_else(|| connection.reason.lock().unwrap().clone())
-            };
-            if why().is_none() {
-                tokio::time::sleep(Duration::from_millis(20)).await; // it may be on its way to us
-            }
-            why().unwrap_or_else(|| explain(&error, "channel"))
-        }
-        _ if error.is_amqp_hard_error() || !connection.of.status().connected() => {
-            explain(&error, "connection")
-        }
-        _ => explain(
-            &error,
-            if channel.is_some() {
-                "channel"
-            } else {
-                "connection"
-            },
-        ),
-    }
+/// Close a channel.
+pub async fn close(ch: &Arc<Channel>) -> Result<Value, Refused> {
+    ch.of.close(200, short("")?).await?;
+    let ours = Failure::new(
+        "local",
+        "lapin::ErrorKind::InvalidChannelState",
+        "the channel was closed",
+    );
+    ch.reason.lock().unwrap().get_or_insert(ours);
+    Ok(Value::Null)
 }

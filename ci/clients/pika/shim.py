@@ -4,22 +4,13 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-import contract_values
 import pika
 from contract import Refused, Told, serve, unsupported
 from contract_amqp091 import Amqp091, told_properties
-from contract_values import Makers, called, taken
+from contract_values import called, taken
 from pika import exceptions
-from pika.adapters.blocking_connection import BlockingChannel
-from pika.compat import long
+from values import MAKERS
 
-MAKERS: Makers = {
-    "i32": int,  # as I; beyond 32 bits pika itself takes l
-    "i64": lambda number: long(number),
-    "dec": contract_values.decimal,
-    "time": contract_values.moment,
-    "bin": bytes.fromhex,
-}
 NAMES = {"type": "exchange_type", "global": "global_qos"}
 """Arguments that pika calls otherwise than the document."""
 OTHERWISE = {"channel.flow": "flow", "confirm.select": "confirm_delivery"}
@@ -121,16 +112,11 @@ class Pika(Amqp091):
         return {"message": self._message(method, properties, body) if method else None}
 
     def receive(
-        self,
-        on: str,
-        queue: str,
-        settled: bool = True,
-        tag: str | None = None,
-        arguments: Mapping[str, Any] | None = None,
+        self, on: str, queue: str, settled: bool = True, tag: str | None = None, arguments: Told | None = None
     ) -> Told:
         """Start a consumer."""
 
-        def got(_: BlockingChannel, method: Any, properties: Any, body: bytes) -> None:
+        def got(_: Any, method: Any, properties: Any, body: bytes) -> None:
             message = self._message(method, properties, body)
             self.happened("message", on, tag=method.consumer_tag, message=message)
 

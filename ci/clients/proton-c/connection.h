@@ -64,4 +64,18 @@ extern char awaited, told_later;
 // What the handler calls with a message that came whole.
 void got(struct endpoint *endpoint, pn_delivery_t *delivery);
 
+// The socket: take or give what there is; one that is gone ends the connection.
+void read_some(struct connection *connection);
+bool write_some(struct connection *connection);
+void hang_up(struct connection *connection);
+
+// Do what an event of the library asks for.
+void handle(struct connection *connection, pn_event_t *event);
+
+// What ended something, as an error; a connection owns that which ended it.
+json *closed(const char *level, pn_condition_t *condition);
+void end(struct connection *connection, json *error);
+void end_of(struct endpoint *endpoint, const char *level, pn_condition_t *condition);
+void transport_error(struct connection *connection, pn_transport_t *transport);
+
 #endif

@@ -5,22 +5,12 @@ from contextlib import suppress
 from typing import Any
 
 import amqp
-import contract_values
 from amqp.exceptions import AMQPError
 from contract import Refused, Told, serve, unsupported
 from contract_amqp091 import Amqp091, told_properties
-from contract_values import Makers, called, taken
+from contract_values import called, taken
+from values import MAKERS
 
-MOST = (1 << 31) - 1
-"""What py-amqp sends as I; all beyond goes as L."""
-MAKERS: Makers = {
-    "i32": contract_values.fitting("i32", (-MOST, MOST)),
-    "i64": contract_values.fitting("i64", (-(1 << 63), -MOST - 1), (MOST + 1, (1 << 63) - 1)),
-    "f64": contract_values.double,
-    "dec": contract_values.decimal,
-    "time": contract_values.moment,
-    "bin": bytes.fromhex,
-}
 NAMES = {"no-wait": "nowait", "global": "a_global"}
 """Arguments that py-amqp calls otherwise than the document."""
 CONNECTING = {each: each for each in ("heartbeat", "frame_max", "channel_max")} | {
@@ -125,12 +115,7 @@ class PyAmqp(Amqp091):
         return {"message": self._message(message) if message else None}
 
     def receive(
-        self,
-        on: str,
-        queue: str,
-        settled: bool = True,
-        tag: str = "",
-        arguments: Mapping[str, Any] | None = None,
+        self, on: str, queue: str, settled: bool = True, tag: str = "", arguments: Told | None = None
     ) -> Told:
         """Start a consumer."""
 

@@ -38,6 +38,12 @@ void arm(struct connection *connection, double more, double within);
 struct connection *connection_of(json *line, double more);
 struct channel *channel_of(json *line);
 
+// Commands: a connection or a channel is opened, closed; all are forgotten.
+json *connect_to(json *line);
+json *open_channel(json *line);
+json *close_it(json *line);
+json *reset(json *line);
+
 // A message by its token, which owns what the envelope holds; and what happens while the library waits.
 json *told_message(const amqp_envelope_t *envelope);
 json *wait_for(json *line);

@@ -25,6 +25,7 @@ void arguments(void *into, const struct method *method, json *args);
 
 // What the library tells.
 struct octets octets(amqp_bytes_t bytes);
+json *told_table(const amqp_table_t *table);
 json *told_properties(const amqp_basic_properties_t *properties);
 json *told_reply(const struct method *method, void *answer);
 

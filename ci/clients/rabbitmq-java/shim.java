@@ -1,24 +1,10 @@
-import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.rabbitmq.client.*;
-import com.rabbitmq.client.impl.ClientVersion;
 import java.io.IOException;
-import java.time.Instant;
 import java.util.*;
 
 /** RabbitMQ's Java client behind lines of JSON. */
-final class Shim extends Contract {
-  private static final List<String> PROPERTIES = List.of("content-type", "content-encoding", "headers",
-      "delivery-mode", "priority", "correlation-id", "reply-to", "expiration", "message-id", "timestamp", "type",
-      "user-id", "app-id");
-
-  /** A message as the library gave it. */
-  private record Got(long tag, AMQP.BasicProperties properties, byte[] body) {}
-
-  private Shim() {
-    super("amqp-client", ClientVersion.VERSION, "0-9-1");
-  }
-
+final class Shim extends Methods {
   public static void main(String[] arguments) throws IOException {
     new Shim().serve();
   }
@@ -80,36 +66,6 @@ final class Shim extends Contract {
     return keep(name, channel);
   }
 
-  /** Send a method by the builder that the library has for each. */
-  Object call(JsonObject told) throws Exception {
-    Channel channel = held(told, "on", Channel.class);
-    String method = text(told, "method", "");
-    JsonObject arguments = object(told, "args");
-    if (text(arguments, "queue", "").length() > 255) {
-      // refused, as by all of its kind; rpc would leave the channel stuck
-      channel.queuePurge(text(arguments, "queue", ""));
-    }
-    Object builder;
-    try {
-      String[] words = method.split("\\.");
-      builder = Class.forName("com.rabbitmq.client.AMQP$" + capital(words[0]) + "$" + capital(camel(words[1]))
-          + "$Builder")
-          .getConstructor().newInstance();
-    } catch (ClassNotFoundException failure) {
-      throw unsupported("no method " + method);
-    }
-    set(builder, arguments, Map.of("no-wait", "nowait"));
-    Method made = (Method) invoke(builder.getClass().getMethod("build"), builder);
-    if (method.equals("basic.recover-async") || flag(arguments, "no-wait", false)) {
-      channel.asyncRpc(made); // sends it, and waits for nothing
-      return map("reply", map());
-    }
-    Method answer = channel.rpc(made).getMethod();
-    Class<?> due = Class.forName(made.getClass().getInterfaces()[0].getName() + "Ok");
-    due.cast(answer); // as the library's own function for each method does
-    return map("reply", fields(answer, due, List.of()));
-  }
-
   Object send(JsonObject told) throws Exception {
     Channel channel = held(told, "on", Channel.class);
     byte[] body = octets(told.get("body"));
@@ -150,23 +106,9 @@ final class Shim extends Contract {
     return null;
   }
 
-  private Map<String, Object> message(Envelope envelope, AMQP.BasicProperties properties, byte[] body) {
-    Got got = new Got(envelope.getDeliveryTag(), properties, body);
-    Map<String, Object> made = message(got, envelope.getExchange(), envelope.getRoutingKey());
-    made.put("redelivered", envelope.isRedeliver());
-    return made;
-  }
-
-  private Map<String, Object> message(Got got, String exchange, String key) {
-    Map<String, Object> made = map("token", token(got), "exchange", exchange, "key", key);
-    made.putAll(summary(got.body));
-    made.put("properties", fields(got.properties, AMQP.BasicProperties.class, PROPERTIES));
-    return made;
-  }
-
   Object settle(JsonObject told) throws Exception {
     Channel channel = held(told, "on", Channel.class);
-    long tag = held(told, "token", Got.class).tag;
+    long tag = held(told, "token", Got.class).tag();
     boolean multiple = flag(told, "multiple", false);
     switch (text(told, "outcome", "") + (multiple ? " several" : "")) {
       case "accept", "accept several" -> channel.basicAck(tag, multiple);
@@ -179,7 +121,7 @@ final class Shim extends Contract {
 
   Object echo(JsonObject told) throws Exception {
     Got got = held(told, "token", Got.class);
-    held(told, "on", Channel.class).basicPublish("", text(told, "key", ""), got.properties, got.body);
+    held(told, "on", Channel.class).basicPublish("", text(told, "key", ""), got.properties(), got.body());
     return null;
   }
 
@@ -190,50 +132,5 @@ final class Shim extends Contract {
       held(told, "on", Connection.class).close((int) milliseconds(told, "within", 5));
     }
     return null;
-  }
-
-  @Override
-  Refused why(Throwable failure) {
-    if (failure instanceof AuthenticationFailureException) { // keeps nothing of the Close but its text
-      return new Refused(Kind.CLOSED, failure.getMessage(), failure, "level", "connection", "code",
-          AMQP.ACCESS_REFUSED);
-    } else if (failure instanceof ChannelContinuationTimeoutException) {
-      return new Refused(Kind.TIMEOUT, failure.getMessage(), failure);
-    }
-    if (!(failure instanceof ShutdownSignalException signal)) {
-      return null;
-    }
-    // A Close with a cause is the library's own.
-    Throwable cause = signal.getCause() instanceof ShutdownSignalException ? null : signal.getCause();
-    boolean ours = signal.isInitiatedByApplication() || cause != null;
-    if (!ours && signal.getReason() instanceof AMQP.Channel.Close close) {
-      return new Refused(Kind.CLOSED, close.getReplyText(), signal, "level", "channel", "code", close.getReplyCode());
-    } else if (!ours && signal.getReason() instanceof AMQP.Connection.Close close) {
-      return new Refused(Kind.CLOSED, close.getReplyText(), signal, "level", "connection", "code",
-          close.getReplyCode());
-    }
-    boolean lost = signal.getReason() == null
-        && (cause == null || whole(cause) != null && whole(cause).kind == Kind.LOST);
-    return new Refused(lost ? Kind.LOST : Kind.LOCAL, signal.getMessage() + (cause == null ? "" : ": " + cause),
-        signal);
-  }
-
-  @Override
-  Object typed(String key, JsonElement told) throws Refused {
-    return switch (key) {
-      case "time" -> Date.from(Instant.ofEpochSecond(told.getAsLong()));
-      case "uuid" -> throw unsupported("the library has no type for uuid");
-      default -> super.typed(key, told);
-    };
-  }
-
-  @Override
-  Object told(Object value) {
-    if (value instanceof LongString text) {
-      String read = utf8(text.getBytes());
-      return super.told(read == null ? text.getBytes() : read);
-    }
-    return value instanceof Date time ? map("time", Long.toString(time.toInstant().getEpochSecond()))
-        : super.told(value);
   }
 }
