@@ -248,12 +248,16 @@ class Watching:
             for number in found.keys() & interest.counts:
                 found[number].held += bisect_left(places[sort], ends[number])
         idle = self._needy.difference(*(each.needs for each in of.values()))
-        courses = [
-            _Course(self._watches[each][1], seen[: bisect_left(seen, ends[each])], found[each])
-            for each in found
-            for seen in (_in_order(places[sort] for sort in looks[each]),)
-            if each not in idle
-        ]
+        joined: dict[tuple[Sort, ...], list[int]] = {}
+        courses = []
+        for each in found:
+            if each in idle:
+                continue
+            if (some := tuple(looks[each])) not in joined:
+                joined[some] = _in_order(places[one] for one in some)
+            seen, end = joined[some], ends[each]
+            seen = seen if end == len(passages) else seen[: bisect_left(seen, end)]
+            courses.append(_Course(self._watches[each][1], seen, found[each]))
         gaps = {place + 1 for sort, there in places.items() if Gap in sort.tags for place in there}
         for end in sorted({*range(SPAN, len(passages), SPAN), len(passages), *gaps}):
             courses = [each for each in courses if each.go(passages, end)]

@@ -6,7 +6,7 @@ Nothing of the grammar is typed again: names, codes and fields come from `spec.r
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, Self
 
 from harness.amqp_fast.wire.tables import (
@@ -55,13 +55,15 @@ class Record:
     fields: ClassVar[tuple[Field, ...]] = ()
     names: ClassVar[tuple[str, ...]] = ()
     """The Python names of the fields, in their order."""
+    defaults: ClassVar[Mapping[str, Any]] = {}
+    """What a field has that is not given."""
 
     def __init__(self, *values: Any, **named: Any) -> None:
-        given = dict(zip(self.names, values, strict=False)) | named
-        if len(values) > len(self.names) or given.keys() - set(self.names):
+        whole = {**self.defaults, **dict(zip(self.names, values, strict=False)), **named}
+        if len(values) > len(self.names) or len(whole) > len(self.names):
             raise TypeError(f"{type(self).__qualname__} has the fields {', '.join(self.names)}")
-        for name, field in zip(self.names, self.fields, strict=True):
-            setattr(self, name, given.get(name, _DEFAULT.get(field.type, 0)))
+        for name, value in whole.items():
+            setattr(self, name, value)
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and all(
@@ -90,10 +92,11 @@ class Record:
     @classmethod
     def decode(cls, octets: bytes, at: int = 0) -> tuple[Self, int]:
         """Read all fields from an offset; returns the record and the offset behind. Raises DecodeError."""
-        values: dict[str, Any] = {}
-        for name, value, _, behind in _read(cls.fields, octets, at):
-            values[attribute(name)], at = value, behind
-        return cls(**values), at
+        made = cls.__new__(cls)  # each field is there, or this raises
+        for name, (_, value, _, behind) in zip(cls.names, _read(cls.fields, octets, at), strict=True):
+            setattr(made, name, value)
+            at = behind
+        return made, at
 
 
 class Command(Record):
@@ -171,6 +174,7 @@ def _made(base: type[Any], qualified: str, says: str, fields: tuple[Field, ...],
         "__module__": "harness.amqp_fast.wire.vocabulary",
         "fields": fields,
         "names": names,
+        "defaults": {name: _DEFAULT.get(each.type, 0) for name, each in zip(names, fields, strict=True)},
         **more,
     }
     return type(qualified.rpartition(".")[2], (base,), body)
