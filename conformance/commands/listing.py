@@ -93,16 +93,16 @@ def declared_by(found: Sequence[Case], role: Role = Role.SERVER) -> dict[str, Co
     for line in kept.lines:
         if isinstance(line.event, Declared) and line.test is not None:
             counts.setdefault(line.test, Counter())[line.event.kind] += 1
+    seen = sighted(kept.lines)
     for case in found:
         if isinstance(case.check, Watch):
-            counts[case.id] = _declared_for(case.check, kept, judge)
+            had = occasions(seen.get(case.check.rule, ()))
+            counts[case.id] = Counter() if had else _declared_for(case.check, kept, judge)
     return counts
 
 
 def _declared_for(watch: Watch, kept: Memory, judge: Judge) -> Counter[str]:
-    """Give what is declared only to give a passive rule its occasion: nothing where other tests give one."""
-    if occasions(sighted(kept.lines).get(watch.rule, ())):
-        return Counter()
+    """Give what is declared only to give a passive rule its occasion."""
     before = len(kept.lines)
     give_occasion(watch, judge, {})
     events: Iterable[Any] = [line.event for line in kept.lines[before:]]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -80,19 +81,33 @@ def test_our_own_client_passes_all_and_the_run_says_whom_it_judged(spoken: str, 
     assert (info.role, started.role, info.product) == (Role.CLIENT, Role.CLIENT, "amqp-conformance")
 
 
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Give the run of a client, which is judged once for all tests."""
+
+    @cache
+    def play(named: str) -> Path:
+        run = tmp_path_factory.mktemp("played") / "run"
+        judged_as(named, run)
+        return run
+
+    return play
+
+
 @pytest.mark.parametrize("own", OWN.values())
-def test_two_runs_agree_and_so_does_the_same_client_as_a_program(own: str, tmp_path: Path) -> None:
-    ran = [judged_as(each, tmp_path / f"{number}") for number, each in enumerate((own,) * 2)]
-    ran.append(judged_as(f"{own}-program", tmp_path / "program"))
-    assert ran[0] == ran[1] == ran[2]
+def test_two_runs_agree_and_so_does_the_same_client_as_a_program(
+    own: str, played: Callable[[str], Path], tmp_path: Path
+) -> None:
+    once = verdicts(played(own))
+    assert judged_as(own, tmp_path / "again") == once
+    assert verdicts(played(f"{own}-program")) == once
 
 
 @pytest.mark.parametrize("named", [*OWN.values(), *(f"{own}-program" for own in OWN.values())])
-def test_a_capture_gives_the_verdicts_of_the_run(named: str, tmp_path: Path) -> None:
-    live = judged_as(named, tmp_path / "run")
-    again = {
-        each.test: each.verdict for each in judge_capture(tmp_path / "run" / "capture.pcapng", Role.CLIENT)
-    }
+def test_a_capture_gives_the_verdicts_of_the_run(named: str, played: Callable[[str], Path]) -> None:
+    run = played(named)
+    live = verdicts(run)
+    again = {each.test: each.verdict for each in judge_capture(run / "capture.pcapng", Role.CLIENT)}
     judged = {test.partition("[")[0] for test in live}
     assert {test.partition("[")[0] for test in again} == PASSIVE & judged
     # A capture does not tell whether there was an occasion at all.
