@@ -6,7 +6,7 @@ all the same: such a breach counts as an occasion of a passive rule, and against
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from conformance.engine.door import BLOCKED
 from conformance.engine.judge import MISSED, Judge
@@ -44,8 +44,7 @@ def give_occasion(watch: Watch, judge: Judge, played: MutableMapping[str, Judged
     return judged[0] if judged and nothing else None
 
 
-@dataclass(frozen=True, slots=True)
-class Sighted:
+class Sighted(NamedTuple):  # a run has some ten thousand
     """What a passive rule saw on one connection, and the test that had it; none had the probe's."""
 
     test: str | None
