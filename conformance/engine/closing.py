@@ -23,7 +23,7 @@ from conformance.render.report import Report, ended_event, report_of
 from harness.play.expect import Stop
 from harness.play.speaker import Banner
 from harness.targets.target import Target
-from harness.wire.journal import Noted
+from harness.wire.journal import Breached, Noted
 from harness.wire.transport import Unreachable
 from spec.catalogue import catalogue
 from spec.rules import Level
@@ -86,7 +86,10 @@ def _judge_the_rest(main: Worker, lines: Iterable[Line]) -> None:
 
 def _count_breaches(main: Worker, lines: Sequence[Line]) -> None:
     judged = {result.rule: result.verdict for result in rule_results(lines)}
-    for each in conclude_breached(main.plan.selected, main.plan.role, sighted(lines), judged):
+    breaches = [
+        line for line in lines if isinstance(line.event, Breached)
+    ]  # what watches saw is told already
+    for each in conclude_breached(main.plan.selected, main.plan.role, sighted(breaches), judged):
         main.writer.write(each)
 
 
