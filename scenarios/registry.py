@@ -1,5 +1,6 @@
 """Scenarios, watchers and deviations register themselves under the rule they belong to."""
 
+import gc
 import inspect
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator
@@ -229,8 +230,13 @@ def _keep_deviations(rule: str, check: Callable[..., Any], role: Role) -> None:
 @cache
 def checks() -> Checks:
     """Import every module of scenarios and return what they registered."""
-    for module in _modules():
-        import_module(module)
+    gc.disable()  # nothing of this is ever garbage: looking for some, again and again, is for nothing
+    try:
+        for module in _modules():
+            import_module(module)
+    finally:
+        gc.enable()
+    gc.freeze()
     return _CHECKS
 
 
