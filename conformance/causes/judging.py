@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 from conformance.causes.dictionary import Sign
 from conformance.causes.faults import Fault
-from conformance.evidence.kinds import Judged
 from conformance.evidence.verdicts import is_worse
-from conformance.proof.detection import Bench, judge_rule, judge_watched
+from conformance.proof.detection import Bench, judge_rules
 from harness.dialect import dialect
-from scenarios.registry import Watch, checks
 from spec.applicability import judged_with
 from spec.catalogue import catalogue
-from spec.rules import Role, Rule
+from spec.rules import Rule
 
 SAMPLE = 100
 """Rules that are judged of many more."""
@@ -60,22 +59,7 @@ def near(identity: str) -> str:
 
 def _worse(fault: Fault, rules: Sequence[Rule], bench: Bench) -> dict[str, Sign]:
     found: dict[str, Sign] = {}
-    for identity, seen in _judged(fault, rules, bench):
+    for identity, seen in judge_rules(rules, partial(bench.build, fault.change)):
         if is_worse(seen.verdict, bench.clean[identity].verdict):
             found[identity] = Sign.of(seen)
     return found
-
-
-def _judged(fault: Fault, rules: Sequence[Rule], bench: Bench) -> Iterator[tuple[str, Judged]]:
-    """Judge rules with a fault; those that look on at the same scenarios together."""
-    together: dict[tuple[str, ...], list[Rule]] = {}
-    for rule in rules:
-        occasions = [
-            each.during if isinstance(each, Watch) else "" for each in checks().of(rule.id, Role.SERVER)
-        ]
-        if all(occasions):
-            together.setdefault(tuple(sorted(occasions)), []).append(rule)
-        else:
-            yield rule.id, judge_rule(rule, bench.build(fault.change, rule.document))
-    for some in together.values():
-        yield from judge_watched(some, bench.build(fault.change, some[0].document)).items()

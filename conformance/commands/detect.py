@@ -16,7 +16,7 @@ from conformance.commands.clicked import tell_selected
 from conformance.evidence.octets import readable
 from conformance.evidence.printable import printable
 from conformance.gate.gate import Exit
-from conformance.proof.detection import MANY, Bench, Build, Detected, Fate, deviations, missing_deviations
+from conformance.proof.detection import Bench, Build, Detected, Fate, deviations, missing_deviations
 from harness.targets.embedded import ServedTarget
 from harness.targets.named import stand_in
 from spec.catalogue import catalogue
@@ -55,7 +55,6 @@ def detect_rules(
     if output is not None:
         output.write_text(detection_json(found), encoding="ascii")
     _show(found, console)
-    _explain_touched(found, console)
     bare = missing_deviations(chosen, role)
     for identity in bare:
         console.print(
@@ -72,16 +71,6 @@ def detect_rules(
     if not found:
         return int(Exit.NOTHING)
     return int(Exit.NOT_MET if bad or bare or any(each.too_wide for each in found) else Exit.MET)
-
-
-def _explain_touched(found: Sequence[Detected], console: Console) -> None:
-    """Print which other rules turned worse: they use what the deviation breaks, as seen of a clean peer."""
-    touched = [each for each in found if each.touched]
-    if touched:
-        console.print("\nalso turned, by rules whose checks use what is broken:", style="bold")
-    for each in touched:
-        others = ", ".join(identity.partition("/")[2] for identity in each.touched)
-        console.print(Text(f"{each.rule.id}, {each.deviation.says}: {others}", style="dim"), soft_wrap=True)
 
 
 def _with_progress(rules: Sequence[Rule], bench: Bench, others: bool, console: Console) -> Iterator[Detected]:
@@ -136,14 +125,13 @@ def _by_rule(found: Sequence[Detected]) -> Iterator[tuple[str, Iterator[Detected
 
 
 def _came(each: Detected) -> str:
-    """Say which verdict a deviating peer got, and how many other rules noticed it."""
-    tried = f" of {MANY} tried, of {each.touchable} that use it" if each.sampled else ""
-    also = f" (and {len(each.touched)} other rules{tried})" if each.touched else ""
-    return printable(readable(f"{each.seen.verdict} {each.seen.signature}"))[:120] + also
+    """Say which verdict a deviating peer got, and who noticed instead."""
+    others = f" (seen by {', '.join(each.elsewhere)})" if each.elsewhere else ""
+    return printable(readable(f"{each.seen.verdict} {each.seen.signature}"))[:120] + others
 
 
 def detection_table(found: Sequence[Detected]) -> Group:
-    """Rule by rule: what the peer does wrong, what became of it, the verdict it got, and who else noticed."""
+    """Rule by rule: what the peer does wrong, what became of it, its verdict, and who saw what was missed."""
     parts: list[RenderableType] = []
     for rule, members in _by_rule(found):
         table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 1), expand=True)

@@ -1,8 +1,8 @@
 """Does a check fail when it should? Every rule is judged on peers that break it, and must notice.
 
 A deviation is killed when its own rule's check gives the expected verdict: not by a crash, not by a
-time-out. Which other rules it may touch is computed from what their checks use of a clean peer; of the
-rest a sample is judged as well, and must not change.
+time-out. Which other rules it may touch is computed from what their checks use of a clean peer: where its
+own misses it they are asked who notices. Of the rest a sample is judged, and must not change.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 from conformance.engine.cases import Case, cases
@@ -37,9 +38,6 @@ from spec.rules import Level, Role, Rule
 
 CONTROL = 0.01
 """Share of the rules a deviation cannot touch that are judged all the same, one at least."""
-MANY = 10
-"""Of more rules than that which a deviation may touch (nearly all, if it breaks the log-in) so many are
-judged once its own check has noticed it: they decide nothing then, and only tell what else it shows in."""
 
 
 class Fate(StrEnum):
@@ -59,8 +57,8 @@ class Fate(StrEnum):
 class Detected:
     """A deviation, what its rule came to `clean` and with it (`seen`), and who else changed.
 
-    `touched` are other rules that could and did turn worse (see MANY), of `touchable` that could; `too_wide`
-    those that could not and still did.
+    `elsewhere` are the other rules that noticed what its own missed; `too_wide` those that turned worse and
+    could not. What else turns red of what was noticed is in the dictionary (conformance.causes).
     """
 
     rule: Rule
@@ -68,14 +66,8 @@ class Detected:
     fate: Fate
     clean: Judged
     seen: Judged
-    touched: tuple[str, ...] = ()
-    touchable: int = 0
+    elsewhere: tuple[str, ...] = ()
     too_wide: tuple[str, ...] = ()
-
-    @property
-    def sampled(self) -> bool:
-        """Whether only some of the rules that it could touch were judged."""
-        return self.touchable > MANY and self.fate not in (Fate.SURVIVED, Fate.ELSEWHERE)
 
 
 Build = Callable[[object, str], Target]
@@ -102,11 +94,26 @@ def judge_rule(rule: Rule, goal: Target, evidence: Memory | None = None, bare: b
     return next(each for each in judged if each.verdict is worst)
 
 
-def judge_watched(rules: Sequence[Rule], goal: Target) -> Mapping[str, Judged]:
-    """Judge rules that only watches judge, on one target; what gives several of them an occasion plays once.
+def judge_rules(rules: Iterable[Rule], build: Callable[[str], Target]) -> Iterator[tuple[str, Judged]]:
+    """Judge rules that have a check, each on a target of its own, which `build` makes for a document.
 
-    Gives by rule the judgement that decides, as `judge_rule` does.
+    Gives by rule the judgement that decides, as `judge_rule` does. Those that watch the same scenarios are
+    judged together, on one target, on which these are played once.
     """
+    together: dict[tuple[str, ...], list[Rule]] = {}
+    for rule in rules:
+        goal = build(rule.document)
+        found = checks().of(rule.id, goal.role)
+        occasions = [each.during if isinstance(each, Watch) else "" for each in found]
+        if all(occasions):
+            together.setdefault(tuple(sorted(occasions)), []).append(rule)
+        else:
+            yield rule.id, judge_rule(rule, goal)
+    for some in together.values():
+        yield from _judge_watched(some, build(some[0].document)).items()
+
+
+def _judge_watched(rules: Sequence[Rule], goal: Target) -> Mapping[str, Judged]:
     evidence, played = Memory(), dict[str, Judged]()
     prefix, only = f"detect-{secrets.token_hex(4)}", frozenset(rule.id for rule in rules)
     with goal:
@@ -177,7 +184,10 @@ class Bench:
             yield rule
 
     def detect(self, deviation: Deviation, others: bool = True) -> Detected:
-        """Judge a deviation's own rule with it, and (with `others`) every rule it may touch."""
+        """Judge a deviation's own rule with it, and with `others` some that it cannot touch.
+
+        Where its own rule misses it, all that it may touch are judged as well.
+        """
         rule, clean = self.rules[deviation.rule], self.clean[deviation.rule]
         seen = judge_rule(rule, self.build(deviation.change, rule.document))
         found = fate(rule, clean, seen)
@@ -186,13 +196,12 @@ class Bench:
         # The same samples every time, others for each deviation.
         chance = random.Random(f"{deviation.rule} {deviation.says}")
         may, rest = self._split(deviation)
-        some = may if found is Fate.SURVIVED else chance.sample(may, min(len(may), MANY))
-        touched = tuple(each for each in sorted(some) if self._worse(each, deviation))
         control = chance.sample(rest, math.ceil(len(rest) * self.control))
-        too_wide = tuple(each for each in sorted(control) if self._worse(each, deviation))
-        if found is Fate.SURVIVED and touched:
+        elsewhere = self._worse(may if found is Fate.SURVIVED else [], deviation)
+        too_wide = self._worse(control, deviation)
+        if elsewhere:
             found = Fate.ELSEWHERE
-        return Detected(rule, deviation, found, clean, seen, touched, len(may), too_wide)
+        return Detected(rule, deviation, found, clean, seen, elsewhere, too_wide)
 
     def detect_all(self, wanted: Sequence[Deviation], others: bool, processes: int) -> Iterator[Detected]:
         """Detect each deviation in order, in that many processes at once (1: in this one)."""
@@ -206,10 +215,10 @@ class Bench:
         with context.Pool(processes) as pool:
             # One by one: the few that take long in real time stand together.
             found = pool.imap(_detect_number, range(len(wanted)))
-            for deviation, (fate_, seen, touched, touchable, too_wide) in zip(wanted, found, strict=True):
+            for deviation, (fate_, seen, elsewhere, too_wide) in zip(wanted, found, strict=True):
                 rule = self.rules[deviation.rule]
                 clean = self.clean[rule.id]
-                yield Detected(rule, deviation, fate_, clean, seen, touched, touchable, too_wide)
+                yield Detected(rule, deviation, fate_, clean, seen, elsewhere, too_wide)
 
     def _split(self, deviation: Deviation) -> tuple[list[str], list[str]]:
         own = self.rules[deviation.rule]
@@ -224,19 +233,19 @@ class Bench:
             (may if met else rest).append(each.id)
         return may, rest
 
-    def _worse(self, identity: str, deviation: Deviation) -> bool:
-        rule, clean = self.rules[identity], self.clean[identity]
-        seen = judge_rule(rule, self.build(deviation.change, rule.document))
-        return is_worse(seen.verdict, clean.verdict)
+    def _worse(self, identities: Iterable[str], deviation: Deviation) -> tuple[str, ...]:
+        rules = [self.rules[each] for each in sorted(identities)]
+        judged = judge_rules(rules, partial(self.build, deviation.change))
+        return tuple(each for each, seen in judged if is_worse(seen.verdict, self.clean[each].verdict))
 
 
 _INHERITED: list[Any] = []
 
 
-def _detect_number(number: int) -> tuple[Fate, Judged, tuple[str, ...], int, tuple[str, ...]]:
+def _detect_number(number: int) -> tuple[Fate, Judged, tuple[str, ...], tuple[str, ...]]:
     bench, wanted, others = _INHERITED
     found = bench.detect(wanted[number], others)
-    return found.fate, found.seen, found.touched, found.touchable, found.too_wide
+    return found.fate, found.seen, found.elsewhere, found.too_wide
 
 
 def fate(rule: Rule, clean: Judged, seen: Judged) -> Fate:
