@@ -10,7 +10,7 @@ from harness.play.expect import Barrier, ControlFailed, Inapplicable, Late, NotR
 from harness.play.link import Link
 from harness.play.log import Log
 from harness.targets.target import Endpoint, Target
-from harness.wire.journal import Unkept
+from harness.wire.journal import Kept, Unkept
 from harness.wire.sasl import PLAIN, mechanism
 from harness.wire.transport import Nameable, Transport
 
@@ -194,6 +194,7 @@ def visiting(
             facilities=target.facilities,
             facility=lambda name: dict(target.use(name)),
             deadline=deadline,
+            keeps=Kept.NOTHING,
             barrier=barrier,
         )
     )
