@@ -39,18 +39,23 @@ class Message:
 class Stored:
     """A message in a queue, with the ID it has there; `passed_over` is the consumer who gave it back.
 
-    `seen_by` are the connections (their numbers) that it was delivered to, and came back from.
+    `seen_by` are the connections that it was delivered to, and came back from.
     """
 
     message: Message
     id: int
-    seen_by: set[int] = field(default_factory=set)
+    seen_by: list[Connection] = field(default_factory=list)
     passed_over: Consumer | None = None
 
     def is_redelivered(self, connection: Connection) -> bool:
-        """Whether a connection is told that it has been delivered before (2165)."""
-        by_this_one = connection.number in self.seen_by
-        return by_this_one if connection.policy.redelivered == "to the client" else bool(self.seen_by)
+        """Say whether a connection is told that it has been delivered before (2165)."""
+        match connection.policy.redelivered:
+            case "to anybody":
+                return bool(self.seen_by)
+            case "to the connection":
+                return connection in self.seen_by
+            case "to the client":
+                return any(each.is_of_the_client_of(connection) for each in self.seen_by)
 
 
 @dataclass(slots=True, eq=False)
@@ -215,6 +220,10 @@ class Connection(connection.Connection):
         """Whether the client sends heartbeats."""
         self.asked = False
         """Whether the client has been asked to show that it is there."""
+
+    def is_of_the_client_of(self, other: Connection) -> bool:
+        """Say whether it is one client's with another: the same, or of one name (1111)."""
+        return self is other or self.client_name == other.client_name != b""
 
     @abstractmethod
     def say(self, command: Command, fragment: bytes = b"") -> None:

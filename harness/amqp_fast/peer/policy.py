@@ -129,8 +129,9 @@ class Policy:
     """Whether a selector selects (1975), or is not implemented (1088)."""
     dest_name: Literal["last", "each"] = "last"
     """Whether the name of the destination is in the last fragment alone (2170)."""
-    redelivered: Literal["to anybody", "to the client"] = "to anybody"
-    """Whether a message is called redelivered that only others have had: the text names the client (2165)."""
+    redelivered: Literal["to anybody", "to the connection", "to the client"] = "to anybody"
+    """Who must have had a message that is called redelivered: the text names the client (2165), which may be
+    any, the one of the connection, or the one of that client-name (1111)."""
     access: Literal["as opened", "any"] = "as opened"
     """Whether a handle is good only for what it was opened for (1833)."""
     prefetch_zero: Literal["refuses", "one"] = "refuses"

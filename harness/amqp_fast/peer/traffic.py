@@ -170,7 +170,7 @@ def give_back(deliveries: Iterable[Delivery], over: Consumer | None = None) -> N
     """Return messages to their queues, to be delivered again; one `over` is not asked first."""
     for each in deliveries:
         each.consumer.outstanding -= 0 if each.acknowledged else 1
-        each.stored.seen_by.add(each.consumer.handle.channel.connection.number)
+        each.stored.seen_by.append(each.consumer.handle.channel.connection)
         each.stored.passed_over = over
         each.consumer.queue.put_back(each.stored)
 
