@@ -4,7 +4,6 @@ Where several processes judge, each takes its part of the cases, and may judge s
 Loaded by `conformance/suite/conftest.py` alone: sessions of pytest about something else know nothing of it.
 """
 
-import gc
 import signal
 import threading
 from collections.abc import Callable
@@ -36,8 +35,6 @@ VERDICT = pytest.StashKey[Callable[[Case], Judged]]()
 FOLDER = pytest.StashKey[Path]()
 """The folder of the run."""
 SHOW = "amqp-conformance-report"
-SELDOM = 20_000
-"""How many new objects make Python look for garbage: what a run keeps is no garbage, and it keeps much."""
 INTERRUPTED = (Cause.INTERRUPTED, "interrupted")
 
 
@@ -215,7 +212,6 @@ def configure(config: pytest.Config) -> None:
     """
     if config.option.collectonly or config.option.help:
         return
-    gc.set_threshold(SELDOM)
     given = getattr(config, "workerinput", None)
     if given is not None:
         checks()
