@@ -134,9 +134,7 @@ class Link(ABC, Generic[Unit, Sight]):
         if self._unkept:
             return
         # Both ways: a peer that echoes must not bring the password into the evidence.
-        kept = self.annotator.blanked(octets)
-        explained = self.context.keeps is Kept.EXPLAINED
-        says = self.annotator.says(kept, unit if kept == octets else None) if explained else ""
+        kept, says = self.annotator.kept(octets, unit, self.context.keeps is Kept.EXPLAINED)
         self.context.write(Octets(self.now(), self.name, direction, kept, says))
 
     def _went(self, unit: Unit) -> None:

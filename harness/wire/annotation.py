@@ -4,12 +4,14 @@ What a peer wrote is shown without control characters and cut to a bounded lengt
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from harness.wire.reader import Reader
 from harness.wire.units import DecodeError, Garbage, Header
 
+RECUR, SHORT = 4096, 512
+"""Units that are remembered, and octets of those that may be: in a run three of four are as one before."""
 LONGEST = 80
 """Characters of a value that are shown, and items of one that has many."""
 
@@ -60,6 +62,25 @@ class Annotator(Generic[Frame]):
     header: Callable[[Header], str] = lambda _: ""
     id_name: str = ""
     strange: Callable[[Garbage], Iterator[Span]] = no_frame
+    _told: dict[bytes, tuple[bytes, str]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def kept(
+        self, octets: bytes, unit: Frame | Header | Garbage | None, explained: bool
+    ) -> tuple[bytes, str]:
+        """Give octets to keep, without credentials, and the line about them if they are to be explained.
+
+        What recurs is told once, and kept in one place.
+        """
+        blanked = self.blanked(octets)
+        if not explained:
+            return blanked, ""
+        if unit is None or blanked != octets or isinstance(unit, Header | Garbage) or len(octets) > SHORT:
+            return blanked, self.says(blanked, unit if blanked == octets else None)
+        if (told := self._told.get(octets)) is None:
+            if len(self._told) >= RECUR:
+                self._told.clear()
+            told = self._told[octets] = octets, self.says(octets, unit)
+        return told
 
     def says(self, octets: bytes, unit: Frame | Header | Garbage | None = None) -> str:
         """Put a unit, given if cut already, into a line: `queue.declare channel=1 queue=q durable`."""
