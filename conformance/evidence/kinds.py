@@ -11,6 +11,8 @@ import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from functools import lru_cache
+from sys import intern
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from conformance.evidence.verdicts import Verdict
@@ -245,10 +247,31 @@ def _reader(hint: Any) -> Reader:
     if hint is Any:
         return lambda value: value
     if hint is bytes:
-        return bytes.fromhex
+        return _octets
+    if hint is str:
+        return _text
     if hint is float:
         return _float
     return hint if issubclass(hint, StrEnum) else _exactly(hint)
+
+
+SHORT = 512
+"""Characters of a text that is kept once, however many lines have it: a peer can say the same without end."""
+
+
+def _text(value: Any) -> str:
+    if type(value) is not str:
+        raise ValueError(f"{value!r} is not str")
+    return intern(value) if len(value) <= SHORT else value
+
+
+@lru_cache(1024)
+def _recurring(text: str) -> bytes:
+    return bytes.fromhex(text)
+
+
+def _octets(value: Any) -> bytes:
+    return _recurring(value) if type(value) is str and len(value) <= SHORT else bytes.fromhex(value)
 
 
 def _optional(read: Reader) -> Reader:
@@ -276,7 +299,7 @@ def readers(cls: type[Any]) -> Mapping[str, Reader]:
     return {each.name: _reader(hints[each.name]) for each in fields(cls)}
 
 
-_text, _whole = _exactly(str), _exactly(int)
+_whole = _exactly(int)
 _maybe = _optional(_text)
 # A run has many thousand lines: what each kind needs is looked up once.
 _READERS = {cls: readers(cls) for cls in (*KINDS.values(), CappedOctets)}

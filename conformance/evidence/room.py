@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-ROOM = 480_000
-"""Events a run may keep; one of all rules of all documents keeps about 270 000 with an honest target."""
+ROOM = 200_000
+"""Events a run may keep; one of all rules of all documents keeps about 110 000 with an honest target."""
 
 
 LEAST = 30_000
