@@ -41,7 +41,7 @@ def interop_of(spark: SparkSession, snapshot: Snapshot) -> Interop | None:
     """Find what a site shows of clients and brokers; None where no such run was taken in."""
     from reports.interop import jobs
 
-    if not snapshot.manifest.parts("interop_runs"):
+    if not snapshot.rows("interop_runs"):
         return None
     with _cells(spark, snapshot) as cells:
         return Interop(

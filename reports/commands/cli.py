@@ -24,20 +24,19 @@ from conformance.several.sides import ENDINGS, Sides
 from reports.audit.claims import ClaimsError
 from reports.compare.matrix import DetectionError
 from reports.site.publishing import SiteError
-from reports.warehouse.manifest import WarehouseError
+from reports.warehouse.place import WarehouseError
 from reports.warehouse.spark import NoSpark
-from reports.warehouse.store import StoreError
 
 FOLDER = click.Path(path_type=Path)
 FORMS = click.Choice(["table", "json", "markdown", "html"])
 Command = Callable[..., None]
 assert isinstance(main, Sentence)
-main.expected = (*main.expected, NoSpark, StoreError, WarehouseError, ClaimsError, DetectionError, SiteError)
+main.expected = (*main.expected, NoSpark, WarehouseError, ClaimsError, DetectionError, SiteError)
 
 
 def warehouse_option(required: bool) -> Callable[[Command], Command]:
     return click.option(
-        "--warehouse", required=required, metavar="PATH", help="its tables, on any path Spark can reach"
+        "--warehouse", required=required, metavar="PATH", help="its Delta tables: a folder, or s3://…"
     )
 
 

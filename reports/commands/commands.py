@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -221,10 +220,11 @@ def render_site(
     from reports.warehouse import jobs
     from scenarios.registry import checks
 
-    runs, verdicts, frames = (snapshot.table(spark, name) for name in ("runs", "verdicts", "frames"))
+    runs, verdicts = (snapshot.table(spark, name) for name in ("runs", "verdicts"))
 
     def look_up(wanted: Collection[jobs.Exchange]) -> Mapping[jobs.Exchange, list[dict[str, Any]]]:
         found: dict[jobs.Exchange, list[dict[str, Any]]] = {each: [] for each in wanted}
+        frames = snapshot.table(spark, "frames", of={run for _, run, _ in wanted})
         for row in jobs.frames_of(frames, wanted).toArrow().to_pylist():
             found[row["rule"], row["run"], row["connection"]].append(row)
         return found
@@ -300,15 +300,11 @@ def starting(master: str | None, console: Console, warehouse: str, coming: int =
         yield spark
 
 
-def _runs_in(warehouse: str) -> float:
-    """Count the runs in a warehouse of this machine; any other has as many as there may be."""
-    from reports.warehouse.store import LocalStore, store_at
+def _runs_in(warehouse: str) -> int:
+    """Count the runs in a warehouse, as there may be at most."""
     from reports.warehouse.warehouse import Warehouse
 
-    store = store_at(warehouse)
-    if not isinstance(store, LocalStore):
-        return inf
-    return sum(part.rows for part in Warehouse(warehouse, store).latest().manifest.parts("runs"))
+    return Warehouse(warehouse).latest().rows("runs")
 
 
 @contextmanager

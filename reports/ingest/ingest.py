@@ -1,33 +1,31 @@
 """Run folders into the warehouse: each run once, whatever is handed in, in whatever order, by however many.
 
 The driver reads the evidence, as a cluster does not see this machine's files; the executors make rows of
-it. What becomes of each run is decided against the newest version of the warehouse, and decided anew when
-another writer has been faster.
+it and write all of them but those that describe the runs. By these the driver decides what becomes of each
+run, and only its own change makes one visible.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from reports.ingest.intake import Folder, groups, portions
-from reports.ingest.parsing import PARSED, given, parsed, unpacked
-from reports.ingest.reconciling import Decision, Left, Offered, Plan, RunCopy, plan
-from reports.model.columns import QUARANTINE, TABLES
-from reports.warehouse import held
+from reports.ingest.parsing import PARSED, TASK_OCTETS, given, parsed, unpacked
+from reports.ingest.reconciling import Decision, Offered, RunCopy
+from reports.ingest.settling import held, settle
+from reports.model.columns import TABLES
+from reports.warehouse.cleaning import clean
 from reports.warehouse.compaction import compact
-from reports.warehouse.manifest import Batch
-from reports.warehouse.warehouse import Snapshot, Warehouse
+from reports.warehouse.place import Place
+from reports.warehouse.tables import ensured
+from reports.warehouse.warehouse import Warehouse
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-TASK_OCTETS = 8 * 1024 * 1024
+    from pyspark.sql import SparkSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +48,10 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """What became of each folder, in the order they were handed in, and the warehouse's version then."""
+    """What became of each folder, in the order they were handed in, and the tables' versions then."""
 
     taken: tuple[Taken, ...]
-    version: int
+    versions: Mapping[str, int]
 
     def of(self, outcome: Decision) -> tuple[Taken, ...]:
         return tuple(each for each in self.taken if each.outcome is outcome)
@@ -74,130 +72,46 @@ def ingest(
     how far it is. Raises WarehouseError when the warehouse cannot be written.
     """
     taken: list[Taken] = []
+    for name in TABLES:  # here, so that tasks need only add to them, and other readers find them all
+        ensured(warehouse.place, name)
     told(Progress(0, len(folders)))
     for portion in portions(folders):
-        taken += _Portion(spark, warehouse, portion).take()
-        compact(spark, warehouse)
+        taken += _take(spark, warehouse, portion)
+        compact(warehouse)
         told(Progress(len(taken), len(folders)))
-    warehouse.clean()
-    return Ingested(tuple(taken), warehouse.latest().version)
+    clean(warehouse)
+    return Ingested(tuple(taken), warehouse.latest().versions)
 
 
-class _Portion:
-    """Some folders on their way into the warehouse."""
+def _take(spark: SparkSession, warehouse: Warehouse, folders: Sequence[Folder]) -> Iterator[Taken]:
+    """Bring some folders into the warehouse, as many as fit into memory."""
+    place = warehouse.place
+    known = {each.digest: each for each in held(place, "digest", {each.digest for each in folders})}
+    new = {at: each for at, each in enumerate(folders) if not each.reason and each.digest not in known}
+    heads = _parsed(spark, place, new) if new else {}
+    rows = {at: unpacked(head["row"]) for at, head in heads.items() if not head["reason"]}
+    offered = []
+    for at, folder in enumerate(folders):
+        evidence = known.get(folder.digest)
+        if at in rows:
+            (run,) = rows[at].select(["run", "digest", "partial", "events"]).to_pylist()
+            evidence = RunCopy(**run, table=heads[at]["table"])
+        reason = heads[at]["reason"] if at in heads else folder.reason
+        run_name = evidence.run if evidence else folder.run
+        offered.append(Offered(folder.name, run_name, folder.digest, evidence, reason))
+    outcomes, reasons = settle(place, offered, rows)
+    for at, folder in enumerate(folders):
+        evidence = offered[at].evidence
+        partial = evidence is not None and evidence.partial
+        yield Taken(folder.path, outcomes[at], partial, reasons.get(at, ""))
 
-    def __init__(self, spark: SparkSession, warehouse: Warehouse, folders: Sequence[Folder]) -> None:
-        self._spark = spark
-        self._warehouse = warehouse
-        self._folders = folders
-        self._counts: dict[int, Mapping[str, int]] = {}
 
-    def take(self) -> Iterable[Taken]:
-        known = self._known(self._warehouse.latest())
-        new = [
-            (at, each)
-            for at, each in enumerate(self._folders)
-            if not each.reason and each.digest not in known
-        ]
-        if not new:
-            return self._settle(self._offered(known, None), None)
-        rows, staged = self._warehouse.stage(self._spark, self._rows(new))
-        try:
-            return self._settle(self._offered(known, rows), rows)
-        finally:
-            self._warehouse.store.remove(staged)
+def _parsed(spark: SparkSession, place: Place, folders: Mapping[int, Folder]) -> dict[int, dict[str, Any]]:
+    """Have the executors make rows of the `folders`, and give what describes each, by position."""
+    from pyspark.sql.pandas.types import from_arrow_schema
 
-    def _known(self, snapshot: Snapshot) -> dict[str, RunCopy]:
-        """Find by digest the evidence that the warehouse has already: it need not be parsed again."""
-        digests = {each.digest for each in self._folders if each.digest}
-        return {each.digest: each for each in held.evidence(self._spark, snapshot, "digest", digests)}
-
-    def _rows(self, folders: Sequence[tuple[int, Folder]]) -> DataFrame:
-        from pyspark.sql.pandas.types import from_arrow_schema
-
-        position = {id(folder): at for at, folder in folders}
-        tasks = groups((folder for _, folder in folders), TASK_OCTETS)
-        table = given([(position[id(folder)], folder) for folder in group] for group in tasks)
-        return self._spark.createDataFrame(table).mapInArrow(parsed, from_arrow_schema(PARSED))
-
-    def _offered(self, known: Mapping[str, RunCopy], rows: DataFrame | None) -> list[Offered]:
-        heads = [] if rows is None else rows.where("table = ''").drop("rows").collect()
-        told = {row.position: row for row in heads}
-        offered = []
-        for at, folder in enumerate(self._folders):
-            reason, evidence = folder.reason, known.get(folder.digest)
-            if at in told:
-                head = told[at]
-                reason = head.reason
-                evidence = None if reason else RunCopy(head.run, head.digest, head.partial, head.events)
-                self._counts[at] = head.counts or {}
-            run = evidence.run if evidence else folder.run
-            offered.append(Offered(folder.name, run, folder.digest, evidence, reason))
-        return offered
-
-    def _settle(self, offered: Sequence[Offered], rows: DataFrame | None) -> list[Taken]:
-        """Decide, write and commit, until no other writer comes in between."""
-        written: dict[tuple[frozenset[int], tuple[Left, ...]], Batch] = {}
-        while True:
-            snapshot = self._warehouse.latest()
-            decided = self._plan(snapshot, offered)
-            if not decided.changes:
-                self._warehouse.discard(written.values(), snapshot)
-                break
-            what = decided.keep, decided.leave
-            if what not in written:
-                written[what] = self._write(rows, decided)
-            without, instead = held.without(
-                self._spark, self._warehouse, snapshot, decided.drop, decided.release
-            )
-            following = self._warehouse.commit(snapshot, without, [written[what], *instead])
-            if following is not None:
-                self._warehouse.discard(written.values(), following)
-                break
-            self._warehouse.discard(instead, snapshot)
-        return self._taken(offered, decided)
-
-    def _plan(self, snapshot: Snapshot, offered: Sequence[Offered]) -> Plan:
-        runs = {each.run for each in offered if each.run}
-        return plan(
-            offered,
-            held.evidence(self._spark, snapshot, "run", runs),
-            held.left(self._spark, snapshot, {each.folder for each in offered}, runs),
-        )
-
-    def _write(self, rows: DataFrame | None, decided: Plan) -> Batch:
-        """Write the rows of the folders to keep, and of those to leave out, as a batch not committed yet."""
-        tables = {} if rows is None else self._kept(rows, decided.keep)
-        if decided.leave:
-            leave = pa.Table.from_pylist([asdict(row) for row in decided.leave], schema=QUARANTINE)
-            tables["quarantine"] = self._spark.createDataFrame(leave), len(decided.leave)
-        return self._warehouse.write(tables)
-
-    def _kept(self, rows: DataFrame, keep: Collection[int]) -> dict[str, tuple[DataFrame, int]]:
-        from pyspark.sql import functions as f
-        from pyspark.sql.pandas.types import from_arrow_schema
-
-        kept = rows.where(f.col("position").isin(sorted(keep)))
-        counts = Counter[str]()
-        for at in keep:
-            counts.update(self._counts[at])
-        return {
-            name: (
-                kept.where(f.col("table") == name)
-                .select("rows")
-                .mapInArrow(unpacked, from_arrow_schema(TABLES[name])),
-                count,
-            )
-            for name, count in counts.items()
-        }
-
-    def _taken(self, offered: Sequence[Offered], decided: Plan) -> list[Taken]:
-        return [
-            Taken(
-                folder.path,
-                decided.outcomes[at],
-                each.evidence is not None and each.evidence.partial,
-                decided.reasons.get(at, ""),
-            )
-            for at, (folder, each) in enumerate(zip(self._folders, offered, strict=True))
-        ]
+    position = {id(folder): at for at, folder in folders.items()}
+    tasks = groups(folders.values(), TASK_OCTETS)
+    table = given([(position[id(folder)], folder) for folder in group] for group in tasks)
+    heads = spark.createDataFrame(table).mapInArrow(partial(parsed, place), from_arrow_schema(PARSED))
+    return {row.position: row.asDict() for row in heads.collect()}

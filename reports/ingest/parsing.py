@@ -1,4 +1,8 @@
-"""The evidence of runs to rows, on the executors: what `mapInArrow` calls there. Knows no driver."""
+"""The evidence of runs to rows, on the executors: what `mapInArrow` calls there. Knows no driver.
+
+Each task adds the details of its runs to the tables itself, under loads of its own, and gives back what
+describes them. Repeated it does so under other loads, and what it left the first time nobody names.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -10,8 +14,10 @@ from conformance.evidence.printable import printable
 from conformance.interop.folder import LEGS
 from reports.ingest.intake import Folder, told
 from reports.interop.rows import interop_rows_of
-from reports.model.columns import TABLES
+from reports.model.columns import ORDER, stored
 from reports.model.rows import TableRow, rows_of
+from reports.warehouse.place import Place
+from reports.warehouse.tables import append, new_load
 
 GIVEN = pa.schema(
     [
@@ -23,18 +29,13 @@ GIVEN = pa.schema(
 PARSED = pa.schema(
     [
         ("position", pa.int32()),
-        ("table", pa.string()),  # whose rows these are; empty for the row that tells of the run
-        ("rows", pa.binary()),  # an Arrow stream: Spark need not look into it until it is written
-        ("run", pa.string()),
-        ("digest", pa.string()),
-        ("partial", pa.bool_()),
-        ("events", pa.int64()),
-        ("counts", pa.map_(pa.string(), pa.int64())),  # by table, how many rows
+        ("table", pa.string()),  # that describes the run
+        ("row", pa.binary()),  # the run's own there, as an Arrow stream
         ("reason", pa.string()),  # why there is nothing else
     ]
 )
-AT_ONCE = 10_000
-"""Rows of one stream."""
+TASK_OCTETS = 8 * 1024 * 1024
+"""So much evidence becomes rows before these are written."""
 
 
 def given(groups: Iterable[Iterable[tuple[int, Folder]]]) -> pa.Table:
@@ -49,60 +50,83 @@ def given(groups: Iterable[Iterable[tuple[int, Folder]]]) -> pa.Table:
     return pa.Table.from_batches(batches, schema=GIVEN)
 
 
-def parsed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Make batches of PARSED from batches of GIVEN. A folder that cannot be read stops no other."""
+def parsed(place: Place, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Make batches of PARSED from batches of GIVEN, once the details of their runs are in the warehouse.
+
+    A folder that cannot be read stops no other.
+    """
     for batch in batches:
+        heads: list[TableRow] = []
+        details: dict[str, list[pa.RecordBatch]] = {name: [] for name in DETAILS}
+        octets = 0
         for number in range(batch.num_rows):
             position, folder, files = (column[number].as_py() for column in batch.columns)
-            yield from _parsed(position, folder, dict(files))
+            head, found = read(folder, dict(files))
+            heads.append({"position": position} | head)
+            for name, rows in found.items():
+                details[name].append(rows)
+            octets += sum(len(content) for _, content in files)
+            if octets >= TASK_OCTETS:
+                _write(place, details)
+                octets = 0
+        _write(place, details)
+        yield _batch(PARSED, heads)
 
 
-def unpacked(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Make a table's own batches from batches with the streams of that table alone."""
-    for batch in batches:
-        for stream in batch.column(0):
-            with pa.ipc.open_stream(stream.as_buffer()) as reader:
-                yield from reader
+DETAILS = ("frames", "verdicts", "interop_legs")
+"""In the order in which they are written."""
 
 
-def _parsed(position: int, folder: str, files: Mapping[str, bytes]) -> Iterator[pa.RecordBatch]:
-    packed: list[TableRow] = []
+def _write(place: Place, details: Mapping[str, list[pa.RecordBatch]]) -> None:
+    for name, batches in details.items():
+        if batches:
+            rows = pa.Table.from_batches(batches)
+            append(place, name, rows.sort_by([(column, "ascending") for column in ORDER[name]]))
+            batches.clear()
+
+
+def read(folder: str, files: Mapping[str, bytes]) -> tuple[TableRow, Mapping[str, pa.RecordBatch]]:
+    """Read the evidence of one run: its row of PARSED, and the rows of its details by table."""
+    load = new_load()
     try:
-        run, tables = (_interop if LEGS in files else _judged)(folder, files)
-        for name, table in tables.items():
-            packed += ({"table": name, "rows": stream} for stream in _packed(TABLES[name], table))
-        head = _head(run, tables)
+        described, run, tables = (_interop if LEGS in files else _judged)(folder, files)
+        beside = {"load": load, "month": run["started"][:7]}
+        details = {
+            name: _batch(stored(name), [row | beside for row in rows])
+            for name, rows in tables.items()
+            if rows
+        }
+        own = _packed(_batch(stored(described), [run | beside]))
     except EvidenceError as failure:
-        packed, head = [], {"reason": told(folder, str(failure))}
+        return {"reason": told(folder, str(failure))}, {}
     except Exception as failure:  # nobody foresaw what stands there; the other folders must not suffer
         reason = f"{folder}: not the evidence of a run ({type(failure).__name__}: {failure})"
-        packed, head = [], {"reason": told(folder, reason)}
-    found = [{"table": ""} | head, *packed]
-    yield _batch(PARSED, [row | {"position": position} for row in found])
+        return {"reason": told(folder, reason)}, {}
+    return {"table": described, "row": own, "reason": ""}, details
 
 
-def _judged(folder: str, files: Mapping[str, bytes]) -> tuple[TableRow, Mapping[str, list[TableRow]]]:
+def _judged(folder: str, files: Mapping[str, bytes]) -> tuple[str, TableRow, Mapping[str, list[TableRow]]]:
     rows = rows_of(folder, files)
-    return rows.run, {"runs": [rows.run], "verdicts": rows.verdicts, "frames": rows.frames}
+    return "runs", rows.run, {"verdicts": rows.verdicts, "frames": rows.frames}
 
 
-def _interop(folder: str, files: Mapping[str, bytes]) -> tuple[TableRow, Mapping[str, list[TableRow]]]:
+def _interop(folder: str, files: Mapping[str, bytes]) -> tuple[str, TableRow, Mapping[str, list[TableRow]]]:
     rows = interop_rows_of(folder, files)
-    return rows.run, {"interop_runs": [rows.run], "interop_legs": rows.legs}
+    return "interop_runs", rows.run, {"interop_legs": rows.legs}
 
 
-def _head(run: TableRow, tables: Mapping[str, list[TableRow]]) -> TableRow:
-    facts = {name: run[name] for name in ("run", "digest", "partial", "events")}
-    return facts | {"counts": [(name, len(rows)) for name, rows in tables.items()], "reason": ""}
+def _packed(row: pa.RecordBatch) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, row.schema) as writer:
+        writer.write_batch(row)
+    packed: bytes = sink.getvalue().to_pybytes()
+    return packed
 
 
-def _packed(schema: pa.Schema, rows: list[TableRow]) -> Iterator[bytes]:
-    batch = _batch(schema, rows)
-    for start in range(0, len(rows), AT_ONCE):
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
-            writer.write_batch(batch.slice(start, AT_ONCE))
-        yield sink.getvalue().to_pybytes()
+def unpacked(row: bytes) -> pa.Table:
+    """Give the row that describes a run, as its table has it."""
+    with pa.ipc.open_stream(row) as reader:
+        return reader.read_all()
 
 
 def _batch(schema: pa.Schema, rows: list[TableRow]) -> pa.RecordBatch:

@@ -14,12 +14,13 @@ from reports.ingest.intake import told
 
 @dataclass(frozen=True, slots=True)
 class RunCopy:
-    """One evidence of a run: which run, which evidence, how complete."""
+    """One evidence of a run: which run, which evidence, how complete, and the table that describes it."""
 
     run: str
     digest: str
     partial: bool
     events: int
+    table: str = "runs"
 
     @property
     def weight(self) -> tuple[bool, int, str]:
@@ -63,29 +64,17 @@ class Decision(StrEnum):
 class Plan:
     """What to do: of each offered folder what becomes of it, in order, and why if it is left out.
 
-    `keep` are the positions of those whose rows are written, `drop` the runs that they replace in the
-    warehouse, `leave` the rows to add to the quarantine, `release` those to take out of it.
+    `keep` are the positions of those that become the runs' evidence, in place of what there was.
     """
 
     outcomes: tuple[Decision, ...]
     reasons: Mapping[int, str]
     keep: frozenset[int]
-    drop: frozenset[str]
-    leave: tuple[Left, ...]
-    release: frozenset[Left]
-
-    @property
-    def changes(self) -> bool:
-        return bool(self.keep or self.drop or self.leave or self.release)
 
 
-def plan(offered: Sequence[Offered], held: Iterable[RunCopy], left: Iterable[Left]) -> Plan:
-    """Decide what becomes of the `offered`, given the evidence `held` of their runs and who is `left` out.
-
-    `left` are the rows of the quarantine with the names of the offered folders.
-    """
-    before = {each.run: each for each in held}
-    best: dict[str, tuple[int | None, RunCopy]] = {run: (None, each) for run, each in before.items()}
+def plan(offered: Sequence[Offered], held: Iterable[RunCopy]) -> Plan:
+    """Decide what becomes of the `offered`, given the evidence `held` of their runs."""
+    best: dict[str, tuple[int | None, RunCopy]] = {each.run: (None, each) for each in held}
     outcomes: list[Decision] = []
     reasons = {number: each.reason for number, each in enumerate(offered) if each.evidence is None}
     for number, each in enumerate(offered):
@@ -100,10 +89,8 @@ def plan(offered: Sequence[Offered], held: Iterable[RunCopy], left: Iterable[Lef
                 outcome, outcomes[older] = outcomes[older], Decision.KNOWN
             best[each.evidence.run] = number, each.evidence
         outcomes.append(outcome)
-    keep = {number: evidence.run for number, evidence in best.values() if number is not None}
-    leave, release = _quarantine(offered, reasons, left)
-    drop = frozenset(run for run in keep.values() if run in before)
-    return Plan(tuple(outcomes), reasons, frozenset(keep), drop, leave, release)
+    keep = frozenset(number for number, _ in best.values() if number is not None)
+    return Plan(tuple(outcomes), reasons, keep)
 
 
 def _against(found: tuple[int | None, RunCopy] | None, new: RunCopy) -> Decision:
@@ -125,10 +112,13 @@ def _differs(folder: str, new: RunCopy, old: RunCopy) -> str:
     )
 
 
-def _quarantine(
+def quarantine(
     offered: Sequence[Offered], reasons: Mapping[int, str], left: Iterable[Left]
 ) -> tuple[tuple[Left, ...], frozenset[Left]]:
-    """Say which rows to add to the quarantine, and which to take out: earlier reasons are past."""
+    """Say which rows to add to the quarantine, and which to take out: earlier reasons are past.
+
+    `left` are the rows of the quarantine with the names of the offered folders.
+    """
     rows = {
         Left(offered[number].folder, offered[number].run, offered[number].digest, reason)
         for number, reason in reasons.items()

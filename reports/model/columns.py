@@ -1,10 +1,15 @@
-"""The tables of the warehouse: their columns, once, for the Arrow rows written and the Parquet read.
+"""The tables of the warehouse: their columns, once, for the rows written and read. Each is a Delta table.
 
 One row of `runs` is a run folder, one of `verdicts` what a rule came to in a run, one of `frames` what
 happened on a connection: it opened, a unit went by, it ended. One of `interop_runs` is the folder of a run
 of clients and brokers, one of `interop_legs` what became of a value on a leg of it. `quarantine` names the
-folders that were left out. No column says where or when something was ingested: the same runs make the same
-rows.
+folders that were left out. No column of these says where or when something was ingested: the same runs make
+the same rows.
+
+Beside them a table has `load`, which reading of a folder a row comes from (`WITH_LOAD`), and `month`, that in
+which the run started, by which the large ones are split into folders (`MONTHLY`). Rows of `verdicts` and
+`frames` count only where `runs` has their run with their load, those of `interop_legs` where `interop_runs`
+has (`SHOWN_BY`); `published` is SQL that reads just these, for whoever reads the tables by other means.
 """
 
 from dataclasses import fields
@@ -139,3 +144,34 @@ ORDER = {
     "quarantine": ["folder", "run", "digest"],
 }
 """How each table is sorted within its files: what is asked for together stands together."""
+SHOWN_BY = {"verdicts": "runs", "frames": "runs", "interop_legs": "interop_runs"}
+"""Of each table of details the one that describes its runs: what that does not name is not there."""
+DESCRIBING = ("runs", "interop_runs")
+"""The tables in which a run has a row of its own, and by whose change it appears."""
+WITH_LOAD = (*DESCRIBING, *SHOWN_BY)
+MONTHLY = ("verdicts", "frames")
+KEPT = ("load", "run", "rule")
+"""The columns of which the least and the largest of each file are kept, to leave files out of a search."""
+
+
+def stored(table: str) -> pa.Schema:
+    """Give the columns of a table as it stands in the warehouse."""
+    beside = [("load", table in WITH_LOAD), ("month", table in MONTHLY)]
+    return pa.schema([*(pa.field(name, pa.string()) for name, has in beside if has), *TABLES[table]])
+
+
+def published(table: str) -> str:
+    """Write the SQL that gives the rows of a table which count, for readers other than ours.
+
+    It names the tables as they are called here, and is understood by DuckDB, Polars, Spark and DataFusion.
+    """
+    told = [
+        f"COALESCE({table}.{name}, '{BEFORE[name]}') AS {name}"
+        if table == "runs" and name in BEFORE
+        else f"{table}.{name}"
+        for name in TABLES[table].names
+    ]
+    sql = f"SELECT {', '.join(told)} FROM {table}"
+    if shown := SHOWN_BY.get(table):
+        sql += f" JOIN {shown} ON {table}.run = {shown}.run AND {table}.load = {shown}.load"
+    return sql

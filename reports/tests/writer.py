@@ -15,6 +15,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from deltalake.table import TableMerger
+
 from reports.commands.commands import render_site
 from reports.ingest import intake
 from reports.ingest.ingest import ingest
@@ -48,7 +50,7 @@ class Writer:
     def begin(self, warehouse: Path, runs: Iterable[Path], *, site: bool = False, killed: int = 0) -> None:
         """Let it ingest, once its Spark has started, and write the `site` beside the warehouse.
 
-        `killed` is the commit (from 1) in the middle of which it kills itself.
+        `killed` is the commit (from 1) before which it kills itself.
         """
         if not self._started:
             assert self._line() == STARTED
@@ -82,18 +84,18 @@ def site_of(warehouse: Path) -> Path:
 
 
 def _kill_at(commit: int) -> None:
-    """Kill this process between the writing of a manifest and the giving of its name."""
+    """Kill this process before it makes runs visible, when all their details are written."""
     left = commit
-    link = os.link
+    execute = TableMerger.execute
 
-    def killing(*arguments: Any) -> None:
+    def killing(merger: TableMerger) -> dict[str, Any]:
         nonlocal left
         left -= 1
         if not left:
             os.kill(os.getpid(), signal.SIGKILL)
-        link(*arguments)
+        return execute(merger)
 
-    os.link = killing  # type: ignore[assignment]
+    TableMerger.execute = killing  # type: ignore[assignment, method-assign]
 
 
 def _say(text: str) -> None:

@@ -248,10 +248,9 @@ class Bench:
         return {name: self._size(snapshot, name) for name in TABLES}
 
     def _size(self, snapshot: Snapshot, name: str) -> dict[str, int]:
-        parts = snapshot.manifest.parts(name)
-        files = [Path(self.warehouse.path) / part.folder / file for part in parts for file in part.files]
+        files = [Path(file) for file in snapshot.files(name)]
         return {
-            "rows": sum(part.rows for part in parts),
+            "rows": snapshot.rows(name),
             "files": len(files),
             "octets": sum(file.stat().st_size for file in files),
         }

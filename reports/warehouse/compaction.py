@@ -1,42 +1,98 @@
-"""Many small batches become one, so that the files of a table stay few however often something is added."""
+"""Many small files become one, so that the files of a table stay few however often something is added."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from reports.model.columns import TABLES
-from reports.warehouse.manifest import Batch, to_merge
-from reports.warehouse.warehouse import Snapshot, Warehouse
+from reports.model.columns import MONTHLY, ORDER, SHOWN_BY, TABLES
+from reports.warehouse.place import Place
+from reports.warehouse.tables import conflicts, ensured, files_of, refusals, sorted_rows, writing
+from reports.warehouse.warehouse import Warehouse
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+FAN = 8
+"""So many files become one."""
+FINAL = 1_000_000
+"""A file with so many rows is left as it is: it is large enough, and more of them take too much memory."""
+ONE_FILE = 2**34
+"""Octets that no such file has."""
 
 
-def compact(spark: SparkSession, warehouse: Warehouse) -> int:
-    """Merge what `reports.warehouse.manifest.to_merge` names until it names nothing; gives how often.
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file of details: how many rows, the first and the last load in it, and the month."""
+
+    rows: int
+    first: str
+    last: str
+    month: str = ""
+
+
+def compact(warehouse: Warehouse) -> int:
+    """Merge what `to_merge` names, in each table and month once; gives how often.
 
     A merge that another writer made futile is thrown away.
     """
-    done = 0
-    while chosen := to_merge((snapshot := warehouse.latest()).manifest.batches):
-        merged = _merged(spark, warehouse, snapshot, chosen)
-        done += _replace(warehouse, chosen, merged)
-    return done
+    return sum(_compacted(warehouse.place, name) for name in TABLES)
 
 
-def _merged(spark: SparkSession, warehouse: Warehouse, snapshot: Snapshot, chosen: Sequence[Batch]) -> Batch:
-    tables = {}
-    for name in TABLES:
-        parts = [batch[name] for batch in chosen if name in batch]
-        tables[name] = snapshot.read(spark, name, parts), sum(part.rows for part in parts)
-    return warehouse.write(tables)
+def to_merge(files: Sequence[File]) -> Sequence[File]:
+    """Choose the files to make into one: the newest, as far back as none outweighs those behind it.
+
+    None if these are neither FAN nor FINAL rows. So each row is written again only when its file at least
+    doubles, and the files stay about as few as their doublings.
+    """
+    chosen: list[File] = []
+    held = 0
+    for file in sorted(files, key=lambda each: (each.last, each.first), reverse=True):
+        if max(file.rows, held) >= FINAL or (chosen and file.rows > held):
+            break
+        chosen.append(file)
+        held += file.rows
+    return chosen if len(chosen) >= FAN or held >= FINAL else ()
 
 
-def _replace(warehouse: Warehouse, chosen: Sequence[Batch], merged: Batch) -> bool:
-    """Commit `merged` in place of `chosen`, as long as all of these are still there."""
-    while all(batch in (snapshot := warehouse.latest()).manifest.batches for batch in chosen):
-        if warehouse.commit(snapshot, without=chosen, added=[merged]):
-            return True
-    warehouse.discard([merged], snapshot)
+def _compacted(place: Place, name: str) -> int:
+    table = ensured(place, name)
+    files = files_of(table)
+    if name not in SHOWN_BY:
+        if len(files) >= FAN:
+            with conflicts(), refusals(place):
+                table.optimize.compact(writer_properties=writing())
+                return 1
+        return 0
+    months: dict[str, list[File]] = {}
+    for each in map(_file, files):
+        months.setdefault(each.month, []).append(each)
+    return sum(_merged(place, name, chosen) for each in months.values() if (chosen := to_merge(each)))
+
+
+def _file(told: Mapping[str, Any]) -> File:
+    return File(told["num_records"], told["min.load"], told["max.load"], told.get("partition.month") or "")
+
+
+def _merged(place: Place, name: str, chosen: Sequence[File]) -> bool:
+    """Write the rows of the chosen files anew, sorted; False when another writer changed them meanwhile.
+
+    They are named by their loads, so that what is added beside them is no conflict. Delta Lake's own order
+    (Z) would look at the first sixteen octets of a rule's name alone, which many share.
+    """
+    from deltalake import write_deltalake
+
+    first, last = min(each.first for each in chosen), max(each.last for each in chosen)
+    which = f"load >= '{first}' AND load <= '{last}'"
+    if name in MONTHLY:
+        which += f" AND month = '{chosen[0].month}'"
+    with conflicts(), refusals(place):
+        table = ensured(place, name)
+        write_deltalake(
+            table,
+            sorted_rows(table, which, ORDER[name]),
+            mode="overwrite",
+            predicate=which,
+            target_file_size=ONE_FILE,
+            writer_properties=writing(),
+        )
+        return True
     return False

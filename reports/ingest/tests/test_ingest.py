@@ -6,22 +6,26 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import polars
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
 from conformance.evidence.folder import RUN_FILE
 from conformance.evidence.verdicts import Verdict
-from reports.ingest import intake
+from reports.ingest import intake, settling
 from reports.ingest.ingest import Progress, ingest
 from reports.ingest.intake import portions
 from reports.ingest.parsing import GIVEN, parsed, unpacked
-from reports.ingest.reconciling import Decision, Left, Offered, RunCopy, plan
+from reports.ingest.reconciling import Decision, Left, Offered, Plan, RunCopy, plan, quarantine
+from reports.model.columns import TABLES
 from reports.tests.samples import EMPTY, LOCKED, make_run, make_runs, rewrite
-from reports.warehouse.manifest import Manifest
-from reports.warehouse.store import LocalStore
-from reports.warehouse.warehouse import Snapshot, Warehouse
+from reports.warehouse.tables import ensured
+from reports.warehouse.tests import contents
+from reports.warehouse.tests.contents import digests
+from reports.warehouse.warehouse import Warehouse
 
 ADDED, REPLACED, KNOWN, QUARANTINED = Decision
 FAILED = {LOCKED: Verdict.FAIL, EMPTY: Verdict.PASS}
@@ -38,7 +42,7 @@ def outcomes(spark: SparkSession, warehouse: Warehouse, *folders: Path) -> list[
 
 @pytest.fixture
 def warehouse(tmp_path: Path) -> Warehouse:
-    return Warehouse(str(tmp_path / "ware house [1]*%20"))
+    return Warehouse(str(tmp_path / "ware house é*"))
 
 
 def no_folder(folder: Path) -> None:
@@ -115,7 +119,7 @@ def test_what_is_broken_is_told_and_the_rest_goes_in(
     assert rows(spark, warehouse, "runs", "run") == [("r0001",), ("r0002",)]
     again = ingest(spark, [good[0], *folders, good[1]], warehouse)
     assert [each.outcome for each in again.taken] == [KNOWN, *[QUARANTINED] * len(folders), KNOWN]
-    assert again.version == done.version  # nothing was written
+    assert again.versions == done.versions  # nothing was written
 
 
 def test_mended_it_leaves_the_quarantine(spark: SparkSession, warehouse: Warehouse, tmp_path: Path) -> None:
@@ -132,8 +136,9 @@ def test_mended_it_leaves_the_quarantine(spark: SparkSession, warehouse: Warehou
 
 
 def test_a_truncated_stream_goes_in_as_partial_and_its_completion_replaces_it(
-    spark: SparkSession, warehouse: Warehouse, tmp_path: Path
+    spark: SparkSession, tmp_path: Path
 ) -> None:
+    warehouse = Warehouse(str(tmp_path / "warehouse"))
     whole, other = make_run(tmp_path / "whole", verdicts=FAILED), make_run(tmp_path / "other", run="r2")
     torn, shorter = (shutil.copytree(whole, tmp_path / name) for name in ("torn", "shorter"))
     stream = whole.joinpath("events.jsonl").read_bytes()
@@ -146,7 +151,7 @@ def test_a_truncated_stream_goes_in_as_partial_and_its_completion_replaces_it(
     assert outcomes(spark, warehouse, whole) == [REPLACED]
     expected = Warehouse(str(tmp_path / "expected"))
     assert outcomes(spark, expected, other, whole) == [ADDED, ADDED]
-    assert warehouse.digests(spark) == expected.digests(spark)
+    assert digests(warehouse.path) == digests(expected.path)
     assert outcomes(spark, warehouse, torn, whole) == [KNOWN, KNOWN]
 
 
@@ -167,32 +172,22 @@ def test_a_warehouse_that_another_writer_was_faster_in(
     mine = [make_run(tmp_path / name, run=name) for name in ("r1", "r2", "r3")]
     whole = make_run(tmp_path / "whole", run="r2")
     (mine[1] / "events.jsonl").write_bytes((mine[1] / "events.jsonl").read_bytes()[:-400])
-    store = Overtaken(tmp_path / "warehouse")
-    warehouse = Warehouse("", store)
+    warehouse = Warehouse(str(tmp_path / "warehouse"))
+    happens = [lambda: outcomes(spark, Warehouse(warehouse.path), mine[0], whole)]
+    overtaken: list[list[Decision]] = []
 
-    def overtake() -> None:
-        assert outcomes(spark, Warehouse(str(tmp_path / "warehouse")), mine[0], whole) == [ADDED, ADDED]
+    def overtake(*told: Any) -> Plan:
+        decided = plan(*told)
+        while happens:
+            overtaken.append(happens.pop()())
+        return decided
 
-    store.before_commit = overtake
+    monkeypatch.setattr(settling, "plan", overtake)
     assert outcomes(spark, warehouse, *mine) == [KNOWN, KNOWN, ADDED]
+    assert overtaken == [[ADDED, ADDED]]
     expected = Warehouse(str(tmp_path / "expected"))
     assert outcomes(spark, expected, mine[2], whole, mine[0]) == [ADDED] * 3
-    assert warehouse.digests(spark) == expected.digests(spark)
-    written = {path.parent.relative_to(tmp_path / "warehouse").as_posix()
-               for path in (tmp_path / "warehouse" / "data").rglob("*.parquet")}  # fmt: skip
-    assert written == warehouse.snapshot().manifest.folders()  # what was written in vain is gone
-
-
-class Overtaken(LocalStore):
-    """A store in which something happens just before the first commit."""
-
-    before_commit: Callable[[], None] | None = None
-
-    def create(self, name: str, content: bytes) -> bool:
-        if self.before_commit is not None:
-            happens, self.before_commit = self.before_commit, None
-            happens()
-        return super().create(name, content)
+    assert digests(warehouse.path) == digests(expected.path)
 
 
 def test_any_order_and_any_portions_make_the_same_tables(
@@ -207,8 +202,8 @@ def test_any_order_and_any_portions_make_the_same_tables(
     done = ingest(spark, [*reversed(runs), torn], two, heard.append)
     assert [each.outcome for each in done.taken] == [*[ADDED] * 4, KNOWN]
     assert heard == [Progress(done, 5) for done in (0, 2, 4, 5)]
-    assert one.digests(spark) == two.digests(spark)
-    assert len(set(one.digests(spark).values())) == 4  # those that hold nothing are alike
+    assert digests(one.path) == digests(two.path)
+    assert len(set(digests(one.path).values())) == 4  # those that hold nothing are alike
 
 
 def test_more_evidence_than_a_run_has_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,17 +238,19 @@ def test_half_a_character_and_a_number_too_large_harm_nobody(tmp_path: Path) -> 
         {"position": at, "folder": folder.name, "files": list(intake.read(folder).files.items())}
         for at, folder in enumerate((half, large))
     ]
-    told = [
-        row
-        for batch in parsed(pa.Table.from_pylist(given, schema=GIVEN).to_batches())
-        for row in batch.to_pylist()
-    ]
-    reasons = [row["reason"] for row in told if not row["table"]]
-    assert reasons[0] == ""
-    assert reasons[1].startswith("large: not the evidence of a run (ArrowInvalid")
-    streams = [{"rows": row["rows"]} for row in told if row["table"] == "verdicts"]
-    verdicts = next(unpacked([pa.RecordBatch.from_pylist(streams)])).to_pylist()
+    warehouse = Warehouse(str(tmp_path / "w"))
+    for name in TABLES:
+        ensured(warehouse.place, name)
+    batches = parsed(warehouse.place, pa.Table.from_pylist(given, schema=GIVEN).to_batches())
+    first, second = (row for batch in batches for row in batch.to_pylist())
+    assert first["reason"] == ""
+    assert second["reason"].startswith("large: not the evidence of a run (ArrowInvalid")
+    (run,) = unpacked(first["row"]).to_pylist()
+    assert (first["table"], run["run"], run["partial"]) == ("runs", "r1", True)
+    assert contents.rows(warehouse.path, "verdicts") == []  # nobody has named it
+    verdicts = polars.read_delta(f"{warehouse.path}/verdicts").to_dicts()
     assert {row["actual"] for row in verdicts} == {"queue\\ud800 channel=1"}
+    assert {row["load"] for row in verdicts} == {run["load"]}
 
 
 PART, MORE, WHOLE = (
@@ -268,24 +265,23 @@ def offered(*evidence: RunCopy) -> list[Offered]:
 
 
 @pytest.mark.parametrize(
-    ("evidence", "held", "expected", "keep", "drop"),
+    ("evidence", "held", "expected", "keep"),
     [
-        ([PART], [], [ADDED], {0}, set()),
-        ([PART, MORE, WHOLE], [], [KNOWN, KNOWN, ADDED], {2}, set()),
-        ([WHOLE, MORE, PART], [], [ADDED, KNOWN, KNOWN], {0}, set()),
-        ([MORE, WHOLE], [PART], [KNOWN, REPLACED], {1}, {"r1"}),
-        ([PART], [MORE], [KNOWN], set(), set()),
-        ([MORE], [MORE], [KNOWN], set(), set()),
-        ([OTHER_WHOLE], [WHOLE], [QUARANTINED], set(), set()),
-        ([WHOLE, OTHER_WHOLE], [PART], [REPLACED, QUARANTINED], {0}, {"r1"}),
+        ([PART], [], [ADDED], {0}),
+        ([PART, MORE, WHOLE], [], [KNOWN, KNOWN, ADDED], {2}),
+        ([WHOLE, MORE, PART], [], [ADDED, KNOWN, KNOWN], {0}),
+        ([MORE, WHOLE], [PART], [KNOWN, REPLACED], {1}),
+        ([PART], [MORE], [KNOWN], set()),
+        ([MORE], [MORE], [KNOWN], set()),
+        ([OTHER_WHOLE], [WHOLE], [QUARANTINED], set()),
+        ([WHOLE, OTHER_WHOLE], [PART], [REPLACED, QUARANTINED], {0}),
     ],
 )
 def test_which_evidence_of_a_run_counts(
-    evidence: list[RunCopy], held: list[RunCopy], expected: list[Decision], keep: set[int], drop: set[str]
+    evidence: list[RunCopy], held: list[RunCopy], expected: list[Decision], keep: set[int]
 ) -> None:
-    decided = plan(offered(*evidence), held, [])
-    assert list(decided.outcomes) == expected
-    assert (set(decided.keep), set(decided.drop)) == (keep, drop)
+    decided = plan(offered(*evidence), held)
+    assert (list(decided.outcomes), set(decided.keep)) == (expected, keep)
 
 
 def test_the_quarantine_forgets_what_a_folder_was_before() -> None:
@@ -295,13 +291,14 @@ def test_the_quarantine_forgets_what_a_folder_was_before() -> None:
         Left("f", "r2", "x", "f: no"),
     ]
     broken = Offered("f", "r1", "new", None, "f: still bad")
-    decided = plan([broken], [], before)
-    assert decided.leave == (Left("f", "r1", "new", "f: still bad"),)
-    assert decided.release == {before[0], before[1]}
-    assert not plan([broken], [], decided.leave).changes
+    reasons = plan([broken], []).reasons
+    leave, release = quarantine([broken], reasons, before)
+    assert leave == (Left("f", "r1", "new", "f: still bad"),)
+    assert release == {before[0], before[1]}
+    assert quarantine([broken], reasons, leave) == ((), frozenset())
 
 
 def test_a_snapshot_of_nothing_has_the_tables(spark: SparkSession, tmp_path: Path) -> None:
-    empty = Snapshot(Manifest(), LocalStore(tmp_path))
+    empty = Warehouse(str(tmp_path)).latest()
     assert empty.table(spark, "frames").columns[:3] == ["rule", "run", "connection"]
     assert empty.table(spark, "runs").count() == 0

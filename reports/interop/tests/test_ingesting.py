@@ -139,7 +139,7 @@ def test_both_kinds_of_runs_go_in_once_and_nothing_is_lost(spark: SparkSession, 
     assert snapshot.table(spark, "runs").count() == 1
     again = ingest(spark, runs, warehouse)
     assert [each.outcome for each in again.taken] == [KNOWN, KNOWN, QUARANTINED]
-    assert again.version == done.version  # nothing was written
+    assert again.versions == done.versions  # nothing was written
     (left,) = ingest(spark, [other], warehouse).of(QUARANTINED)
     assert "another complete run interop-0000000000000001 is there already" in left.reason
     assert warehouse.snapshot().table(spark, "interop_legs").count() == 6

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-import pyarrow.parquet as pq
+from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 
 from conformance.engine.controller import judge_here
@@ -21,6 +21,7 @@ from reports.model.findings import Build, Column
 from reports.model.single import column_of
 from reports.tests.samples import EMPTY, LOCKED, make_run
 from reports.warehouse.jobs import columns, exchanges, findings, flakiness
+from reports.warehouse.tests.contents import rows
 from reports.warehouse.warehouse import Warehouse
 from spec.rules import Role
 
@@ -79,14 +80,14 @@ def test_a_warehouse_and_its_site_have_what_was_judged_in_each_role(
 def test_rows_from_before_there_were_roles_are_of_servers(spark: SparkSession, tmp_path: Path) -> None:
     warehouse = Warehouse(str(tmp_path / "warehouse"))
     ingest(spark, [make_run(tmp_path / "old", run="r1")], warehouse)
-    (file,) = (tmp_path / "warehouse").glob("data/*/runs/*.parquet")
-    table = pq.read_table(file)
-    assert table.column("role").to_pylist() == ["server"]
-    pq.write_table(table.drop_columns(["role"]), file)
-    file.with_name(f".{file.name}.crc").unlink(missing_ok=True)  # Hadoop's sum of the file as it was
+    runs = tmp_path / "warehouse" / "runs"
+    before = DeltaTable(str(runs)).to_pyarrow_table()
+    assert before.column("role").to_pylist() == ["server"]
+    write_deltalake(str(runs), before.drop_columns(["role"]), mode="overwrite", schema_mode="overwrite")
     new = make_run(tmp_path / "new", run="r2", started="2026-11-21T12:00:00+00:00", verdicts=FAILED)
     ingest(spark, [new], warehouse)
     (column,) = found(spark, warehouse)
     assert (column.build, column.runs) == (Build("Peer", "1.0", "embedded"), 2)
     assert column.findings[LOCKED].seen == (Verdict.FAIL, Verdict.PASS)
     assert found(spark, warehouse, {column.build}) == [column]
+    assert [row["role"] for row in rows(warehouse.path, "runs")] == ["server", "server"]

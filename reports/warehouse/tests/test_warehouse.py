@@ -1,114 +1,55 @@
-"""Many write and read at once, and each sees a whole version; what nobody needs any more goes."""
+"""Many write and read at once, and each sees what is whole; what nobody needs any more goes."""
 
 from __future__ import annotations
 
 import os
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pytest
+from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from reports.model.columns import FRAMES, RUNS
-from reports.warehouse import manifest, warehouse
-from reports.warehouse.compaction import compact
-from reports.warehouse.manifest import FAN, FINAL, Batch, Manifest, Part, WarehouseError, rows, to_merge
-from reports.warehouse.store import HadoopStore, LocalStore, Store, StoreError, store_at
-from reports.warehouse.warehouse import DATA, GRACE, KEPT, Snapshot, Warehouse
-
-
-def batch(name: str, **counts: int) -> Batch:
-    return {table: Part(f"{DATA}/{name}/{table}", ("a.parquet",), count) for table, count in counts.items()}
-
-
-def batches(*sizes: int) -> list[Batch]:
-    return [batch(f"{number}", runs=size) for number, size in enumerate(sizes)]
-
-
-@pytest.fixture(params=[LocalStore, HadoopStore])
-def store(request: pytest.FixtureRequest, tmp_path: Path, spark: SparkSession) -> Store:
-    """Give a store on either file system; the one behind Hadoop is this machine's too, by its URI."""
-    return LocalStore(tmp_path) if request.param is LocalStore else HadoopStore(f"file://{tmp_path}")
-
-
-def test_only_one_can_give_a_file_its_name(store: Store, tmp_path: Path) -> None:
-    assert store.names("manifests") == []
-    assert store.read("manifests/1.json") is None
-    assert store.create("manifests/1.json", b"first\xff\n")
-    assert not store.create("manifests/1.json", b"second")
-    assert store.read("manifests/1.json") == b"first\xff\n"
-    assert [name for name in store.names("manifests") if not name.startswith(".")] == ["1.json"]
-    assert store.changed("manifests/1.json") == pytest.approx(
-        (tmp_path / "manifests" / "1.json").stat().st_mtime, abs=0.01
-    )
-
-
-def test_what_is_removed_is_gone_and_may_have_been_before(store: Store) -> None:
-    store.create("data/one/a", b"")
-    store.create("data/two/b", b"")
-    for _ in range(2):
-        store.remove("data/one")
-        store.remove("data/two/b")
-    assert [store.names(name) for name in ("data", "data/one", "data/two")] == [["two"], [], []]
-    assert store.changed("data/one") == float("inf")
-
-
-def test_where_a_rename_may_overwrite_nothing_is_written() -> None:
-    with pytest.raises(StoreError, match="on s3a two writers could overwrite"):
-        HadoopStore("s3a://bucket/warehouse").create("manifests/1.json", b"")
-
-
-def test_a_file_that_is_no_folder_is_told(tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(WarehouseError, match="not a directory"):
-        Warehouse(str(tmp_path / "file")).latest()
-    with pytest.raises(WarehouseError, match="not a directory"):
-        Warehouse(str(tmp_path / "file")).commit(Snapshot(Manifest(), LocalStore(tmp_path)), [], batches(1))
+from reports.ingest.reconciling import Decision, Offered, RunCopy
+from reports.ingest.settling import settle
+from reports.model.columns import TABLES, published, stored
+from reports.warehouse import compaction, place
+from reports.warehouse.cleaning import clean
+from reports.warehouse.compaction import FAN, FINAL, File, compact, to_merge
+from reports.warehouse.place import WarehouseError, place_at
+from reports.warehouse.tables import append, ensured, load_before, new_load, sorted_rows
+from reports.warehouse.tests.contents import digests, lines, rows
+from reports.warehouse.warehouse import GRACE, Warehouse
 
 
 @pytest.mark.parametrize(
-    ("path", "kind"),
+    ("path", "found", "local"),
     [
-        ("warehouse", LocalStore),
-        ("file:///a%20b", LocalStore),
-        ("hdfs://name/w", HadoopStore),
-        ("C:\\w", LocalStore),
+        ("warehouse", str(Path("warehouse").absolute()), True),
+        ("file:///a%20b", "/a b", True),
+        ("s3://bucket/w/", "s3://bucket/w", False),
     ],
 )
-def test_which_file_system_a_path_means(path: str, kind: type[Store]) -> None:
-    assert isinstance(store_at(path), kind)
+def test_which_place_a_path_means(
+    path: str, found: str, local: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "environ", {"AWS_ENDPOINT_URL": "http://here", "HOME": "/"})
+    told = place_at(path)
+    assert (told.path, told.local) == (found, local)
+    assert dict(told.options) == ({} if local else {"AWS_ENDPOINT_URL": "http://here"})
 
 
-def test_a_file_uri_means_the_folder_it_names() -> None:
-    assert store_at("file:///a%20b").uri("x") == "file:///a b/x"
-
-
-def test_of_two_writers_one_wins_and_the_other_learns_it(tmp_path: Path) -> None:
-    one, two = (Warehouse(str(tmp_path)) for _ in range(2))
-    base = one.latest(), two.latest()
-    assert base[0].version == 0
-    won = one.commit(base[0], added=[batch("a", runs=1)])
-    assert won is not None
-    assert won.version == 1
-    assert two.commit(base[1], added=[batch("b", runs=1)]) is None
-    assert two.latest().manifest == won.manifest
-    again = two.commit(two.latest(), without=[batch("a", runs=1)], added=[batch("b", runs=1), {}])
-    assert again is not None
-    assert again.manifest == one.latest().manifest == Manifest(2, (batch("b", runs=1),))
-
-
-def test_a_writer_that_slept_until_its_version_was_cleaned_away_does_not_win(tmp_path: Path) -> None:
-    mine = Warehouse(str(tmp_path))
-    mine.commit(mine.latest(), added=batches(1))
-    slept = mine.latest()
-    mine.commit(slept, added=batches(2))
-    mine.commit(mine.latest(), added=batches(3))
-    for version in (1, 2):
-        mine.store.remove(manifest.name_of(version))
-    assert mine.commit(slept, added=batches(4)) is None
-    assert manifest.versions(mine.store.names(manifest.FOLDER)) == [3]
+@pytest.mark.parametrize("astray", place.ASTRAY)
+def test_a_path_that_leads_astray_is_told(astray: str) -> None:
+    with pytest.raises(WarehouseError, match="Delta Lake finds no path with"):
+        Warehouse(f"a{astray}20b")
 
 
 def test_no_warehouse_is_told(tmp_path: Path) -> None:
@@ -116,55 +57,34 @@ def test_no_warehouse_is_told(tmp_path: Path) -> None:
         Warehouse(str(tmp_path)).snapshot()
 
 
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        (b'{"schema": 2}', "its schema is 2, and this suite reads 1"),
-        (b"{", "not the manifest of a warehouse"),
-        (b"[]", "not the manifest of a warehouse"),
-        (b'{"schema": 1, "version": 1, "batches": [{"runs": {}}]}', "not the manifest of a warehouse"),
-    ],
-)
-def test_a_manifest_that_cannot_be_read_is_told(tmp_path: Path, content: bytes, told: str) -> None:
-    mine = Warehouse(str(tmp_path))
-    mine.store.create(manifest.name_of(1), content)
-    with pytest.raises(WarehouseError, match=told):
-        mine.snapshot()
+def test_a_file_that_is_no_folder_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    mine = Warehouse(str(tmp_path / "file"))
+    assert mine.latest().versions == {}
+    with pytest.raises(WarehouseError, match="Could not create local directory"):
+        ensured(mine.place, "runs")
 
 
-def test_a_manifest_is_read_as_it_was_written() -> None:
-    whole = Manifest(7, (batch("a", runs=1, frames=2), batch("b", verdicts=3)))
-    assert manifest.decode(manifest.encode(whole), "m") == whole
+def test_what_is_no_table_is_told(tmp_path: Path) -> None:
+    (tmp_path / "runs" / "_delta_log").mkdir(parents=True)
+    (tmp_path / "runs" / "_delta_log" / f"{0:020}.json").write_text("{")
+    with pytest.raises(WarehouseError) as told:
+        Warehouse(str(tmp_path)).snapshot()
+    assert str(told.value).startswith(f"{tmp_path}: ")
+    assert "\n" not in str(told.value)
 
 
-def test_batches_of_one_size_are_merged_when_there_are_enough_of_them() -> None:
-    assert to_merge(batches(*[1] * (FAN - 1), 100)) == ()
-    assert to_merge(batches(*[1] * FAN, 100)) == tuple(batches(*[1] * FAN, 100)[:FAN])
-    assert to_merge(batches(*[FINAL] * FAN)) == ()
-    assert to_merge(batches(*[100] * FAN, *[2] * FAN)) == tuple(batches(*[100] * FAN, *[2] * FAN)[FAN:])
-
-
-def test_batches_stay_few_and_a_row_is_seldom_written_again() -> None:
-    held: list[Batch] = []
-    written = 0
-    for number in range(1000):
-        held.append(batch(f"{number}", runs=3, verdicts=600, frames=2000))
-        while chosen := to_merge(held):
-            written += sum(map(rows, chosen))
-            held = [each for each in held if each not in chosen]
-            held.append(batch(f"m{written}", runs=sum(map(rows, chosen))))
-        assert len(held) < 4 * FAN
-    assert written < 4 * 1000 * 2603
-
-
-@pytest.fixture
-def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(warehouse, "FILE_ROWS", 30)
+def test_of_several_that_make_a_table_all_have_the_same(tmp_path: Path) -> None:
+    here = place_at(str(tmp_path))
+    with ThreadPoolExecutor(6) as together:
+        made = list(together.map(lambda _: ensured(here, "frames"), range(6)))
+    assert len({table.metadata().id for table in made}) == 1
+    assert made[0].metadata().partition_columns == ["month"]
 
 
 def frame(rule: int, run: int, number: int) -> dict[str, object]:
     return {
-        "rule": f"x/{rule:02}",
+        "rule": f"0-9-1/queue.declare.{rule:02}",
         "run": f"r{run}",
         "connection": "c",
         "number": number,
@@ -172,153 +92,254 @@ def frame(rule: int, run: int, number: int) -> dict[str, object]:
     }
 
 
-def filled(spark: SparkSession, path: Path, runs: int) -> Warehouse:
-    """Make a warehouse into which `runs` batches were written, one run each, with frames in no order."""
-    mine = Warehouse(str(path))
-    for run in range(runs):
-        made = {
-            "runs": pa.Table.from_pylist([{"run": f"r{run}"}], schema=RUNS),
-            "frames": pa.Table.from_pylist(
-                [frame(rule, run, number) for number in (2, 0, 1) for rule in range(7)], schema=FRAMES
-            ),
-        }
-        tables = {name: (spark.createDataFrame(table), table.num_rows) for name, table in made.items()}
-        assert mine.commit(mine.latest(), added=[mine.write(tables)])
-    return mine
-
-
-@pytest.mark.usefixtures("small_files")
-def test_merging_changes_no_row_keeps_the_order_and_leaves_old_snapshots_whole(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    mine = filled(spark, tmp_path, FAN)
-    before, digests = mine.snapshot(), mine.digests(spark)
-    assert before.files("frames") == FAN
-    assert compact(spark, mine) == 1
-    after = mine.snapshot()
-    assert len(after.manifest.batches) == 1
-    assert after.files("runs") == 1
-    assert mine.digests(spark) == digests
-    assert before.table(spark, "frames").count() == after.table(spark, "frames").count() == FAN * 21
-    in_files = [
-        [tuple(row) for row in after.read(spark, "frames", [part]).select("rule", "run", "number").collect()]
-        for whole in after.manifest.parts("frames")
-        for part in (Part(whole.folder, (file,), 0) for file in whole.files)
-    ]
-    assert len(in_files) > 1
-    assert all(each == sorted(each) for each in in_files)
-    # Between files nothing overlaps: a rule stands in one of them, or in two that follow each other.
-    assert [row for each in sorted(in_files) for row in each] == sorted(
-        row for each in in_files for row in each
+def add_frames(warehouse: Warehouse, load: str, found: Sequence[dict[str, object]]) -> None:
+    ensured(warehouse.place, "frames")
+    beside = {"load": load, "month": "2026-11"}
+    append(
+        warehouse.place,
+        "frames",
+        pa.Table.from_pylist([row | beside for row in found], schema=stored("frames")),
     )
 
 
-def test_a_merge_that_came_too_late_is_thrown_away(spark: SparkSession, tmp_path: Path) -> None:
-    mine = filled(spark, tmp_path, FAN)
-    theirs = Warehouse(str(tmp_path))
+def name(warehouse: Warehouse, load: str, run: int, **changes: Any) -> Sequence[Decision]:
+    """Make a run visible whose details were written under `load`."""
+    row: dict[str, Any] = {
+        "run": f"r{run}",
+        "digest": load,
+        "partial": False,
+        "events": 1,
+        "started": "2026-11-20T12",
+    } | changes
+    copy = RunCopy(*(row[each] for each in ("run", "digest", "partial", "events")))
+    told = pa.Table.from_pylist([row | {"load": load}], schema=stored("runs"))
+    return settle(warehouse.place, [Offered("f", copy.run, load, copy)], {0: told})[0]
 
-    class Slow(LocalStore):
-        def create(self, name: str, content: bytes) -> bool:
-            if theirs.latest().version == FAN:
-                assert compact(spark, theirs) == 1
-            return super().create(name, content)
 
-    assert compact(spark, Warehouse("", Slow(tmp_path))) == 0
-    assert mine.latest().version == FAN + 1
-    data = {path.parent.relative_to(tmp_path).as_posix() for path in (tmp_path / DATA).rglob("*.parquet")}
-    named = [
-        manifest.decode(path.read_bytes(), "") for path in sorted((tmp_path / manifest.FOLDER).iterdir())
-    ]
-    assert data == set().union(*(each.folders() for each in named))
+def filled(path: Path, runs: int) -> Warehouse:
+    """Make a warehouse into which `runs` loads were written, one run each, with frames in no order."""
+    mine = Warehouse(str(path))
+    for run in range(runs):
+        load = new_load()
+        add_frames(mine, load, [frame(rule, run, number) for number in (2, 0, 1) for rule in range(7)])
+        assert name(mine, load, run) == [Decision.ADDED]
+    return mine
+
+
+def test_what_no_run_names_is_not_there(spark: SparkSession, tmp_path: Path) -> None:
+    mine = filled(tmp_path, 2)
+    before, digest = mine.snapshot(), digests(tmp_path)
+    load = new_load()
+    add_frames(mine, load, [frame(1, 0, 9), frame(1, 7, 9)])
+    assert digests(tmp_path) == digest
+    for snapshot in (before, mine.snapshot()):
+        assert snapshot.table(spark, "frames").count() == 2 * 21
+    assert name(mine, load, 0, events=2) == [Decision.QUARANTINED]
+    assert name(mine, load, 7) == [Decision.ADDED]
+    after = mine.snapshot()
+    assert after.table(spark, "frames").count() == 2 * 21 + 1
+    assert after.table(spark, "frames", of={"r7"}).select("run", "number").collect() == [("r7", 9)]
+    assert after.table(spark, "frames", of={"nobody"}).collect() == []
+    assert before.table(spark, "frames").count() == 2 * 21
+    assert before.table(spark, "runs").count() == 2
+
+
+def test_what_was_read_too_long_ago_is_not_named(tmp_path: Path) -> None:
+    mine = Warehouse(str(tmp_path))
+    with pytest.raises(WarehouseError, match="was read too long ago; ingest it again"):
+        name(mine, load_before(GRACE), 1)
+
+
+def test_a_writer_gives_up_when_others_always_come_in_between(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = filled(tmp_path, 1)
+    monkeypatch.setattr("reports.warehouse.tables.TRIES", 3)
+    monkeypatch.setattr("reports.warehouse.tables.PAUSE", 0.0)
+    old = ensured(mine.place, "runs")
+    monkeypatch.setattr("reports.ingest.settling.ensured", lambda *_: DeltaTable(old.table_uri, version=0))
+    with pytest.raises(WarehouseError, match="other writers came in between 3 times"):
+        name(mine, new_load(), 2)
+
+
+def files(*sizes: int) -> list[File]:
+    return [File(size, f"{number:06}", f"{number:06}") for number, size in enumerate(sizes)]
+
+
+def test_files_are_merged_as_far_back_as_none_outweighs_those_behind_it() -> None:
+    assert to_merge(files(100, *[1] * (FAN - 1))) == ()
+    assert sum(each.rows for each in to_merge(files(100, *[1] * FAN))) == FAN
+    assert len(to_merge(files(100, FAN, *[1] * FAN))) == FAN + 1
+    assert to_merge(files(*[FINAL] * FAN)) == ()
+    assert len(to_merge(files(FINAL, *[FINAL // 3] * 5))) == 4
+    assert len(to_merge(files(*[FINAL] * FAN, *[2] * FAN))) == FAN
+
+
+def test_files_stay_few_and_a_row_is_seldom_written_again() -> None:
+    held: list[File] = []
+    written = 0
+    for number in range(1000):
+        held.append(File(2000, f"{number:06}", f"{number:06}"))
+        if chosen := to_merge(held):
+            held = [each for each in held if each not in chosen]
+            count = sum(each.rows for each in chosen)
+            held.append(File(count, min(each.first for each in chosen), max(each.last for each in chosen)))
+            written += count
+        assert len(held) < 2 * FAN
+    assert written < 6 * 1000 * 2000
+
+
+def test_merging_changes_no_row_sorts_and_leaves_old_snapshots_whole(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    mine = filled(tmp_path, FAN)
+    before, digest = mine.snapshot(), digests(tmp_path)
+    assert len(before.files("frames")) == FAN
+    assert compact(mine) == 2  # frames, and runs
+    after = mine.snapshot()
+    assert digests(tmp_path) == digest
+    assert before.table(spark, "frames").count() == after.table(spark, "frames").count() == FAN * 21
+    (file,) = after.files("frames")
+    assert len(after.files("runs")) == 1
+    found = [tuple(row) for row in spark.read.parquet(file).select("rule", "run", "number").collect()]
+    assert found == sorted(found)
+    assert compact(mine) == 0
+
+
+@pytest.fixture
+def between(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
+    """Let something happen between the reading of a merge's rows and their writing."""
+
+    def happening(what: Callable[[], object]) -> None:
+        left = [what]
+
+        def slow(*arguments: Any) -> Any:
+            told = sorted_rows(*arguments)
+            while left:
+                left.pop()()
+            return told
+
+        monkeypatch.setattr(compaction, "sorted_rows", slow)
+
+    return happening
+
+
+def test_a_merge_that_came_too_late_is_thrown_away(
+    tmp_path: Path, between: Callable[[Callable[[], object]], None]
+) -> None:
+    mine = filled(tmp_path, FAN)
+    digest = digests(tmp_path)
+    theirs: list[int] = []
+    between(lambda: theirs.append(compact(Warehouse(str(tmp_path)))))
+    assert (compact(mine), theirs) == (1, [1])  # mine was that of the runs
+    assert len(mine.snapshot().files("frames")) == 1
+    assert digests(tmp_path) == digest
+
+
+def test_what_is_added_beside_a_merge_makes_it_not_futile(
+    tmp_path: Path, between: Callable[[Callable[[], object]], None]
+) -> None:
+    mine = filled(tmp_path, FAN)
+    late = "99991231T000000"
+    between(lambda: add_frames(mine, late, [frame(1, 77, 1)]))
+    assert compact(mine) == 2
+    assert len(mine.snapshot().files("frames")) == 2
+    assert len(rows(tmp_path, "frames")) == FAN * 21
+
+
+def test_readers_beside_writers_and_merges_see_whole_runs(spark: SparkSession, tmp_path: Path) -> None:
+    filled(tmp_path, 1)
+
+    def writing(first: int) -> int:
+        mine, merged = Warehouse(str(tmp_path)), 0
+        for run in range(first, first + 10):
+            load = new_load()
+            add_frames(mine, load, [frame(rule, run, number) for number in range(3) for rule in range(7)])
+            name(mine, load, run)
+            merged += compact(mine)
+        return merged
+
+    looks = 0
+    with ThreadPoolExecutor(2) as together:
+        doing = [together.submit(writing, first) for first in (100, 200)]
+        while not all(each.done() for each in doing):
+            with_spark = Warehouse(str(tmp_path)).snapshot().table(spark, "frames").groupBy("run").count()
+            found = {row["run"]: row["count"] for row in with_spark.collect()}
+            assert set(found.values()) == {21}
+            assert set(Counter(row["run"] for row in rows(tmp_path, "frames")).values()) == {21}
+            looks += 1
+    assert looks > 1
+    assert sum(each.result() for each in doing) >= 2
+    assert len(rows(tmp_path, "frames")) == 21 * 21
 
 
 def aged(path: Path, seconds: float) -> None:
-    """Make what is at `path` older."""
-    for each in (path, *path.rglob("*")):
-        before = each.stat().st_mtime
-        os.utime(each, (before - seconds, before - seconds))
+    """Make a file older."""
+    then = time.time() - seconds
+    os.utime(path, (then, then))
 
 
-def versions_of(store: Store, count: int) -> None:
-    """Make `count` commits that each replace the batch of the one before."""
-    mine = Warehouse("", store)
-    for number in range(1, count + 1):
-        for table in ("runs", "frames"):
-            store.create(f"{DATA}/{number:032x}/{table}/a.parquet", b"")
-        base = mine.latest()
-        added = [batch(f"{number:032x}", runs=1, frames=1)]
-        assert mine.commit(base, without=base.manifest.batches, added=added)
+def test_what_nobody_can_be_reading_or_writing_any_more_is_cleaned_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = filled(tmp_path, 1)
+    old = load_before(3 * GRACE)
+    monkeypatch.setattr("reports.ingest.settling._young", lambda *_: None)
+    add_frames(mine, f"{old}-named", [frame(1, 5, 1)])
+    name(mine, f"{old}-named", 5)
+    for left in (f"{old}-orphan", new_load()):
+        add_frames(mine, left, [frame(1, 6, 1)])
+    strays = [tmp_path / "frames" / "month=2026-11" / f"{each}.parquet" for each in ("old", "young")]
+    for stray in strays:
+        stray.write_bytes(b"")
+    aged(strays[0], 2 * GRACE)
+    digest = digests(tmp_path)
+    assert clean(mine)
+    assert digests(tmp_path) == digest
+    loads = mine.snapshot().tables["frames"].to_pyarrow_dataset().to_table(["load"])["load"].to_pylist()
+    assert sorted(set(loads))[0] == f"{old}-named"
+    assert len(set(loads)) == 3
+    assert [stray.exists() for stray in strays] == [False, True]
+    assert not clean(mine)  # not again within a day
 
 
-def test_what_nobody_can_be_reading_any_more_is_cleaned_away(tmp_path: Path) -> None:
-    store = LocalStore(tmp_path)
-    versions_of(store, KEPT + 3)
-    orphan = f"{DATA}/{'f' * 32}"
-    store.create(f"{orphan}/runs/a.parquet", b"")
-    store.create(f"{DATA}/notes.txt", b"not ours")
-    Warehouse("", store).clean()
-    assert len(store.names(DATA)) == KEPT + 3 + 2  # all of it is young
-    aged(tmp_path, 2 * GRACE)
-    last = tmp_path / manifest.name_of(KEPT + 3)
-    os.utime(last)  # the last commit was just now, so all that it superseded has been old but for one moment
-    Warehouse("", store).clean()
-    assert manifest.versions(store.names(manifest.FOLDER)) == list(range(4, KEPT + 4))
-    assert store.names(DATA) == [f"{number:032x}" for number in range(4, KEPT + 4)] + ["notes.txt"]
-
-
-def test_a_version_that_was_superseded_just_now_stays_for_its_readers(tmp_path: Path) -> None:
-    store = LocalStore(tmp_path)
-    versions_of(store, KEPT + 5)
-    aged(tmp_path, 2 * GRACE)
-    for version in range(3, KEPT + 6):  # the third superseded the second just now
-        os.utime(tmp_path / manifest.name_of(version))
-    Warehouse("", store).clean()
-    assert manifest.versions(store.names(manifest.FOLDER)) == list(range(2, KEPT + 6))
-    assert store.read(f"{DATA}/{2:032x}/runs/a.parquet") is not None
-    assert store.read(f"{DATA}/{1:032x}/runs/a.parquet") is None
-
-
-def test_of_a_batch_only_the_table_that_is_shared_stays(tmp_path: Path) -> None:
-    store = LocalStore(tmp_path)
-    versions_of(store, 1)
-    mine = Warehouse("", store)
-    shared = {"frames": mine.latest().manifest.batches[0]["frames"]}
-    for number in range(KEPT + 1):
-        assert mine.commit(
-            mine.latest(), mine.latest().manifest.batches, [shared, batch(f"{number}", runs=1)]
-        )
-    aged(tmp_path, 2 * GRACE)
-    os.utime(tmp_path / manifest.name_of(KEPT + 2))
-    mine.clean()
-    assert store.names(f"{DATA}/{1:032x}") == ["frames"]
-
-
-def test_the_digest_is_that_of_the_rows_and_of_each(spark: SparkSession, tmp_path: Path) -> None:
-    one, two = filled(spark, tmp_path / "one", 2), filled(spark, tmp_path / "two", 1)
-    same = filled(spark, tmp_path / "same", 2)
-    assert one.digests(spark) == same.digests(spark)
-    assert one.digests(spark)["frames"] != two.digests(spark)["frames"]
-    assert one.digests(spark)["verdicts"] == two.digests(spark)["verdicts"]
+def test_spark_polars_and_duckdb_read_the_same_rows(spark: SparkSession, tmp_path: Path) -> None:
+    mine = filled(tmp_path, 3)
+    add_frames(mine, new_load(), [frame(1, 9, 1)])
+    for each in TABLES:
+        ensured(mine.place, each)
+    snapshot = mine.snapshot()
+    with duckdb.connect() as connection:
+        for each, table in snapshot.tables.items():
+            connection.register(each, table.to_pyarrow_dataset())
+        for each, count in {"runs": 3, "frames": 63, "interop_legs": 0, "quarantine": 0}.items():
+            in_spark = [row.asDict(recursive=True) for row in snapshot.table(spark, each).collect()]
+            in_duckdb = connection.sql(published(each)).to_arrow_table().to_pylist()
+            assert len(in_spark) == count
+            assert lines(in_spark) == lines(in_duckdb) == lines(rows(tmp_path, each))
 
 
 def test_an_exchange_is_read_without_the_rest(spark: SparkSession, tmp_path: Path) -> None:
     """Rows as they come, run by run, and as good as incompressible."""
     count, per_run, rules = 100_000, 5_000, 50
-    number = f.col("id")
-    rows = spark.range(count).select(
-        f.format_string("x/%02d", (number % rules).cast("int")).alias("rule"),
-        f.format_string("r%02d", (number / per_run).cast("int")).alias("run"),
-        *(f.lit(None).cast(each).alias(name) for name, each in (("connection", "string"), ("number", "int"))),
-        f.unhex(f.sha2(number.cast("string"), 512)).alias("octets"),
-    )
     mine = Warehouse(str(tmp_path))
-    snapshot = mine.commit(mine.latest(), added=[mine.write({"frames": (rows, count)})])
-    assert snapshot is not None
-    size = sum(path.stat().st_size for path in tmp_path.rglob("*.parquet"))
+    for run in range(count // per_run):
+        load = new_load()
+        numbers = range(run * per_run, (run + 1) * per_run)
+        made: list[dict[str, object]] = [
+            {"rule": f"0-9-1/queue.declare.{number % rules:02}", "run": f"r{run}", "octets": os.urandom(64)}
+            for number in numbers
+        ]
+        add_frames(mine, load, made)
+        name(mine, load, run)
+    compact(mine)
+    snapshot = mine.snapshot()
+    assert len(snapshot.files("frames")) == 1
+    size = sum(Path(file).stat().st_size for file in snapshot.files("frames"))
     assert size > 5_000_000
     frames = snapshot.table(spark, "frames")
     assert octets_read(spark, frames) > size * 0.9
-    one = frames.where("rule = 'x/07' and run = 'r13'")
+    one = frames.where("rule = '0-9-1/queue.declare.07' and run = 'r13'")
     assert one.count() == per_run // rules
     assert octets_read(spark, one) < size * 0.1
 

@@ -1,0 +1,214 @@
+"""Whatever a writer has done when it is killed, no run shows in part, and the next one ends its work.
+
+The executors' part is played by this process, so that it can end after each step of theirs, too; and the
+warehouse stands on this machine, or behind the API of S3 (a server of its own, on the loopback address).
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import boto3
+import pytest
+from pyspark.sql import SparkSession
+
+from conformance.evidence.verdicts import Verdict
+from conformance.tests.endurance import some
+from reports.ingest import ingest as ingesting
+from reports.ingest import parsing, settling
+from reports.ingest.ingest import ingest
+from reports.ingest.intake import Folder
+from reports.ingest.reconciling import Decision
+from reports.tests.samples import EMPTY, LOCKED, make_run, make_runs
+from reports.warehouse import cleaning, compaction
+from reports.warehouse.place import Place
+from reports.warehouse.tables import append, refusals
+from reports.warehouse.tests.contents import digests, lines, rows
+from reports.warehouse.warehouse import Warehouse
+
+STEPS = 200
+"""More steps than any of these ingests takes."""
+VERDICTS = {LOCKED: Verdict.FAIL, EMPTY: Verdict.PASS}
+REACHED = {
+    "AWS_ACCESS_KEY_ID": "anybody",
+    "AWS_SECRET_ACCESS_KEY": "anything",
+    "AWS_REGION": "us-east-1",
+    "AWS_ALLOW_HTTP": "true",
+}
+
+
+class Killed(BaseException):
+    """Stands for the end of the process: nothing catches it, and what would clean up does not run."""
+
+
+class Steps:
+    """Lets so many steps that change tables happen, and not one more."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.left = STEPS
+        monkeypatch.setattr(parsing, "append", self._counted(append))
+        for module in (settling, compaction, cleaning):
+            monkeypatch.setattr(module, "refusals", self._counted(refusals))
+
+    def _counted(self, step: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*arguments: Any) -> Any:
+            self.left -= 1
+            if self.left < 0:
+                raise Killed
+            return step(*arguments)
+
+        return counted
+
+
+def _here(_: object, place: Place, folders: Mapping[int, Folder]) -> dict[int, dict[str, Any]]:
+    given = parsing.given([[*folders.items()]])
+    return {
+        row["position"]: row
+        for batch in parsing.parsed(place, given.to_batches())
+        for row in batch.to_pylist()
+    }
+
+
+@pytest.fixture
+def steps(monkeypatch: pytest.MonkeyPatch) -> Steps:
+    monkeypatch.setattr(ingesting, "_parsed", _here)
+    return Steps(monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return make_runs(tmp_path_factory.mktemp("runs"), 4, verdicts=VERDICTS)
+
+
+@pytest.fixture(scope="module")
+def s3() -> Iterator[str]:
+    """Start a server that speaks S3, in a process of its own; gives its URL. It has a bucket, `kept`."""
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", "0"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stderr is not None
+        url = next(found[0] for line in server.stderr if (found := re.search(r"http://127[\d.:]+", line)))
+        with ThreadPoolExecutor(1) as reading:
+            reading.submit(server.stderr.read)
+            told = {"aws_access_key_id": "anybody", "aws_secret_access_key": "anything"}
+            boto3.client("s3", endpoint_url=url, region_name="us-east-1", **told).create_bucket(Bucket="kept")
+            yield url
+            server.terminate()
+
+
+@pytest.fixture
+def remote(s3: str, monkeypatch: pytest.MonkeyPatch) -> Mapping[str, str]:
+    """Have the environment say how S3 is reached, as users do; gives what it says."""
+    told = REACHED | {"AWS_ENDPOINT_URL": s3}
+    for name, value in told.items():
+        monkeypatch.setenv(name, value)
+    return told
+
+
+def _nowhere() -> Any:
+    """Stand for a session where none is used."""
+    return None
+
+
+def whole(warehouse: Path | str, **options: str) -> None:
+    """Demand of each run that shows that all of it does."""
+    shown = {row["run"] for row in rows(warehouse, "runs", **options)}
+    for table, each in (("verdicts", 2), ("frames", 8)):
+        found = Counter(row["run"] for row in rows(warehouse, table, **options))
+        assert found == dict.fromkeys(shown, each)
+
+
+def prepared(tmp_path: Path, runs: Sequence[Path]) -> tuple[list[Path], list[Path], Callable[[], object]]:
+    """Give folders for a first ingest, for a second, and what happens to them in between.
+
+    What is handed in second replaces a part and comes out of the quarantine: all there is to write.
+    """
+    part = make_run(
+        tmp_path / "part", run="r0002", verdicts={LOCKED: Verdict.FAIL, EMPTY: Verdict.PASS}, partial=True
+    )
+    broken = make_run(tmp_path / "mended", run="mended")
+    stream = (broken / "events.jsonl").read_bytes()
+    (broken / "events.jsonl").write_bytes(stream[200:])
+    mended = partial((broken / "events.jsonl").write_bytes, stream)
+    return [part, broken], [*runs[1:3], broken], mended
+
+
+def test_killed_after_any_step_and_run_again_it_comes_to_the_same(
+    steps: Steps, runs: Sequence[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Everything is merged and cleaned away at once here, so that these are among the steps."""
+    monkeypatch.setattr(compaction, "FAN", 2)
+    monkeypatch.setattr(cleaning, "GRACE", 0.0)
+    monkeypatch.setattr(cleaning, "load_before", lambda _: "9")
+    first, second, mend = prepared(tmp_path, runs)
+    before = tmp_path / "before"
+    assert len(ingest(_nowhere(), first, Warehouse(str(before))).of(Decision.QUARANTINED)) == 1
+    mend()
+    steps.left = STEPS
+    ingest(_nowhere(), second, Warehouse(str(shutil.copytree(before, tmp_path / "uncut"))))
+    taken = STEPS - steps.left
+    assert taken > 12
+    found = {str(digests(tmp_path / "uncut"))}
+    for left in range(taken):
+        place = shutil.copytree(before, tmp_path / f"{left}")
+        steps.left = left
+        with pytest.raises(Killed):
+            ingest(_nowhere(), second, Warehouse(str(place)))
+        whole(place)
+        steps.left = STEPS
+        ingest(_nowhere(), second, Warehouse(str(place)))
+        found.add(str(digests(place)))
+    assert len(found) == 1
+
+
+@pytest.mark.endurance
+def test_killed_after_any_step_it_comes_to_the_same_on_s3(
+    steps: Steps, runs: Sequence[Path], remote: Mapping[str, str], tmp_path: Path
+) -> None:
+    first, second, mend = prepared(tmp_path, runs)
+    ingest(_nowhere(), first, Warehouse(str(tmp_path / "here")))
+    places = [f"s3://kept/{uuid4().hex}" for _ in some(range(5), 2)]
+    for place in places:
+        ingest(_nowhere(), first, Warehouse(place))
+    mend()
+    ingest(_nowhere(), second, Warehouse(str(tmp_path / "here")))
+    for left, place in zip(some(range(5), 2), places, strict=True):
+        steps.left = left
+        with pytest.raises(Killed):
+            ingest(_nowhere(), second, Warehouse(place))
+        whole(place, **remote)
+        steps.left = STEPS
+        ingest(_nowhere(), second, Warehouse(place))
+        assert digests(place, **remote) == digests(tmp_path / "here")
+
+
+def test_three_at_once_put_each_run_in_once_on_s3_and_spark_reads_it(
+    spark: SparkSession, runs: Sequence[Path], remote: Mapping[str, str], tmp_path: Path
+) -> None:
+    place = f"s3://kept/{uuid4().hex}"
+    other = make_run(tmp_path / "other", run="r0001")
+    with ThreadPoolExecutor(3) as together:
+        doing = [
+            together.submit(ingest, spark, order, Warehouse(place))
+            for order in (runs[:3], runs[2::-1], runs[1:3])
+        ]
+    outcomes = Counter(each.outcome for one in doing for each in one.result().taken)
+    assert outcomes == {Decision.ADDED: 3, Decision.KNOWN: 5}
+    (left,) = ingest(spark, [other], Warehouse(place)).of(Decision.QUARANTINED)
+    assert "another complete run r0001 is there already" in left.reason
+    whole(place, **remote)
+    ingest(spark, [*runs[:3], other], Warehouse(str(tmp_path / "here")))
+    assert digests(place, **remote) == digests(tmp_path / "here")
+    snapshot = Warehouse(place).snapshot()
+    for table in ("runs", "verdicts", "frames", "quarantine"):
+        found = [row.asDict(recursive=True) for row in snapshot.table(spark, table).collect()]
+        assert lines(found) == lines(rows(place, table, **remote))
