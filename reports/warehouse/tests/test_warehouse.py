@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, Schema
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
@@ -142,6 +142,19 @@ def test_what_no_run_names_is_not_there(spark: SparkSession, tmp_path: Path) -> 
     assert after.table(spark, "frames", of={"nobody"}).collect() == []
     assert before.table(spark, "frames").count() == 2 * 21
     assert before.table(spark, "runs").count() == 2
+
+
+def test_a_suite_writes_beside_a_later_one_whose_tables_have_more_columns(tmp_path: Path) -> None:
+    mine = filled(tmp_path, 1)
+    for each in ("runs", "frames"):
+        ensured(mine.place, each).alter.add_columns(
+            Schema.from_arrow(pa.schema([("later", pa.int32())])).fields
+        )
+    load = new_load()
+    add_frames(mine, load, [frame(1, 5, 1)])
+    assert name(mine, load, 5) == [Decision.ADDED]
+    assert name(mine, load, 5) == [Decision.KNOWN]
+    assert len(rows(tmp_path, "frames")) == 22
 
 
 def test_what_was_read_too_long_ago_is_not_named(tmp_path: Path) -> None:
