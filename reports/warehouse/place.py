@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -40,8 +41,10 @@ def place_at(path: str) -> Place:
     """Find the place that `path` means: a path of this machine, or a URI that Delta Lake knows.
 
     What an object store wants to know is taken from the environment. Raises WarehouseError for a path in
-    which Delta Lake would lose its way.
+    which Delta Lake would lose its way, and where there is no Delta Lake.
     """
+    if find_spec("deltalake") is None:
+        raise WarehouseError(f"{path}: Delta Lake is not installed: install amqp-conformance[spark]")
     parts = urlsplit(path)
     if len(parts.scheme) > 1 and parts.scheme != "file":  # a single letter is a drive
         told = {name: value for name, value in os.environ.items() if name.startswith(STORES)}

@@ -6,6 +6,7 @@ Whoever forks must not have imported Delta Lake, so it is imported where it is u
 from __future__ import annotations
 
 import random
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -187,5 +188,15 @@ def refusals(place: Place) -> Iterator[None]:
     except CommitFailedError:
         raise
     except (DeltaError, OSError) as failure:
-        said = (str(failure).strip() or type(failure).__name__).splitlines()[0]
-        raise WarehouseError(f"{place.path}: {said}") from None
+        raise WarehouseError(f"{place.path}: {_sentence(failure)}") from None
+
+
+def _sentence(failure: Exception) -> str:
+    """Tell what failed and, of the causes that are listed behind it, the last."""
+    told = _COLOUR.sub("", str(failure)).strip() or type(failure).__name__
+    first, *others = (line.strip() for line in told.splitlines())
+    causes = [line.lstrip("↳ ") for line in others if line.startswith("↳")]
+    return f"{first}: {causes[-1]}" if causes else first
+
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")

@@ -44,6 +44,7 @@ REACHED = {
     "AWS_SECRET_ACCESS_KEY": "anything",
     "AWS_REGION": "us-east-1",
     "AWS_ALLOW_HTTP": "true",
+    "AWS_EC2_METADATA_DISABLED": "true",  # whatever is missing is looked for nowhere else
 }
 
 

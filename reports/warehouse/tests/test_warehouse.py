@@ -24,7 +24,7 @@ from reports.warehouse import compaction, place
 from reports.warehouse.cleaning import clean
 from reports.warehouse.compaction import FAN, FINAL, File, compact, to_merge
 from reports.warehouse.place import WarehouseError, place_at
-from reports.warehouse.tables import append, ensured, load_before, new_load, sorted_rows
+from reports.warehouse.tables import append, ensured, load_before, new_load, refusals, sorted_rows
 from reports.warehouse.tests.contents import digests, lines, rows
 from reports.warehouse.warehouse import GRACE, Warehouse
 
@@ -52,6 +52,12 @@ def test_a_path_that_leads_astray_is_told(astray: str) -> None:
         Warehouse(f"a{astray}20b")
 
 
+def test_a_missing_delta_lake_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(place, "find_spec", lambda _: None)
+    with pytest.raises(WarehouseError, match="Delta Lake is not installed: install amqp"):
+        Warehouse("w")
+
+
 def test_no_warehouse_is_told(tmp_path: Path) -> None:
     with pytest.raises(WarehouseError, match="there is no warehouse; ingest a run to make one"):
         Warehouse(str(tmp_path)).snapshot()
@@ -72,6 +78,14 @@ def test_what_is_no_table_is_told(tmp_path: Path) -> None:
         Warehouse(str(tmp_path)).snapshot()
     assert str(told.value).startswith(f"{tmp_path}: ")
     assert "\n" not in str(told.value)
+
+
+def test_a_refusal_tells_what_failed_and_its_last_cause() -> None:
+    cause = "\n \x1b[31m↳\x1b[0m "
+    said = f"Kernel error -> Generic S3 error{cause}Error performing GET{cause}refused\n"
+    told = pytest.raises(WarehouseError, match=r"^s3://b/w: Kernel error -> Generic S3 error: refused$")
+    with told, refusals(place_at("s3://b/w")):
+        raise OSError(said)
 
 
 def test_of_several_that_make_a_table_all_have_the_same(tmp_path: Path) -> None:
