@@ -7,13 +7,11 @@ warehouse stands on this machine, or behind the API of S3 (a server of its own, 
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -29,7 +27,7 @@ from reports.ingest import parsing, settling
 from reports.ingest.ingest import ingest
 from reports.ingest.intake import Folder
 from reports.ingest.reconciling import Decision
-from reports.tests.samples import EMPTY, LOCKED, make_run, make_runs
+from reports.tests.samples import EMPTY, LOCKED, make_run, make_runs, rewrite
 from reports.warehouse import cleaning, compaction
 from reports.warehouse.place import Place
 from reports.warehouse.tables import append, refusals
@@ -128,68 +126,52 @@ def whole(warehouse: Path | str, **options: str) -> None:
         assert found == dict.fromkeys(shown, each)
 
 
-def prepared(tmp_path: Path, runs: Sequence[Path]) -> tuple[list[Path], list[Path], Callable[[], object]]:
-    """Give folders for a first ingest, for a second, and what happens to them in between.
-
-    What is handed in second replaces a part and comes out of the quarantine: all there is to write.
-    """
-    part = make_run(
-        tmp_path / "part", run="r0002", verdicts={LOCKED: Verdict.FAIL, EMPTY: Verdict.PASS}, partial=True
-    )
-    broken = make_run(tmp_path / "mended", run="mended")
-    stream = (broken / "events.jsonl").read_bytes()
-    (broken / "events.jsonl").write_bytes(stream[200:])
-    mended = partial((broken / "events.jsonl").write_bytes, stream)
-    return [part, broken], [*runs[1:3], broken], mended
-
-
-def test_killed_after_any_step_and_run_again_it_comes_to_the_same(
-    steps: Steps, runs: Sequence[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Everything is merged and cleaned away at once here, so that these are among the steps."""
-    monkeypatch.setattr(compaction, "FAN", 2)
-    monkeypatch.setattr(cleaning, "GRACE", 0.0)
-    monkeypatch.setattr(cleaning, "load_before", lambda _: "9")
-    first, second, mend = prepared(tmp_path, runs)
-    before = tmp_path / "before"
-    assert len(ingest(_nowhere(), first, Warehouse(str(before))).of(Decision.QUARANTINED)) == 1
-    mend()
-    steps.left = STEPS
-    ingest(_nowhere(), second, Warehouse(str(shutil.copytree(before, tmp_path / "uncut"))))
-    taken = STEPS - steps.left
-    assert taken > 12
-    found = {str(digests(tmp_path / "uncut"))}
-    for left in range(taken):
-        place = shutil.copytree(before, tmp_path / f"{left}")
-        steps.left = left
-        with pytest.raises(Killed):
-            ingest(_nowhere(), second, Warehouse(str(place)))
-        whole(place)
-        steps.left = STEPS
-        ingest(_nowhere(), second, Warehouse(str(place)))
-        found.add(str(digests(place)))
-    assert len(found) == 1
-
-
 @pytest.mark.endurance
-def test_killed_after_any_step_it_comes_to_the_same_on_s3(
-    steps: Steps, runs: Sequence[Path], remote: Mapping[str, str], tmp_path: Path
+@pytest.mark.parametrize("where", ["here", "remote"])
+def test_killed_after_any_step_and_run_again_it_comes_to_the_same(
+    where: str,
+    steps: Steps,
+    runs: Sequence[Path],
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    first, second, mend = prepared(tmp_path, runs)
-    ingest(_nowhere(), first, Warehouse(str(tmp_path / "here")))
-    places = [f"s3://kept/{uuid4().hex}" for _ in some(range(5), 2)]
-    for place in places:
-        ingest(_nowhere(), first, Warehouse(place))
-    mend()
-    ingest(_nowhere(), second, Warehouse(str(tmp_path / "here")))
-    for left, place in zip(some(range(5), 2), places, strict=True):
-        steps.left = left
-        with pytest.raises(Killed):
-            ingest(_nowhere(), second, Warehouse(place))
-        whole(place, **remote)
+    """What is handed in second replaces a part and comes out of the quarantine: all there is to write.
+
+    Here everything is merged and cleaned away at once, so that these are among the steps.
+    """
+    options: Mapping[str, str] = request.getfixturevalue("remote") if where == "remote" else {}
+    part = make_run(tmp_path / "part", run="r0002", verdicts=VERDICTS, partial=True)
+    broken, mended = (make_run(tmp_path / name / "mended", run="mended") for name in ("broken", "whole"))
+    rewrite(broken, [(b"queue.purge", b"queue.purgE")])
+
+    def begun() -> Warehouse:
         steps.left = STEPS
-        ingest(_nowhere(), second, Warehouse(place))
-        assert digests(place, **remote) == digests(tmp_path / "here")
+        place = f"s3://kept/{uuid4().hex}" if options else str(tmp_path / uuid4().hex)
+        first = ingest(_nowhere(), [part, broken], Warehouse(place))
+        assert [each.outcome for each in first.taken] == [Decision.ADDED, Decision.QUARANTINED]
+        return Warehouse(place)
+
+    def ended(warehouse: Warehouse, left: int = STEPS) -> None:
+        steps.left = left
+        with monkeypatch.context() as patched:
+            if not options:
+                patched.setattr(compaction, "FAN", 2)
+                patched.setattr(cleaning, "GRACE", 0.0)
+                patched.setattr(cleaning, "load_before", lambda _: "9")
+            ingest(_nowhere(), [*runs[1:3], mended], warehouse)
+
+    uncut = begun()
+    ended(uncut)
+    taken = STEPS - steps.left
+    assert taken > (3 if options else 12)
+    for left in some(range(taken), 2 if options else 5):
+        cut = begun()
+        with pytest.raises(Killed):
+            ended(cut, left)
+        whole(cut.path, **options)
+        ended(cut)
+        assert digests(cut.path, **options) == digests(uncut.path, **options)
 
 
 def test_three_at_once_put_each_run_in_once_on_s3_and_spark_reads_it(
