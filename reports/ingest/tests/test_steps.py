@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -27,10 +29,11 @@ from reports.ingest import parsing, settling
 from reports.ingest.ingest import ingest
 from reports.ingest.intake import Folder
 from reports.ingest.reconciling import Decision
+from reports.model.columns import TABLES
 from reports.tests.samples import EMPTY, LOCKED, make_run, make_runs, rewrite
 from reports.warehouse import cleaning, compaction
 from reports.warehouse.place import Place
-from reports.warehouse.tables import append, refusals
+from reports.warehouse.tables import append, ensured, refusals
 from reports.warehouse.tests.contents import digests, lines, rows
 from reports.warehouse.warehouse import Warehouse
 
@@ -172,6 +175,38 @@ def test_killed_after_any_step_and_run_again_it_comes_to_the_same(
         whole(cut.path, **options)
         ended(cut)
         assert digests(cut.path, **options) == digests(uncut.path, **options)
+
+
+def _ingest_each(place: str, runs: Sequence[Path]) -> None:
+    """Do in a process of its own what is killed there."""
+    ingesting._parsed = _here  # type: ignore[assignment]
+    for run in runs:
+        ingest(_nowhere(), [run], Warehouse(place))
+
+
+@pytest.mark.endurance
+@pytest.mark.parametrize("moment", some([each / 20 for each in range(20)], 2))
+def test_two_killed_at_any_moment_leave_whole_runs(
+    moment: float, steps: Steps, runs: Sequence[Path], tmp_path: Path
+) -> None:
+    place, starting = tmp_path / "w", get_context("spawn")
+    orders = (runs, runs[::-1])
+    writers = [starting.Process(target=_ingest_each, args=(str(place), order)) for order in orders]
+    for writer in writers:
+        writer.start()
+    while not (place / "runs" / "_delta_log").exists():
+        assert all(writer.is_alive() for writer in writers)
+        time.sleep(0.01)
+    time.sleep(moment)
+    for writer in writers:
+        writer.kill()
+        writer.join()
+    for table in TABLES:
+        ensured(Warehouse(str(place)).place, table)
+    whole(place)
+    for kept in (place, tmp_path / "expected"):
+        ingest(_nowhere(), runs, Warehouse(str(kept)))
+    assert digests(place) == digests(tmp_path / "expected")
 
 
 def test_three_at_once_put_each_run_in_once_on_s3_and_spark_reads_it(
