@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from reports.audit.claims import ClaimsError
 from reports.compare.matrix import DetectionError
 from reports.site.publishing import SiteError
 from reports.warehouse.place import WarehouseError
-from reports.warehouse.spark import NoSpark
+from reports.warehouse.spark import Cluster, NoSpark
 
 FOLDER = click.Path(path_type=Path)
 FORMS = click.Choice(["table", "json", "markdown", "html"])
@@ -40,16 +41,38 @@ def warehouse_option(required: bool) -> Callable[[Command], Command]:
     )
 
 
-master_option: Callable[[Command], Command] = click.option(
-    "--master", metavar="URL", help="the Spark cluster to run on (default: this machine, all cores)"
-)
+def _settings(_: object, __: object, given: tuple[str, ...]) -> dict[str, str]:
+    wrong = [each for each in given if not each.partition("=")[0] or "=" not in each]
+    if wrong:
+        raise click.BadParameter(f"{wrong[0]!r} is not KEY=VALUE")
+    return {name: value for name, _, value in (each.partition("=") for each in given)}
+
+
+def cluster_options(command: Command) -> Command:
+    """Let a command be told where Spark runs; it gets both options as its `cluster`."""
+
+    @click.option(
+        "--master", metavar="URL", help="the Spark cluster to run on (default: this machine, all cores)"
+    )
+    @click.option(
+        "--conf",
+        multiple=True,
+        metavar="KEY=VALUE",
+        callback=_settings,
+        help="a setting of Spark's, before ours",
+    )
+    @wraps(command)
+    def told(*arguments: Any, master: str | None, conf: dict[str, str], **others: Any) -> None:
+        command(*arguments, cluster=Cluster(master, conf), **others)
+
+    return told
 
 
 @main.command()
 @click.argument("runs", nargs=-1, required=True, type=RUN)
 @warehouse_option(required=True)
-@master_option
-def ingest(runs: tuple[Path, ...], warehouse: str, master: str | None) -> None:
+@cluster_options
+def ingest(runs: tuple[Path, ...], warehouse: str, cluster: Cluster) -> None:
     """Put the evidence of RUNS into the tables of a warehouse.
 
     A run that is there already is left alone, one that was cut short is marked, a broken one is put aside
@@ -59,14 +82,14 @@ def ingest(runs: tuple[Path, ...], warehouse: str, master: str | None) -> None:
     """
     from reports.commands.commands import ingest_runs
 
-    sys.exit(ingest_runs(runs, warehouse, master, Console()))
+    sys.exit(ingest_runs(runs, warehouse, cluster, Console()))
 
 
 @main.command()
 @click.option("--output", required=True, type=FOLDER, metavar="FILE", help="where the dictionary goes")
 @click.option("--missing", is_flag=True, help="judge only faults that FILE does not know yet")
-@master_option
-def dictionary(output: Path, missing: bool, master: str | None) -> None:
+@cluster_options
+def dictionary(output: Path, missing: bool, cluster: Cluster) -> None:
     """Judge all rules on a peer with each known fault, and write which of them each turns red.
 
     This is what `diagnose` looks up; the package brings its own. It takes some twenty minutes on two cores.
@@ -75,7 +98,7 @@ def dictionary(output: Path, missing: bool, master: str | None) -> None:
     """
     from reports.commands.commands import write_dictionary
 
-    sys.exit(write_dictionary(output, missing, master, Console()))
+    sys.exit(write_dictionary(output, missing, cluster, Console()))
 
 
 @main.command()
@@ -93,14 +116,14 @@ def dictionary(output: Path, missing: bool, master: str | None) -> None:
     metavar="N",
     help="the newest N builds, for all that is shown side by side",
 )
-@master_option
+@cluster_options
 def site(
     warehouse: str,
     output: Path,
     detection: Path | None,
     claims: Path | None,
     builds: int,
-    master: str | None,
+    cluster: Cluster,
 ) -> None:
     """Write the static site: overview, matrix, a page per rule and per build, coverage, JSON and CSV.
 
@@ -108,7 +131,7 @@ def site(
     """
     from reports.commands.commands import write_site
 
-    sys.exit(write_site(warehouse, output, detection, claims, builds, master, Console()))
+    sys.exit(write_site(warehouse, output, detection, claims, builds, cluster, Console()))
 
 
 @main.command()
@@ -117,8 +140,8 @@ def site(
 @click.option("--format", "form", type=FORMS, default="table", show_default=True)
 @click.option("--interop", "between", is_flag=True, help="of a warehouse: two clients, or two brokers")
 @warehouse_option(required=False)
-@master_option
-def compare(old: str, new: str, form: str, between: bool, warehouse: str | None, master: str | None) -> None:
+@cluster_options
+def compare(old: str, new: str, form: str, between: bool, warehouse: str | None, cluster: Cluster) -> None:
     """Compare two builds: what fails or passes anew, what is read differently. Exit 1 on a regression.
 
     OLD and NEW are run folders, or `latest`; with --warehouse they are builds ("RabbitMQ 3.10.8", or with
@@ -133,10 +156,10 @@ def compare(old: str, new: str, form: str, between: bool, warehouse: str | None,
     if between and not warehouse:
         end("compare --interop needs a warehouse: ingest the runs, then name it by --warehouse", Exit.NOTHING)
     if between and warehouse:
-        sys.exit(compare_sides(old, new, form, warehouse, master, Console()))
+        sys.exit(compare_sides(old, new, form, warehouse, cluster, Console()))
     if not warehouse:
         old, new = (str(RUN.convert(each, None, None)) for each in (old, new))
-    sys.exit(compare_builds(old, new, form, warehouse, master, Console()))
+    sys.exit(compare_builds(old, new, form, warehouse, cluster, Console()))
 
 
 @main.command()
@@ -151,9 +174,9 @@ def compare(old: str, new: str, form: str, between: bool, warehouse: str | None,
 @click.option("--format", "form", type=FORMS, default="table", show_default=True)
 @click.option("--strict", is_flag=True, help="exit 1 when a claim is contradicted or overstated")
 @warehouse_option(required=False)
-@master_option
+@cluster_options
 def audit(
-    runs: tuple[Path, ...], claims: Path, form: str, strict: bool, warehouse: str | None, master: str | None
+    runs: tuple[Path, ...], claims: Path, form: str, strict: bool, warehouse: str | None, cluster: Cluster
 ) -> None:
     """Hold a vendor's implementation conformance statement against what was measured.
 
@@ -165,7 +188,7 @@ def audit(
         end("audit needs run folders, or --warehouse, and not both", Exit.NOTHING)
     from reports.commands.commands import audit_claims
 
-    sys.exit(audit_claims(runs, claims, form, strict, warehouse, master, Console()))
+    sys.exit(audit_claims(runs, claims, form, strict, warehouse, cluster, Console()))
 
 
 def certify(

@@ -29,7 +29,7 @@ from reports.compare.matrix import Detection, read_detection
 from reports.interop import text as interop_text
 from reports.model.findings import Build, Column
 from reports.model.single import column_of
-from reports.warehouse.spark import require, session
+from reports.warehouse.spark import Cluster, require, session
 from spec.catalogue import catalogue
 
 if TYPE_CHECKING:
@@ -69,12 +69,12 @@ AUDITS: Mapping[str, Callable[[Audit], str]] = {
 """The forms of both that are one text."""
 
 
-def ingest_runs(runs: Sequence[Path], warehouse: str, master: str | None, console: Console) -> int:
+def ingest_runs(runs: Sequence[Path], warehouse: str, cluster: Cluster, console: Console) -> int:
     """Put run folders into a warehouse and say what became of them."""
     from reports.ingest.reconciling import Decision
 
     runs = list(all_of(runs))
-    with starting(master, console, warehouse, len(runs)) as spark:
+    with starting(cluster, console, warehouse, len(runs)) as spark:
         done = ingested(spark, runs, warehouse, console)
     for outcome in Decision:
         if outcome is not Decision.QUARANTINED and (taken := done.of(outcome)):
@@ -87,7 +87,7 @@ def ingest_runs(runs: Sequence[Path], warehouse: str, master: str | None, consol
     return int(Exit.NOT_MET if left else Exit.MET)
 
 
-def write_dictionary(output: Path, missing: bool, master: str | None, console: Console) -> int:
+def write_dictionary(output: Path, missing: bool, cluster: Cluster, console: Console) -> int:
     """Compute the fault dictionary, and say how much there is in it; of what is `missing` only, if told so.
 
     Raises DictionaryError where what is there already is none, or nothing can be written.
@@ -102,7 +102,10 @@ def write_dictionary(output: Path, missing: bool, master: str | None, console: C
     faults = [each for each in known_faults() if each.key not in known]
     if faults:
         require()
-        with session(master) as spark, _bar("judging faults", len(faults), console) as moved:
+        with (
+            session(cluster.master, conf=cluster.conf) as spark,
+            _bar("judging faults", len(faults), console) as moved,
+        ):
             known |= {each.key: each for each in compute(spark, faults, moved)}
     entries = [known[each.key] for each in known_faults()]
     write(output, entries)
@@ -127,13 +130,13 @@ def write_site(
     detection: Path | None,
     claims: Path | None,
     builds: int,
-    master: str | None,
+    cluster: Cluster,
     console: Console,
 ) -> int:
     """Render the site of a warehouse."""
     proofs = None if detection is None else read_detection(detection)
     told = None if claims is None else load(claims)
-    with starting(master, console, warehouse) as spark:
+    with starting(cluster, console, warehouse) as spark:
         snapshot = _snapshot(warehouse)
         pages = render_site(spark, snapshot, output, proofs, builds, told)
     console.print(Text(f"{pages} files; begin with {output / 'index.html'}"))
@@ -141,13 +144,13 @@ def write_site(
 
 
 def compare_builds(
-    old: str, new: str, form: str, warehouse: str | None, master: str | None, console: Console
+    old: str, new: str, form: str, warehouse: str | None, cluster: Cluster, console: Console
 ) -> int:
     """Print what differs between two run folders, or two builds of a warehouse."""
     if warehouse is None:
         before, after = column_of(Path(old)), column_of(Path(new))
     else:
-        with starting(master, console, warehouse) as spark:
+        with starting(cluster, console, warehouse) as spark:
             before, after = _builds(spark, _snapshot(warehouse), (old, new))
     found = compare(before, after)
     if form == "table":
@@ -157,11 +160,11 @@ def compare_builds(
     return int(Exit.NOT_MET if found.regressions else Exit.MET)
 
 
-def compare_sides(old: str, new: str, form: str, warehouse: str, master: str | None, console: Console) -> int:
+def compare_sides(old: str, new: str, form: str, warehouse: str, cluster: Cluster, console: Console) -> int:
     """Print what came out otherwise between two versions of a client, or of a broker."""
     from reports.commands.between import FORMS, between
 
-    with starting(master, console, warehouse) as spark:
+    with starting(cluster, console, warehouse) as spark:
         found = between(spark, _snapshot(warehouse), old, new)
     if form == "table":
         interop_text.show(found, console)
@@ -176,7 +179,7 @@ def audit_claims(
     form: str,
     strict: bool,
     warehouse: str | None,
-    master: str | None,
+    cluster: Cluster,
     console: Console,
 ) -> int:
     """Print what measurements say of a vendor's claims."""
@@ -186,7 +189,7 @@ def audit_claims(
     else:
         from reports.warehouse import jobs
 
-        with starting(master, console, warehouse) as spark:
+        with starting(cluster, console, warehouse) as spark:
             snapshot = _snapshot(warehouse)
             measured = jobs.columns(snapshot.table(spark, "runs"), snapshot.table(spark, "verdicts"))
     found = _audited(told, measured)
@@ -287,7 +290,7 @@ def _some(names: Sequence[str], most: int = 5) -> str:
 
 
 @contextmanager
-def starting(master: str | None, console: Console, warehouse: str, coming: int = 0) -> Iterator[SparkSession]:
+def starting(cluster: Cluster, console: Console, warehouse: str, coming: int = 0) -> Iterator[SparkSession]:
     """Start Spark for the block, with a word on the console: it takes seconds.
 
     `coming` is how many runs are to go into the `warehouse`.
@@ -295,8 +298,8 @@ def starting(master: str | None, console: Console, warehouse: str, coming: int =
     require()
     with ExitStack() as stack:
         with console.status("starting Spark …"):
-            brief = master is None and _runs_in(warehouse) + coming <= FEW
-            spark = stack.enter_context(session(master, brief=brief))
+            brief = cluster.master is None and _runs_in(warehouse) + coming <= FEW
+            spark = stack.enter_context(session(cluster.master, conf=cluster.conf, brief=brief))
         yield spark
 
 

@@ -12,9 +12,11 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -53,45 +55,86 @@ def _new_enough(home: Path) -> bool:
     return not first.isdigit() or int(first) >= OLDEST_JAVA
 
 
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Where Spark runs: its `master` (None: this machine with all its cores), and settings the user wants."""
+
+    master: str | None = None
+    conf: Mapping[str, str] = field(default_factory=dict)
+
+
 @contextmanager
 def session(
-    master: str | None = None, *, memory: str | None = None, brief: bool = False
+    master: str | None = None,
+    *,
+    conf: Mapping[str, str] = MappingProxyType({}),
+    memory: str | None = None,
+    brief: bool = False,
 ) -> Iterator[SparkSession]:
     """Start a Spark session on `master`; it ends with the block, and its virtual machine with it.
 
-    None is this machine with all its cores. `memory` ("4g") is for the driver, and on a cluster for each
-    executor as well; None is 2g, and for an executor what Spark takes. `brief` suits its virtual machine
-    to a life of seconds. On a cluster our packages are sent
-    along; what they need (packaging, pyarrow) its Python must have. Raises NoSpark when PySpark or Java
-    is missing, Spark does not start, or it ends before its work is done.
+    None is this machine with all its cores. Settings in `conf` go before ours; those that a cluster makes
+    are left alone, but for the few in NEEDED. `memory` ("4g") is for the driver, and on a cluster for each
+    executor as well. `brief` suits its virtual machine to a life of seconds. Under spark-submit the session
+    is that of the application it has begun. On a cluster our packages are sent along; what they need
+    (packaging, pyarrow, deltalake) its Python must have. Raises NoSpark when PySpark or Java is missing,
+    Spark does not start, or it ends before its work is done.
     """
     require()
     from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
-    from pyspark import SparkContext
     from pyspark.errors import PySparkException
+
+    with tempfile.TemporaryDirectory(prefix="amqp-conformance-") as scratch, ExitStack() as stack:
+        said = Path(scratch) / "spark.log"
+        if SUBMITTED in os.environ:
+            spark = stack.enter_context(_submitted(master, conf, said))
+        else:
+            wanted = _conf(master or str(conf.get(MASTER, "local[*]")), conf, memory, Path(scratch), brief)
+            spark = stack.enter_context(_own(wanted, said))
+        try:
+            if not _local(spark.sparkContext.master or ""):
+                spark.sparkContext.addPyFile(str(_shipped(Path(scratch))))
+            yield spark
+        except (PySparkException, Py4JJavaError) as failure:
+            failure.add_note(str(failure))  # the virtual machine tells it, and will soon be gone
+            raise
+        except (Py4JError, ConnectionError) as failure:
+            if not _ended(spark.sparkContext._gateway):
+                raise
+            raise NoSpark(f"Spark ended before its work was done: {_last(said)}") from failure
+
+
+@contextmanager
+def _own(conf: SparkConf, said: Path) -> Iterator[SparkSession]:
+    """Start a virtual machine of our own, and end it."""
+    from pyspark import SparkContext
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
     launch: Any = launch_gateway  # PySpark does not say its types
-    with tempfile.TemporaryDirectory(prefix="amqp-conformance-") as scratch:
-        conf = _conf(master or "local[*]", memory, Path(scratch), brief)
-        said = Path(scratch) / "spark.log"
-        with said.open("wb") as log:
-            gateway = _started(lambda: launch(conf, {"stdout": log, "stderr": log}), said)
-            try:
-                spark = _started(lambda: SparkSession(SparkContext(conf=conf, gateway=gateway)), said)
-                if not _local(conf.get("spark.master", "")):
-                    spark.sparkContext.addPyFile(str(_shipped(Path(scratch))))
-                yield spark
-            except (PySparkException, Py4JJavaError) as failure:
-                failure.add_note(str(failure))  # the virtual machine tells it, and will soon be gone
-                raise
-            except (Py4JError, ConnectionError) as failure:
-                if not _ended(gateway):
-                    raise
-                raise NoSpark(f"Spark ended before its work was done: {_last(said)}") from failure
-            finally:
-                _stop(gateway)
+    with said.open("wb") as log:
+        gateway = _started(lambda: launch(conf, {"stdout": log, "stderr": log}), said)
+        try:
+            yield _started(lambda: SparkSession(SparkContext(conf=conf, gateway=gateway)), said)
+        finally:
+            _stop(gateway)
+
+
+@contextmanager
+def _submitted(master: str | None, conf: Mapping[str, str], said: Path) -> Iterator[SparkSession]:
+    """Take the session of the application that spark-submit has begun; it knows where that runs."""
+    from pyspark.sql import SparkSession
+
+    if master is not None:
+        raise NoSpark("spark-submit has been told where to run: --master goes in front of our command's file")
+    builder: Any = SparkSession.builder
+    for name, value in (NEEDED | dict(conf)).items():
+        builder = builder.config(name, value)
+    spark = _started(builder.appName(APPLICATION).getOrCreate, said)
+    try:
+        yield spark
+    finally:
+        spark.stop()
 
 
 def require() -> None:
@@ -123,7 +166,8 @@ def _started(start: Any, said: Path) -> Any:
 
 def _last(said: Path) -> str:
     """Find the last complaint in what Spark `said`, or else the last line."""
-    lines = [line for line in said.read_text("utf-8", "replace").splitlines() if line.strip()]
+    text = said.read_text("utf-8", "replace") if said.is_file() else ""
+    lines = [line for line in text.splitlines() if line.strip()]
     errors = [error[1] for error in map(_ERROR.match, lines) if error]
     return (errors or lines or [""])[-1].strip()
 
@@ -136,7 +180,9 @@ _ERROR = re.compile(
 
 
 def _ended(gateway: Any) -> bool:
-    """Say whether the virtual machine is gone, or is just about to go."""
+    """Say whether the virtual machine is gone, or about to go; one that is not ours is where it is deaf."""
+    if not hasattr(gateway, "proc"):
+        return True
     try:
         gateway.proc.wait(timeout=5)
     except subprocess.TimeoutExpired:
@@ -144,48 +190,55 @@ def _ended(gateway: Any) -> bool:
     return True
 
 
-def _conf(master: str, memory: str | None, scratch: Path, brief: bool) -> SparkConf:
+def _conf(master: str, given: Mapping[str, str], memory: str | None, scratch: Path, brief: bool) -> SparkConf:
     from pyspark import SparkConf
 
-    settings = SETTINGS | {
-        "spark.sql.warehouse.dir": (scratch / "catalogue").as_uri(),
-        "spark.executorEnv.PYTHONHASHSEED": "0",
-    }
-    if brief:
-        settings["spark.driver.extraJavaOptions"] += f" {BRIEF}"
+    settings = dict(NEEDED)
     if _local(master):
-        settings |= LOOPBACK | {"spark.executorEnv.PYTHONPATH": str(_ROOT)}
+        settings |= HERE | {
+            "spark.sql.warehouse.dir": (scratch / "catalogue").as_uri(),
+            "spark.executorEnv.PYTHONPATH": str(_ROOT),
+        }
+        if brief:
+            settings["spark.driver.extraJavaOptions"] += f" {BRIEF}"
         os.environ.setdefault(
             "SPARK_LOCAL_IP", "127.0.0.1"
         )  # else it looks its own name up, and may not find it
     if memory is not None:
         settings |= {"spark.driver.memory": memory, "spark.executor.memory": memory}
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    conf = SparkConf().setMaster(master).setAppName("amqp-conformance")
-    return conf.setAll(list(settings.items()))
+    conf = SparkConf().setMaster(master).setAppName(APPLICATION)
+    return conf.setAll(list((settings | dict(given)).items()))
 
 
+APPLICATION = "amqp-conformance"
+MASTER = "spark.master"
+SUBMITTED = "PYSPARK_GATEWAY_PORT"
+"""In the environment of a program that spark-submit has started: where its virtual machine listens."""
 BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """For a virtual machine that lives for seconds: compiling well takes longer than what it would save."""
-SETTINGS: dict[str, str] = {
+NEEDED: dict[str, str] = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.executorEnv.PYTHONHASHSEED": "0",
+    # A run's evidence travels inside its task.
+    "spark.rpc.message.maxSize": "1024",
+    # Delta Lake names all files, so none are looked for, least of all by a job of its own.
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
+}
+"""What our jobs need wherever they run."""
+HERE: dict[str, str] = {
     # Out of memory, a virtual machine that lives on only hangs.
     "spark.driver.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError",
     "spark.driver.memory": "2g",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.catalogImplementation": "in-memory",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.shuffle.partitions": "8",  # adaptive execution makes fewer of them, and a cluster sets its own
-    "spark.sql.execution.arrow.pyspark.enabled": "true",
-    "spark.sql.parquet.compression.codec": "zstd",
-    # A run's evidence travels inside its task.
-    "spark.rpc.message.maxSize": "1024",
-    # A manifest names all files, so none are looked for, least of all by a job of its own.
-    "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
-    "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
-    "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
+    "spark.sql.shuffle.partitions": "8",  # adaptive execution makes fewer of them
 }
-LOOPBACK: dict[str, str] = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+"""What suits a Spark of this machine alone."""
 
 
 def _local(master: str) -> bool:

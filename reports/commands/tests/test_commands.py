@@ -6,20 +6,19 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from pyspark.sql import SparkSession
 
 from conformance.evidence.kinds import EvidenceError
 from conformance.evidence.verdicts import Verdict
 from conformance.tests.commands import command as any_command
 from reports.commands import certify, commands
 from reports.commands.cli import main
+from reports.commands.tests.on_spark import here as here
 from reports.site.folders import site_of
 from reports.site.publishing import SiteError
 from reports.site.rendering import render
@@ -46,13 +45,6 @@ def plain(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 command = partial(any_command, module="reports.commands.cli")
-
-
-@pytest.fixture
-def here(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
-    """Run a command in this process and on its Spark: to start another one takes longer than all its work."""
-    monkeypatch.setattr(commands, "session", lambda master, brief: nullcontext(spark))
-    return lambda *arguments: CliRunner().invoke(main, [*map(str, arguments)])
 
 
 @pytest.fixture
