@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from datetime import datetime
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -25,10 +26,12 @@ from conformance.several.sides import ENDINGS, Sides
 from reports.audit.claims import ClaimsError
 from reports.compare.matrix import DetectionError
 from reports.site.publishing import SiteError
+from reports.warehouse.asked import Asked
 from reports.warehouse.place import WarehouseError
 from reports.warehouse.spark import Cluster, NoSpark
 
 FOLDER = click.Path(path_type=Path)
+DAY = click.DateTime(["%Y-%m-%d"])
 FORMS = click.Choice(["table", "json", "markdown", "html"])
 Command = Callable[..., None]
 assert isinstance(main, Sentence)
@@ -46,6 +49,34 @@ def _settings(_: object, __: object, given: tuple[str, ...]) -> dict[str, str]:
     if wrong:
         raise click.BadParameter(f"{wrong[0]!r} is not KEY=VALUE")
     return {name: value for name, _, value in (each.partition("=") for each in given)}
+
+
+def asked_options(command: Command) -> Command:
+    """Let a command be told which runs of a warehouse it is about; it gets the options as what is `asked`."""
+
+    @click.option("--product", "products", multiple=True, metavar="NAME", help="of a warehouse: this product")
+    @click.option("--target", "targets", multiple=True, metavar="NAME", help="of a warehouse: this target")
+    @click.option(
+        "--since",
+        type=click.DateTime(["%Y-%m-%d"]),
+        metavar="DATE",
+        help="of a warehouse: runs of later than this",
+    )
+    @click.option(
+        "--builds",
+        type=click.IntRange(min=1),
+        default=30,
+        show_default=True,
+        metavar="N",
+        help="of a warehouse: the newest N builds of these",
+    )
+    @wraps(command)
+    def told(*arguments: Any, since: datetime | None, **others: Any) -> None:
+        products, targets, builds = (others.pop(name) for name in ("products", "targets", "builds"))
+        asked = Asked(products, targets, f"{since:%Y-%m-%d}" if since else "", builds)
+        command(*arguments, asked=asked, **others)
+
+    return told
 
 
 def cluster_options(command: Command) -> Command:
@@ -108,21 +139,14 @@ def dictionary(output: Path, missing: bool, cluster: Cluster) -> None:
 @click.option(
     "--claims", type=FOLDER, metavar="FILE", help="what a vendor says (TOML), for a page of its audit"
 )
-@click.option(
-    "--builds",
-    type=click.IntRange(min=1),
-    default=30,
-    show_default=True,
-    metavar="N",
-    help="the newest N builds, for all that is shown side by side",
-)
+@asked_options
 @cluster_options
 def site(
     warehouse: str,
     output: Path,
     detection: Path | None,
     claims: Path | None,
-    builds: int,
+    asked: Asked,
     cluster: Cluster,
 ) -> None:
     """Write the static site: overview, matrix, a page per rule and per build, coverage, JSON and CSV.
@@ -131,7 +155,7 @@ def site(
     """
     from reports.commands.commands import write_site
 
-    sys.exit(write_site(warehouse, output, detection, claims, builds, cluster, Console()))
+    sys.exit(write_site(warehouse, output, detection, claims, asked, cluster, Console()))
 
 
 @main.command()
@@ -174,13 +198,20 @@ def compare(old: str, new: str, form: str, between: bool, warehouse: str | None,
 @click.option("--format", "form", type=FORMS, default="table", show_default=True)
 @click.option("--strict", is_flag=True, help="exit 1 when a claim is contradicted or overstated")
 @warehouse_option(required=False)
+@asked_options
 @cluster_options
 def audit(
-    runs: tuple[Path, ...], claims: Path, form: str, strict: bool, warehouse: str | None, cluster: Cluster
+    runs: tuple[Path, ...],
+    claims: Path,
+    form: str,
+    strict: bool,
+    warehouse: str | None,
+    asked: Asked,
+    cluster: Cluster,
 ) -> None:
     """Hold a vendor's implementation conformance statement against what was measured.
 
-    Measured are the builds of RUNS, or those of a warehouse.
+    Measured are the builds of RUNS, or of a warehouse those of the product that the claims are about.
 
     Example: amqp-conformance audit --claims @rabbitmq runs/20261120-101500-1a2b3c4d
     """
@@ -188,7 +219,7 @@ def audit(
         end("audit needs run folders, or --warehouse, and not both", Exit.NOTHING)
     from reports.commands.commands import audit_claims
 
-    sys.exit(audit_claims(runs, claims, form, strict, warehouse, cluster, Console()))
+    sys.exit(audit_claims(runs, claims, form, strict, warehouse, asked, cluster, Console()))
 
 
 def certify(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ from reports.compare.matrix import Detection, read_detection
 from reports.interop import text as interop_text
 from reports.model.findings import Build, Column
 from reports.model.single import column_of
+from reports.warehouse.asked import Asked
 from reports.warehouse.spark import Cluster, require, session
 from spec.catalogue import catalogue
 
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 
 MARKS = (RUN_FILE, LEGS)
 """The files by which a folder is known as that of a run."""
+EVERYTHING = Asked()
 FEW = 100
 """Runs up to which a warehouse is read faster by a virtual machine that does not compile it well."""
 
@@ -129,16 +132,16 @@ def write_site(
     output: Path,
     detection: Path | None,
     claims: Path | None,
-    builds: int,
+    asked: Asked,
     cluster: Cluster,
     console: Console,
 ) -> int:
-    """Render the site of a warehouse."""
+    """Render the site of what is asked for of a warehouse."""
     proofs = None if detection is None else read_detection(detection)
     told = None if claims is None else load(claims)
     with starting(cluster, console, warehouse) as spark:
         snapshot = _snapshot(warehouse)
-        pages = render_site(spark, snapshot, output, proofs, builds, told)
+        pages = render_site(spark, snapshot, output, proofs, asked, told)
     console.print(Text(f"{pages} files; begin with {output / 'index.html'}"))
     return int(Exit.MET)
 
@@ -179,10 +182,11 @@ def audit_claims(
     form: str,
     strict: bool,
     warehouse: str | None,
+    asked: Asked,
     cluster: Cluster,
     console: Console,
 ) -> int:
-    """Print what measurements say of a vendor's claims."""
+    """Print what measurements, in a warehouse those of their product, say of a vendor's claims."""
     told = load(claims)
     if warehouse is None:
         measured = [column_of(run) for run in runs]
@@ -190,8 +194,8 @@ def audit_claims(
         from reports.warehouse import jobs
 
         with starting(cluster, console, warehouse) as spark:
-            snapshot = _snapshot(warehouse)
-            measured = jobs.columns(snapshot.table(spark, "runs"), snapshot.table(spark, "verdicts"))
+            ours = replace(asked, products=asked.products or (told.product,))
+            measured = jobs.columns(*ours.rows(spark, _snapshot(warehouse)))
     found = _audited(told, measured)
     if form == "table":
         console.print(audit_text.as_terminal(found))
@@ -209,12 +213,13 @@ def render_site(
     snapshot: Snapshot,
     output: Path,
     detection: Detection | None = None,
-    builds: int | None = None,
+    asked: Asked = EVERYTHING,
     claims: Claims | None = None,
 ) -> int:
-    """Render the site of a warehouse's newest `builds` into `output`; gives the number of its files.
+    """Render the site of what is `asked` for of a warehouse into `output`; gives the number of its files.
 
-    Raises SiteError when `output` holds something else.
+    Raises SiteError when `output` holds something else, and EvidenceError where what is asked for is not
+    there.
     """
     from reports.commands.between import interop_of
     from reports.compare.coverage import ledgers
@@ -223,8 +228,6 @@ def render_site(
     from reports.warehouse import jobs
     from scenarios.registry import checks
 
-    runs, verdicts = (snapshot.table(spark, name) for name in ("runs", "verdicts"))
-
     def look_up(wanted: Collection[jobs.Exchange]) -> Mapping[jobs.Exchange, list[dict[str, Any]]]:
         found: dict[jobs.Exchange, list[dict[str, Any]]] = {each: [] for each in wanted}
         frames = snapshot.table(spark, "frames", of={run for _, run, _ in wanted})
@@ -232,7 +235,7 @@ def render_site(
             found[row["rule"], row["run"], row["connection"]].append(row)
         return found
 
-    columns = jobs.columns(runs, verdicts, newest=builds)
+    columns = jobs.columns(*asked.rows(spark, snapshot))
     site = SiteData(
         catalogue=catalogue(),
         checks=checks(),

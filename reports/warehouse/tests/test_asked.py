@@ -1,0 +1,93 @@
+"""Of a warehouse only what is asked for is read, and what is not there is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from pyspark.sql import SparkSession
+
+from conformance.evidence.kinds import EvidenceError
+from reports.commands.tests.on_spark import here as here
+from reports.ingest.ingest import ingest
+from reports.tests.samples import make_run
+from reports.warehouse.asked import Asked
+from reports.warehouse.warehouse import Warehouse
+
+
+@pytest.fixture(scope="module")
+def kept(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of two products, of which one was reached in two ways on three days."""
+    place = tmp_path_factory.mktemp("asked")
+    told = {
+        "old": ("RabbitMQ", "3.10", "process:rabbitmq", "2025-12-31T23:59:59+00:00"),
+        "new": ("RabbitMQ", "4.0", "process:rabbitmq", "2026-11-19T12:00:00+00:00"),
+        "far": ("RabbitMQ", "4.0", "amqp://far", "2026-11-20T00:00:00+00:00"),
+        "other": ("Artemis", "2.31", "process:artemis", "2026-11-20T12:00:00+00:00"),
+    }
+    runs = [
+        make_run(place / run, run=run, product=product, version=version, target=target, started=started)
+        for run, (product, version, target, started) in told.items()
+    ]
+    ingest(spark, runs, Warehouse(str(place / "kept")))
+    return place / "kept"
+
+
+@pytest.mark.parametrize(
+    ("asked", "runs"),
+    [
+        (Asked(), {"old", "new", "far", "other"}),
+        (Asked(products=("rabbitmq",)), {"old", "new", "far"}),
+        (Asked(products=("RabbitMQ", "Artemis"), since="2026-11-20"), {"far", "other"}),
+        (Asked(targets=("process:rabbitmq",)), {"old", "new"}),
+        (Asked(targets=("process:rabbitmq",), builds=1), {"new"}),
+        (Asked(products=("Artemis",), since="2026-11-21"), set()),
+    ],
+)
+def test_runs_and_verdicts_are_those_that_are_asked_for(
+    spark: SparkSession, kept: Path, asked: Asked, runs: set[str]
+) -> None:
+    found = asked.rows(spark, Warehouse(str(kept)).snapshot())
+    assert [{row.run for row in table.select("run").distinct().collect()} for table in found] == [runs, runs]
+
+
+def test_files_of_other_months_are_not_read(spark: SparkSession, kept: Path) -> None:
+    _, verdicts = Asked(since="2026-11-19").rows(spark, Warehouse(str(kept)).snapshot())
+    assert {
+        name for file in verdicts.inputFiles() for name in file.split("/") if name.startswith("month=")
+    } == {"month=2026-11"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        (Asked(products=("Rabbit",)), "no run of the product 'Rabbit'; there are Artemis; RabbitMQ"),
+        (
+            Asked(targets=("amqp://near",)),
+            "no run of the target 'amqp://near'; there are amqp://far; process:",
+        ),
+    ],
+)
+def test_what_is_not_there_is_told_with_what_is(
+    spark: SparkSession, kept: Path, asked: Asked, sentence: str
+) -> None:
+    with pytest.raises(EvidenceError) as failure:
+        asked.rows(spark, Warehouse(str(kept)).snapshot())
+    assert sentence in str(failure.value)
+
+
+def test_commands_take_it(here: Callable[..., Result], kept: Path, tmp_path: Path) -> None:
+    wrong = here("site", "--warehouse", kept, "--output", tmp_path / "site", "--product", "Nobody")
+    assert (wrong.exit_code, wrong.output) == (
+        2,
+        "amqp-conformance: the warehouse has no run of the product 'Nobody'; there are Artemis; RabbitMQ\n",
+    )
+    day = here("audit", "--claims", "@rabbitmq", "--warehouse", kept, "--since", "soon")
+    assert day.exit_code == 2
+    assert "'soon' does not match the format '%Y-%m-%d'" in day.output
+    done = here("audit", "--claims", "@rabbitmq", "--warehouse", kept, "--since", "2026-11-20")
+    assert done.exit_code == 0
+    assert "4.0" in done.output
+    assert "3.10 @" not in done.output
