@@ -25,7 +25,7 @@ test:
 	@$(MAKE) --no-print-directory --jobs 3 judging reports lint
 
 judging: $(PLAIN)/.ready
-	PATH="$(CURDIR)/$(PLAIN)/bin:$$PATH" JAVA_HOME= $(PLAIN)/bin/pytest -q -rs -n 3 $(WHOLE_FILES) $(JUDGING)
+	PATH="$(CURDIR)/$(PLAIN)/bin:$$PATH" JAVA_HOME= $(PLAIN)/bin/pytest -q -rs -n 2 $(WHOLE_FILES) $(JUDGING)
 
 reports: $(READY)
 	$(BIN)/pytest -q -rs $(REPORTS)

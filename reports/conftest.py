@@ -10,6 +10,8 @@ import pytest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from reports.ingest.tests.cluster import Cluster
+
 
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,3 +30,12 @@ def spark() -> Iterator[SparkSession]:
         patched.setenv("JAVA_TOOL_OPTIONS", BRIEF)
         with session("local[2]") as running:
             yield running
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Start a standalone cluster of Spark's on this machine, once."""
+    from reports.ingest.tests.cluster import standalone
+
+    with standalone(tmp_path_factory.mktemp("cluster")) as started:
+        yield started

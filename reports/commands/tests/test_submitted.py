@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,7 @@ from click.testing import Result
 from conformance.tests.commands import command
 from reports.commands import submitted
 from reports.commands.tests.on_spark import here as here
-from reports.ingest.tests.cluster import HOME, environment, standalone
+from reports.ingest.tests.cluster import HOME, Cluster, environment
 from reports.tests.samples import make_run
 from reports.warehouse.tests.contents import digests
 
@@ -22,12 +22,6 @@ INGEST = ("ingest", "one", "two", "--warehouse", "kept")
 SITE = ("site", "--warehouse", "kept", "--output", "site")
 COMPARE = ("compare", "RabbitMQ 1.0", "RabbitMQ 2.0", "--warehouse", "kept")
 AUDIT = ("audit", "--claims", "@rabbitmq", "--warehouse", "kept", "--format", "json")
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with standalone(tmp_path_factory.mktemp("cluster")) as url:
-        yield url
 
 
 def runs(place: Path) -> Path:
@@ -47,15 +41,16 @@ def files(place: Path) -> dict[str, bytes]:
 
 
 def test_on_a_cluster_and_under_spark_submit_commands_do_as_here(
-    here: Callable[..., Result], cluster: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    here: Callable[..., Result], cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     local, ours, theirs = (runs(tmp_path / name) for name in ("local", "ours", "theirs"))
     monkeypatch.chdir(local)
     expected = {words: here(*words) for words in (INGEST, SITE, COMPARE, AUDIT)}
     for words, done in expected.items():
-        told = submit(cluster, theirs, *words)
+        # Executors are slow to start: one command shows that they are there.
+        told = submit(cluster.url if words is INGEST else "local[2]", theirs, *words)
         assert (told.returncode, told.stdout) == (done.exit_code, done.stdout), told.stderr
-    way = ("--master", cluster, "--conf", "spark.sql.shuffle.partitions=3")
+    way = ("--master", cluster.url, "--conf", "spark.sql.shuffle.partitions=3")
     ended = command(*INGEST, *way, cwd=ours, module="reports.commands.cli")
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, expected[INGEST].stdout, "")
     assert digests(local / "kept") == digests(ours / "kept") == digests(theirs / "kept")

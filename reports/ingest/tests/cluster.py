@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyspark
@@ -26,18 +27,23 @@ def environment() -> dict[str, str]:
     return dict(os.environ) | own | {"PYSPARK_DRIVER_PYTHON": sys.executable}
 
 
-@contextmanager
-def standalone(place: Path) -> Iterator[str]:
-    """Start a master and two workers of one core each; gives the master's URL.
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Its master's `url`, and where workers have `kept` what they were sent and what their executors said."""
 
-    Workers keep what they are sent, and what their executors say, in `place`.
-    """
+    url: str
+    kept: Path
+
+
+@contextmanager
+def standalone(place: Path) -> Iterator[Cluster]:
+    """Start a master and two workers of one core each."""
     with ExitStack() as stack:
         url = _started(stack, "master.Master", ("--port", "0"), r"Starting Spark master at (spark://\S+)")
         for number in ("0", "1"):
             kept = ("--cores", "1", "--memory", "1g", "--work-dir", str(place / number), url)
             _started(stack, "worker.Worker", kept, "Successfully registered with (master)")
-        yield url
+        yield Cluster(url, place)
 
 
 def _started(stack: ExitStack, what: str, words: tuple[str, ...], told: str) -> str:

@@ -14,7 +14,7 @@ from reports.commands.commands import render_site
 from reports.ingest import intake
 from reports.ingest.ingest import ingest
 from reports.ingest.reconciling import Decision
-from reports.ingest.tests.cluster import standalone
+from reports.ingest.tests.cluster import Cluster
 from reports.tests.samples import EMPTY, LOCKED, make_run, make_runs
 from reports.tests.writer import PORTION, Writer, site_of
 from reports.warehouse.tests import contents
@@ -65,18 +65,17 @@ def one_core() -> Iterator[Callable[[], Writer]]:
 
 
 def test_one_core_and_a_cluster_make_the_same_tables_and_site_in_any_order(
-    one_core: Callable[[], Writer], runs: Sequence[Path], expected: Path, tmp_path: Path
+    one_core: Callable[[], Writer], cluster: Cluster, runs: Sequence[Path], expected: Path, tmp_path: Path
 ) -> None:
-    alone, together, kept = tmp_path / "alone", tmp_path / "together", tmp_path / "workers"
-    with standalone(kept) as cluster:
-        one, two = one_core(), Writer(cluster)
-        one.begin(alone, runs[::-1], site=True)
-        two.begin(together, [*runs[3:], *runs[:3]], site=True)
-        for each in (one, two):
-            assert each.finished().count(Decision.ADDED) == 5
-        two.end()
-    executors = [path for path in kept.glob("*/app-*/*") if path.is_dir()]
-    assert sorted(path.name for path in executors) == ["0", "1"]  # both workers had one
+    alone, together = tmp_path / "alone", tmp_path / "together"
+    one, two = one_core(), Writer(cluster.url)
+    one.begin(alone, runs[::-1], site=True)
+    two.begin(together, [*runs[3:], *runs[:3]], site=True)
+    for each in (one, two):
+        assert each.finished().count(Decision.ADDED) == 5
+    two.end()
+    executors = [path for path in cluster.kept.glob("*/app-*/*") if path.is_dir()]
+    assert {path.name for path in executors} == {"0", "1"}  # both workers had one
     # They had our packages from us.
     assert any((path / "amqp_conformance.zip").exists() for path in executors)
     assert digests(alone) == digests(together) == digests(expected)

@@ -4,29 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from contextlib import nullcontext
 from html.parser import HTMLParser
 from pathlib import Path
 
-import pytest
 from click.testing import CliRunner, Result
-from pyspark.sql import SparkSession
 
 from conformance.interop.outcomes import Leg, Outcome
 from conformance.interop.tests.test_page import HOSTILE, a_run
-from reports.commands import commands
 from reports.commands.cli import main
+from reports.commands.tests.on_spark import here as here
 from reports.tests.interop import make_interop_run, write_interop_run
 from reports.tests.samples import make_run
 
 LOST = {"field.i8": Outcome.LOST, "body.empty": Outcome.SAME}
-
-
-@pytest.fixture
-def here(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
-    """Run a command in this process and on its Spark."""
-    monkeypatch.setattr(commands, "session", lambda master, brief: nullcontext(spark))
-    return lambda *arguments: CliRunner().invoke(main, [*map(str, arguments)])
 
 
 class Links(HTMLParser):
