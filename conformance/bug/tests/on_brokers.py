@@ -49,7 +49,7 @@ def shown(
         with ThreadPoolExecutor(AT_ONCE) as pool:
             came = list(pool.map(play, early))
         # A script waits as long as an idle machine needs, and some faults are races: what does not show
-        # beside others is played alone, up to eight times: while other tests keep the machine busy a race is rarer.
+        # beside others is played alone, up to eight times: a busy machine makes races rarer.
         seen = {each.judged.rule for each, told in zip(early, came, strict=True) if not told}
         late = [each for each, told in zip(early, came, strict=True) if told and each.judged.rule not in seen]
         left = [each for each in late if all(play(each) for _ in range(AGAIN))]
