@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -60,5 +61,7 @@ def _started(stack: ExitStack, what: str, words: tuple[str, ...], told: str) -> 
     for each in process.stderr:
         said.append(each)
         if found := re.search(told, each):
+            # It goes on talking, and would stand still when nobody listens.
+            threading.Thread(target=process.stderr.read, daemon=True).start()
             return found[1]
     raise AssertionError("".join(said))
