@@ -10,7 +10,7 @@ import pytest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from reports.ingest.tests.cluster import Cluster
+    from reports.ingest.tests.cluster import Standalone
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def spark() -> Iterator[SparkSession]:
 
 
 @pytest.fixture(scope="session")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
     """Start a standalone cluster of Spark's on this machine, once."""
     from reports.ingest.tests.cluster import standalone
 

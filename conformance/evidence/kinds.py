@@ -260,9 +260,8 @@ SHORT = 512
 
 
 def _text(value: Any) -> str:
-    if type(value) is not str:
-        raise ValueError(f"{value!r} is not str")
-    return intern(value) if len(value) <= SHORT else value
+    text: str = _string(value)
+    return intern(text) if len(text) <= SHORT else text
 
 
 @lru_cache(1024)
@@ -299,7 +298,7 @@ def readers(cls: type[Any]) -> Mapping[str, Reader]:
     return {each.name: _reader(hints[each.name]) for each in fields(cls)}
 
 
-_whole = _exactly(int)
+_whole, _string = _exactly(int), _exactly(str)
 _maybe = _optional(_text)
 # A run has many thousand lines: what each kind needs is looked up once.
 _READERS = {cls: readers(cls) for cls in (*KINDS.values(), CappedOctets)}

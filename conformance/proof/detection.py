@@ -23,7 +23,7 @@ from conformance.engine.cases import Case, cases
 from conformance.engine.judge import MISSED, Judge, TargetDied
 from conformance.engine.passive import conclude_breached, conclude_passive, give_occasion, sighted
 from conformance.evidence.keeping import Memory
-from conformance.evidence.kinds import Judged
+from conformance.evidence.kinds import Judged, Line
 from conformance.evidence.verdicts import Verdict, fold, is_worse
 from harness.dialect import dialect
 from harness.peers.deviation import Deviation
@@ -74,15 +74,17 @@ Build = Callable[[object, str], Target]
 """Makes a fresh target with a deviation's change (None: a clean one), for the rules of a document."""
 
 
-def judge_rule(rule: Rule, goal: Target, evidence: Memory | None = None, bare: bool = False) -> Judged:
+def judge_rule(
+    rule: Rule, goal: Target, evidence: Memory | None = None, keeps: Kept = Kept.EXPLAINED
+) -> Judged:
     """Judge a rule; the judgement that decides.
 
-    What nobody reads is not made: without `evidence` nothing is kept of what goes over the wire, and in that
-    of a `bare` judgement it is not explained; then no other watch looks at it, either.
+    What nobody reads is not made: `keeps` says how much `evidence` has of what goes over the wire, of which
+    nothing is kept without it; where that is not explained no other watch looks at it, either.
     """
-    keeps = Kept.NOTHING if evidence is None else Kept.OCTETS if bare else Kept.EXPLAINED
+    if evidence is None:
+        evidence, keeps = Memory(), Kept.NOTHING
     only = frozenset(() if keeps is Kept.EXPLAINED else (rule.id,))
-    evidence = evidence or Memory()
     with goal:
         # Names of its own each time: several judgements may share a real broker.
         prefix = f"detect-{secrets.token_hex(4)}"
@@ -94,11 +96,14 @@ def judge_rule(rule: Rule, goal: Target, evidence: Memory | None = None, bare: b
     return next(each for each in judged if each.verdict is worst)
 
 
-def judge_rules(rules: Iterable[Rule], build: Callable[[str], Target]) -> Iterator[tuple[str, Judged]]:
+def judge_rules(
+    rules: Iterable[Rule], build: Callable[[str], Target], beside: list[Line] | None = None
+) -> Iterator[tuple[str, Judged]]:
     """Judge rules that have a check, each on a target of its own, which `build` makes for a document.
 
     Gives by rule the judgement that decides, as `judge_rule` does. Those that watch the same scenarios are
-    judged together, on one target, on which these are played once.
+    judged together, on one target, on which these are played once. `beside` gets all evidence but for what
+    went over the wire.
     """
     together: dict[tuple[str, ...], list[Rule]] = {}
     for rule in rules:
@@ -108,13 +113,19 @@ def judge_rules(rules: Iterable[Rule], build: Callable[[str], Target]) -> Iterat
         if all(occasions):
             together.setdefault(tuple(sorted(occasions)), []).append(rule)
         else:
-            yield rule.id, judge_rule(rule, goal)
+            evidence = Memory()
+            yield rule.id, judge_rule(rule, goal, evidence, Kept.NOTHING)
+            if beside is not None:
+                beside += evidence.lines
     for some in together.values():
-        yield from _judge_watched(some, build(some[0].document)).items()
+        evidence = Memory()
+        yield from _judge_watched(some, build(some[0].document), evidence).items()
+        if beside is not None:
+            beside += evidence.lines
 
 
-def _judge_watched(rules: Sequence[Rule], goal: Target) -> Mapping[str, Judged]:
-    evidence, played = Memory(), dict[str, Judged]()
+def _judge_watched(rules: Sequence[Rule], goal: Target, evidence: Memory) -> Mapping[str, Judged]:
+    played = dict[str, Judged]()
     prefix, only = f"detect-{secrets.token_hex(4)}", frozenset(rule.id for rule in rules)
     with goal:
         judge = Judge(goal, evidence, prefix, lively=False, only=only, keeps=Kept.NOTHING)
@@ -177,7 +188,7 @@ class Bench:
                 continue
             goal, evidence = stand_in(self.role, document=rule.document), Memory()
             self.rules[rule.id] = rule
-            self.clean[rule.id] = judge_rule(rule, goal, evidence, bare=True)
+            self.clean[rule.id] = judge_rule(rule, goal, evidence, Kept.OCTETS)
             if isinstance(goal, EmbeddedTarget):
                 spoken = dialect(rule.document)
                 self.footprints[rule.id] = spoken.proof.footprint(goal.peer(rule.document), evidence.exchange)

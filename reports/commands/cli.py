@@ -58,9 +58,9 @@ def asked_options(command: Command) -> Command:
     @click.option("--target", "targets", multiple=True, metavar="NAME", help="of a warehouse: this target")
     @click.option(
         "--since",
-        type=click.DateTime(["%Y-%m-%d"]),
+        type=DAY,
         metavar="DATE",
-        help="of a warehouse: runs of later than this",
+        help="of a warehouse: runs of this day and later",
     )
     @click.option(
         "--builds",

@@ -101,7 +101,8 @@ def session(
         except (Py4JError, ConnectionError) as failure:
             if not _ended(spark.sparkContext._gateway):
                 raise
-            raise NoSpark(f"Spark ended before its work was done: {_last(said)}") from failure
+            why = _last(said) or "where it was started from, its output says why"
+            raise NoSpark(f"Spark ended before its work was done: {why}") from failure
 
 
 @contextmanager

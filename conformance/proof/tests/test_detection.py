@@ -7,6 +7,7 @@ import os
 import random
 import tomllib
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from conformance.evidence.kinds import Line
 from conformance.evidence.verdicts import Verdict
 from conformance.proof.detection import (
     Bench,
@@ -28,11 +30,14 @@ from conformance.proof.tests.mutation import mutate, passes_on_fakes
 from conformance.tests.commands import command, environment
 from conformance.tests.endurance import WHOLE, some
 from harness.amqp0_9_1.broken.deviations import Fault as Fault0_9_1
+from harness.amqp0_9_1.broken.deviations import spoils
+from harness.amqp0_9_1.broken.frame_faults import START, with_properties
 from harness.amqp1_0.broken.deviations import Fault as Fault1_0
 from harness.amqp_fast.broken.deviations import Fault as FaultFast
 from harness.dialect import dialect
 from harness.peers.deviation import Deviation
 from harness.targets.embedded import EmbeddedTarget
+from harness.wire.journal import Breached
 from scenarios.registry import checks
 from spec.applicability import judged_with
 from spec.catalogue import catalogue
@@ -183,12 +188,19 @@ VARIANTS = [
 ]
 
 
+def breaches(lines: Sequence[Line]) -> list[Breached]:
+    """Find what was read all the same although it broke a rule, whichever was being judged."""
+    return [line.event for line in lines if isinstance(line.event, Breached)]
+
+
 @pytest.mark.parametrize(("document", "name", "policy"), VARIANTS)
 def test_no_scenario_fails_on_a_legal_variant(document: str, name: str, policy: object, bench: Bench) -> None:
     legal = {Verdict.PASS, Verdict.INFO, Verdict.WARN, Verdict.INAPPLICABLE}
     touches, rules = dialect(document).proof.touches, checked(document)
     met = [rule for rule in rules if touches(policy, bench.footprints[rule.id])]
-    judged = dict(judge_rules(met, lambda _: EmbeddedTarget(None, policy)))
+    beside = list[Line]()
+    judged = dict(judge_rules(met, lambda _: EmbeddedTarget(None, policy), beside))
+    assert breaches(beside) == []
     without = DOCUMENTS[document].without.get(name, frozenset())
     assert {rule for rule, each in judged.items() if each.verdict is Verdict.NOT_RUN} == without
     assert [each for rule, each in judged.items() if rule not in without and each.verdict not in legal] == []
@@ -197,6 +209,15 @@ def test_no_scenario_fails_on_a_legal_variant(document: str, name: str, policy: 
     some = random.Random(name).sample(others, round(len(others) * THOROUGH))
     for identity, seen in judge_rules(some, lambda _: EmbeddedTarget(None, policy)):
         assert seen.verdict is bench.clean[identity].verdict, seen
+
+
+def test_what_is_read_all_the_same_is_seen_whichever_rule_is_judged() -> None:
+    change = spoils(START, with_properties(b"\x00\x00\x00\x04\x01aZ\x01"))
+    beside = list[Line]()
+    rule = catalogue()["0-9-1/queue.bind.unique"]
+    ((_, judged),) = judge_rules([rule], lambda _: EmbeddedTarget(change), beside)
+    assert judged.verdict is Verdict.PASS
+    assert {each.rule for each in breaches(beside)} == {"0-9-1/prose/4.2.1.table-types-understood"}
 
 
 def test_every_exception_is_about_a_variant() -> None:

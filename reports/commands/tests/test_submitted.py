@@ -13,7 +13,7 @@ from click.testing import Result
 from conformance.tests.commands import command
 from reports.commands import submitted
 from reports.commands.tests.on_spark import here as here
-from reports.ingest.tests.cluster import HOME, Cluster, environment
+from reports.ingest.tests.cluster import HOME, Standalone, environment
 from reports.tests.samples import make_run
 from reports.warehouse.tests.contents import digests
 
@@ -41,7 +41,7 @@ def files(place: Path) -> dict[str, bytes]:
 
 
 def test_on_a_cluster_and_under_spark_submit_commands_do_as_here(
-    here: Callable[..., Result], cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    here: Callable[..., Result], cluster: Standalone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     local, ours, theirs = (runs(tmp_path / name) for name in ("local", "ours", "theirs"))
     monkeypatch.chdir(local)

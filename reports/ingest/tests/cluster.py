@@ -29,7 +29,7 @@ def environment() -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class Standalone:
     """Its master's `url`, and where workers have `kept` what they were sent and what their executors said."""
 
     url: str
@@ -37,14 +37,14 @@ class Cluster:
 
 
 @contextmanager
-def standalone(place: Path) -> Iterator[Cluster]:
+def standalone(place: Path) -> Iterator[Standalone]:
     """Start a master and two workers of one core each."""
     with ExitStack() as stack:
         url = _started(stack, "master.Master", ("--port", "0"), r"Starting Spark master at (spark://\S+)")
         for number in ("0", "1"):
             kept = ("--cores", "1", "--memory", "1g", "--work-dir", str(place / number), url)
             _started(stack, "worker.Worker", kept, "Successfully registered with (master)")
-        yield Cluster(url, place)
+        yield Standalone(url, place)
 
 
 def _started(stack: ExitStack, what: str, words: tuple[str, ...], told: str) -> str:

@@ -14,7 +14,7 @@ from reports.commands.commands import render_site
 from reports.ingest import intake
 from reports.ingest.ingest import ingest
 from reports.ingest.reconciling import Decision
-from reports.ingest.tests.cluster import Cluster
+from reports.ingest.tests.cluster import Standalone
 from reports.tests.samples import EMPTY, LOCKED, make_run, make_runs
 from reports.tests.writer import PORTION, Writer, site_of
 from reports.warehouse.tests import contents
@@ -65,7 +65,7 @@ def one_core() -> Iterator[Callable[[], Writer]]:
 
 
 def test_one_core_and_a_cluster_make_the_same_tables_and_site_in_any_order(
-    one_core: Callable[[], Writer], cluster: Cluster, runs: Sequence[Path], expected: Path, tmp_path: Path
+    one_core: Callable[[], Writer], cluster: Standalone, runs: Sequence[Path], expected: Path, tmp_path: Path
 ) -> None:
     alone, together = tmp_path / "alone", tmp_path / "together"
     one, two = one_core(), Writer(cluster.url)
