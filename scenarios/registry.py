@@ -246,8 +246,9 @@ def watching(document: str, only: frozenset[str] = frozenset(), role: Role = Rol
     return Watching(
         (rule, each.fold)
         for rule, watches in checks().watches.items()
+        if not only or rule in only  # before all else: hundreds of judgements are each about one
         for each in watches
-        if protocol(rule) == document and each.role is role and (not only or rule in only)
+        if each.role is role and protocol(rule) == document
     )
 
 

@@ -23,6 +23,8 @@ from spec.catalogue import catalogue
 from spec.rules import Role, Rule
 from spec.selection import select
 
+FEW = 50
+"""Deviations up to which it is quicker to look only at those other rules that are asked of each."""
 WAITING = 16
 """Processes that judge at once where latency is what takes the time."""
 STYLES = {
@@ -76,11 +78,11 @@ def detect_rules(
 def _with_progress(rules: Sequence[Rule], bench: Bench, others: bool, console: Console) -> Iterator[Detected]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        everybody = catalogue().rules
-        task = bar.add_task("clean peers", total=len(everybody))
-        for _ in bench.prepare(everybody):
-            bar.advance(task)
         broken = deviations(rules, bench.role)
+        needed = rules if len(broken) <= FEW else catalogue().rules
+        task = bar.add_task("clean peers", total=len(needed))
+        for _ in bench.prepare(needed):
+            bar.advance(task)
         task = bar.add_task("deviations", total=len(broken))
         # Over TCP most of the time nobody computes.
         processes = (os.cpu_count() or 1) if others else WAITING

@@ -8,6 +8,7 @@ own misses it they are asked who notices. Of the rest a sample is judged, and mu
 from __future__ import annotations
 
 import gc
+import itertools
 import math
 import multiprocessing
 import random
@@ -16,7 +17,8 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import partial
+from functools import cache, partial
+from operator import attrgetter
 from typing import Any
 
 from conformance.engine.cases import Case, cases
@@ -34,10 +36,12 @@ from harness.wire.journal import Kept
 from harness.wire.transport import Unreachable
 from scenarios.registry import Scenario, Watch, checks
 from spec.applicability import judged_with
+from spec.catalogue import catalogue
 from spec.rules import Level, Role, Rule
 
-CONTROL = 0.01
-"""Share of the rules a deviation cannot touch that are judged all the same, one at least."""
+CONTROL = 0.002
+"""Share of the rules a deviation cannot touch that are judged all the same, one at least: of all deviations
+that are thousands of judgements."""
 
 
 class Fate(StrEnum):
@@ -172,7 +176,8 @@ def in_memory(change: object, _: str = "") -> EmbeddedTarget:
 class Bench:
     """Clean verdicts and footprints (servers' alone) of rules with a check; `build` makes peers to judge.
 
-    Of the rules that a deviation cannot touch the share `control` is judged.
+    Of the rules that a deviation cannot touch the share `control` is judged. What was not prepared is looked
+    at when it is needed.
     """
 
     build: Build = in_memory
@@ -183,33 +188,42 @@ class Bench:
     rules: dict[str, Rule] = field(default_factory=dict)
 
     def prepare(self, rules: Iterable[Rule]) -> Iterator[Rule]:
+        """Judge each of these `rules` that has a check on a clean peer."""
         for rule in rules:
-            if not checks().of(rule.id, self.role):
-                continue
-            goal, evidence = stand_in(self.role, document=rule.document), Memory()
-            self.rules[rule.id] = rule
-            self.clean[rule.id] = judge_rule(rule, goal, evidence, Kept.OCTETS)
-            if isinstance(goal, EmbeddedTarget):
-                spoken = dialect(rule.document)
-                self.footprints[rule.id] = spoken.proof.footprint(goal.peer(rule.document), evidence.exchange)
-            yield rule
+            if checks().of(rule.id, self.role):
+                self._look_at(rule)
+                yield rule
+
+    def _look_at(self, rule: Rule) -> None:
+        if rule.id in self.clean:
+            return
+        goal, evidence = stand_in(self.role, document=rule.document), Memory()
+        self.rules[rule.id] = rule
+        self.clean[rule.id] = judge_rule(rule, goal, evidence, Kept.OCTETS)
+        if isinstance(goal, EmbeddedTarget):
+            spoken = dialect(rule.document)
+            self.footprints[rule.id] = spoken.proof.footprint(goal.peer(rule.document), evidence.exchange)
 
     def detect(self, deviation: Deviation, others: bool = True) -> Detected:
         """Judge a deviation's own rule with it, and with `others` some that it cannot touch.
 
         Where its own rule misses it, all that it may touch are judged as well.
         """
-        rule, clean = self.rules[deviation.rule], self.clean[deviation.rule]
+        rule = catalogue()[deviation.rule]
+        self._look_at(rule)
+        clean = self.clean[rule.id]
         seen = judge_rule(rule, self.build(deviation.change, rule.document))
         found = fate(rule, clean, seen)
         if not others or self.role is Role.CLIENT:
             return Detected(rule, deviation, found, clean, seen)
         # The same samples every time, others for each deviation.
-        chance = random.Random(f"{deviation.rule} {deviation.says}")
-        may, rest = self._split(deviation)
-        control = chance.sample(rest, math.ceil(len(rest) * self.control))
-        elsewhere = self._worse(may if found is Fate.SURVIVED else [], deviation)
+        beside = [each for each in _checked(judged_with(rule.document), self.role) if each is not rule]
+        random.Random(f"{deviation.rule} {deviation.says}").shuffle(beside)
+        untouched = (each for each in beside if not self._touches(deviation, each))
+        control = itertools.islice(untouched, math.ceil(len(beside) * self.control))
         too_wide = self._worse(control, deviation)
+        may = (each for each in beside if self._touches(deviation, each))
+        elsewhere = self._worse(may if found is Fate.SURVIVED else (), deviation)
         if elsewhere:
             found = Fate.ELSEWHERE
         return Detected(rule, deviation, found, clean, seen, elsewhere, too_wide)
@@ -231,23 +245,24 @@ class Bench:
                 clean = self.clean[rule.id]
                 yield Detected(rule, deviation, fate_, clean, seen, elsewhere, too_wide)
 
-    def _split(self, deviation: Deviation) -> tuple[list[str], list[str]]:
-        own = self.rules[deviation.rule]
-        spoken, name = dialect(own.document), judged_with(own.document)
-        others = [
-            each for each in self.rules.values() if judged_with(each.document) == name and each is not own
-        ]
-        may: list[str] = []
-        rest: list[str] = []
-        for each in others:
-            met = spoken.proof.touches(deviation.change, self.footprints[each.id])
-            (may if met else rest).append(each.id)
-        return may, rest
+    def _touches(self, deviation: Deviation, rule: Rule) -> bool:
+        self._look_at(rule)
+        return dialect(rule.document).proof.touches(deviation.change, self.footprints[rule.id])
 
-    def _worse(self, identities: Iterable[str], deviation: Deviation) -> tuple[str, ...]:
-        rules = [self.rules[each] for each in sorted(identities)]
-        judged = judge_rules(rules, partial(self.build, deviation.change))
+    def _worse(self, rules: Iterable[Rule], deviation: Deviation) -> tuple[str, ...]:
+        asked = sorted(rules, key=attrgetter("id"))
+        judged = judge_rules(asked, partial(self.build, deviation.change))
         return tuple(each for each, seen in judged if is_worse(seen.verdict, self.clean[each].verdict))
+
+
+@cache
+def _checked(document: str, role: Role) -> list[Rule]:
+    """Give the rules that are judged with a document and have a check."""
+    return [
+        each
+        for each in catalogue().rules
+        if judged_with(each.document) == document and checks().of(each.id, role)
+    ]
 
 
 _INHERITED: list[Any] = []
