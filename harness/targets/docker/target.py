@@ -31,6 +31,10 @@ POLL = 0.1  # seconds between two looks at a broker that is starting
 ONE_LOOK = 5.0  # seconds
 TRIES = 3  # to find ports that are still free when the engine takes them
 LOOK_FOR_ENGINE = 2.0  # seconds
+BUSY = "unable to freeze"
+"""What the engine says where not all processes of a container stood still in the time it gives them."""
+FREEZES = 5
+"""So often is a container paused before that is its answer: a busy machine is no fault of the broker."""
 SEALED_OFF = "a suite that runs in a container itself needs the network of the machine (--network host)"
 OPEN_FILES = 8192
 """Some brokers make tables for as many as they may open, and an engine may allow a thousand million. One that
@@ -153,8 +157,14 @@ class ContainerTarget(DescribedTarget):
         """Have the engine do one of `VERBS` to the container. Raises TargetError."""
         container = self._running()
         how = {"timeout": round(self._description.patience)} if verb == "restart" else {}
-        with speaking(f"the engine could not {verb} the container"):
-            getattr(self._client.api, verb)(container, **how)
+        for left in reversed(range(FREEZES)):
+            try:
+                with speaking(f"the engine could not {verb} the container"):
+                    getattr(self._client.api, verb)(container, **how)
+                break
+            except TargetError as error:
+                if not left or BUSY not in str(error):
+                    raise
         if verb in ("restart", "start"):
             self._look_up()
 
