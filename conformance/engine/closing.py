@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from importlib.metadata import entry_points
 from pathlib import Path
 
 from conformance.engine.door import hampering
@@ -28,6 +29,10 @@ from harness.wire.transport import Unreachable
 from spec.catalogue import catalogue
 from spec.rules import Level
 
+BESIDE = "amqp_conformance.beside"
+"""Under this name packages say what writes something more into the folder of a large run that is whole."""
+LARGE = 5_000
+"""Events from which a run is large."""
 CLEAR_UP = 5.0
 """Seconds for removing what a run that was cut short left behind."""
 
@@ -72,7 +77,7 @@ def close(main: Worker, lines: list[Line]) -> Closed:
         render_files(report, plan.folder)  # at once: to stop a target takes what it takes
     finally:
         main.target.stop()
-    _keep(plan, main.target, lines)
+    _keep(plan, main.target, lines, ending.complete)
     return Closed(plan, ending, report)
 
 
@@ -129,10 +134,13 @@ def _gate(plan: Plan, ending: Ending, results: Sequence[RuleResult]) -> Gate:
     return replace(decided, notes=held.notes, sentence="; ".join(filter(None, (decided.sentence, told))))
 
 
-def _keep(plan: Plan, target: Target, lines: Sequence[Line]) -> None:
+def _keep(plan: Plan, target: Target, lines: Sequence[Line], whole: bool) -> None:
     held = Captures(plan.options.capture)
     if held is not Captures.NONE:
         write_capture(held.of(lines), plan.folder / CAPTURE, plan.started, plan.role)
     for name, text in target.logs().items():
         (plan.folder / name).write_bytes(text)
+    if whole and len(lines) >= LARGE:
+        for each in entry_points(group=BESIDE):
+            each.load()(plan.folder, lines)
     seal(plan.folder)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,7 @@ from reports.interop import text as interop_text
 from reports.model.findings import Build, Column
 from reports.model.single import column_of
 from reports.warehouse.asked import Asked
-from reports.warehouse.spark import Cluster, require, session
+from reports.warehouse.spark import Cluster, require, require_installed, session
 from spec.catalogue import catalogue
 
 if TYPE_CHECKING:
@@ -76,8 +77,9 @@ def ingest_runs(runs: Sequence[Path], warehouse: str, cluster: Cluster, console:
     """Put run folders into a warehouse and say what became of them."""
     from reports.ingest.reconciling import Decision
 
+    require_installed()
     runs = list(all_of(runs))
-    with starting(cluster, console, warehouse, len(runs)) as spark:
+    with at_need(cluster, console, warehouse, len(runs)) as spark:
         done = ingested(spark, runs, warehouse, console)
     for outcome in Decision:
         if outcome is not Decision.QUARANTINED and (taken := done.of(outcome)):
@@ -249,7 +251,9 @@ def render_site(
     return len(render(output, site))
 
 
-def ingested(spark: SparkSession, runs: Sequence[Path], warehouse: str, console: Console) -> Ingested:
+def ingested(
+    spark: Callable[[], SparkSession], runs: Sequence[Path], warehouse: str, console: Console
+) -> Ingested:
     """Put run folders into a warehouse, with a bar on the console that shows how far it is."""
     from reports.ingest.ingest import ingest
     from reports.warehouse.warehouse import Warehouse
@@ -279,7 +283,11 @@ def _builds(spark: SparkSession, snapshot: Snapshot, named: Sequence[str]) -> li
 
 
 def _build(name: str, known: Sequence[Build]) -> Build:
-    fitting = [each for each in known if name in (each.name, f"{each.name} @ {each.target}", each.target)]
+    fitting = [
+        each
+        for each in known
+        if name in (each.name, f"{each.name} @ {each.target}", each.target, each.label or each.name)
+    ]
     if len(fitting) == 1:
         return fitting[0]
     offered = "; ".join(sorted(printable(f"{each.name} @ {each.target}") for each in fitting or known))
@@ -304,6 +312,15 @@ def starting(cluster: Cluster, console: Console, warehouse: str, coming: int = 0
             brief = cluster.master is None and _runs_in(warehouse) + coming <= FEW
             spark = stack.enter_context(session(cluster.master, conf=cluster.conf, brief=brief))
         yield spark
+
+
+@contextmanager
+def at_need(
+    cluster: Cluster, console: Console, warehouse: str, coming: int
+) -> Iterator[Callable[[], SparkSession]]:
+    """Give the block what starts Spark when it is first called, and ends it behind the block."""
+    with ExitStack() as stack:
+        yield cache(lambda: stack.enter_context(starting(cluster, console, warehouse, coming)))
 
 
 def _runs_in(warehouse: str) -> int:

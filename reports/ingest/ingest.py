@@ -1,8 +1,9 @@
 """Run folders into the warehouse: each run once, whatever is handed in, in whatever order, by however many.
 
-The driver reads the evidence, as a cluster does not see this machine's files; the executors make rows of
-it and write all of them but those that describe the runs. By these the driver decides what becomes of each
-run, and only its own change makes one visible.
+Where a run has made rows of its evidence they are brought in as they are. Of others the driver reads the
+evidence, as a cluster does not see this machine's files; the executors make rows of it and write all of them
+but those that describe the runs. By these the driver decides what becomes of each run, and only its own
+change makes one visible.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reports.ingest.adding import added
 from reports.ingest.intake import Folder, groups, portions
 from reports.ingest.parsing import PARSED, TASK_OCTETS, given, parsed, unpacked
 from reports.ingest.reconciling import Decision, Offered, RunCopy
@@ -61,15 +63,16 @@ def _nobody(progress: Progress) -> None: ...
 
 
 def ingest(
-    spark: SparkSession,
+    spark: Callable[[], SparkSession],
     folders: Sequence[Path],
     warehouse: Warehouse,
     told: Callable[[Progress], None] = _nobody,
 ) -> Ingested:
     """Take the runs in `folders` into the `warehouse`, which is made when it is not there.
 
-    A folder that cannot be taken in is left out with its reason, and nothing else is lost. `told` hears
-    how far it is. Raises WarehouseError when the warehouse cannot be written.
+    A folder that cannot be taken in is left out with its reason, and nothing else is lost. `spark` is asked
+    for a Spark only where events have to be read. `told` hears how far it is. Raises WarehouseError when the
+    warehouse cannot be written.
     """
     taken: list[Taken] = []
     for name in TABLES:  # here, so that tasks need only add to them, and other readers find them all
@@ -83,12 +86,16 @@ def ingest(
     return Ingested(tuple(taken), warehouse.latest().versions)
 
 
-def _take(spark: SparkSession, warehouse: Warehouse, folders: Sequence[Folder]) -> Iterator[Taken]:
+def _take(
+    spark: Callable[[], SparkSession], warehouse: Warehouse, folders: Sequence[Folder]
+) -> Iterator[Taken]:
     """Bring some folders into the warehouse, as many as fit into memory."""
     place = warehouse.place
     known = {each.digest: each for each in held(place, "digest", {each.digest for each in folders})}
     new = {at: each for at, each in enumerate(folders) if not each.reason and each.digest not in known}
-    heads = _parsed(spark, place, new) if new else {}
+    sealed = {at: each for at, each in new.items() if each.seal}
+    others = {at: each for at, each in new.items() if not each.seal}
+    heads = added(place, sealed) | (_parsed(spark(), place, others) if others else {})
     rows = {at: unpacked(head["row"]) for at, head in heads.items() if not head["reason"]}
     offered = []
     for at, folder in enumerate(folders):

@@ -9,6 +9,7 @@ from conformance.evidence.folder import RUN_FILE
 from conformance.evidence.kinds import EvidenceError
 from conformance.evidence.printable import printable
 from conformance.interop.folder import SUMMARY
+from reports.ingest.sealing import ROWS, Seal, sealed
 from reports.model.rows import digest, evidence_files
 
 RUN_OCTETS = 128 * 1024 * 1024
@@ -22,7 +23,8 @@ class Folder:
     """A run folder and its evidence.
 
     `run` is the identity its description claims, empty when that cannot be read; `digest` tells its
-    evidence from any other. With a `reason` it cannot be taken in, and `files` is empty.
+    evidence from any other. With a `reason` it cannot be taken in, and `files` is empty; so it is where a
+    `seal` tells of rows that are made already.
     """
 
     path: Path
@@ -30,6 +32,7 @@ class Folder:
     digest: str = ""
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     reason: str = ""
+    seal: Seal | None = None
 
     @property
     def name(self) -> str:
@@ -38,7 +41,9 @@ class Folder:
 
     @property
     def octets(self) -> int:
-        """The size of its evidence."""
+        """The size of what is read of it: its evidence, or rows that are made of it already."""
+        if self.seal:
+            return sum((self.path / ROWS / name).stat().st_size for name in self.seal.hashes)
         return sum(map(len, self.files.values()))
 
 
@@ -59,6 +64,8 @@ def portions(paths: Sequence[Path]) -> Iterator[list[Folder]]:
 def read(path: Path) -> Folder:
     """Read the run folder at `path`. What is wrong with it becomes its reason: one sentence that names it."""
     bare = Folder(path)
+    if seal := sealed(path):
+        return Folder(path, seal.run, seal.digest, seal=seal)
     try:
         files = _contents(path, bare.name)
     except EvidenceError as failure:

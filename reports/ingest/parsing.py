@@ -70,7 +70,7 @@ def parsed(place: Place, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
                 _write(place, details)
                 octets = 0
         _write(place, details)
-        yield _batch(PARSED, heads)
+        yield batch_of(PARSED, heads)
 
 
 DETAILS = ("frames", "verdicts", "interop_legs")
@@ -92,11 +92,11 @@ def read(folder: str, files: Mapping[str, bytes]) -> tuple[TableRow, Mapping[str
         described, run, tables = (_interop if LEGS in files else _judged)(folder, files)
         beside = {"load": load, "month": run["started"][:7]}
         details = {
-            name: _batch(stored(name), [row | beside for row in rows])
+            name: batch_of(stored(name), [row | beside for row in rows])
             for name, rows in tables.items()
             if rows
         }
-        own = _packed(_batch(stored(described), [run | beside]))
+        own = packed(batch_of(stored(described), [run | beside]))
     except EvidenceError as failure:
         return {"reason": told(folder, str(failure))}, {}
     except Exception as failure:  # nobody foresaw what stands there; the other folders must not suffer
@@ -115,7 +115,8 @@ def _interop(folder: str, files: Mapping[str, bytes]) -> tuple[str, TableRow, Ma
     return "interop_runs", rows.run, {"interop_legs": rows.legs}
 
 
-def _packed(row: pa.RecordBatch) -> bytes:
+def packed(row: pa.RecordBatch) -> bytes:
+    """Write the row that describes a run as an Arrow stream."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, row.schema) as writer:
         writer.write_batch(row)
@@ -129,7 +130,7 @@ def unpacked(row: bytes) -> pa.Table:
         return reader.read_all()
 
 
-def _batch(schema: pa.Schema, rows: list[TableRow]) -> pa.RecordBatch:
+def batch_of(schema: pa.Schema, rows: list[TableRow]) -> pa.RecordBatch:
     """Put the `rows` under `schema`. Text that is none (half a surrogate pair) becomes visible."""
     try:
         return _columns(schema, rows)

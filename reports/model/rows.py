@@ -26,7 +26,7 @@ from conformance.evidence.kinds import (
     TestStarted,
 )
 from conformance.evidence.results import RuleResult, rule_results
-from conformance.evidence.stream import State, load
+from conformance.evidence.stream import State, Verification, load
 from conformance.evidence.verdicts import Verdict
 from conformance.gate.gate import Standing
 from conformance.interop.folder import LEGS, SUMMARY
@@ -65,14 +65,19 @@ def evidence_files(folder: Path) -> list[Path]:
 
 
 def digest(files: Files) -> str:
-    """Tell folders with different evidence apart: the SHA-256 of names and contents.
+    """Tell folders with different evidence apart: the SHA-256 of names and contents."""
+    return digest_of({name: hashlib.sha256(content).hexdigest() for name, content in files.items()})
+
+
+def digest_of(hashes: Mapping[str, str]) -> str:
+    """Give the `digest` of files of which the SHA-256 is known, by name.
 
     run.json is left out, as rendering anew changes it; the stream begins with all it says of the run.
     """
     whole = hashlib.sha256()
-    for name, content in sorted(files.items()):
+    for name, told in sorted(hashes.items()):
         if name != RUN_FILE:
-            whole.update(hashlib.sha256(content).digest() + name.encode())
+            whole.update(bytes.fromhex(told) + name.encode())
     return whole.hexdigest()
 
 
@@ -88,6 +93,16 @@ def rows_of(folder: str, files: Files) -> Rows:
     checked, lines = load(source)
     if checked.state is State.TAMPERED:
         raise EvidenceError(f"{folder}: {checked.sentence}")
+    return rows_from(folder, digest(files), info, lines, checked)
+
+
+def rows_from(
+    folder: str, evidence: str, info: RunInfo, lines: Sequence[Line], checked: Verification
+) -> Rows:
+    """Make the rows of a run of which the events are read: `checked` says whether they are whole.
+
+    `evidence` is the `digest` of its files. Raises EvidenceError with one sentence.
+    """
     started = next((line.event for line in lines if isinstance(line.event, RunStarted)), None)
     if started is None:
         raise EvidenceError(f"{folder}: the run broke before it began. {checked.sentence}")
@@ -97,7 +112,7 @@ def rows_of(folder: str, files: Files) -> Rows:
     why = "" if checked.state is State.OK else _why(lines, ended, checked.sentence)
     results = rule_results(lines)
     run = _run_row(info, started, ended, why)
-    run |= {"digest": digest(files), "folder": Path(folder).name, "events": len(lines)}
+    run |= {"digest": evidence, "folder": Path(folder).name, "events": len(lines)}
     rule_of = {line.event.test: line.event.rule for line in lines if isinstance(line.event, TestStarted)}
     home = _homes(lines, rule_of)
     decided = _decided(lines)
@@ -137,7 +152,7 @@ def _run_row(info: RunInfo, started: RunStarted, ended: RunEnded | None, why: st
     }
 
 
-_TOLD = ("run", "suite", "target", "role", "product", "version", "level", "profile")
+_TOLD = ("run", "suite", "target", "role", "product", "version", "label", "level", "profile")
 
 
 def in_utc(text: str) -> str:

@@ -112,7 +112,7 @@ def _main(master: str) -> None:
             if order["killed"]:
                 _kill_at(order["killed"])
             warehouse = Warehouse(order["path"])
-            done = ingest(spark, [Path(run) for run in order["runs"]], warehouse)
+            done = ingest(lambda: spark, [Path(run) for run in order["runs"]], warehouse)
             if order["site"]:
                 render_site(spark, warehouse.snapshot(), site_of(Path(order["path"])))
             _say(json.dumps([each.outcome for each in done.taken]) + "\n")

@@ -160,7 +160,7 @@ class Bench:
         for start in range(begin, end, self.chunk):
             folders = self.generator.write(self.scratch / "runs", range(start, min(start + self.chunk, end)))
             with cost() as taken:
-                done = ingest(self.spark, folders, self.warehouse)
+                done = ingest(lambda: self.spark, folders, self.warehouse)
             if len(done.of(Decision.ADDED)) != len(folders):
                 raise click.ClickException(f"not all runs from {start} on were taken in: {done.taken}")
             shutil.rmtree(self.scratch / "runs")

@@ -15,6 +15,8 @@ FAN = 8
 """So many files become one."""
 FINAL = 1_000_000
 """A file with so many rows is left as it is: it is large enough, and more of them take too much memory."""
+OF_A_RUN = {"frames": 20_000}
+"""The same for tables of which single runs are asked for: that of one has as many when it is large."""
 ONE_FILE = 2**34
 """Octets that no such file has."""
 
@@ -37,20 +39,20 @@ def compact(warehouse: Warehouse) -> int:
     return sum(_compacted(warehouse.place, name) for name in TABLES)
 
 
-def to_merge(files: Sequence[File]) -> Sequence[File]:
+def to_merge(files: Sequence[File], final: int = FINAL) -> Sequence[File]:
     """Choose the files to make into one: the newest, as far back as none outweighs those behind it.
 
-    None if these are neither FAN nor FINAL rows. So each row is written again only when its file at least
+    None if these are neither FAN nor `final` rows. So each row is written again only when its file at least
     doubles, and the files stay about as few as their doublings.
     """
     chosen: list[File] = []
     held = 0
     for file in sorted(files, key=lambda each: (each.last, each.first), reverse=True):
-        if max(file.rows, held) >= FINAL or (chosen and file.rows > held):
+        if max(file.rows, held) >= final or (chosen and file.rows > held):
             break
         chosen.append(file)
         held += file.rows
-    return chosen if len(chosen) >= FAN or held >= FINAL else ()
+    return chosen if len(chosen) >= FAN or held >= final else ()
 
 
 def _compacted(place: Place, name: str) -> int:
@@ -65,7 +67,8 @@ def _compacted(place: Place, name: str) -> int:
     months: dict[str, list[File]] = {}
     for each in map(_file, files):
         months.setdefault(each.month, []).append(each)
-    return sum(_merged(place, name, chosen) for each in months.values() if (chosen := to_merge(each)))
+    final = OF_A_RUN.get(name, FINAL)
+    return sum(_merged(place, name, chosen) for each in months.values() if (chosen := to_merge(each, final)))
 
 
 def _file(told: Mapping[str, Any]) -> File:

@@ -138,12 +138,17 @@ def _submitted(master: str | None, conf: Mapping[str, str], said: Path) -> Itera
         spark.stop()
 
 
-def require() -> None:
-    """Raise NoSpark when PySpark or Java is missing."""
+def require_installed() -> None:
+    """Raise NoSpark when PySpark is missing, and with it all else that a warehouse needs."""
     try:
         import pyspark  # noqa: F401
     except ModuleNotFoundError:
         raise NoSpark(f"PySpark is not installed, and {_HOW}") from None
+
+
+def require() -> None:
+    """Raise NoSpark when PySpark or Java is missing."""
+    require_installed()
     home = java_home()
     if home is None:
         raise NoSpark(

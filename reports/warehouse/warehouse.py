@@ -9,10 +9,11 @@ goes when it is old enough that nobody can be writing it any more.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -56,6 +57,7 @@ class Snapshot:
 
         shown = SHOWN_BY.get(name)
         months: list[str] | None = None
+        loads: list[str] | None = None
         if shown is not None or of is not None:
             named = self._named(shown or name)
             if of is not None:
@@ -63,20 +65,29 @@ class Snapshot:
                 named = named.filter(kept)
             if name in MONTHLY:
                 months = sorted(set(named["month"].to_pylist()))
-        rows = self._read(spark, name, months)
+            if name in SHOWN_BY and of is not None:
+                loads = sorted(named["load"].to_pylist())
+        rows = self._read(spark, name, months, loads)
         if shown is not None or of is not None:
             heads = spark.createDataFrame(named.select(["run", "load"]))
             rows = rows.join(f.broadcast(heads), ["run", "load"], "left_semi")
         rows = rows.select(*TABLES[name].names)
         return rows.fillna(BEFORE) if name == "runs" else rows
 
-    def files(self, name: str, months: Collection[str] | None = None) -> list[str]:
-        """List the URIs of the files in which the table `name` stands, of some `months` or all."""
-        if name not in self.tables or (months is not None and not months):
+    def files(
+        self, name: str, months: Collection[str] | None = None, loads: Sequence[str] | None = None
+    ) -> list[str]:
+        """List the URIs of the files in which the table `name` stands.
+
+        Of some `months` or all, and of those that may hold one of the `loads`, which are sorted.
+        """
+        if name not in self.tables:
             return []
-        within = None if months is None else [("month", "in", sorted(months))]
-        found = self.tables[name].file_uris(file_pruning_predicate=within)
-        return [unquote(each) for each in found] if self.place.local else found
+        return [
+            f"{self.place.of(name)}/{unquote(each['path']) if self.place.local else each['path']}"
+            for each in files_of(self.tables[name])
+            if (months is None or each["partition.month"] in months) and _may_hold(each, loads)
+        ]
 
     def rows(self, name: str) -> int:
         """Count the rows of a table, with those that do not count."""
@@ -89,12 +100,18 @@ class Snapshot:
         question = "SELECT run, load, substr(started, 1, 7) AS month FROM t"
         return asked(self.tables[describing], question)
 
-    def _read(self, spark: SparkSession, name: str, months: Collection[str] | None) -> DataFrame:
+    def _read(
+        self,
+        spark: SparkSession,
+        name: str,
+        months: Collection[str] | None,
+        loads: Sequence[str] | None = None,
+    ) -> DataFrame:
         from pyspark.sql.pandas.types import from_arrow_schema
 
         load = [pa.field("load", pa.string())] if name in WITH_LOAD else []
         schema = pa.schema([*TABLES[name], *load])
-        files = self.files(name, months)
+        files = self.files(name, months, loads)
         if not files:
             return spark.createDataFrame([], from_arrow_schema(schema))
         if self.place.local:
@@ -131,6 +148,15 @@ class Warehouse:
             if all(_version(opened(self.place, name)) == _version(found[name]) for name in DESCRIBING):
                 there = {name: table for name, table in found.items() if table is not None}
                 return Snapshot(self.place, there)
+
+
+def _may_hold(file: Mapping[str, Any], loads: Sequence[str] | None) -> bool:
+    """Say whether one of the `loads` is between the least and the largest that a file has, or may be."""
+    least, largest = file.get("min.load"), file.get("max.load")
+    if loads is None or least is None or largest is None:
+        return True
+    at = bisect_left(loads, least)
+    return at < len(loads) and loads[at] <= largest
 
 
 def _version(table: DeltaTable | None) -> int | None:

@@ -37,7 +37,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 def expected(spark: SparkSession, runs: Sequence[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make the warehouse that comes of the runs, on `local[2]`, in one piece, and its site."""
     path = tmp_path_factory.mktemp("expected")
-    done = ingest(spark, runs, Warehouse(str(path)))
+    done = ingest(lambda: spark, runs, Warehouse(str(path)))
     assert len(done.of(Decision.ADDED)) == 5
     render_site(spark, Warehouse(str(path)).snapshot(), site_of(path))
     return path
@@ -97,7 +97,7 @@ def test_three_at_once_put_each_run_in_once(
     other.begin(tmp_path, runs[::-1])
     with ThreadPoolExecutor(2) as together:
         ours = [
-            together.submit(ingest, spark, order, Warehouse(str(tmp_path)))
+            together.submit(ingest, lambda: spark, order, Warehouse(str(tmp_path)))
             for order in (runs, [*runs[2:], *runs[:2]])
         ]
     outcomes = [each.outcome for one in ours for each in one.result().taken]
@@ -121,5 +121,5 @@ def test_two_killed_before_they_commit_and_run_again_come_to_the_same(
         assert process.killed
     other.end()
     assert len(contents.rows(tmp_path, "runs")) <= PORTION
-    ingest(spark, runs[::-1], Warehouse(str(tmp_path)))
+    ingest(lambda: spark, runs[::-1], Warehouse(str(tmp_path)))
     assert digests(tmp_path) == digests(expected)

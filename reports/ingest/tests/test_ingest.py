@@ -37,7 +37,7 @@ def rows(spark: SparkSession, warehouse: Warehouse, table: str, *columns: str) -
 
 
 def outcomes(spark: SparkSession, warehouse: Warehouse, *folders: Path) -> list[Decision]:
-    return [each.outcome for each in ingest(spark, folders, warehouse).taken]
+    return [each.outcome for each in ingest(lambda: spark, folders, warehouse).taken]
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_what_is_broken_is_told_and_the_rest_goes_in(
     folders = [make_run(tmp_path / harm.__name__, run=harm.__name__) for harm in BROKEN]
     for folder, harm in zip(folders, BROKEN, strict=True):
         harm(folder)
-    done = ingest(spark, [good[0], *folders, good[1]], warehouse)
+    done = ingest(lambda: spark, [good[0], *folders, good[1]], warehouse)
     assert [each.folder for each in done.of(ADDED)] == good
     left = done.of(QUARANTINED)
     assert [each.folder for each in left] == folders
@@ -117,7 +117,7 @@ def test_what_is_broken_is_told_and_the_rest_goes_in(
         (each.folder.name, each.reason) for each in left
     )
     assert rows(spark, warehouse, "runs", "run") == [("r0001",), ("r0002",)]
-    again = ingest(spark, [good[0], *folders, good[1]], warehouse)
+    again = ingest(lambda: spark, [good[0], *folders, good[1]], warehouse)
     assert [each.outcome for each in again.taken] == [KNOWN, *[QUARANTINED] * len(folders), KNOWN]
     assert again.versions == done.versions  # nothing was written
 
@@ -144,7 +144,7 @@ def test_a_truncated_stream_goes_in_as_partial_and_its_completion_replaces_it(
     stream = whole.joinpath("events.jsonl").read_bytes()
     (torn / "events.jsonl").write_bytes(stream[:-400])
     (shorter / "events.jsonl").write_bytes(stream[: len(stream) // 2])
-    done = ingest(spark, [torn, other], warehouse)
+    done = ingest(lambda: spark, [torn, other], warehouse)
     assert [(each.outcome, each.partial) for each in done.taken] == [(ADDED, True), (ADDED, False)]
     assert rows(spark, warehouse, "runs", "run", "partial") == [("r1", True), ("r2", False)]
     assert outcomes(spark, warehouse, shorter) == [KNOWN]
@@ -159,7 +159,7 @@ def test_of_two_complete_runs_with_one_identity_the_second_is_left_out(
     spark: SparkSession, warehouse: Warehouse, tmp_path: Path
 ) -> None:
     first, second = make_run(tmp_path / "first"), make_run(tmp_path / "second", verdicts=FAILED)
-    done = ingest(spark, [first, second, first], warehouse)
+    done = ingest(lambda: spark, [first, second, first], warehouse)
     assert [each.outcome for each in done.taken] == [ADDED, QUARANTINED, KNOWN]
     assert done.taken[1].reason.startswith("second: another complete run r1 is there already")
     assert rows(spark, warehouse, "verdicts", "rule", "verdict") == [(LOCKED, "pass"), (EMPTY, "pass")]
@@ -197,9 +197,9 @@ def test_any_order_and_any_portions_make_the_same_tables(
     torn = make_run(tmp_path / "torn", run="r0002", verdicts=FAILED, partial=True)
     heard: list[Progress] = []
     one, two = Warehouse(str(tmp_path / "one")), Warehouse(str(tmp_path / "two"))
-    ingest(spark, [torn, *runs], one)
+    ingest(lambda: spark, [torn, *runs], one)
     monkeypatch.setattr(intake, "PORTION_RUNS", 2)
-    done = ingest(spark, [*reversed(runs), torn], two, heard.append)
+    done = ingest(lambda: spark, [*reversed(runs), torn], two, heard.append)
     assert [each.outcome for each in done.taken] == [*[ADDED] * 4, KNOWN]
     assert heard == [Progress(done, 5) for done in (0, 2, 4, 5)]
     assert digests(one.path) == digests(two.path)

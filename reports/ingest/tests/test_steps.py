@@ -22,6 +22,7 @@ import boto3
 import pytest
 from pyspark.sql import SparkSession
 
+from conformance.evidence.stream import read
 from conformance.evidence.verdicts import Verdict
 from conformance.tests.endurance import some
 from reports.ingest import ingest as ingesting
@@ -29,9 +30,10 @@ from reports.ingest import parsing, settling
 from reports.ingest.ingest import ingest
 from reports.ingest.intake import Folder
 from reports.ingest.reconciling import Decision
+from reports.ingest.sealing import seal
 from reports.model.columns import TABLES
 from reports.tests.samples import EMPTY, LOCKED, make_run, make_runs, rewrite
-from reports.warehouse import cleaning, compaction
+from reports.warehouse import adding, cleaning, compaction
 from reports.warehouse.place import Place
 from reports.warehouse.tables import append, ensured, refusals
 from reports.warehouse.tests.contents import digests, lines, rows
@@ -59,7 +61,7 @@ class Steps:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.left = STEPS
         monkeypatch.setattr(parsing, "append", self._counted(append))
-        for module in (settling, compaction, cleaning):
+        for module in (adding, settling, compaction, cleaning):
             monkeypatch.setattr(module, "refusals", self._counted(refusals))
 
     def _counted(self, step: Callable[..., Any]) -> Callable[..., Any]:
@@ -89,7 +91,11 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> Steps:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    return make_runs(tmp_path_factory.mktemp("runs"), 4, verdicts=VERDICTS)
+    """Make four runs, of which two bring rows of their own."""
+    made = make_runs(tmp_path_factory.mktemp("runs"), 4, verdicts=VERDICTS)
+    for run in made[::2]:
+        seal(run, read(run))
+    return made
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +157,7 @@ def test_killed_after_any_step_and_run_again_it_comes_to_the_same(
     def begun() -> Warehouse:
         steps.left = STEPS
         place = f"s3://kept/{uuid4().hex}" if options else str(tmp_path / uuid4().hex)
-        first = ingest(_nowhere(), [part, broken], Warehouse(place))
+        first = ingest(_nowhere, [part, broken], Warehouse(place))
         assert [each.outcome for each in first.taken] == [Decision.ADDED, Decision.QUARANTINED]
         return Warehouse(place)
 
@@ -162,7 +168,7 @@ def test_killed_after_any_step_and_run_again_it_comes_to_the_same(
                 patched.setattr(compaction, "FAN", 2)
                 patched.setattr(cleaning, "GRACE", 0.0)
                 patched.setattr(cleaning, "load_before", lambda _: "9")
-            ingest(_nowhere(), [*runs[1:3], mended], warehouse)
+            ingest(_nowhere, [*runs[1:3], mended], warehouse)
 
     uncut = begun()
     ended(uncut)
@@ -181,7 +187,7 @@ def _ingest_each(place: str, runs: Sequence[Path]) -> None:
     """Do in a process of its own what is killed there."""
     ingesting._parsed = _here  # type: ignore[assignment]
     for run in runs:
-        ingest(_nowhere(), [run], Warehouse(place))
+        ingest(_nowhere, [run], Warehouse(place))
 
 
 @pytest.mark.endurance
@@ -205,7 +211,7 @@ def test_two_killed_at_any_moment_leave_whole_runs(
         ensured(Warehouse(str(place)).place, table)
     whole(place)
     for kept in (place, tmp_path / "expected"):
-        ingest(_nowhere(), runs, Warehouse(str(kept)))
+        ingest(_nowhere, runs, Warehouse(str(kept)))
     assert digests(place) == digests(tmp_path / "expected")
 
 
@@ -216,15 +222,15 @@ def test_three_at_once_put_each_run_in_once_on_s3_and_spark_reads_it(
     other = make_run(tmp_path / "other", run="r0001")
     with ThreadPoolExecutor(3) as together:
         doing = [
-            together.submit(ingest, spark, order, Warehouse(place))
+            together.submit(ingest, lambda: spark, order, Warehouse(place))
             for order in (runs[:3], runs[2::-1], runs[1:3])
         ]
     outcomes = Counter(each.outcome for one in doing for each in one.result().taken)
     assert outcomes == {Decision.ADDED: 3, Decision.KNOWN: 5}
-    (left,) = ingest(spark, [other], Warehouse(place)).of(Decision.QUARANTINED)
+    (left,) = ingest(lambda: spark, [other], Warehouse(place)).of(Decision.QUARANTINED)
     assert "another complete run r0001 is there already" in left.reason
     whole(place, **remote)
-    ingest(spark, [*runs[:3], other], Warehouse(str(tmp_path / "here")))
+    ingest(lambda: spark, [*runs[:3], other], Warehouse(str(tmp_path / "here")))
     assert digests(place, **remote) == digests(tmp_path / "here")
     snapshot = Warehouse(place).snapshot()
     for table in ("runs", "verdicts", "frames", "quarantine"):

@@ -130,16 +130,16 @@ def test_both_kinds_of_runs_go_in_once_and_nothing_is_lost(spark: SparkSession, 
     broken = make_interop_run(tmp_path / "broken", number=3)
     told(broken, legs=1)
     runs = [make_run(tmp_path / "rules"), good, broken]
-    done = ingest(spark, runs, warehouse)
+    done = ingest(lambda: spark, runs, warehouse)
     assert [each.outcome for each in done.taken] == [ADDED, ADDED, QUARANTINED]
     snapshot = warehouse.snapshot()
     assert snapshot.table(spark, "interop_legs").where("fails").select("case").collect() == [("field.i8",)]
     (run,) = snapshot.table(spark, "interop_runs").collect()
     assert (run.run, run.events, run.broke[0].why) == ("interop-0000000000000001", 6, "it does not start")
     assert snapshot.table(spark, "runs").count() == 1
-    again = ingest(spark, runs, warehouse)
+    again = ingest(lambda: spark, runs, warehouse)
     assert [each.outcome for each in again.taken] == [KNOWN, KNOWN, QUARANTINED]
     assert again.versions == done.versions  # nothing was written
-    (left,) = ingest(spark, [other], warehouse).of(QUARANTINED)
+    (left,) = ingest(lambda: spark, [other], warehouse).of(QUARANTINED)
     assert "another complete run interop-0000000000000001 is there already" in left.reason
     assert warehouse.snapshot().table(spark, "interop_legs").count() == 6

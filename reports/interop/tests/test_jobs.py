@@ -33,7 +33,7 @@ def cells(spark: SparkSession, tmp_path: Path) -> Cells:
 
     def taken(*runs: Path) -> DataFrame:
         warehouse = Warehouse(str(tmp_path / "w"))
-        ingest(spark, runs, warehouse)
+        ingest(lambda: spark, runs, warehouse)
         snapshot = warehouse.snapshot()
         return jobs.cells(*(snapshot.table(spark, f"interop_{name}") for name in ("runs", "legs")))
 

@@ -31,7 +31,7 @@ def kept(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
         make_run(place / run, run=run, product=product, version=version, target=target, started=started)
         for run, (product, version, target, started) in told.items()
     ]
-    ingest(spark, runs, Warehouse(str(place / "kept")))
+    ingest(lambda: spark, runs, Warehouse(str(place / "kept")))
     return place / "kept"
 
 
@@ -58,6 +58,16 @@ def test_files_of_other_months_are_not_read(spark: SparkSession, kept: Path) -> 
     assert {
         name for file in verdicts.inputFiles() for name in file.split("/") if name.startswith("month=")
     } == {"month=2026-11"}
+
+
+def test_files_of_a_month_with_other_runs_alone_are_not_read(spark: SparkSession, tmp_path: Path) -> None:
+    warehouse = Warehouse(str(tmp_path / "w"))
+    for run in ("first", "second", "third"):
+        ingest(lambda: spark, [make_run(tmp_path / run, run=run)], warehouse)
+    snapshot = warehouse.snapshot()
+    found = snapshot.table(spark, "frames", of={"first", "third"})
+    assert {row.run for row in found.select("run").collect()} == {"first", "third"}
+    assert (len(found.inputFiles()), len(snapshot.files("frames"))) == (2, 3)
 
 
 @pytest.mark.parametrize(

@@ -346,8 +346,11 @@ def test_spark_polars_and_duckdb_read_the_same_rows(spark: SparkSession, tmp_pat
             assert lines(in_spark) == lines(in_duckdb) == lines(rows(tmp_path, each))
 
 
-def test_an_exchange_is_read_without_the_rest(spark: SparkSession, tmp_path: Path) -> None:
-    """Rows as they come, run by run, and as good as incompressible."""
+def test_an_exchange_is_read_without_the_rest(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows as they come, run by run, and as good as incompressible; all in one file."""
+    monkeypatch.setattr(compaction, "OF_A_RUN", {})
     count, per_run, rules = 100_000, 5_000, 50
     mine = Warehouse(str(tmp_path))
     for run in range(count // per_run):
