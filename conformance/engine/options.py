@@ -93,6 +93,11 @@ CAPTURED = "connections in capture.pcapng: all, or those that findings were made
 CAPTURE = Option(JUDGING, CAPTURED, choices=tuple(map(str, Captures)), shown=True, pytest_flag="--pcap")
 RULES = Option(By.PYTEST, "judge only these rules", "SELECTOR", flag="--rules")
 TARGET = "embedded, amqp://…, process:NAME, docker:IMAGE; several are judged at once"
+LABEL = Option(
+    JUDGING | By.KEPT,
+    "what tells this build from others of its version, its commit and branch perhaps: part of its name",
+    "TEXT",
+)
 BASELINE = (
     "accepted verdicts (TOML), or @NAME of some that come with the suite; those about this version count"
 )
@@ -114,6 +119,7 @@ class Options:
     level: str = _asked("must", LEVEL)
     fail_on: str = _asked("fail", FAIL_ON)
     profile: str = _asked("document", PROFILE)
+    label: str = _asked("", LABEL)
     baseline: tuple[str, ...] = _asked((), Option(JUDGING, BASELINE, "PATH"))
     parallel: int | None = _asked(None, Option(By.RUN, PARALLEL, least=0))
     output: str | None = _asked(None, Option(JUDGING, OUTPUT, "PATH"))

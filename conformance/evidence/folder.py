@@ -64,7 +64,8 @@ class RunInfo:
     `started` is UTC in ISO 8601, `target` without its password and judged in its `role`, `documents`
     mappings with title, revision and sha256. `files` are name and SHA-256 of the folder's other files once it
     is sealed; `capture` says which connections its capture holds: all, those of findings, none.
-    `unspoken` are protocols and documents that were left out, each with the sentence why.
+    `unspoken` are protocols and documents that were left out, each with the sentence why; `label` tells a
+    build from others of its version, such as its commit and branch.
     """
 
     run: str
@@ -80,6 +81,7 @@ class RunInfo:
     level: str = "must"
     fail_on: str = "fail"
     profile: str = "document"
+    label: str = ""
     unspoken: Mapping[str, str] = field(default_factory=dict)
     capture: str = "all"
     arguments: tuple[str, ...] = ()

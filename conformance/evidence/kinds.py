@@ -60,6 +60,7 @@ class RunStarted:
     unspoken: Mapping[str, str] = field(default_factory=dict)
     selected: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
+    label: str = ""
     catalogue: int | None = None
     arguments: tuple[str, ...] = ()
 

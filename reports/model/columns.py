@@ -53,7 +53,7 @@ RUNS = pa.schema(
         *texts("run", "digest", "folder", "started"),
         # Digest is the SHA-256 of the evidence: two folders with the same one are the same run. Of the folder
         # the last name; the start in UTC, always 2026-11-20T12:00:00.000000Z, so that text sorts as time.
-        *texts("suite", "target", "role", "product", "version", "level", "profile"),
+        *texts("suite", "target", "role", "product", "version", "label", "level", "profile"),
         ("events", pa.int64()),  # how many its evidence holds: of two parts of a run the larger one counts
         ("partial", pa.bool_()),  # cut short or never finished; `why` says so in a sentence
         ("why", pa.string()),
@@ -124,7 +124,7 @@ INTEROP_LEGS = pa.schema(
 QUARANTINE = pa.schema(texts("folder", "run", "digest", "reason"))
 """The folder's last name, and the run as far as its description can be read, else empty."""
 
-BEFORE: dict[str, bool | float | int | str] = {"role": str(Role.SERVER)}
+BEFORE: dict[str, bool | float | int | str] = {"role": str(Role.SERVER), "label": ""}
 """What rows of `runs` say that were written before they had such a column."""
 
 TABLES = {

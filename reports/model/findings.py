@@ -18,12 +18,16 @@ from spec.rules import Role
 
 @dataclass(frozen=True, slots=True, order=True)
 class Build:
-    """What is judged in a `role`: `product` in a `version`, reached as `target`. A column of the matrix."""
+    """What is judged in a `role`: `product` in a `version`, reached as `target`. A column of the matrix.
+
+    A `label` tells it from other builds of its version; whoever judges every commit has one for each.
+    """
 
     product: str
     version: str
     target: str
     role: Role = Role.SERVER
+    label: str = ""
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Build:
@@ -33,7 +37,13 @@ class Build:
     @property
     def name(self) -> str:
         """Product and version as they call themselves, or else the target; a client is marked as one."""
-        return (" ".join(filter(None, (self.product, self.version))) or self.target) + mark(self.role)
+        own = " ".join(filter(None, (self.product, self.version))) or self.target
+        return f"{own} [{self.label}]{mark(self.role)}" if self.label else own + mark(self.role)
+
+    @property
+    def edition(self) -> str:
+        """The version with the label that it may have."""
+        return " ".join(filter(None, (self.version, f"[{self.label}]" if self.label else "")))
 
     @property
     def kin(self) -> tuple[str, Role]:
@@ -138,9 +148,9 @@ def roles_of(columns: Collection[Column]) -> list[Role]:
 def columns_in_order(columns: Iterable[Column]) -> list[Column]:
     """Sort servers before clients, by product, then by version as versions count, then by target.
 
-    A build stands behind its predecessor.
+    A build stands behind its predecessor; those of one version are in the order in which they were judged.
     """
-    return sorted(columns, key=lambda column: _place(column.build))
+    return sorted(columns, key=lambda column: (*_place(column.build), column.started, column.build.label))
 
 
 def _place(build: Build) -> tuple[int, str, tuple[tuple[int, int, str], ...], str, str]:
@@ -152,13 +162,18 @@ def before(column: Column, columns: Iterable[Column]) -> Column | None:
     """Give the build that came before `column`: the newest older one of the product in its role.
 
     One on the same target goes before all others; a product is judged as a process today and as an image
-    tomorrow. Builds of one version have no order among them, but for those on one target.
+    tomorrow. Builds of one version have no order among them, but for those on one target, of which the one
+    that was judged before is the older.
     """
     build = column.build
     kin = [each for each in columns if each.build.kin == build.kin and each is not column]
     here = [each for each in kin if each.build.target == build.target]
-    older = [each for each in here if (each.build.age, each.build.version) < (build.age, build.version)]
+    older = [each for each in here if _age(each) < _age(column)]
     older = older or [
         each for each in kin if build.version and each.build.version and each.build.age < build.age
     ]
-    return max(older, key=lambda each: (each.build.age, each.build.version, each.build.target), default=None)
+    return max(older, key=lambda each: (*_age(each), each.build.target), default=None)
+
+
+def _age(column: Column) -> tuple[tuple[tuple[int, int, str], ...], str, str]:
+    return column.build.age, column.build.version, column.started

@@ -30,7 +30,7 @@ def rule_name(identity: str) -> str:
 
 def build_name(build: Build) -> str:
     """Name a build's page below `targets/`, without its ending; also its anchor on other pages."""
-    named = [build.product, build.version, build.target, *filter(None, [mark(build.role)])]
+    named = [build.product, build.version, build.target, *filter(None, [build.label, mark(build.role)])]
     told = "-".join(filter(None, map(_plain, named)))
     return f"{told[:LONGEST].strip('.-')}-{_mark(*named)}".lstrip("-")
 

@@ -38,7 +38,7 @@ def test_the_same_build_in_two_roles_is_two_columns(spark: SparkSession, tmp_pat
     server = make_run(tmp_path / "server", run="r1")
     client = make_run(tmp_path / "client", run="r2", role=Role.CLIENT, verdicts=FAILED)
     warehouse = Warehouse(str(tmp_path / "warehouse"))
-    ingest(spark, [client, server], warehouse)
+    ingest(lambda: spark, [client, server], warehouse)
     told = found(spark, warehouse)
     assert [each.build.role for each in told] == [Role.SERVER, Role.CLIENT]
     assert [each.findings[LOCKED].verdict for each in told] == [Verdict.PASS, Verdict.FAIL]
@@ -57,7 +57,7 @@ def test_a_warehouse_and_its_site_have_what_was_judged_in_each_role(
     for folder, target in zip(folders, ("embedded", "client:own"), strict=True):
         judge_here(Options(target=target, selectors=RULES, output=str(folder)))
     warehouse = Warehouse(str(tmp_path / "warehouse"))
-    ingest(spark, folders, warehouse)
+    ingest(lambda: spark, folders, warehouse)
     told, alone = found(spark, warehouse), [column_of(folder) for folder in folders]
     assert [each.build.role for each in told] == list(Role)
     for ours, single in zip(told, alone, strict=True):
@@ -77,15 +77,19 @@ def test_a_warehouse_and_its_site_have_what_was_judged_in_each_role(
     ]
 
 
-def test_rows_from_before_there_were_roles_are_of_servers(spark: SparkSession, tmp_path: Path) -> None:
+def test_rows_from_before_there_were_roles_and_labels_are_of_servers_without_one(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     warehouse = Warehouse(str(tmp_path / "warehouse"))
-    ingest(spark, [make_run(tmp_path / "old", run="r1")], warehouse)
+    ingest(lambda: spark, [make_run(tmp_path / "old", run="r1")], warehouse)
     runs = tmp_path / "warehouse" / "runs"
     before = DeltaTable(str(runs)).to_pyarrow_table()
     assert before.column("role").to_pylist() == ["server"]
-    write_deltalake(str(runs), before.drop_columns(["role"]), mode="overwrite", schema_mode="overwrite")
+    write_deltalake(
+        str(runs), before.drop_columns(["role", "label"]), mode="overwrite", schema_mode="overwrite"
+    )
     new = make_run(tmp_path / "new", run="r2", started="2026-11-21T12:00:00+00:00", verdicts=FAILED)
-    ingest(spark, [new], warehouse)
+    ingest(lambda: spark, [new], warehouse)
     (column,) = found(spark, warehouse)
     assert (column.build, column.runs) == (Build("Peer", "1.0", "embedded"), 2)
     assert column.findings[LOCKED].seen == (Verdict.FAIL, Verdict.PASS)
