@@ -13,8 +13,8 @@ import pyarrow.parquet as parquet
 
 from conformance.evidence.kinds import EvidenceError
 from reports.ingest.intake import Folder, told
-from reports.ingest.parsing import packed
 from reports.ingest.sealing import LOAD, ROWS, Seal, file_of
+from reports.model.batches import packed
 from reports.model.columns import stored
 from reports.model.rows import TableRow
 from reports.warehouse.adding import Added, add

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from reports.ingest.adding import added
 from reports.ingest.intake import Folder, groups, portions
-from reports.ingest.parsing import PARSED, TASK_OCTETS, given, parsed, unpacked
+from reports.ingest.parsing import PARSED, TASK_OCTETS, given, parsed
 from reports.ingest.reconciling import Decision, Offered, RunCopy
 from reports.ingest.settling import held, settle
+from reports.model.batches import unpacked
 from reports.model.columns import TABLES
 from reports.warehouse.cleaning import clean
 from reports.warehouse.compaction import compact

@@ -116,7 +116,7 @@ def _written(
 ) -> Seal:
     import pyarrow as pa
 
-    from reports.ingest.parsing import batch_of
+    from reports.model.batches import batch_of
     from reports.model.columns import ORDER, stored
     from reports.warehouse.tables import new_load
 

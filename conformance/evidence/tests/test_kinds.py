@@ -40,6 +40,9 @@ def any_event(cls: type[Any]) -> st.SearchStrategy[Any]:
         "verdicts": st.dictionaries(st.text(), st.integers()),
         "unspoken": st.dictionaries(st.text(), st.text()),
         "values": st.dictionaries(st.text(), st.text()),
+        # Of a mapping Hypothesis makes any that some module has brought with it.
+        "occasions": st.dictionaries(st.text(), st.integers()),
+        "violations": st.dictionaries(st.text(), st.lists(st.text()).map(tuple)),
     }
     return st.builds(
         cls,

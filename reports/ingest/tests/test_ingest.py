@@ -18,8 +18,9 @@ from conformance.evidence.verdicts import Verdict
 from reports.ingest import intake, settling
 from reports.ingest.ingest import Progress, ingest
 from reports.ingest.intake import portions
-from reports.ingest.parsing import GIVEN, parsed, unpacked
+from reports.ingest.parsing import GIVEN, parsed
 from reports.ingest.reconciling import Decision, Left, Offered, Plan, RunCopy, plan, quarantine
+from reports.model.batches import unpacked
 from reports.model.columns import TABLES
 from reports.tests.samples import EMPTY, LOCKED, make_run, make_runs, rewrite
 from reports.warehouse.tables import ensured
