@@ -18,7 +18,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from conformance.evidence.folder import RUN_FILE
-from conformance.evidence.kinds import EvidenceError
 from conformance.evidence.printable import printable
 from conformance.gate.gate import Exit
 from conformance.interop.folder import LEGS
@@ -29,9 +28,9 @@ from reports.compare import comparison_text
 from reports.compare.comparison import Comparison, compare
 from reports.compare.matrix import Detection, read_detection
 from reports.interop import text as interop_text
-from reports.model.findings import Build, Column
+from reports.model.findings import Column
 from reports.model.single import column_of
-from reports.warehouse.asked import Asked
+from reports.warehouse.asked import Asked, builds_called
 from reports.warehouse.spark import Cluster, require, require_installed, session
 from spec.catalogue import catalogue
 
@@ -156,7 +155,7 @@ def compare_builds(
         before, after = column_of(Path(old)), column_of(Path(new))
     else:
         with starting(cluster, console, warehouse) as spark:
-            before, after = _builds(spark, _snapshot(warehouse), (old, new))
+            before, after = builds_called((old, new), spark, _snapshot(warehouse))
     found = compare(before, after)
     if form == "table":
         comparison_text.show(found, console)
@@ -266,33 +265,6 @@ def _snapshot(warehouse: str) -> Snapshot:
     from reports.warehouse.warehouse import Warehouse
 
     return Warehouse(warehouse).snapshot()
-
-
-def _builds(spark: SparkSession, snapshot: Snapshot, named: Sequence[str]) -> list[Column]:
-    """Find the builds called so, with the findings of all their runs.
-
-    Raises EvidenceError for another name.
-    """
-    from reports.warehouse import jobs
-
-    runs, verdicts = snapshot.table(spark, "runs"), snapshot.table(spark, "verdicts")
-    known = [Build.of(row.asDict()) for row in runs.select(*jobs.BUILD).distinct().collect()]
-    chosen = [_build(name, known) for name in named]
-    found = {column.build: column for column in jobs.columns(runs, verdicts, builds=set(chosen))}
-    return [found[build] for build in chosen]
-
-
-def _build(name: str, known: Sequence[Build]) -> Build:
-    fitting = [
-        each
-        for each in known
-        if name in (each.name, f"{each.name} @ {each.target}", each.target, each.label or each.name)
-    ]
-    if len(fitting) == 1:
-        return fitting[0]
-    offered = "; ".join(sorted(printable(f"{each.name} @ {each.target}") for each in fitting or known))
-    trouble = "is the name of several builds" if fitting else "is no build of the warehouse"
-    raise EvidenceError(f"{name!r} {trouble}; there are {offered}")
 
 
 def _some(names: Sequence[str], most: int = 5) -> str:

@@ -6,12 +6,13 @@ asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from conformance.evidence.kinds import EvidenceError
 from conformance.evidence.printable import printable
+from reports.model.findings import Build, Column
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -61,6 +62,36 @@ class Asked:
                 raise EvidenceError(
                     f"the warehouse has no run of the {column} {missing[0]!r}; there are {_some(there)}"
                 )
+
+
+def builds_called(names: Sequence[str], spark: SparkSession, snapshot: Snapshot) -> list[Column]:
+    """Find the builds with these names, with the findings of all their runs.
+
+    A build is called by its name, its label, its target, or by name and target ("RabbitMQ 4.0 @ amqp://far").
+    Raises EvidenceError for another name, and for that of several.
+    """
+    from reports.warehouse.jobs import BUILD, columns, of_builds
+
+    runs = snapshot.table(spark, "runs")
+    known = [Build.of(row.asDict()) for row in runs.select(*BUILD).distinct().collect()]
+    chosen = [_called(name, known) for name in names]
+    named = {row.run for row in of_builds(runs, chosen).select("run").collect()}
+    verdicts = snapshot.table(spark, "verdicts", of=named)
+    found = {column.build: column for column in columns(runs, verdicts, builds=set(chosen))}
+    return [found[build] for build in chosen]
+
+
+def _called(name: str, known: Sequence[Build]) -> Build:
+    fitting = [
+        each
+        for each in known
+        if name in (each.name, f"{each.name} @ {each.target}", each.target, each.label or each.name)
+    ]
+    if len(fitting) == 1:
+        return fitting[0]
+    offered = "; ".join(sorted(printable(f"{each.name} @ {each.target}") for each in fitting or known))
+    trouble = "is the name of several builds" if fitting else "is no build of the warehouse"
+    raise EvidenceError(f"{name!r} {trouble}; there are {offered}")
 
 
 def _some(names: Iterable[str]) -> str:
