@@ -1,22 +1,18 @@
 """What a warehouse of many runs costs: `python -m reports.trials.benchmark`.
 
-Makes run folders (`reports.trials.benchmark_runs`), takes them in through the real ingest, and asks the
-questions of the commands, with half the runs and with all of them, so that the growth shows. Each question is
-asked three times: once to warm the virtual machine up, and of the other two the quicker counts.
+Makes run folders as wide as real ones (`reports.trials.benchmark_runs`: some 46,000 events), takes them in
+through the real ingest, and asks what the commands ask, by their own functions, with half the runs and with
+all of them, so that the growth shows. Each question is asked three times: once to warm the virtual machine
+up, and of the other two the quicker counts. What ingest costs where a run has made no rows is told beside.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
-import threading
-import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,9 +25,11 @@ from reports.audit.audit import audit
 from reports.compare import comparison_text
 from reports.compare.comparison import compare
 from reports.compare.matrix import as_json, matrix
+from reports.ingest.sealing import ROWS
 from reports.model.columns import TABLES
-from reports.model.findings import Build
-from reports.trials.benchmark_runs import CONNECTIONS, TARGETS, Generator, identity
+from reports.trials.benchmark_runs import TARGETS, Generator, identity
+from reports.trials.costs import Cost, cost
+from reports.warehouse.asked import Asked, builds_called
 from reports.warehouse.spark import session
 from scenarios.registry import checks
 
@@ -40,102 +38,14 @@ if TYPE_CHECKING:
 
     from reports.warehouse.warehouse import Snapshot, Warehouse
 
+NEWEST = Asked(builds=30)
+"""What the commands are about unless they are told otherwise."""
+FEW = 4
+"""Runs of which the events are read, to tell what that costs."""
 RESULTS = ("matrix", "comparison", "flakiness", "audit")
 """The four that `report`, `compare` and `audit` give."""
-EVERY = 0.05
-"""Seconds between two looks at the memory in use."""
 WIDTH = 120
 """Columns that the table needs."""
-PAGE = os.sysconf("SC_PAGE_SIZE")
-TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
-
-
-@dataclass(slots=True)
-class Cost:
-    """What a stage took: seconds by the clock and of processors, the most memory at once, and octets read.
-
-    All our processes count together. Memory is in octets; what they say to each other counts as read as
-    well. Seconds of processors tell what it costs on a machine that others use too. `notes` is what else
-    there is to tell.
-    """
-
-    seconds: float = 0.0
-    processors: float = 0.0
-    memory: int = 0
-    read: int = 0
-    notes: dict[str, float] = field(default_factory=dict)
-
-    def add(self, later: Cost) -> None:
-        self.seconds += later.seconds
-        self.processors += later.processors
-        self.read += later.read
-        self.memory = max(self.memory, later.memory)
-
-
-@contextmanager
-def cost() -> Iterator[Cost]:
-    """Measure what is done inside."""
-    before = _used()
-    taken, latest, over = Cost(memory=_memory()), dict(before), threading.Event()
-
-    def look() -> None:
-        taken.memory = max(taken.memory, _memory())
-        latest.update(_used())  # a process that has ended stays as it was last seen
-
-    def watch() -> None:
-        while not over.wait(EVERY):
-            look()
-
-    watching = threading.Thread(target=watch, daemon=True)
-    watching.start()
-    began = time.perf_counter()
-    try:
-        yield taken
-    finally:
-        taken.seconds = time.perf_counter() - began
-        over.set()
-        watching.join()
-        look()
-        grown = [latest[each] - before.get(each, Counter()) for each in latest]
-        taken.read = sum(each["read"] for each in grown)
-        taken.processors = sum(each["ticks"] for each in grown) / TICKS_PER_SECOND
-
-
-def _family() -> Iterator[Path]:
-    """Find the folders in /proc of this process and all that came from it."""
-    children: dict[int, list[int]] = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        stat = _told(folder / "stat")
-        if stat:
-            children.setdefault(int(stat.rpartition(")")[2].split()[1]), []).append(int(folder.name))
-    waiting = [os.getpid()]
-    while waiting:
-        process = waiting.pop()
-        waiting += children.get(process, [])
-        yield Path(f"/proc/{process}")
-
-
-def _memory() -> int:
-    """Add up the resident memory of all our processes, in octets; what they share counts for each."""
-    return sum(int(told.split()[1]) * PAGE for each in _family() if (told := _told(each / "statm")))
-
-
-def _used() -> dict[str, Counter[str]]:
-    """Read by process the octets that it has read and the ticks of processors that it has used so far."""
-    found = {}
-    for each in _family():
-        stat, io = _told(each / "stat"), _told(each / "io")
-        if stat and io:
-            ticks = sum(int(tick) for tick in stat.rpartition(")")[2].split()[11:13])
-            found[each.name] = Counter(read=int(io.split()[1]), ticks=ticks)
-    return found
-
-
-def _told(path: Path) -> str:
-    try:
-        return path.read_text()
-    except OSError:  # the process has ended since it was listed
-        return ""
 
 
 class Bench:
@@ -169,6 +79,20 @@ class Bench:
         total.notes["runs per second"] = (end - begin) / total.seconds
         return total
 
+    def from_events(self) -> Cost:
+        """Take some runs into a warehouse of their own by their events alone."""
+        from reports.ingest.ingest import ingest
+        from reports.warehouse.warehouse import Warehouse
+
+        folders = self.generator.write(self.scratch / "events", range(FEW))
+        for folder in folders:
+            shutil.rmtree(folder / ROWS, ignore_errors=True)
+        with cost() as taken:
+            ingest(lambda: self.spark, folders, Warehouse(str(self.scratch / "other")))
+        shutil.rmtree(self.scratch / "events")
+        taken.notes["runs per second"] = len(folders) / taken.seconds
+        return taken
+
     def ask(self) -> dict[str, Cost]:
         """Ask every question once to warm up, and then for what it costs."""
         questions = {
@@ -182,11 +106,10 @@ class Bench:
         return {name: _quicker(question) for name, question in questions.items()}
 
     def matrix(self) -> Mapping[str, float]:
-        """Make matrix.json over all builds."""
+        """Make matrix.json over the newest builds, as the site has it."""
         from reports.warehouse.jobs import columns
 
-        runs, verdicts = self._tables("runs", "verdicts")
-        found = columns(runs, verdicts)
+        found = columns(*NEWEST.rows(self.spark, self.warehouse.snapshot()))
         path = self.scratch / "matrix.json"
         with path.open("w", encoding="ascii") as file:
             file.writelines(as_json(matrix(self.generator.catalogue, checks(), found)))
@@ -194,11 +117,8 @@ class Bench:
 
     def comparison(self) -> Mapping[str, float]:
         """Compare two versions of one product."""
-        from reports.warehouse.jobs import columns
-
-        pair = [Build("Broker 0", f"3.{version}.0", "process:broker-0") for version in (0, 1)]
-        runs, verdicts = self._tables("runs", "verdicts")
-        old, new = columns(runs, verdicts, builds=pair)
+        pair = [f"Broker 0 3.{version}.0" for version in (0, 1)]
+        old, new = builds_called(pair, self.spark, self.warehouse.snapshot())
         found = compare(old, new)
         comparison_text.as_json(found)
         return {"changes": len(found.changes)}
@@ -211,24 +131,24 @@ class Bench:
         return {"flaky": flakiness(runs, verdicts).toArrow().num_rows}
 
     def audit(self) -> Mapping[str, float]:
-        """Audit a claim on every rule, against all versions of the product."""
-        from reports.warehouse.jobs import BUILD, columns
+        """Audit a claim on every rule, against the newest versions of the product."""
+        from reports.warehouse.jobs import columns
 
-        runs, verdicts = self._tables("runs", "verdicts")
-        ours = runs.where(runs["product"] == self.claims.product).select(*BUILD).distinct()
-        found = columns(runs, verdicts, builds=[Build.of(row.asDict()) for row in ours.collect()])
+        ours = replace(NEWEST, products=(self.claims.product,))
+        found = columns(*ours.rows(self.spark, self.warehouse.snapshot()))
         audited = audit(self.claims, found, self.generator.rules)
         audit_text.as_json(audited)
         return {"claims": len(audited.results), "builds": len(audited.builds)}
 
     def exchanges(self) -> Mapping[str, float]:
         """Look up an exchange for each distinct finding on each rule, of the builds that the site shows."""
-        from reports.warehouse.jobs import exchanges, findings, frames_of, of_builds
+        from reports.warehouse.jobs import exchanges, findings, frames_of
 
-        runs, verdicts, frames = self._tables("runs", "verdicts", "frames")
-        shown = exchanges(findings(of_builds(runs, newest=30), verdicts))
+        snapshot = self.warehouse.snapshot()
+        shown = exchanges(findings(*NEWEST.rows(self.spark, snapshot)))
         keys = shown.select("exchange", "run", "connection").toArrow()
         wanted = set(zip(*(column.to_pylist() for column in keys.columns), strict=True))
+        frames = snapshot.table(self.spark, "frames", of={run for _, run, _ in wanted})
         rows = frames_of(frames, wanted).toArrow().num_rows
         return {"findings": keys.num_rows, "exchanges": len(wanted), "rows": rows}
 
@@ -236,8 +156,8 @@ class Bench:
         """Look up the exchange of one rule in one run."""
         from reports.warehouse.jobs import frames_of
 
-        (frames,) = self._tables("frames")
-        place = CONNECTIONS // 2
+        place = len(self.generator.rules) // 2
+        frames = self.warehouse.snapshot().table(self.spark, "frames", of={identity(7)})
         wanted = (self.generator.rules[place].id, identity(7), f"main.{place + 1}.1")
         found = frames_of(frames, [wanted])
         return {"rows": found.toArrow().num_rows, "rows scanned": rows_scanned(found)}
@@ -315,7 +235,8 @@ def measure(spark: SparkSession, scratch: Path, runs: int, rules: int, chunk: in
     done = 0
     for share, upto in (("half", runs // 2), ("all", runs)):
         console.print(f"{share}: up to {upto} runs", style="bold")
-        stages = {"ingest": bench.grow(done, upto, console)} | bench.ask()
+        stages = {"ingest": bench.grow(done, upto, console), "ingest of events": bench.from_events()}
+        stages |= bench.ask()
         told[share] = {
             "runs": upto,
             "tables": bench.tables(),
@@ -370,9 +291,9 @@ def _mebibytes(octets: int) -> str:
 
 
 @click.command()
-@click.option("--runs", type=click.IntRange(min=4 * TARGETS), default=10_000, show_default=True, metavar="N")
-@click.option("--rules", type=click.IntRange(min=100), default=600, show_default=True, help="judged per run")
-@click.option("--chunk", type=click.IntRange(min=1), default=500, show_default=True, help="runs per ingest")
+@click.option("--runs", type=click.IntRange(min=4 * TARGETS), default=400, show_default=True, metavar="N")
+@click.option("--rules", type=click.IntRange(min=100), default=2000, show_default=True, help="judged per run")
+@click.option("--chunk", type=click.IntRange(min=1), default=50, show_default=True, help="runs per ingest")
 @click.option("--master", metavar="URL", help="the Spark cluster (default: this machine, all cores)")
 @click.option("--memory", metavar="SIZE", help="of Spark's driver (default: as the commands have it)")
 @click.option("--json", "path", type=click.Path(path_type=Path), metavar="FILE", help="the figures as JSON")

@@ -26,17 +26,18 @@ from conformance.evidence.kinds import (
     TestStarted,
     encode,
 )
+from conformance.evidence.stream import read
 from conformance.evidence.verdicts import Verdict
 from conformance.gate.gate import Standing
 from harness.wire.journal import Direction, Ended, Expected, Grade, Octets, Opened
+from reports.ingest.sealing import seal
 from spec.catalogue import Catalogue, catalogue
 from spec.rules import Level, Rule
 
 TARGETS = 10
 VERSIONS = 30
-CONNECTIONS = 100
-UNITS = 18
-"""Of one connection; with its opening and its end it makes 20 rows."""
+UNITS = 21
+"""Of one connection, of which each rule has one; with its opening and its end it makes 23 rows of frames."""
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 PARTIAL_EVERY = 40
 NAME = "@@name@@"
@@ -70,6 +71,10 @@ def identity(number: int) -> str:
     return f"{number * 2654435761 % 2**32:08x}"
 
 
+def _is_partial(number: int) -> bool:
+    return number % PARTIAL_EVERY == PARTIAL_EVERY - 1
+
+
 def verdict_of(rule: int, number: int) -> Verdict:
     """Say what the rule with this number comes to in the run with this `number`."""
     product, version, attempt = (
@@ -95,7 +100,7 @@ def rules(count: int) -> tuple[Rule, ...]:
 
 
 class Generator:
-    """Writes run folders about `count` rules."""
+    """Writes run folders about `count` rules, with the rows that a run makes where it came to its end."""
 
     def __init__(self, count: int) -> None:
         self.rules = rules(count)
@@ -126,10 +131,12 @@ class Generator:
         started = BEGAN + timedelta(minutes=7 * number)
         write_run(folder, RunInfo(started=started.isoformat(), level="should", **facts))
         (folder / STREAM).write_bytes(self._stream(number, facts))
+        if not _is_partial(number):
+            seal(folder, read(folder))
         return folder
 
     def _stream(self, number: int, facts: dict[str, Any]) -> bytes:
-        partial = number % PARTIAL_EVERY == PARTIAL_EVERY - 1
+        partial = _is_partial(number)
         reached = len(self.rules) * 3 // 4 if partial else len(self.rules)
         came = [verdict_of(rule, number) for rule in range(reached)]
         selected = tuple(rule.id for rule in self.rules)
@@ -172,8 +179,7 @@ def _time(seconds: int, hundredths: int) -> float:
 def _block(number: int, rule: Rule) -> Block:
     test = f"{rule.id}[case]"
     before: list[AnyEvent] = [TestStarted(test, rule.id)]
-    if number < CONNECTIONS:
-        before += _exchange(f"main.{number + 1}.1", number)
+    before += _exchange(f"main.{number + 1}.1", number)
     judged = {verdict: _judged(number, rule, test, verdict) for verdict in Verdict}
     lines = [_line(event, _time(number, seq), seq, test) for seq, event in enumerate(before)]
     return Block(
@@ -215,7 +221,7 @@ def _judged(number: int, rule: Rule, test: str, verdict: Verdict) -> Judged:
         actual="channel.close 404 NOT_FOUND" if missed else "queue.declare-ok",
         detail=f"the target answered the {number}th way, and none of the legal outcomes" if missed else "",
         reading=rule.reading if verdict is Verdict.INFO else "",
-        connection=f"main.{number % CONNECTIONS + 1}.1",
+        connection=f"main.{number + 1}.1",
         frame=UNITS,
         duration=_time(0, 0),
         level=rule.level,
