@@ -70,10 +70,16 @@ def asked_options(command: Command) -> Command:
         metavar="N",
         help="of a warehouse: the newest N builds of these",
     )
+    @click.option(
+        "--per-target",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="of a warehouse: of each target its newest N builds alone",
+    )
     @wraps(command)
     def told(*arguments: Any, since: datetime | None, **others: Any) -> None:
-        products, targets, builds = (others.pop(name) for name in ("products", "targets", "builds"))
-        asked = Asked(products, targets, f"{since:%Y-%m-%d}" if since else "", builds)
+        given = {name: others.pop(name) for name in ("products", "targets", "builds", "per_target")}
+        asked = Asked(since=f"{since:%Y-%m-%d}" if since else "", **given)
         command(*arguments, asked=asked, **others)
 
     return told

@@ -26,13 +26,15 @@ OFFERED = 8
 @dataclass(frozen=True, slots=True)
 class Asked:
     """Runs of these `products` (as they call themselves, in any case) and `targets`, begun on the day `since`
-    or later ("2026-11-20", UTC), and of these the newest `builds`; what is empty or None asks for all.
+    or later ("2026-11-20", UTC); of these of each target the newest `per_target` builds, and of all the
+    newest `builds`. What is empty or None asks for all.
     """
 
     products: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
     since: str = ""
     builds: int | None = None
+    per_target: int | None = None
 
     def rows(self, spark: SparkSession, snapshot: Snapshot) -> tuple[DataFrame, DataFrame]:
         """Give the rows of the tables of runs and of verdicts that are asked for.
@@ -43,7 +45,8 @@ class Asked:
 
         runs = snapshot.table(spark, "runs")
         self._must_be_there(runs)
-        named = {row.run for row in of_builds(self._among(runs), newest=self.builds).select("run").collect()}
+        chosen = of_builds(self._among(runs), newest=self.builds, per_target=self.per_target)
+        named = {row.run for row in chosen.select("run").collect()}
         return snapshot.table(spark, "runs", of=named), snapshot.table(spark, "verdicts", of=named)
 
     def _among(self, runs: DataFrame) -> DataFrame:

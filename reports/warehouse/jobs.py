@@ -36,20 +36,28 @@ _FACTS = (
 
 
 def of_builds(
-    runs: DataFrame, builds: Collection[Build] | None = None, newest: int | None = None
+    runs: DataFrame,
+    builds: Collection[Build] | None = None,
+    newest: int | None = None,
+    per_target: int | None = None,
 ) -> DataFrame:
     """Give the rows of `runs` about `builds` (None: all) and, of these, about the `newest` (None: all).
 
-    `newest` is how many builds to keep: those whose last run started last.
+    `newest` is how many builds to keep: those whose last run started last; `per_target` how many of each
+    target, and that comes first.
     """
     if builds is not None:
         keys = [tuple(str(getattr(each, name)) for name in BUILD) for each in sorted(builds)]
         runs = runs.join(F.broadcast(_rows(runs, BUILD, keys)), list(BUILD), "left_semi")
+    if newest is None and per_target is None:
+        return runs
+    kept = runs.groupBy(*BUILD).agg(F.max(F.struct("started", "run")).alias("last"))
+    if per_target is not None:
+        place = F.row_number().over(Window.partitionBy("target").orderBy(F.desc("last")))
+        kept = kept.withColumn("place", place).where(F.col("place") <= per_target)
     if newest is not None:
-        last = runs.groupBy(*BUILD).agg(F.max(F.struct("started", "run")).alias("last"))
-        kept = last.orderBy(F.desc("last")).limit(newest).select(*BUILD)
-        runs = runs.join(F.broadcast(kept), list(BUILD), "left_semi")
-    return runs
+        kept = kept.orderBy(F.desc("last")).limit(newest)
+    return runs.join(F.broadcast(kept.select(*BUILD)), list(BUILD), "left_semi")
 
 
 def findings(runs: DataFrame, verdicts: DataFrame) -> DataFrame:

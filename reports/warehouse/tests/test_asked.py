@@ -43,6 +43,9 @@ def kept(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
         (Asked(products=("RabbitMQ", "Artemis"), since="2026-11-20"), {"far", "other"}),
         (Asked(targets=("process:rabbitmq",)), {"old", "new"}),
         (Asked(targets=("process:rabbitmq",), builds=1), {"new"}),
+        (Asked(per_target=1), {"new", "far", "other"}),
+        (Asked(per_target=1, builds=2), {"far", "other"}),
+        (Asked(targets=("process:rabbitmq",), per_target=2), {"old", "new"}),
         (Asked(products=("Artemis",), since="2026-11-21"), set()),
     ],
 )
