@@ -108,8 +108,14 @@ def cluster_options(command: Command) -> Command:
 @main.command()
 @click.argument("runs", nargs=-1, required=True, type=RUN)
 @warehouse_option(required=True)
+@click.option(
+    "--frames-for",
+    type=click.IntRange(min=0),
+    metavar="DAYS",
+    help="remove what went over the wire in months that ended longer ago; verdicts stay",
+)
 @cluster_options
-def ingest(runs: tuple[Path, ...], warehouse: str, cluster: Cluster) -> None:
+def ingest(runs: tuple[Path, ...], warehouse: str, frames_for: int | None, cluster: Cluster) -> None:
     """Put the evidence of RUNS into the tables of a warehouse.
 
     A run that is there already is left alone, one that was cut short is marked, a broken one is put aside
@@ -119,7 +125,7 @@ def ingest(runs: tuple[Path, ...], warehouse: str, cluster: Cluster) -> None:
     """
     from reports.commands.commands import ingest_runs
 
-    sys.exit(ingest_runs(runs, warehouse, cluster, Console()))
+    sys.exit(ingest_runs(runs, warehouse, frames_for, cluster, Console()))
 
 
 @main.command()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,8 +73,13 @@ AUDITS: Mapping[str, Callable[[Audit], str]] = {
 """The forms of both that are one text."""
 
 
-def ingest_runs(runs: Sequence[Path], warehouse: str, cluster: Cluster, console: Console) -> int:
-    """Put run folders into a warehouse and say what became of them."""
+def ingest_runs(
+    runs: Sequence[Path], warehouse: str, frames_for: int | None, cluster: Cluster, console: Console
+) -> int:
+    """Put run folders into a warehouse and say what became of them.
+
+    What went over the wire in months that ended more than `frames_for` days ago is removed (None: nothing).
+    """
     from reports.ingest.reconciling import Decision
 
     require_installed()
@@ -84,11 +90,22 @@ def ingest_runs(runs: Sequence[Path], warehouse: str, cluster: Cluster, console:
         if outcome is not Decision.QUARANTINED and (taken := done.of(outcome)):
             names = [f"{each.folder} (partial)" if each.partial else str(each.folder) for each in taken]
             console.print(Text(f"{len(names)} {outcome}: {_some(names)}"), soft_wrap=True)
+    if frames_for is not None:
+        _forget_frames(warehouse, frames_for, console)
     left = done.of(Decision.QUARANTINED)
     for each in left:
         told = Text(f"{Decision.QUARANTINED}: {printable(each.reason)}", style="bold red")
         console.print(told, soft_wrap=True)
     return int(Exit.NOT_MET if left else Exit.MET)
+
+
+def _forget_frames(warehouse: str, days: int, console: Console) -> None:
+    from reports.warehouse.cleaning import forget_frames
+    from reports.warehouse.warehouse import Warehouse
+
+    since = datetime.now(UTC).date() - timedelta(days=days)
+    if gone := forget_frames(Warehouse(warehouse), since):
+        console.print(Text(f"{gone:,} rows of exchanges from before {since:%Y-%m} are gone"), soft_wrap=True)
 
 
 def write_dictionary(output: Path, missing: bool, cluster: Cluster, console: Console) -> int:

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import time
+from datetime import date
 
 from reports.model.columns import SHOWN_BY, TABLES, stored
-from reports.warehouse.tables import conflicts, ensured, load_before, refusals, rows_of, texts_of, writing
+from reports.warehouse.tables import (
+    conflicts,
+    ensured,
+    files_of,
+    load_before,
+    refusals,
+    rows_of,
+    texts_of,
+    writing,
+)
 from reports.warehouse.warehouse import GRACE, Warehouse
 
 MARK, MARKED = "cleaned", "frames"
@@ -40,3 +50,17 @@ def clean(warehouse: Warehouse) -> bool:
             table = ensured(place, name)
             table.vacuum(int(GRACE // 3600), dry_run=False, enforce_retention_duration=False, full=True)
     return True
+
+
+def forget_frames(warehouse: Warehouse, since: date) -> int:
+    """Remove what went over the wire in the months that ended before the day `since`; verdicts stay.
+
+    Gives how many rows that were. Where another writer comes in between, it is for another time.
+    """
+    table = ensured(warehouse.place, "frames")
+    past = [each for each in files_of(table) if each["partition.month"] < f"{since:%Y-%m}"]
+    if past:
+        with conflicts(), refusals(warehouse.place):
+            table.delete(f"month < '{since:%Y-%m}'")
+            return sum(each["num_records"] for each in past)
+    return 0
