@@ -146,6 +146,20 @@ def dictionary(output: Path, missing: bool, cluster: Cluster) -> None:
 
 @main.command()
 @warehouse_option(required=True)
+@asked_options
+@cluster_options
+def summarise(warehouse: str, asked: Asked, cluster: Cluster) -> None:
+    """Write builds, findings and flaky rules as tables for dashboards, into `summaries/` of the warehouse.
+
+    Example: amqp-conformance summarise --warehouse warehouse --since 2026-11-01
+    """
+    from reports.commands.commands import write_summaries
+
+    sys.exit(write_summaries(warehouse, asked, cluster, Console()))
+
+
+@main.command()
+@warehouse_option(required=True)
 @click.option("--output", required=True, type=FOLDER, metavar="DIR", help="where the site goes")
 @click.option("--detection", type=FOLDER, metavar="FILE", help="what `detect --output FILE` wrote")
 @click.option(

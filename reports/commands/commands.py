@@ -145,6 +145,17 @@ def all_of(folders: Sequence[Path]) -> Iterator[Path]:
         yield from inside or [each]
 
 
+def write_summaries(warehouse: str, asked: Asked, cluster: Cluster, console: Console) -> int:
+    """Write the tables for dashboards, and say how large they are."""
+    from reports.warehouse.summaries import path_of, summarise
+
+    with starting(cluster, console, warehouse) as spark:
+        made = summarise(spark, _snapshot(warehouse), asked)
+    for name, rows in made.items():
+        console.print(Text(f"{warehouse}/{path_of(name)}: {rows:,} rows"), soft_wrap=True)
+    return int(Exit.MET)
+
+
 def write_site(
     warehouse: str,
     output: Path,

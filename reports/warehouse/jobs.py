@@ -96,9 +96,9 @@ def columns(
     for row in _collected(findings(chosen, verdicts), "rule"):
         build = tuple(row.pop(name) for name in BUILD)
         by_build.setdefault(build, {})[row["rule"]] = Finding.of(row)
-    facts = _collected(_facts(chosen), *BUILD)
+    told = _collected(facts(chosen), *BUILD)
     return columns_in_order(
-        _column(row, by_build.get(tuple(row[name] for name in BUILD), {})) for row in facts
+        _column(row, by_build.get(tuple(row[name] for name in BUILD), {})) for row in told
     )
 
 
@@ -198,7 +198,7 @@ def _verdicts_of(bits: str) -> Expression:
     return F.when(F.col(bits).isNotNull(), F.array_compact(F.array(*each)))
 
 
-def _facts(runs: DataFrame) -> DataFrame:
+def facts(runs: DataFrame) -> DataFrame:
     """Make a row for each build: what its newest whole run that came to its end says, and how many are."""
     ended = ~F.col("partial")
     counts_more = F.struct((F.col("whole") & ended).alias("whole"), ended.alias("ended"), "started", "run")
