@@ -7,7 +7,7 @@ from reports.compare.coverage import ledgers
 from reports.compare.exchanges import Wanted
 from reports.model.findings import columns_in_order
 from reports.model.rows import TableRow
-from reports.model.single import column_of_rows, rows_in
+from reports.model.single import RunFolder
 from reports.site.data import SiteData
 from scenarios.registry import checks
 from spec.catalogue import catalogue
@@ -18,14 +18,16 @@ def site_of(folders: Sequence[Path]) -> SiteData:
 
     Raises EvidenceError with one sentence for a folder that is no evidence.
     """
-    found = [(folder, rows_in(folder)) for folder in folders]
-    frames: dict[Wanted, list[TableRow]] = {}
-    for _, rows in found:
-        for row in rows.frames:
-            frames.setdefault((row["rule"], row["run"], row["connection"]), []).append(row)
+    runs = [(folder, RunFolder(folder)) for folder in folders]
 
     def look_up(wanted: Collection[Wanted]) -> Mapping[Wanted, Sequence[TableRow]]:
-        return {each: frames.get(each, []) for each in wanted}
+        found: dict[Wanted, list[TableRow]] = {each: [] for each in wanted}
+        rules = {rule for rule, _, _ in wanted}
+        for row in (row for _, run in runs for row in run.frames(rules)):
+            key = row["rule"], row["run"], row["connection"]
+            if key in found:
+                found[key].append(row)
+        return found
 
-    columns = columns_in_order(column_of_rows(rows, folder.name) for folder, rows in found)
+    columns = columns_in_order(run.column(folder.name) for folder, run in runs)
     return SiteData(catalogue(), checks(), columns, ledgers(), look_up)

@@ -20,6 +20,9 @@ from conformance.evidence.verdicts import Verdict
 from reports.ingest.ingest import Ingested, ingest
 from reports.ingest.reconciling import Decision
 from reports.ingest.sealing import ROWS, SEAL, file_of, seal, sealed
+from reports.model.single import column_of
+from reports.site.folders import site_of
+from reports.site.rendering import render
 from reports.tests.samples import EMPTY, LOCKED, make_run, rewrite
 from reports.warehouse.tests.contents import digests, rows
 from reports.warehouse.warehouse import Warehouse
@@ -56,6 +59,23 @@ def test_its_rows_are_those_that_its_events_become(spark: SparkSession, run: Pat
     for folder in (run, without(run)):
         again = ingest(nobody, [folder], Warehouse(str(ours)))
         assert [each.outcome for each in again.taken] == [Decision.KNOWN]
+
+
+def test_its_folder_alone_shows_the_same_with_them_and_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = tmp_path / "with" / "run"
+    judge_here(_asked(run, "0-9-1/queue.purge.*"))
+    seal(run, read(run))
+    assert sealed(run) is not None
+    shown = []
+    for folder in (run, without(run)):
+        monkeypatch.chdir(folder.parent)
+        render(folder.parent / "site", site_of([Path("run")]))
+        files = (folder.parent / "site").rglob("*.*")
+        shown.append((column_of(Path("run")), {each.name: each.read_bytes() for each in files}))
+    assert shown[0] == shown[1]
+    assert [name for name in shown[0][1] if name.endswith(".pcapng")] != []
 
 
 def test_it_is_called_as_its_folder_is_now(run: Path, tmp_path: Path) -> None:
