@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import count
@@ -202,11 +203,15 @@ class Context:
         """Say whether the budget allows for so many seconds more."""
         return self.spent + seconds <= self.patience.budget
 
-    def use(self, facility: str) -> dict[str, str]:
-        """Use a facility of the target; its time is added to the deadline, for nothing is judged by that."""
+    def use(self, facility: str, meanwhile: AbstractContextManager[None] | None = None) -> dict[str, str]:
+        """Use a facility of the target; its time is added to the deadline, for nothing is judged by that.
+
+        `meanwhile` is what is done while the target is at it.
+        """
         began = time.monotonic()
         try:
-            given = self.facility(facility)
+            with meanwhile or nullcontext():
+                given = self.facility(facility)
             self.write(Given(facility, {name: told for name, told in given.items() if _is_told(name, told)}))
             return given
         finally:

@@ -9,6 +9,7 @@ from harness.play.context import Context, Deadline
 from harness.play.expect import Barrier, ControlFailed, Inapplicable, Late, NotRun, Unmet
 from harness.play.link import Link
 from harness.play.log import Log
+from harness.play.staying import kept_up
 from harness.targets.target import Endpoint, Target
 from harness.wire.journal import Kept, Unkept
 from harness.wire.sasl import PLAIN, mechanism
@@ -95,7 +96,7 @@ class Fixture(Generic[AnyConnection]):
         """Use a facility of the target. Raises NotRun when it has none of that name."""
         if name not in self.context.facilities:
             raise NotRun(f"the target has no facility {name!r}")
-        return self.context.use(name)
+        return self.context.use(name, kept_up([each.link for each in self._connections]))
 
     @contextmanager
     def before(self, seconds: float) -> Iterator[None]:

@@ -87,6 +87,10 @@ class Link(ABC, Generic[Unit, Sight]):
         """Give the seconds on this connection's clock."""
         return self.transport.now()
 
+    def keep_up(self) -> float | None:
+        """Send what is due for it to stay; give the seconds until something is again, None for never."""
+        return None
+
     # -- what the protocol says ------------------------------------------------------------------------
 
     @abstractmethod

@@ -156,6 +156,19 @@ class Link(link.Link[Unit, Sight]):
                 return True
         return super()._wait(deadline)
 
+    def keep_up(self) -> float | None:
+        """Send the empty frame that is due; give the seconds until the next, None for never.
+
+        Where nothing else is wanted, half the server's idle-time-out may be silence (2.4.5).
+        """
+        stated = self.partner.idle_time_out if self.partner else None
+        every = self.beat or (stated / 2000 if isinstance(stated, int) else None)
+        if not every or self.said_close or self.ended is not None:
+            return None
+        if self._sent_at + every <= self.now():
+            self.send(empty_frame())
+        return max(0.0, self._sent_at + every - self.now())
+
     def _only_lives(self, unit: Unit) -> bool:
         return isinstance(unit, Frame) and unit.type == AMQP and not unit.body
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -310,6 +311,35 @@ def test_a_connection_can_be_kept_alive_or_left_to_idle() -> None:
         fixture.connection().idle_time_out()
     with container(policy=replace(Policy(), idle_time_out=600_000)) as (fixture, _), pytest.raises(NotRun):
         fixture.connection().idle_time_out()
+
+
+def test_while_the_target_is_at_something_a_connection_is_kept_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    with container(policy=replace(Policy(), idle_time_out=100)) as (fixture, _):
+        connection = fixture.connection()
+
+        def beats() -> int:
+            return [each.unit for each in connection.link.transcript].count(empty_frame())
+
+        before = beats()
+        monkeypatch.setattr(connection.link, "now", time.monotonic)  # that of a peer in memory stands still
+
+        def slow(_: str) -> dict[str, str]:
+            """Be at it until two empty frames have been sent, or nobody sends any."""
+            until = time.monotonic() + 20
+            while beats() < before + 2:
+                if time.monotonic() > until:
+                    return {"kept": "no"}
+                time.sleep(0.01)
+            return {"kept": "yes"}
+
+        fixture.context.facility, fixture.context.facilities = slow, frozenset({"slow"})
+        assert fixture.facility("slow") == {"kept": "yes"}
+        monkeypatch.undo()
+        connection.goes_on()
+        fixture.context.facility = lambda _: {"at once": "yes"}
+        assert fixture.facility("slow") == {"at once": "yes"}
+        connection.close()
+        assert connection.link.keep_up() is None
 
 
 def test_a_limit_that_is_no_number_is_none() -> None:

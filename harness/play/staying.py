@@ -1,0 +1,40 @@
+"""Connections that are not to end for our silence while a scenario waits for something beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Event
+from typing import Any
+
+from harness.play.link import Link
+
+
+@contextmanager
+def kept_up(links: Collection[Link[Any, Any]]) -> Iterator[None]:
+    """Send what keeps the connections of `links` alive while the block does something else.
+
+    The block may not use them, nor write anything down. Raises what sending raised.
+    """
+    if _next(links) is None:
+        yield
+        return
+    over = Event()
+
+    def stay() -> None:
+        while (wait := _next(links)) is not None and not over.wait(wait):
+            pass
+
+    with ThreadPoolExecutor(1) as aside:
+        staying = aside.submit(stay)
+        try:
+            yield
+        finally:
+            over.set()
+        staying.result()
+
+
+def _next(links: Collection[Link[Any, Any]]) -> float | None:
+    """Send what is due; give the seconds until something is again, None for never."""
+    return min((wait for each in links if (wait := each.keep_up()) is not None), default=None)
