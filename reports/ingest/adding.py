@@ -21,6 +21,8 @@ from reports.warehouse.adding import Added, add
 from reports.warehouse.place import Place
 from reports.warehouse.tables import new_load
 
+HEAD = 16 * 1024 * 1024
+"""Octets that the row which describes a run does not have."""
 DETAILS = ("frames", "verdicts")
 """In the order in which they are added."""
 
@@ -61,10 +63,14 @@ def _read(folder: Folder) -> tuple[TableRow, Mapping[str, Added]]:
 
 
 def _renewed(folder: Folder, seal: Seal, name: str, load: str) -> bytes:
-    """Give the file of a table with another load. Raises EvidenceError where it had not one alone."""
+    """Give the file of a table with another load.
+
+    Raises EvidenceError where it had not one alone, or is not a file of that table.
+    """
     octets = (folder.path / ROWS / file_of(name)).read_bytes().replace(seal.load.encode(), load.encode())
     try:
         groups = parquet.read_metadata(pa.BufferReader(octets))
+        columns = groups.schema.to_arrow_schema()
         at = groups.schema.names.index(LOAD)
         loads = {
             (each.min, each.max)
@@ -73,6 +79,10 @@ def _renewed(folder: Folder, seal: Seal, name: str, load: str) -> bytes:
         }
     except (pa.ArrowException, ValueError) as failure:
         raise EvidenceError(f"{ROWS}/{file_of(name)} is not what it is called ({failure})") from None
-    if groups.num_rows != seal.rows[name] or loads - {(load, load)}:
+    expected = pa.schema([each for each in stored(name) if each.name != "month"])
+    if not columns.equals(expected):
+        raise EvidenceError(f"{ROWS}/{file_of(name)} has other columns than its table")
+    size = sum(groups.row_group(number).total_byte_size for number in range(groups.num_row_groups))
+    if groups.num_rows != seal.rows[name] or loads - {(load, load)} or (name == "runs" and size > HEAD):
         raise EvidenceError(f"{ROWS}/{file_of(name)} has other rows than its seal says")
     return octets

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +25,14 @@ if TYPE_CHECKING:
 ROWS = "rows"
 """The folder of the rows, inside that of their run."""
 SEAL = "seal.json"
+SEALED = ("runs", "verdicts", "frames")
 LOAD = "load"
 """The column that stands uncompressed: a run's file has one value of it, and each ingest puts in its own."""
+
+
+def file_of(table: str) -> str:
+    """Name the file in which the rows of a table stand."""
+    return f"{table}.parquet"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +54,13 @@ class Seal:
     rows: Mapping[str, int]
     rules: Mapping[str, tuple[str, ...]]
 
+    def __post_init__(self) -> None:
+        # A folder may come from anywhere: what is said here becomes part of paths, and of what is replaced.
+        if not (_LOAD.fullmatch(self.load) and _MONTH.fullmatch(self.month)):
+            raise ValueError(f"no load or no month: {self.load!r}, {self.month!r}")
+        if self.hashes.keys() != {file_of(name) for name in SEALED} or self.rows.get("runs") != 1:
+            raise ValueError(f"other tables than {', '.join(SEALED)}")
+
     @property
     def digest(self) -> str:
         """Tell its evidence from any other, as `reports.model.rows.digest` does."""
@@ -55,6 +68,7 @@ class Seal:
 
 
 _READERS = readers(Seal)
+_LOAD, _MONTH = re.compile(r"\d{8}T\d{6}-[0-9a-f]{16}"), re.compile(r"\d{4}-\d\d")
 
 
 def seal(folder: Path, lines: Sequence[Line]) -> None:
@@ -62,7 +76,7 @@ def seal(folder: Path, lines: Sequence[Line]) -> None:
 
     What cannot be written is not there: the events are.
     """
-    if find_spec("pyarrow") is None:
+    if not _has_parquet():
         return
     place = folder / ROWS
     try:
@@ -79,7 +93,7 @@ def seal(folder: Path, lines: Sequence[Line]) -> None:
 
 def sealed(folder: Path) -> Seal | None:
     """Read what is said of the rows in `folder`: None where there are none, or not of its evidence."""
-    if find_spec("pyarrow") is None:
+    if not (folder / ROWS / SEAL).is_file() or not _has_parquet():
         return None
     try:
         data = json.loads((folder / ROWS / SEAL).read_bytes())
@@ -107,13 +121,16 @@ def columns() -> str:
     """Tell these columns of the tables from those of another suite."""
     from reports.model.columns import stored
 
-    told = "\n".join(f"{name}\n{stored(name)}" for name in ("runs", "verdicts", "frames"))
+    told = "\n".join(f"{name}\n{stored(name)}" for name in SEALED)
     return hashlib.sha256(told.encode()).hexdigest()
 
 
-def file_of(table: str) -> str:
-    """Name the file in which the rows of a table stand."""
-    return f"{table}.parquet"
+def _has_parquet() -> bool:
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ModuleNotFoundError:
+        return False
+    return True
 
 
 def _same(place: Path, hashes: Mapping[str, str]) -> bool:

@@ -103,6 +103,10 @@ STALE: dict[str, Callable[[Path], object]] = {
     "the seal is another thing": lambda run: (run / ROWS / SEAL).write_text("[]"),
     "the seal says less": lambda run: (run / ROWS / SEAL).write_text("{}"),
     "the seal says what it cannot": lambda run: _said(run, rows={"frames": "many"}),
+    "it has two runs": lambda run: _said(run, rows={"runs": 2, "verdicts": 2, "frames": 8}),
+    "its month is another place": lambda run: _said(run, month="../../elsewhere"),
+    "its load is everywhere": lambda run: _said(run, load="a"),
+    "its files are elsewhere": lambda run: _said(run, hashes={"../events.jsonl": "0" * 64}),
     "its columns are those of another suite": lambda run: _said(run, columns="0" * 64),
 }
 
@@ -130,12 +134,24 @@ def test_where_rows_are_not_of_the_evidence_the_events_are_read(
     assert with_rows == without_them
 
 
-@pytest.mark.parametrize("told", [{"rows": {"runs": 1, "verdicts": 1, "frames": 1}}, {"load": "another"}])
+OTHER_LOAD = f"20261120T120000-{'0' * 16}"
+
+
+@pytest.mark.parametrize("told", [{"rows": {"runs": 1, "verdicts": 1, "frames": 1}}, {"load": OTHER_LOAD}])
 def test_a_seal_that_says_what_is_not_so_is_told(told: dict[str, Any], run: Path, tmp_path: Path) -> None:
     _said(run, **told)
     (left,) = ingest(nobody, [run], Warehouse(str(tmp_path / "w"))).of(Decision.QUARANTINED)
     assert left.reason.startswith("run: rows/")
     assert rows(tmp_path / "w", "runs") == []
+
+
+def test_rows_of_another_table_are_told(run: Path, tmp_path: Path) -> None:
+    frames, verdicts = (run / ROWS / file_of(name) for name in ("frames", "verdicts"))
+    shutil.copy(verdicts, frames)
+    hashes = json.loads((run / ROWS / SEAL).read_bytes())["hashes"]
+    _said(run, hashes=hashes | {frames.name: hashes[verdicts.name]})
+    (left,) = ingest(nobody, [run], Warehouse(str(tmp_path / "w"))).of(Decision.QUARANTINED)
+    assert left.reason == "run: rows/frames.parquet has other columns than its table"
 
 
 def test_a_large_run_brings_its_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
