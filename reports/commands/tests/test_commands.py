@@ -14,11 +14,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from conformance.evidence.kinds import EvidenceError
+from conformance.evidence.stream import read
 from conformance.evidence.verdicts import Verdict
 from conformance.tests.commands import command as any_command
 from reports.commands import certify, commands
 from reports.commands.cli import main
 from reports.commands.tests.on_spark import here as here
+from reports.ingest.sealing import seal
 from reports.site.folders import site_of
 from reports.site.publishing import SiteError
 from reports.site.rendering import render
@@ -49,7 +51,9 @@ command = partial(any_command, module="reports.commands.cli")
 
 @pytest.fixture
 def two(tmp_path: Path) -> tuple[Path, Path]:
+    """Two runs, of which the older brings its rows."""
     old = make_run(tmp_path / "old", run="r1", version="1.0")
+    seal(old, read(old))
     verdicts = {LOCKED: Verdict.FAIL, EMPTY: Verdict.PASS}
     return old, make_run(tmp_path / "new", run="r2", version="2.0", verdicts=verdicts)
 
