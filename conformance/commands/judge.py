@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from conformance.engine.captured import judge_capture
-from conformance.engine.judge import MISSED
+from conformance.engine.conclusion import MISSED
 from conformance.evidence.captured import CaptureError
 from conformance.evidence.kinds import Line
 from conformance.evidence.printable import printable

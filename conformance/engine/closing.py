@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from conformance.engine.door import hampering
+from conformance.engine.conclusion import hampering
 from conformance.engine.ending import Cause, Ending
 from conformance.engine.leftovers import remove_leftovers
 from conformance.engine.passive import conclude_breached, sighted

@@ -8,8 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from typing import NamedTuple
 
-from conformance.engine.door import BLOCKED
-from conformance.engine.judge import MISSED, Judge
+from conformance.engine.conclusion import BLOCKED, MISSED
+from conformance.engine.judge import Judge
 from conformance.evidence.kinds import Judged, Line
 from conformance.evidence.verdicts import Verdict
 from harness.wire.journal import Breached, Seen

@@ -22,7 +22,8 @@ from operator import attrgetter
 from typing import Any
 
 from conformance.engine.cases import Case, cases
-from conformance.engine.judge import MISSED, Judge, TargetDied
+from conformance.engine.conclusion import MISSED
+from conformance.engine.judge import Judge, TargetDied
 from conformance.engine.passive import conclude_breached, conclude_passive, give_occasion, sighted
 from conformance.evidence.keeping import Memory
 from conformance.evidence.kinds import Judged, Line

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from conformance.engine.door import BLOCKED
-from conformance.engine.judge import MISSED
+from conformance.engine.conclusion import BLOCKED, MISSED
 from conformance.engine.tests.test_door import judged_whole
 from conformance.engine.tests.test_hostile import run, served
 from conformance.evidence.stream import State, verify

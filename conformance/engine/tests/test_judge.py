@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from conformance.engine.judge import Findings, Judge, conclude
+from conformance.engine.conclusion import Findings, conclude
+from conformance.engine.judge import Judge
 from conformance.evidence.keeping import EventWriter, Memory
 from conformance.evidence.kinds import TargetRestarted
 from conformance.evidence.verdicts import Verdict
