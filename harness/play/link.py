@@ -34,14 +34,13 @@ PART = 8
 SLICE = 0.25
 """Seconds of listening after which our own timer is looked at: so much late is late where time decides."""
 
-Unit = TypeVar("Unit")
-Sight = TypeVar("Sight")
-
-
 ACKNOWLEDGED = 0.5
 """Seconds after which our kernel has acknowledged what it received, even if we write nothing."""
 EVERYWHERE = 0
 """The place of what concerns the whole connection."""
+
+Unit = TypeVar("Unit")
+Sight = TypeVar("Sight")
 
 
 class Link(ABC, Generic[Unit, Sight]):
@@ -86,10 +85,6 @@ class Link(ABC, Generic[Unit, Sight]):
     def now(self) -> float:
         """Give the seconds on this connection's clock."""
         return self.transport.now()
-
-    def keep_up(self) -> float | None:
-        """Send what is due for it to stay; give the seconds until something is again, None for never."""
-        return None
 
     # -- what the protocol says ------------------------------------------------------------------------
 

@@ -6,24 +6,31 @@ from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import Event
-from typing import Any
+from typing import Protocol, runtime_checkable
 
-from harness.play.link import Link
+
+@runtime_checkable
+class Stays(Protocol):
+    """The link of a protocol in which we have to say something now and then."""
+
+    def keep_up(self) -> float | None:
+        """Send what is due; give the seconds until something is again, None for never."""
 
 
 @contextmanager
-def kept_up(links: Collection[Link[Any, Any]]) -> Iterator[None]:
+def kept_up(links: Collection[object]) -> Iterator[None]:
     """Send what keeps the connections of `links` alive while the block does something else.
 
     The block may not use them, nor write anything down. Raises what sending raised.
     """
-    if _next(links) is None:
+    kept = [each for each in links if isinstance(each, Stays)]
+    if _next(kept) is None:
         yield
         return
     over = Event()
 
     def stay() -> None:
-        while (wait := _next(links)) is not None and not over.wait(wait):
+        while (wait := _next(kept)) is not None and not over.wait(wait):
             pass
 
     with ThreadPoolExecutor(1) as aside:
@@ -35,6 +42,5 @@ def kept_up(links: Collection[Link[Any, Any]]) -> Iterator[None]:
         staying.result()
 
 
-def _next(links: Collection[Link[Any, Any]]) -> float | None:
-    """Send what is due; give the seconds until something is again, None for never."""
-    return min((wait for each in links if (wait := each.keep_up()) is not None), default=None)
+def _next(kept: Collection[Stays]) -> float | None:
+    return min((wait for each in kept if (wait := each.keep_up()) is not None), default=None)

@@ -9,7 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import traceback
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
 ROWS = "rows"
 """The folder of the rows, inside that of their run."""
-SEAL = "seal.json"
+SEAL, FAILED = "seal.json", "failed.txt"
 SEALED = ("runs", "verdicts", "frames")
 LOAD = "load"
 """The column that stands uncompressed: a run's file has one value of it, and each ingest puts in its own."""
@@ -74,21 +76,23 @@ _LOAD, _MONTH = re.compile(r"\d{8}T\d{6}-[0-9a-f]{16}"), re.compile(r"\d{4}-\d\d
 def seal(folder: Path, lines: Sequence[Line]) -> None:
     """Write the rows of the complete run in `folder`, whose events are `lines`, where there is Parquet.
 
-    What cannot be written is not there: the events are.
+    A run has its evidence, whatever becomes of its rows: why there are none stands in their place.
     """
     if not _has_parquet():
         return
     place = folder / ROWS
     try:
+        place.mkdir()
         hashes = {path.name: _sha256(path) for path in evidence_files(folder) if path.name != RUN_FILE}
         whole = Verification(State.OK, "")
         found = rows_from(str(folder), digest_of(hashes), read_run(folder), lines, whole)
-        place.mkdir()
         tables = {"runs": [found.run], "verdicts": found.verdicts, "frames": found.frames}
         told = _written(place, tables, hashes, month=found.run["started"][:7])
         (place / SEAL).write_text(json.dumps(asdict(told), indent=2) + "\n", encoding="ascii")
-    except Exception:  # whatever a peer said, the run has its evidence; who reads that will tell
+    except Exception:
         (place / SEAL).unlink(missing_ok=True)
+        with suppress(OSError):
+            (place / FAILED).write_text(traceback.format_exc(), encoding="utf-8", errors="backslashreplace")
 
 
 def sealed(folder: Path) -> Seal | None:

@@ -86,9 +86,7 @@ def builds_called(names: Sequence[str], spark: SparkSession, snapshot: Snapshot)
 
 def _called(name: str, known: Sequence[Build]) -> Build:
     fitting = [
-        each
-        for each in known
-        if name in (each.name, f"{each.name} @ {each.target}", each.target, each.label or each.name)
+        each for each in known if name in (each.name, f"{each.name} @ {each.target}", each.target, each.label)
     ]
     if len(fitting) == 1:
         return fitting[0]

@@ -17,9 +17,10 @@ from conformance.engine.options import Options
 from conformance.evidence.folder import read_run
 from conformance.evidence.stream import State, read, verify
 from conformance.evidence.verdicts import Verdict
+from reports.ingest import sealing
 from reports.ingest.ingest import Ingested, ingest
 from reports.ingest.reconciling import Decision
-from reports.ingest.sealing import ROWS, SEAL, file_of, seal, sealed
+from reports.ingest.sealing import FAILED, ROWS, SEAL, file_of, seal, sealed
 from reports.model.single import column_of
 from reports.site.folders import site_of
 from reports.site.rendering import render
@@ -165,6 +166,19 @@ def test_a_large_run_brings_its_rows(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert {f"{ROWS}/{SEAL}", f"{ROWS}/{file_of('frames')}"} <= read_run(run).files.keys()
     assert verify(run).state is State.OK
     assert ingest(nobody, [run], Warehouse(str(tmp_path / "w"))).of(Decision.ADDED)
+
+
+def test_a_run_whose_rows_fail_is_whole_without_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(closing, "LARGE", 1)
+
+    def broken(*_: object) -> None:
+        raise LookupError("what nobody foresaw")
+
+    monkeypatch.setattr(sealing, "rows_from", broken)
+    judge_here(_asked(tmp_path / "run", "0-9-1/queue.purge.*"))
+    assert verify(tmp_path / "run").state is State.OK
+    assert sealed(tmp_path / "run") is None
+    assert "what nobody foresaw" in (tmp_path / "run" / ROWS / FAILED).read_text()
 
 
 def test_a_run_that_was_cut_short_brings_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,8 +14,7 @@ from typing import Any
 
 import docker
 import pytest
-from docker import APIClient
-from docker.errors import APIError, NotFound
+from docker.errors import NotFound
 
 from harness.dialect import dialect
 from harness.targets.docker import custody as container_custody
@@ -292,29 +291,6 @@ def test_the_engine_can_pause_and_kill_it(engine: docker.DockerClient) -> None:
             one.engine("kill")
         one.engine("start")
         one._await()
-
-
-@pytest.mark.parametrize(("refusals", "told"), [(4, ""), (5, "unable to freeze"), (1, "no such thing")])
-def test_a_container_that_a_busy_machine_cannot_pause_at_once_is_paused_again(
-    refusals: int, told: str, engine: docker.DockerClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pause, asked = APIClient.pause, []
-
-    def busy(client: APIClient, container: str) -> None:
-        asked.append(container)
-        if len(asked) <= refusals:
-            raise APIError(told or "OCI runtime pause failed: unable to freeze: unknown")
-        pause(client, container)
-
-    monkeypatch.setattr(APIClient, "pause", busy)
-    with stub() as one:
-        if told:
-            with pytest.raises(TargetError, match=f"the engine could not pause the container: .*{told}"):
-                one.engine("pause")
-        else:
-            one.engine("pause")
-            one.engine("unpause")
-    assert len(asked) == min(refusals + (not told), 5)
 
 
 OWNING = """
