@@ -38,7 +38,7 @@ DICTIONARY_OCTETS = 128 * 1024
 
 
 def new_load() -> str:
-    """Make the name of a load: names sort by the microsecond at which they were made, and no two are alike."""
+    """Make the name of a load: names sort by the microsecond of their making, and no two are alike."""
     now = datetime.now(UTC)
     return f"{now:%Y%m%dT%H%M%S}-{now.microsecond:05x}{uuid4().hex[:11]}"
 
