@@ -40,8 +40,8 @@ main()
 
 @pytest.fixture(scope="module")
 def deviating() -> Iterator[str]:
-    """The URL of a peer that breaks one rule."""
-    change = checks().deviations[BROKEN][0].change
+    """The URL of a peer that breaks one rule, and by what it says: silence is waited for twice, and long."""
+    change = checks().deviations[BROKEN][1].change
     with TcpPeer(dialect("0-9-1").proof.peer(change, None)) as served:
         yield f"amqp://guest:guest@127.0.0.1:{served.port}"
 
