@@ -40,7 +40,7 @@ main()
 
 @pytest.fixture(scope="module")
 def deviating() -> Iterator[str]:
-    """The URL of a peer that breaks one rule, and by what it says: silence is waited for twice, and long."""
+    """The URL of a peer that breaks one rule by what it says: for one that is silent a run waits twice."""
     change = checks().deviations[BROKEN][1].change
     with TcpPeer(dialect("0-9-1").proof.peer(change, None)) as served:
         yield f"amqp://guest:guest@127.0.0.1:{served.port}"
