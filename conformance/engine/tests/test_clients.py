@@ -103,9 +103,16 @@ def test_two_runs_agree_and_so_does_the_same_client_as_a_program(
 ) -> None:
     once = verdicts(played(own))
     again = judged_as(own, tmp_path / "again", 60)
-    assert len(again) >= 60
-    assert again.items() <= once.items()
-    assert again.keys() == once.keys() or not WHOLE
+    # In a part of a run a client fills fewer fields than in the whole.
+    unfilled = {
+        test
+        for test, each in again.items()
+        if each is Verdict.INAPPLICABLE and test.partition("[")[0] in NEVER_FILLED
+    }
+    told = {test: each for test, each in again.items() if test not in unfilled}
+    assert len(told) > 40
+    assert told.items() <= once.items()
+    assert again == once or not WHOLE
     assert verdicts(played(f"{own}-program")) == once
 
 
