@@ -57,7 +57,7 @@ def read(run: Path | Source, kind: str = "", but: str = "", on: str = "") -> tup
         return tuple(_read(source, STREAM, kind, on))
     if not source.workers:
         raise EvidenceError(f"{source.name}: no events here, neither {STREAM} nor a worker's file")
-    others = [name for name in source.workers if name != stream_of(but)]
+    others = [name for name in source.workers if name != stream_of(but) and (not on or name == _stream_with(on))]
     return tuple(heapq.merge(*(_read(source, name, kind, on) for name in others), key=order))
 
 
@@ -165,6 +165,11 @@ def _texts(source: Source, lines: Iterable[Line]) -> Iterator[bytes]:
             if (name := stream_of(line.worker)) not in files:
                 raise EvidenceError(f"{source.name}: {line.worker} has no file of its own")
             yield files[name].readline()
+
+
+def _stream_with(connection: str) -> str:
+    """Name the file in which a connection stands: it is called by the worker that was told of it, and a number."""
+    return stream_of(connection.partition(".")[0])
 
 
 def _is_torn(path: Path) -> bool:

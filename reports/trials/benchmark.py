@@ -104,7 +104,7 @@ class Bench:
             "site's exchanges": self.exchanges,
             "one exchange": self.lookup,
         }
-        return {name: _quicker(question) for name, question in questions.items()}
+        return {name: quicker(question) for name, question in questions.items()}
 
     def matrix(self) -> Mapping[str, float]:
         """Make matrix.json over the newest builds, as the site has it."""
@@ -181,7 +181,7 @@ class Bench:
         return [snapshot.table(self.spark, name) for name in names]
 
 
-def _quicker(question: Callable[[], Mapping[str, float]]) -> Cost:
+def quicker(question: Callable[[], Mapping[str, float]]) -> Cost:
     with cost() as first:
         question()
     best = []
