@@ -137,7 +137,7 @@ TABLES = {
 }
 ORDER = {
     "runs": ["started", "run"],
-    "verdicts": ["rule", "run"],
+    "verdicts": ["run", "rule"],
     "frames": ["rule", "run", "connection", "number"],
     "interop_runs": ["started", "run"],
     "interop_legs": ["protocol", "case", "client", "broker", "run", "leg", "form", "other"],

@@ -7,7 +7,7 @@ site are made from it alike.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from conformance.evidence.kinds import Judged, readers
@@ -66,6 +66,10 @@ _PARTS = readers(Build)
 def mark(role: Role) -> str:
     """Give what stands behind the name of what is judged in a `role`: nothing for a server."""
     return "" if role is Role.SERVER else f" ({role})"
+
+
+BUILD = tuple(each.name for each in fields(Build))
+"""The columns of `runs` by which builds are told apart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,8 +3,9 @@
 To judge and ingest so many would take weeks. So what ingest and compaction would leave behind is written at
 once: the rows of some real run folders (`reports.trials.benchmark_runs`), read by their seals, over and over
 in files as compaction makes them (as many rows, as sorted, as compressed), each run with an identity, a load
-and durations of its own. Each of PRODUCTS is judged NIGHTLY times each night, and a night is a build. Exchanges
-are not kept, as after `ingest --frames-for`. Then matrix and audit are asked, by the commands' own functions.
+and durations of its own. Each of PRODUCTS is judged NIGHTLY times each night, and a night is a build.
+Exchanges are not kept, as after `ingest --frames-for`. Then matrix and audit are asked, by the commands' own
+functions.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from rich.console import Console
 from reports.model.columns import RUNS, stored
 from reports.trials.benchmark import Bench, quicker
 from reports.trials.benchmark_runs import TARGETS, Generator
+from reports.trials.costs import Cost
 from reports.warehouse.compaction import FINAL
 from reports.warehouse.place import Place, place_at
 from reports.warehouse.spark import session
@@ -43,8 +45,8 @@ LATER = 25
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 SAMPLES = (*range(TARGETS), *range(LATER * TARGETS, (LATER + 1) * TARGETS))
 """Numbers of the run folders of which rows are copied: an early and a later version of each product."""
-AT_RANDOM = ("duration", "decided_at", "waited")
-"""Columns that no two runs share the values of."""
+AT_RANDOM = {"duration": 1.0, "decided_at": 1.0, "waited": 0.5}
+"""Columns that no two runs share the values of, and in what part of the rows they are not zero."""
 HEADS = 50_000
 """So many rows of `runs` are made at once."""
 
@@ -125,16 +127,16 @@ def write_file(given: tuple[str, str, tuple[Run, ...]]) -> tuple[str, int, dict[
     scratch, table, runs = given
     copied = _samples(Path(scratch))
     rules = copied.num_rows // len(SAMPLES)
-    runs = tuple(sorted(runs, key=lambda run: run.identity))  # within a rule rows stand by run
+    runs = tuple(sorted(runs, key=lambda run: run.identity))
     first = np.array([run.sample * rules for run in runs], np.int64)
-    rows = copied.take(pa.array((np.arange(rules, dtype=np.int64)[:, None] + first).ravel()))
+    rows = copied.take(pa.array((first[:, None] + np.arange(rules, dtype=np.int64)).ravel()))
     rng = np.random.default_rng(runs[0].number)
-    for name in AT_RANDOM:
-        drawn = pa.array(rng.integers(0, 10**6, rows.num_rows) / 1e6)
+    for name, share in AT_RANDOM.items():
+        drawn = pa.array(np.where(rng.random(rows.num_rows) < share, rng.random(rows.num_rows), 0.0))
         there = rows.column(name)
         own = pc.if_else(pc.is_valid(there), drawn, pa.scalar(None, pa.float64()))
         rows = rows.set_column(rows.column_names.index(name), name, own)
-    every = pa.array(np.tile(np.arange(len(runs), dtype=np.int32), rules))
+    every = pa.array(np.repeat(np.arange(len(runs), dtype=np.int32), rules))
     for name in ("run", "load"):
         texts = pa.array([run.identity if name == "run" else run.load for run in runs])
         column = pa.DictionaryArray.from_arrays(every, texts)
@@ -143,8 +145,8 @@ def write_file(given: tuple[str, str, tuple[Run, ...]]) -> tuple[str, int, dict[
     place = Path(table, path)
     place.parent.mkdir(parents=True, exist_ok=True)
     written(rows, place)
-    named = rows.column("rule").combine_chunks().dictionary_decode()
-    ends = {"rule": (named[0].as_py(), named[-1].as_py()), "run": _ends(run.identity for run in runs)}
+    named = rows.column("rule").slice(0, rules).to_pylist()
+    ends = {"rule": (named[0], named[-1]), "run": _ends(run.identity for run in runs)}
     ends["load"] = _ends(run.load for run in runs)
     told = {
         "numRecords": rows.num_rows,
@@ -170,6 +172,7 @@ def written(rows: pa.Table, place: Path) -> None:
         max_rows_per_page=PAGE_ROWS,
         dictionary_pagesize_limit=DICTIONARY_OCTETS,
         store_schema=False,
+        write_page_index=True,
     )
 
 
@@ -239,13 +242,13 @@ def main(runs: int, rules: int, scratch: Path | None, memory: str | None) -> Non
             for name, size in bench.tables().items():
                 console.print(name, size)
             for question in (bench.matrix, bench.audit):
-                taken = quicker(question)
-                console.print(
-                    f"{question.__name__}: {taken.seconds:.1f} s ({taken.notes.pop('seconds at first'):.1f} at "
-                    f"first), {taken.processors:.1f} s of cores, {taken.memory / 2**20:,.0f} MiB in use, "
-                    f"{taken.read / 2**20:,.0f} MiB read, {taken.notes}",
-                    highlight=False,
-                )
+                console.print(question.__name__, _told(quicker(question)), highlight=False)
+
+
+def _told(taken: Cost) -> str:
+    used = f"{taken.processors:.1f} s of cores, {taken.memory / 2**20:,.0f} MiB in use"
+    notes = ", ".join(f"{name} {value:,.10g}" for name, value in taken.notes.items())
+    return f"{taken.seconds:.1f} s, {used}, {taken.read / 2**20:,.0f} MiB read; {notes}"
 
 
 if __name__ == "__main__":

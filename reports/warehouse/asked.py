@@ -6,17 +6,19 @@ asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from conformance.evidence.kinds import EvidenceError
 from conformance.evidence.printable import printable
-from reports.model.findings import Build, Column
+from reports.model.findings import BUILD, Build, Column
+from reports.warehouse.tables import texts_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from reports.warehouse.jobs import Whole
     from reports.warehouse.warehouse import Snapshot
 
 OFFERED = 8
@@ -36,35 +38,63 @@ class Asked:
     builds: int | None = None
     per_target: int | None = None
 
-    def rows(self, spark: SparkSession, snapshot: Snapshot) -> tuple[DataFrame, DataFrame]:
-        """Give the rows of the tables of runs and of verdicts that are asked for.
+    def rows(self, spark: SparkSession, snapshot: Snapshot) -> tuple[DataFrame, DataFrame, Whole]:
+        """Give what is asked for: the runs, of their verdicts what is counted, and how to read these whole.
 
-        Raises EvidenceError, with what there is instead, where a product or a target has no run.
+        They are what `reports.warehouse.jobs.findings` takes. Raises EvidenceError, with what there is
+        instead, where a product or a target has no run.
         """
-        from reports.warehouse.jobs import of_builds
+        return _rows(spark, snapshot, self.runs(snapshot))
 
-        runs = snapshot.table(spark, "runs")
-        self._must_be_there(runs)
-        chosen = of_builds(self._among(runs), newest=self.builds, per_target=self.per_target)
-        named = {row.run for row in chosen.select("run").collect()}
-        return snapshot.table(spark, "runs", of=named), snapshot.table(spark, "verdicts", of=named)
-
-    def _among(self, runs: DataFrame) -> DataFrame:
-        from pyspark.sql import functions as f
-
-        for column, names in (("product", self.products), ("target", self.targets)):
+    def runs(self, snapshot: Snapshot) -> set[str]:
+        """Choose the runs that are asked for. Raises EvidenceError as `rows` does."""
+        named = {"product": self.products, "target": self.targets}
+        for column, names in named.items():
             if names:
-                runs = runs.where(f.lower(column).isin([name.lower() for name in names]))
-        return runs.where(f.col("started") >= self.since)
+                self._must_be_there(snapshot, column, names)
+        among = [f"started >= {texts_of([self.since])}"]
+        for column, names in named.items():
+            if names:
+                among.append(f"lower({column}) IN ({texts_of([name.lower() for name in names])})")
+        runs = f"SELECT {', '.join((*BUILD, 'started', 'run'))} FROM heads WHERE {' AND '.join(among)}"
+        found = snapshot.asked("runs", _newest(runs, self.builds, self.per_target))
+        return set(found["run"].to_pylist())
 
-    def _must_be_there(self, runs: DataFrame) -> None:
-        for column, names in (("product", self.products), ("target", self.targets)):
-            there = sorted(row[0] for row in runs.select(column).distinct().collect()) if names else []
-            known = {name.lower() for name in there}
-            if missing := [name for name in names if name.lower() not in known]:
-                raise EvidenceError(
-                    f"the warehouse has no run of the {column} {missing[0]!r}; there are {_some(there)}"
-                )
+    @staticmethod
+    def _must_be_there(snapshot: Snapshot, column: str, names: Sequence[str]) -> None:
+        found = snapshot.asked("runs", f"SELECT DISTINCT {column} FROM heads")
+        there = sorted(found[column].to_pylist())
+        known = {name.lower() for name in there}
+        if missing := [name for name in names if name.lower() not in known]:
+            raise EvidenceError(
+                f"the warehouse has no run of the {column} {missing[0]!r}; there are {_some(there)}"
+            )
+
+
+def _newest(runs: str, builds: int | None, per_target: int | None) -> str:
+    """Write the SQL that gives the `runs` of the newest `builds`: those whose last run started last.
+
+    They are of each target the newest `per_target`, and that comes first.
+    """
+    build = ", ".join(BUILD)
+    same = " AND ".join(f"runs.{name} = kept.{name}" for name in BUILD)
+    return (
+        f"WITH runs AS ({runs}), "
+        f"last AS (SELECT {build}, max(started || run) AS last FROM runs GROUP BY {build}), "
+        "placed AS (SELECT *, row_number() OVER (PARTITION BY target ORDER BY last DESC) AS place "
+        "FROM last), "
+        f"kept AS (SELECT * FROM placed WHERE {'TRUE' if per_target is None else f'place <= {per_target}'} "
+        f"ORDER BY last DESC{'' if builds is None else f' LIMIT {builds}'}) "
+        f"SELECT runs.run FROM runs JOIN kept ON {same}"
+    )
+
+
+def _rows(spark: SparkSession, snapshot: Snapshot, runs: set[str]) -> tuple[DataFrame, DataFrame, Whole]:
+    def whole(of: Collection[str] | None) -> DataFrame:
+        return snapshot.table(spark, "verdicts", of=runs if of is None else set(of))
+
+    counted = snapshot.texts(spark, "verdicts", ("rule", "verdict"), runs)
+    return snapshot.table(spark, "runs", of=runs), counted, whole
 
 
 def builds_called(names: Sequence[str], spark: SparkSession, snapshot: Snapshot) -> list[Column]:
@@ -73,14 +103,18 @@ def builds_called(names: Sequence[str], spark: SparkSession, snapshot: Snapshot)
     A build is called by its name, its label, its target, or by name and target ("RabbitMQ 4.0 @ amqp://far").
     Raises EvidenceError for another name, and for that of several.
     """
-    from reports.warehouse.jobs import BUILD, columns, of_builds
+    from reports.warehouse.jobs import columns
 
-    runs = snapshot.table(spark, "runs")
-    known = [Build.of(row.asDict()) for row in runs.select(*BUILD).distinct().collect()]
+    build = ", ".join(BUILD)
+    there = snapshot.asked("runs", f"SELECT DISTINCT {build} FROM heads").to_pylist()
+    known = [Build.of(row) for row in there]
     chosen = [_called(name, known) for name in names]
-    named = {row.run for row in of_builds(runs, chosen).select("run").collect()}
-    verdicts = snapshot.table(spark, "verdicts", of=named)
-    found = {column.build: column for column in columns(runs, verdicts, builds=set(chosen))}
+    wanted = " OR ".join(
+        "(" + " AND ".join(f"{name} = {texts_of([str(getattr(each, name))])}" for name in BUILD) + ")"
+        for each in chosen
+    )
+    runs = set(snapshot.asked("runs", f"SELECT run FROM heads WHERE {wanted}")["run"].to_pylist())
+    found = {column.build: column for column in columns(*_rows(spark, snapshot, runs))}
     return [found[build] for build in chosen]
 
 

@@ -6,7 +6,7 @@ the answer alone. The table of runs is small and goes to every executor.
 """
 
 import itertools
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -17,13 +17,16 @@ from pyspark.sql import functions as F
 
 from conformance.evidence.verdicts import TABLE
 from reports.model.columns import FRAMES, VERDICTS
-from reports.model.findings import Build, Column, Finding, columns_in_order
+from reports.model.findings import BUILD, Column, Finding, columns_in_order
 from reports.model.single import column
 
-BUILD = tuple(each.name for each in fields(Build))
 HISTORY = 30
 """Of how many runs, the newest, `flakiness` gives the verdicts one by one."""
 
+SPEAKING = 5000
+"""Of more runs than this the verdicts are not asked for by name."""
+
+Whole = Callable[[Collection[str] | None], DataFrame]
 Exchange = tuple[str, str, str]
 """Where a connection stands in the table of frames: rule, run, connection."""
 
@@ -35,33 +38,11 @@ _FACTS = (
 )  # fmt: skip
 
 
-def of_builds(
-    runs: DataFrame,
-    builds: Collection[Build] | None = None,
-    newest: int | None = None,
-    per_target: int | None = None,
-) -> DataFrame:
-    """Give the rows of `runs` about `builds` (None: all) and, of these, about the `newest` (None: all).
-
-    `newest` is how many builds to keep: those whose last run started last; `per_target` how many of each
-    target, and that comes first.
-    """
-    if builds is not None:
-        keys = [tuple(str(getattr(each, name)) for name in BUILD) for each in sorted(builds)]
-        runs = runs.join(F.broadcast(_rows(runs, BUILD, keys)), list(BUILD), "left_semi")
-    if newest is None and per_target is None:
-        return runs
-    kept = runs.groupBy(*BUILD).agg(F.max(F.struct("started", "run")).alias("last"))
-    if per_target is not None:
-        place = F.row_number().over(Window.partitionBy("target").orderBy(F.desc("last")))
-        kept = kept.withColumn("place", place).where(F.col("place") <= per_target)
-    if newest is not None:
-        kept = kept.orderBy(F.desc("last")).limit(newest)
-    return runs.join(F.broadcast(kept.select(*BUILD)), list(BUILD), "left_semi")
-
-
-def findings(runs: DataFrame, verdicts: DataFrame) -> DataFrame:
+def findings(runs: DataFrame, verdicts: DataFrame, whole: Whole | None = None) -> DataFrame:
     """Make a row for each build and rule: the fields of Build, `started`, a Finding's fields.
+
+    Of `verdicts` are asked run, rule and verdict; `whole` gives all columns, of some runs (None: of all), and
+    without it they are those of `verdicts`.
 
     The newest run of the build that came to its end and has a verdict on the rule speaks, or else the
     newest partial one; `started` is when that run did. `seen` are the verdicts of the runs that came to
@@ -74,29 +55,28 @@ def findings(runs: DataFrame, verdicts: DataFrame) -> DataFrame:
         F.count(F.lit(1)).cast("int").alias("runs"),
         F.bit_or(F.when(~F.col("partial"), _bit())).alias("bits"),
     )
-    # What speaks is rules × builds at most, however many runs there are.
+    # What speaks is rules × builds at most, however many runs there are, and mostly a run for each build.
     speaking = spoken.join(placed.select("place", "run"), "place").select("run", "rule", "runs", "bits")
-    found = verdicts.select(*_SAID).join(F.broadcast(speaking), ["run", "rule"])
+    wide = verdicts
+    if whole is not None:
+        speaking = speaking.persist()
+        heard = [row.run for row in speaking.select("run").distinct().limit(SPEAKING + 1).collect()]
+        wide = whole(None if len(heard) > SPEAKING else heard)
+    found = wide.select(*_SAID).join(F.broadcast(speaking), ["run", "rule"])
     seen = F.coalesce(_verdicts_of("bits"), F.array("verdict")).alias("seen")
     return found.join(placed, "run").select(*BUILD, "started", *_SAID, "folder", seen, "runs")
 
 
-def columns(
-    runs: DataFrame,
-    verdicts: DataFrame,
-    builds: Collection[Build] | None = None,
-    newest: int | None = None,
-) -> list[Column]:
-    """Make the columns of the matrix in order; `builds` and `newest` narrow them as in `of_builds`.
+def columns(runs: DataFrame, verdicts: DataFrame, whole: Whole | None = None) -> list[Column]:
+    """Make the columns of the matrix in order; the arguments are those of `findings`.
 
     Collects a row for each build and a row for each rule on each build, no more.
     """
-    chosen = of_builds(runs, builds, newest)
     by_build: dict[tuple[str, ...], dict[str, Finding]] = {}
-    for row in _collected(findings(chosen, verdicts), "rule"):
+    for row in _collected(findings(runs, verdicts, whole), "rule"):
         build = tuple(row.pop(name) for name in BUILD)
         by_build.setdefault(build, {})[row["rule"]] = Finding.of(row)
-    told = _collected(facts(chosen), *BUILD)
+    told = _collected(facts(runs), *BUILD)
     return columns_in_order(
         _column(row, by_build.get(tuple(row[name] for name in BUILD), {})) for row in told
     )

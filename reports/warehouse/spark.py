@@ -19,6 +19,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from reports.warehouse.parts import NAMED
+
 if TYPE_CHECKING:
     from pyspark import SparkConf
     from pyspark.sql import SparkSession
@@ -231,6 +233,8 @@ NEEDED: dict[str, str] = {
     "spark.rpc.message.maxSize": "1024",
     # Delta Lake names all files, so none are looked for, least of all by a job of its own.
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
+    # Of a file sorted by runs the pages of others are left out only where each is compared.
+    "spark.sql.parquet.pushdown.inFilterThreshold": str(NAMED),
 }
 """What our jobs need wherever they run."""
 HERE: dict[str, str] = {

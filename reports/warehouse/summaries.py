@@ -34,8 +34,8 @@ def summarise(spark: SparkSession, snapshot: Snapshot, asked: Asked) -> dict[str
     """
     from reports.warehouse import jobs
 
-    runs, verdicts = asked.rows(spark, snapshot)
-    made = (jobs.facts(runs), jobs.findings(runs, verdicts), jobs.flakiness(runs, verdicts))
+    runs, verdicts, whole = asked.rows(spark, snapshot)
+    made = (jobs.facts(runs), jobs.findings(runs, verdicts, whole), jobs.flakiness(runs, verdicts))
     return {name: _write(snapshot.place, name, rows) for name, rows in zip(SUMMARIES, made, strict=True)}
 
 

@@ -9,18 +9,20 @@ goes when it is old enough that nobody can be writing it any more.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from reports.model.columns import BEFORE, DESCRIBING, MONTHLY, SHOWN_BY, TABLES, WITH_LOAD
+from reports.warehouse.parts import parts
 from reports.warehouse.place import Place, WarehouseError, place_at
-from reports.warehouse.tables import asked, files_of, opened
+from reports.warehouse.reading import read_remote, read_texts
+from reports.warehouse.tables import asked, files_of, opened, texts_of
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -30,6 +32,10 @@ __all__ = ["Snapshot", "Warehouse", "WarehouseError"]
 
 GRACE = 24 * 3600.0
 """Seconds for which all stays that a reader or a writer may still need."""
+FEW = 20_000
+"""So many runs are described to Spark by the driver."""
+TASKS = 64
+"""Parts into which files are dealt that are read for some columns."""
 ORDERED = (*DESCRIBING, *(name for name in TABLES if name not in DESCRIBING))
 
 
@@ -56,70 +62,123 @@ class Snapshot:
         from pyspark.sql import functions as f
 
         shown = SHOWN_BY.get(name)
-        months: list[str] | None = None
-        loads: list[str] | None = None
-        if shown is not None or of is not None:
-            named = self._named(shown or name)
-            if of is not None:
-                kept = pa.array([run in of for run in named["run"].to_pylist()], pa.bool_())
-                named = named.filter(kept)
-            if name in MONTHLY:
-                months = sorted(set(named["month"].to_pylist()))
-            if name in SHOWN_BY and of is not None:
-                loads = sorted(named["load"].to_pylist())
-        rows = self._read(spark, name, months, loads)
-        if shown is not None or of is not None:
-            heads = spark.createDataFrame(named.select(["run", "load"]))
-            rows = rows.join(f.broadcast(heads), ["run", "load"], "left_semi")
-        rows = rows.select(*TABLES[name].names)
-        return rows.fillna(BEFORE) if name == "runs" else rows
+        if shown is None:
+            return self._heads(spark, name, of)
+        named, files = self._named(name, of)
+        if of is not None:
+            runs = dict(zip(named["load"].to_pylist(), named["run"].to_pylist(), strict=True))
+            rows = self._read_runs(spark, name, files, runs)
+        else:
+            rows = self._read(spark, name, files)
+        heads = spark.createDataFrame(named.select(["run", "load"]))
+        return rows.join(f.broadcast(heads), ["run", "load"], "left_semi").select(*TABLES[name].names)
 
-    def files(
-        self, name: str, months: Collection[str] | None = None, loads: Sequence[str] | None = None
-    ) -> list[str]:
-        """List the URIs of the files in which the table `name` stands.
+    def texts(self, spark: SparkSession, name: str, columns: Sequence[str], of: Collection[str]) -> DataFrame:
+        """Read of the runs `of` some `columns` of text, beside the run: much quicker than whole rows.
 
-        Of some `months` or all, and of those that may hold one of the `loads`, which are sorted.
+        Spark makes an object of every text; that few are told apart shows before, in their dictionaries.
         """
-        if name not in self.tables:
-            return []
-        return [
-            f"{self.place.of(name)}/{unquote(each['path']) if self.place.local else each['path']}"
-            for each in files_of(self.tables[name])
-            if (months is None or each["partition.month"] in months) and _may_hold(each, loads)
+        from pyspark.sql import functions as f
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        named, files = self._named(name, of)
+        loads = named["load"].to_pylist()
+        uris = [
+            self._uri(name, each) for part in parts(files, dict.fromkeys(loads, "")) for each in part.files
         ]
+        schema = pa.schema([(each, pa.string()) for each in ("run", "load", *columns)])
+        if not uris:
+            return spark.createDataFrame([], from_arrow_schema(schema)).drop("load")
+        one_each = spark.createDataFrame(pa.table({"file": uris})).repartition(min(len(uris), TASKS), "file")
+        reading = partial(read_texts, self.place, name, tuple(schema.names), loads)
+        rows = one_each.mapInArrow(reading, from_arrow_schema(schema))
+        heads = spark.createDataFrame(named.select(["run", "load"]))
+        return rows.join(f.broadcast(heads), ["run", "load"], "left_semi").drop("load")
+
+    def asked(self, name: str, question: str) -> pa.Table:
+        """Ask SQL, without Spark, of the rows of a table that describes runs: they are called `heads`."""
+        if name not in self.tables:
+            return TABLES[name].empty_table()
+        table = self.tables[name]
+        there = {each.name for each in table.schema().fields}
+        heads = f"SELECT {', '.join(_since(each, each in there) for each in TABLES[name].names)} FROM t"
+        return asked(table, f"WITH heads AS ({heads}) SELECT * FROM ({question})")
+
+    def files(self, name: str) -> list[str]:
+        """List the URIs of the files in which the table `name` stands."""
+        return [self._uri(name, each) for each in self._files(name)]
+
+    def _files(self, name: str) -> list[Mapping[str, Any]]:
+        return files_of(self.tables[name]) if name in self.tables else []
+
+    def _uri(self, name: str, file: Mapping[str, Any]) -> str:
+        path = unquote(file["path"]) if self.place.local else file["path"]
+        return f"{self.place.of(name)}/{path}"
 
     def rows(self, name: str) -> int:
         """Count the rows of a table, with those that do not count."""
         return sum(each["num_records"] for each in files_of(self.tables[name])) if name in self.tables else 0
 
-    def _named(self, describing: str) -> pa.Table:
-        """Give `run`, `load` and `month` of the runs that a table describes."""
-        if describing not in self.tables:
-            return pa.table({name: pa.array([], pa.string()) for name in ("run", "load", "month")})
-        question = "SELECT run, load, substr(started, 1, 7) AS month FROM t"
-        return asked(self.tables[describing], question)
+    def _heads(self, spark: SparkSession, name: str, of: Collection[str] | None) -> DataFrame:
+        """Read what describes runs: of some without a job of Spark's, which looks through all of them."""
+        if of is None or len(of) > FEW:
+            rows = self._read(spark, name, self._files(name)).select(*TABLES[name].names).fillna(BEFORE)
+            if of is None:
+                return rows
+            named = spark.createDataFrame(pa.table({"run": sorted(of)}))
+            return rows.join(named, "run", "left_semi")
+        columns = ", ".join(TABLES[name].names)
+        found = self.asked(name, f"SELECT {columns} FROM heads WHERE run IN ({texts_of(sorted(of))})")
+        if not found.num_rows:  # of no rows Spark does not see what is nested
+            return self._read(spark, name, ()).select(*TABLES[name].names)
+        return spark.createDataFrame(found.cast(TABLES[name]))
 
-    def _read(
-        self,
-        spark: SparkSession,
-        name: str,
-        months: Collection[str] | None,
-        loads: Sequence[str] | None = None,
+    def _named(self, name: str, of: Collection[str] | None) -> tuple[pa.Table, list[Mapping[str, Any]]]:
+        """Give `run`, `load` and `month` of the runs `of` (None: all), and the files of their months."""
+        describing = SHOWN_BY[name]
+        if describing in self.tables:
+            question = "SELECT run, load, substr(started, 1, 7) AS month FROM t"
+            named = asked(self.tables[describing], question)
+        else:
+            named = pa.table({each: pa.array([], pa.string()) for each in ("run", "load", "month")})
+        if of is not None:
+            named = named.filter(pc.is_in(named["run"], pa.array(sorted(of), pa.string())))
+        files = self._files(name)
+        if name in MONTHLY:
+            months = set(named["month"].to_pylist())
+            files = [each for each in files if each["partition.month"] in months]
+        return named, files
+
+    def _read_runs(
+        self, spark: SparkSession, name: str, files: Sequence[Mapping[str, Any]], runs: Mapping[str, str]
     ) -> DataFrame:
+        """Read what may be of the `runs`, which stand by their loads: in files sorted by run, their pages."""
+        from pyspark.sql import functions as f
+
+        read = [
+            rows.where(f.col("run").isin(*part.runs)) if part.runs else rows
+            for part in parts(files, runs)
+            for rows in [self._read(spark, name, part.files)]
+        ]
+        return reduce(lambda one, other: one.unionAll(other), read) if read else self._read(spark, name, ())
+
+    def _read(self, spark: SparkSession, name: str, files: Sequence[Mapping[str, Any]]) -> DataFrame:
         from pyspark.sql.pandas.types import from_arrow_schema
 
         load = [pa.field("load", pa.string())] if name in WITH_LOAD else []
         schema = pa.schema([*TABLES[name], *load])
-        files = self.files(name, months, loads)
-        if not files:
+        uris = [self._uri(name, each) for each in files]
+        if not uris:
             return spark.createDataFrame([], from_arrow_schema(schema))
         if self.place.local:
-            uris = [_literal(f"file://{each}") for each in files]
-            return spark.read.schema(from_arrow_schema(schema)).parquet(*uris)
+            local = [_literal(f"file://{each}") for each in uris]
+            reader = spark.read.schema(from_arrow_schema(schema)).option(
+                "parquet.filter.dictionary.enabled", "false"
+            )
+            return reader.parquet(*local)
         # Spark reaches no object store without further JARs: its executors read by Delta Lake's own means.
-        one_each = spark.createDataFrame(pa.table({"file": files})).repartition(len(files), "file")
-        reading = partial(_read_remote, self.place, name, schema)
+        one_each = spark.createDataFrame(pa.table({"file": uris})).repartition(len(uris), "file")
+        reading = partial(read_remote, self.place, name, schema)
         return one_each.mapInArrow(reading, from_arrow_schema(schema))
 
 
@@ -150,13 +209,12 @@ class Warehouse:
                 return Snapshot(self.place, there)
 
 
-def _may_hold(file: Mapping[str, Any], loads: Sequence[str] | None) -> bool:
-    """Say whether one of the `loads` is between the least and the largest that a file has, or may be."""
-    least, largest = file.get("min.load"), file.get("max.load")
-    if loads is None or least is None or largest is None:
-        return True
-    at = bisect_left(loads, least)
-    return at < len(loads) and loads[at] <= largest
+def _since(column: str, there: bool) -> str:
+    """Write as SQL what a table has in a `column` that it may not have had from the first day on."""
+    if column not in BEFORE:
+        return column if there else f"NULL AS {column}"
+    before = texts_of([str(BEFORE[column])])
+    return f"COALESCE({column}, {before}) AS {column}" if there else f"{before} AS {column}"
 
 
 def _version(table: DeltaTable | None) -> int | None:
@@ -166,19 +224,3 @@ def _version(table: DeltaTable | None) -> int | None:
 def _literal(uri: str) -> str:
     """Escape in `uri` all that Hadoop takes for a pattern."""
     return re.sub(r"([\\{}\[\]*?])", r"\\\1", uri)
-
-
-def _read_remote(
-    place: Place, name: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
-    """Read the files that `batches` name, on an executor."""
-    import pyarrow.dataset as dataset
-    import pyarrow.fs as fs
-    from deltalake.fs import DeltaStorageHandler
-
-    root = place.of(name)
-    store = fs.PyFileSystem(DeltaStorageHandler(root, dict(place.options)))
-    for batch in batches:
-        for file in batch.column(0).to_pylist():
-            inside = file.removeprefix(f"{root}/")
-            yield from dataset.dataset(inside, schema=schema, filesystem=store, format="parquet").to_batches()

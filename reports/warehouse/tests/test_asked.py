@@ -52,12 +52,14 @@ def kept(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_runs_and_verdicts_are_those_that_are_asked_for(
     spark: SparkSession, kept: Path, asked: Asked, runs: set[str]
 ) -> None:
-    found = asked.rows(spark, Warehouse(str(kept)).snapshot())
-    assert [{row.run for row in table.select("run").distinct().collect()} for table in found] == [runs, runs]
+    heads, counted, whole = asked.rows(spark, Warehouse(str(kept)).snapshot())
+    found = (heads, counted, whole(None))
+    assert [{row.run for row in table.select("run").distinct().collect()} for table in found] == [runs] * 3
 
 
 def test_files_of_other_months_are_not_read(spark: SparkSession, kept: Path) -> None:
-    _, verdicts = Asked(since="2026-11-19").rows(spark, Warehouse(str(kept)).snapshot())
+    _, _, whole = Asked(since="2026-11-19").rows(spark, Warehouse(str(kept)).snapshot())
+    verdicts = whole(None)
     assert {
         name for file in verdicts.inputFiles() for name in file.split("/") if name.startswith("month=")
     } == {"month=2026-11"}

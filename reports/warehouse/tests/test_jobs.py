@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from reports.model.columns import FRAMES, RUNS, TABLES, VERDICTS
 from reports.model.findings import Build, Finding
 from reports.tests.samples import make_run
 from reports.trials.benchmark import rows_scanned
-from reports.warehouse.jobs import HISTORY, columns, exchanges, findings, flakiness, frames_of, of_builds
+from reports.warehouse.jobs import HISTORY, columns, exchanges, findings, flakiness, frames_of
 from spec.rules import Level
 
 PASS, FAIL, WARN, NOT_RUN = Verdict.PASS, Verdict.FAIL, Verdict.WARN, Verdict.NOT_RUN
@@ -167,20 +167,24 @@ def test_nothing_ingested_makes_no_column(spark: SparkSession) -> None:
     assert flakiness(runs, verdicts).collect() == []
 
 
-def test_builds_and_newest_narrow_what_is_read(spark: SparkSession) -> None:
-    runs = table(
-        spark,
-        "runs",
-        [run(f"r{version}", 9 - version, version=f"{version}.0") for version in range(1, 5)]
-        + [run("elsewhere", 1, version="1.0", target="amqp://host")],
-    )
-    verdicts = table(spark, "verdicts", verdicts_of({f"r{version}": {A: PASS} for version in range(1, 5)}))
-    kept = [column.build.version for column in columns(runs, verdicts, newest=2) if column.findings]
-    assert kept == ["1.0", "2.0"]  # the newest by their runs, in the order of versions
-    one = Build("Peer", "3.0", "embedded")
-    assert [column.build for column in columns(runs, verdicts, builds=[one])] == [one]
-    assert {row.run for row in of_builds(runs, newest=1).collect()} == {"r1"}
-    assert {row.run for row in of_builds(runs, {one}, newest=1).collect()} == {"r3"}
+def test_whole_rows_are_asked_for_of_the_runs_that_speak_alone(spark: SparkSession) -> None:
+    runs = table(spark, "runs", [run("old", 1), run("new", 2), run("other", 3, version="2.0")])
+    said = {"old": {A: PASS, B: FAIL}, "new": {A: FAIL}, "other": {A: PASS}}
+    rows = table(spark, "verdicts", verdicts_of(said))
+    asked: list[set[str] | None] = []
+
+    def whole(of: Collection[str] | None) -> DataFrame:
+        asked.append(None if of is None else set(of))
+        return rows
+
+    counted = rows.select("run", "rule", "verdict")
+    assert columns(runs, counted, whole) == columns(runs, rows)
+    assert asked == [{"old", "new", "other"}]  # of the old one the new says nothing
+    del said["old"][B]
+    assert columns(runs, counted, whole) != []
+    newest = table(spark, "verdicts", verdicts_of(said)).select("run", "rule", "verdict")
+    columns(runs, newest, whole)
+    assert asked[-1] == {"new", "other"}
 
 
 def test_flakiness_tells_the_history_of_what_changed(spark: SparkSession) -> None:

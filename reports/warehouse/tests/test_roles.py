@@ -20,6 +20,7 @@ from reports.ingest.ingest import ingest
 from reports.model.findings import Build, Column
 from reports.model.single import column_of
 from reports.tests.samples import EMPTY, LOCKED, make_run
+from reports.warehouse.asked import Asked, builds_called
 from reports.warehouse.jobs import columns, exchanges, findings, flakiness
 from reports.warehouse.tests.contents import rows
 from reports.warehouse.warehouse import Warehouse
@@ -29,9 +30,9 @@ RULES = ("0-9-1/prose/4.2.2.header-begins-connection", "0-9-1/prose/2.3.7.close-
 FAILED = {LOCKED: Verdict.FAIL, EMPTY: Verdict.PASS}
 
 
-def found(spark: SparkSession, warehouse: Warehouse, builds: set[Build] | None = None) -> list[Column]:
+def found(spark: SparkSession, warehouse: Warehouse) -> list[Column]:
     snapshot = warehouse.snapshot()
-    return columns(snapshot.table(spark, "runs"), snapshot.table(spark, "verdicts"), builds)
+    return columns(snapshot.table(spark, "runs"), snapshot.table(spark, "verdicts"))
 
 
 def test_the_same_build_in_two_roles_is_two_columns(spark: SparkSession, tmp_path: Path) -> None:
@@ -44,7 +45,7 @@ def test_the_same_build_in_two_roles_is_two_columns(spark: SparkSession, tmp_pat
     assert [each.findings[LOCKED].verdict for each in told] == [Verdict.PASS, Verdict.FAIL]
     assert [each.findings[LOCKED].seen for each in told] == [(Verdict.PASS,), (Verdict.FAIL,)]
     assert [str(each.standing) for each in told] == ["certified", "not certified"]
-    assert found(spark, warehouse, {told[1].build}) == told[1:]
+    assert builds_called([told[1].build.name], spark, warehouse.snapshot()) == told[1:]
     runs, verdicts = (warehouse.snapshot().table(spark, name) for name in ("runs", "verdicts"))
     assert flakiness(runs, verdicts).count() == 0
     assert exchanges(findings(runs, verdicts)).where("rule = '" + EMPTY + "'").count() == 2
@@ -88,10 +89,11 @@ def test_rows_from_before_there_were_roles_and_labels_are_of_servers_without_one
     write_deltalake(
         str(runs), before.drop_columns(["role", "label"]), mode="overwrite", schema_mode="overwrite"
     )
+    assert [each.build.role for each in columns(*Asked().rows(spark, warehouse.snapshot()))] == [Role.SERVER]
     new = make_run(tmp_path / "new", run="r2", started="2026-11-21T12:00:00+00:00", verdicts=FAILED)
     ingest(lambda: spark, [new], warehouse)
     (column,) = found(spark, warehouse)
     assert (column.build, column.runs) == (Build("Peer", "1.0", "embedded"), 2)
     assert column.findings[LOCKED].seen == (Verdict.FAIL, Verdict.PASS)
-    assert found(spark, warehouse, {column.build}) == [column]
+    assert builds_called([column.build.name], spark, warehouse.snapshot()) == [column]
     assert [row["role"] for row in rows(warehouse.path, "runs")] == ["server", "server"]
