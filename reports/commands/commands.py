@@ -45,7 +45,7 @@ MARKS = (RUN_FILE, LEGS)
 """The files by which a folder is known as that of a run."""
 EVERYTHING = Asked()
 FEW = 100
-"""Runs up to which a warehouse is read faster by a virtual machine that does not compile it well."""
+"""Runs, or builds, up to which they are read faster by a virtual machine that does not compile it well."""
 
 
 def _comparison_page(found: Comparison) -> str:
@@ -168,7 +168,7 @@ def write_site(
     """Render the site of what is asked for of a warehouse."""
     proofs = None if detection is None else read_detection(detection)
     told = None if claims is None else load(claims)
-    with starting(cluster, console, warehouse) as spark:
+    with starting(cluster, console, warehouse, builds=asked.builds) as spark:
         snapshot = _snapshot(warehouse)
         pages = render_site(spark, snapshot, output, proofs, asked, told)
     console.print(Text(f"{pages} files; begin with {output / 'index.html'}"))
@@ -182,7 +182,7 @@ def compare_builds(
     if warehouse is None:
         before, after = column_of(Path(old)), column_of(Path(new))
     else:
-        with starting(cluster, console, warehouse) as spark:
+        with starting(cluster, console, warehouse, builds=2) as spark:
             before, after = builds_called((old, new), spark, _snapshot(warehouse))
     found = compare(before, after)
     if form == "table":
@@ -222,7 +222,7 @@ def audit_claims(
     else:
         from reports.warehouse import jobs
 
-        with starting(cluster, console, warehouse) as spark:
+        with starting(cluster, console, warehouse, builds=asked.builds) as spark:
             ours = replace(asked, products=asked.products or (told.product,))
             measured = jobs.columns(*ours.rows(spark, _snapshot(warehouse)))
     found = _audited(told, measured)
@@ -301,15 +301,18 @@ def _some(names: Sequence[str], most: int = 5) -> str:
 
 
 @contextmanager
-def starting(cluster: Cluster, console: Console, warehouse: str, coming: int = 0) -> Iterator[SparkSession]:
+def starting(
+    cluster: Cluster, console: Console, warehouse: str, coming: int = 0, builds: int | None = None
+) -> Iterator[SparkSession]:
     """Start Spark for the block, with a word on the console: it takes seconds.
 
-    `coming` is how many runs are to go into the `warehouse`.
+    `coming` is how many runs are to go into the `warehouse`, `builds` how many are asked about (None: all).
     """
     require()
     with ExitStack() as stack:
         with console.status("starting Spark …"):
-            brief = cluster.master is None and _runs_in(warehouse) + coming <= FEW
+            few = (builds is not None and builds <= FEW) or _runs_in(warehouse) + coming <= FEW
+            brief = cluster.master is None and few
             spark = stack.enter_context(session(cluster.master, conf=cluster.conf, brief=brief))
         yield spark
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -25,22 +25,33 @@ def read_remote(
 
 
 def read_texts(
-    place: Place, name: str, columns: Sequence[str], loads: Sequence[str], batches: Iterable[pa.RecordBatch]
+    place: Place,
+    name: str,
+    columns: Sequence[str],
+    runs: Mapping[str, str],
+    batches: Iterable[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
-    """Read some `columns` of text, with `load`, of the files that `batches` name: rows of `loads` alone."""
+    """Read some `columns` of text of `runs`, which stand by their loads, in the files that `batches` name.
+
+    A load is that of one run. So the run is told by it, and comes first.
+    """
     import pyarrow.parquet as parquet
 
-    wanted, root, at = pa.array(loads, pa.string()), place.of(name), list(columns).index("load")
-    store = None if place.local else _store(place, name)
-    schema = pa.schema([(each, pa.string()) for each in columns])
+    root, store = place.of(name), None if place.local else _store(place, name)
+    loads, called = pa.array(list(runs), pa.string()), pa.array(list(runs.values()), pa.string())
+    schema = pa.schema([(each, pa.string()) for each in ("run", *columns)])
     for batch in batches:
         for file in batch.column(0).to_pylist():
             inside = file if store is None else file.removeprefix(f"{root}/")
-            with parquet.ParquetFile(inside, filesystem=store, read_dictionary=list(columns)) as opened:
-                for rows in opened.iter_batches(columns=list(columns), batch_size=BATCH):
-                    kept = rows.filter(pc.is_in(rows.column(at), wanted))
+            read = ["load", *columns]
+            with parquet.ParquetFile(inside, filesystem=store, read_dictionary=read) as opened:
+                for rows in opened.iter_batches(columns=read, batch_size=BATCH):
+                    load = rows.column(rows.schema.get_field_index("load"))
+                    at = pc.index_in(load.dictionary, loads).take(load.indices)  # null: of another run
+                    kept, here = rows.filter(pc.is_valid(at)), at.drop_null()
                     if kept.num_rows:
-                        yield kept.cast(schema)
+                        texts = [kept.column(each).cast(pa.string()) for each in columns]
+                        yield pa.RecordBatch.from_arrays([called.take(here), *texts], schema=schema)
 
 
 BATCH = 200_000

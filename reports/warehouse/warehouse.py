@@ -34,8 +34,8 @@ GRACE = 24 * 3600.0
 """Seconds for which all stays that a reader or a writer may still need."""
 FEW = 20_000
 """So many runs are described to Spark by the driver."""
-TASKS = 64
-"""Parts into which files are dealt that are read for some columns."""
+TASKS = 4
+"""For each core, among which files are dealt that are read for some columns."""
 ORDERED = (*DESCRIBING, *(name for name in TABLES if name not in DESCRIBING))
 
 
@@ -78,22 +78,17 @@ class Snapshot:
 
         Spark makes an object of every text; that few are told apart shows before, in their dictionaries.
         """
-        from pyspark.sql import functions as f
         from pyspark.sql.pandas.types import from_arrow_schema
 
         named, files = self._named(name, of)
-        loads = named["load"].to_pylist()
-        uris = [
-            self._uri(name, each) for part in parts(files, dict.fromkeys(loads, "")) for each in part.files
-        ]
-        schema = pa.schema([(each, pa.string()) for each in ("run", "load", *columns)])
+        runs = dict(zip(named["load"].to_pylist(), named["run"].to_pylist(), strict=True))
+        uris = [self._uri(name, each) for part in parts(files, runs) for each in part.files]
+        schema = from_arrow_schema(pa.schema([(each, pa.string()) for each in ("run", *columns)]))
         if not uris:
-            return spark.createDataFrame([], from_arrow_schema(schema)).drop("load")
-        one_each = spark.createDataFrame(pa.table({"file": uris})).repartition(min(len(uris), TASKS), "file")
-        reading = partial(read_texts, self.place, name, tuple(schema.names), loads)
-        rows = one_each.mapInArrow(reading, from_arrow_schema(schema))
-        heads = spark.createDataFrame(named.select(["run", "load"]))
-        return rows.join(f.broadcast(heads), ["run", "load"], "left_semi").drop("load")
+            return spark.createDataFrame([], schema)
+        tasks = min(len(uris), TASKS * spark.sparkContext.defaultParallelism)
+        one_each = spark.createDataFrame(pa.table({"file": uris})).repartition(tasks)
+        return one_each.mapInArrow(partial(read_texts, self.place, name, tuple(columns), runs), schema)
 
     def asked(self, name: str, question: str) -> pa.Table:
         """Ask SQL, without Spark, of the rows of a table that describes runs: they are called `heads`."""
