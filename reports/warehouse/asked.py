@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from conformance.evidence.kinds import EvidenceError
 from conformance.evidence.printable import printable
 from reports.model.findings import BUILD, Build, Column
-from reports.warehouse.tables import texts_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -48,6 +47,8 @@ class Asked:
 
     def runs(self, snapshot: Snapshot) -> set[str]:
         """Choose the runs that are asked for. Raises EvidenceError as `rows` does."""
+        from reports.warehouse.tables import texts_of
+
         named = {"product": self.products, "target": self.targets}
         for column, names in named.items():
             if names:
@@ -104,6 +105,7 @@ def builds_called(names: Sequence[str], spark: SparkSession, snapshot: Snapshot)
     Raises EvidenceError for another name, and for that of several.
     """
     from reports.warehouse.jobs import columns
+    from reports.warehouse.tables import texts_of
 
     build = ", ".join(BUILD)
     there = snapshot.asked("runs", f"SELECT DISTINCT {build} FROM heads").to_pylist()

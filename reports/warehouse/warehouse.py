@@ -117,7 +117,8 @@ class Snapshot:
     def _heads(self, spark: SparkSession, name: str, of: Collection[str] | None) -> DataFrame:
         """Read what describes runs: of some without a job of Spark's, which looks through all of them."""
         if of is None or len(of) > FEW:
-            rows = self._read(spark, name, self._files(name)).select(*TABLES[name].names).fillna(BEFORE)
+            rows = self._read(spark, name, self._files(name)).select(*TABLES[name].names)
+            rows = rows.fillna({each: was for each, was in BEFORE.items() if each in TABLES[name].names})
             if of is None:
                 return rows
             named = spark.createDataFrame(pa.table({"run": sorted(of)}))
