@@ -57,7 +57,8 @@ def read(run: Path | Source, kind: str = "", but: str = "", on: str = "") -> tup
         return tuple(_read(source, STREAM, kind, on))
     if not source.workers:
         raise EvidenceError(f"{source.name}: no events here, neither {STREAM} nor a worker's file")
-    others = [name for name in source.workers if name != stream_of(but) and (not on or name == _stream_with(on))]
+    some = [name for name in source.workers if not on or name == _stream_with(on)]
+    others = [name for name in some if name != stream_of(but)]
     return tuple(heapq.merge(*(_read(source, name, kind, on) for name in others), key=order))
 
 
@@ -168,7 +169,7 @@ def _texts(source: Source, lines: Iterable[Line]) -> Iterator[bytes]:
 
 
 def _stream_with(connection: str) -> str:
-    """Name the file in which a connection stands: it is called by the worker that was told of it, and a number."""
+    """Name the file in which a connection stands: the worker that was told of it comes first in its name."""
     return stream_of(connection.partition(".")[0])
 
 

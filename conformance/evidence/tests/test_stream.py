@@ -49,6 +49,23 @@ def test_lines_are_stamped_with_the_test_under_way(tmp_path: Path) -> None:
     assert {line.worker for line in lines} == {"gw0"}
 
 
+def test_of_a_run_under_way_a_connection_is_read_from_the_file_of_its_worker(tmp_path: Path) -> None:
+    for worker in ("gw0", "gw0-1"):
+        with EventWriter(tmp_path, worker, ticking()) as writer:
+            for connection in (f"{worker}.3.1", f"{worker}.3.2"):
+                writer.write(Noted(0.0, connection, f"of {connection}"))
+    (tmp_path / "events-gw0.jsonl").open("ab").write(b"not JSON\n")
+
+    def on(connection: str) -> list[object]:
+        return [line.event for line in read(tmp_path, on=connection)]
+
+    found = [Noted(0.0, "gw0-1.3.1", "of gw0-1.3.1")]
+    assert on("gw0-1.3.1") == found
+    (tmp_path / "events-gw0.jsonl").unlink()
+    merge(tmp_path)
+    assert on("gw0-1.3.1") == found
+
+
 def test_the_stamp_is_taken_off_when_a_test_raises(tmp_path: Path) -> None:
     with EventWriter(tmp_path, "main", ticking()) as writer:
         with pytest.raises(KeyError), writer.test("t", "r"):
