@@ -54,7 +54,8 @@ def test_of_a_run_under_way_a_connection_is_read_from_the_file_of_its_worker(tmp
         with EventWriter(tmp_path, worker, ticking()) as writer:
             for connection in (f"{worker}.3.1", f"{worker}.3.2"):
                 writer.write(Noted(0.0, connection, f"of {connection}"))
-    (tmp_path / "events-gw0.jsonl").open("ab").write(b"not JSON\n")
+    with (tmp_path / "events-gw0.jsonl").open("ab") as file:
+        file.write(b"not JSON\n")
 
     def on(connection: str) -> list[object]:
         return [line.event for line in read(tmp_path, on=connection)]
