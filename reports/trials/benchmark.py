@@ -182,6 +182,7 @@ class Bench:
 
 
 def quicker(question: Callable[[], Mapping[str, float]]) -> Cost:
+    """Ask a question once to warm up and twice for its cost; gives the quicker, with `seconds at first`."""
     with cost() as first:
         question()
     best = []

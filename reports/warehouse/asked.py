@@ -91,6 +91,8 @@ def _newest(runs: str, builds: int | None, per_target: int | None) -> str:
 
 
 def _rows(spark: SparkSession, snapshot: Snapshot, runs: set[str]) -> tuple[DataFrame, DataFrame, Whole]:
+    """Give `runs`, what is counted of their verdicts, and how to read these whole: what `findings` takes."""
+
     def whole(of: Collection[str] | None) -> DataFrame:
         return snapshot.table(spark, "verdicts", of=runs if of is None else set(of))
 

@@ -27,6 +27,7 @@ SPEAKING = 5000
 """Of more runs than this the verdicts are not asked for by name."""
 
 Whole = Callable[[Collection[str] | None], DataFrame]
+"""Gives the verdicts of some runs (None: of all that are asked about) with all their columns."""
 Exchange = tuple[str, str, str]
 """Where a connection stands in the table of frames: rule, run, connection."""
 
