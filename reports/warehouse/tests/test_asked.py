@@ -13,6 +13,7 @@ from conformance.evidence.kinds import EvidenceError
 from reports.commands.tests.on_spark import here as here
 from reports.ingest.ingest import ingest
 from reports.tests.samples import make_run
+from reports.warehouse import compaction
 from reports.warehouse.asked import Asked
 from reports.warehouse.warehouse import Warehouse
 
@@ -55,6 +56,22 @@ def test_runs_and_verdicts_are_those_that_are_asked_for(
     heads, counted, whole = asked.rows(spark, Warehouse(str(kept)).snapshot())
     found = (heads, counted, whole(None))
     assert [{row.run for row in table.select("run").distinct().collect()} for table in found] == [runs] * 3
+
+
+def test_of_a_run_that_was_replaced_only_what_took_its_place_is_counted(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both stand in one file, so that no file is left out."""
+    monkeypatch.setattr(compaction, "FAN", 2)
+    warehouse = Warehouse(str(tmp_path / "w"))
+    for name, partial in (("cut", True), ("whole", False)):
+        ingest(lambda: spark, [make_run(tmp_path / name, run="r", partial=partial)], warehouse)
+    snapshot = warehouse.snapshot()
+    assert len(snapshot.files("verdicts")) == 1
+    _, counted, whole = Asked().rows(spark, snapshot)
+    same = ("run", "rule", "verdict")
+    assert sorted(counted.select(*same).collect()) == sorted(whole(None).select(*same).collect())
+    assert snapshot.rows("verdicts") > counted.count() > 0
 
 
 def test_files_of_other_months_are_not_read(spark: SparkSession, kept: Path) -> None:
