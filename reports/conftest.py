@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import pytest
@@ -39,3 +39,23 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
 
     with standalone(tmp_path_factory.mktemp("cluster")) as started:
         yield started
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[str]:
+    """Start a server that speaks S3, once; gives its URL."""
+    from reports.ingest.tests.buckets import serving
+
+    with serving() as url:
+        yield url
+
+
+@pytest.fixture
+def remote(s3: str, monkeypatch: pytest.MonkeyPatch) -> Mapping[str, str]:
+    """Have the environment say how S3 is reached, as users do; gives what it says."""
+    from reports.ingest.tests.buckets import REACHED
+
+    told = REACHED | {"AWS_ENDPOINT_URL": s3}
+    for name, value in told.items():
+        monkeypatch.setenv(name, value)
+    return told

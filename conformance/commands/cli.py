@@ -10,6 +10,7 @@ from rich.console import Console
 
 from conformance.causes.dictionary import DictionaryError
 from conformance.commands.clicked import RUN as RUN
+from conformance.commands.clicked import RunFolder as RunFolder
 from conformance.commands.clicked import also_called as also_called
 from conformance.commands.clicked import options_of, targets_option
 from conformance.commands.interop import interop

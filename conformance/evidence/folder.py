@@ -21,6 +21,8 @@ RUNS = Path("runs")
 """Where runs are put by default."""
 RUN_FILE = "run.json"
 STREAM = "events.jsonl"
+STREAMS = "events*.jsonl"
+"""What it and those of workers are called."""
 
 
 def stream_of(worker: str) -> str:
@@ -40,7 +42,7 @@ class Source:
         """Give the files of a folder that are evidence, in order of name; a source is given back as it is."""
         if isinstance(found, Source):
             return found
-        streams = sorted(path for path in found.glob("events*.jsonl") if path.is_file())
+        streams = sorted(path for path in found.glob(STREAMS) if path.is_file())
         paths = [*streams, *(path for path in (found / RUN_FILE,) if path.is_file())]
         return cls(str(found), {path.name: path for path in paths})
 

@@ -17,7 +17,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from conformance.commands.cli import RUN, Sentence, also_called, end, with_clients
+from conformance.commands.cli import RUN, RunFolder, Sentence, also_called, end, with_clients
 from conformance.commands.cli import main as main
 from conformance.commands.cli import run as run_command
 from conformance.engine.options import Options
@@ -105,8 +105,16 @@ def cluster_options(command: Command) -> Command:
     return told
 
 
+class RunOrUri(RunFolder):
+    """The folder of a run, or the URI of a store with such folders."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Give the folder's path, and a URI as it is. Raises EvidenceError where there is no latest run."""
+        return value if "://" in str(value) else super().convert(value, param, ctx)
+
+
 @main.command()
-@click.argument("runs", nargs=-1, required=True, type=RUN)
+@click.argument("runs", nargs=-1, required=True, type=RunOrUri())
 @warehouse_option(required=True)
 @click.option(
     "--frames-for",
@@ -115,11 +123,12 @@ def cluster_options(command: Command) -> Command:
     help="remove what went over the wire in months that ended longer ago; verdicts stay",
 )
 @cluster_options
-def ingest(runs: tuple[Path, ...], warehouse: str, frames_for: int | None, cluster: Cluster) -> None:
+def ingest(runs: tuple[Path | str, ...], warehouse: str, frames_for: int | None, cluster: Cluster) -> None:
     """Put the evidence of RUNS into the tables of a warehouse.
 
     A run that is there already is left alone, one that was cut short is marked, a broken one is put aside
-    with its reason while the rest goes in; then the exit status is 1.
+    with its reason while the rest goes in; then the exit status is 1. A URI (s3://bucket/runs) stands for the
+    run folder there, or for those directly below it: Spark's executors read them.
 
     Example: amqp-conformance ingest runs/* --warehouse warehouse
     """

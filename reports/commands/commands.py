@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from reports.ingest.ingest import Ingested
+    from reports.ingest.stores import Stored
     from reports.warehouse.warehouse import Snapshot
 
 MARKS = (RUN_FILE, LEGS)
@@ -74,18 +75,18 @@ AUDITS: Mapping[str, Callable[[Audit], str]] = {
 
 
 def ingest_runs(
-    runs: Sequence[Path], warehouse: str, frames_for: int | None, cluster: Cluster, console: Console
+    runs: Sequence[Path | str], warehouse: str, frames_for: int | None, cluster: Cluster, console: Console
 ) -> int:
-    """Put run folders into a warehouse and say what became of them.
+    """Put run folders (paths, and URIs of stores) into a warehouse and say what became of them.
 
     What went over the wire in months that ended more than `frames_for` days ago is removed (None: nothing).
     """
     from reports.ingest.reconciling import Decision
 
     require_installed()
-    runs = list(all_of(runs))
-    with at_need(cluster, console, warehouse, len(runs)) as spark:
-        done = ingested(spark, runs, warehouse, console)
+    folders = list(_all_of(runs))
+    with at_need(cluster, console, warehouse, len(folders)) as spark:
+        done = ingested(spark, folders, warehouse, console)
     for outcome in Decision:
         if outcome is not Decision.QUARANTINED and (taken := done.of(outcome)):
             names = [f"{each.folder} (partial)" if each.partial else str(each.folder) for each in taken]
@@ -135,6 +136,13 @@ def write_dictionary(output: Path, missing: bool, cluster: Cluster, console: Con
     told = f"{len(entries)} faults, {len(faults)} of them judged now, turn {signs} rules red"
     console.print(Text(f"{told}; {output} has {octets:,} octets"), soft_wrap=True)
     return int(Exit.MET)
+
+
+def _all_of(runs: Sequence[Path | str]) -> Iterator[Path | Stored]:
+    from reports.ingest.stores import stored_at
+
+    for each in runs:
+        yield from stored_at(each) if isinstance(each, str) else all_of([each])
 
 
 def all_of(folders: Sequence[Path]) -> Iterator[Path]:
@@ -279,7 +287,7 @@ def render_site(
 
 
 def ingested(
-    spark: Callable[[], SparkSession], runs: Sequence[Path], warehouse: str, console: Console
+    spark: Callable[[], SparkSession], runs: Sequence[Path | Stored], warehouse: str, console: Console
 ) -> Ingested:
     """Put run folders into a warehouse, with a bar on the console that shows how far it is."""
     from reports.ingest.ingest import ingest

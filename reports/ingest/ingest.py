@@ -1,9 +1,9 @@
 """Run folders into the warehouse: each run once, whatever is handed in, in whatever order, by however many.
 
-Where a run has made rows of its evidence they are brought in as they are. Of others the driver reads the
-evidence, as a cluster does not see this machine's files; the executors make rows of it and write all of them
-but those that describe the runs. By these the driver decides what becomes of each run, and only its own
-change makes one visible.
+What stands in a store the executors read (`reports.ingest.stores`). What stands here the driver reads, as a
+cluster does not see this machine's files: where a run has made rows of its evidence they are brought in as
+they are, of others the executors make rows. All of them are written then but those that describe the runs. By
+these the driver decides what becomes of each run, and only its own change makes one visible.
 """
 
 from __future__ import annotations
@@ -11,14 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reports.ingest.adding import added
-from reports.ingest.intake import Folder, groups, portions
+from reports.ingest.intake import Folder, groups, portions, read
+from reports.ingest.making import Made, made
 from reports.ingest.parsing import PARSED, TASK_OCTETS, given, parsed
-from reports.ingest.reconciling import Decision, Offered, RunCopy
-from reports.ingest.settling import held, settle
+from reports.ingest.reconciling import Decision
+from reports.ingest.settling import settle
+from reports.ingest.stores import TOGETHER, Stored, made_of_stored
 from reports.model.batches import unpacked
 from reports.model.columns import TABLES
 from reports.warehouse.cleaning import clean
@@ -43,7 +45,7 @@ class Progress:
 class Taken:
     """What became of one folder; `reason` is the sentence when it was left out."""
 
-    folder: Path
+    folder: Path | Stored
     outcome: Decision
     partial: bool = False
     reason: str = ""
@@ -65,53 +67,54 @@ def _nobody(progress: Progress) -> None: ...
 
 def ingest(
     spark: Callable[[], SparkSession],
-    folders: Sequence[Path],
+    folders: Sequence[Path | Stored],
     warehouse: Warehouse,
     told: Callable[[Progress], None] = _nobody,
 ) -> Ingested:
     """Take the runs in `folders` into the `warehouse`, which is made when it is not there.
 
     A folder that cannot be taken in is left out with its reason, and nothing else is lost. `spark` is asked
-    for a Spark only where events have to be read. `told` hears how far it is. Raises WarehouseError when the
-    warehouse cannot be written.
+    for a Spark only where events have to be read, or a store. `told` hears how far it is. Raises
+    WarehouseError when the warehouse cannot be written.
     """
     taken: list[Taken] = []
     for name in TABLES:  # here, so that tasks need only add to them, and other readers find them all
         ensured(warehouse.place, name)
     told(Progress(0, len(folders)))
-    for portion in portions(folders):
-        taken += _take(spark, warehouse, portion)
+    for portion, found in _made(spark, warehouse.place, folders):
+        taken += _take(warehouse, portion, found)
         compact(warehouse)
         told(Progress(len(taken), len(folders)))
     clean(warehouse)
     return Ingested(tuple(taken), warehouse.latest().versions)
 
 
-def _take(
-    spark: Callable[[], SparkSession], warehouse: Warehouse, folders: Sequence[Folder]
-) -> Iterator[Taken]:
-    """Bring some folders into the warehouse, as many as fit into memory."""
-    place = warehouse.place
-    known = {each.digest: each for each in held(place, "digest", {each.digest for each in folders})}
-    new = {at: each for at, each in enumerate(folders) if not each.reason and each.digest not in known}
-    sealed = {at: each for at, each in new.items() if each.seal}
-    others = {at: each for at, each in new.items() if not each.seal}
-    heads = added(place, sealed) | (_parsed(spark(), place, others) if others else {})
-    rows = {at: unpacked(head["row"]) for at, head in heads.items() if not head["reason"]}
-    offered = []
-    for at, folder in enumerate(folders):
-        evidence = known.get(folder.digest)
-        if at in rows:
-            (run,) = rows[at].select(["run", "digest", "partial", "events"]).to_pylist()
-            evidence = RunCopy(**run, table=heads[at]["table"])
-        reason = heads[at]["reason"] if at in heads else folder.reason
-        run_name = evidence.run if evidence else folder.run
-        offered.append(Offered(folder.name, run_name, folder.digest, evidence, reason))
-    outcomes, reasons = settle(place, offered, rows)
+def _made(
+    spark: Callable[[], SparkSession], place: Place, folders: Sequence[Path | Stored]
+) -> Iterator[tuple[Sequence[Path | Stored], list[Made]]]:
+    """Bring the details of the `folders` in, portion by portion; gives each with what is to be decided."""
+    for kind, some in groupby(folders, lambda each: isinstance(each, Stored)):
+        if kind:
+            stored = [each for each in some if isinstance(each, Stored)]
+            for at in range(0, len(stored), TOGETHER):
+                together = stored[at : at + TOGETHER]
+                yield together, made_of_stored(spark(), place, together)
+        else:
+            paths = (each for each in some if isinstance(each, Path))
+            for portion in portions(map(read, paths)):
+                found = made(place, portion, lambda place, others: _parsed(spark(), place, others))
+                yield [each.path for each in portion], found
+
+
+def _take(warehouse: Warehouse, folders: Sequence[Path | Stored], found: Sequence[Made]) -> Iterator[Taken]:
+    """Decide what becomes of some folders, of which the details are in the warehouse."""
+    rows = {at: unpacked(each.row) for at, each in enumerate(found) if each.row}
+    offered = [each.offered for each in found]
+    outcomes, reasons = settle(warehouse.place, offered, rows)
     for at, folder in enumerate(folders):
         evidence = offered[at].evidence
         partial = evidence is not None and evidence.partial
-        yield Taken(folder.path, outcomes[at], partial, reasons.get(at, ""))
+        yield Taken(folder, outcomes[at], partial, reasons.get(at, ""))
 
 
 def _parsed(spark: SparkSession, place: Place, folders: Mapping[int, Folder]) -> dict[int, dict[str, Any]]:

@@ -1,8 +1,8 @@
 """Run folders as they are handed in: their evidence, in portions that fit into memory. Knows no Spark."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from conformance.evidence.folder import RUN_FILE
@@ -24,7 +24,7 @@ class Folder:
 
     `run` is the identity its description claims, empty when that cannot be read; `digest` tells its
     evidence from any other. With a `reason` it cannot be taken in, and `files` is empty; so it is where a
-    `seal` tells of rows that are made already.
+    `seal` tells of rows that are made already. It may be `called` otherwise than the folder at `path`.
     """
 
     path: Path
@@ -33,11 +33,12 @@ class Folder:
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     reason: str = ""
     seal: Seal | None = None
+    called: str = ""
 
     @property
     def name(self) -> str:
         """What the folder is called in the tables: its last name."""
-        return printable(self.path.absolute().name)
+        return self.called or printable(self.path.absolute().name)
 
     @property
     def octets(self) -> int:
@@ -47,11 +48,11 @@ class Folder:
         return sum(map(len, self.files.values()))
 
 
-def portions(paths: Sequence[Path]) -> Iterator[list[Folder]]:
-    """Read the folders at `paths` in their order, as many at a time as fit into memory."""
+def portions(folders: Iterable[Folder]) -> Iterator[list[Folder]]:
+    """Give the `folders`, each read when its turn comes, as many at a time as fit into memory."""
     portion: list[Folder] = []
     held = 0
-    for folder in map(read, paths):
+    for folder in folders:
         if portion and (held + folder.octets > PORTION_OCTETS or len(portion) == PORTION_RUNS):
             yield portion
             portion, held = [], 0
@@ -61,18 +62,19 @@ def portions(paths: Sequence[Path]) -> Iterator[list[Folder]]:
         yield portion
 
 
-def read(path: Path) -> Folder:
+def read(path: Path, called: str = "") -> Folder:
     """Read the run folder at `path`. What is wrong with it becomes its reason: one sentence that names it."""
-    bare = Folder(path)
+    bare = Folder(path, called=called)
     if seal := sealed(path):
-        return Folder(path, seal.run, seal.digest, seal=seal)
+        return replace(bare, run=seal.run, digest=seal.digest, seal=seal)
     try:
         files = _contents(path, bare.name)
     except EvidenceError as failure:
-        return Folder(path, reason=told(bare.name, str(failure).replace(str(path), bare.name)))
+        return replace(bare, reason=told(bare.name, str(failure).replace(str(path), bare.name)))
     except OSError as failure:  # of the folder itself: it may not be listed, or its name is too long
-        return Folder(path, reason=f"{bare.name}: cannot be read ({failure.strerror})")
-    return Folder(path, _claimed(files.get(RUN_FILE) or files.get(SUMMARY, b"")), digest(files), files)
+        return replace(bare, reason=f"{bare.name}: cannot be read ({failure.strerror})")
+    claimed = _claimed(files.get(RUN_FILE) or files.get(SUMMARY, b""))
+    return replace(bare, run=claimed, digest=digest(files), files=files)
 
 
 def told(name: str, reason: str) -> str:
@@ -94,8 +96,13 @@ def _contents(path: Path, name: str) -> dict[str, bytes]:
             raise EvidenceError(f"{name}/{file.name}: cannot be read ({failure.strerror})") from None
         left -= len(files[file.name])
         if left < 0:
-            raise EvidenceError(f"{name}: its evidence is larger than {RUN_OCTETS // 1024**2} MiB")
+            raise EvidenceError(too_large(name))
     return files
+
+
+def too_large(name: str) -> str:
+    """Say of a folder that it holds more than a run does."""
+    return f"{name}: its evidence is larger than {RUN_OCTETS // 1024**2} MiB"
 
 
 def _claimed(description: bytes) -> str:

@@ -72,6 +72,12 @@ def parsed(place: Place, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
         yield batch_of(PARSED, heads)
 
 
+def parsed_here(place: Place, folders: Mapping[int, Folder]) -> dict[int, TableRow]:
+    """Make rows of the `folders` in this process; gives what describes each, by position."""
+    batches = parsed(place, given([[*folders.items()]]).to_batches())
+    return {row["position"]: row for batch in batches for row in batch.to_pylist()}
+
+
 DETAILS = ("frames", "verdicts", "interop_legs")
 """In the order in which they are written."""
 

@@ -37,6 +37,11 @@ def file_of(table: str) -> str:
     return f"{table}.parquet"
 
 
+def is_of_rows(name: str) -> bool:
+    """Say whether a file in the folder of the rows is one of theirs."""
+    return name == SEAL or name in map(file_of, SEALED)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seal:
     """What is said of the rows of a run.

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from enum import StrEnum
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from conformance.evidence.folder import RUN_FILE, STREAM, RunInfo, Source, read_run
+from conformance.evidence.folder import RUN_FILE, STREAM, STREAMS, RunInfo, Source, read_run
 from conformance.evidence.kinds import (
     CappedOctets,
     EvidenceError,
@@ -62,6 +63,11 @@ def evidence_files(folder: Path) -> list[Path]:
     if not found and not between:
         raise EvidenceError(f"{folder}: not a run folder, it has neither {RUN_FILE} nor {STREAM}, nor {LEGS}")
     return found or between
+
+
+def is_evidence(name: str) -> bool:
+    """Say whether a file of a run folder is evidence, by its name alone."""
+    return name in (RUN_FILE, *OF_INTEROP) or fnmatchcase(name, STREAMS)
 
 
 def digest(files: Files) -> str:

@@ -3,7 +3,8 @@
 Makes run folders as wide as real ones (`reports.trials.benchmark_runs`: some 46,000 events), takes them in
 through the real ingest, and asks what the commands ask, by their own functions, with half the runs and with
 all of them, so that the growth shows. Each question is asked three times: once to warm the virtual machine
-up, and of the other two the quicker counts. What ingest costs where a run has made no rows is told beside.
+up, and of the other two the quicker counts. What ingest costs is told beside for runs that have all made
+rows, read here and from a store by the executors, and for some of which the events have to be read.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,7 @@ from reports.compare.comparison import compare
 from reports.compare.matrix import as_json, matrix
 from reports.ingest.sealing import ROWS
 from reports.model.columns import TABLES
-from reports.trials.benchmark_runs import TARGETS, Generator, identity
+from reports.trials.benchmark_runs import PARTIAL_EVERY, TARGETS, Generator, identity
 from reports.trials.costs import Cost, cost
 from reports.warehouse.asked import Asked, builds_called
 from reports.warehouse.spark import session
@@ -36,12 +37,15 @@ from scenarios.registry import checks
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from reports.ingest.stores import Stored
     from reports.warehouse.warehouse import Snapshot, Warehouse
 
 NEWEST = Asked(builds=30)
 """What the commands are about unless they are told otherwise."""
 FEW = 4
 """Runs of which the events are read, to tell what that costs."""
+ROWED = PARTIAL_EVERY - 1
+"""Runs that all came to their end and made rows, to tell what these cost."""
 RESULTS = ("matrix", "comparison", "flakiness", "audit")
 """The four that `report`, `compare` and `audit` give."""
 WIDTH = 120
@@ -79,19 +83,29 @@ class Bench:
         total.notes["runs per second"] = (end - begin) / total.seconds
         return total
 
-    def from_events(self) -> Cost:
-        """Take some runs into a warehouse of their own by their events alone."""
+    def apart(self) -> dict[str, Cost]:
+        """Take some runs into warehouses of their own: by their rows, read by executors, by events alone."""
+        from reports.ingest.stores import stored_at
+
+        place = self.scratch / "apart"
+        folders = self.generator.write(place, range(ROWED))
+        found = {"ingest of rows": self._taken(folders)}
+        found["ingest of rows in a store"] = self._taken(stored_at(place.as_uri()))
+        for folder in folders[:FEW]:
+            shutil.rmtree(folder / ROWS)
+        found["ingest of events"] = self._taken(folders[:FEW])
+        shutil.rmtree(place)
+        return found
+
+    def _taken(self, folders: Sequence[Path | Stored]) -> Cost:
         from reports.ingest.ingest import ingest
         from reports.warehouse.warehouse import Warehouse
 
-        folders = self.generator.write(self.scratch / "events", range(FEW))
-        for folder in folders:
-            shutil.rmtree(folder / ROWS, ignore_errors=True)
         with cost() as taken:
             ingest(lambda: self.spark, folders, Warehouse(str(self.scratch / "other")))
-        for name in ("events", "other"):  # the next time is as the first
-            shutil.rmtree(self.scratch / name)
+        shutil.rmtree(self.scratch / "other")  # the next time is as the first
         taken.notes["runs per second"] = len(folders) / taken.seconds
+        taken.notes["per second of a core"] = len(folders) / taken.processors
         return taken
 
     def ask(self) -> dict[str, Cost]:
@@ -237,8 +251,7 @@ def measure(spark: SparkSession, scratch: Path, runs: int, rules: int, chunk: in
     done = 0
     for share, upto in (("half", runs // 2), ("all", runs)):
         console.print(f"{share}: up to {upto} runs", style="bold")
-        stages = {"ingest": bench.grow(done, upto, console), "ingest of events": bench.from_events()}
-        stages |= bench.ask()
+        stages = {"ingest": bench.grow(done, upto, console)} | bench.apart() | bench.ask()
         told[share] = {
             "runs": upto,
             "tables": bench.tables(),

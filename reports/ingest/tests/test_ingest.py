@@ -17,7 +17,7 @@ from conformance.evidence.folder import RUN_FILE
 from conformance.evidence.verdicts import Verdict
 from reports.ingest import intake, settling
 from reports.ingest.ingest import Progress, ingest
-from reports.ingest.intake import portions
+from reports.ingest.intake import portions, read
 from reports.ingest.parsing import GIVEN, parsed
 from reports.ingest.reconciling import Decision, Left, Offered, Plan, RunCopy, plan, quarantine
 from reports.model.batches import unpacked
@@ -219,7 +219,7 @@ def test_more_evidence_than_a_run_has_is_left_out(tmp_path: Path, monkeypatch: p
 def test_a_portion_holds_no_more_than_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runs = make_runs(tmp_path, 5)
     monkeypatch.setattr(intake, "PORTION_OCTETS", 2 * intake.read(runs[0]).octets)
-    assert [[each.name for each in portion] for portion in portions(runs)] == [
+    assert [[each.name for each in portion] for portion in portions(map(read, runs))] == [
         ["run-0001", "run-0002"],
         ["run-0003", "run-0004"],
         ["run-0005"],

@@ -6,19 +6,15 @@ warehouse stands on this machine, or behind the API of S3 (a server of its own, 
 
 from __future__ import annotations
 
-import re
-import subprocess
-import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import boto3
 import pytest
 from pyspark.sql import SparkSession
 
@@ -26,11 +22,13 @@ from conformance.evidence.stream import read
 from conformance.evidence.verdicts import Verdict
 from conformance.tests.endurance import some
 from reports.ingest import ingest as ingesting
-from reports.ingest import parsing, settling
+from reports.ingest import parsing, settling, stores
 from reports.ingest.ingest import ingest
 from reports.ingest.intake import Folder
+from reports.ingest.making import Made
 from reports.ingest.reconciling import Decision
 from reports.ingest.sealing import seal
+from reports.ingest.stores import Stored, stored_at
 from reports.model.columns import TABLES
 from reports.tests.samples import EMPTY, LOCKED, make_run, make_runs, rewrite
 from reports.warehouse import adding, cleaning, compaction
@@ -42,13 +40,6 @@ from reports.warehouse.warehouse import Warehouse
 STEPS = 200
 """More steps than any of these ingests takes."""
 VERDICTS = {LOCKED: Verdict.FAIL, EMPTY: Verdict.PASS}
-REACHED = {
-    "AWS_ACCESS_KEY_ID": "anybody",
-    "AWS_SECRET_ACCESS_KEY": "anything",
-    "AWS_REGION": "us-east-1",
-    "AWS_ALLOW_HTTP": "true",
-    "AWS_EC2_METADATA_DISABLED": "true",  # whatever is missing is looked for nowhere else
-}
 
 
 class Killed(BaseException):
@@ -74,18 +65,19 @@ class Steps:
         return counted
 
 
+def _there(_: object, place: Place, stored: Sequence[Stored]) -> list[Made]:
+    batches = stores.taken(place, {}, stores.named(stored).to_batches())
+    return [Made.heard(row["offered"], row["row"]) for batch in batches for row in batch.to_pylist()]
+
+
 def _here(_: object, place: Place, folders: Mapping[int, Folder]) -> dict[int, dict[str, Any]]:
-    given = parsing.given([[*folders.items()]])
-    return {
-        row["position"]: row
-        for batch in parsing.parsed(place, given.to_batches())
-        for row in batch.to_pylist()
-    }
+    return parsing.parsed_here(place, folders)
 
 
 @pytest.fixture
 def steps(monkeypatch: pytest.MonkeyPatch) -> Steps:
     monkeypatch.setattr(ingesting, "_parsed", _here)
+    monkeypatch.setattr(ingesting, "made_of_stored", _there)
     return Steps(monkeypatch)
 
 
@@ -96,30 +88,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     for run in made[::2]:
         seal(run, read(run))
     return made
-
-
-@pytest.fixture(scope="module")
-def s3() -> Iterator[str]:
-    """Start a server that speaks S3, in a process of its own; gives its URL. It has a bucket, `kept`."""
-    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", "0"]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as server:
-        assert server.stderr is not None
-        url = next(found[0] for line in server.stderr if (found := re.search(r"http://127[\d.:]+", line)))
-        with ThreadPoolExecutor(1) as reading:
-            reading.submit(server.stderr.read)
-            told = {"aws_access_key_id": "anybody", "aws_secret_access_key": "anything"}
-            boto3.client("s3", endpoint_url=url, region_name="us-east-1", **told).create_bucket(Bucket="kept")
-            yield url
-            server.terminate()
-
-
-@pytest.fixture
-def remote(s3: str, monkeypatch: pytest.MonkeyPatch) -> Mapping[str, str]:
-    """Have the environment say how S3 is reached, as users do; gives what it says."""
-    told = REACHED | {"AWS_ENDPOINT_URL": s3}
-    for name, value in told.items():
-        monkeypatch.setenv(name, value)
-    return told
 
 
 def _nowhere() -> Any:
@@ -136,7 +104,7 @@ def whole(warehouse: Path | str, **options: str) -> None:
 
 
 @pytest.mark.endurance
-@pytest.mark.parametrize("where", ["here", "remote"])
+@pytest.mark.parametrize("where", ["here", "remote", "read from a store"])
 def test_killed_after_any_step_and_run_again_it_comes_to_the_same(
     where: str,
     steps: Steps,
@@ -168,7 +136,9 @@ def test_killed_after_any_step_and_run_again_it_comes_to_the_same(
                 patched.setattr(compaction, "FAN", 2)
                 patched.setattr(cleaning, "GRACE", 0.0)
                 patched.setattr(cleaning, "load_before", lambda _: "9")
-            ingest(_nowhere, [*runs[1:3], mended], warehouse)
+            given = [*runs[1:3], mended]
+            stored = [found for path in given for found in stored_at(path.as_uri())]
+            ingest(_nowhere, stored if where == "read from a store" else given, warehouse)
 
     uncut = begun()
     ended(uncut)
