@@ -86,7 +86,8 @@ def play_suite(options: Options, follower: Follower | None = None) -> Closed:
     TargetError before anything is started.
     """
     goal = checked(options)
-    parallel = goal.workers if options.parallel is None else options.parallel
+    rules = select(catalogue().rules, options.selectors, catalogue().aliases)
+    parallel = goal.at_once(len(rules)) if options.parallel is None else options.parallel
     words = [str(SUITE), *_arguments(options, parallel)]
     kept = _Kept()
     if follower:

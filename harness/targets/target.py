@@ -77,6 +77,10 @@ class Target(ABC):
         self._security = Security()
         self._context: SSLContext | None = None
 
+    def at_once(self, rules: int) -> int:  # noqa: ARG002 - whoever waits for nothing counts them
+        """Say how many cases are judged at once by default where so many `rules` are: 0 for one by one."""
+        return self.workers
+
     @property
     def security(self) -> Security:
         """How it is reached: whom we trust, what we show, how we log in."""

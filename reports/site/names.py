@@ -43,3 +43,8 @@ def _plain(text: str) -> str:
 def _mark(*texts: str) -> str:
     whole = "\0".join(texts).encode("utf-8", "surrogatepass")
     return hashlib.sha256(whole).hexdigest()[:10]
+
+
+def rule_page(identity: str) -> str:
+    """Say where the page of a rule stands, relative to the site."""
+    return f"rules/{rule_name(identity)}.html"

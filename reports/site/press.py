@@ -12,6 +12,7 @@ class Press:
 
     def __init__(self, folder: Path, **everywhere: Any) -> None:
         self.folder = folder
+        self.everywhere = everywhere
         self.written: list[Path] = []
         self._environment = environment("reports.site", **everywhere)
 
