@@ -16,7 +16,7 @@ from conformance.evidence.verdicts import Verdict
 from conformance.gate.gate import Standing
 from reports.compare.matrix import Proof
 from reports.model.findings import Build, columns_in_order
-from reports.site import rendering
+from reports.site import rules
 from reports.site.data import SiteData
 from reports.site.names import LONGEST, build_name, rule_name
 from reports.site.publishing import MARK
@@ -248,7 +248,7 @@ def test_an_exchange_marks_what_decided_and_can_be_taken_along(real: Path) -> No
 def test_frames_are_asked_for_so_many_at_a_time(
     data: SiteData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rendering, "BATCH", 2)
+    monkeypatch.setattr(rules, "BATCH", 2)
     assert isinstance(data.frames, Frames)
     data.frames.asked.clear()
     render(tmp_path / "few", data)
