@@ -186,6 +186,9 @@ def site(
 ) -> None:
     """Write the static site: overview, matrix, a page per rule and per build, coverage, JSON and CSV.
 
+    A site that is there is left as it is while nothing has changed: neither the warehouse, nor what is asked
+    of it, nor the suite. Else files that say what they said keep the time of their writing.
+
     Example: amqp-conformance site --warehouse warehouse --output site
     """
     from reports.commands.commands import write_site

@@ -173,12 +173,20 @@ def write_site(
     cluster: Cluster,
     console: Console,
 ) -> int:
-    """Render the site of what is asked for of a warehouse."""
+    """Render the site of what is asked for of a warehouse; one of the same is left as it is."""
+    from reports.commands.unchanged import state_of
+    from reports.site.publishing import is_of
+
+    require_installed()
     proofs = None if detection is None else read_detection(detection)
     told = None if claims is None else load(claims)
+    snapshot = _snapshot(warehouse)
+    state = state_of(snapshot, asked, (detection, claims))
+    if is_of(output, state):
+        console.print(Text(f"nothing has changed; begin with {output / 'index.html'}"))
+        return int(Exit.MET)
     with starting(cluster, console, warehouse, builds=asked.builds) as spark:
-        snapshot = _snapshot(warehouse)
-        pages = render_site(spark, snapshot, output, proofs, asked, told)
+        pages = render_site(spark, snapshot, output, proofs, asked, told, state)
     console.print(Text(f"{pages} files; begin with {output / 'index.html'}"))
     return int(Exit.MET)
 
@@ -252,11 +260,12 @@ def render_site(
     detection: Detection | None = None,
     asked: Asked = EVERYTHING,
     claims: Claims | None = None,
+    state: str = "",
 ) -> int:
     """Render the site of what is `asked` for of a warehouse into `output`; gives the number of its files.
 
-    Raises SiteError when `output` holds something else, and EvidenceError where what is asked for is not
-    there.
+    It bears the `state` that it is made of, if any. Raises SiteError when `output` holds something else, and
+    EvidenceError where what is asked for is not there.
     """
     from reports.commands.between import interop_of
     from reports.compare.coverage import ledgers
@@ -283,7 +292,7 @@ def render_site(
         audit=None if claims is None else _audited(claims, columns),
         interop=interop_of(spark, snapshot),
     )
-    return len(render(output, site))
+    return len(render(output, site, state))
 
 
 def ingested(

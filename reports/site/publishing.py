@@ -1,9 +1,11 @@
 """A site is written beside the old one and takes its place when it is whole: a killed render changes nothing.
 
-Only a directory that carries our mark, or an empty one, is ever replaced.
+Only a directory that carries our mark, or an empty one, is ever replaced. Files that say what they said keep
+the time at which they were written, so that who copies the site elsewhere copies what has changed.
 """
 
 import fcntl
+import filecmp
 import os
 import shutil
 from collections.abc import Iterator
@@ -12,18 +14,27 @@ from pathlib import Path
 
 MARK = ".amqp-conformance-site"
 """The file by which a directory is known as a site of ours."""
+SAYS = "A site of amqp-conformance: rendering replaces all of it."
 
 
 class SiteError(Exception):
     """The site cannot be written there; the message is one sentence."""
 
 
+def is_of(output: Path, state: str) -> bool:
+    """Say whether `output` is a site that was made of this `state`, whatever that is to its maker."""
+    try:
+        return (output / MARK).read_text("ascii").splitlines()[1:] == [state]
+    except (OSError, ValueError):
+        return False
+
+
 @contextmanager
-def fresh(output: Path) -> Iterator[Path]:
+def fresh(output: Path, state: str = "") -> Iterator[Path]:
     """Make a directory that becomes `output` when the block ends well, and vanishes when it does not.
 
-    Raises SiteError when `output` is something else than a site of ours, or cannot be written, or when
-    another process is at it.
+    It bears the `state` that it is made of, if any. Raises SiteError when `output` is something else than a
+    site of ours, or cannot be written, or when another process is at it.
     """
     goal = output.resolve()
     scratch = goal.with_name(f".{goal.name}.unfinished")
@@ -37,8 +48,9 @@ def fresh(output: Path) -> Iterator[Path]:
         _restore(goal, old)
         _require_ours(goal, output)
         _empty(scratch)
-        (scratch / MARK).write_text("A site of amqp-conformance: rendering replaces all of it.\n", "ascii")
+        (scratch / MARK).write_text(f"{SAYS}\n{state}\n" if state else f"{SAYS}\n", "ascii")
         yield scratch
+        _as_before(scratch, goal)
         shutil.rmtree(old, ignore_errors=True)  # of a render that was killed right after its last rename
         if goal.exists():
             goal.rename(old)
@@ -77,6 +89,15 @@ def _require_ours(goal: Path, output: Path) -> None:
         raise SiteError(f"{output}: is not a directory")
     if not (goal / MARK).is_file() and any(goal.iterdir()):
         raise SiteError(f"{output}: holds something else than a site of ours, and is not replaced")
+
+
+def _as_before(scratch: Path, goal: Path) -> None:
+    """Give each file that is as the one of before the time of that one."""
+    for path in scratch.rglob("*"):
+        old = goal / path.relative_to(scratch)
+        if path.is_file() and old.is_file() and filecmp.cmp(path, old, shallow=False):
+            about = old.stat()
+            os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
 
 
 def _empty(folder: Path) -> None:

@@ -21,12 +21,13 @@ DENSE = 6
 """Builds up to which a cell of the matrix has room for a word beside its symbol."""
 
 
-def render(output: Path, site: SiteData) -> list[Path]:
+def render(output: Path, site: SiteData, state: str = "") -> list[Path]:
     """Render `site` into the directory `output`, replacing the site that is there; gives the files.
 
-    Raises SiteError when `output` holds something else, or cannot be written.
+    It bears the `state` that it is made of, if any (`reports.site.publishing`). Raises SiteError when
+    `output` holds something else, or cannot be written.
     """
-    with fresh(output) as folder:
+    with fresh(output, state) as folder:
         table = matrix(site.catalogue, site.checks, site.columns, site.detection)
         press = Press(
             folder,

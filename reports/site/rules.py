@@ -39,6 +39,8 @@ AT_ONCE = 64
 """Rules whose pages one process makes before others are asked for."""
 AHEAD = 2
 """So many times that is with each other process."""
+OTHERS = 3
+"""Other processes at most: each holds all findings, and the first looks up exchanges for all of them."""
 MANY = 1000
 """Pages up to which one process is done sooner than others have started."""
 
@@ -107,7 +109,7 @@ def rule_pages(press: Press, table: Matrix, site: SiteData) -> None:
     """Write the pages of all rules in the `table`. Raises SiteError where a process that writes some dies."""
     found = list(table.rows)
     shared = Shared(press.folder, press.everywhere, site.catalogue, site.columns, found)
-    others = (os.cpu_count() or 1) - 1
+    others = min((os.cpu_count() or 1) - 1, OTHERS)
     work = _work(found, site)
     if len(found) > MANY and others:
         for written in _together(shared, work, others):

@@ -12,7 +12,7 @@ import pytest
 from reports.compare.exchanges import Wanted
 from reports.model.rows import TableRow
 from reports.site.data import SiteData
-from reports.site.publishing import SiteError
+from reports.site.publishing import SiteError, is_of
 from reports.site.rendering import render
 from reports.site.tests.sites import contents, two_builds
 
@@ -98,3 +98,21 @@ def test_two_renders_of_one_site_do_not_mix(data: SiteData, site: Path) -> None:
     with pytest.raises(SiteError, match="another process is rendering it"):
         render(site, replace(data, frames=meanwhile))
     assert contents(site) == before
+
+
+def test_a_site_knows_what_it_is_made_of(tmp_path: Path, data: SiteData) -> None:
+    render(tmp_path / "site", data, "one")
+    assert is_of(tmp_path / "site", "one")
+    assert not is_of(tmp_path / "site", "two")
+    render(tmp_path / "site", data)
+    assert not any(is_of(tmp_path / "site", each) for each in ("one", ""))
+    assert not is_of(tmp_path / "nowhere", "one")
+
+
+def test_a_file_that_says_what_it_said_keeps_its_time(tmp_path: Path, data: SiteData, site: Path) -> None:
+    for path in site.rglob("*.*"):
+        os.utime(path, (1000, 1000))
+    (site / "coverage.html").write_text("something else")
+    render(site, data)
+    written = {path.relative_to(site).as_posix() for path in site.rglob("*.*") if path.stat().st_mtime > 2000}
+    assert written == {"coverage.html"}
