@@ -15,6 +15,7 @@ from harness.wire.transport import End, Unreachable
 
 Answer = bytes | End | Unreachable | None
 """The first octets; how the connection ended before any came; why there is none; None for silence."""
+Told = tuple[str, Answer | Exception]
 PATIENCE = 2.0
 """Seconds for the first octets."""
 ASIDE = 1.0
@@ -99,21 +100,22 @@ def _answers(
     busy: Callable[[], bool],
 ) -> dict[str, Answer]:
     """Ask what is `own` to the target, and after silence what `others` ask; stop at the first words."""
-    told: Queue[tuple[str, Answer]] = Queue()
+    told: Queue[Told] = Queue()
     enough = Event()
     began = time.monotonic()
     deadline = began + within
     answers: dict[str, Answer] = {}
 
+    def put(name: str, octets: bytes, left: float) -> None:
+        try:
+            told.put((name, _answer(target, octets, left, enough, busy)))
+        except Exception as failure:  # somebody waits for it: raised there
+            told.put((name, failure))
+
     def ask(questions: Mapping[str, bytes]) -> int:
         for name, octets in questions.items():
             left = deadline - time.monotonic()
-            Thread(
-                target=lambda name=name, octets=octets, left=left: told.put(
-                    (name, _answer(target, octets, left, enough, busy))
-                ),
-                daemon=True,
-            ).start()
+            Thread(target=put, args=(name, octets, left), daemon=True).start()
         return len(questions)
 
     waiting, asked = ask(own), False
@@ -126,6 +128,8 @@ def _answers(
                 pass
             else:
                 waiting -= 1
+                if isinstance(answer, Exception) and not isinstance(answer, Unreachable):
+                    raise answer
                 answers[name] = answer
                 if isinstance(answer, bytes):
                     return {name: answer}

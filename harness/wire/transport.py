@@ -106,7 +106,8 @@ class TcpTransport:
             raise Unreachable(f"{self.endpoint} cannot be reached: {failure.strerror or failure}") from None
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        self._local = ip_address(self._socket.getpeername()[0].partition("%")[0]).is_loopback
+        # Of one that was reset already only our own end has a name; both are loopback, or none is.
+        self._local = ip_address(self._socket.getsockname()[0].partition("%")[0]).is_loopback
 
     @property
     def local(self) -> bool:

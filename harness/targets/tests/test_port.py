@@ -118,3 +118,13 @@ def test_nobody_listens() -> None:
         pass
     with pytest.raises(Unreachable, match="cannot be reached: Connection refused"):
         foreign(UrlTarget(f"amqp://{place}"), HEADERS, LONG)
+
+
+def test_what_fails_in_asking_is_raised_and_nobody_waits_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> bytes:
+        raise OSError("of a kind that nobody foresaw")
+
+    goal = UrlTarget("amqp://127.0.0.1:1")
+    monkeypatch.setattr(goal, "bare", fails)
+    with pytest.raises(OSError, match="nobody foresaw"):
+        foreign(goal, HEADERS, SHORT)
