@@ -145,8 +145,7 @@ def test_a_site_from_two_runs_and_a_broken_one(
     assert [each["version"] for each in matrix["builds"]] == ["1.0", "2.0"]
 
     again = command("site", "--warehouse", tmp_path / "w", *site)
-    assert "nothing has changed" in again.stdout
-    assert "nothing has changed" not in here("site", "--warehouse", tmp_path / "w", *site[:2]).stdout
+    assert (again.returncode, "nothing has changed" in again.stdout) == (0, True)
 
     builds = ("Peer 1.0", "Peer 2.0", "--warehouse", tmp_path / "w")
     compared = here("compare", *builds, "--format", "json")
