@@ -25,7 +25,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The only run of it; every test reads it."""
     place = tmp_path_factory.mktemp("broker-j") / "run"
     known = path_of("broker-j-10.1")
-    way = ("--target", TARGET, "--baseline", known, "--shuffle", "11", "--output", place)
+    way = ("--target", TARGET, "--baseline", known, "--shuffle", "11", "--budget", "1500", "--output", place)
     done = command("run", *way, env=environment(), timeout=1800)
     assert done.returncode == 0, done.stdout + done.stderr
     return place

@@ -83,7 +83,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("rabbitmq") / "run"
     done = command(
         "run", "--target", "process:rabbitmq", "--baseline", path_of("rabbitmq-3.10"),
-        "--capture", "all", "--output", folder,
+        "--capture", "all", "--budget", "1500", "--output", folder,
         env=environment(), timeout=1800,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout  # the gate is met, with what is known
