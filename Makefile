@@ -25,14 +25,12 @@ SECONDS ?= 60
 certify: $(READY)
 	@$(BIN)/amqp-conformance certify --target '$(TARGET)' $(if $(LEVEL),--level '$(LEVEL)')
 
-# Side by side: most of judging is waiting for brokers, so it is given one process more than there are cores, and the
-# rest is not.
-JUDGES := $(shell echo $$(($$(nproc) + 1)))
+# Side by side: most of judging is waiting for brokers, and the rest is not.
 test:
 	@$(MAKE) --no-print-directory --jobs 3 judging reports lint
 
 judging: $(PLAIN)/.ready
-	PATH="$(CURDIR)/$(PLAIN)/bin:$$PATH" JAVA_HOME= $(PLAIN)/bin/pytest -q -rs -n $(JUDGES) $(WHOLE_FILES) $(JUDGING)
+	PATH="$(CURDIR)/$(PLAIN)/bin:$$PATH" JAVA_HOME= $(PLAIN)/bin/pytest -q -rs -n 3 $(WHOLE_FILES) $(JUDGING)
 
 reports: $(READY)
 	$(BIN)/pytest -q -rs $(REPORTS)

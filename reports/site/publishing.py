@@ -93,7 +93,7 @@ def _require_ours(goal: Path, output: Path) -> None:
 
 def _as_before(scratch: Path, goal: Path) -> None:
     """Give each file that is as the one of before the time of that one."""
-    for path in scratch.rglob("*"):
+    for path in scratch.rglob("*") if goal.exists() else ():
         old = goal / path.relative_to(scratch)
         if path.is_file() and old.is_file() and filecmp.cmp(path, old, shallow=False):
             about = old.stat()

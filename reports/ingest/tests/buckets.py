@@ -38,9 +38,10 @@ def serving() -> Iterator[str]:
 
 def uploaded(url: str, folder: Path, key: str) -> str:
     """Copy a `folder` into the bucket; gives its URI there."""
+    client = _client(url)
     for path in folder.rglob("*"):
         if path.is_file():
-            _client(url).upload_file(str(path), BUCKET, f"{key}/{path.relative_to(folder)}")
+            client.upload_file(str(path), BUCKET, f"{key}/{path.relative_to(folder)}")
     return f"s3://{BUCKET}/{key}"
 
 
