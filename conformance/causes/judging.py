@@ -8,6 +8,7 @@ from functools import partial
 
 from conformance.causes.dictionary import Sign
 from conformance.causes.faults import Fault
+from conformance.evidence.kinds import Judged
 from conformance.evidence.verdicts import is_worse
 from conformance.proof.detection import Bench, judge_rules
 from harness.dialect import dialect
@@ -27,8 +28,10 @@ def prepared() -> Bench:
     return bench
 
 
-def signs(fault: Fault, bench: Bench) -> Mapping[str, Sign]:
+def signs(fault: Fault, bench: Bench, seen: dict[str, Judged] | None = None) -> Mapping[str, Sign]:
     """Give the rules that come out worse with a fault than without, each with its sign.
+
+    `seen` is what rules came to with this change, and grows: several faults are one change, of several rules.
 
     Judged are those that could show it (see harness.peers.footprint): the others cannot tell the two apart.
     Of many (what touches the log-in touches nearly all) these near its own rule are, and a `SAMPLE` of the
@@ -44,10 +47,11 @@ def signs(fault: Fault, bench: Bench) -> Mapping[str, Sign]:
     close = [rule for rule in may if near(rule.id) == near(fault.rule)]
     others = [rule for rule in may if near(rule.id) != near(fault.rule)]
     random.Random(f"{fault.rule} {fault.says}").shuffle(others)
-    found = _worse(fault, others[:SAMPLE], bench)
+    worse = partial(_worse, fault, bench, {} if seen is None else seen)
+    found = worse(others[:SAMPLE])
     if found:
-        found |= _worse(fault, others[SAMPLE:], bench)
-    return found | _worse(fault, close, bench)
+        found |= worse(others[SAMPLE:])
+    return found | worse(close)
 
 
 def near(identity: str) -> str:
@@ -57,9 +61,8 @@ def near(identity: str) -> str:
     return f"{document}/{family}/{'.'.join(place.split('.')[:2])}"
 
 
-def _worse(fault: Fault, rules: Sequence[Rule], bench: Bench) -> dict[str, Sign]:
-    found: dict[str, Sign] = {}
-    for identity, seen in judge_rules(rules, partial(bench.build, fault.change)):
-        if is_worse(seen.verdict, bench.clean[identity].verdict):
-            found[identity] = Sign.of(seen)
-    return found
+def _worse(fault: Fault, bench: Bench, seen: dict[str, Judged], rules: Sequence[Rule]) -> dict[str, Sign]:
+    unseen = [rule for rule in rules if rule.id not in seen]
+    seen |= judge_rules(unseen, partial(bench.build, fault.change))
+    judged = ((rule.id, seen[rule.id]) for rule in rules)
+    return {each: Sign.of(came) for each, came in judged if is_worse(came.verdict, bench.clean[each].verdict)}

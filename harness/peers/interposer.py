@@ -86,14 +86,26 @@ class Interposer(ABC):
         return replace(self, **both)
 
     def shows(self, clean: Footprint) -> bool:
-        """Say whether it could act on anything that went to the server, came from it, or followed its end."""
+        """Say whether it could change what went to the server or came from it, or follow its end."""
         if self.last_words and clean.ended:
             return True
-        return any(
-            rule.condition(each)
-            for rule in self.rules
-            for each in clean.of(rule.from_server, rule.method or object)
-        )
+        return any(self._changes(rule, clean) for rule in self.rules)
+
+    def _changes(self, rule: Rule, clean: Footprint) -> bool:
+        met = [each for each in clean.of(rule.from_server, rule.method or object) if rule.condition(each)]
+        return len(met) > rule.skip and not all(self.leaves(rule, each) for each in met)
+
+    def leaves(self, rule: Rule, met: Any) -> bool:
+        """Say whether something passes as it is though a rule acts on it: it has that value already."""
+        return left_alone(rule, getattr(met, "channel", 0), met, met)
+
+
+def left_alone(rule: Rule, channel: int, met: object, whole: object) -> bool:
+    """Say whether a rule that acts on what was `met` lets it pass as it is: `whole`, on that channel."""
+    try:
+        return rule.act(channel, met) == ([whole], [])
+    except Exception:
+        return False  # it breaks the peer there, and that shows: whoever plays it will see
 
 
 class _Server(ServerAround):

@@ -6,11 +6,12 @@ import gc
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from conformance.causes.dictionary import Entry
 from conformance.causes.faults import Fault, known_faults
 from conformance.causes.judging import prepared, signs
+from conformance.evidence.kinds import Judged
 from conformance.proof.detection import Bench
 
 if TYPE_CHECKING:
@@ -22,13 +23,19 @@ TASKS = 24
 """Of a round, for each worker: some faults touch all rules, and others a few."""
 
 Key = tuple[str, str, str]
+Change = tuple[str, Any]
+"""What a fault does, where rules of a document are judged: its own rule left out."""
 
 
 def compute(spark: SparkSession, faults: Sequence[Fault], moved: Callable[[int], None]) -> list[Entry]:
     """Judge faults, on all workers of a session; `moved` is told how many are done. Gives them in order."""
     context = spark.sparkContext
-    order = [each.key for each in faults]
-    random.Random(0).shuffle(order)  # those that touch all stand together
+    alike: dict[Change, list[Key]] = {}
+    for each in faults:
+        alike.setdefault((each.document, each.change), []).append(each.key)
+    groups = list(alike.values())
+    random.Random(0).shuffle(groups)  # those that touch all stand together
+    order = [key for group in groups for key in group]
     found: dict[Key, Entry] = {}
     for start in range(0, len(order), ROUND):
         some = order[start : start + ROUND]
@@ -41,8 +48,10 @@ def compute(spark: SparkSession, faults: Sequence[Fault], moved: Callable[[int],
 
 def _judged(keys: Iterable[Key]) -> Iterator[Entry]:
     bench, faults = _here()
+    seen: dict[Change, dict[str, Judged]] = {}
     for key in keys:
-        yield Entry(*key, signs(faults[key], bench))
+        fault = faults[key]
+        yield Entry(*key, signs(fault, bench, seen.setdefault((fault.document, fault.change), {})))
 
 
 @cache

@@ -25,11 +25,24 @@ from harness.amqp0_9_1.wire.frames import (
 from harness.amqp0_9_1.wire.vocabulary import Connection
 from harness.peers import faults
 from harness.peers.footprint import Footprint
-from harness.peers.interposer import Condition, Passed, Rule, Way, always, changed, nothing, octets_of
+from harness.peers.interposer import (
+    Condition,
+    Passed,
+    Rule,
+    Way,
+    always,
+    changed,
+    left_alone,
+    nothing,
+    octets_of,
+)
 from harness.peers.interposer import Interposed as AnyInterposed
 from harness.peers.interposer import Interposer as AnyInterposer
 from harness.peers.peer import PeerConnection
 from harness.wire.units import DecodeError, Garbage, Header
+
+ANY_CHANNEL = 0xFFFF
+"""Stands for the channel of a method where it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +82,11 @@ class Interposer(AnyInterposer):
             or (by_header and bool(clean.of(True, Header) or clean.of(False, Header)))
             or (self.mending is not None and bool(clean.of(True, Garbage) or clean.of(False, Garbage)))
         )
+
+    def leaves(self, rule: Rule, met: Any) -> bool:
+        """Say whether a method passes as it is, on whatever channel, and its content with it."""
+        dropped = rule.content and met.spec.content
+        return not dropped and left_alone(rule, ANY_CHANNEL, met, method_frame(ANY_CHANNEL, met))
 
 
 class Fault(faults.Fault[Tables]):

@@ -6,8 +6,10 @@ Nothing of the grammar is typed again: names, codes and fields come from `spec.r
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Final, Self
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from harness.amqp_fast.wire.tables import (
     Table,
@@ -55,15 +57,11 @@ class Record:
     fields: ClassVar[tuple[Field, ...]] = ()
     names: ClassVar[tuple[str, ...]] = ()
     """The Python names of the fields, in their order."""
-    defaults: ClassVar[Mapping[str, Any]] = {}
-    """What a field has that is not given."""
+    layout: ClassVar[tuple[_Numbers | _Text, ...]] = ()
 
-    def __init__(self, *values: Any, **named: Any) -> None:
-        whole = {**self.defaults, **dict(zip(self.names, values, strict=False)), **named}
-        if len(values) > len(self.names) or len(whole) > len(self.names):
-            raise TypeError(f"{type(self).__qualname__} has the fields {', '.join(self.names)}")
-        for name, value in whole.items():
-            setattr(self, name, value)
+    if TYPE_CHECKING:
+
+        def __init__(self, *values: Any, **named: Any) -> None: ...
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and all(
@@ -87,16 +85,20 @@ class Record:
 
     def encode(self) -> bytes:
         """Encode all fields; bits that follow one another share an octet. Raises EncodeError."""
-        return b"".join(_runs(self))
+        return b"".join([each.write(self) for each in self.layout])
 
     @classmethod
     def decode(cls, octets: bytes, at: int = 0) -> tuple[Self, int]:
         """Read all fields from an offset; returns the record and the offset behind. Raises DecodeError."""
-        made = cls.__new__(cls)  # each field is there, or this raises
-        for name, (_, value, _, behind) in zip(cls.names, _read(cls.fields, octets, at), strict=True):
-            setattr(made, name, value)
-            at = behind
-        return made, at
+        made, behind = cls.__new__(cls), at  # each field is there, or this raises
+        try:
+            for each in cls.layout:
+                behind = each.read(made, octets, behind)
+        except struct.error:
+            for _ in _read(cls.fields, octets, at):
+                continue  # one of them says where it is cut short
+            raise
+        return made, behind
 
 
 class Command(Record):
@@ -108,26 +110,85 @@ class Command(Record):
     code: ClassVar[int] = 0
 
 
-def _runs(record: Record) -> Iterator[bytes]:
-    bits: list[bool] = []
-    for name, field in zip(record.names, record.fields, strict=True):
-        value = getattr(record, name)
-        if field.type == "bit":
-            bits.append(bool(value))
-            continue
-        yield from _packed(bits)
-        bits = []
+@dataclass(frozen=True, slots=True)
+class _Numbers:
+    """Numbers and bits that follow one another: read and written at once.
+
+    `places` are, for each value of the `form`, the name of a number or the names of the bits in an octet.
+    """
+
+    form: struct.Struct
+    places: tuple[str | tuple[str, ...], ...]
+
+    def read(self, made: Record, octets: bytes, at: int) -> int:
+        for place, value in zip(self.places, self.form.unpack_from(octets, at), strict=True):
+            if isinstance(place, str):
+                setattr(made, place, value)
+            else:
+                for bit, name in enumerate(place):
+                    setattr(made, name, bool(value >> bit & 1))
+        return at + self.form.size
+
+    def write(self, record: Record) -> bytes:
+        values = [
+            getattr(record, place)
+            if isinstance(place, str)
+            else sum(1 << bit for bit, name in enumerate(place) if getattr(record, name))
+            for place in self.places
+        ]
         try:
-            yield NUMBERS[field.type].pack(value) if field.type in NUMBERS else _WRITE[field.type](value)
-        except (struct.error, EncodeError) as failure:
-            # The value is not quoted: it may be a password.
-            raise EncodeError(f"{type(record).__qualname__}, field {field.name}: {failure}") from None
-    yield from _packed(bits)
+            return self.form.pack(*values)
+        except struct.error:
+            raise self._refused(record, values) from None
+
+    def _refused(self, record: Record, values: Sequence[Any]) -> EncodeError:
+        for place, value, form in zip(self.places, values, self.form.format[1:], strict=True):
+            try:
+                struct.pack(f">{form}", value)
+            except struct.error as failure:
+                return _refused(record, str(place), failure)
+        raise AssertionError("each value has its place, but not all of them")
 
 
-def _packed(bits: Sequence[bool]) -> Iterator[bytes]:
-    if bits:
-        yield bytes((sum(1 << place for place, bit in enumerate(bits) if bit),))
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A string or a table."""
+
+    name: str
+    type: str
+
+    def read(self, made: Record, octets: bytes, at: int) -> int:
+        value, behind = _READ[self.type](octets, at)
+        setattr(made, self.name, value)
+        return behind
+
+    def write(self, record: Record) -> bytes:
+        try:
+            return _WRITE[self.type](getattr(record, self.name))
+        except EncodeError as failure:
+            raise _refused(record, self.name, failure) from None
+
+
+def _refused(record: Record, name: str, failure: Exception) -> EncodeError:
+    # The value is not quoted: it may be a password.
+    return EncodeError(f"{type(record).__qualname__}, field {name.replace('_', '-')}: {failure}")
+
+
+def _layout(fields: Sequence[Field]) -> Iterator[_Numbers | _Text]:
+    for numbers, together in groupby(fields, key=lambda field: field.type in NUMBERS or field.type == "bit"):
+        if numbers:
+            yield _numbers(together)
+        else:
+            yield from (_Text(attribute(field.name), field.type) for field in together)
+
+
+def _numbers(fields: Iterable[Field]) -> _Numbers:
+    form, places = ">", list[str | tuple[str, ...]]()
+    for bits, together in groupby(fields, key=lambda field: field.type == "bit"):
+        named = [(attribute(field.name), field.type) for field in together]
+        form += "B" if bits else "".join(NUMBERS[type_].format[1:] for _, type_ in named)
+        places += [tuple(name for name, _ in named)] if bits else [name for name, _ in named]
+    return _Numbers(struct.Struct(form), tuple(places))
 
 
 def _read(fields: Sequence[Field], octets: bytes, at: int) -> Iterator[tuple[str, Any, int, int]]:
@@ -169,15 +230,28 @@ def _made(base: type[Any], qualified: str, says: str, fields: tuple[Field, ...],
     names = tuple(attribute(each.name) for each in fields)
     body = {
         "__slots__": names,
+        "__init__": _initialiser(fields),
         "__doc__": says,
         "__qualname__": qualified,
         "__module__": "harness.amqp_fast.wire.vocabulary",
         "fields": fields,
         "names": names,
-        "defaults": {name: _DEFAULT.get(each.type, 0) for name, each in zip(names, fields, strict=True)},
+        "layout": tuple(_layout(fields)),
         **more,
     }
     return type(qualified.rpartition(".")[2], (base,), body)
+
+
+def _initialiser(fields: Sequence[Field]) -> Callable[..., None]:
+    """Compile what takes all fields, in their order or by name: nothing is looked up when one is made."""
+    names = [attribute(each.name) for each in fields]
+    given = ", ".join(["self", *(f"{name}=defaults[{place}]" for place, name in enumerate(names))])
+    sets = [f"    self.{name} = {name}" for name in names]
+    text = "\n".join([f"def __init__({given}):", *sets, "    return"])
+    scope: dict[str, Any] = {"defaults": [_DEFAULT.get(each.type, 0) for each in fields]}
+    exec(compile(text, "<compiled from the grammar>", "exec"), scope)
+    made: Callable[..., None] = scope["__init__"]
+    return made
 
 
 def commands(words: Grammar) -> dict[int, type[Command]]:

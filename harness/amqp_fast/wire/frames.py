@@ -19,6 +19,7 @@ SMALLEST: Final = 3
 _SHORT: Final = struct.Struct(">H")
 _LONG: Final = struct.Struct(">I")
 _END: Final = bytes((FRAME_END,))
+_ESCAPED: Final = _SHORT.pack(ESCAPE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +205,7 @@ class FrameReader(Reader[Unit]):
 
 def _start(octets: bytes | bytearray, at: int) -> int:
     """Find where the payload begins of a frame at an offset."""
-    return at + (_SHORT.size if octets[at : at + 2] != _SHORT.pack(ESCAPE) else _SHORT.size + _LONG.size)
+    return at + (_SHORT.size + _LONG.size if octets.startswith(_ESCAPED, at) else _SHORT.size)
 
 
 def _whole(octets: bytes | bytearray, at: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha1
 from typing import Any
 
@@ -20,6 +21,7 @@ OWN: Mapping[str, Any] = {"mime_type": b"text/plain", "encoding": b"x-own"}
 """Fields of a header that may be filled in where they are empty."""
 
 
+@lru_cache(maxsize=8)
 def pattern(octets: int) -> bytes:
     """Give so many octets of which no stretch is like another one near."""
     return b"".join(b"%08d" % number for number in range(octets // 8 + 1))[:octets]
