@@ -33,9 +33,9 @@ def signs(fault: Fault, bench: Bench, seen: dict[str, Judged] | None = None) -> 
 
     `seen` is what rules came to with this change, and grows: several faults are one change, of several rules.
 
-    Judged are those that could show it (see harness.peers.footprint): the others cannot tell the two apart.
-    Of many (what touches the log-in touches nearly all) these near its own rule are, and a `SAMPLE` of the
-    others; all of them when one of that is worse.
+    Looked at are those that could show it (see harness.peers.footprint). Of many (what touches the log-in
+    touches nearly all) these near its own rule are, and a `SAMPLE` of the others; all of them when one of
+    that is worse. Judged of these are the ones that can tell the two apart (see `Bench.tells_apart`).
     """
     touches = dialect(fault.document).proof.touches
     may = [
@@ -63,6 +63,8 @@ def near(identity: str) -> str:
 
 def _worse(fault: Fault, bench: Bench, seen: dict[str, Judged], rules: Sequence[Rule]) -> dict[str, Sign]:
     unseen = [rule for rule in rules if rule.id not in seen]
-    seen |= judge_rules(unseen, partial(bench.build, fault.change))
+    apart = [rule for rule in unseen if rule.id == fault.rule or bench.tells_apart(rule, fault.change)]
+    seen |= {rule.id: bench.clean[rule.id] for rule in unseen}
+    seen |= judge_rules(apart, partial(bench.build, fault.change))
     judged = ((rule.id, seen[rule.id]) for rule in rules)
     return {each: Sign.of(came) for each, came in judged if is_worse(came.verdict, bench.clean[each].verdict)}

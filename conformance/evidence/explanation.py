@@ -44,6 +44,16 @@ class Shown:
     deciding: bool
     parts: tuple[Part, ...]
 
+    @property
+    def named(self) -> bool:
+        """Whether its octets are told apart: more than one part of them has a meaning."""
+        return sum(bool(part.meaning) for part in self.parts) > 1
+
+    @property
+    def width(self) -> int:
+        """How many characters the octets of its longest part are."""
+        return max(len(part.octets) for part in self.parts)
+
 
 @dataclass(frozen=True, slots=True)
 class Explanation:

@@ -30,6 +30,8 @@ from conformance.evidence.kinds import Judged, Line
 from conformance.evidence.verdicts import Verdict, fold, is_worse
 from harness.dialect import dialect
 from harness.peers.deviation import Deviation
+from harness.peers.peer import PeerServer
+from harness.peers.replay import Replay
 from harness.targets.embedded import EmbeddedTarget
 from harness.targets.named import stand_in
 from harness.targets.target import Target
@@ -173,6 +175,19 @@ def in_memory(change: object, _: str = "") -> EmbeddedTarget:
     return EmbeddedTarget(change)
 
 
+class _Watched(EmbeddedTarget):
+    """A clean peer, the `right` one of a document, of which is kept what is done to it."""
+
+    def __init__(self, document: str) -> None:
+        super().__init__()
+        self.replay = Replay(self._time)
+        self._document = judged_with(document)
+        self.right = super().make(document)
+
+    def make(self, document: str) -> PeerServer:
+        return self.replay.before(self.right) if document == self._document else super().make(document)
+
+
 @dataclass
 class Bench:
     """Clean verdicts and footprints (servers' alone) of rules with a check; `build` makes peers to judge.
@@ -186,6 +201,7 @@ class Bench:
     control: float = CONTROL
     clean: dict[str, Judged] = field(default_factory=dict)
     footprints: dict[str, Any] = field(default_factory=dict)
+    replays: dict[str, Replay] = field(default_factory=dict)
     rules: dict[str, Rule] = field(default_factory=dict)
 
     def prepare(self, rules: Iterable[Rule]) -> Iterator[Rule]:
@@ -198,12 +214,25 @@ class Bench:
     def _look_at(self, rule: Rule) -> None:
         if rule.id in self.clean:
             return
-        goal, evidence = stand_in(self.role, document=rule.document), Memory()
         self.rules[rule.id] = rule
+        if self.role is Role.CLIENT:
+            self.clean[rule.id] = judge_rule(rule, stand_in(self.role, document=rule.document))
+            return
+        goal, evidence = _Watched(rule.document), Memory()
         self.clean[rule.id] = judge_rule(rule, goal, evidence, Kept.OCTETS)
-        if isinstance(goal, EmbeddedTarget):
-            spoken = dialect(rule.document)
-            self.footprints[rule.id] = spoken.proof.footprint(goal.peer(rule.document), evidence.exchange)
+        self.footprints[rule.id] = dialect(rule.document).proof.footprint(goal.right, evidence.exchange)
+        self.replays[rule.id] = goal.replay
+
+    def tells_apart(self, rule: Rule, change: object = None, policy: object = None) -> bool:
+        """Say whether a server with a change, or a policy, says anything else where a rule is judged.
+
+        It is asked, with what was done to a clean one. Of what an interposer does to an exchange that passes
+        through it the footprint says enough.
+        """
+        proof = dialect(rule.document).proof
+        if isinstance(change, proof.interposer):
+            return True
+        return not self.replays[rule.id].is_the_same(lambda clock: proof.peer(change, policy, clock))
 
     def detect(self, deviation: Deviation, others: bool = True) -> Detected:
         """Judge a deviation's own rule with it, and with `others` some that it cannot touch.

@@ -14,11 +14,11 @@ from typing import Any, Generic, Self, TypeVar
 from harness.peers.footprint import Footprint
 from harness.peers.peer import (
     ConnectionAround,
-    HalfClosing,
     HalfClosingAround,
     PeerConnection,
     PeerServer,
     ServerAround,
+    hears_the_end,
 )
 from harness.wire.reader import Reader
 
@@ -115,7 +115,7 @@ class _Server(ServerAround):
 
     def around(self, connection: PeerConnection) -> PeerConnection:
         interposed = self._interposer.connected(connection)
-        if isinstance(connection, HalfClosing):
+        if hears_the_end(connection):
             return HalfClosingAround(interposed, connection)
         return interposed
 

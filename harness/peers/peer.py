@@ -4,7 +4,7 @@ Peers are sans-I/O: no socket, no thread, and no clock but the one they are told
 their octets, in memory or over TCP.
 """
 
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeGuard, runtime_checkable
 
 
 class PeerConnection(Protocol):
@@ -36,6 +36,11 @@ class HalfClosing(Protocol):
 
     def end_of_stream(self) -> None:
         """Note that the client sends no more, but still reads: what is left can be said before `closed`."""
+
+
+def hears_the_end(connection: object) -> TypeGuard[HalfClosing]:
+    """Say whether it is `HalfClosing`: asked of each connection, and quicker than `isinstance` by far."""
+    return hasattr(connection, "end_of_stream")
 
 
 @runtime_checkable

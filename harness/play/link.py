@@ -19,7 +19,7 @@ from harness.wire.annotation import Annotator
 from harness.wire.journal import RECEIVED, SENT, Direction, Ended, Expected, Grade, Kept, Octets, Opened
 from harness.wire.reader import Reader
 from harness.wire.transcript import Passage, Transcript
-from harness.wire.transport import End, HalfClosing, Locatable, Queueing, Transport
+from harness.wire.transport import End, HalfClosing, Locatable, Transport, queues
 
 MOST_UNITS = 10_000
 """Frames a peer may send in one scenario; an honest one sends less than a thousand."""
@@ -72,7 +72,7 @@ class Link(ABC, Generic[Unit, Sight]):
         self._moved_at = self._partial_at = -math.inf
         self._looked_at = -math.inf
         self._left = 0
-        self._queueing = transport if isinstance(transport, Queueing) else None
+        self._queueing = transport if queues(transport) else None
         if self._queueing is not None:
             context.queues.append(self._queueing)
         self._finished = False

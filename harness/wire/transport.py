@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from enum import StrEnum
 from ipaddress import ip_address
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeGuard, runtime_checkable
 
 from harness.peers import peer
 from harness.peers.peer import PeerConnection, PeerServer
@@ -84,6 +84,11 @@ class Queueing(Protocol):
 
     def outgoing(self) -> int:
         """Count the octets that have been sent and not been taken by the other end yet."""
+
+
+def queues(transport: object) -> TypeGuard[Queueing]:
+    """Say whether it is `Queueing`: asked of each connection, and quicker than `isinstance` by far."""
+    return hasattr(transport, "outgoing")
 
 
 STALLED = 10.0
@@ -222,7 +227,7 @@ class MemoryTransport:
         self._pause = pause or Pause()
         self._waiting = b""
         self._peer: PeerConnection = server.connect(clock.seconds)
-        self._queueing = self._peer if isinstance(self._peer, Queueing) else None
+        self._queueing = self._peer if queues(self._peer) else None
         self._open = True
 
     def now(self) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -36,13 +37,17 @@ def compute(spark: SparkSession, faults: Sequence[Fault], moved: Callable[[int],
     groups = list(alike.values())
     random.Random(0).shuffle(groups)  # those that touch all stand together
     order = [key for group in groups for key in group]
-    found: dict[Key, Entry] = {}
-    for start in range(0, len(order), ROUND):
-        some = order[start : start + ROUND]
+
+    def judged(some: list[Key]) -> list[Entry]:
         slices = min(len(some), context.defaultParallelism * TASKS)
-        for entry in context.parallelize(some, slices).mapPartitions(_judged).collect():
-            found[entry.key] = entry
-        moved(len(found))
+        return context.parallelize(some, slices).mapPartitions(_judged).collect()
+
+    found: dict[Key, Entry] = {}
+    # Two at once: where one is at its end, and not all workers have something left of it, the next goes on.
+    with ThreadPoolExecutor(2) as rounds:
+        for entries in rounds.map(judged, (order[at : at + ROUND] for at in range(0, len(order), ROUND))):
+            found |= {entry.key: entry for entry in entries}
+            moved(len(found))
     return [found[each.key] for each in faults]
 
 

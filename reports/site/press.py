@@ -14,6 +14,7 @@ class Press:
         self.folder = folder
         self.everywhere = everywhere
         self.written: list[Path] = []
+        self._rooms: set[Path] = set()
         self._environment = environment("reports.site", **everywhere)
 
     def page(self, name: str, template: str, **values: Any) -> None:
@@ -39,7 +40,9 @@ class Press:
 
     def _file(self, name: str, written: bool = True) -> Path:
         path = self.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.parent not in self._rooms:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._rooms.add(path.parent)
         if written:
             self.written.append(path)
         return path

@@ -24,7 +24,7 @@ class Mutated:
 
 
 def mutate(document: str, bench: Bench) -> Iterator[Mutated]:
-    """Judge every mutant of a document's reference peer by the rules that use the mutated row.
+    """Judge every mutant of a document's reference peer by the rules that use the mutated row, and see it.
 
     `bench` must be prepared. A mutant is noticed when some rule's verdict gets worse, set-up errors aside:
     those only count when nothing better notices it.
@@ -36,6 +36,7 @@ def mutate(document: str, bench: Bench) -> Iterator[Mutated]:
             for rule in bench.rules.values()
             if judged_with(rule.document) == document
             and spoken.proof.touches(mutant.change, bench.footprints[rule.id])
+            and bench.tells_apart(rule, mutant.change)
         ]
         yield _first_to_notice(mutant, using, bench)
 

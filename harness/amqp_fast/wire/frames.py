@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from harness.amqp_fast.wire.commands import Command
@@ -53,13 +54,12 @@ HEADERS: Final = (Initiation().encode(),)
 class Frame:
     """A well-formed frame, and the fragment of a message that follows it without a frame of its own (3.4.3).
 
-    What the payload says is decoded once. `long` is true where the size is escaped.
+    `long` is true where the size is escaped.
     """
 
     payload: bytes
     fragment: bytes = b""
     long: bool = False
-    _decoded: Command | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def type(self) -> int:
@@ -77,15 +77,19 @@ class Frame:
 
     def command(self) -> Command:
         """Decode the command in this frame. Raises DecodeError, counting from its code."""
-        if self._decoded is None:
-            kind = COMMANDS.get(self.payload[0])
-            if kind is None:
-                raise DecodeError(0, f"no command has the code {self.payload[0]}")
-            decoded, behind = kind.decode(self.payload, 1)
-            if behind != len(self.payload):
-                raise DecodeError(behind, f"{len(self.payload) - behind} octets follow the last field")
-            self._decoded = decoded
-        return self._decoded
+        return _decoded(self.payload)
+
+
+# Both ends and what stands between them read the same octets. Nobody changes a command.
+@lru_cache(maxsize=1024)
+def _decoded(payload: bytes) -> Command:
+    kind = COMMANDS.get(payload[0])
+    if kind is None:
+        raise DecodeError(0, f"no command has the code {payload[0]}")
+    command, behind = kind.decode(payload, 1)
+    if behind != len(payload):
+        raise DecodeError(behind, f"{len(payload) - behind} octets follow the last field")
+    return command
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 
-from harness.amqp0_9_1.broken.deviations import swaps
+from harness.amqp0_9_1.broken.deviations import ignores, rewrites, swaps
 from harness.amqp0_9_1.peer import Policy
+from harness.amqp0_9_1.wire.vocabulary import Channel, Connection, Queue
+from harness.amqp1_0.broken import deviations as of_1_0
 from harness.amqp1_0.peer import Policy as Policy1_0
+from harness.amqp1_0.wire.performatives import Open
 from harness.dialect import dialect
 from harness.peers.footprint import differing, observed
 from harness.play.context import Context
@@ -85,3 +88,40 @@ def test_another_strategy_shows_where_it_was_used() -> None:
     change, touches = swaps(cut=lambda body, _: [body]), dialect("0-9-1").proof.touches
     assert not touches(change, footprint("0-9-1", channel_opened))
     assert touches(change, footprint("0-9-1", body_of_a_message))
+
+
+@pytest.mark.parametrize(
+    ("document", "play", "same", "another"),
+    [
+        (
+            "0-9-1",
+            channel_opened,
+            rewrites(Connection.Tune, heartbeat=lambda seconds: seconds),
+            rewrites(Connection.Tune, heartbeat=lambda seconds: seconds + 1),
+        ),
+        (
+            "0-9-1",
+            channel_opened,
+            rewrites(Channel.OpenOk, skip=1, reserved_1=b"!"),
+            rewrites(Channel.OpenOk, reserved_1=b"!"),
+        ),
+        ("0-9-1", channel_opened, ignores(Queue.Declare), ignores(Channel.Open)),
+        (
+            "1-0",
+            lambda container: container.connection(),
+            of_1_0.rewrites(Open, container_id=lambda name: name),
+            of_1_0.rewrites(Open, container_id="another"),
+        ),
+    ],
+)
+def test_what_is_as_it_was_does_not_show(
+    document: str, play: Callable[[Any], object], same: object, another: object
+) -> None:
+    used, touches = footprint(document, play), dialect(document).proof.touches
+    assert not touches(same, used)
+    assert touches(another, used)
+
+
+def test_what_breaks_the_peer_shows() -> None:
+    change = rewrites(Connection.Tune, heartbeat=lambda seconds: seconds // 0)
+    assert dialect("0-9-1").proof.touches(change, footprint("0-9-1", channel_opened))
