@@ -7,15 +7,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.amqp_fast.broken.deviations import Interposer, adds, hears, rewrites, together
+from harness.amqp_fast.wire.tables import Table
 from harness.amqp_fast.wire.vocabulary import Channel, Connection, Handle
 
 OTHERWISE = "Nein, so geht das nicht."
 """A text that no check can know."""
 
 
-def turned(table: Mapping[str, Any]) -> dict[str, Any]:
+def turned(table: Table) -> tuple[tuple[str, Any], ...]:
     """Reverse the fields of a table: they have no order."""
-    return dict(reversed(list(table.items())))
+    return table.pairs[::-1]
 
 
 HARMLESS: Mapping[str, Interposer] = {
