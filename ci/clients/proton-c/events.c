@@ -54,6 +54,7 @@ static void attached(pn_link_t *link) {
     return;
   pn_terminus_copy(pn_link_source(link), pn_link_remote_source(link));
   pn_terminus_copy(pn_link_target(link), pn_link_remote_target(link));
+  pn_data_clear(pn_terminus_filter(pn_link_source(link)));  // nobody filters here
   pn_link_open(link);
   // One that is asked for without a terminus is refused.
   if (pn_terminus_get_type(pn_link_is_sender(link) ? pn_link_source(link) : pn_link_target(link)) == PN_UNSPECIFIED)
