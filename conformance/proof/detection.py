@@ -28,10 +28,10 @@ from conformance.engine.passive import conclude_breached, conclude_passive, give
 from conformance.evidence.keeping import Memory
 from conformance.evidence.kinds import Judged, Line
 from conformance.evidence.verdicts import Verdict, fold, is_worse
+from conformance.proof.replay import Replay
 from harness.dialect import dialect
 from harness.peers.deviation import Deviation
 from harness.peers.peer import PeerServer
-from harness.peers.replay import Replay
 from harness.targets.embedded import EmbeddedTarget
 from harness.targets.named import stand_in
 from harness.targets.target import Target
