@@ -56,7 +56,7 @@ def libraries(protocol: str) -> frozenset[str]:
 
 
 def chosen(names: Sequence[str], protocol: str) -> dict[str, ClientDescription | None]:
-    """Give the clients that are meant, None for our own; `all` are those that can start here.
+    """Give the clients that are meant, None for our own; `all` are the libraries that can start here.
 
     Raises TargetError for one that is not there, cannot start, or speaks another protocol.
     """
@@ -65,7 +65,7 @@ def chosen(names: Sequence[str], protocol: str) -> dict[str, ClientDescription |
     found: dict[str, ClientDescription | None] = {}
     for name in names:
         if name == ALL:
-            found |= {each: described for each, described in speaking.items() if not described.missing()}
+            found |= {each: known[each] for each in sorted(libraries(protocol)) if not known[each].missing()}
         elif name == OWN:
             found[name] = None
         elif name not in known:
