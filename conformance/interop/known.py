@@ -3,6 +3,7 @@
     [[known]]
     client = "pika"                  # globs, one or a list; empty for legs of brokers
     broker = "process:rabbitmq"      # every one unless given
+    protocol = "0-9-1"               # either unless given: both have cases of the same names
     case = ["field.i8.*", "field.u8.*"]
     leg = "receive"
     outcome = "changed"
@@ -26,7 +27,7 @@ from conformance.interop.outcomes import Leg, Stage
 from harness.targets.target import TargetError
 
 REQUIRED = frozenset({"client", "case", "leg", "outcome", "reason"})
-KEYS = REQUIRED | {"broker", "detail", "sometimes"}
+KEYS = REQUIRED | {"broker", "protocol", "detail", "sometimes"}
 Globs = str | tuple[str, ...]
 
 
@@ -42,12 +43,14 @@ class Known:
     reason: str
     detail: Globs = "*"
     sometimes: bool = False
+    protocol: Globs = "*"
 
     def about(self, leg: Leg) -> bool:
         """Say whether this is about such a leg, whatever it came to."""
         pairs = (
             (self.client, leg.client),
             (self.broker, leg.broker),
+            (self.protocol, leg.protocol),
             (self.case, leg.case),
             (self.leg, leg.leg),
         )

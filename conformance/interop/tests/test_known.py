@@ -37,6 +37,13 @@ def test_what_no_longer_fails_is_said() -> None:
     assert against([leg(outcome=Outcome.SAME)], [ENTRY]).gone == (ENTRY,)
 
 
+def test_what_is_known_of_one_protocol_is_not_missed_in_the_other() -> None:
+    entry = replace(ENTRY, protocol="1-0")
+    found = against([leg()], [entry])
+    assert (len(found.new), found.gone) == (1, ())
+    assert against([leg(protocol="1-0")], [entry]).new == ()
+
+
 def test_an_entry_says_how_a_leg_fails() -> None:
     entry = replace(ENTRY, detail=("told: * became int 0*", "echo: *"))
     told = [leg(detail="told: v: f32 3f000000 became int 0"), leg(detail="told: v is gone")]
