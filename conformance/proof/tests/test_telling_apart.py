@@ -11,6 +11,7 @@ from conformance.causes.faults import Fault, known_faults
 from conformance.proof.detection import Bench, deviations, judge_rules
 from conformance.tests.endurance import some
 from harness.dialect import dialect
+from harness.peers.peer import PeerConnection
 from scenarios.registry import checks
 from spec.applicability import judged_with
 from spec.catalogue import catalogue
@@ -77,3 +78,22 @@ def not_told_apart(document: str, bench: Bench) -> Iterator[tuple[Fault, Rule]]:
         rule = next(touched, None)
         if rule is not None and not bench.tells_apart(rule, fault.change):
             yield fault, rule
+
+
+class Breaking:
+    """A server that breaks where somebody connects."""
+
+    def connect(self, now: float) -> PeerConnection:
+        raise AssertionError(now)
+
+    def use(self, facility: str) -> dict[str, str]:
+        raise KeyError(facility)
+
+    def restart(self) -> None:
+        """Do nothing."""
+
+
+def test_a_server_that_breaks_is_told_apart(bench: Bench) -> None:
+    for document in DOCUMENTS:
+        kept = bench.replays[rules_of(document)[0].id]
+        assert not kept.is_the_same(lambda _: Breaking())
