@@ -27,6 +27,8 @@ PAUSE = 0.8
 """Seconds after which a pause before something is sent is one that was meant."""
 _RESPONDING = (b"\0\x0a\0\x0b", b"\0S\x41")
 """Marks of Start-Ok and of sasl-init, which carry a response before they were asked for one."""
+_ENDING = ("end ", "close ", "detach ", "channel.close", "connection.close")
+"""What we say when nothing more is tried."""
 _TUNE_OK = b"\0\x0a\0\x1f"
 _WITHHELD = re.compile(rb"\*{4,}")
 
@@ -78,9 +80,10 @@ def endpoint_of(lines: Iterable[Line]) -> str:
 class Exchange:
     """Reads the lines of a test into steps.
 
-    `run` is the part of names that differs from run to run, `endpoint` where the broker is. `places` are what
-    the broker had before, by the names that a script calls them; `sources` say which facility gives such a
-    one, and as which of its values.
+    `run` is the part of names that differs from run to run, `endpoint` where the broker is: a container may
+    have another address when it comes back, with the same port. `places` are what the broker had before, by
+    the names that a script calls them; `sources` say which facility gives such a one, and as which of its
+    values.
     """
 
     lines: Sequence[Line]
@@ -129,6 +132,7 @@ class Exchange:
             "places": self.places,
             "other": "other-user" in self.sources,
             "steps": self.steps,
+            "tried": self._tried(),
             "connection": self._wires[self._where].number,
             "came": came.word,
             "legal": legal,
@@ -141,6 +145,12 @@ class Exchange:
             "names": dict(spoken.names),
             "codes": dict(spoken.codes),
         }
+
+    def _tried(self) -> int:
+        """Give the last step that says more than that something ends; what is legal may come behind it."""
+        sent = [number for number, step in enumerate(self.steps) if step[0] == "send"]
+        more = [number for number in sent if not self.steps[number][3].startswith(_ENDING)]
+        return more[-1] if more else len(self.steps)
 
     def _never(self) -> bool:
         """Whether what came may not come at all, and what is legal is only what ends the wait for it."""
@@ -204,7 +214,7 @@ class Exchange:
             self._octets += len(line.event.octets)
 
     def _open(self, opened: Opened) -> None:
-        if opened.endpoint != self.endpoint:
+        if _port(opened.endpoint) != _port(self.endpoint):
             raise NoScript(f"it uses another port than the usual one: {opened.endpoint}")
         self.protocol = opened.protocol
         spoken = dialect(opened.protocol)
@@ -300,6 +310,10 @@ class Exchange:
                 parts += [octets[at:start].hex(" ", -4), name]
                 at = end
         return [*parts, octets[at:].hex(" ", -4)]
+
+
+def _port(endpoint: str) -> str:
+    return endpoint.rpartition(":")[2]
 
 
 def _tuned(wire: _Wire, octets: bytes) -> list[str]:

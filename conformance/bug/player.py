@@ -99,16 +99,20 @@ class Player:
 
     def play(self) -> int:
         """Play all of it; give 1 where the fault is there, 0 where it is gone, 2 where none can tell."""
-        for step in self.given["steps"]:
+        for place, step in enumerate(self.given["steps"]):
             what, number = step[0], step[1]
             if what == "open":
                 reader = READERS[self.given["protocol"]](self.given["names"], self.given["codes"])
                 self.wires[number] = Wire(number, self.at, self.tls, reader)
+            elif what == "send" and self._answers_nothing(step[3]):
+                say(f"   {number}: {step[3]} is not sent: there is nothing to answer")
             elif what == "send":
                 say(f"-> {number}: {step[3]}")
                 self.wires[number].send(self._octets(step[2], self.wires[number]))
-            elif what == "await" and (missing := self._await(self.wires[number], step[2])):
-                return self._says(UNTOLD, f"before it was played to where it shows, {missing}")
+            elif what == "await" and (came := self._await(self.wires[number], step[2])):
+                if place > self.given["tried"] and self._is_legal(self.wires[number], came):
+                    return self._says(GONE, f"{came} is as it should be")
+                return self._says(UNTOLD, f"before it was played to where it shows, {came} came")
             elif what == "after":
                 self.after.update(step[2])
             elif what == "learn":
@@ -119,6 +123,16 @@ class Player:
                 self.wires[number].socket.close()
         decide = self._by_words if self.given["legal"] else self._by_likeness
         return decide(self.wires[self.given["connection"]])
+
+    def _is_legal(self, wire: Wire, word: str) -> bool:
+        if wire.number != self.given["connection"] or not self.given["legal"]:
+            return False
+        return re.fullmatch(self.given["legal"], word) is not None
+
+    def _answers_nothing(self, says: str) -> bool:
+        """Whether a thing would answer the end of a channel that did not come."""
+        due = any(each.startswith("channel.close ") for each in self.missing)
+        return due and says.startswith("channel.close-ok")
 
     def _seen(self) -> int:
         return sum(len(each.seen) for each in self.wires.values())
@@ -167,7 +181,7 @@ class Player:
         return struct.pack("!I", len(made)) + made[4:12] + bytes([len(made) - 13]) + made[13:]
 
     def _await(self, wire: Wire, words: Sequence[str]) -> str:
-        """Wait for what came next when it was recorded; say it where something was ended in place of it.
+        """Wait for what came next when it was recorded; give what ended something in place of it.
 
         What merely does not come may be what the fault made come: it is played on.
         """
@@ -181,7 +195,7 @@ class Player:
                 continue
             ending = next((each for each in wire.untaken() if each.word.startswith(ENDINGS)), None)
             if ending is not None and not left[0].startswith(ENDINGS):
-                return f"{ending.word} came instead of {left[0]}"
+                return ending.word
             if not wire.listen(until):
                 self.seen_then = self.seen_then if self.missing else self._seen()
                 self.missing.append(left.popleft())

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import random
 import time
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from conformance.bug.exchange import Exchange, lines_of
-from conformance.bug.handed import Handed, arguments, handed, played
+from conformance.bug.handed import ROOMY, Handed, arguments, handed, played
 from conformance.bug.player import THERE
 from conformance.engine.judge import Judge
 from conformance.evidence.keeping import Memory
 from conformance.proof.detection import deviations
+from harness.amqp0_9_1.broken.deviations import Interposer, answers, ignores
+from harness.amqp0_9_1.wire.vocabulary import ACCESS_REFUSED, Channel, Queue
 from harness.dialect import dialect
 from harness.peers.deviation import Deviation
 from harness.peers.serve import TcpPeer
@@ -22,14 +26,22 @@ from scenarios.registry import Scenario, checks
 from spec.catalogue import catalogue
 
 RUN = "0123456789ab"
+NEITHER = Interposer(
+    (
+        *answers(Queue.Bind, Channel.Close(ACCESS_REFUSED), when=lambda it: not it.exchange).rules,
+        *answers(Queue.Unbind, Channel.Close(ACCESS_REFUSED), when=lambda it: not it.exchange).rules,
+        *ignores(Channel.CloseOk).rules,
+    )
+)
+"""Neither binds to the default exchange nor unbinds from it, as some brokers do."""
 EACH = 8
 """Deviations of each document that are tried."""
 
 
-def found(deviation: Deviation) -> Exchange | None:
+def found(deviation: Deviation, policy: object = None) -> Exchange | None:
     """Judge the rule of a deviation on a peer that has it; give what was said where it was found."""
     rule, evidence = catalogue()[deviation.rule], Memory()
-    with EmbeddedTarget(deviation.change) as goal:
+    with EmbeddedTarget(deviation.change, policy) as goal:
         judge = Judge(goal, evidence, f"amqp-conformance-{RUN}", lively=False)
         for check in checks().of(rule.id):
             if isinstance(check, Scenario) and not check.exclusive:
@@ -65,3 +77,35 @@ def on_peer(deviation: Deviation, script: Handed, folder: Path) -> int:
     file.write_text(script.text)
     with TcpPeer(peer) as served:
         return played(file, "127.0.0.1", served.port, arguments(script.sources, served.use))[0]
+
+
+@pytest.mark.parametrize(
+    ("rule", "change", "how"),
+    [
+        ("1-0/grammar/begin.properties.typed", None, "what is legal comes where the broken peer goes on"),
+        (
+            "0-9-1/queue.unbind.exchange.default-exchange",
+            NEITHER,
+            "what does not come is not answered",
+        ),
+    ],
+)
+def test_a_peer_without_the_fault_may_go_another_way(
+    rule: str, change: Any, how: str, tmp_path: Path
+) -> None:
+    deviation = deviations([catalogue()[rule]])[0]
+    deviation = replace(deviation, change=change or deviation.change)
+    exchange = found(deviation)
+    assert exchange is not None
+    script = handed(exchange, rule, catalogue()[rule].document, "script.py")
+    assert script.text, (how, script.why)
+    assert on_peer(deviation, script, tmp_path) == THERE
+
+
+def test_large_frames_are_played_with_a_peer_that_has_room(tmp_path: Path) -> None:
+    rule, roomy = "1-0/2.7.3.larger-message-refused", dialect("1-0").proof.policies[ROOMY]
+    wrong = next(each for each in deviations([catalogue()[rule]]) if each.says == "has another condition")
+    exchange = found(wrong, roomy)
+    assert exchange is not None
+    script = handed(exchange, rule, "1-0", "script.py")
+    assert script.text, script.why
