@@ -2,16 +2,18 @@
 
 A fault that is there turns red what it turned red of our own peer, mostly in the same words, and leaves
 hardly any of that green. A rule that many faults turn red says little about which it was. So each fault has
-odds, in natural logarithms; the best takes what it explains, then the next of what is left. What no fault
-explains is put together where it is red in one way, or stands alone. Nothing of this touches a verdict.
+odds, in natural logarithms; the best takes what it explains, then the next of what is left. At first only
+what is red in known words counts, then less and less has to be alike. What no fault explains is put together
+where it is red in one way, or stands alone. Nothing of this touches a verdict.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
 from math import exp, log
 
 from conformance.causes.dictionary import Entry, Sign
@@ -22,13 +24,28 @@ from spec.catalogue import catalogue
 
 RED = frozenset({Verdict.FAIL, Verdict.WARN})
 """What a broker has to answer for."""
-SAME, ALIKE = 0.6, 0.1
-"""Of what a fault turns red of our own peer, so much is as red of a broker that has it: in the same words,
-and in others of which only what came is the same."""
+
+
+class Near(IntEnum):
+    """How near what came has to be to what is known, for a fault to explain that a rule is red."""
+
+    SAME = 0
+    CAME = 1
+    """What came is the same, what was due is not."""
+    KIND = 2
+    """What came is of the same kind, such as a close with another code."""
+    RED = 3
+    """The rule is red."""
+
+
+LIKELY = {Near.SAME: 0.6, Near.CAME: 0.1, Near.KIND: 0.1, Near.RED: 0.06}
+"""So much of what a fault turns red of our own peer is as red, and as near, of a broker that has it."""
 STAYS_GREEN = 0.3
 """And so much is green all the same."""
 FAMILY = 3
 """Rules of which a fault has to be known by the same words."""
+ANSWERS = "answers"
+"""What is done to rows of the tables: in place of an error of their own comes one that says nothing."""
 RIVALS = 5
 """Faults of nearly the same odds that are told beside the best."""
 
@@ -100,6 +117,20 @@ def came(signature: str) -> str:
     return however_ended(signature.partition(" instead of ")[0])
 
 
+def kind(signature: str) -> str:
+    """Give of what kind that is what came: a method without its code, or the first word."""
+    return came(signature).partition(" ")[0]
+
+
+def near(known: str, seen: str) -> Near:
+    """Say how near two signatures of a rule are."""
+    if known == seen:
+        return Near.SAME
+    if came(known) == came(seen):
+        return Near.CAME
+    return Near.KIND if kind(known) == kind(seen) else Near.RED
+
+
 def families(entries: Iterable[Entry]) -> Iterator[Entry]:
     """Give the faults that are known of many rules by the same words as one that does all of them.
 
@@ -116,12 +147,56 @@ def families(entries: Iterable[Entry]) -> Iterator[Entry]:
             yield Entry(document, "", says, others | own)
 
 
+def wrong_answers(entries: Iterable[Entry]) -> Iterator[Entry]:
+    """Give the faults of rows that answer alike as one, of all rules in which that answer comes.
+
+    A broker mostly gives it in some places, not in all.
+    """
+    alike: dict[tuple[str, str], dict[str, Sign]] = defaultdict(dict)
+    for entry in entries:
+        answers, answer = entry.says.rpartition(" / ")[2].split(" ", 1)[0], entry.says.rpartition(" ")[2]
+        if not entry.rule and answers == ANSWERS:
+            signs = {rule: sign for rule, sign in entry.signs.items() if answer in came(sign.signature)}
+            alike[entry.document, answer].update(signs)
+    for (document, answer), signs in alike.items():
+        yield Entry(document, "", f"{ANSWERS} {answer}", signs)
+
+
+@dataclass
+class _Run:
+    """What a run has found, what of it is red and `left` to be explained, and the causes until now."""
+
+    found: Mapping[str, Sign]
+    left: set[str] = field(init=False)
+    green: frozenset[str] = field(init=False)
+    causes: list[Cause] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.left = {rule for rule, sign in self.found.items() if sign.verdict in RED}
+        self.green = frozenset(rule for rule, sign in self.found.items() if sign.verdict is Verdict.PASS)
+
+    def take(self, cause: Cause) -> None:
+        """Put rules under a cause; one that is there already is as certain as it was."""
+        self.left -= set(cause.rules)
+        for place, each in enumerate(self.causes):
+            if each.fault is cause.fault:
+                self.causes[place] = replace(each, rules=each.rules + cause.rules)
+                return
+        self.causes.append(cause)
+
+    def broad(self) -> list[Entry]:
+        """Give the faults of causes that break no rule alone, and have as many as a family."""
+        return [each.fault for each in self.causes if not each.fault.rule and len(each.rules) >= FAMILY]
+
+
 class Diagnostics:
     """Knows how often each rule turns red, and in which words; `entries` are the faults that may be named."""
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         single = [each for each in entries if any(sign.verdict in RED for sign in each.signs.values())]
-        self._entries = [*single, *families(single)]
+        partial = list(wrong_answers(single))
+        self._entries = [*single, *families(single), *partial]
+        self._partial = frozenset(map(id, partial))
         self._showing: dict[str, list[int]] = defaultdict(list)
         self._rules: Counter[str] = Counter()
         self._words: Counter[tuple[str, str]] = Counter()
@@ -135,63 +210,75 @@ class Diagnostics:
 
     def diagnose(self, found: Mapping[str, Sign]) -> Diagnosis:
         """Explain the red ones of the rules `found`."""
-        left = {rule for rule, sign in found.items() if sign.verdict in RED}
-        green = {rule for rule, sign in found.items() if sign.verdict is Verdict.PASS}
-        causes: list[Cause] = []
-        while left:
-            scored = self._scored(found, left, green)
-            if not scored or scored[0][0] <= 0:
-                break
-            cause = self._cause(scored, found, left)
-            left -= set(cause.rules)
-            causes.append(cause)
-        ordered = sorted(left, key=lambda rule: (self._rules[rule], rule))
-        together = alike(ordered, found)
-        in_one = {rule for each in together for rule in each.rules}
-        return Diagnosis(tuple(causes), tuple(each for each in ordered if each not in in_one), together)
+        run = _Run(found)
+        self._explain(run, Near.CAME)
+        self._explain(run, Near.RED, run.broad())  # what a fault does in many methods it does in others, too
+        self._explain(run, Near.KIND)
+        together = alike(self._ordered(run.left), found)
+        run.left -= {rule for each in together for rule in each.rules}
+        self._explain(run, Near.RED)
+        return Diagnosis(tuple(run.causes), tuple(self._ordered(run.left)), together)
 
-    def _scored(
-        self, found: Mapping[str, Sign], left: Collection[str], green: Collection[str]
-    ) -> list[tuple[float, Entry]]:
-        numbers = {number for rule in left for number in self._showing[rule]}
-        entries = [self._entries[number] for number in numbers]
-        scored = [(self._odds(each, found, left, green), each) for each in entries]
+    def _ordered(self, rules: Iterable[str]) -> list[str]:
+        """Put first what the fewest faults turn red."""
+        return sorted(rules, key=lambda rule: (self._rules[rule], rule))
+
+    def _explain(self, run: _Run, within: Near, among: Sequence[Entry] | None = None) -> None:
+        """Find causes of what is left, one after the other, as long as there are likely ones."""
+        while run.left:
+            scored = self._scored(run, within, among)
+            if not scored or scored[0][0] <= 0:
+                return
+            run.take(self._cause(scored, run, within))
+
+    def _scored(self, run: _Run, within: Near, among: Sequence[Entry] | None) -> list[tuple[float, Entry]]:
+        there = {id(each.fault) for each in run.causes}
+        if among is None:
+            numbers = {number for rule in run.left for number in self._showing[rule]}
+            among = [self._entries[number] for number in numbers]
+            among = [each for each in among if within is not Near.RED or id(each) not in there]
+        scored = [(self._odds(each, run, within, id(each) in there), each) for each in among]
         return sorted(scored, key=lambda pair: (-pair[0], pair[1].key))
 
-    def _odds(
-        self, entry: Entry, found: Mapping[str, Sign], left: Collection[str], green: Collection[str]
-    ) -> float:
-        odds = -log(self._of_document[entry.document])
+    def _odds(self, entry: Entry, run: _Run, within: Near, is_there: bool) -> float:
+        """Weigh a fault; one that explains others already has answered for what is green."""
+        odds = 0.0 if is_there else -log(self._of_document[entry.document])
+        everywhere = not is_there and id(entry) not in self._partial
         for rule, sign in entry.signs.items():
             if sign.verdict not in RED:
                 continue
-            if rule in left:
-                odds += self._says(rule, sign, found[rule])
-            elif rule in green:
+            if rule in run.left:
+                odds += self._says(rule, sign, run.found[rule], self._within(entry, within))
+            elif everywhere and rule in run.green:
                 odds += log(STAYS_GREEN)
         return odds
 
-    def _says(self, rule: str, known: Sign, seen: Sign) -> float:
-        """Weigh a red rule: how much likelier it is with a fault that turns it red than with any."""
-        total = self._of_document[judged_with(catalogue()[rule].document)] + 1
-        if known.signature == seen.signature:
-            return log(SAME / ((self._words[rule, seen.signature] + 0.5) / total))
-        if came(known.signature) != came(seen.signature):
-            return 0.0
-        return max(0.0, log(ALIKE / ((self._rules[rule] + 0.5) / total)))
+    def _within(self, entry: Entry, within: Near) -> Near:
+        """Hold what is known by its answer to that."""
+        return min(within, Near.CAME) if id(entry) in self._partial else within
 
-    def _cause(
-        self, scored: Sequence[tuple[float, Entry]], found: Mapping[str, Sign], left: Collection[str]
-    ) -> Cause:
+    def _says(self, rule: str, known: Sign, seen: Sign, within: Near) -> float:
+        """Weigh a red rule: how much likelier it is with a fault that turns it red than with any."""
+        how = near(known.signature, seen.signature)
+        if how > within:
+            return 0.0
+        total = self._of_document[judged_with(catalogue()[rule].document)] + 1
+        if how is Near.SAME:
+            return log(LIKELY[how] / ((self._words[rule, seen.signature] + 0.5) / total))
+        return max(0.0, log(LIKELY[how] / ((self._rules[rule] + 0.5) / total)))
+
+    def _cause(self, scored: Sequence[tuple[float, Entry]], run: _Run, within: Near) -> Cause:
         best, entry = scored[0]
         weights = {
             rule: weight
             for rule, sign in entry.signs.items()
-            if rule in left and sign.verdict in RED and (weight := self._says(rule, sign, found[rule])) > 0
+            if rule in run.left
+            and sign.verdict in RED
+            and (weight := self._says(rule, sign, run.found[rule], self._within(entry, within))) > 0
         }
         reds = list(weights)
         reds.sort(key=lambda rule: (rule != entry.rule, -weights[rule], rule))
-        near = [(odds, each) for odds, each in scored if any(rule in each.signs for rule in reds)]
-        share = 1 / sum(exp(max(odds - best, -50.0)) for odds, _ in near)
-        rivals = tuple(each for _, each in near[1 : RIVALS + 1])
+        close = [(odds, each) for odds, each in scored if any(rule in each.signs for rule in reds)]
+        share = 1 / sum(exp(max(odds - best, -50.0)) for odds, _ in close)
+        rivals = tuple(each for _, each in close[1 : RIVALS + 1])
         return Cause(entry, tuple(reds), share, best, rivals)

@@ -34,6 +34,10 @@ def found(*entries: Entry, words: str = "") -> dict[str, Sign]:
 
 DELIVERIES, RETURNS, ONE = entry(0, 1, 2, 3), entry(10, 11, 12, 3), entry(20)
 NOISE = [entry(each) for each in range(30, 60)]
+MANY = [
+    Entry("0-9-1", RULES[59], f"noise {each}", {RULES[59]: Sign(Verdict.FAIL, "red")}) for each in range(500)
+]
+"""Faults that have to do with no other rule: in a large dictionary it is no chance what a rule says."""
 KNOWN = Diagnostics([DELIVERIES, RETURNS, ONE, *NOISE])
 
 
@@ -84,6 +88,36 @@ def test_what_is_known_of_many_methods_is_one_fault_of_all() -> None:
     told = Diagnostics([DELIVERIES, *alike, *NOISE[:5]]).diagnose(found(*alike))
     (cause,) = told.causes
     assert (cause.fault.says, sorted(cause.rules)) == ("reads on", sorted(each.rule for each in alike))
+
+
+def test_what_a_fault_of_many_methods_does_is_known_in_other_words_too() -> None:
+    alike = [Entry("0-9-1", RULES[each], "reads on", entry(each).signs) for each in (40, 41, 42, 43)]
+    seen = found(*alike) | {RULES[43]: Sign(Verdict.FAIL, "in words of its own")}
+    (cause,) = Diagnostics([DELIVERIES, *alike, *MANY]).diagnose(seen).causes
+    assert cause.rules[-1] == RULES[43]
+    strange = seen | {RULES[50]: Sign(Verdict.FAIL, "in words of its own")}
+    assert Diagnostics([DELIVERIES, *alike, *MANY]).diagnose(strange).alone == (RULES[50],)
+
+
+def test_another_code_than_the_known_one_is_the_same_fault() -> None:
+    wrong, other = ("close 599 instead of close 404", "close 320 instead of close 404")
+    known = entry(0, 1, 2, 3, words=wrong)
+    told = Diagnostics([known, RETURNS, *MANY]).diagnose(found(known, words=other))
+    (cause,) = told.causes
+    assert (cause.fault, len(cause.rules)) == (known, 4)
+
+
+def test_who_answers_alike_in_some_places_has_one_fault() -> None:
+    """It is not held against it that all is well in others, and what is not that answer is none of it."""
+    rows = [
+        Entry("0-9-1", "", f"row {each} / answers 541", entry(each, words="close 541 instead of it").signs)
+        for each in range(20, 40)
+    ]
+    shows = found(*rows[:4]) | {RULES[39]: Sign(Verdict.FAIL, "close 404 instead of it")}
+    told = Diagnostics([*rows, *NOISE[10:]]).diagnose(shows)
+    (cause,) = told.causes
+    assert (cause.fault.says, len(cause.rules)) == ("answers 541", 4)
+    assert told.alone == (RULES[39],)
 
 
 def test_faults_that_cannot_be_told_apart_share_the_certainty() -> None:
