@@ -46,6 +46,8 @@ FAMILY = 3
 """Rules of which a fault has to be known by the same words."""
 ANSWERS = "answers"
 """What is done to rows of the tables: in place of an error of their own comes one that says nothing."""
+WAYS = 3
+"""In so many ways the rules of a cause are red that explains them in other words: those of one are alike."""
 RIVALS = 5
 """Faults of nearly the same odds that are told beside the best."""
 
@@ -214,6 +216,7 @@ class Diagnostics:
         self._explain(run, Near.CAME)
         self._explain(run, Near.RED, run.broad())  # what a fault does in many methods it does in others, too
         self._explain(run, Near.KIND)
+        self._explain(run, Near.RED, ways=WAYS)
         together = alike(self._ordered(run.left), found)
         run.left -= {rule for each in together for rule in each.rules}
         self._explain(run, Near.RED)
@@ -223,13 +226,16 @@ class Diagnostics:
         """Put first what the fewest faults turn red."""
         return sorted(rules, key=lambda rule: (self._rules[rule], rule))
 
-    def _explain(self, run: _Run, within: Near, among: Sequence[Entry] | None = None) -> None:
+    def _explain(self, run: _Run, within: Near, among: Sequence[Entry] | None = None, ways: int = 1) -> None:
         """Find causes of what is left, one after the other, as long as there are likely ones."""
         while run.left:
             scored = self._scored(run, within, among)
             if not scored or scored[0][0] <= 0:
                 return
-            run.take(self._cause(scored, run, within))
+            cause = self._cause(scored, run, within)
+            if len({shape(run.found[rule].signature) for rule in cause.rules}) < ways:
+                return
+            run.take(cause)
 
     def _scored(self, run: _Run, within: Near, among: Sequence[Entry] | None) -> list[tuple[float, Entry]]:
         there = {id(each.fault) for each in run.causes}
