@@ -250,6 +250,8 @@ class Diagnostics:
         """Weigh a fault; one that explains others already has answered for what is green."""
         odds = 0.0 if is_there else -log(self._of_document[entry.document])
         everywhere = not is_there and id(entry) not in self._partial
+        if id(entry) in self._partial:
+            odds -= log(FAMILY)  # where one row explains as much, it is that row
         for rule, sign in entry.signs.items():
             if sign.verdict not in RED:
                 continue

@@ -118,6 +118,9 @@ def test_who_answers_alike_in_some_places_has_one_fault() -> None:
     (cause,) = told.causes
     assert (cause.fault.says, len(cause.rules)) == ("answers 541", 4)
     assert told.alone == (RULES[39],)
+    row = Entry("0-9-1", "", "row / answers 541", entry(40, 41, 42, words="close 541 instead of it").signs)
+    alone = Diagnostics([row, *rows, *NOISE[10:]]).diagnose(found(row))
+    assert [each.fault for each in alone.causes] == [row]
 
 
 def test_faults_that_cannot_be_told_apart_share_the_certainty() -> None:
