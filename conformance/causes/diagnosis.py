@@ -248,16 +248,16 @@ class Diagnostics:
 
     def _odds(self, entry: Entry, run: _Run, within: Near, is_there: bool) -> float:
         """Weigh a fault; one that explains others already has answered for what is green."""
+        partial = id(entry) in self._partial
         odds = 0.0 if is_there else -log(self._of_document[entry.document])
-        everywhere = not is_there and id(entry) not in self._partial
-        if id(entry) in self._partial:
+        if partial and not is_there:
             odds -= log(FAMILY)  # where one row explains as much, it is that row
         for rule, sign in entry.signs.items():
             if sign.verdict not in RED:
                 continue
             if rule in run.left:
                 odds += self._says(rule, sign, run.found[rule], self._within(entry, within))
-            elif everywhere and rule in run.green:
+            elif rule in run.green and not (is_there or partial):
                 odds += log(STAYS_GREEN)
         return odds
 

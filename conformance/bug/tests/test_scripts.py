@@ -71,8 +71,9 @@ def test_a_script_tells_a_peer_with_the_fault_from_one_without(document: str, tm
     assert len(made) * 3 >= len(tried) * 2, [each.rule for each, _ in tried if each.rule not in made]
 
 
-def on_peer(deviation: Deviation, script: Handed, folder: Path) -> int:
-    peer = dialect(catalogue()[deviation.rule].document).proof.peer(deviation.change, None, time.monotonic)
+def on_peer(deviation: Deviation, script: Handed, folder: Path, policy: object = None) -> int:
+    proof = dialect(catalogue()[deviation.rule].document).proof
+    peer = proof.peer(deviation.change, policy, time.monotonic)
     file = folder / "script.py"
     file.write_text(script.text)
     with TcpPeer(peer) as served:
@@ -109,3 +110,4 @@ def test_large_frames_are_played_with_a_peer_that_has_room(tmp_path: Path) -> No
     assert exchange is not None
     script = handed(exchange, rule, "1-0", "script.py")
     assert script.text, script.why
+    assert on_peer(wrong, script, tmp_path, roomy) == THERE
