@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reports.model.columns import MONTHLY, ORDER, SHOWN_BY, TABLES
+from reports.model.columns import MONTHLY, ORDER, TABLES, WITH_LOAD
 from reports.warehouse.place import Place
 from reports.warehouse.tables import conflicts, ensured, files_of, refusals, sorted_rows, writing
 from reports.warehouse.warehouse import Warehouse
@@ -23,7 +23,7 @@ ONE_FILE = 2**34
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file of details: how many rows, the first and the last load in it, and the month."""
+    """A file: how many rows, the first and the last load in it, and the month."""
 
     rows: int
     first: str
@@ -56,37 +56,36 @@ def to_merge(files: Sequence[File], final: int = FINAL) -> Sequence[File]:
 
 
 def _compacted(place: Place, name: str) -> int:
-    table = ensured(place, name)
-    files = files_of(table)
-    if name not in SHOWN_BY:
-        if len(files) >= FAN:
-            with conflicts(), refusals(place):
-                table.optimize.compact(writer_properties=writing())
-                return 1
-        return 0
+    files = files_of(ensured(place, name))
+    if name not in WITH_LOAD:  # what is left out is little
+        return int(len(files) >= FAN and _merged(place, name, "TRUE"))
     months: dict[str, list[File]] = {}
     for each in map(_file, files):
         months.setdefault(each.month, []).append(each)
     final = OF_A_RUN.get(name, FINAL)
-    return sum(_merged(place, name, chosen) for each in months.values() if (chosen := to_merge(each, final)))
+    chosen = (to_merge(each, final) for each in months.values())
+    return sum(_merged(place, name, _rows_in(name, each)) for each in chosen if each)
 
 
 def _file(told: Mapping[str, Any]) -> File:
     return File(told["num_records"], told["min.load"], told["max.load"], told.get("partition.month") or "")
 
 
-def _merged(place: Place, name: str, chosen: Sequence[File]) -> bool:
-    """Write the rows of the chosen files anew, sorted; False when another writer changed them meanwhile.
+def _rows_in(name: str, chosen: Sequence[File]) -> str:
+    """Say in SQL which rows stand in files: by their loads, so that what is added beside is no conflict."""
+    first, last = min(each.first for each in chosen), max(each.last for each in chosen)
+    which = f"load >= '{first}' AND load <= '{last}'"
+    return f"{which} AND month = '{chosen[0].month}'" if name in MONTHLY else which
 
-    They are named by their loads, so that what is added beside them is no conflict. Delta Lake's own order
-    (Z) would look at the first sixteen octets of a rule's name alone, which many share.
+
+def _merged(place: Place, name: str, which: str) -> bool:
+    """Write the rows for which the SQL `which` holds anew, sorted; False when another writer changed them.
+
+    Delta Lake's own merging is no use: of two that merge the same files at once both come to an end, and
+    each row stands there twice. (Its order, Z, would look at the first sixteen octets of a rule's name.)
     """
     from deltalake import write_deltalake
 
-    first, last = min(each.first for each in chosen), max(each.last for each in chosen)
-    which = f"load >= '{first}' AND load <= '{last}'"
-    if name in MONTHLY:
-        which += f" AND month = '{chosen[0].month}'"
     with conflicts(), refusals(place):
         table = ensured(place, name)
         write_deltalake(

@@ -233,16 +233,19 @@ def test_merging_changes_no_row_sorts_and_leaves_old_snapshots_whole(
     assert compact(mine) == 0
 
 
-@pytest.fixture
-def between(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
-    """Let something happen between the reading of a merge's rows and their writing."""
+Between = Callable[[str, Callable[[], object]], None]
 
-    def happening(what: Callable[[], object]) -> None:
+
+@pytest.fixture
+def between(monkeypatch: pytest.MonkeyPatch) -> Between:
+    """Let something happen between the reading of a table's rows for a merge and their writing."""
+
+    def happening(name: str, what: Callable[[], object]) -> None:
         left = [what]
 
-        def slow(*arguments: Any) -> Any:
-            told = sorted_rows(*arguments)
-            while left:
+        def slow(table: DeltaTable, *arguments: Any) -> Any:
+            told = sorted_rows(table, *arguments)
+            while left and table.table_uri.rstrip("/").endswith(f"/{name}"):
                 left.pop()()
             return told
 
@@ -251,27 +254,39 @@ def between(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]],
     return happening
 
 
+@pytest.mark.parametrize(("table", "merged"), [("runs", (0, 3)), ("frames", (1, 2)), ("quarantine", (2, 1))])
 def test_a_merge_that_came_too_late_is_thrown_away(
-    tmp_path: Path, between: Callable[[Callable[[], object]], None]
+    tmp_path: Path, between: Between, table: str, merged: tuple[int, int]
 ) -> None:
+    """The tables are merged in turn, here by two at once: each by one of them, and no row is doubled."""
     mine = filled(tmp_path, FAN)
+    for number in range(FAN):
+        settle(mine.place, [Offered(f"f{number}", "r", "", None, "torn")], {})
     digest = digests(tmp_path)
     theirs: list[int] = []
-    between(lambda: theirs.append(compact(Warehouse(str(tmp_path)))))
-    assert (compact(mine), theirs) == (1, [1])  # mine was that of the runs
-    assert len(mine.snapshot().files("frames")) == 1
+    between(table, lambda: theirs.append(compact(Warehouse(str(tmp_path)))))
+    assert (compact(mine), *theirs) == merged
+    assert [len(mine.snapshot().files(each)) for each in ("runs", "frames", "quarantine")] == [1, 1, 1]
     assert digests(tmp_path) == digest
 
 
-def test_what_is_added_beside_a_merge_makes_it_not_futile(
-    tmp_path: Path, between: Callable[[Callable[[], object]], None]
-) -> None:
+def test_what_is_added_beside_a_merge_makes_it_not_futile(tmp_path: Path, between: Between) -> None:
     mine = filled(tmp_path, FAN)
     late = "99991231T000000"
-    between(lambda: add_frames(mine, late, [frame(1, 77, 1)]))
+    between("frames", lambda: add_frames(mine, late, [frame(1, 77, 1)]))
     assert compact(mine) == 2
     assert len(mine.snapshot().files("frames")) == 2
     assert len(rows(tmp_path, "frames")) == FAN * 21
+
+
+def test_a_run_that_is_named_anew_beside_a_merge_stands_there_once(tmp_path: Path, between: Between) -> None:
+    mine = filled(tmp_path, FAN)
+    name(mine, new_load(), 9, partial=True)
+    decided: list[Sequence[Decision]] = []
+    between("runs", lambda: decided.append(name(mine, new_load(), 9, events=2)))
+    compact(mine)
+    assert decided == [[Decision.REPLACED]]
+    assert Counter(row["run"] for row in rows(tmp_path, "runs"))["r9"] == 1
 
 
 def test_readers_beside_writers_and_merges_see_whole_runs(spark: SparkSession, tmp_path: Path) -> None:
