@@ -131,7 +131,7 @@ class Judge:
     def _run(
         self, rule: Rule, scenario: Scenario, patience: Patience, before: BaseException | None = None
     ) -> _Play:
-        with self.writer.test(scenario.test, rule.id):
+        with self.writer.test(scenario.test, rule.id, anew=before is not None):
             play = self._begin(rule, scenario, patience)
             play.before = before
             try:

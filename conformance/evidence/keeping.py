@@ -51,11 +51,14 @@ class Evidence(ABC):
             self._keep(Line(self._wall, self._worker, self._seq, test, event))
 
     @contextmanager
-    def test(self, test: str, rule: str) -> Iterator[None]:
-        """Stamp what is written inside with `test`, at first that it started; may be entered again."""
+    def test(self, test: str, rule: str, anew: bool = False) -> Iterator[None]:
+        """Stamp what is written inside with `test`, at first that it started.
+
+        It may be entered again, to go on, or to begin `anew`: then it starts once more.
+        """
         before, self._test = self._test, test
         try:
-            if test not in self._started:
+            if anew or test not in self._started:
                 self._started.add(test)
                 self.write(TestStarted(test, rule))
             yield

@@ -67,7 +67,7 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True)
 class TestStarted:
-    """A test of `rule` began (once, even when a restart of the target interrupts it)."""
+    """A test of `rule` began, or anew: then what came before says nothing. A restart is no new beginning."""
 
     __test__ = False  # the name is an event's, not a test class for pytest
 

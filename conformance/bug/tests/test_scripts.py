@@ -21,7 +21,9 @@ from harness.amqp0_9_1.wire.vocabulary import ACCESS_REFUSED, Channel, Queue
 from harness.dialect import dialect
 from harness.peers.deviation import Deviation
 from harness.peers.serve import TcpPeer
+from harness.play.expect import Unmet
 from harness.targets.embedded import EmbeddedTarget
+from harness.wire.journal import Opened
 from scenarios.registry import Scenario, checks
 from spec.catalogue import catalogue
 
@@ -101,6 +103,22 @@ def test_a_peer_without_the_fault_may_go_another_way(
     script = handed(exchange, rule, catalogue()[rule].document, "script.py")
     assert script.text, (how, script.why)
     assert on_peer(deviation, script, tmp_path) == THERE
+
+
+def test_of_a_test_that_was_played_twice_only_the_last_time_is_told() -> None:
+    rule, evidence, broken = catalogue()["0-9-1/queue.delete.01"], Memory(), []
+
+    def always_ended(broker: Any) -> None:
+        broken.append(broker)
+        broker.channel().stays_quiet()
+        raise Unmet(("queue.declare-ok",), "connection ended (fin)", ended=True)
+
+    scenario = Scenario(rule.id, "t", always_ended, frozenset(), slow=False, disruptive=False, alone=False)
+    with EmbeddedTarget() as goal:
+        judged = Judge(goal, evidence, "test", alone=False).judge(rule, scenario)
+    opened = [line for line in evidence.lines if isinstance(line.event, Opened)]
+    assert len(broken) == 2
+    assert [line for line in lines_of(evidence.lines, judged) if line in opened] == opened[-1:]
 
 
 def test_large_frames_are_played_with_a_peer_that_has_room(tmp_path: Path) -> None:

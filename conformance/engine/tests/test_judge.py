@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import pytest
 from conformance.engine.conclusion import Findings, conclude
 from conformance.engine.judge import Judge
 from conformance.evidence.keeping import EventWriter, Memory
-from conformance.evidence.kinds import TargetRestarted
+from conformance.evidence.kinds import TargetRestarted, TestStarted
 from conformance.evidence.verdicts import Verdict
 from harness.play.context import Patience
 from harness.play.expect import (
@@ -34,6 +34,11 @@ from spec.rules import Level, Rule
 MUST = next(rule for rule in catalogue().rules if rule.level is Level.MUST)
 SHOULD = next(rule for rule in catalogue().rules if rule.level is Level.SHOULD)
 MAY = next(rule for rule in catalogue().rules if rule.level is Level.MAY)
+
+
+def judging(play: Callable[[Any], Any]) -> Scenario:
+    """Make a scenario of MUST that plays like this."""
+    return Scenario(MUST.id, "t", play, frozenset(), slow=False, disruptive=False, alone=False)
 
 
 @pytest.fixture
@@ -141,7 +146,7 @@ def test_a_control_that_failed_beside_others_is_tried_once_more_and_that_is_told
             raise ControlFailed("queue.declare", "silence")
         channel.stays_quiet()
 
-    scenario = Scenario(MUST.id, "t", fails_at_first, frozenset(), slow=False, disruptive=False, alone=False)
+    scenario = judging(fails_at_first)
     with EmbeddedTarget() as goal:
         judged = Judge(goal, Memory(), "test", alone=alone).judge(MUST, scenario)
     assert (len(played), judged.verdict, judged.detail) == (plays, verdict, detail)
@@ -159,17 +164,18 @@ def test_a_stream_that_was_ended_beside_others_is_tried_once_more(
         if len(played) == 1:
             raise Unmet(("a detach",), "stream ended (fin)", ended=True)
 
-    scenario = Scenario(MUST.id, "t", ends_at_first, frozenset(), slow=False, disruptive=False, alone=False)
+    scenario, memory = judging(ends_at_first), Memory()
     with EmbeddedTarget() as goal:
-        judged = Judge(goal, Memory(), "test", alone=alone).judge(MUST, scenario)
+        judged = Judge(goal, memory, "test", alone=alone).judge(MUST, scenario)
     assert (len(played), judged.verdict) == (plays, verdict)
+    assert [line.event for line in memory.lines].count(TestStarted(scenario.test, MUST.id)) == plays
 
 
 def test_a_control_that_always_fails_stays_an_error() -> None:
     def fails(broker: Any) -> None:
         raise ControlFailed("queue.declare", "silence")
 
-    scenario = Scenario(MUST.id, "t", fails, frozenset(), slow=False, disruptive=False, alone=False)
+    scenario = judging(fails)
     with EmbeddedTarget() as goal:
         judged = Judge(goal, Memory(), "test", alone=False).judge(MUST, scenario)
     assert judged.verdict is Verdict.ERROR
@@ -188,7 +194,7 @@ def test_what_is_judged_apart_and_misses_is_followed_by_a_restart(
         if stop:
             raise stop
 
-    scenario = Scenario(MUST.id, "t", comes_to, frozenset(), slow=False, disruptive=False, alone=False)
+    scenario = judging(comes_to)
     memory = Memory()
     with EmbeddedTarget() as goal:
         Judge(goal, memory, "test", apart={MUST.id} if apart else set()).judge(MUST, scenario)
@@ -203,7 +209,7 @@ def test_silence_beside_others_is_waited_out_in_a_second_try(alone: bool, patien
         waited.append(broker.context.patience.answer)
         raise Unmet(("a",), "silence")
 
-    scenario = Scenario(MUST.id, "t", stays_silent, frozenset(), slow=False, disruptive=False, alone=False)
+    scenario = judging(stays_silent)
     with EmbeddedTarget() as goal:
         patience = Patience.calibrated(0.0, alone=alone)
         judged = Judge(goal, Memory(), "test", patience=patience, alone=alone).judge(MUST, scenario)
@@ -217,7 +223,7 @@ def test_what_the_target_did_wrong_is_not_asked_twice() -> None:
         played.append(broker)
         raise Unmet(("a",), "b")
 
-    scenario = Scenario(MUST.id, "t", misses, frozenset(), slow=False, disruptive=False, alone=False)
+    scenario = judging(misses)
     with EmbeddedTarget() as goal:
         judged = Judge(goal, Memory(), "test", alone=False).judge(MUST, scenario)
     assert (len(played), judged.verdict) == (1, Verdict.FAIL)
@@ -239,7 +245,7 @@ def test_who_does_not_serve_at_once_beside_others_is_asked_again(
     def goes_on(broker: Any) -> None:
         broker.channel().stays_quiet()
 
-    scenario = Scenario(MUST.id, "t", goes_on, frozenset(), slow=False, disruptive=False, alone=False)
+    scenario = judging(goes_on)
     memory = Memory()
     with EmbeddedTarget() as goal:
         Judge(goal, memory, "test", alone=alone).judge(MUST, scenario)
