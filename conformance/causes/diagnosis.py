@@ -48,6 +48,8 @@ ANSWERS = "answers"
 """What is done to rows of the tables: in place of an error of their own comes one that says nothing."""
 WAYS = 3
 """In so many ways the rules of a cause are red that explains them in other words: those of one are alike."""
+SURE = 0.7
+"""A cause of few rules that breaks none of its own is told from this certainty on: else it is chance."""
 RIVALS = 5
 """Faults of nearly the same odds that are told beside the best."""
 
@@ -74,7 +76,10 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """Rules that no known fault explains, and that are red in one way: this `came` where that was `due`."""
+    """Rules that no known fault explains, and that are red in one way: this `came` where that was `due`.
+
+    `due` is empty where that was not the same.
+    """
 
     came: str
     due: str
@@ -101,17 +106,26 @@ def _nameless(words: str) -> str:
     return re.sub(r"^[a-z]+\.[a-z-]+-ok\b.*", "an answer that all is well", words)
 
 
-def alike(rules: Iterable[str], found: Mapping[str, Sign]) -> tuple[Alike, ...]:
-    """Put together what is red in one way, where so many rules of a protocol are that it is no chance."""
+def alike(rules: Sequence[str], found: Mapping[str, Sign]) -> tuple[Alike, ...]:
+    """Put together what is red in one way, where so many rules of a protocol are that it is no chance.
+
+    One way is that the same came where the same was due; and of the others, that an error came with one code.
+    """
+    shapes = {rule: shape(found[rule].signature) for rule in rules}
+    same = _many((rule, told) for rule, told in shapes.items() if told[1] and told[0] != told[1])
+    left = [rule for rule in rules if not any(rule in each.rules for each in same)]
+    codes = _many((rule, (shapes[rule][0], "")) for rule in left if _CODE.search(shapes[rule][0]))
+    return tuple(sorted((*same, *codes), key=lambda each: -len(each.rules)))
+
+
+_CODE = re.compile(r" \d{3} \(| amqp:")
+
+
+def _many(shapes: Iterable[tuple[str, tuple[str, str]]]) -> list[Alike]:
     groups: dict[tuple[str, str, str], list[str]] = defaultdict(list)
-    for rule in rules:
-        came_, due = shape(found[rule].signature)
-        if due:
-            groups[protocol(catalogue()[rule].document), came_, due].append(rule)
-    many = {key: members for key, members in groups.items() if len(members) >= FAMILY}
-    return tuple(
-        Alike(key[1], key[2], tuple(many[key])) for key in sorted(many, key=lambda key: -len(many[key]))
-    )
+    for rule, (came_, due) in shapes:
+        groups[protocol(catalogue()[rule].document), came_, due].append(rule)
+    return [Alike(came_, due, tuple(each)) for (_, came_, due), each in groups.items() if len(each) >= FAMILY]
 
 
 def came(signature: str) -> str:
@@ -186,6 +200,10 @@ class _Run:
                 return
         self.causes.append(cause)
 
+    def shapes(self, rules: Iterable[str]) -> set[tuple[str, str]]:
+        """Give in which ways rules are red."""
+        return {shape(self.found[rule].signature) for rule in rules}
+
     def broad(self) -> list[Entry]:
         """Give the faults of causes that break no rule alone, and have as many as a family."""
         return [each.fault for each in self.causes if not each.fault.rule and len(each.rules) >= FAMILY]
@@ -230,10 +248,9 @@ class Diagnostics:
         """Find causes of what is left, one after the other, as long as there are likely ones."""
         while run.left:
             scored = self._scored(run, within, among)
-            if not scored or scored[0][0] <= 0:
-                return
-            cause = self._cause(scored, run, within)
-            if len({shape(run.found[rule].signature) for rule in cause.rules}) < ways:
+            likely = (self._cause(each, scored, run, within) for each in scored if each[0] > 0)
+            cause = next((each for each in likely if not _is_chance(each, run, within)), None)
+            if cause is None or len(run.shapes(cause.rules)) < ways:
                 return
             run.take(cause)
 
@@ -243,6 +260,8 @@ class Diagnostics:
             numbers = {number for rule in run.left for number in self._showing[rule]}
             among = [self._entries[number] for number in numbers]
             among = [each for each in among if within is not Near.RED or id(each) not in there]
+        # Whoever has a fault breaks the rule that it was made to break.
+        among = [each for each in among if not each.rule or each.rule in run.left or id(each) in there]
         scored = [(self._odds(each, run, within, id(each) in there), each) for each in among]
         return sorted(scored, key=lambda pair: (-pair[0], pair[1].key))
 
@@ -275,8 +294,10 @@ class Diagnostics:
             return log(LIKELY[how] / ((self._words[rule, seen.signature] + 0.5) / total))
         return max(0.0, log(LIKELY[how] / ((self._rules[rule] + 0.5) / total)))
 
-    def _cause(self, scored: Sequence[tuple[float, Entry]], run: _Run, within: Near) -> Cause:
-        best, entry = scored[0]
+    def _cause(
+        self, of: tuple[float, Entry], scored: Sequence[tuple[float, Entry]], run: _Run, within: Near
+    ) -> Cause:
+        odds, entry = of
         weights = {
             rule: weight
             for rule, sign in entry.signs.items()
@@ -286,7 +307,14 @@ class Diagnostics:
         }
         reds = list(weights)
         reds.sort(key=lambda rule: (rule != entry.rule, -weights[rule], rule))
-        close = [(odds, each) for odds, each in scored if any(rule in each.signs for rule in reds)]
-        share = 1 / sum(exp(max(odds - best, -50.0)) for odds, _ in close)
-        rivals = tuple(each for _, each in close[1 : RIVALS + 1])
-        return Cause(entry, tuple(reds), share, best, rivals)
+        close = [each for each in scored if any(rule in each[1].signs for rule in reds)]
+        share = 1 / sum(exp(min(max(other - odds, -50.0), 50.0)) for other, _ in close)
+        rivals = tuple(each for _, each in close if each is not entry)[:RIVALS]
+        return Cause(entry, tuple(reds), share, odds, rivals)
+
+
+def _is_chance(cause: Cause, run: _Run, within: Near) -> bool:
+    """Say whether a new cause that breaks no rule of its own explains too little to be told."""
+    new = all(each.fault is not cause.fault for each in run.causes)
+    few = new and not cause.fault.rule and len(cause.rules) < FAMILY
+    return few and (within > Near.CAME or cause.certainty < SURE)

@@ -69,4 +69,5 @@ def _families(rules: Sequence[str]) -> list[str]:
 
 def _alike(group: Alike) -> str:
     rules = count(len(group.rules), "rule")
-    return f"There comes {group.came} in place of {group.due}: {rules}, of no fault that is known"
+    due = group.due or "what is due"
+    return f"There comes {group.came} in place of {due}: {rules}, of no fault that is known"

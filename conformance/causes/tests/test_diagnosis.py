@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conformance.causes.diagnosis import RED, Diagnostics
+from conformance.causes.diagnosis import FAMILY, RED, Diagnostics
 from conformance.causes.dictionary import Entry, Sign
 from conformance.evidence.verdicts import Verdict
 from spec.applicability import judged_with
@@ -71,6 +72,33 @@ def test_what_no_fault_explains_is_put_together_where_it_is_red_in_one_way() -> 
     assert told.alone == (RULES[23],)
     fewer = KNOWN.diagnose(found() | {rule: strange[rule] for rule in RULES[21:24]})
     assert (fewer.alike, len(fewer.alone)) == ((), 3)
+
+
+@pytest.mark.parametrize(("came", "groups"), [("connection.close 541 (internal-error)", 1), ("silence", 0)])
+def test_an_error_of_one_code_in_place_of_different_things_is_one_way(came: str, groups: int) -> None:
+    strange = {RULES[20 + at]: Sign(Verdict.FAIL, f"{came} instead of thing {at}") for at in range(FAMILY)}
+    told = KNOWN.diagnose(found() | strange)
+    assert [each.due for each in told.alike] == [""] * groups
+    assert len(told.alone) == FAMILY * (1 - groups)
+
+
+def test_a_fault_whose_own_rule_is_green_or_explained_is_none() -> None:
+    """Whatever else it turns red: who has it breaks the rule that it was made to break."""
+    spared = {**found(DELIVERIES), DELIVERIES.rule: Sign(Verdict.PASS)}
+    assert DELIVERIES not in [each.fault for each in KNOWN.diagnose(spared).causes]
+
+
+def test_what_breaks_no_rule_of_its_own_has_to_explain_many_or_be_certain() -> None:
+    row = Entry(
+        "0-9-1",
+        "",
+        "basic.get: answers / dropped",
+        {rule: Sign(Verdict.FAIL, "lost") for rule in RULES[20:22]},
+    )
+    other = replace(row, says="basic.get: answers / has no effect")
+    told = found(row)
+    assert [each.fault for each in Diagnostics([row, *MANY]).diagnose(told).causes] == [row]
+    assert Diagnostics([row, other, *MANY]).diagnose(told).causes == ()
 
 
 def test_who_would_have_turned_more_red_is_no_cause() -> None:

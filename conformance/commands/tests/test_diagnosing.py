@@ -10,6 +10,7 @@ from rich.console import Console
 from conformance.causes.diagnosis import Alike, Diagnosis
 from conformance.causes.dictionary import dictionary
 from conformance.causes.faults import known_faults
+from conformance.causes.telling import grouped
 from conformance.commands.diagnose import SHOWN, closing, diagnose_run
 from conformance.commands.run import causes_of
 from conformance.commands.tests.test_replaying import deviating
@@ -64,6 +65,12 @@ def test_no_more_causes_are_told_than_one_looks_at_and_what_is_left_is_counted()
         "53 findings: 15 causes with 45 rules, 2 causes more with 6 rules, 2 alone (--all names all)"
     )
     assert closing(told, 17, True) == "53 findings: 17 causes with 51 rules, 2 alone"
+
+
+@pytest.mark.parametrize(("due", "place"), [("that", "that"), ("", "what is due")])
+def test_what_is_alike_is_told_by_what_came_and_was_due(due: str, place: str) -> None:
+    (group,) = grouped(Diagnosis((), (), (Alike("this", due, ("a", "b", "c")),)))
+    assert group.says == f"There comes this in place of {place}: 3 rules, of no fault that is known"
 
 
 def test_a_run_of_a_client_is_not_diagnosed(run: Path) -> None:
