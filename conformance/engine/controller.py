@@ -55,9 +55,6 @@ class Controller(Worker):
     _seen: Mapping[str, Sequence[Sighted]] | None = None
     _given: dict[str, Judged] = field(default_factory=dict)
     """What was played to give passive rules an occasion, by test."""
-    _ended: dict[str, Judged] = field(default_factory=dict)
-    """What came to its end among the first lines, so many as `_looked` says."""
-    _looked: int = 0
 
     # -- beginning -------------------------------------------------------------------------------------
 
@@ -149,11 +146,8 @@ class Controller(Worker):
 
     def _played(self) -> Mapping[str, Judged]:
         """Give by test the scenarios of this run that came to their end."""
-        # Some dozen rules ask for them, of a hundred thousand lines.
-        judged = (line.event for line in self.lines[self._looked :] if isinstance(line.event, Judged))
-        self._ended |= {each.test: each for each in judged if each.verdict in PLAYED}
-        self._looked = len(self.lines)
-        return self._ended
+        judged = (line.event for line in self.lines if isinstance(line.event, Judged))
+        return {each.test: each for each in judged if each.verdict in PLAYED}
 
     def _sighted(self, case: Case) -> Sequence[Sighted]:
         """Give what a passive rule has seen until now; they are folded when all else has been played."""
@@ -176,7 +170,6 @@ class Controller(Worker):
         told = () if self._heard else read(self.plan.folder, but=MAIN)
         self._heard = True
         self.lines[:] = sorted((*self.lines, *told), key=order)
-        self._looked = 0
         for line in told:
             if isinstance(line.event, Interrupted):
                 spent = line.event.reason == self.plan.deadline.says
