@@ -42,6 +42,8 @@ LIKELY = {Near.SAME: 0.6, Near.CAME: 0.1, Near.KIND: 0.1, Near.RED: 0.06}
 """So much of what a fault turns red of our own peer is as red, and as near, of a broker that has it."""
 STAYS_GREEN = 0.3
 """And so much is green all the same."""
+HALF = 0.5
+"""From this share of what a fault and a run turn red together the run may be that fault as a whole."""
 FAMILY = 3
 """Rules of which a fault has to be known by the same words."""
 ANSWERS = "answers"
@@ -209,6 +211,10 @@ class _Run:
         return [each.fault for each in self.causes if not each.fault.rule and len(each.rules) >= FAMILY]
 
 
+_Scored = tuple[float, Entry]
+"""A fault with its odds."""
+
+
 class Diagnostics:
     """Knows how often each rule turns red, and in which words; `entries` are the faults that may be named."""
 
@@ -221,16 +227,21 @@ class Diagnostics:
         self._rules: Counter[str] = Counter()
         self._words: Counter[tuple[str, str]] = Counter()
         self._of_document = Counter(each.document for each in self._entries)
+        self._reds = [
+            frozenset(rule for rule, sign in each.signs.items() if sign.verdict in RED)
+            for each in self._entries
+        ]
         for number, entry in enumerate(self._entries):
-            for rule, sign in entry.signs.items():
-                if sign.verdict in RED:
-                    self._showing[rule].append(number)
-                    self._rules[rule] += 1
-                    self._words[rule, sign.signature] += 1
+            for rule in self._reds[number]:
+                self._showing[rule].append(number)
+                self._rules[rule] += 1
+                self._words[rule, entry.signs[rule].signature] += 1
 
     def diagnose(self, found: Mapping[str, Sign]) -> Diagnosis:
         """Explain the red ones of the rules `found`."""
         run = _Run(found)
+        while cause := self._whole(run):
+            run.take(cause)
         self._explain(run, Near.CAME)
         self._explain(run, Near.RED, run.broad())  # what a fault does in many methods it does in others, too
         self._explain(run, Near.KIND)
@@ -244,17 +255,32 @@ class Diagnostics:
         """Put first what the fewest faults turn red."""
         return sorted(rules, key=lambda rule: (self._rules[rule], rule))
 
+    def _whole(self, run: _Run) -> Cause | None:
+        """Find the fault that all that is left of a run may be; being one of many is not held against it."""
+        of = Counter(judged_with(catalogue()[rule].document) for rule in run.left)
+        shared = Counter(number for rule in run.left for number in self._showing[rule])
+        among = [
+            entry
+            for number, both in shared.items()
+            if (entry := self._entries[number]) and id(entry) not in self._partial
+            if both >= max(FAMILY, HALF * (of[entry.document] + len(self._reds[number]) - both))
+        ]
+        scored = self._scored(run, Near.RED, among)
+        if not scored or scored[0][0] <= -log(self._of_document[scored[0][1].document]):
+            return None
+        return _cause(scored[0], scored, self._weights(scored[0][1], run, Near.RED))
+
     def _explain(self, run: _Run, within: Near, among: Sequence[Entry] | None = None, ways: int = 1) -> None:
         """Find causes of what is left, one after the other, as long as there are likely ones."""
         while run.left:
             scored = self._scored(run, within, among)
-            likely = (self._cause(each, scored, run, within) for each in scored if each[0] > 0)
+            likely = (self._likely(each, scored, run, within) for each in scored if each[0] > 0)
             cause = next((each for each in likely if not _is_chance(each, run, within)), None)
             if cause is None or len(run.shapes(cause.rules)) < ways:
                 return
             run.take(cause)
 
-    def _scored(self, run: _Run, within: Near, among: Sequence[Entry] | None) -> list[tuple[float, Entry]]:
+    def _scored(self, run: _Run, within: Near, among: Sequence[Entry] | None) -> list[_Scored]:
         there = {id(each.fault) for each in run.causes}
         if among is None:
             numbers = {number for rule in run.left for number in self._showing[rule]}
@@ -271,18 +297,21 @@ class Diagnostics:
         odds = 0.0 if is_there else -log(self._of_document[entry.document])
         if partial and not is_there:
             odds -= log(FAMILY)  # where one row explains as much, it is that row
-        for rule, sign in entry.signs.items():
-            if sign.verdict not in RED:
-                continue
-            if rule in run.left:
-                odds += self._says(rule, sign, run.found[rule], self._within(entry, within))
-            elif rule in run.green and not (is_there or partial):
-                odds += log(STAYS_GREEN)
+        odds += sum(self._weights(entry, run, within).values())
+        if not (is_there or partial):
+            odds += log(STAYS_GREEN) * sum(
+                sign.verdict in RED and rule in run.green for rule, sign in entry.signs.items()
+            )
         return odds
 
-    def _within(self, entry: Entry, within: Near) -> Near:
-        """Hold what is known by its answer to that."""
-        return min(within, Near.CAME) if id(entry) in self._partial else within
+    def _weights(self, entry: Entry, run: _Run, within: Near) -> dict[str, float]:
+        """Weigh each rule that is left of what a fault turns red."""
+        within = min(within, Near.CAME) if id(entry) in self._partial else within  # known by its answer
+        return {
+            rule: self._says(rule, sign, run.found[rule], within)
+            for rule, sign in entry.signs.items()
+            if rule in run.left and sign.verdict in RED
+        }
 
     def _says(self, rule: str, known: Sign, seen: Sign, within: Near) -> float:
         """Weigh a red rule: how much likelier it is with a fault that turns it red than with any."""
@@ -294,23 +323,19 @@ class Diagnostics:
             return log(LIKELY[how] / ((self._words[rule, seen.signature] + 0.5) / total))
         return max(0.0, log(LIKELY[how] / ((self._rules[rule] + 0.5) / total)))
 
-    def _cause(
-        self, of: tuple[float, Entry], scored: Sequence[tuple[float, Entry]], run: _Run, within: Near
-    ) -> Cause:
-        odds, entry = of
-        weights = {
-            rule: weight
-            for rule, sign in entry.signs.items()
-            if rule in run.left
-            and sign.verdict in RED
-            and (weight := self._says(rule, sign, run.found[rule], self._within(entry, within))) > 0
-        }
-        reds = list(weights)
-        reds.sort(key=lambda rule: (rule != entry.rule, -weights[rule], rule))
-        close = [each for each in scored if any(rule in each[1].signs for rule in reds)]
-        share = 1 / sum(exp(min(max(other - odds, -50.0), 50.0)) for other, _ in close)
-        rivals = tuple(each for _, each in close if each is not entry)[:RIVALS]
-        return Cause(entry, tuple(reds), share, odds, rivals)
+    def _likely(self, of: _Scored, scored: Sequence[_Scored], run: _Run, within: Near) -> Cause:
+        weights = self._weights(of[1], run, within)
+        return _cause(of, scored, {rule: weight for rule, weight in weights.items() if weight > 0})
+
+
+def _cause(of: _Scored, scored: Sequence[_Scored], weights: Mapping[str, float]) -> Cause:
+    """Put rules under a fault, those that say most first, and tell it from the others that were scored."""
+    odds, entry = of
+    reds = sorted(weights, key=lambda rule: (rule != entry.rule, -weights[rule], rule))
+    close = [each for each in scored if any(rule in each[1].signs for rule in reds)]
+    share = 1 / sum(exp(min(max(other - odds, -50.0), 50.0)) for other, _ in close)
+    rivals = tuple(each for _, each in close if each is not entry)[:RIVALS]
+    return Cause(entry, tuple(reds), share, odds, rivals)
 
 
 def _is_chance(cause: Cause, run: _Run, within: Near) -> bool:

@@ -121,7 +121,7 @@ def _executor(report: Report) -> dict[str, str]:
 
 
 def _json(value: object) -> str:
-    return json.dumps(value, indent=1, ensure_ascii=True) + "\n"
+    return json.dumps(value, ensure_ascii=True) + "\n"
 
 
 def _categories() -> Iterable[dict[str, Any]]:

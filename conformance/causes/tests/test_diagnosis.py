@@ -111,6 +111,19 @@ def test_other_words_weigh_less() -> None:
     assert same.causes[0].odds > max((each.odds for each in other.causes), default=0)
 
 
+def test_what_is_red_as_a_whole_is_that_fault_in_whatever_words() -> None:
+    """Where the same is red among other things, what many faults turn red says too little."""
+    often = [entry(each, rule) for each in range(30, 42) for rule in range(4)]
+    known = Diagnostics([DELIVERIES, *often, *MANY])
+    strange = {
+        RULES[each]: Sign(Verdict.FAIL, f"in words of its own {each}")
+        for each in (0, 1, 2, 3, *range(42, 47))
+    }
+    (cause,) = known.diagnose(found() | {rule: strange[rule] for rule in DELIVERIES.signs}).causes
+    assert (cause.fault, len(cause.rules)) == (DELIVERIES, 4)
+    assert known.diagnose(found() | strange).causes == ()
+
+
 def test_what_is_known_of_many_methods_is_one_fault_of_all() -> None:
     alike = [Entry("0-9-1", RULES[each], "reads on", entry(each).signs) for each in (40, 41, 42)]
     told = Diagnostics([DELIVERIES, *alike, *NOISE[:5]]).diagnose(found(*alike))
