@@ -1,6 +1,6 @@
 """The end of a run: what was not reached, the gate, the reports, the seal."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import entry_points
@@ -19,7 +19,7 @@ from conformance.evidence.results import RuleResult, rule_results, spared
 from conformance.evidence.stream import merge, order
 from conformance.gate.applying import applied, load_all
 from conformance.gate.gate import Exit, Gate, gate, scores
-from conformance.render.rendering import named, render_files
+from conformance.render.rendering import named, render_beside, render_files
 from conformance.render.report import Report, ended_event, report_of
 from harness.play.expect import Stop
 from harness.play.speaker import Banner
@@ -74,10 +74,12 @@ def close(main: Worker, lines: list[Line]) -> Closed:
     merge(plan.folder, not ending.complete, lines)
     report = report_of(lines, catalogue().rules, str(plan.folder), plan.started, named, decided)
     try:
-        render_files(report, plan.folder)  # at once: to stop a target takes what it takes
+        rendered = _render(report, plan.folder)  # at once: to stop a target takes what it takes
     finally:
         main.target.stop()
     _keep(plan, main.target, lines, ending.complete)
+    rendered()
+    seal(plan.folder)
     return Closed(plan, ending, report)
 
 
@@ -134,6 +136,14 @@ def _gate(plan: Plan, ending: Ending, results: Sequence[RuleResult]) -> Gate:
     return replace(decided, notes=held.notes, sentence="; ".join(filter(None, (decided.sentence, told))))
 
 
+def _render(report: Report, folder: Path) -> Callable[[], object]:
+    """Begin to write the reports, those of a large run beside what else is kept; gives what waits for them."""
+    if len(report.lines) >= LARGE:
+        return render_beside(report, folder)
+    render_files(report, folder)
+    return lambda: None
+
+
 def _keep(plan: Plan, target: Target, lines: Sequence[Line], whole: bool) -> None:
     held = Captures(plan.options.capture)
     if held is not Captures.NONE:
@@ -143,4 +153,3 @@ def _keep(plan: Plan, target: Target, lines: Sequence[Line], whole: bool) -> Non
     if whole and len(lines) >= LARGE:
         for each in entry_points(group=BESIDE):
             each.load()(plan.folder, lines)
-    seal(plan.folder)

@@ -1,7 +1,10 @@
 """Writes the reports of a run from its evidence: one table of them, for a run's end and for `render`."""
 
-from collections.abc import Iterable
+import signal
+import threading
+from collections.abc import Callable, Iterable
 from datetime import datetime
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +46,29 @@ def render_files(report: Report, folder: Path) -> list[Path]:
     for name, render in TEXTS.values():
         (folder / name).write_text(render(report), encoding="utf-8")
     return [*(folder / name for name, _ in TEXTS.values()), *write_allure(report, folder / FOLDER)]
+
+
+def render_beside(report: Report, folder: Path) -> Callable[[], object]:
+    """Write a report as `render_files` does, in a process of its own; gives what waits for it.
+
+    Where that process cannot be, or fails, the files are written here: so what is wrong is raised here.
+    """
+    if threading.active_count() > 1:  # one of them might hold what the other process would wait for
+        render_files(report, folder)
+        return lambda: None
+    beside = get_context("fork").Process(target=_render_aside, args=(report, folder), daemon=True)
+    beside.start()
+
+    def wait() -> object:
+        beside.join()
+        return beside.exitcode and render_files(report, folder)
+
+    return wait
+
+
+def _render_aside(report: Report, folder: Path) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process hears it, and decides
+    render_files(report, folder)
 
 
 def render_run(run: Path, form: str | None, output: Path | None, console: Console) -> None:
