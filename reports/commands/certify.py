@@ -7,6 +7,7 @@ written, one sentence says how to get it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from rich.console import Console
@@ -27,6 +28,7 @@ def certify_target(options: Options, console: Console) -> int:
 
     Raises what `conformance.commands.run.play_suite` raises, before anything is started.
     """
+    _load_aside()
     run = told_suite(options, console)
     folder = run.plan.folder
     _say_pages([folder], console)
@@ -61,6 +63,14 @@ def _try_site(folders: Sequence[Path], site: Path, console: Console) -> None:
         runs = " ".join(map(str, folders))
         again = f"amqp-conformance ingest {runs} --warehouse warehouse, then site --warehouse warehouse"
         console.print(Text(f"no site: {failure}; then {again} --output site", style="yellow"), soft_wrap=True)
+
+
+def _load_aside() -> None:
+    """Load what writes the site's pages beside the judging; where that is not there, the site says so."""
+    with suppress(ModuleNotFoundError):
+        from reports.site.rules import load_aside
+
+        load_aside()
 
 
 def _write(folders: Sequence[Path], site: Path) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing import get_context, parent_process
+from multiprocessing import forkserver, get_context, parent_process
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +67,16 @@ class Shared:
     catalogue: Catalogue
     columns: Sequence[Column]
     rows: Sequence[RuleRow]
+
+
+_APART = get_context("forkserver")
+"""Others are forked of a process that has loaded what they need, and has none of our threads."""
+
+
+def load_aside() -> None:
+    """Load what other processes need while something else is done: whoever does so first waits for none."""
+    _APART.set_forkserver_preload([__name__])
+    forkserver.ensure_running()
 
 
 class Pages:
@@ -122,8 +132,9 @@ def rule_pages(press: Press, table: Matrix, site: SiteData) -> None:
 
 def _together(shared: Shared, work: Iterable[Work], others: int) -> Iterator[list[Path]]:
     """Do the `work` in so many other processes, and in this one while they have enough to do."""
+    load_aside()
     own, waiting = Pages(shared), deque[Future[list[Path]]]()
-    crew = ProcessPoolExecutor(others, get_context("spawn"), _begin, (shared,))
+    crew = ProcessPoolExecutor(others, _APART, _begin, (shared,))
     try:
         for given, rows in work:
             while waiting and waiting[0].done():
