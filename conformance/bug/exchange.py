@@ -216,8 +216,10 @@ class Exchange:
     def _open(self, opened: Opened) -> None:
         if _port(opened.endpoint) != _port(self.endpoint):
             raise NoScript(f"it uses another port than the usual one: {opened.endpoint}")
-        self.protocol = opened.protocol
         spoken = dialect(opened.protocol)
+        if opened.protocol not in READERS:
+            raise NoScript(f"scripts do not speak {spoken.speaker.name}")
+        self.protocol = opened.protocol
         number = len(self._wires) + 1
         self._wires[opened.connection] = _Wire(number, READERS[opened.protocol](spoken.names, spoken.codes))
         self._await()

@@ -137,7 +137,7 @@ def _gate(plan: Plan, ending: Ending, results: Sequence[RuleResult]) -> Gate:
 
 
 def _render(report: Report, folder: Path) -> Callable[[], object]:
-    """Begin to write the reports, those of a large run beside what else is kept; gives what waits for them."""
+    """Write the reports, those of a large run beside what else is kept; gives what waits for them."""
     if len(report.lines) >= LARGE:
         return render_beside(report, folder)
     render_files(report, folder)

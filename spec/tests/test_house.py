@@ -12,9 +12,16 @@ from pathlib import Path
 
 import pytest
 
+from harness.dialect import HOMES
+
 ROOT = Path(__file__).parents[2]
 ORDER = ["spec", "harness", "scenarios", "conformance", "reports"]
-PROTOCOLS = {"amqp0_9_1": "amqp0_9_1", "amqp1_0": "amqp1_0", "rabbitmq": "amqp0_9_1"}
+PROTOCOLS = {
+    "amqp0_9_1": "amqp0_9_1",
+    "amqp1_0": "amqp1_0",
+    "amqp_fast": "amqp_fast",
+    "rabbitmq": "amqp0_9_1",
+}
 """By folder: what only some products promise is of the protocol that it adds to."""
 ROOM = 16
 """So many modules may stand in one folder, `__init__` left out."""
@@ -76,6 +83,10 @@ IMPORTS = {name: imported(path, frozenset(MODULES)) for name, path in MODULES.it
 
 def package(module: str) -> str:
     return module.partition(".")[0]
+
+
+def test_every_protocol_has_a_home() -> None:
+    assert {f"harness.{each}" for each in PROTOCOLS.values()} == set(HOMES.values())
 
 
 def protocol(module: str) -> str | None:

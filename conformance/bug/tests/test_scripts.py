@@ -105,6 +105,12 @@ def test_a_peer_without_the_fault_may_go_another_way(
     assert on_peer(deviation, script, tmp_path) == THERE
 
 
+def test_of_a_protocol_that_scripts_do_not_speak_the_reason_is_told() -> None:
+    exchange = next(filter(None, map(found, sample("fast"))))
+    made = handed(exchange, exchange.judged.rule, "fast", "script.py")
+    assert (made.text, made.why) == ("", "scripts do not speak AMQP/Fast")
+
+
 def test_of_a_test_that_was_played_twice_only_the_last_time_is_told() -> None:
     rule, evidence, broken = catalogue()["0-9-1/queue.delete.01"], Memory(), []
 

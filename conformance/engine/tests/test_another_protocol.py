@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from conformance.engine.captured import transcript_of
 from conformance.engine.judge import Judge
+from conformance.evidence import captured
+from conformance.evidence.capture import write_capture
+from conformance.evidence.captured import read_capture
 from conformance.evidence.keeping import Memory
 from conformance.evidence.verdicts import Verdict
 from harness.dialect import HOMES, dialect, documents
 from harness.play.context import Context
 from harness.targets.embedded import EmbeddedTarget
 from harness.tests.toy.broken import Fault, says
-from harness.tests.toy.client import Toy, words
-from harness.tests.toy.wire import HEADER, Frame
+from harness.tests.toy.client.connection import Toy, words
+from harness.tests.toy.wire.frames import HEADER, Frame
 from harness.wire.journal import Octets
 from harness.wire.transport import Unreachable
 from scenarios.registry import Scenario
@@ -77,6 +83,16 @@ def test_a_rule_is_judged_and_its_exchange_is_explained() -> None:
     told = dialect("toy").annotate(Frame(b"ping").encode())
     assert [each.name for each in told] == ["size", "words"]
     assert next(dialect("toy").annotate(HEADER[:5])).name == "not a frame"
+
+
+def test_what_was_captured_of_it_is_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(captured, "_protocols", captured._protocols.__wrapped__)
+    _, evidence = come_to()
+    write_capture(evidence.lines, tmp_path / "capture.pcapng")
+    (connection,) = read_capture(tmp_path / "capture.pcapng")
+    assert connection.protocol == "toy"
+    units = [each.unit for each in transcript_of(connection)]
+    assert [each for each in units if isinstance(each, Frame)] == [Frame(b"ping"), Frame(b"pong")]
 
 
 def test_its_check_can_fail_and_is_fair() -> None:

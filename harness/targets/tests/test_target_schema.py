@@ -13,6 +13,7 @@ import pytest
 import tomlkit
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
+from harness.dialect import documents
 from harness.targets import description
 from harness.targets.client import described as client_description
 from harness.targets.description import bundled, form
@@ -214,3 +215,7 @@ def test_every_key_is_explained() -> None:
         return found
 
     assert unexplained(SCHEMA) == []
+
+
+def test_it_may_speak_what_is_spoken_here() -> None:
+    assert SCHEMA["properties"]["protocols"]["items"]["enum"] == list(documents())

@@ -12,7 +12,7 @@ from harness.peers.interposer import Rule, Way, octets_of
 from harness.peers.peer import PeerConnection
 from harness.peers.rows import Tables
 from harness.tests.toy.peer import Strategies
-from harness.tests.toy.wire import HEADER, Frame, FrameReader, Unit
+from harness.tests.toy.wire.frames import HEADER, Frame, FrameReader, Unit
 from harness.wire.journal import Direction, Octets
 from harness.wire.units import Header
 

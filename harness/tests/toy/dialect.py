@@ -8,9 +8,9 @@ from harness.play.context import Context
 from harness.play.speaker import Speaker
 from harness.targets.target import Target
 from harness.tests.toy.broken import FAKES, Fault, Interposer, units
-from harness.tests.toy.client import OPENING, Toy, words
+from harness.tests.toy.client.connection import OPENING, Toy, words
 from harness.tests.toy.peer import DEFAULT, TABLES, VARIANTS, Peer
-from harness.tests.toy.wire import ANNOTATOR, Frame
+from harness.tests.toy.wire.frames import ANNOTATOR, Frame
 
 
 def _toy(target: Target, context: Context) -> Toy:

@@ -11,7 +11,7 @@ from harness.peers.events import Event
 from harness.peers.policy import variants
 from harness.peers.reference import Facility, ReferencePeer
 from harness.peers.rows import Row, State, Tables
-from harness.tests.toy.wire import HEADER, Frame, FrameReader
+from harness.tests.toy.wire.frames import HEADER, Frame, FrameReader
 from harness.wire.units import Header
 
 

@@ -10,6 +10,8 @@ from harness.wire.reader import Reader
 from harness.wire.units import Garbage, Header
 
 HEADER = b"AMQP\x09\x00\x00\x01"
+HEADERS = (HEADER,)
+"""What a connection can begin with."""
 LONGEST = 63
 
 

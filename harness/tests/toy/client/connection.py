@@ -12,21 +12,12 @@ from harness.play.leniency import Step, Steps
 from harness.play.link import EVERYWHERE, Closed, Silence, Unreadable
 from harness.play.speaker import Opening
 from harness.targets.target import Target
-from harness.tests.toy.wire import ANNOTATOR, HEADER, Frame, FrameReader, Unit
+from harness.tests.toy.client.transcript import Transcript
+from harness.tests.toy.wire.frames import ANNOTATOR, HEADER, Frame, FrameReader, Unit
 from harness.wire.journal import Direction
-from harness.wire.transcript import Sort, sort
-from harness.wire.transcript import Transcript as AnyTranscript
 from harness.wire.units import Garbage, Header
 
 Seen = Unit | Closed | Silence | Unreadable
-
-
-class Transcript(AnyTranscript):
-    """All that went over a connection."""
-
-    def sorted(self) -> tuple[list[Sort], list[Any]]:
-        """By direction and class."""
-        return [sort(each.direction, type(each.unit)) for each in self], list(self)
 
 
 class Link(link.Link[Unit, Unit]):
