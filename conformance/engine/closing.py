@@ -136,7 +136,7 @@ def _gate(plan: Plan, ending: Ending, results: Sequence[RuleResult]) -> Gate:
     return replace(decided, notes=held.notes, sentence="; ".join(filter(None, (decided.sentence, told))))
 
 
-def _render(report: Report, folder: Path) -> Callable[[], object]:
+def _render(report: Report, folder: Path) -> Callable[[], None]:
     """Write the reports, those of a large run beside what else is kept; gives what waits for them."""
     if len(report.lines) >= LARGE:
         return render_beside(report, folder)

@@ -1,6 +1,7 @@
 """Writes the reports of a run from its evidence: one table of them, for a run's end and for `render`."""
 
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterable
 from datetime import datetime
@@ -48,7 +49,7 @@ def render_files(report: Report, folder: Path) -> list[Path]:
     return [*(folder / name for name, _ in TEXTS.values()), *write_allure(report, folder / FOLDER)]
 
 
-def render_beside(report: Report, folder: Path) -> Callable[[], object]:
+def render_beside(report: Report, folder: Path) -> Callable[[], None]:
     """Write a report as `render_files` does, in a process of its own; gives what waits for it.
 
     Where that process cannot be, or fails, the files are written here: so what is wrong is raised here.
@@ -59,16 +60,20 @@ def render_beside(report: Report, folder: Path) -> Callable[[], object]:
     beside = get_context("fork").Process(target=_render_aside, args=(report, folder), daemon=True)
     beside.start()
 
-    def wait() -> object:
+    def wait() -> None:
         beside.join()
-        return beside.exitcode and render_files(report, folder)
+        if beside.exitcode:
+            render_files(report, folder)
 
     return wait
 
 
 def _render_aside(report: Report, folder: Path) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process hears it, and decides
-    render_files(report, folder)
+    try:
+        render_files(report, folder)
+    except Exception:
+        sys.exit(1)  # the first process writes it again, and tells what is wrong
 
 
 def render_run(run: Path, form: str | None, output: Path | None, console: Console) -> None:

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,9 @@ from lxml import etree
 from conformance.evidence.kinds import AnyEvent, EvidenceError, Interrupted, Line, RunEnded, RunStarted
 from conformance.evidence.verdicts import Verdict
 from conformance.gate.gate import Exit, Standing
+from conformance.render import rendering
 from conformance.render.alluredir import Followed
-from conformance.render.rendering import render_files
+from conformance.render.rendering import render_beside, render_files
 from conformance.render.report import Report, ended_event, report_of
 from conformance.render.summary import GITHUB, Site, summary
 from conformance.render.tests.reports import allure_results, page, told_by_all
@@ -77,6 +79,34 @@ def written(lines: Sequence[Line], folder: Path, rules: Sequence[Any] = RULES) -
     report = report_of(lines, rules, "runs/1", 1_000_000.0)
     render_files(report, folder)
     return report
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("lives", [True, False])
+def test_what_is_written_beside_is_the_same_also_where_who_writes_it_dies(
+    lives: bool, threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = written(stream("told"), tmp_path / "here")
+    monkeypatch.setattr(threading, "active_count", lambda: threads)
+    if not lives:
+        monkeypatch.setattr(rendering, "_render_aside", lambda *_: os._exit(3))
+    render_beside(report, tmp_path / "beside")()
+    assert contents(tmp_path / "beside") == contents(tmp_path / "here")
+
+
+def test_what_keeps_it_from_being_written_beside_is_raised_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
+    report = written(stream("told"), tmp_path / "here")
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(FileExistsError):
+        render_beside(report, tmp_path / "file")()
 
 
 @pytest.mark.parametrize("says", ["told", *HOSTILE])
