@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -17,15 +16,15 @@ from deltalake import DeltaTable, Schema
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from reports.ingest.reconciling import Decision, Offered, RunCopy
-from reports.ingest.settling import settle
-from reports.model.columns import TABLES, published, stored
+from reports.ingest.reconciling import Decision
+from reports.model.columns import TABLES, published
 from reports.warehouse import compaction, place
 from reports.warehouse.cleaning import clean
-from reports.warehouse.compaction import FAN, FINAL, File, compact, to_merge
+from reports.warehouse.compaction import compact
 from reports.warehouse.place import WarehouseError, place_at
-from reports.warehouse.tables import append, ensured, load_before, new_load, refusals, sorted_rows
+from reports.warehouse.tables import ensured, load_before, new_load, refusals
 from reports.warehouse.tests.contents import digests, lines, rows
+from reports.warehouse.tests.filling import add_frames, filled, frame, name
 from reports.warehouse.warehouse import GRACE, Warehouse
 
 
@@ -96,50 +95,6 @@ def test_of_several_that_make_a_table_all_have_the_same(tmp_path: Path) -> None:
     assert made[0].metadata().partition_columns == ["month"]
 
 
-def frame(rule: int, run: int, number: int) -> dict[str, object]:
-    return {
-        "rule": f"0-9-1/queue.declare.{rule:02}",
-        "run": f"r{run}",
-        "connection": "c",
-        "number": number,
-        "octets": b"\x00\xff",
-    }
-
-
-def add_frames(warehouse: Warehouse, load: str, found: Sequence[dict[str, object]]) -> None:
-    ensured(warehouse.place, "frames")
-    beside = {"load": load, "month": "2026-11"}
-    append(
-        warehouse.place,
-        "frames",
-        pa.Table.from_pylist([row | beside for row in found], schema=stored("frames")),
-    )
-
-
-def name(warehouse: Warehouse, load: str, run: int, **changes: Any) -> Sequence[Decision]:
-    """Make a run visible whose details were written under `load`."""
-    row: dict[str, Any] = {
-        "run": f"r{run}",
-        "digest": load,
-        "partial": False,
-        "events": 1,
-        "started": "2026-11-20T12",
-    } | changes
-    copy = RunCopy(*(row[each] for each in ("run", "digest", "partial", "events")))
-    told = pa.Table.from_pylist([row | {"load": load}], schema=stored("runs"))
-    return settle(warehouse.place, [Offered("f", copy.run, load, copy)], {0: told})[0]
-
-
-def filled(path: Path, runs: int) -> Warehouse:
-    """Make a warehouse into which `runs` loads were written, one run each, with frames in no order."""
-    mine = Warehouse(str(path))
-    for run in range(runs):
-        load = new_load()
-        add_frames(mine, load, [frame(rule, run, number) for number in (2, 0, 1) for rule in range(7)])
-        assert name(mine, load, run) == [Decision.ADDED]
-    return mine
-
-
 def test_what_no_run_names_is_not_there(spark: SparkSession, tmp_path: Path) -> None:
     mine = filled(tmp_path, 2)
     before, digest = mine.snapshot(), digests(tmp_path)
@@ -187,106 +142,6 @@ def test_a_writer_gives_up_when_others_always_come_in_between(
     monkeypatch.setattr("reports.ingest.settling.ensured", lambda *_: DeltaTable(old.table_uri, version=0))
     with pytest.raises(WarehouseError, match="other writers came in between 3 times"):
         name(mine, new_load(), 2)
-
-
-def files(*sizes: int) -> list[File]:
-    return [File(size, f"{number:06}", f"{number:06}") for number, size in enumerate(sizes)]
-
-
-def test_files_are_merged_as_far_back_as_none_outweighs_those_behind_it() -> None:
-    assert to_merge(files(100, *[1] * (FAN - 1))) == ()
-    assert sum(each.rows for each in to_merge(files(100, *[1] * FAN))) == FAN
-    assert len(to_merge(files(100, FAN, *[1] * FAN))) == FAN + 1
-    assert to_merge(files(*[FINAL] * FAN)) == ()
-    assert len(to_merge(files(FINAL, *[FINAL // 3] * 5))) == 4
-    assert len(to_merge(files(*[FINAL] * FAN, *[2] * FAN))) == FAN
-
-
-def test_files_stay_few_and_a_row_is_seldom_written_again() -> None:
-    held: list[File] = []
-    written = 0
-    for number in range(1000):
-        held.append(File(2000, f"{number:06}", f"{number:06}"))
-        if chosen := to_merge(held):
-            held = [each for each in held if each not in chosen]
-            count = sum(each.rows for each in chosen)
-            held.append(File(count, min(each.first for each in chosen), max(each.last for each in chosen)))
-            written += count
-        assert len(held) < 2 * FAN
-    assert written < 6 * 1000 * 2000
-
-
-def test_merging_changes_no_row_sorts_and_leaves_old_snapshots_whole(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    mine = filled(tmp_path, FAN)
-    before, digest = mine.snapshot(), digests(tmp_path)
-    assert len(before.files("frames")) == FAN
-    assert compact(mine) == 2  # frames, and runs
-    after = mine.snapshot()
-    assert digests(tmp_path) == digest
-    assert before.table(spark, "frames").count() == after.table(spark, "frames").count() == FAN * 21
-    (file,) = after.files("frames")
-    assert len(after.files("runs")) == 1
-    found = [tuple(row) for row in spark.read.parquet(file).select("rule", "run", "number").collect()]
-    assert found == sorted(found)
-    assert compact(mine) == 0
-
-
-Between = Callable[[str, Callable[[], object]], None]
-
-
-@pytest.fixture
-def between(monkeypatch: pytest.MonkeyPatch) -> Between:
-    """Let something happen between the reading of a table's rows for a merge and their writing."""
-
-    def happening(name: str, what: Callable[[], object]) -> None:
-        left = [what]
-
-        def slow(table: DeltaTable, *arguments: Any) -> Any:
-            told = sorted_rows(table, *arguments)
-            while left and table.table_uri.rstrip("/").endswith(f"/{name}"):
-                left.pop()()
-            return told
-
-        monkeypatch.setattr(compaction, "sorted_rows", slow)
-
-    return happening
-
-
-@pytest.mark.parametrize(("table", "merged"), [("runs", (0, 3)), ("frames", (1, 2)), ("quarantine", (2, 1))])
-def test_a_merge_that_came_too_late_is_thrown_away(
-    tmp_path: Path, between: Between, table: str, merged: tuple[int, int]
-) -> None:
-    """The tables are merged in turn, here by two at once: each by one of them, and no row is doubled."""
-    mine = filled(tmp_path, FAN)
-    for number in range(FAN):
-        settle(mine.place, [Offered(f"f{number}", "r", "", None, "torn")], {})
-    digest = digests(tmp_path)
-    theirs: list[int] = []
-    between(table, lambda: theirs.append(compact(Warehouse(str(tmp_path)))))
-    assert (compact(mine), *theirs) == merged
-    assert [len(mine.snapshot().files(each)) for each in ("runs", "frames", "quarantine")] == [1, 1, 1]
-    assert digests(tmp_path) == digest
-
-
-def test_what_is_added_beside_a_merge_makes_it_not_futile(tmp_path: Path, between: Between) -> None:
-    mine = filled(tmp_path, FAN)
-    late = "99991231T000000"
-    between("frames", lambda: add_frames(mine, late, [frame(1, 77, 1)]))
-    assert compact(mine) == 2
-    assert len(mine.snapshot().files("frames")) == 2
-    assert len(rows(tmp_path, "frames")) == FAN * 21
-
-
-def test_a_run_that_is_named_anew_beside_a_merge_stands_there_once(tmp_path: Path, between: Between) -> None:
-    mine = filled(tmp_path, FAN)
-    name(mine, new_load(), 9, partial=True)
-    decided: list[Sequence[Decision]] = []
-    between("runs", lambda: decided.append(name(mine, new_load(), 9, events=2)))
-    compact(mine)
-    assert decided == [[Decision.REPLACED]]
-    assert Counter(row["run"] for row in rows(tmp_path, "runs"))["r9"] == 1
 
 
 def test_readers_beside_writers_and_merges_see_whole_runs(spark: SparkSession, tmp_path: Path) -> None:
