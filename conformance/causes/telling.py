@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from conformance.causes.diagnosis import RED, Alike, Cause, Diagnosis, Diagnostics
-from conformance.causes.dictionary import Sign, dictionary
+from conformance.causes.diagnosis import RED, SURE, Alike, Cause, Diagnosis, Diagnostics
+from conformance.causes.dictionary import Entry, Sign, dictionary
 
 NAMED = 3
 """Families of rules that are named where many have one cause."""
+OTHERS = 2
+"""Faults that are told beside one that is not certain."""
 LOST = {"dropped": "were not done", "has no effect": "had no effect"}
 """How what was done to a row of the tables is told."""
 
@@ -50,15 +52,34 @@ def count(number: int, what: str) -> str:
 
 
 def _cause(cause: Cause) -> str:
-    does = f"It {cause.fault.says}"
-    row, _, lost = cause.fault.says.rpartition(" / ")
-    if cause.fault.rule:
-        does += f" (as what breaks {cause.fault.rule})"
-    elif row:
-        does = f"It is as if “{row}” {LOST.get(lost, lost)}"
-    else:
-        does += f" ({', '.join(_families(cause.rules))})"
-    return f"{does}: {count(len(cause.rules), 'rule')}, certain to {cause.certainty:.0%}"
+    what = _does(cause.fault)
+    if not cause.fault.rule and not _row(cause.fault):
+        what += f" ({', '.join(_families(cause.rules))})"
+    told = f"{what}: {count(len(cause.rules), 'rule')}, certain to {cause.certainty:.0%}"
+    return ", or ".join([told, *_others(cause)])
+
+
+def _others(cause: Cause) -> list[str]:
+    """Say what else it may be, the likeliest first, where that is not certain."""
+    if cause.certainty >= SURE:
+        return []
+    others: dict[str, str] = {}
+    for each in cause.rivals:
+        others.setdefault(each.says, _does(each))
+    others.pop(cause.fault.says, None)
+    return [words[0].lower() + words[1:] for words in list(others.values())[:OTHERS]]
+
+
+def _does(fault: Entry) -> str:
+    if row := _row(fault):
+        lost = fault.says.rpartition(" / ")[2]
+        return f"It is as if “{row}” {LOST.get(lost, lost)}"
+    return f"It {fault.says}" + (f" (as what breaks {fault.rule})" if fault.rule else "")
+
+
+def _row(fault: Entry) -> str:
+    """Name the row of the tables that a fault is about, if it is about one."""
+    return "" if fault.rule else fault.says.rpartition(" / ")[0]
 
 
 def _families(rules: Sequence[str]) -> list[str]:
