@@ -2,9 +2,10 @@
 
 A fault that is there turns red what it turned red of our own peer, mostly in the same words, and leaves
 hardly any of that green. A rule that many faults turn red says little about which it was. So each fault has
-odds, in natural logarithms; the best takes what it explains, then the next of what is left. At first only
-what is red in known words counts, then less and less has to be alike. What no fault explains is put together
-where it is red in one way, or stands alone. Nothing of this touches a verdict.
+odds, in natural logarithms; the best takes what it explains, then the next of what is left. Where all that
+is red is as a whole what one fault turns red, it is that one, whatever the words. Else only what is red in
+known words counts at first, then less and less has to be alike. What no fault explains is put together where
+it is red in one way, or stands alone. Nothing of this touches a verdict.
 """
 
 from __future__ import annotations
