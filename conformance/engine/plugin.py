@@ -164,8 +164,8 @@ class WorkerHooks:
         self._panel: Panel | None = None
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """Make one item per case; slow ones are begun first, and asked for last."""
-        _generate(metafunc, self.cases[::-1])
+        """Make one item per case, in the order they are begun: so each is told about when it ends."""
+        _generate(metafunc, self.cases)
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Leave no item where there is no case: pytest makes one that is skipped."""

@@ -13,6 +13,7 @@ from lxml import etree
 
 from conformance.evidence.captured import read_capture
 from conformance.evidence.folder import read_run
+from conformance.evidence.kinds import TestStarted
 from conformance.evidence.results import rule_results
 from conformance.evidence.stream import State, read, verify
 from conformance.evidence.verdicts import Verdict
@@ -109,6 +110,16 @@ def by_pytest(tmp_path: Path, rules: str) -> tuple[str, list[str]]:
     )  # fmt: skip
     found = etree.parse(tmp_path / "j.xml").findall(".//testcase")
     return done.stdout, [str(case.get("name")) for case in found]
+
+
+def test_what_was_begun_first_is_told_first(tmp_path: Path) -> None:
+    _, names = by_pytest(tmp_path, "class:queue")
+    told = [name.removeprefix("test_rule[")[:-1] for name in names]
+    for worker in ("gw0", "gw1"):
+        lines = [line for line in read(tmp_path / "run") if line.worker == worker]
+        begun = [line.event.test for line in lines if isinstance(line.event, TestStarted)]
+        assert begun
+        assert [each for each in told if each in begun] == begun
 
 
 def test_pytest_itself_runs_the_suite(tmp_path: Path) -> None:
