@@ -164,8 +164,12 @@ class WorkerHooks:
         self._panel: Panel | None = None
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """Make one item per case, in the order they are begun: so each is told about when it ends."""
-        _generate(metafunc, self.cases)
+        """Make one item per case, in the order they are begun: so each is told about when it ends.
+
+        Where no judge ever waits the last case is asked for first: each answer would take the processor.
+        """
+        waits = self.workers[0].target.workers > 0
+        _generate(metafunc, self.cases if waits else self.cases[::-1])
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Leave no item where there is no case: pytest makes one that is skipped."""

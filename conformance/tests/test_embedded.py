@@ -11,16 +11,20 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
+from conformance.engine.cases import cases
 from conformance.evidence.captured import read_capture
 from conformance.evidence.folder import read_run
-from conformance.evidence.kinds import TestStarted
+from conformance.evidence.kinds import Judged
 from conformance.evidence.results import rule_results
 from conformance.evidence.stream import State, read, verify
 from conformance.evidence.verdicts import Verdict
 from conformance.tests.commands import Command, command, environment
 from conformance.tests.endurance import some
+from scenarios.registry import checks
 from spec.applicability import optional
 from spec.catalogue import catalogue
+from spec.rules import Role
+from spec.selection import select
 
 RULES = {rule.id for rule in catalogue().rules if rule.document not in optional()}
 
@@ -98,12 +102,12 @@ def test_as_many_judge_at_once_as_were_asked_for_in_no_more_processes_than_there
     assert len({judge.partition("-")[0] for judge in judges}) <= cores
 
 
-def by_pytest(tmp_path: Path, rules: str) -> tuple[str, list[str]]:
+def by_pytest(tmp_path: Path, rules: str, *more: str) -> tuple[str, list[str]]:
     """Give what pytest itself says of a run of the suite by two workers, and the names in its JUnit file."""
     done = subprocess.run(
         [
             sys.executable, "-m", "pytest", "-q", str(Path(__file__).parents[1] / "suite"), "-n", "2",
-            "--rules", rules, "--output", str(tmp_path / "run"),
+            "--rules", rules, "--output", str(tmp_path / "run"), *more,
             f"--junitxml={tmp_path / 'j.xml'}", f"--alluredir={tmp_path / 'a'}",
         ],
         env=environment(), capture_output=True, text=True, check=False,
@@ -112,14 +116,15 @@ def by_pytest(tmp_path: Path, rules: str) -> tuple[str, list[str]]:
     return done.stdout, [str(case.get("name")) for case in found]
 
 
-def test_what_was_begun_first_is_told_first(tmp_path: Path) -> None:
-    _, names = by_pytest(tmp_path, "class:queue")
+def test_what_is_begun_first_is_told_first(tmp_path: Path) -> None:
+    _, names = by_pytest(tmp_path, "class:queue", "--target", "embedded:tcp")
     told = [name.removeprefix("test_rule[")[:-1] for name in names]
+    order = [case.id for case in cases(select(catalogue().rules, ["class:queue"]), checks(), Role.SERVER)]
+    lines = [(line.worker, line.event) for line in read(tmp_path / "run")]
     for worker in ("gw0", "gw1"):
-        lines = [line for line in read(tmp_path / "run") if line.worker == worker]
-        begun = [line.event.test for line in lines if isinstance(line.event, TestStarted)]
-        assert begun
-        assert [each for each in told if each in begun] == begun
+        its = {each.test for judge, each in lines if isinstance(each, Judged) and judge == worker}
+        assert its
+        assert [each for each in told if each in its] == [each for each in order if each in its]
 
 
 def test_pytest_itself_runs_the_suite(tmp_path: Path) -> None:
