@@ -144,7 +144,7 @@ def ingest(runs: tuple[Path | str, ...], warehouse: str, frames_for: int | None,
 def dictionary(output: Path, missing: bool, cluster: Cluster) -> None:
     """Judge all rules on a peer with each known fault, and write which of them each turns red.
 
-    This is what `diagnose` looks up; the package brings its own. It takes some twenty minutes on two cores.
+    This is what `diagnose` looks up; the package brings its own. It takes some ten minutes on two cores.
 
     Example: amqp-conformance dictionary --output dictionary.json.xz --master local[8]
     """
