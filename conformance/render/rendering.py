@@ -58,7 +58,11 @@ def render_beside(report: Report, folder: Path) -> Callable[[], None]:
         render_files(report, folder)
         return lambda: None
     beside = get_context("fork").Process(target=_render_aside, args=(report, folder), daemon=True)
-    beside.start()
+    try:
+        beside.start()
+    except OSError:  # no room for another process
+        render_files(report, folder)
+        return lambda: None
 
     def wait() -> None:
         beside.join()

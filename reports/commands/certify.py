@@ -19,6 +19,8 @@ from conformance.evidence.kinds import EvidenceError
 from conformance.render.rendering import TEXTS
 from conformance.several.parent import run_several
 from reports.site.publishing import SiteError
+from spec.catalogue import catalogue
+from spec.selection import SelectorError, select
 
 SITE = "site"
 
@@ -28,7 +30,7 @@ def certify_target(options: Options, console: Console) -> int:
 
     Raises what `conformance.commands.run.play_suite` raises, before anything is started.
     """
-    _load_aside()
+    _load_aside(options)
     run = told_suite(options, console)
     folder = run.plan.folder
     _say_pages([folder], console)
@@ -65,12 +67,13 @@ def _try_site(folders: Sequence[Path], site: Path, console: Console) -> None:
         console.print(Text(f"no site: {failure}; then {again} --output site", style="yellow"), soft_wrap=True)
 
 
-def _load_aside() -> None:
-    """Load what writes the site's pages beside the judging; where that is not there, the site says so."""
-    with suppress(ModuleNotFoundError):
-        from reports.site.rules import load_aside
+def _load_aside(options: Options) -> None:
+    """Load what writes many pages while the run is judged; what of it is missing is told later."""
+    with suppress(ModuleNotFoundError, SelectorError):
+        from reports.site.rules import load_aside, others
 
-        load_aside()
+        if others(len(select(catalogue().rules, options.selectors, catalogue().aliases))):
+            load_aside()
 
 
 def _write(folders: Sequence[Path], site: Path) -> None:

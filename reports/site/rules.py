@@ -73,6 +73,11 @@ _APART = get_context("forkserver")
 """Others are forked of a process that has loaded what they need, and has none of our threads."""
 
 
+def others(pages: int) -> int:
+    """Say how many other processes make so many pages of rules; none where one is done sooner."""
+    return min((os.cpu_count() or 1) - 1, OTHERS) if pages > MANY else 0
+
+
 def load_aside() -> None:
     """Load what other processes need while something else is done: whoever does so first waits for none."""
     _APART.set_forkserver_preload([__name__])
@@ -119,10 +124,9 @@ def rule_pages(press: Press, table: Matrix, site: SiteData) -> None:
     """Write the pages of all rules in the `table`. Raises SiteError where a process that writes some dies."""
     found = list(table.rows)
     shared = Shared(press.folder, press.everywhere, site.catalogue, site.columns, found)
-    others = min((os.cpu_count() or 1) - 1, OTHERS)
     work = _work(found, site)
-    if len(found) > MANY and others:
-        for written in _together(shared, work, others):
+    if crew := others(len(found)):
+        for written in _together(shared, work, crew):
             press.written += written
     else:
         own = Pages(shared)
@@ -130,16 +134,16 @@ def rule_pages(press: Press, table: Matrix, site: SiteData) -> None:
             press.written += own.write(given, rows)
 
 
-def _together(shared: Shared, work: Iterable[Work], others: int) -> Iterator[list[Path]]:
+def _together(shared: Shared, work: Iterable[Work], count: int) -> Iterator[list[Path]]:
     """Do the `work` in so many other processes, and in this one while they have enough to do."""
     load_aside()
     own, waiting = Pages(shared), deque[Future[list[Path]]]()
-    crew = ProcessPoolExecutor(others, _APART, _begin, (shared,))
+    crew = ProcessPoolExecutor(count, _APART, _begin, (shared,))
     try:
         for given, rows in work:
             while waiting and waiting[0].done():
                 yield waiting.popleft().result()
-            if len(waiting) < AHEAD * others:
+            if len(waiting) < AHEAD * count:
                 waiting.append(crew.submit(_write, given, rows))
             else:
                 yield own.write(given, rows)

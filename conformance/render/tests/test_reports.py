@@ -99,6 +99,17 @@ def test_what_is_written_beside_is_the_same_also_where_who_writes_it_dies(
     assert contents(tmp_path / "beside") == contents(tmp_path / "here")
 
 
+def test_where_no_process_can_be_it_is_written_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_room() -> int:
+        raise OSError("no room")
+
+    report = written(stream("told"), tmp_path / "here")
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
+    monkeypatch.setattr(os, "fork", no_room)
+    render_beside(report, tmp_path / "beside")()
+    assert contents(tmp_path / "beside") == contents(tmp_path / "here")
+
+
 def test_what_keeps_it_from_being_written_beside_is_raised_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
