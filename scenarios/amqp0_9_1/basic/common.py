@@ -46,6 +46,8 @@ SIZE = 1024
 MANY = 100
 """Messages of so many octets before and again during an overflow: they fit into a socket nobody reads."""
 
+DELIVERY = message(Basic.Deliver)
+
 NOTHING = replace(answered(Exchange.DeclareOk), says="nothing before the answer to a later method")
 """Used with the fence that the same scenario sends."""
 
@@ -108,27 +110,30 @@ def persistent_messages_outlive_an_overflow(broker: Broker) -> None:
     with overflow(broker) as many:
         left |= fill(channel, queue, PERSISTENT, range(MANY, MANY + many))
         reader.fence()  # what was sent before has arrived, whether the broker reads it now or later
-    reader.consume(queue, no_ack=True)
-    held_back = silence().under("what is held back until a restart is not discarded")
-    take(reader, left, held_back)
-    counted(channel, queue)  # a server that is slow to store what it took has done so when it answers
-    take(reader, left, held_back)
+    tag = reader.consume(queue)  # with no-ack a server may note each on its disk before it sends the first
+    take(reader, left, DELIVERY | silence())
+    counted(channel, queue)  # a server that is slow to store what it took has done so when it answers,
+    reader.fence()  # and what it was about to send has come
+    take(reader, left, DELIVERY | silence())
     if left:
-        are_held_back(broker, channel, queue, reader, left)
+        are_held_back(broker, channel, queue, reader, tag, left)
 
 
 def are_held_back(
-    broker: Broker, publisher: AmqpChannel, queue: str, reader: AmqpChannel, left: set[bytes]
+    broker: Broker, publisher: AmqpChannel, queue: str, reader: AmqpChannel, tag: str, left: set[bytes]
 ) -> None:
-    """Judge that what does not come is still counted; what was on its way to the reader was so no more."""
-    while left:
-        count, before = counted(publisher, queue), len(left)
-        take(reader, left, silence().recorded())
-        if len(left) == before:
-            broker.note(f"{before} messages are held back")
-            broker.judge("the others still in the queue", "messages gone", count == before)
-            come_after_a_restart(broker, queue, left)
-            return
+    """Judge that what has not come when the consumer has ended is counted, and comes after a restart."""
+    reader.ask(Basic.Cancel(tag))
+    left -= {each.body for each in reader.arrived()}
+    if not left:
+        return
+    reader.send(Basic.Ack(0, multiple=True))
+    reader.fence()
+    broker.note(f"{len(left)} messages are held back")
+    there = counted(publisher, queue) == len(left)
+    broker.judge("the others still in the queue", "messages gone", there)
+    broker.judge("all messages delivered", "some held back", False, "what is held back is not discarded")
+    come_after_a_restart(broker, queue, left)
 
 
 def counted(publisher: AmqpChannel, queue: str) -> int:
@@ -139,10 +144,10 @@ def counted(publisher: AmqpChannel, queue: str) -> int:
     return int(came.message_count)
 
 
-def take(reader: AmqpChannel, left: set[bytes], *otherwise: Outcome) -> None:
-    """Judge that deliveries come until no body is `left`, or one of the other legal outcomes."""
+def take(reader: AmqpChannel, left: set[bytes], due: Outcome = DELIVERY) -> None:
+    """Judge that what is due comes, deliveries until no body is `left`, or once something else."""
     while left:
-        seen = reader.observe(message(Basic.Deliver), *otherwise)
+        seen = reader.observe(due)
         if not isinstance(seen, Received):
             return
         left.discard(seen.body)
