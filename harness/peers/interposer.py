@@ -162,11 +162,18 @@ class Interposed(ConnectionAround, ABC, Generic[Unit]):
     def _apply(self, way: Way[Unit], from_server: bool, raw: bytes, unit: Unit) -> tuple[bytes, bytes]:
         """Give what goes on and what goes back in place of a unit."""
 
+    def _looks_at(self, from_server: bool) -> bool:
+        """Say whether something is done to what goes that way; else it passes as it comes, uncut."""
+        return any(rule.from_server is from_server for rule in self._rules)
+
     def _concerns(self, begun: bytearray) -> bool:  # noqa: ARG002 - protocols know what may have begun
         return any(not rule.from_server for rule in self._rules)
 
     def receive(self, octets: bytes) -> None:
         """Take the client's octets, and pass on what the rules leave of them."""
+        if not self._looks_at(False):
+            self.inner.receive(octets)
+            return
         self.inner.receive(b"")  # It hears us, though what we keep of a frame is not passed on yet.
         for raw, unit in self._to_server.reader.feed(octets):
             on, back = self._apply(self._to_server, False, raw, unit)
@@ -192,6 +199,8 @@ class Interposed(ConnectionAround, ABC, Generic[Unit]):
         return octets
 
     def _taken(self) -> bytes:
+        if not self._looks_at(True):
+            return self.inner.take()
         out = b""
         # What comes in pieces is no unit yet: nothing to say would be silence.
         while not out and (came := self.inner.take()):

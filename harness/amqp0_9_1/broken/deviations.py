@@ -255,6 +255,13 @@ class Interposed(AnyInterposed[Unit]):
     def _reader(self) -> FrameReader:
         return FrameReader(limit=16 << 20)
 
+    def _looks_at(self, from_server: bool) -> bool:
+        if super()._looks_at(from_server) or any(each.from_server is from_server for each in self._frames):
+            return True
+        if from_server:
+            return self._from_server is not None
+        return self._for_server is not None or self._mending is not None
+
     def _concerns(self, begun: bytearray) -> bool:
         if super()._concerns(begun) or self._mending is not None or self._for_server is not None:
             return True

@@ -333,6 +333,9 @@ class Interposed(AnyInterposed[Unit]):
     def _reader(self) -> FrameReader:
         return FrameReader(limit=16 << 20)
 
+    def _looks_at(self, from_server: bool) -> bool:
+        return self._cut is not None or super()._looks_at(from_server)
+
     def _apply(self, way: Way[Unit], from_server: bool, raw: bytes, unit: Unit) -> tuple[bytes, bytes]:
         if self._cut is not None:
             return b"", b""

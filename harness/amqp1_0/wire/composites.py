@@ -8,6 +8,7 @@ Nothing is refused for what it means: a peer's mistakes are read, and named by `
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache, lru_cache
 from typing import Any, ClassVar, Final, NamedTuple, NoReturn, Self
 
 from harness.amqp1_0.wire.decoding import decode, decode_described
@@ -196,12 +197,17 @@ def _both(new: Composite, old: Composite) -> Iterator[tuple[int, tuple[Any, Any]
     return enumerate(zip(new.values, old.values, strict=True))
 
 
+@cache
+def _elementary(name: str) -> str:
+    return GRAMMAR.elementary(name)
+
+
 # -- what is given -------------------------------------------------------------------------------------
 
 
 def _given(owner: str, field: Field, value: Any) -> Any:
     """Turn a plain Python value into the field's; a list or tuple for a multiple field is an array."""
-    kind = GRAMMAR.elementary(field.type)
+    kind = _elementary(field.type)
     try:
         if field.multiple and type(value) in (list, tuple):
             return array(kind, value)
@@ -227,7 +233,7 @@ def a(noun: str) -> str:
 
 
 def _array_breaches(field: Field, value: Array) -> Iterator[Breach]:
-    kind = GRAMMAR.elementary(field.type)
+    kind = _elementary(field.type)
     if value.type != kind or value.descriptors:
         described = "described values" if value.descriptors else value.type
         yield Breach(field.name, f"is an array of {described}, not of {kind}")
@@ -237,7 +243,7 @@ def _breaches(field: Field, value: Any) -> Iterator[Breach]:
     if isinstance(value, Composite):
         yield from _composite_breaches(field, value)
         return
-    kind, found = GRAMMAR.elementary(field.type), type_of(value)
+    kind, found = _elementary(field.type), type_of(value)
     if field.type == "*":
         permitted = {GRAMMAR.elementary(each.name) for each in GRAMMAR.providing(field.requires or "")}
         # What other parts of the standard, or extensions, describe cannot be told from here.
@@ -332,6 +338,8 @@ _BY_DESCRIPTOR: Final[Mapping[tuple[type, Any], type[Composite]]] = {
     for descriptor in (Ulong(spec.code), Symbol(spec.descriptor))
 }
 _NESTING: Final = frozenset((Described, Map))
+SHORT: Final = 512
+"""Octets up to which something is kept once it was read."""
 
 
 def described_by(descriptor: Any) -> type[Composite] | None:
@@ -365,6 +373,15 @@ def decode_composite(octets: bytes, at: int = 0, end: int | None = None) -> tupl
     if type(items) is not tuple:
         raise DecodeError(at, f"{a(type_of(items))} stands where the list of {kind.type_name} must")
     return kind.of(items, descriptor), behind
+
+
+def first_composite(octets: bytes) -> tuple[Composite, int]:
+    """Read the composite that octets begin with, as `decode_composite` does. Raises DecodeError."""
+    return _short(octets) if len(octets) <= SHORT else decode_composite(octets)
+
+
+# Both ends and what stands between them read the same octets. Nobody can change a composite.
+_short = lru_cache(maxsize=1024)(decode_composite)
 
 
 def _brief(descriptor: Any) -> str:

@@ -71,6 +71,9 @@ class Interposed(interposer.Interposed[Unit]):
 class Forgetting(Interposed):
     """A server's connection before which the rest of a segment is forgotten."""
 
+    def _looks_at(self, from_server: bool) -> bool:
+        return not from_server
+
     def _concerns(self, begun: bytearray) -> bool:
         return bool(begun)
 

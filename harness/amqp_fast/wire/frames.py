@@ -147,7 +147,7 @@ class FrameReader(Reader[Unit]):
     def _lacks_octets(self) -> bool:
         if not self.initiated:
             return False
-        whole = _whole(self.pending[:6], 0)
+        whole = _whole(begun := self.pending[:6], 0, _start(begun, 0))
         return len(self.pending) < whole <= self.limit
 
     def _cut(self, octets: bytes) -> list[tuple[bytes, Unit]]:
@@ -169,14 +169,16 @@ class FrameReader(Reader[Unit]):
             begins, self.initiated = self.initiated is False or len(octets) == _SHORT.size, True
             if begins:
                 return self._initiation(octets, at)
-        behind = _whole(octets, at)
-        if not behind or (behind > len(octets) and behind - _start(octets, at) <= self.limit):
-            return None, at
-        if why := self._wrong(octets, at, behind):
-            return self._garbage(octets, at, why)
         start = _start(octets, at)
+        behind = _whole(octets, at, start)
+        if not behind or (behind > len(octets) and behind - start <= self.limit):
+            return None, at
+        if why := self._wrong(octets, start, behind):
+            return self._garbage(octets, at, why)
         made = Frame(octets[start : behind - 1], b"", start - at > _SHORT.size)
         size = _fragment(made)
+        if not size:
+            return made, behind
         if size > self.limit:
             return self._garbage(
                 octets, at, f"a fragment of {size} octets is announced, the limit is {self.limit}"
@@ -190,8 +192,8 @@ class FrameReader(Reader[Unit]):
         self.broken = True
         return Garbage(octets[at:], why), len(octets)
 
-    def _wrong(self, octets: bytes, at: int, behind: int) -> str:
-        size = behind - _start(octets, at)
+    def _wrong(self, octets: bytes, start: int, behind: int) -> str:
+        size = behind - start
         if size < SMALLEST - 1:
             return f"a frame of {size} octets has no room for a command and its end"
         if size > self.limit:
@@ -212,9 +214,8 @@ def _start(octets: bytes | bytearray, at: int) -> int:
     return at + (_SHORT.size + _LONG.size if octets.startswith(_ESCAPED, at) else _SHORT.size)
 
 
-def _whole(octets: bytes | bytearray, at: int) -> int:
-    """Find where a frame at an offset ends, by its size; 0 while that is not whole."""
-    start = _start(octets, at)
+def _whole(octets: bytes | bytearray, at: int, start: int) -> int:
+    """Find where a frame at an offset ends whose payload begins at `start`; 0 while its size is not whole."""
     if len(octets) < start or len(octets) - at < _SHORT.size:
         return 0
     form = _SHORT if start - at == _SHORT.size else _LONG
