@@ -104,6 +104,9 @@ class Checks:
         return [each for role in roles or Role for each in self.deviating(role).get(rule, ())]
 
 
+RARELY = 50_000
+"""New objects after which garbage in cycles is looked for: of what judging a rule takes little is."""
+
 _CHECKS = Checks({}, {}, {})
 
 
@@ -237,6 +240,7 @@ def checks() -> Checks:
     finally:
         gc.enable()
     gc.freeze()
+    gc.set_threshold(RARELY)
     return _CHECKS
 
 

@@ -62,9 +62,10 @@ class Composite(Encodable):
     @classmethod
     def _places(cls, named: Mapping[str, Any], positional: int) -> Iterator[tuple[int, Any]]:
         for name, value in named.items():
-            if name not in cls.names or cls.names.index(name) < positional:
+            place = cls.names.index(name) if name in cls.names else -1
+            if place < positional:
                 raise TypeError(f"{cls.type_name} has no field {name}, or it is given twice")
-            yield cls.names.index(name), value
+            yield place, value
 
     @classmethod
     def of(cls, items: tuple[Any, ...], descriptor: Any) -> Self:
@@ -126,9 +127,9 @@ class Composite(Encodable):
 
     def replace(self, **changes: Any) -> Self:
         """Copy it with some fields changed."""
-        changed = type(self)(**changes)
-        places = {self.names.index(name) for name in changes}
-        values = (new if place in places else old for place, (new, old) in _both(changed, self))
+        values = list(self.values)
+        for place, value in self._places(changes, 0):
+            values[place] = _given(self.type_name, self.spec.fields[place], value)
         return self._with(tuple(values), self.unknown, self.width, self.descriptor)
 
     def sent_as(self, *, descriptor: Any = None, width: int | None = None, unknown: Any = None) -> Self:
@@ -191,10 +192,6 @@ _put_values, _put_unknown, _put_width, _put_descriptor, _put_found = (
 
 def _restore(name: str, *parts: Any) -> Composite:
     return CLASSES[name]._with(*parts)
-
-
-def _both(new: Composite, old: Composite) -> Iterator[tuple[int, tuple[Any, Any]]]:
-    return enumerate(zip(new.values, old.values, strict=True))
 
 
 @cache
