@@ -1,7 +1,5 @@
 """Frames to events: what a frame is, before any row decides what to do about it."""
 
-from typing import Any
-
 from harness.amqp1_0.peer.events import (
     AmqpHeader,
     EmptyFrame,
@@ -17,7 +15,7 @@ from harness.amqp1_0.peer.events import (
     Undefined,
 )
 from harness.amqp1_0.peer.policy import Policy
-from harness.amqp1_0.wire.composites import Composite, described_by, first_composite
+from harness.amqp1_0.wire.composites import Composite, described_by
 from harness.amqp1_0.wire.decoding import decode
 from harness.amqp1_0.wire.encoding import type_of
 from harness.amqp1_0.wire.frames import AMQP, PROTOCOL_HEADER, SASL, SASL_HEADER
@@ -52,30 +50,18 @@ def read_body(body: bytes, layer: int, policy: Policy) -> tuple[Event | Composit
     if not body:
         return EmptyFrame(), b""
     try:
-        performative, behind = first_composite(body)
-    except DecodeError:
-        return _no_performative(body, layer), b""
-    if _PROVIDED[layer] not in performative.spec.provides:
-        return _undefined(performative.descriptor), b""
-    return _checked(performative, policy), body[behind:]
-
-
-def _no_performative(body: bytes, layer: int) -> Event:
-    """Say what begins the body of a frame in place of a performative."""
-    try:
-        value, _ = decode(body)
+        value, behind = decode(body)
     except DecodeError as failure:
-        return Undecodable(str(failure))
+        return Undecodable(str(failure)), b""
     if not isinstance(value, Described):
-        return Undecodable(f"a {type_of(value)} stands where a performative must")
+        return Undecodable(f"a {type_of(value)} stands where a performative must"), b""
     kind = described_by(value.descriptor)
     if kind is None or _PROVIDED[layer] not in kind.spec.provides:
-        return _undefined(value.descriptor)
-    return Undecodable(f"{kind.type_name} is a {type_of(value.value)}, not a list")
-
-
-def _undefined(descriptor: Any) -> Undefined:
-    return Undefined(f"{str(descriptor)[:40]} describes no performative")
+        return Undefined(f"{str(value.descriptor)[:40]} describes no performative"), b""
+    if not isinstance(value.value, tuple):
+        return Undecodable(f"{kind.type_name} is a {type_of(value.value)}, not a list"), b""
+    performative = kind.of(value.value, value.descriptor)
+    return _checked(performative, policy), body[behind:]
 
 
 def _checked(performative: Composite, policy: Policy) -> Event | Composite:

@@ -8,7 +8,7 @@ Nothing is refused for what it means: a peer's mistakes are read, and named by `
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, ClassVar, Final, NamedTuple, NoReturn, Self
 
 from harness.amqp1_0.wire.decoding import decode, decode_described
@@ -335,8 +335,6 @@ _BY_DESCRIPTOR: Final[Mapping[tuple[type, Any], type[Composite]]] = {
     for descriptor in (Ulong(spec.code), Symbol(spec.descriptor))
 }
 _NESTING: Final = frozenset((Described, Map))
-SHORT: Final = 512
-"""Octets up to which something is kept once it was read."""
 
 
 def described_by(descriptor: Any) -> type[Composite] | None:
@@ -370,15 +368,6 @@ def decode_composite(octets: bytes, at: int = 0, end: int | None = None) -> tupl
     if type(items) is not tuple:
         raise DecodeError(at, f"{a(type_of(items))} stands where the list of {kind.type_name} must")
     return kind.of(items, descriptor), behind
-
-
-def first_composite(octets: bytes) -> tuple[Composite, int]:
-    """Read the composite that octets begin with, as `decode_composite` does. Raises DecodeError."""
-    return _short(octets) if len(octets) <= SHORT else decode_composite(octets)
-
-
-# Both ends and what stands between them read the same octets. Nobody can change a composite.
-_short = lru_cache(maxsize=1024)(decode_composite)
 
 
 def _brief(descriptor: Any) -> str:

@@ -4,7 +4,7 @@ import struct
 from dataclasses import dataclass, field
 from typing import Final
 
-from harness.amqp1_0.wire.composites import Composite, first_composite
+from harness.amqp1_0.wire.composites import Composite, decode_composite
 from harness.amqp1_0.wire.generated import GRAMMAR
 from harness.wire.reader import Reader
 from harness.wire.units import DecodeError, EncodeError, Garbage, Header
@@ -61,7 +61,7 @@ class Frame:
         provided = _CARRIES.get(self.type)
         if provided is None:
             raise DecodeError(0, f"frame type {self.type} is not defined")
-        performative, behind = first_composite(self.body)
+        performative, behind = decode_composite(self.body)
         if provided not in performative.spec.provides:
             raise DecodeError(
                 0, f"{performative.type_name} is no performative of a frame of type {self.type}"
