@@ -8,12 +8,11 @@ Nothing is refused for what it means: a peer's mistakes are read, and named by `
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
 from typing import Any, ClassVar, Final, NamedTuple, NoReturn, Self
 
 from harness.amqp1_0.wire.decoding import decode, decode_described
 from harness.amqp1_0.wire.encoding import array, described_by_octets, encode, type_of, typed
-from harness.amqp1_0.wire.generated import GRAMMAR, attribute, class_name, restrictions
+from harness.amqp1_0.wire.generated import GRAMMAR, attribute, class_name, elementary, restrictions
 from harness.amqp1_0.wire.types import Array, Described, Encodable, Map, Symbol, Ulong
 from harness.wire.units import DecodeError, EncodeError
 from spec.readers.amqp1_0 import Composite as GrammarComposite
@@ -194,17 +193,12 @@ def _restore(name: str, *parts: Any) -> Composite:
     return CLASSES[name]._with(*parts)
 
 
-@cache
-def _elementary(name: str) -> str:
-    return GRAMMAR.elementary(name)
-
-
 # -- what is given -------------------------------------------------------------------------------------
 
 
 def _given(owner: str, field: Field, value: Any) -> Any:
     """Turn a plain Python value into the field's; a list or tuple for a multiple field is an array."""
-    kind = _elementary(field.type)
+    kind = elementary(field.type)
     try:
         if field.multiple and type(value) in (list, tuple):
             return array(kind, value)
@@ -230,7 +224,7 @@ def a(noun: str) -> str:
 
 
 def _array_breaches(field: Field, value: Array) -> Iterator[Breach]:
-    kind = _elementary(field.type)
+    kind = elementary(field.type)
     if value.type != kind or value.descriptors:
         described = "described values" if value.descriptors else value.type
         yield Breach(field.name, f"is an array of {described}, not of {kind}")
@@ -240,9 +234,9 @@ def _breaches(field: Field, value: Any) -> Iterator[Breach]:
     if isinstance(value, Composite):
         yield from _composite_breaches(field, value)
         return
-    kind, found = _elementary(field.type), type_of(value)
+    kind, found = elementary(field.type), type_of(value)
     if field.type == "*":
-        permitted = {GRAMMAR.elementary(each.name) for each in GRAMMAR.providing(field.requires or "")}
+        permitted = {elementary(each.name) for each in GRAMMAR.providing(field.requires or "")}
         # What other parts of the standard, or extensions, describe cannot be told from here.
         if found not in permitted | {"described value"} or found == "list":
             yield Breach(field.name, f"is {a(found)}, nothing that is {a(field.requires or field.type)}")
@@ -281,7 +275,7 @@ def _value(kind: str, text: str) -> Any:
 def choices(restricted: str) -> Mapping[str, Any]:
     """Give the values of a restricted type's choices by the document's names."""
     (found, *_) = restrictions(restricted)
-    kind = GRAMMAR.elementary(restricted)
+    kind = elementary(restricted)
     return {choice.name: _value(kind, choice.value) for choice in found.choices}
 
 
@@ -298,7 +292,7 @@ def _reader(place: int, field: Field) -> Callable[[Composite], Any]:
     text = GRAMMAR.default(field)
     if text is None:
         return lambda self: self.values[place]
-    default = _value(GRAMMAR.elementary(field.type), text)
+    default = _value(elementary(field.type), text)
 
     def meant(self: Composite) -> Any:
         value = self.values[place]

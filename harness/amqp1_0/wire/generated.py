@@ -37,6 +37,12 @@ def code_of(kind: str, width: int) -> int:
 
 
 @cache
+def elementary(name: str) -> str:
+    """Name the primitive type of a type, as the grammar does; it is asked for with every value."""
+    return GRAMMAR.elementary(name)
+
+
+@cache
 def restrictions(kind: str) -> tuple[Restricted, ...]:
     """Give the restricted types from this one down to its primitive type, itself first."""
     found = []
