@@ -9,13 +9,14 @@ import pytest
 from conformance.bug.tests.on_brokers import shown
 from conformance.evidence.results import rule_results
 from conformance.evidence.stream import State, read, verify
-from conformance.gate.tests.baselines import admitted, path_of, rules_of, unevidenced, unexpected
+from conformance.gate.tests.baselines import path_of, rules_of
+from conformance.tests.again import beyond, still
 from conformance.tests.commands import command, environment
 
 pytestmark = [pytest.mark.broker("broker-j"), pytest.mark.minutes]
 
-
 TARGET = "process:broker-j"
+STRANGE = beyond("broker-j-10.1", "process-broker-j")
 ENDING = frozenset({"0-9-1/prose/4.2.6.content-header-missing"})
 """What ends the broker, so that nothing can be played behind it."""
 
@@ -27,15 +28,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     known = path_of("broker-j-10.1")
     way = ("--target", TARGET, "--baseline", known, "--shuffle", "11", "--budget", "1500", "--output", place)
     done = command("run", *way, env=environment(), timeout=1800)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == 0 or STRANGE(place), done.stderr + done.stdout
     return place
 
 
 def test_every_verdict_is_known_and_the_gate_is_met(run: Path) -> None:
     assert verify(run).state is State.OK
     assert {result.rule for result in rule_results(read(run))} == rules_of("0-9-1", "1-0")
-    assert unexpected(run, "broker-j-10.1") == []
-    assert unevidenced(run) == admitted("process-broker-j")
+    assert still(run, STRANGE) == {}
 
 
 def test_a_script_shows_each_of_its_findings_to_who_has_only_that(run: Path, tmp_path: Path) -> None:

@@ -8,31 +8,19 @@ import pytest
 
 from conformance.evidence.results import rule_results
 from conformance.evidence.stream import State, read, verify
-from conformance.gate.tests.baselines import (
-    admitted,
-    path_of,
-    promised_by,
-    rules_of,
-    unevidenced,
-    unexpected,
-)
+from conformance.gate.tests.baselines import path_of, promised_by, rules_of
+from conformance.tests.again import beyond, still
 from conformance.tests.commands import Command
 
 pytestmark = [pytest.mark.broker("garagemq"), pytest.mark.minutes]
 
+STRANGE = beyond("garagemq-0.1", "process-garagemq")
 RACED = 8
 """Rules at most that its races hit in one run.
 
 It ends a few of a run's thousand connections because the thread that sent Start has noted that too late, and
 on a busy machine a Get can overtake the message that was published before it.
 """
-
-
-def other_than_known(run: Path) -> list[str]:
-    """Give the rules that came to something else than is known."""
-    found, known = unevidenced(run), admitted("process-garagemq")
-    odd = {rule for rule, verdict in found.items() | known.items() if found.get(rule) != known.get(rule)}
-    return sorted(odd | {each.rule for each in unexpected(run, "garagemq-0.1")})
 
 
 def test_every_verdict_is_known(amqp_conformance: Command, tmp_path: Path) -> None:
@@ -46,11 +34,4 @@ def test_every_verdict_is_known(amqp_conformance: Command, tmp_path: Path) -> No
     assert verify(run).state is State.OK
     assert {result.rule for result in rule_results(read(run))} == rules_of("0-9-1") | promised_by(run)
     assert len(promised_by(run)) > 40
-    found, again = unevidenced(run), other_than_known(run)
-    if again:  # what a race has hit is judged once more
-        assert len(again) <= RACED, unexpected(run, "garagemq-0.1")
-        amqp_conformance("run", *again, "--target", "process:garagemq", "--output", tmp_path / "again")
-        assert unexpected(tmp_path / "again", "garagemq-0.1") == []
-        others = {rule: verdict for rule, verdict in found.items() if rule not in again}
-        found = others | unevidenced(tmp_path / "again")
-    assert found == admitted("process-garagemq")
+    assert still(run, STRANGE, RACED) == {}

@@ -19,7 +19,8 @@ from conformance.evidence.kinds import Judged
 from conformance.evidence.results import however_ended, rule_results
 from conformance.evidence.stream import State, read, verify
 from conformance.evidence.verdicts import Verdict
-from conformance.gate.tests.baselines import admitted, path_of, rules_of, unevidenced, unexpected
+from conformance.gate.tests.baselines import path_of, rules_of
+from conformance.tests.again import beyond, still
 from conformance.tests.commands import Command, command, command_line, environment
 from conformance.tests.endurance import some
 from harness.amqp0_9_1.client.broker import Broker
@@ -31,6 +32,8 @@ from harness.wire.journal import Unkept
 from scenarios.registry import checks
 
 pytestmark = [pytest.mark.broker("rabbitmq"), pytest.mark.minutes]
+
+STRANGE = beyond("rabbitmq-3.10", "process-rabbitmq")
 
 
 def verdicts(run: Path) -> dict[str, tuple[Verdict, str]]:
@@ -89,7 +92,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "--capture", "all", "--budget", "1500", "--output", folder,
         env=environment(), timeout=1800,
     )  # fmt: skip
-    assert done.returncode == 0, done.stdout  # the gate is met, with what is known
+    # The gate is met, with what is known.
+    assert done.returncode == 0 or STRANGE(folder), done.stderr + done.stdout
     return folder
 
 
@@ -102,8 +106,7 @@ def test_every_rule_has_a_verdict_and_none_is_an_error(run: Path) -> None:
 
 
 def test_every_finding_is_in_the_baseline(run: Path) -> None:
-    assert unexpected(run, "rabbitmq-3.10") == []
-    assert unevidenced(run) == admitted("process-rabbitmq")
+    assert still(run, STRANGE) == {}
 
 
 def test_the_broker_was_restarted_once(run: Path) -> None:

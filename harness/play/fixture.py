@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
-from harness.play.context import Context, Deadline
+from harness.play.context import Context, Deadline, Patience
 from harness.play.expect import Barrier, ControlFailed, Inapplicable, Late, NotRun, Unmet
 from harness.play.link import Link
 from harness.play.log import Log
@@ -185,6 +185,7 @@ def visiting(
     within: float,
     prefix: str = "probe",
     barrier: Barrier | None = None,
+    patience: Patience | None = None,
 ) -> Iterator[AnyVisitor]:
     """Hand out a fixture with names of a `prefix` for `within` seconds, up to a `barrier`."""
     deadline = Deadline.after(within, f"it took more than {within:.3g} s")
@@ -194,6 +195,7 @@ def visiting(
             prefix,
             facilities=target.facilities,
             facility=lambda name: dict(target.use(name)),
+            patience=patience or Patience(),
             deadline=deadline,
             keeps=Kept.NOTHING,
             barrier=barrier,

@@ -59,7 +59,7 @@ class Host(Generic[AnyVisitor]):
             raise Unreachable(f"{target.name} opens no {self.name} connection to us: {failure}") from None
         return Banner(str(told.get("library", "")), str(told.get("version", "")), told, 0.0)
 
-    def serves(self, target: Target, within: float = 15.0, barrier: Barrier | None = None) -> None:
+    def serves(self, target: Target, within: float = 60.0, barrier: Barrier | None = None) -> None:
         """Make sure that the shim still answers. Raises Unreachable with one sentence if it does not."""
         del within, barrier  # a shim is given the time that its description says
         self._hello(target)

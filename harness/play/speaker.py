@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from secrets import token_hex
 from typing import Any, Generic
 
-from harness.play.context import Context
+from harness.play.context import Context, Patience
 from harness.play.expect import Barrier, Blocked, ControlFailed, Stop
 from harness.play.fixture import AnyFixture, played, visiting
 from harness.play.leniency import Steps
@@ -97,11 +98,10 @@ class Speaker(Generic[AnyFixture]):
         return played(self.fixture(target, context))
 
     def _visit(
-        self, target: Target, within: float, barrier: Barrier | None = None
+        self, target: Target, within: float, barrier: Barrier | None = None, patience: Patience | None = None
     ) -> AbstractContextManager[AnyFixture]:
-        return visiting(
-            lambda context: self.fixture(target, context), target, within, f"probe-{token_hex(4)}", barrier
-        )
+        made, prefix = partial(self.fixture, target), f"probe-{token_hex(4)}"
+        return visiting(made, target, within, prefix, barrier, patience)
 
     def probe(self, target: Target, within: float = 30.0) -> Banner:
         """Open a connection in `within` seconds, keep the shortest round trip, and return what was found.
@@ -132,10 +132,15 @@ class Speaker(Generic[AnyFixture]):
         sentence = f"{target.name} does not open an {self.name} connection: {failure}{hint}"
         return NotSpoken(sentence) if foreign else Unreachable(sentence)
 
-    def serves(self, target: Target, within: float = 15.0, barrier: Barrier | None = None) -> None:
-        """Make sure that a new client is served in `within` seconds up to a `barrier`. Raises Unreachable."""
+    def serves(self, target: Target, within: float = 60.0, barrier: Barrier | None = None) -> None:
+        """Make sure that a new client is served in `within` seconds up to a `barrier`. Raises Unreachable.
+
+        An answer may take a third of that: nobody is judged here, and who is taken for gone ends a run.
+        """
+        usual, enough = Patience(), within / 3
+        patience = replace(usual, answer=max(usual.answer, enough), close=max(usual.close, enough))
         try:
-            with self._visit(target, within, barrier) as fixture:
+            with self._visit(target, within, barrier, patience) as fixture:
                 self.asks(fixture)
         except Blocked:
             return  # as far as ever

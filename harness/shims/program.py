@@ -21,6 +21,10 @@ MEMORY = 4 << 30
 """Octets that a shim may allocate: what a server announces must not cost this machine its memory."""
 BUSY = 600
 """Seconds of a processor that a shim may use."""
+HELLO = "hello"
+STARTING = 60.0
+"""Seconds that the answer to hello may take: it asks nothing of the library, and a busy machine is slow to
+start what gives it."""
 
 
 class Program:
@@ -28,7 +32,8 @@ class Program:
 
     `within` are the seconds that a command may take by the library's own clock, unless it is given others: a
     shim that is silent for half as long again and two seconds hangs, and is killed; `wait` may take as long
-    as it is told. What it writes to stderr goes to `log`. `environment` is all that it gets.
+    as it is told, and hello as long as starting may take. What it writes to stderr goes to `log`.
+    `environment` is all that it gets.
     """
 
     def __init__(
@@ -61,8 +66,10 @@ class Program:
         self._number += 1
         told = {"id": self._number, "do": command, "within": self._within, **arguments}
         self._tell(json.dumps(told).encode() + b"\n", command)
-        until = time.monotonic() + 1.5 * float(told["within"]) + 2.0 + float(arguments.get("for", 0.0))
-        answer = self._answer(self._line(until, command))
+        patience = 1.5 * float(told["within"]) + 2.0 + float(arguments.get("for", 0.0))
+        if command == HELLO:
+            patience = max(patience, STARTING)
+        answer = self._answer(self._line(time.monotonic() + patience, command))
         if answer.get("id") != self._number or ("ok" in answer) == ("error" in answer):
             raise self._end(f"the shim answered {command} with {json.dumps(answer)[:200]}")
         if "error" in answer:

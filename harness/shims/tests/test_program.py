@@ -70,6 +70,14 @@ def test_one_that_does_not_keep_the_contract_is_ended(tmp_path: Path, answer: st
         shim.do("hello")
 
 
+def test_hello_may_take_as_long_as_starting_it_does(tmp_path: Path) -> None:
+    half = -1.0  # seconds: what answers any command but hello within half a second is in time
+    shim = program(tmp_path, f"time.sleep(2); {ANSWERS}", within=half)
+    assert shim.do("hello") == {"heard": "hello"}
+    with pytest.raises(ShimLost, match="no answer to open"):
+        shim.do("open")
+
+
 def test_a_command_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
     with (
         (tmp_path / "log").open("wb") as log,
