@@ -39,11 +39,31 @@ def diagnosed(found: Mapping[str, Sign]) -> Diagnosis:
     return diagnostics().diagnose(found)
 
 
+def in_order(told: Diagnosis) -> list[Cause | Alike | str]:
+    """Give all of it as one would look at it; a rule that stands alone is its identity.
+
+    The first of each document leads, for nothing of it follows from another protocol's faults. Then come
+    causes and what is alike, those with most rules first, and what stands alone.
+    """
+    groups: list[Cause | Alike] = [*told.causes, *told.alike]
+    groups.sort(key=lambda each: -len(each.rules))
+    every = [*groups, *told.alone]
+    first: dict[str, Cause | Alike | str] = {}
+    for each in every:
+        rule = each if isinstance(each, str) else each.rules[0]
+        first.setdefault(rule.partition("/")[0], each)
+    leading = list(first.values())
+    return [*leading, *(each for each in every if each not in leading)]
+
+
 def grouped(told: Diagnosis) -> list[Group]:
-    """Give causes and what is alike, those with most rules first."""
-    groups = [Group(_cause(each), each.rules) for each in told.causes]
-    groups += [Group(_alike(each), each.rules) for each in told.alike]
-    return sorted(groups, key=lambda group: -len(group.rules))
+    """Give causes and what is alike in the order in which they are told."""
+    return [group(each) for each in in_order(told) if not isinstance(each, str)]
+
+
+def group(of: Cause | Alike) -> Group:
+    """Put one of them in words."""
+    return Group(_cause(of) if isinstance(of, Cause) else _alike(of), of.rules)
 
 
 def count(number: int, what: str) -> str:
@@ -88,7 +108,7 @@ def _families(rules: Sequence[str]) -> list[str]:
     return [end for end, _ in ends.most_common(NAMED)]
 
 
-def _alike(group: Alike) -> str:
-    rules = count(len(group.rules), "rule")
-    due = group.due or "what is due"
-    return f"There comes {group.came} in place of {due}: {rules}, of no fault that is known"
+def _alike(of: Alike) -> str:
+    rules = count(len(of.rules), "rule")
+    due = of.due or "what is due"
+    return f"There comes {of.came} in place of {due}: {rules}, of no fault that is known"

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from conformance.causes.diagnosis import Diagnosis
 from conformance.causes.dictionary import Sign
-from conformance.causes.telling import count, diagnosed, grouped
+from conformance.causes.telling import count, diagnosed, group, in_order
 from conformance.evidence.explanation import explain
 from conformance.evidence.folder import read_run
 from conformance.evidence.kinds import EvidenceError, Line
@@ -23,7 +23,9 @@ from spec.catalogue import catalogue
 from spec.rules import Role
 
 SHOWN = 15
-"""Causes that are told, unless all are asked for: as many as one looks at."""
+"""Causes that are told, unless all are asked for: as many as one looks at. Where they are fewer, what stands
+alone is told behind them."""
+ALONE = "This stands alone"
 
 
 def diagnose_run(run: Path, every: bool, form: str, console: Console) -> int:
@@ -75,28 +77,30 @@ def as_data(told: Diagnosis, results: Mapping[str, RuleResult]) -> dict[str, obj
 def _show(
     told: Diagnosis, results: Mapping[str, RuleResult], lines: Sequence[Line], every: bool, console: Console
 ) -> None:
-    groups = grouped(told)
-    shown = groups if every else groups[:SHOWN]
-    for number, group in enumerate(shown, 1):
-        console.print(Text(printable(f"{number}. {group.says}"), style="bold"), soft_wrap=True)
-        for told_line in _under(group.rules, results, lines, every):
+    order = in_order(told)
+    shown = order if every else order[:SHOWN]
+    for number, each in enumerate(shown, 1):
+        alone = isinstance(each, str)
+        says, rules = (ALONE, (each,)) if isinstance(each, str) else (group(each).says, each.rules)
+        console.print(Text(printable(f"{number}. {says}"), style="dim" if alone else "bold"), soft_wrap=True)
+        for told_line in _under(rules, results, lines, every):
             console.print(Text(printable(f"   {told_line}")), soft_wrap=True)
-    if told.alone and every:
-        console.print(Text("\nalone", style="bold"))
-        for rule in told.alone:
-            console.print(Text(printable(f"   {_finding(results[rule])}")), soft_wrap=True)
     console.print(Text(f"\n{closing(told, len(shown), every)}"), soft_wrap=True)
 
 
 def closing(told: Diagnosis, shown: int, every: bool) -> str:
     """Say how many findings there are, and what of them is not told above."""
-    sizes = [len(each.rules) for each in grouped(told)]
-    red = sum(sizes) + len(told.alone)
-    parts = [f"{red} findings: {count(shown, 'cause')} with {count(sum(sizes[:shown]), 'rule')}"]
-    if shown < len(sizes):
-        parts.append(f"{count(len(sizes) - shown, 'cause')} more with {count(sum(sizes[shown:]), 'rule')}")
+    order = in_order(told)
+    above, below = (
+        [len(each.rules) for each in some if not isinstance(each, str)]
+        for some in (order[:shown], order[shown:])
+    )
+    red = sum(above) + sum(below) + len(told.alone)
+    parts = [f"{red} findings: {count(len(above), 'cause')} with {count(sum(above), 'rule')}"]
+    if below:
+        parts.append(f"{count(len(below), 'cause')} more with {count(sum(below), 'rule')}")
     parts.append(f"{len(told.alone)} alone")
-    return ", ".join(parts) + ("" if every or red == sum(sizes[:shown]) else " (--all names all)")
+    return ", ".join(parts) + ("" if every or len(order) <= shown else " (--all names all)")
 
 
 def _under(

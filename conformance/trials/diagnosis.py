@@ -3,7 +3,7 @@
 Each deviation is diagnosed from what it turns red, by a dictionary that lacks it and all others that break
 the same rule; then pairs of them at once. Right is a cause that turns red at least half of what both
 together do, or whose closest rule is the one that is broken; or the broken rule standing alone, or with
-those alike, where no cause is left. Without COUNT all deviations are tried.
+those alike. What counts is the order in which all of it is told. Without COUNT all deviations are tried.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from conformance.causes.diagnosis import RED, Cause, Diagnosis, Diagnostics
+from conformance.causes.diagnosis import RED, Alike, Cause, Diagnosis, Diagnostics
 from conformance.causes.dictionary import Entry, Sign, dictionary
+from conformance.causes.telling import in_order
 from conformance.evidence.verdicts import Verdict, is_worse
 from spec.applicability import judged_with
 from spec.catalogue import catalogue
@@ -45,11 +46,18 @@ def run_of(faults: Sequence[Entry]) -> dict[str, Sign]:
 
 
 def is_right(told: Diagnosis, fault: Entry, among: int) -> bool:
-    """Say whether the first causes, so many of them, name what a fault is."""
-    if any(_same(cause, fault) for cause in told.causes[:among]):
-        return True
-    left = [*(each.rules for each in told.alike), *((rule,) for rule in told.alone)]
-    return any(fault.rule in rules for rules in left[: max(0, among - len(told.causes))])
+    """Say whether what is told first, so many of it, names what a fault is."""
+    return any(_is(each, fault) for each in in_order(told)[:among])
+
+
+def _is(told: Cause | Alike | str, fault: Entry) -> bool:
+    match told:
+        case Cause():
+            return _same(told, fault)
+        case Alike():
+            return fault.rule in told.rules
+        case alone:
+            return alone == fault.rule
 
 
 def _same(cause: Cause, fault: Entry) -> bool:

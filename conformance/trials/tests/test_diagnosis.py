@@ -10,7 +10,7 @@ from conformance.trials.diagnosis import figures, is_right
 RED = Sign(Verdict.FAIL, "red")
 FAULT = Entry("0-9-1", "a", "does", dict.fromkeys("abcd", RED))
 LIKE = Entry("0-9-1", "b", "does alike", dict.fromkeys("bcd", RED))
-OTHER = Entry("0-9-1", "z", "does other", dict.fromkeys("dz", RED))
+OTHER = Entry("0-9-1", "z", "does other", dict.fromkeys("dwxyz", RED))
 
 
 def told(*faults: Entry, alone: tuple[str, ...] = ()) -> Diagnosis:
@@ -24,6 +24,20 @@ def test_right_is_who_turns_the_same_red() -> None:
     assert is_right(told(OTHER, LIKE), FAULT, 3)
 
 
+def test_what_is_first_of_its_protocol_leads() -> None:
+    ours = [
+        Entry("0-9-1", rule, "does", dict.fromkeys((f"{rule}-{each}" for each in "ab"), RED))
+        for rule in ("0-9-1/x", "0-9-1/y")
+    ]
+    theirs = Entry("1-0", "1-0/z", "does", {"1-0/z": RED})
+    assert is_right(told(*ours, theirs), theirs, 2)
+    assert not is_right(told(*ours, theirs), theirs, 1)
+    assert is_right(told(*ours, alone=("1-0/z",)), theirs, 2)
+    assert not is_right(
+        told(*ours, alone=("0-9-1/z", "1-0/z")), Entry("0-9-1", "0-9-1/z", "does", {"0-9-1/z": RED}), 3
+    )
+
+
 def test_right_is_a_rule_alone_where_no_cause_is_before_it() -> None:
     assert is_right(told(alone=("a",)), FAULT, 1)
     assert not is_right(told(OTHER, alone=("a",)), FAULT, 1)
@@ -34,5 +48,5 @@ def test_most_faults_are_found_though_their_own_entry_is_left_out() -> None:
     assert tried == pairs == 40
     assert first >= 0.85 * tried
     assert three >= 0.95 * tried
-    assert both >= 0.75 * pairs
+    assert both >= 0.8 * pairs
     assert of_six >= 0.85 * pairs
