@@ -53,6 +53,7 @@ def compute(spark: SparkSession, faults: Sequence[Fault], moved: Callable[[int],
 
 def _judged(keys: Iterable[Key]) -> Iterator[Entry]:
     bench, faults = _here()
+    gc.freeze()  # Spark collects garbage behind each task: what is there by now it need not look at again
     seen: dict[Change, dict[str, Judged]] = {}
     for key in keys:
         fault = faults[key]
