@@ -72,7 +72,9 @@ def without(faults: Sequence[Entry]) -> Diagnostics:
 
 
 def figures(count: int | None = None) -> dict[str, tuple[int, int, int]]:
-    """Give for single faults and for pairs: how many were tried, right at first, among three of each."""
+    """Give for single faults, for pairs, and for each of a pair: how many were tried, right at first, among
+    three of each. Of a pair both have to be told.
+    """
     chance = random.Random(0)
     known = [each for each in dictionary() if each.rule and reds(each)]
     tried = known if count is None else chance.sample(known, min(count, len(known)))
@@ -85,7 +87,14 @@ def figures(count: int | None = None) -> dict[str, tuple[int, int, int]]:
         told += [([each], diagnostics.diagnose(run_of([each]))) for each in same]
     pairs = [chance.sample(known, 2) for _ in range(PAIRS if count is None else min(PAIRS, count))]
     both = [(pair, without(pair).diagnose(run_of(pair))) for pair in pairs]
-    return {"single faults": _counted(told, 1), "pairs of faults": _counted(both, 2)}
+    first, three = (
+        sum(is_right(each, fault, among) for pair, each in both for fault in pair) for among in (2, 6)
+    )
+    return {
+        "single faults": _counted(told, 1),
+        "pairs of faults": _counted(both, 2),
+        "faults in these pairs": (2 * len(pairs), first, three),
+    }
 
 
 def _counted(told: Sequence[tuple[Sequence[Entry], Diagnosis]], faults: int) -> tuple[int, int, int]:

@@ -44,9 +44,12 @@ def test_right_is_a_rule_alone_where_no_cause_is_before_it() -> None:
 
 
 def test_most_faults_are_found_though_their_own_entry_is_left_out() -> None:
-    (tried, first, three), (pairs, both, of_six) = figures(40).values()
+    (tried, first, three), (pairs, both, of_six), (each, one, of_them) = figures(40).values()
     assert tried == pairs == 40
     assert first >= 0.85 * tried
     assert three >= 0.95 * tried
     assert both >= 0.8 * pairs
     assert of_six >= 0.85 * pairs
+    assert each == 2 * pairs
+    assert 2 * both <= one <= each
+    assert 2 * of_six <= of_them <= each
