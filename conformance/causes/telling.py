@@ -61,9 +61,15 @@ def grouped(told: Diagnosis) -> list[Group]:
     return [group(each) for each in in_order(told) if not isinstance(each, str)]
 
 
-def group(of: Cause | Alike) -> Group:
+def group(of: Cause | Alike | str) -> Group:
     """Put one of them in words."""
-    return Group(_cause(of) if isinstance(of, Cause) else _alike(of), of.rules)
+    match of:
+        case Cause():
+            return Group(_cause(of), of.rules)
+        case Alike():
+            return Group(_alike(of), of.rules)
+        case alone:
+            return Group("This stands alone", (alone,))
 
 
 def count(number: int, what: str) -> str:

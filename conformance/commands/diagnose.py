@@ -25,7 +25,6 @@ from spec.rules import Role
 SHOWN = 15
 """Causes that are told, unless all are asked for: as many as one looks at. Where they are fewer, what stands
 alone is told behind them."""
-ALONE = "This stands alone"
 
 
 def diagnose_run(run: Path, every: bool, form: str, console: Console) -> int:
@@ -79,11 +78,9 @@ def _show(
 ) -> None:
     order = in_order(told)
     shown = order if every else order[:SHOWN]
-    for number, each in enumerate(shown, 1):
-        alone = isinstance(each, str)
-        says, rules = (ALONE, (each,)) if isinstance(each, str) else (group(each).says, each.rules)
-        console.print(Text(printable(f"{number}. {says}"), style="dim" if alone else "bold"), soft_wrap=True)
-        for told_line in _under(rules, results, lines, every):
+    for number, told_of in enumerate(map(group, shown), 1):
+        console.print(Text(printable(f"{number}. {told_of.says}"), style="bold"), soft_wrap=True)
+        for told_line in _under(told_of.rules, results, lines, every):
             console.print(Text(printable(f"   {told_line}")), soft_wrap=True)
     console.print(Text(f"\n{closing(told, len(shown), every)}"), soft_wrap=True)
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from subprocess import CompletedProcess
 
 from conformance.evidence.folder import read_run
 from conformance.evidence.results import rule_results
 from conformance.evidence.stream import State, read, verify
+from conformance.gate.gate import Exit
 from conformance.gate.tests.baselines import admitted, unevidenced, unexpected
 from conformance.tests.commands import command, environment
 
@@ -31,6 +33,12 @@ def beyond(baseline: str, target: str) -> Strange:
         return odd | {each.rule: str(each) for each in unexpected(run, baseline)}
 
     return told
+
+
+def ends_well(ended: CompletedProcess[str], run: Path, strange: Strange) -> None:
+    """Make sure that a gate is met, or that it is not for what is strange, which is judged again later."""
+    assert ended.returncode in (Exit.MET, Exit.NOT_MET), ended.stderr + ended.stdout
+    assert ended.returncode == Exit.MET or strange(run), ended.stderr + ended.stdout
 
 
 def still(run: Path, strange: Strange, few: int = FEW) -> Mapping[str, str]:

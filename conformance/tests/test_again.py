@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
-from conformance.tests.again import still
+from conformance.tests.again import Strange, ends_well, still
 from conformance.tests.commands import Command
 
 RULE = "0-9-1/grammar/basic.get.answers"
@@ -19,6 +21,10 @@ def always(run: Path) -> Mapping[str, str]:
 
 def once(run: Path) -> Mapping[str, str]:
     return always(run) if run.name == "run" else {}
+
+
+def never(_: Path) -> Mapping[str, str]:
+    return {}
 
 
 def test_what_comes_again_is_told_and_what_does_not_is_nobodys(
@@ -36,3 +42,14 @@ def test_what_comes_again_is_told_and_what_does_not_is_nobodys(
 def test_what_is_too_much_is_no_chance(tmp_path: Path) -> None:
     with pytest.raises(AssertionError):
         still(tmp_path / "run", always, few=0)
+
+
+@pytest.mark.parametrize(
+    ("status", "strange", "well"), [(0, once, True), (1, always, True), (1, never, False), (3, always, False)]
+)
+def test_a_gate_may_miss_what_is_judged_again_and_nothing_else(
+    status: int, strange: Strange, well: bool, tmp_path: Path
+) -> None:
+    ended = CompletedProcess[str]([], status, "", "")
+    with nullcontext() if well else pytest.raises(AssertionError):
+        ends_well(ended, tmp_path / "run", strange)

@@ -10,7 +10,7 @@ from conformance.bug.tests.on_brokers import shown
 from conformance.evidence.results import rule_results
 from conformance.evidence.stream import State, read, verify
 from conformance.gate.tests.baselines import path_of, rules_of
-from conformance.tests.again import beyond, still
+from conformance.tests.again import beyond, ends_well, still
 from conformance.tests.commands import command, environment
 
 pytestmark = [pytest.mark.broker("broker-j"), pytest.mark.minutes]
@@ -28,7 +28,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     known = path_of("broker-j-10.1")
     way = ("--target", TARGET, "--baseline", known, "--shuffle", "11", "--budget", "1500", "--output", place)
     done = command("run", *way, env=environment(), timeout=1800)
-    assert done.returncode == 0 or STRANGE(place), done.stderr + done.stdout
+    ends_well(done, place, STRANGE)
     return place
 
 

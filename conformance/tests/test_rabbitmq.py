@@ -20,7 +20,7 @@ from conformance.evidence.results import however_ended, rule_results
 from conformance.evidence.stream import State, read, verify
 from conformance.evidence.verdicts import Verdict
 from conformance.gate.tests.baselines import path_of, rules_of
-from conformance.tests.again import beyond, still
+from conformance.tests.again import beyond, ends_well, still
 from conformance.tests.commands import Command, command, command_line, environment
 from conformance.tests.endurance import some
 from harness.amqp0_9_1.client.broker import Broker
@@ -92,8 +92,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "--capture", "all", "--budget", "1500", "--output", folder,
         env=environment(), timeout=1800,
     )  # fmt: skip
-    # The gate is met, with what is known.
-    assert done.returncode == 0 or STRANGE(folder), done.stderr + done.stdout
+    ends_well(done, folder, STRANGE)
     return folder
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.causes.diagnosis import Cause, Diagnosis
+from conformance.causes.diagnosis import Alike, Cause, Diagnosis
 from conformance.causes.dictionary import Entry
-from conformance.causes.telling import grouped
+from conformance.causes.telling import group, grouped, in_order
 
 RULES = ("0-9-1/queue.bind.duplicates", "0-9-1/queue.bind.exchange.default-exchange")
 KEPT = Entry("0-9-1", RULES[0], "binds twice", {})
@@ -43,3 +43,13 @@ THIRD = Entry("0-9-1", "", "binds too late", {})
 def test_a_cause_is_told_with_what_else_it_may_be(cause: Cause, says: str) -> None:
     (group,) = grouped(Diagnosis((cause,), ()))
     assert (group.says, group.rules) == (says, cause.rules)
+
+
+def test_a_rule_alone_is_told_behind_the_causes_but_where_it_is_the_first_of_its_protocol() -> None:
+    same = Alike("this", "that", ("0-9-1/a", "0-9-1/b", "0-9-1/c"))
+    order = in_order(Diagnosis((), ("0-9-1/d", "1-0/e", "1-0/f"), (same,)))
+    assert order == [same, "1-0/e", "0-9-1/d", "1-0/f"]
+    assert [(each.says[:17].strip(), each.rules) for each in map(group, order[:2])] == [
+        ("There comes this", same.rules),
+        ("This stands alone", ("1-0/e",)),
+    ]

@@ -10,11 +10,10 @@ from conformance.evidence.verdicts import Verdict
 from conformance.proof.detection import judge_rule
 from harness.amqp0_9_1.broken.basic_faults import counts_what_it_discards
 from harness.amqp0_9_1.broken.deviations import drops
-from harness.amqp0_9_1.broken.provocations import delays
+from harness.amqp0_9_1.client.tests.late import SlowToSend
 from harness.amqp0_9_1.peer.life import lose
 from harness.amqp0_9_1.peer.policy import Policy
 from harness.amqp0_9_1.wire.vocabulary import Basic
-from harness.peers.peer import PeerServer
 from harness.targets.embedded import EmbeddedTarget
 from spec.catalogue import catalogue
 
@@ -54,18 +53,7 @@ def test_a_restart_that_loses_everything_tells_nothing_about_the_overflow() -> N
     assert (judged.verdict, judged.signature) == (Verdict.ERROR, "silence to the control delivery 1 of 1")
 
 
-class SlowToSend(EmbeddedTarget):
-    """The reference peer whose deliveries, and all behind them, come so many `seconds` late."""
-
-    def __init__(self, seconds: float) -> None:
-        super().__init__()
-        self.late = delays(Basic.Deliver, seconds)
-
-    def make(self, document: str) -> PeerServer:
-        return self.late.before(super().make(document))
-
-
 @pytest.mark.parametrize(("seconds", "verdict"), [(5.0, Verdict.PASS), (30.0, Verdict.ERROR)])
 def test_a_server_that_is_slow_to_send_has_discarded_nothing(seconds: float, verdict: Verdict) -> None:
-    judged = judge_rule(catalogue()["0-9-1/basic.02"], SlowToSend(seconds))
+    judged = judge_rule(catalogue()["0-9-1/basic.02"], SlowToSend(Basic.Deliver, seconds))
     assert judged.verdict is verdict

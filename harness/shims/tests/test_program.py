@@ -71,7 +71,9 @@ def test_one_that_does_not_keep_the_contract_is_ended(tmp_path: Path, answer: st
 
 
 def test_hello_may_take_as_long_as_starting_it_does(tmp_path: Path) -> None:
-    half = -1.0  # seconds: what answers any command but hello within half a second is in time
+    half = (
+        -1.0
+    )  # any command but hello has 1.5 times that and 2 s, which is half a second; the shim needs two
     shim = program(tmp_path, f"time.sleep(2); {ANSWERS}", within=half)
     assert shim.do("hello") == {"heard": "hello"}
     with pytest.raises(ShimLost, match="no answer to open"):
