@@ -70,19 +70,22 @@ class Catalogue:
 
         A rule names those under `related`, and those its reading or its reason refers to.
         """
-        found = self._relations.get(rule.id, frozenset())
-        return tuple(each for each in self.rules if each.id in found)
+        return self._relations.get(rule.id, ())
 
     @cached_property
-    def _relations(self) -> Mapping[str, frozenset[str]]:
-        """For each identity those it is related to, in both directions."""
+    def _relations(self) -> Mapping[str, tuple[Rule, ...]]:
+        """For each identity the rules it is related to, in both directions."""
         found: dict[str, set[str]] = {}
         for rule in self.rules:
             for name in map(self._living, self.named_by(rule)):
                 if name != rule.id:
                     found.setdefault(rule.id, set()).add(name)
                     found.setdefault(name, set()).add(rule.id)
-        return {identity: frozenset(names) for identity, names in found.items()}
+        in_order: dict[str, list[Rule]] = {identity: [] for identity in found}
+        for rule in self.rules:
+            for identity in found.get(rule.id, ()):
+                in_order[identity].append(rule)
+        return {identity: tuple(rules) for identity, rules in in_order.items()}
 
     def named_by(self, rule: Rule) -> tuple[str, ...]:
         """Collect the identities `rule` names: under `related`, in what argues it, as broken with it."""

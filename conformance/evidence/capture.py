@@ -24,7 +24,7 @@ PORT = 5672
 SEGMENT = 60000
 """Octets of payload in one packet; IPv4 has room for 65495."""
 
-_SERVER = IPv4Address("192.0.2.1")  # RFC 5737: for documentation
+_SERVER = IPv4Address("192.0.2.1").packed  # RFC 5737: for documentation
 _FIRST_CLIENT = IPv4Address("198.18.0.1")  # RFC 2544: for benchmarks, 131070 addresses
 _FIN, _SYN, _RST, _PSH, _ACK = 0x01, 0x02, 0x04, 0x08, 0x10
 # Largest segment 65495, window scale 14 (RFC 7323): nobody acknowledges by itself here, and the window
@@ -62,7 +62,7 @@ def _connection(line: Line) -> str | None:
 
 @dataclass(slots=True)
 class _Side:
-    address: IPv4Address
+    address: bytes
     port: int
     hardware: bytes
     next_sequence: int
@@ -76,7 +76,7 @@ class _Flow:
     server: _Side = field(init=False)
 
     def __post_init__(self) -> None:
-        address, port = _FIRST_CLIENT + self.number % 131070, 49152 + self.number % 16384
+        address, port = (_FIRST_CLIENT + self.number % 131070).packed, 49152 + self.number % 16384
         self.client = _Side(address, port, b"\x02\0\0\0\0\x01", 1000)
         self.server = _Side(_SERVER, PORT, b"\x02\0\0\0\0\x02", 5000)
 
@@ -112,7 +112,7 @@ class _Flow:
             0,
             0,
         )
-        ends = source.address.packed + destination.address.packed
+        ends = source.address + destination.address
         segment = header + options + octets
         pseudo = ends + struct.pack("!BBH", 0, 6, len(segment))
         segment = segment[:16] + _checksum(pseudo + segment) + segment[18:]

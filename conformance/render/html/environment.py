@@ -11,6 +11,7 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from conformance.evidence.explanation import Shown
 from conformance.evidence.octets import readable
 from conformance.evidence.printable import printable
 from conformance.evidence.tried import aside
@@ -18,6 +19,8 @@ from conformance.evidence.verdicts import TABLE
 
 TEXT = 2000
 """Characters shown of one thing a peer said; the evidence has the rest."""
+MEANING = 500
+"""And of what a part of a frame is."""
 HERE = "conformance.render.html"
 
 
@@ -31,7 +34,7 @@ def environment(*packages: str, **everywhere: Any) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"clip": clip, "breakable": breakable, "readable": readable}
+    made.filters |= {"clip": clip, "breakable": breakable, "readable": readable, "by_part": by_part}
     made.globals |= {"table": TABLE, "aside": aside, **everywhere}
     return made
 
@@ -77,6 +80,21 @@ def _safe(value: Any) -> Any:
 def clip(text: str, limit: int = TEXT) -> str:
     """Cut `text` after `limit` characters and say how long it is; give shorter text as it is."""
     return text if len(text) <= limit else f"{text[:limit]} … ({len(text)} characters)"
+
+
+def by_part(frame: Shown) -> Markup:
+    """Lay out the octets of a frame, a line for each part of them, with what that is.
+
+    All at once: of what a site says most is said here.
+    """
+    width = frame.width
+    lines = (
+        f"{part.offset:5}  {part.octets:{width}}  {clip(part.meaning, MEANING)}"
+        if part.meaning
+        else f"{part.offset:5}  {part.octets}"
+        for part in frame.parts
+    )
+    return escape("".join(f"{printable(line)}\n" for line in lines))
 
 
 def breakable(identity: str) -> Markup:
