@@ -19,6 +19,7 @@ from conformance.evidence.kinds import Judged
 from conformance.evidence.results import however_ended, rule_results
 from conformance.evidence.stream import State, read, verify
 from conformance.evidence.verdicts import Verdict
+from conformance.gate.baseline_file import load
 from conformance.gate.tests.baselines import path_of, rules_of
 from conformance.tests.again import beyond, ends_well, still
 from conformance.tests.commands import Command, command, command_line, environment
@@ -41,6 +42,14 @@ def verdicts(run: Path) -> dict[str, tuple[Verdict, str]]:
     return {
         result.rule: (result.verdict, however_ended(result.signature)) for result in rule_results(read(run))
     }
+
+
+def agree(alone: tuple[Verdict, str], beside: tuple[Verdict, str]) -> bool:
+    """Say whether a rule came to the same: beside others it is judged again, and may hear what is late."""
+    silence, due = "silence", " instead of "
+    same = alone[1] == beside[1]
+    late = alone[1].partition(due) == (silence, due, beside[1].partition(due)[2])
+    return alone[0] is beside[0] and (same or late)
 
 
 def url(target: Target) -> str:
@@ -126,11 +135,16 @@ def test_one_by_one_in_another_order_the_verdicts_are_the_same_and_nothing_is_le
         "--parallel", "0", "--shuffle", "3", "--budget", "1800",
     )  # fmt: skip
     # A URL has no facilities: what needs one is not-run. What is only watched may have had its occasion in
-    # rules that are not played here. Everything else is as before.
+    # rules that are not played here. All else is as before, but for what the baseline knows to alternate.
     unseen = (Verdict.INAPPLICABLE, "no occasion")
     found = {rule: each for rule, each in verdicts(alone).items() if each != unseen or before[rule] == unseen}
     other = {rule: each for rule, each in found.items() if each[0] is not Verdict.NOT_RUN}
-    assert other == {rule: before[rule] for rule in other}
+    alternating = {each.rule for each in load(path_of("rabbitmq-3.10")).flaky}
+    assert {
+        rule: (each, before[rule])
+        for rule, each in other.items()
+        if rule not in alternating and not agree(each, before[rule])
+    } == {}
     assert len(other) > 0.9 * len(asked)
     left_out = [
         each.deciding for each in rule_results(read(alone)) if each.rule in found.keys() - other.keys()

@@ -72,8 +72,8 @@ def without(faults: Sequence[Entry]) -> Diagnostics:
 
 
 def figures(count: int | None = None) -> dict[str, tuple[int, int, int]]:
-    """Give for single faults, for pairs, and for each of a pair: how many were tried, right at first, among
-    three of each. Of a pair both have to be told.
+    """Give for single faults, for pairs, for each of a pair, and for those of them that the other does not
+    hide: how many were tried, right at first, among three of each. Of a pair both have to be told.
     """
     chance = random.Random(0)
     known = [each for each in dictionary() if each.rule and reds(each)]
@@ -87,14 +87,24 @@ def figures(count: int | None = None) -> dict[str, tuple[int, int, int]]:
         told += [([each], diagnostics.diagnose(run_of([each]))) for each in same]
     pairs = [chance.sample(known, 2) for _ in range(PAIRS if count is None else min(PAIRS, count))]
     both = [(pair, without(pair).diagnose(run_of(pair))) for pair in pairs]
-    first, three = (
-        sum(is_right(each, fault, among) for pair, each in both for fault in pair) for among in (2, 6)
-    )
+    each_of = [(pair, fault, told_) for pair, told_ in both for fault in pair]
+    seen = [(fault, told_) for pair, fault, told_ in each_of if not is_hidden(fault, pair)]
     return {
         "single faults": _counted(told, 1),
         "pairs of faults": _counted(both, 2),
-        "faults in these pairs": (2 * len(pairs), first, three),
+        "faults in these pairs": _found([(fault, told_) for _, fault, told_ in each_of]),
+        "of these, not hidden by the other": _found(seen),
     }
+
+
+def is_hidden(fault: Entry, pair: Sequence[Entry]) -> bool:
+    """Say whether the other fault of a pair breaks the set-up of its rule, so that nobody sees it red."""
+    return fault.rule in reds(fault) and run_of(pair)[fault.rule].verdict not in RED
+
+
+def _found(told: Sequence[tuple[Entry, Diagnosis]]) -> tuple[int, int, int]:
+    first, three = (sum(is_right(each, fault, among) for fault, each in told) for among in (2, 6))
+    return len(told), first, three
 
 
 def _counted(told: Sequence[tuple[Sequence[Entry], Diagnosis]], faults: int) -> tuple[int, int, int]:
