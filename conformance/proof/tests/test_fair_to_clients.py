@@ -24,6 +24,8 @@ SAMPLE = 60
 OF_FRAMES = {
     "0-9-1/prose/4.2.7.any-octet-counts": "",
     "0-9-1/grammar/basic.return.reply-text.told-as-received": "other-reply-texts",
+    "0-9-1/prose/2.3.6.client-tells-why": "other-reply-texts",
+    "0-9-1/prose/4.2.3.oversized-frame-refused": "other-body-frames",
 }
 """Rules of single octets, which every variant gives on in whole frames, and of what that variant changes."""
 AGAINST = (Verdict.FAIL, Verdict.WARN, Verdict.ERROR)

@@ -100,8 +100,8 @@ def commands_without_a_tag_are_not_confirmed(server: Server) -> None:
     handle = connection.unopened().unopened()
     handle.send(Channel.Open(handle.channel.id), handle.opening(confirm_tag=0))
     handle.send(*handle.carries(queue, b"body"), handle.consuming(queue))
-    handle.send(Handle.Flow(handle.id, 7, True))
     handle.hears(b"body")
+    handle.send(Handle.Flow(handle.id, 7, True))
     handle.expect(replied(Handle.Reply, 7))
     handle.got_nothing()
 
