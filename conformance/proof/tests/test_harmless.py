@@ -16,6 +16,7 @@ from conformance.evidence.kinds import Judged
 from conformance.evidence.results import RuleResult
 from conformance.evidence.verdicts import Verdict
 from conformance.proof.detection import Bench, judge_rule
+from conformance.proof.tests.together import Together
 from conformance.proof.undisturbed import differences, main
 from harness.amqp0_9_1.wire.frames import FrameReader as FrameReader0_9_1
 from harness.amqp1_0.wire.frames import FrameReader as FrameReader1_0
@@ -28,7 +29,7 @@ from harness.wire.journal import Direction, Octets
 from harness.wire.reader import Reader
 from harness.wire.transcript import Piece, Transcript
 from scenarios.registry import checks, watching
-from spec.applicability import judged_with
+from spec.applicability import judged_with, protocol
 from spec.catalogue import catalogue
 from spec.rules import Role, Rule
 
@@ -116,6 +117,14 @@ def test_slow_ways_change_no_verdict(way: str, bench: Bench) -> None:
             assert seen.signature == "StillComing"
         else:
             assert told(seen) == told(right), rule.id
+
+
+@each_protocol
+def test_what_we_say_at_once_changes_no_verdict(document: str, bench: Bench) -> None:
+    """What is answered and what comes by itself have an order only where we wait for one of them."""
+    rules = [each for each in RULES if protocol(each.document) == document]
+    told_at_once = {rule.id: told(judge_rule(rule, Together())) for rule in rules}
+    assert {rule: each for rule, each in told_at_once.items() if each != told(bench.clean[rule])} == {}
 
 
 def test_octets_one_by_one_change_no_verdict(bench: Bench) -> None:
