@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 import sys
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 
@@ -86,25 +86,22 @@ def figures(count: int | None = None) -> dict[str, tuple[int, int, int]]:
         diagnostics = without(same)
         told += [([each], diagnostics.diagnose(run_of([each]))) for each in same]
     pairs = [chance.sample(known, 2) for _ in range(PAIRS if count is None else min(PAIRS, count))]
-    both = [(pair, without(pair).diagnose(run_of(pair))) for pair in pairs]
-    each_of = [(pair, fault, told_) for pair, told_ in both for fault in pair]
-    seen = [(fault, told_) for pair, fault, told_ in each_of if not is_hidden(fault, pair)]
+    runs = [run_of(pair) for pair in pairs]
+    both = [(pair, without(pair).diagnose(run)) for pair, run in zip(pairs, runs, strict=True)]
+    each_of = [([fault], diagnosis) for pair, diagnosis in both for fault in pair]
+    hidden = [is_hidden(fault, run) for pair, run in zip(pairs, runs, strict=True) for fault in pair]
+    seen = [each for each, by_the_other in zip(each_of, hidden, strict=True) if not by_the_other]
     return {
         "single faults": _counted(told, 1),
         "pairs of faults": _counted(both, 2),
-        "faults in these pairs": _found([(fault, told_) for _, fault, told_ in each_of]),
-        "of these, not hidden by the other": _found(seen),
+        "faults in these pairs": _counted(each_of, 2),
+        "of these, not hidden by the other": _counted(seen, 2),
     }
 
 
-def is_hidden(fault: Entry, pair: Sequence[Entry]) -> bool:
-    """Say whether the other fault of a pair breaks the set-up of its rule, so that nobody sees it red."""
-    return fault.rule in reds(fault) and run_of(pair)[fault.rule].verdict not in RED
-
-
-def _found(told: Sequence[tuple[Entry, Diagnosis]]) -> tuple[int, int, int]:
-    first, three = (sum(is_right(each, fault, among) for fault, each in told) for among in (2, 6))
-    return len(told), first, three
+def is_hidden(fault: Entry, run: Mapping[str, Sign]) -> bool:
+    """Say whether another fault of a run breaks the set-up of the rule of this one: nobody sees it red."""
+    return fault.rule in reds(fault) and run[fault.rule].verdict not in RED
 
 
 def _counted(told: Sequence[tuple[Sequence[Entry], Diagnosis]], faults: int) -> tuple[int, int, int]:

@@ -34,15 +34,15 @@ class Together(EmbeddedTarget):
 class _Held(MemoryTransport):
     def __init__(self, target: Together, server: PeerServer) -> None:
         super().__init__(server, target._clock, target._pause)
-        self._target, self._said = target, b""
+        self._target = target
 
     def let_through(self) -> None:
-        said, self._said = self._said, b""
+        said, self._waiting = self._waiting, b""
         if said:
             super().send(said)
 
     def send(self, octets: bytes) -> bool:
-        self._said += octets
+        self._waiting += octets
         return True
 
     def receive(self, deadline: float) -> bytes | End | None:

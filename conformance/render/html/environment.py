@@ -85,7 +85,7 @@ def clip(text: str, limit: int = TEXT) -> str:
 def by_part(frame: Shown) -> Markup:
     """Lay out the octets of a frame, a line for each part of them, with what that is.
 
-    All at once: of what a site says most is said here.
+    Done in one piece, because most of a site's text is these lines.
     """
     width = frame.width
     lines = (
