@@ -17,11 +17,13 @@ from harness.targets.target import UrlTarget
 from scenarios.registry import checks
 
 RULE = "0-9-1/queue.bind.exchange.exchange-existence"
+NEVER_PAUSED = "0-9-1/grammar/channel.flow-ok.implemented"
 NEEDS_A_FACILITY = "0-9-1/queue.declare.durable.persistence"
 
 
 @pytest.mark.parametrize(
-    ("rule", "broken", "seen"), [(RULE, True, True), (RULE, False, False), (NEEDS_A_FACILITY, False, True)]
+    ("rule", "broken", "seen"),
+    [(RULE, True, True), (RULE, False, False), (NEVER_PAUSED, False, False), (NEEDS_A_FACILITY, False, True)],
 )
 def test_a_finding_is_looked_for_again(rule: str, broken: bool, seen: bool, tmp_path: Path) -> None:
     found = Written(Judged(test=rule, rule=rule, verdict=Verdict.FAIL), tmp_path, Handed())
