@@ -38,7 +38,7 @@ reports: $(READY)
 # For releases: all of what the tests above try a sample of. At the end stands what was run, and for how long.
 endurance: $(READY)
 	AMQP_CONFORMANCE_ENDURANCE=1 AMQP_CONFORMANCE_REQUIRE_BROKERS=1 $(BIN)/pytest -v -m endurance --durations=0 \
-		--durations-min=0.1 $(JUDGING) $(REPORTS)
+		--durations-min=0.1 -n 2 $(WHOLE_FILES) $(JUDGING) $(REPORTS)
 
 # What each known fault turns red: after every change of deviations or checks.
 dictionary: $(READY)

@@ -114,10 +114,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_every_rule_has_a_verdict_and_none_is_an_error(run: Path) -> None:
+def test_every_rule_has_a_verdict_and_an_error_is_strange(run: Path) -> None:
     found = verdicts(run)
     assert found.keys() == rules_of("0-9-1", "1-0", "rabbitmq", version=read_run(run).version)
-    assert {rule: each for rule, each in found.items() if each[0] is Verdict.ERROR} == {}
+    # No baseline takes an error; whether one comes again is tried where all that is strange is judged again.
+    assert {rule for rule, each in found.items() if each[0] is Verdict.ERROR} <= STRANGE(run).keys()
     assert verify(run).state is State.OK
     assert read_run(run).product == "RabbitMQ"
 
