@@ -63,9 +63,17 @@ class Opening(Generic[AnyFixture]):
             raise failure
         if not breaches and (not rule or self.is_free_to_go(failure, fixture)):
             raise failure
-        while fixture.newest.link.listen(fixture.context.patience.quiet):
-            pass  # up to the first pause, however busy we are
+        self._hear_out(fixture)
         return self.steps.barrier(failure.what, failure.actual, breaches)
+
+    def _hear_out(self, fixture: AnyFixture) -> None:
+        """Listen until no more octets come: who goes on to talk pauses longer on a busy machine."""
+        context, heard = fixture.context, -1
+        pause = context.patience.quiet
+        while heard < context.octets:
+            heard = context.octets
+            fixture.newest.link.listen(pause)
+            pause = context.patience.answer
 
 
 def keeps_all(_: Any, __: Iterable[tuple[str, str]]) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tracemalloc
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 
@@ -73,6 +74,13 @@ def test_the_probe_refuses_it_with_one_sentence_or_says_what_it_breaks(name: str
         assert barrier is not None
         assert barrier.what.isprintable()
         assert barrier.rule in JUDGED_BY
+
+
+def test_however_slowly_one_goes_on_the_probe_refuses_it() -> None:
+    slow = replace(HOSTILE["4-gib"], pace=0.2)
+    barrier, refused = probed(Tampered(lambda honest: Harming(slow, honest, 0)))
+    assert barrier is None
+    assert "does not open an AMQP 1.0 connection" in str(refused)
 
 
 def probed(goal: Tampered) -> tuple[Barrier | None, Unreachable | None]:
