@@ -9,6 +9,7 @@ from conformance.interop.amqp0_9_1.content import form_of, key, readings, with_v
 from conformance.interop.amqp0_9_1.own import Own
 from conformance.interop.amqp0_9_1.stream import Stream
 from conformance.interop.play.protocol import Wire
+from conformance.interop.play.shims import next_message
 from harness.shims.contract import Kind, Refused, Shim
 
 
@@ -41,11 +42,10 @@ class Talk:
     def receive(self, address: str, settled: bool, within: float) -> Mapping[str, Any] | None:
         """Get it by a consumer, which is stopped when it has come."""
         tag = self._shim.do("receive", on=self._channel, queue=address, settled=settled)["tag"]
-        events = self._shim.do("wait", on=self._connection, **{"for": within}, count=1)["events"]
-        messages = [each["message"] for each in events if each["event"] == "message"]
-        if messages:
+        message = next_message(self._shim, self._connection, within)
+        if message is not None:
             self._shim.do("stop", on=self._channel, tag=tag)
-        return messages[0] if messages else None
+        return message
 
     def echo(self, token: str, address: str) -> None:
         self._shim.do("echo", on=self._channel, token=token, key=address)

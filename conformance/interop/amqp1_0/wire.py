@@ -11,6 +11,7 @@ from conformance.interop.amqp1_0.own import Own
 from conformance.interop.amqp1_0.stream import Stream
 from conformance.interop.comparing import SECTIONS
 from conformance.interop.play.protocol import Wire
+from conformance.interop.play.shims import next_message
 from harness.shims.contract import Kind, Refused, Shim
 
 
@@ -51,9 +52,7 @@ class Talk:
         """Give credit for one message, and wait for it."""
         self._from = self._link("receiver", address, settled)
         self._shim.do("credit", on=self._from, credit=1)
-        events = self._shim.do("wait", on=self._connection, **{"for": within}, count=1)["events"]
-        found: list[Mapping[str, Any]] = [each["message"] for each in events if each["event"] == "message"]
-        return found[0] if found else None
+        return next_message(self._shim, self._connection, within)
 
     receive = get
 

@@ -255,11 +255,15 @@ class Lane:
 
     def hang_up(self) -> None:
         """Leave all connections; the next case makes its own."""
-        own, self._own, self._talk = self._own, None, None
+        own, self._own = self._own, None
         if own is not None:
             self._left += [self._out, self.into]
             self._tidy(own)
             own.close()
+        self._drop_client()
+
+    def _drop_client(self) -> None:
+        self._talk = None
         if self._shim is not None:
             try:
                 self._shim.do("reset")
@@ -290,14 +294,18 @@ class Lane:
     def _ready(self, awaited: bool = False) -> tuple[Talk, OwnEnd]:
         """Give the client, connected, and our own end with its queues. Raises Failed.
 
-        Where a message is `awaited` the queues with it are left as they are, however long that has taken.
+        Where a message is `awaited` the queues with it are left as they are, however long that has taken: a
+        client that lives only while somebody talks to it may have been ended meanwhile.
         """
         idle, self._used = time.monotonic() - self._used, time.monotonic()
         fresh = (awaited or idle < IDLE) and not self._relay.ended()
         if self._talk is not None and self._own is not None and fresh:
             return self._talk, self._own
-        self.hang_up()
-        self._own = self._furnished()
+        if awaited and self._own is not None:
+            self._drop_client()
+        else:
+            self.hang_up()
+            self._own = self._furnished()
         talk = self._connected()
         own = self._own or self._furnished()
         self._own, self._talk, self._used = own, talk, time.monotonic()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -46,6 +47,20 @@ class Patient:
     def do(self, command: str, **arguments: Any) -> Mapping[str, Any]:
         patience = {"within": each} if (each := self._patience()) else {}
         return self._shim.do(command, **arguments, **patience)
+
+
+def next_message(shim: Shim, connection: str, within: float) -> Mapping[str, Any] | None:
+    """Wait up to `within` seconds for a message; other events, as of what was sent before, are not it.
+
+    None where none has come, also where the connection is over. Raises Refused.
+    """
+    until = time.monotonic() + within
+    while True:
+        left = max(until - time.monotonic(), 0.0)
+        events = shim.do("wait", on=connection, **{"for": left}, count=1)["events"]
+        messages: list[Mapping[str, Any]] = [each["message"] for each in events if each["event"] == "message"]
+        if messages or not events or not left:
+            return messages[0] if messages else None
 
 
 def libraries(protocol: str) -> frozenset[str]:

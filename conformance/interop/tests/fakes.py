@@ -135,6 +135,21 @@ class Late:
         return shim.do(command, **arguments)
 
 
+class Ended:
+    """Be ended by the broker behind every message but the first."""
+
+    def __init__(self) -> None:
+        self._sent = False
+
+    def __call__(self, command: str, arguments: dict[str, Any], shim: Shim) -> Mapping[str, Any]:
+        told = shim.do(command, **arguments)
+        if command == "send" and self._sent:
+            shim.do("send", on=arguments["on"], exchange="nobody", key="", body="other")
+            shim.do("open", on=arguments["on"].partition("/")[0])  # the end of the channel has come before
+        self._sent |= command == "send"
+        return told
+
+
 class Moody:
     """Tell the truth the first time, and another body from the second time on."""
 

@@ -197,6 +197,11 @@ def test_what_is_played_must_be_what_the_legs_let_expect() -> None:
     assert matrix.cell("other", "embedded:tcp", "body.one-octet").outcome is Outcome.CONTRADICTED
 
 
+def test_who_was_ended_while_another_sent_gets_it_all_the_same() -> None:
+    matrix = played(small("property.priority"), own=fakes.starts(fakes.Ended()))
+    assert [leg.outcome for leg in matrix.legs if leg.leg is Stage.PLAYED] == [Outcome.SAME]
+
+
 def test_a_broker_that_refuses_a_form_is_told_by_its_leg() -> None:
     matrix = played(small("field.bin"), own=fakes.starts(fakes.right))
     long, other = matrix.of_broker("embedded:tcp", "field.bin")
