@@ -24,6 +24,17 @@ RECEIVING = {"first": Link.RCV_FIRST, "second": Link.RCV_SECOND}
 _reactor.SSLConfig = cache(_reactor.SSLConfig)
 
 
+def tag_of(delivery: Delivery) -> str:
+    """Give the tag of what came; nothing where Proton falls over who asks for it.
+
+    It has none any more of what came settled, and reads all others as UTF-8, though a tag is any octets.
+    """
+    try:
+        return "" if delivery.settled else str(delivery.tag)
+    except UnicodeDecodeError:
+        return ""
+
+
 class Proton(Sending):
     """Proton's container, connections, sessions, links."""
 
@@ -101,9 +112,7 @@ class Proton(Sending):
         """Tell a message that came."""
         body, more = told_body(event.message)
         message = self.keep((event.delivery, event.message), body, **more, **told_sections(event.message))
-        # Of one that came settled Proton has no tag any more, and falls over who asks for it.
-        tag = "" if event.delivery.settled else str(event.delivery.tag)
-        self.happened("message", event.link.told_as, tag=tag, message=message)
+        self.happened("message", event.link.told_as, tag=tag_of(event.delivery), message=message)
 
     def credit(self, on: str, credit: int) -> None:
         """Give credit, which Proton adds."""
