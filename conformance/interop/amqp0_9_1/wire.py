@@ -18,8 +18,8 @@ class Talk:
 
     def __init__(self, shim: Shim, where: Mapping[str, Any]) -> None:
         self._shim = shim
-        self._connection = shim.do("connect", **where)["on"]
-        self._channel = shim.do("open", on=self._connection)["on"]
+        connection = shim.do("connect", **where)["on"]
+        self._channel = shim.do("open", on=connection)["on"]
         self._gets = True
 
     def send(self, message: Mapping[str, Any], address: str, **how: Any) -> None:
@@ -42,7 +42,7 @@ class Talk:
     def receive(self, address: str, settled: bool, within: float) -> Mapping[str, Any] | None:
         """Get it by a consumer, which is stopped when it has come."""
         tag = self._shim.do("receive", on=self._channel, queue=address, settled=settled)["tag"]
-        message = next_message(self._shim, self._connection, within)
+        message = next_message(self._shim, self._channel, within)
         if message is not None:
             self._shim.do("stop", on=self._channel, tag=tag)
         return message

@@ -22,8 +22,8 @@ class Talk:
         self._shim = shim
         told = {name: each for name, each in where.items() if name != "heartbeat"}
         told["container"] = f"interop-{secrets.token_hex(6)}"  # some libraries would have none
-        self._connection = shim.do("connect", **told)["on"]
-        self._session = shim.do("open", on=self._connection)["on"]
+        connection = shim.do("connect", **told)["on"]
+        self._session = shim.do("open", on=connection)["on"]
         self._links: dict[tuple[str, str, bool], str] = {}
         self._from = ""
         """The link from which the last message came."""
@@ -52,7 +52,7 @@ class Talk:
         """Give credit for one message, and wait for it."""
         self._from = self._link("receiver", address, settled)
         self._shim.do("credit", on=self._from, credit=1)
-        return next_message(self._shim, self._connection, within)
+        return next_message(self._shim, self._from, within)
 
     receive = get
 

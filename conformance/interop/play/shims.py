@@ -14,6 +14,8 @@ from harness.targets.client.described import ClientDescription, clients
 from harness.targets.target import TargetError
 
 OWN, ALL = "own", "all"
+OVER = ("closed", "lost", "cancelled")
+"""Events behind which nothing comes any more from what they are about."""
 Start = Callable[[], tuple[Shim, Callable[[], None]]]
 """Starts a shim; gives it, and what ends it. Raises ShimLost."""
 
@@ -49,17 +51,18 @@ class Patient:
         return self._shim.do(command, **arguments, **patience)
 
 
-def next_message(shim: Shim, connection: str, within: float) -> Mapping[str, Any] | None:
-    """Wait up to `within` seconds for a message; other events, as of what was sent before, are not it.
+def next_message(shim: Shim, source: str, within: float) -> Mapping[str, Any] | None:
+    """Wait up to `within` seconds for a message from a `source`, a channel or link; other events are not it.
 
-    None where none has come, also where the connection is over. Raises Refused.
+    None where none has come, or where the source is over. Raises Refused.
     """
-    until = time.monotonic() + within
+    connection, until = source.partition("/")[0], time.monotonic() + within
     while True:
         left = max(until - time.monotonic(), 0.0)
         events = shim.do("wait", on=connection, **{"for": left}, count=1)["events"]
         messages: list[Mapping[str, Any]] = [each["message"] for each in events if each["event"] == "message"]
-        if messages or not events or not left:
+        over = any(each["event"] in OVER and f"{source}/".startswith(f"{each['on']}/") for each in events)
+        if messages or over or not events or not left:
             return messages[0] if messages else None
 
 

@@ -10,7 +10,8 @@ from harness.targets.client.described import clients
 
 OUTCOME = {"event": "outcome", "on": "c0/1/s", "tag": "1", "outcome": "accepted"}
 MESSAGE = {"event": "message", "on": "c0/1/r", "tag": "2", "message": {"token": "m0"}}
-CLOSED = {"event": "closed", "on": "c0", "level": "connection", "text": "bye"}
+ANOTHER = {"event": "closed", "on": "c0/11", "level": "session", "text": "bye"}
+CLOSED = {"event": "closed", "on": "c0/1", "level": "session", "text": "bye"}
 
 
 @pytest.mark.parametrize("protocol", ["0-9-1", "1-0"])
@@ -42,12 +43,13 @@ class Telling:
     [
         ((MESSAGE,), {"token": "m0"}),
         ((OUTCOME, MESSAGE), {"token": "m0"}),
-        ((OUTCOME, CLOSED), None),
+        ((ANOTHER, MESSAGE), {"token": "m0"}),
+        ((OUTCOME, CLOSED, MESSAGE), None),
         ((), None),
     ],
-    ids=["alone", "behind an outcome", "never: it is closed", "never"],
+    ids=["alone", "behind an outcome", "behind the end of another", "never: it has ended", "never"],
 )
 def test_a_message_is_waited_for_behind_what_else_is_told(
     events: tuple[Mapping[str, Any], ...], message: Mapping[str, Any] | None
 ) -> None:
-    assert next_message(Telling(*events), "c0", 60.0) == message
+    assert next_message(Telling(*events), "c0/1/r", 60.0) == message
