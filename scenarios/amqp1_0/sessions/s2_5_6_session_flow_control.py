@@ -64,7 +64,7 @@ def flows_say_the_id_of_the_next_transfer(sent: Sent, each: Framed) -> Found:
 @broken_by(
     "counts messages", rewrites(Flow, when=lambda said: (said.next_incoming_id or 0) > 5, next_incoming_id=8)
 )
-@broken_by("counts from zero", rewrites(Flow, next_incoming_id=lambda number: number - 5))
+@broken_by("counts from zero", rewrites(Flow, next_incoming_id=lambda number: (number - 5) % SIZE))
 def transfers_are_counted_by_frames(container: Container) -> None:
     """Behind three messages in four transfers the server expects the transfer-id that is four further."""
     address = container.address()
