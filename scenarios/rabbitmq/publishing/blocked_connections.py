@@ -95,7 +95,7 @@ def who_consumes_goes_on_untold(broker: Broker) -> None:
         consumer.consume(queue)
         for _ in range(MANY):
             consumer.send(Basic.Ack(consumer.expect(Basic.Deliver).delivery_tag))
-        consumer.fence()
+        hears_nothing_more(consumer)
     hears_nothing_more(consumer)
 
 
