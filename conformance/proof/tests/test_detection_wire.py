@@ -96,6 +96,9 @@ UNSEEN = {
     ("1-0/2.7.1.channel-max-respected", "answers on the number it hears"): (
         "it needs a channel above ours, and RabbitMQ repeats our channel-max as its own"
     ),
+    ("1-0/2.7.2.highest-handle-usable", "states more than it takes"): (
+        "RabbitMQ states the highest handle that there can be, and nobody can state more"
+    ),
     ("1-0/2.7.3.zero-size-is-no-limit", "takes zero for a size"): (
         "it states a size, and RabbitMQ 3.10 does not look at what a receiver states"
     ),

@@ -134,7 +134,7 @@ def a_handle_above_the_servers_handle_max_closes(container: Container) -> None:
 
 @scenario("1-0/2.7.2.highest-handle-usable", needs={"address"})
 @broken_by("refuses its own handle-max", rejects(Attach, ConnectionError_.FRAMING_ERROR, when=higher))
-@broken_by("states more than it takes", rewrites(Begin, handle_max=lambda number: number + 1))
+@broken_by("states more than it takes", rewrites(Begin, handle_max=lambda number: min(number + 1, HIGHEST)))
 def the_highest_handle_can_be_used(container: Container) -> None:
     """An attach on the handle that is the handle-max of the server's begin is answered."""
     address = container.address()
