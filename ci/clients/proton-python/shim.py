@@ -6,7 +6,7 @@ from typing import Any
 
 from contract import Told, serve
 from heard import Heard
-from messages import told_body, told_sections
+from messages import tag_of, told_body, told_sections
 from proton import Delivery, Endpoint, Link, Terminus, _reactor
 from proton.reactor import Container
 from sending import Sending
@@ -22,17 +22,6 @@ RECEIVING = {"first": Link.RCV_FIRST, "second": Link.RCV_SECOND}
 
 # A container reads all certificates of the machine, which takes longer than all else; none is needed here.
 _reactor.SSLConfig = cache(_reactor.SSLConfig)
-
-
-def tag_of(delivery: Delivery) -> str:
-    """Give the tag of what came; nothing where Proton falls over who asks for it.
-
-    It has none any more of what came settled, and reads all others as UTF-8, though a tag is any octets.
-    """
-    try:
-        return "" if delivery.settled else str(delivery.tag)
-    except UnicodeDecodeError:
-        return ""
 
 
 class Proton(Sending):
