@@ -91,9 +91,6 @@ UNSEEN = {
     ("1-0/2.4.3.close-answered", "says something behind its close"): (
         "it speaks where the server ends the stream, and RabbitMQ leaves that to us after both closes"
     ),
-    ("1-0/2.6.7.count-is-the-senders", "takes over ours"): (
-        "RabbitMQ tells its count before the first message, too: all counts are one less, and none is odd"
-    ),
     ("1-0/2.6.14.interleaved-links", "refuses it"): (
         "the second disposition is replaced, and RabbitMQ settles both messages in one"
     ),
