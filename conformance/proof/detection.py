@@ -84,19 +84,26 @@ Build = Callable[[object, str], Target]
 def judge_rule(
     rule: Rule, goal: Target, evidence: Memory | None = None, keeps: Kept = Kept.EXPLAINED
 ) -> Judged:
-    """Judge a rule; the judgement that decides.
+    """Judge a rule on a target that is started for it; the judgement that decides.
 
     What nobody reads is not made: `keeps` says how much `evidence` has of what goes over the wire, of which
     nothing is kept without it; where that is not explained no other watch looks at it, either.
     """
+    with goal:
+        return judge_standing(rule, goal, evidence, keeps)
+
+
+def judge_standing(
+    rule: Rule, goal: Target, evidence: Memory | None = None, keeps: Kept = Kept.EXPLAINED
+) -> Judged:
+    """Judge a rule, as `judge_rule` does, on a target that was started before and goes on behind it."""
     if evidence is None:
         evidence, keeps = Memory(), Kept.NOTHING
     only = frozenset(() if keeps is Kept.EXPLAINED else (rule.id,))
-    with goal:
-        # Names of its own each time: several judgements may share a real broker.
-        prefix = f"detect-{secrets.token_hex(4)}"
-        judge = Judge(goal, evidence, prefix, lively=False, only=only, keeps=keeps)
-        judged = [_judge(case, judge, evidence) for case in cases([rule], checks(), goal.role)]
+    # Names of its own each time: several judgements may share a real broker.
+    prefix = f"detect-{secrets.token_hex(4)}"
+    judge = Judge(goal, evidence, prefix, lively=False, only=only, keeps=keeps)
+    judged = [_judge(case, judge, evidence) for case in cases([rule], checks(), goal.role)]
     come_to = {rule.id: fold(each.verdict for each in judged)}
     judged += conclude_breached([rule], goal.role, sighted(evidence.lines), come_to)
     worst = fold(each.verdict for each in judged)

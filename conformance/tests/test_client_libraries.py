@@ -27,8 +27,6 @@ ALWAYS = (
 LIBRARIES = sorted(clients().keys() - OURS) if WHOLE else ALWAYS
 AT_ONCE = 2
 """How many are judged side by side: most of it is waiting."""
-LATE = 40
-"""Rules at most that are judged again: a machine that is busy with all of these is late."""
 BEYOND = (Verdict.ERROR, Verdict.NOT_RUN)
 
 pytestmark = [pytest.mark.minutes, pytest.mark.endurance]
@@ -75,4 +73,4 @@ def test_every_finding_on_a_library_is_known(
     run, done = runs[name]
     ended = done.result()
     assert verify(run).state is State.OK, ended.stderr + ended.stdout
-    assert still(run, partial(strange, name), LATE) == {}
+    assert still(run, partial(strange, name)) == {}

@@ -15,12 +15,8 @@ from conformance.tests.commands import Command
 pytestmark = [pytest.mark.broker("garagemq"), pytest.mark.minutes]
 
 STRANGE = beyond("garagemq-0.1", "process-garagemq")
-RACED = 8
-"""Rules at most that its races hit in one run.
-
-It ends a few of a run's thousand connections because the thread that sent Start has noted that too late, and
-on a busy machine a Get can overtake the message that was published before it.
-"""
+# Its races hit some rules of each run: it ends a few of a thousand connections because the thread that sent
+# Start has noted that too late, and on a busy machine a Get can overtake the message published before it.
 
 
 def test_every_verdict_is_known(amqp_conformance: Command, tmp_path: Path) -> None:
@@ -34,4 +30,4 @@ def test_every_verdict_is_known(amqp_conformance: Command, tmp_path: Path) -> No
     assert verify(run).state is State.OK
     assert {result.rule for result in rule_results(read(run))} == rules_of("0-9-1") | promised_by(run)
     assert len(promised_by(run)) > 40
-    assert still(run, STRANGE, RACED) == {}
+    assert still(run, STRANGE) == {}

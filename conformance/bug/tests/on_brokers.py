@@ -8,11 +8,13 @@ from pathlib import Path
 from conformance.bug.folder import SCRIPT, Written, write_all
 from conformance.bug.handed import arguments, played
 from conformance.bug.player import THERE
+from conformance.evidence.kinds import Judged
+from conformance.evidence.results import however_ended
 from conformance.evidence.verdicts import Verdict
-from conformance.proof.detection import judge_rule
+from conformance.proof.detection import judge_standing
 from conformance.render.rendering import load
 from harness.targets.named import target
-from harness.targets.target import Target, UrlTarget
+from harness.targets.target import Target
 from harness.wire.tls import Security
 from spec.catalogue import catalogue
 
@@ -26,14 +28,20 @@ def by_chance(baseline: Path) -> set[str]:
 
 
 def is_seen_again(found: Written, goal: Target) -> bool:
-    """Judge the rule of a finding again, some times: it is gone only where each time is played without it.
+    """Judge the rule of a finding again, some times, on a target that serves: it is gone only where each time
+    something else is seen.
 
-    A rule that is inapplicable was played, too: a broker that stood still may be red where it does not do at
-    all what the rule is about.
+    Nobody can say so of what is not played. A rule that is inapplicable was played: a broker that stood still
+    may be red where it does not do at all what the rule is about.
     """
     rule = catalogue()[found.judged.rule]
-    came = (judge_rule(rule, goal).verdict for _ in range(AGAIN))
-    return any(verdict.finding or verdict is Verdict.NOT_RUN for verdict in came)
+    came = (judge_standing(rule, goal) for _ in range(AGAIN))
+    return any(each.verdict is Verdict.NOT_RUN or what(each) == what(found.judged) for each in came)
+
+
+def what(judged: Judged) -> tuple[Verdict, str]:
+    """Say what a judgement found, however a stream ended by that."""
+    return judged.verdict, however_ended(judged.signature)
 
 
 def shown(
@@ -69,7 +77,7 @@ def shown(
         late = [each for each, told in zip(early, came, strict=True) if told and each.judged.rule not in seen]
         left = [each for each in late if all(play(each) for _ in range(AGAIN))]
         # What the suite does not see again, either, was the machine's doing, or chance that nobody knew of.
-        left = [each for each in left if is_seen_again(each, UrlTarget(place.url(with_password=True)))]
+        left = [each for each in left if is_seen_again(each, goal)]
         told = [play(each) for each in (*left, *(each for each in with_script if each not in early))]
     finally:
         goal.stop()
