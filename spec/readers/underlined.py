@@ -35,13 +35,6 @@ def cuts(text: str) -> Iterator[Cut]:
             yield from _sentences(block, section)
 
 
-def headings(text: str) -> Iterator[tuple[str, str]]:
-    """List the number and the title of each section of `text`, in order."""
-    lines = tuple(_lines(text))
-    titles = {line.number: line.text.strip() for line in lines}
-    return ((number, titles[line]) for line, number in _numbered(lines))
-
-
 def _lines(text: str) -> Iterator[Line]:
     offset = 0
     for number, each in enumerate(text.split("\n"), 1):

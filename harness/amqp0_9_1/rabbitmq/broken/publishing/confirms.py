@@ -2,7 +2,6 @@
 
 from harness.amqp0_9_1.broken.loose import Turn
 from harness.amqp0_9_1.peer.tables.basic import route_now
-from harness.amqp0_9_1.rabbitmq.contents import properties_of
 from harness.amqp0_9_1.rabbitmq.publishing.confirms import confirmation
 from harness.amqp0_9_1.rabbitmq.timing import later
 from harness.amqp0_9_1.wire.vocabulary import Basic
@@ -65,10 +64,6 @@ def is_routable(turn: Turn) -> bool:
 
 def has_a_body(turn: Turn) -> bool:
     return bool(turn.subject.channel.confirming and turn.subject.message.body)
-
-
-def is_transient(turn: Turn) -> bool:
-    return bool(turn.subject.channel.confirming) and properties_of(turn.subject.message).delivery_mode != 2
 
 
 def publishes_anything(_: Turn) -> bool:
