@@ -28,11 +28,11 @@ def by_chance(baseline: Path) -> set[str]:
 
 
 def is_seen_again(found: Written, goal: Target) -> bool:
-    """Judge the rule of a finding again, some times, on a target that serves: it is gone only where each time
-    something else is seen.
+    """Judge the rule of a finding again, some times, on a target that serves.
 
-    Nobody can say so of what is not played. A rule that is inapplicable was played: a broker that stood still
-    may be red where it does not do at all what the rule is about.
+    It is gone only where each time something else is seen; nobody can say so of what is not played. A rule
+    that is inapplicable was played: a broker that stood still may be red where it does not do at all what the
+    rule is about.
     """
     rule = catalogue()[found.judged.rule]
     came = (judge_standing(rule, goal) for _ in range(AGAIN))
