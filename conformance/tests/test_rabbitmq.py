@@ -25,8 +25,15 @@ from conformance.tests.again import beyond, ends_well, still
 from conformance.tests.commands import Command, command, command_line, environment
 from conformance.tests.endurance import some
 from harness.amqp0_9_1.client.broker import Broker
-from harness.amqp0_9_1.client.outcomes import Received
-from harness.amqp0_9_1.wire.vocabulary import Channel, Exchange, Queue
+from harness.amqp0_9_1.client.outcomes import Observation, Received
+from harness.amqp0_9_1.wire.compiled import Method
+from harness.amqp0_9_1.wire.vocabulary import (
+    PRECONDITION_FAILED,
+    RESOURCE_LOCKED,
+    Channel,
+    Exchange,
+    Queue,
+)
 from harness.play.context import Context
 from harness.targets.target import Target
 from harness.wire.journal import Unkept
@@ -91,14 +98,19 @@ def surviving(target: Target, run: Path) -> list[str]:
     return found
 
 
-def exists(broker: Broker, kind: str, name: str) -> bool:
-    """Say whether a queue, or an exchange, is there."""
+def answer(broker: Broker, declaration: Method) -> Observation:
+    """Declare a queue, or an exchange, on a channel of its own, and give what is answered."""
     channel = broker.channel()
-    channel.send(
-        Queue.Declare(name, passive=True) if kind == "queue" else Exchange.Declare(name, passive=True)
-    )
+    channel.send(declaration)
     seen = channel.connection.link.next(channel.number, 5.0)
     channel.connection.link.acknowledge_close(seen)
+    return seen
+
+
+def exists(broker: Broker, kind: str, name: str) -> bool:
+    """Say whether a queue, or an exchange, is there."""
+    passive = Queue.Declare(name, passive=True) if kind == "queue" else Exchange.Declare(name, passive=True)
+    seen = answer(broker, passive)
     return not (isinstance(seen, Received) and isinstance(seen.method, Channel.Close))
 
 
@@ -235,6 +247,27 @@ def until_quiet(folder: Path) -> None:
         time.sleep(0.02)
 
 
+def is_there_now(broker: Broker, kind: str, name: str) -> bool:
+    """Declare a queue, or an exchange, and say whether it is there.
+
+    The run may have declared it otherwise: that is there, too. What is exclusive is so until the broker has
+    noted that its connection is gone.
+    """
+    as_queue, as_exchange = Queue.Declare(name, durable=True), Exchange.Declare(name, "direct", durable=True)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        match answer(broker, as_queue if kind == "queue" else as_exchange):
+            case Received(method=Queue.DeclareOk() | Exchange.DeclareOk()):
+                return True
+            case Received(method=Channel.Close() as refused) if refused.reply_code == RESOURCE_LOCKED:
+                time.sleep(0.1)  # each answer takes a channel
+            case Received(method=Channel.Close() as refused):
+                return bool(refused.reply_code == PRECONDITION_FAILED)
+            case _:
+                return False
+    return False
+
+
 @pytest.fixture
 def leftovers(rabbitmq: Target) -> Iterator[Broker]:
     broker = broker_of(rabbitmq)
@@ -267,11 +300,7 @@ def test_after_kill_9_clean_leaves_nothing(
         if name.startswith("amq."):
             continue  # reserved: it was named to be refused
         # Whatever the run had come to, now everything it named is there.
-        leftovers.channel().ask(
-            Queue.Declare(name, durable=True)
-            if kind == "queue"
-            else Exchange.Declare(name, "direct", durable=True)
-        )
+        assert is_there_now(leftovers, kind, name)
     leftovers.hang_up()
     assert surviving(rabbitmq, tmp_path / "run")
     refused = amqp_conformance("clean", tmp_path / "run")
